@@ -1,0 +1,42 @@
+#include "runtime/base/error.hpp"
+
+#include <utility>
+
+namespace d9d {
+
+std::string_view name_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::input:
+      return "input";
+    case ErrorKind::bug:
+      return "bug";
+    case ErrorKind::environment:
+      return "environment";
+  }
+  return "unknown";
+}
+
+Error::Error(ErrorKind kind, std::string what, std::string where)
+    : std::runtime_error(where.empty() ? std::move(what) : where + ": " + what),
+      kind_(kind),
+      where_(std::move(where)) {}
+
+void fail(ErrorKind kind, std::string what, const char* file, int line) {
+  throw Error(kind, std::move(what), fmt::format("{}:{}", file, line));
+}
+
+Caught describe_current_exception() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return {error.kind(), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {ErrorKind::environment, "out of memory"};
+  } catch (const std::exception& error) {
+    return {ErrorKind::bug, error.what()};
+  } catch (...) {
+    return {ErrorKind::bug, "an exception of unknown type"};
+  }
+}
+
+}  // namespace d9d

@@ -1,0 +1,83 @@
+#include "runtime/base/log.hpp"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <memory>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d::log {
+namespace {
+
+thread_local std::string current_place;
+std::atomic<void (*)()> before_line{nullptr};
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warn:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
+    case Level::off:
+      return spdlog::level::off;
+  }
+  return spdlog::level::info;
+}
+
+// spdlog's logger is the one shared sink of the process; it is made on first use and locks inside.
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
+    auto made = spdlog::stderr_color_mt("d9d");
+    made->set_pattern("%H:%M:%S.%e %^%l%$ %v");
+    return made;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+void set_level(Level level) {
+  logger().set_level(to_spdlog(level));
+}
+
+Level level_from(std::string_view text) {
+  if (text == "debug") return Level::debug;
+  if (text == "info") return Level::info;
+  if (text == "warn") return Level::warn;
+  if (text == "error") return Level::error;
+  if (text == "off") return Level::off;
+  throw Error(ErrorKind::input, fmt::format("unknown log level \"{}\"; choose debug, info, warn, error or off", text));
+}
+
+bool enabled(Level level) {
+  return logger().should_log(to_spdlog(level));
+}
+
+void write(Level level, std::string_view text) {
+  if (auto* hook = before_line.load()) hook();
+  if (current_place.empty()) {
+    logger().log(to_spdlog(level), text);
+  } else {
+    logger().log(to_spdlog(level), "[{}] {}", current_place, text);
+  }
+}
+
+Place::Place(std::string place) : before_(std::move(current_place)) {
+  current_place = std::move(place);
+}
+
+Place::~Place() {
+  current_place = std::move(before_);
+}
+
+void set_before_line(void (*hook)()) {
+  before_line = hook;
+}
+
+}  // namespace d9d::log

@@ -1,0 +1,1 @@
+# Install rules come with libd9d.so (see actors/CMakeLists.txt).

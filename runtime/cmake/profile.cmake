@@ -1,0 +1,42 @@
+# D9D_PROFILE = release | dev | asan | tsan sets the flags; the build folder is build/<profile>.
+set(D9D_PROFILE "release" CACHE STRING "release, dev, asan or tsan")
+set_property(CACHE D9D_PROFILE PROPERTY STRINGS release dev asan tsan)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_VISIBILITY_PRESET default)
+set(CMAKE_BUILD_TYPE "None" CACHE STRING "flags come from D9D_PROFILE" FORCE)
+
+if(D9D_PROFILE STREQUAL "release")
+  add_compile_options(-O2 -g1)
+elseif(D9D_PROFILE STREQUAL "dev")
+  add_compile_options(-O0 -g1)
+elseif(D9D_PROFILE STREQUAL "asan")
+  add_compile_options(-O1 -g1 -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(D9D_PROFILE STREQUAL "tsan")
+  add_compile_options(-O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+else()
+  message(FATAL_ERROR "D9D_PROFILE is \"${D9D_PROFILE}\"; choose release, dev, asan or tsan")
+endif()
+
+# Two build folders share their objects: paths are relative to the source folder and the folder itself is not hashed.
+find_program(D9D_CCACHE ccache)
+if(D9D_CCACHE)
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${D9D_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
+endif()
+find_program(D9D_MOLD mold)
+if(D9D_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Warnings are for our own targets only; see d9d_library().
+set(D9D_WARNINGS -Wall -Wextra -Werror -Wno-missing-field-initializers)

@@ -1,0 +1,62 @@
+# How every target of d9d is made, so that a folder's CMakeLists.txt is a list of sources and its arrows.
+
+# d9d_library(NAME SOURCES ... [DEPS ...])
+# A static library d9d_<NAME>. DEPS are its arrows: what it may include. All of them together become libd9d.so.
+function(d9d_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  set(target d9d_${name})
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                                                $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
+    target_link_libraries(${target} PUBLIC ${ARG_DEPS})
+    set_property(GLOBAL APPEND PROPERTY D9D_LIBRARIES ${target})
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
+    target_link_libraries(${target} INTERFACE ${ARG_DEPS})
+  endif()
+endfunction()
+
+# d9d_tests(NAME TIER tier SOURCES ... [DEPS ...] [LABELS ...] [TIMEOUT seconds])
+# One test binary test_<NAME>; each TEST is a ctest of its own, labelled with its tier.
+function(d9d_tests name)
+  cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  set(target test_${name})
+  add_executable(${target} ${ARG_SOURCES})
+  target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+  target_compile_definitions(${target} PRIVATE D9D_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                               D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_TIER};${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+               ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;GOMP_SPINCOUNT=0;${D9D_TEST_ENVIRONMENT}")
+endfunction()
+
+# d9d_schemas(TARGET FILES ...): Cap'n Proto schemas -> a static library of the generated code.
+function(d9d_schemas target)
+  cmake_parse_arguments(ARG "" "" "FILES" ${ARGN})
+  set(out "${CMAKE_BINARY_DIR}/generated/messages")
+  file(MAKE_DIRECTORY "${out}")
+  set(generated)
+  foreach(file ${ARG_FILES})
+    set(base "${out}/${file}")
+    add_custom_command(
+      OUTPUT "${base}.h" "${base}.c++"
+      COMMAND ${CAPNP_EXECUTABLE} compile -o "${CAPNPC_CXX_EXECUTABLE}:${CMAKE_BINARY_DIR}/generated"
+              --src-prefix=${CMAKE_SOURCE_DIR} -I ${CAPNP_INCLUDE_DIRECTORY} -I ${CMAKE_SOURCE_DIR}
+              ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+      DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}" VERBATIM)
+    list(APPEND generated "${base}.c++" "${base}.h")
+  endforeach()
+  add_library(${target} STATIC ${generated})
+  target_compile_options(${target} PRIVATE -w)
+  target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
+  target_link_libraries(${target} PUBLIC CapnProto::capnp)
+  set_property(GLOBAL APPEND PROPERTY D9D_LIBRARIES ${target})
+endfunction()

@@ -1,0 +1,41 @@
+#include "runtime/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace d9d {
+namespace {
+
+TEST(Error, RequireNamesTheUserAsTheOneToAct) {
+  try {
+    D9D_REQUIRE(1 > 2, "given {}, expected at least {}", 1, 2);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_STREQ(error.what(), "given 1, expected at least 2");
+  }
+}
+
+TEST(Error, CheckIsABugAndCarriesItsPlace) {
+  try {
+    D9D_CHECK(false, "slot {} is empty", 3);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bug);
+    EXPECT_NE(std::string(error.what()).find("error_test.cpp"), std::string::npos);
+  }
+}
+
+TEST(Error, AnyExceptionCanBeDescribed) {
+  Caught caught{};
+  try {
+    throw std::out_of_range("index 7");
+  } catch (...) {
+    caught = describe_current_exception();
+  }
+
+  EXPECT_EQ(caught.kind, ErrorKind::bug);
+  EXPECT_EQ(caught.what, "index 7");
+}
+
+}  // namespace
+}  // namespace d9d
