@@ -1,0 +1,54 @@
+#pragma once
+// Collectives of tensors between the ranks of one group. Behind it: shared memory between ranks of a process, Gloo
+// between processes, NCCL between GPUs. A communicator belongs to one actor and is used by one thread; only abort()
+// may come from another. All ranks of the group must call the same operations in the same order with matching shapes.
+//
+// CPU: a call returns when the result is in place. CUDA: a call is enqueued on the communicator's stream, which first
+// waits for the caller's current stream; wait() makes the current stream wait for it.
+// Errors: environment (peer gone, timeout, aborted) with the group's name, operation and peer where known.
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace d9d {
+
+enum class ReduceOp { sum, max, min };
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;  // in the group
+  virtual int size() const = 0;
+  virtual const std::string& name() const = 0;     // of the group, e.g. "dp_replicate[0,2]"
+  virtual const std::string& backend() const = 0;  // "shared_memory", "gloo", "nccl", "single"
+
+  // In place over contiguous tensors. fp32 sums run in rank order, so the result is the same on all ranks and runs.
+  virtual void all_reduce(at::Tensor& tensor, ReduceOp op) = 0;
+  // input [size * n] -> output [n]: block `rank()` of the sum.
+  virtual void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) = 0;
+  // input [n] -> output [size * n], blocks in rank order.
+  virtual void all_gather(at::Tensor& output, const at::Tensor& input) = 0;
+  // Rows of dimension 0: `input_splits[r]` rows go to rank r, `output_splits[r]` rows come from it.
+  virtual void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
+                          const std::vector<std::int64_t>& input_splits) = 0;
+  virtual void broadcast(at::Tensor& tensor, int root) = 0;
+  virtual void barrier() = 0;
+
+  // Point to point: messages of one (sender, receiver) pair arrive in the order sent. send may return before the
+  // receiver has the data, but the tensor may be reused at once.
+  virtual void send(const at::Tensor& tensor, int receiver) = 0;
+  virtual void receive(at::Tensor& tensor, int sender) = 0;
+
+  virtual void wait() {}
+  // From any thread: wakes every rank that waits in this group with an environment error; later calls fail the same.
+  virtual void abort(const std::string& reason) noexcept = 0;
+  virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
+};
+
+}  // namespace d9d

@@ -1,0 +1,52 @@
+#pragma once
+// What a pipeline stage runs: the only view the rest of the framework has of a model.
+// A model is a torch::nn::Module that builds only its stage's layers and implements this.
+//
+// Names of the built-in language models (a user's model may choose its own):
+//   first stage in   input_ids     int64 [B, S]
+//   between stages   hidden_states dtype of the model [B, S, H]
+//   shared           position_ids  int64 [B, S]; labels int64 [B, S], already shifted, -100 = ignored
+//   last stage out   cross_entropy fp32 [B, S], 0 where ignored (with labels); logits [B, S, V] (without labels)
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/layout.hpp"
+#include "runtime/tensor/tensor_map.hpp"
+
+namespace d9d {
+
+// How a parameter starts when no checkpoint gives it.
+struct Initial {
+  enum class Kind { normal, constant };
+  Kind kind = Kind::normal;
+  float value = 0.02F;  // standard deviation, or the constant
+};
+
+// One parameter of a stage. `tensor` is the local block described by `layout`; the owner may replace its storage
+// (flat buffers) as long as the tensor object stays the same.
+struct StageParameter {
+  std::string name;  // global: the same on every mesh
+  at::Tensor tensor;
+  Layout layout;
+  Initial initial;
+};
+
+class StageModule {
+ public:
+  virtual ~StageModule() = default;
+
+  // One microbatch. `inputs` is the pipeline input on the first stage, else the transfer of the stage before.
+  // Called on the stage's compute thread; differentiable unless gradients are off.
+  virtual TensorMap forward(const TensorMap& inputs, const TensorMap& shared) = 0;
+
+  // In definition order, the same order on every rank of a stage. Tied parameters appear once.
+  virtual std::vector<StageParameter> parameters() = 0;
+
+  virtual void set_training(bool training) = 0;
+};
+
+}  // namespace d9d

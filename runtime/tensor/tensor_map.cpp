@@ -1,0 +1,15 @@
+#include "runtime/tensor/tensor_map.hpp"
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+const at::Tensor& tensor_at(const TensorMap& map, const std::string& name, const char* what) {
+  const auto found = map.find(name);
+  if (found != map.end()) return found->second;
+  std::string names;
+  for (const auto& [known, tensor] : map) names += names.empty() ? known : ", " + known;
+  throw Error(ErrorKind::input, fmt::format("{} has no tensor \"{}\"; it has: {}", what, name, names));
+}
+
+}  // namespace d9d
