@@ -1,0 +1,36 @@
+#include "runtime/task/causal_lm_task.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/sum.h>
+
+namespace d9d {
+namespace {
+
+constexpr std::int64_t kIgnoredLabel = -100;
+
+}  // namespace
+
+ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& context) const {
+  const at::Tensor& ids = tensor_at(context.batch, "input_ids", "the batch");
+  const at::Tensor& labels = tensor_at(context.batch, "labels", "the batch");
+  const auto given = context.batch.find("position_ids");
+  const at::Tensor positions =
+      given != context.batch.end() ? given->second : at::arange(ids.size(1), ids.options()).expand_as(ids);
+  const at::Tensor counted = at::ne(labels, kIgnoredLabel).sum();
+  return {{{"input_ids", ids}}, {{"labels", labels}, {"position_ids", positions}}, {{"num_tokens", counted}}};
+}
+
+Loss CausalLmTask::compute_loss(const LossContext& context) const {
+  const at::Tensor& cross_entropy = tensor_at(context.outputs, "cross_entropy", "the last stage's output");
+  const auto counted = static_cast<double>(tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>());
+  if (counted == 0) return {cross_entropy.sum() * 0, 0};
+  return {cross_entropy.sum() / counted, counted};
+}
+
+void CausalLmTask::update_metrics(const LossContext& context, MetricUpdates& metrics) const {
+  const auto counted = tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>();
+  metrics.sum("num_tokens", static_cast<double>(counted));
+}
+
+}  // namespace d9d

@@ -1,0 +1,61 @@
+#pragma once
+// What a user writes to train: how a microbatch becomes model inputs, and what the loss is.
+// One task object per rank. build_forward_inputs runs on the trainer's thread, compute_loss and update_metrics on the
+// compute thread of the last stage, possibly at the same time: all three are const and keep their data in `state`.
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/tensor/tensor_map.hpp"
+
+namespace d9d {
+
+struct MicrobatchContext {
+  std::uint64_t step = 0;   // first step is 1
+  int microbatch = 0;       // in this rank's pack
+  const TensorMap& batch;   // as the data source made it
+};
+
+struct ForwardInputs {
+  TensorMap inputs;  // the first stage's input
+  TensorMap shared;  // given to every stage
+  TensorMap state;   // kept by the framework until compute_loss of the same microbatch
+};
+
+struct LossContext {
+  std::uint64_t step = 0;
+  int microbatch = 0;
+  const TensorMap& outputs;  // of the last stage
+  const TensorMap& state;
+};
+
+// The step's loss is sum(loss * weight) / sum(weight) over all microbatches of all ranks that hold different samples.
+struct Loss {
+  at::Tensor loss;    // scalar, differentiable
+  double weight = 1;  // > 0, or 0 for a microbatch that does not count
+};
+
+// Where update_metrics puts its numbers: they are accumulated per rank and reduced while training goes on.
+class MetricUpdates {
+ public:
+  virtual ~MetricUpdates() = default;
+  virtual void weighted_mean(const std::string& name, double value, double weight) = 0;
+  virtual void sum(const std::string& name, double value) = 0;
+};
+
+class TrainTask {
+ public:
+  virtual ~TrainTask() = default;
+  virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
+  virtual Loss compute_loss(const LossContext& context) const = 0;
+  virtual void update_metrics(const LossContext& context, MetricUpdates& metrics) const;
+  virtual nlohmann::json hparams() const;
+  // Saved with every checkpoint, given back on resume.
+  virtual nlohmann::json state() const;
+  virtual void load_state(const nlohmann::json& state);
+  virtual void finalize();
+};
+
+}  // namespace d9d
