@@ -1,0 +1,39 @@
+#pragma once
+// Small numbers for names, so that a span is fixed-size. Thread-safe; called rarely, because callers cache
+// the ids.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace d9d::trace {
+
+// A track of the trace: an actor, or a thing of its own such as a rank's memory counter.
+struct ActorName {
+  std::string name;  // "stage 1", "trainer"
+  int rank = -1;     // global rank it belongs to; -1: the whole node
+  bool operator==(const ActorName&) const = default;
+};
+
+class Names {
+ public:
+  // The same text (or actor) always gets the same id. Ids count from 0.
+  std::uint32_t intern(std::string_view text);
+  std::uint32_t actor(std::string_view name, int rank);
+
+  // Copies, indexed by id.
+  std::vector<std::string> texts() const;
+  std::vector<ActorName> actors() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::uint32_t, std::less<>> text_ids_;
+  std::map<std::pair<std::string, int>, std::uint32_t> actor_ids_;
+};
+
+}  // namespace d9d::trace

@@ -1,0 +1,87 @@
+#pragma once
+// The flight recorder of a process: a ring of spans per thread, written without locks, read by the
+// TraceCollector. One per process, handed in by pointer; a null pointer means tracing is off. Thread-safe
+// except where noted.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "runtime/trace/names.hpp"
+#include "runtime/trace/ring.hpp"
+#include "runtime/trace/span.hpp"
+
+namespace d9d::trace {
+
+struct RecorderOptions {
+  std::uint16_t node = 0;                   // makes flow ids unique in the job
+  std::size_t spans_per_thread = 1U << 14;  // power of two; 72 B each
+};
+
+// What a recorder held; ids in the spans index `names` and `actors`.
+struct Recording {
+  std::vector<Span> spans;  // sorted by start_ns
+  std::vector<std::string> names;
+  std::vector<ActorName> actors;
+  std::uint64_t lost = 0;  // spans overwritten before they were read
+};
+
+class Recorder {
+ public:
+  explicit Recorder(RecorderOptions options = {});
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Off: record() and counter() return after one branch. Starts on.
+  void set_enabled(bool enabled) { enabled_.store(enabled, std::memory_order_relaxed); }
+  bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
+
+  std::uint32_t intern(std::string_view text) { return names_.intern(text); }
+  std::uint32_t actor(std::string_view name, int rank = -1) { return names_.actor(name, rank); }
+
+  void record(const Span& span) {
+    if (enabled()) my_ring().push(span);
+  }
+  // A value over time, drawn as a graph: mailbox depth, memory, credits. `track` is an id of actor().
+  void counter(std::uint32_t track, std::uint32_t name, double value, std::int64_t now_ns);
+
+  // A number for Span::flow_out and for the header of the messages sent meanwhile: node, thread and serial,
+  // never 0.
+  std::uint64_t next_flow();
+
+  // Everything recorded since the last drain. One thread drains at a time (the TraceCollector).
+  Recording drain();
+  // Everything still in the rings, drained or not: for a report of what happened before a failure.
+  Recording snapshot() const;
+
+ private:
+  struct Slot {
+    explicit Slot(std::size_t capacity, std::uint64_t flow_base) : ring(capacity), flow_base(flow_base) {}
+    SpanRing ring;
+    const std::uint64_t flow_base;
+    std::uint64_t drained = 0;
+  };
+  SpanRing& my_ring() { return my_slot().ring; }
+  Slot& my_slot();
+  Slot& find_or_make_slot();
+  std::vector<Slot*> slots() const;
+
+  const RecorderOptions options_;
+  // Its address is the recorder's identity in each thread's cache; a cache keeps it alive, so it is never
+  // reused.
+  const std::shared_ptr<const char> identity_;
+  std::atomic<bool> enabled_{true};
+  Names names_;
+  mutable std::mutex mutex_;
+  std::map<std::thread::id, std::unique_ptr<Slot>>
+      slots_;  // a dead thread's slot stays: its spans are wanted
+};
+
+}  // namespace d9d::trace

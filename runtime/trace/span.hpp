@@ -1,0 +1,44 @@
+#pragma once
+// One record of the flight recorder: a handled message, an action, a collective, a file access, a wait, or
+// the value of a counter. Fixed size and trivially copyable, because it is written on hot paths and copied
+// between threads.
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace d9d::trace {
+
+enum class Category : std::uint8_t {
+  message,     // handling one message
+  compute,     // tensor math: F, B, I, W, optimizer
+  collective,  // communication between ranks
+  io,          // disk
+  wait,        // idle by design: no input yet, no credit, another stage's turn
+  counter,     // not a span: `value` at `start_ns`
+};
+std::string_view name_of(Category category);
+
+// Times are nanoseconds of Clock::now_ns. Ids come from Recorder::actor and Recorder::intern.
+struct Span {
+  std::int64_t enqueue_ns = 0;  // when the message entered the mailbox; 0: it did not wait in one
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t bytes = 0;     // moved or read; of a counter: the bits of its double
+  std::uint64_t flow_in = 0;   // flow_out of the span that sent the handled message; 0: none
+  std::uint64_t flow_out = 0;  // stamped on every message this span sends (Recorder::next_flow); 0: none
+  std::uint32_t actor = 0;
+  std::uint32_t name = 0;  // message type or action ("2F3")
+  std::int32_t step = -1;
+  std::int16_t stage = -1;
+  std::int16_t microbatch = -1;
+  Category category = Category::message;
+
+  double value() const { return std::bit_cast<double>(bytes); }
+  bool operator==(const Span&) const = default;
+};
+static_assert(std::is_trivially_copyable_v<Span> && sizeof(Span) <= 96 &&
+              sizeof(Span) % sizeof(std::uint64_t) == 0);
+
+}  // namespace d9d::trace
