@@ -1,0 +1,19 @@
+#pragma once
+// Root mean square normalisation (Zhang and Sennrich 2019, eq. 4), computed in fp32 whatever the dtype.
+//   y = x / sqrt(mean(x^2) + eps) * weight          zero_centered: ... * (1 + weight)
+// x [.., W] fp32, bf16 or fp64; weight [W] of the same dtype; y as x. The weight gradient is summed in fp32 in a
+// fixed order, so it does not change from run to run.
+
+#include <ATen/core/Tensor.h>
+
+#include <tuple>
+
+namespace d9d::kernels {
+
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, bool zero_centered = false);
+
+// sum = x + residual, normed = rms_norm(sum), in one pass -> (normed, sum).
+std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& residual,
+                                                const at::Tensor& weight, double eps);
+
+}  // namespace d9d::kernels

@@ -1,0 +1,76 @@
+#pragma once
+// Weight gradients as work that can be done now or later, so that a backward pass can be split in its input half
+// (action I) and its weight half (action W). Every op with weights of this library goes through it.
+//
+// An op's forward remembers the WeightWork that is current on its thread. Its backward then returns no gradient for
+// the weight: it submits a job that adds the gradient straight into `parameter.grad()` (which must be defined; fp32
+// or the parameter's dtype). Without a current WeightWork, or for a weight that is not a leaf with a gradient
+// buffer, the op returns the gradient as any torch op does.
+// Thread: one WeightWork belongs to one thread at a time; it has no locks.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace d9d::kernels {
+
+// Permission to keep one temporary of the size of a weight (see linear_cross_entropy). Stages share it among the
+// WeightWorks of their microbatches, which bounds that memory to one temporary per stage.
+using TemporarySlot = std::shared_ptr<std::atomic<bool>>;
+
+class WeightWork : public torch::CustomClassHolder {
+ public:
+  enum class Mode { now, deferred };
+  using Job = std::function<void()>;
+  using OnAccumulated = std::function<void(const at::Tensor& parameter)>;
+
+  explicit WeightWork(Mode mode = Mode::now, TemporarySlot slot = nullptr);
+
+  Mode mode() const { return mode_; }
+  // The mode counts when backward runs, not when forward did.
+  void set_mode(Mode mode) { mode_ = mode; }
+  // Called once for each parameter of a job, after the job ran.
+  void set_on_accumulated(OnAccumulated callback) { on_accumulated_ = std::move(callback); }
+
+  void submit(std::vector<at::Tensor> parameters, Job job);
+  // Runs what is queued, in the order of submission (action W). If a job throws, it and the rest stay queued.
+  void run_queued();
+  std::size_t pending() const { return queue_.size(); }
+  // Drops what is queued, for a step that was abandoned.
+  void discard() { queue_.clear(); }
+
+  const TemporarySlot& slot() const { return slot_; }
+
+  // Makes `work` (may be null) current on this thread until the scope ends; scopes nest.
+  class Scope {
+   public:
+    explicit Scope(c10::intrusive_ptr<WeightWork> work);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    c10::intrusive_ptr<WeightWork> previous_;
+  };
+  // Null when no scope is open on this thread.
+  static const c10::intrusive_ptr<WeightWork>& current();
+
+ private:
+  struct Entry {
+    std::vector<at::Tensor> parameters;
+    Job job;
+  };
+  void run(const Entry& entry) const;
+
+  Mode mode_;
+  TemporarySlot slot_;
+  OnAccumulated on_accumulated_;
+  std::deque<Entry> queue_;
+};
+
+}  // namespace d9d::kernels
