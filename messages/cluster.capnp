@@ -1,0 +1,81 @@
+@0xd9d0000000000002;
+# Membership: how processes become one job.
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("d9d::wire");
+
+struct Join {
+  # Node -> Coordinator, first message of a process. Reply: Welcome (when the job is complete) or Refused.
+  # Repeated by the same process: ignored. The sender's handle travels beside the message.
+  ranks @0 :UInt32;        # ranks this process offers; 0 = whatever is left
+  nodeIndex @1 :Int32;     # wished place among the nodes (NODE_RANK), -1 = next free
+  host @2 :Text;           # where other nodes reach this one
+  port @3 :UInt16;
+  build @4 :Text;          # version and build id; must be equal on all nodes
+  jobHash @5 :Text;        # hash of the resolved job without its node section; must be equal on all nodes
+  token @6 :Text;          # the job's shared secret, empty when none is set
+  incarnation @7 :UInt64;  # random per start of a process, so a reborn node is a stranger
+}
+
+struct Refused {
+  # Coordinator -> Node. The process reports the reason and ends with exit code 1.
+  reason @0 :Text;
+}
+
+struct Welcome {
+  # Coordinator -> every Node, when all ranks are there. Reply: NodeReady. Nodes dial each other with these addresses.
+  epoch @0 :UInt32;
+  nodeIndex @1 :UInt32;    # of the receiver
+  nodes @2 :List(Member);  # index in the list = node index
+  storeHost @3 :Text;      # rendezvous of the collectives
+  storePort @4 :UInt16;
+  resumeFrom @5 :Text;     # committed checkpoint directory, empty = start fresh; decided once for all
+  resumeStep @6 :UInt64;
+  resumeState @7 :Text;    # JSON kept by the checkpoint for task, metrics and trackers
+  struct Member {
+    host @0 :Text;
+    port @1 :UInt16;
+    ranks @2 :UInt32;
+  }
+}
+
+struct NodeReady {
+  # Node -> Coordinator: every actor of this node is ready. Once per epoch.
+  nodeIndex @0 :UInt32;
+}
+
+struct StartTraining {
+  # Coordinator -> Node -> its Trainers, when all nodes are ready.
+  firstStep @0 :UInt64;  # 1 for a fresh job, the resumed step + 1 otherwise
+}
+
+struct RankFinished {
+  # Trainer -> Node -> Coordinator: this rank's last step is done.
+  rank @0 :Int32;
+  step @1 :UInt64;
+}
+
+struct StopNode {
+  # Coordinator -> Node. The job is over for this process.
+  failed @0 :Bool;   # true: exit code 1 after `reason` was reported
+  reason @1 :Text;
+  inputError @2 :Bool;  # true: the cause is the user's input, exit code 2
+}
+
+struct Dialed {
+  # A dialling helper -> Node: the connection to another process. Its handle travels beside the message when ok.
+  nodeIndex @0 :UInt32;
+  ok @1 :Bool;
+  reason @2 :Text;
+}
+
+struct PeerDown {
+  # The runtime -> whoever watches another process: it is gone. Once per incarnation.
+  nodeIndex @0 :UInt32;
+  reason @1 :Text;
+}
+
+struct Tick {
+  # An actor -> itself after a delay: deadlines and periodic work.
+  kind @0 :UInt32;   # the actor's own numbering
+  value @1 :UInt64;
+}

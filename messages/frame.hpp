@@ -1,0 +1,33 @@
+#pragma once
+// A message as bytes: one flat, aligned array of words that several threads may read, each with its own reader.
+
+#include <capnp/common.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace d9d {
+
+class Frame {
+ public:
+  Frame() = default;
+  explicit Frame(std::vector<capnp::word> words)
+      : words_(std::make_shared<const std::vector<capnp::word>>(std::move(words))) {}
+
+  // A copy of bytes from outside the process. Throws Refused (decode.hpp) when they are no whole number of words,
+  // empty, or more than `bytes_max`.
+  static Frame from_bytes(std::span<const std::byte> bytes, std::size_t bytes_max);
+
+  bool empty() const { return !words_ || words_->empty(); }
+  std::size_t size_bytes() const { return words_ ? words_->size() * sizeof(capnp::word) : 0; }
+  const capnp::word* data() const { return words_ ? words_->data() : nullptr; }
+  std::span<const std::byte> bytes() const;
+
+ private:
+  std::shared_ptr<const std::vector<capnp::word>> words_;
+};
+
+}  // namespace d9d

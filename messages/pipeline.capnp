@@ -1,0 +1,60 @@
+@0xd9d0000000000004;
+# One step through the stages. The data plane: batched, small, no reply per message.
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("d9d::wire");
+
+struct BeginStep {
+  # Trainer -> Stage: the inputs of a step. The Stage walks its program while activations and gradients arrive.
+  # Reply: StepComputed. A second one for the same step is a bug.
+  step @0 :UInt64;
+  microbatches @1 :List(UInt64);  # tickets: MicrobatchParcel of inputs, shared data and task state
+}
+
+struct ActivationReady {
+  # Stage or TensorLane -> the Stage that holds `stage`. Arrives in any order.
+  step @0 :UInt64;
+  stage @1 :UInt32;       # the receiving pipeline stage
+  microbatch @2 :UInt32;
+  ticket @3 :UInt64;      # TensorParcel: the transfer of stage - 1
+}
+
+struct GradientReady {
+  # Stage or TensorLane -> the Stage that holds `stage`: gradients of its outputs. Arrives in any order.
+  step @0 :UInt64;
+  stage @1 :UInt32;
+  microbatch @2 :UInt32;
+  ticket @3 :UInt64;
+}
+
+struct SendTensors {
+  # Stage -> its own TensorLane of one peer: pass these tensors to a stage in another process. In sending order.
+  step @0 :UInt64;
+  stage @1 :UInt32;       # the receiving pipeline stage
+  microbatch @2 :UInt32;
+  ticket @3 :UInt64;
+  gradient @4 :Bool;      # false: activation
+}
+
+struct TensorsAnnounced {
+  # Sending TensorLane -> receiving TensorLane: what comes next on the wire of this pair of ranks.
+  step @0 :UInt64;
+  stage @1 :UInt32;
+  microbatch @2 :UInt32;
+  gradient @3 :Bool;
+  tensors @4 :List(Description);
+  struct Description {
+    name @0 :Text;
+    dtype @1 :UInt8;             # c10::ScalarType
+    shape @2 :List(Int64);
+    requiresGrad @3 :Bool;
+  }
+}
+
+struct StepComputed {
+  # Stage -> Trainer: all actions ran and all gradient buckets are reduced.
+  step @0 :UInt64;
+  lossSum @1 :Float64;       # sum of loss * weight of this rank's last stage, 0 elsewhere
+  weightSum @2 :Float64;
+  squaredNorm @3 :Float64;   # this rank's share: the sum over all ranks counts every gradient element once
+  computeSeconds @4 :Float64;
+}

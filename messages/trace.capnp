@@ -1,0 +1,40 @@
+@0xd9d0000000000009;
+# Traces: spans travel to node 0, which writes one file for the job.
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("d9d::wire");
+
+struct FlushTrace {
+  # Trainer of rank 0 or Coordinator -> TraceCollector of every node: hand over what the rings hold. Reply: Spans.
+  label @0 :Text;      # becomes part of the file name; empty = the job's trace
+  nodes @1 :UInt32;    # how many nodes take part
+  fromStep @2 :Int32;  # spans of earlier steps are left out; -1 = all
+}
+
+struct Spans {
+  # TraceCollector of a node -> TraceCollector of node 0. Several parts for one flush; the last one says so.
+  label @0 :Text;
+  node @1 :UInt32;
+  names @2 :List(Text);  # interned names by id
+  spans @3 :Data;        # packed d9d::Span records
+  last @4 :Bool;
+  sentNs @5 :Int64;      # sender's monotonic clock, for the clock offset
+  lost @6 :UInt64;       # spans that the rings overwrote
+  nodes @7 :UInt32;
+  counters @8 :Data;     # packed counter records
+}
+
+struct TraceWritten {
+  # TraceCollector of node 0 -> Coordinator.
+  path @0 :Text;
+  failure @1 :Text;
+}
+
+struct ClockProbe {
+  # TraceCollector of a node -> TraceCollector of node 0, every few seconds. Reply: ClockReply at once.
+  sentNs @0 :Int64;
+}
+
+struct ClockReply {
+  sentNs @0 :Int64;      # copied from the probe
+  receivedNs @1 :Int64;  # node 0's clock
+}
