@@ -1,0 +1,108 @@
+#pragma once
+// A choice: std::variant of described structs, told apart by the key that choices_of() names (`schedule:
+// gpipe`). The name alone may stand for the map (`schedule: gpipe` under `pipelining`). If the last
+// alternative is `Named`, any other name is taken as a plugin's.
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/base/config/codec_enum.hpp"
+#include "runtime/base/config/codec_struct.hpp"
+#include "runtime/base/config/section.hpp"
+
+namespace d9d::config {
+
+template <class T>
+concept ChoiceVariant = requires {
+  choices_of(Tag<T>{});
+};
+
+// The name given, or null after reporting. `rest` is what the alternative decodes: the map, or an empty one.
+const Node* read_tag(const Node& node, const Path& path, Problems& problems, std::string_view key,
+                     const std::vector<std::string_view>& names, Node& empty, const Node*& rest);
+Row make_choice_row(const std::string& path, std::string_view key, const Choice& choice);
+
+template <ChoiceVariant V>
+struct Codec<V> {
+  static constexpr auto choices = choices_of(Tag<V>{});
+  static constexpr std::size_t size = std::variant_size_v<V>;
+  static constexpr bool open = std::is_same_v<std::variant_alternative_t<size - 1, V>, Named>;
+  static_assert(choices.all.size() == size - (open ? 1 : 0), "choices_of() names each alternative but Named");
+
+  static std::vector<std::string_view> names() {
+    std::vector<std::string_view> names;
+    for (const Choice& choice : choices.all) names.push_back(choice.name);
+    return names;
+  }
+  static std::string type() { return "section by `" + std::string(choices.key) + "`"; }
+
+  static bool read(V& out, const Node& node, const Path& path, Problems& problems) {
+    Node empty;
+    const Node* rest = nullptr;
+    const Node* tag = read_tag(node, path, problems, choices.key, names(), empty, rest);
+    if (!tag) return false;
+    for (std::size_t i = 0; i < choices.all.size(); ++i) {
+      if (choices.all[i].name == tag->text) return read_as(out, i, *rest, path, problems);
+    }
+    if constexpr (open) return Codec<Named>::read(out.template emplace<Named>(), node, path, problems);
+    return read_name(*tag, Path{&path, choices.key}, problems, names()) >= 0;
+  }
+
+  static Json write(const V& value) {
+    return std::visit(
+        [&](const auto& alternative) {
+          using A = std::remove_cvref_t<decltype(alternative)>;
+          const Json rest = Codec<A>::write(alternative);
+          if constexpr (std::is_same_v<A, Named>) return rest;
+          Json map = Json::object();
+          if (!std::is_same_v<A, Named>)
+            map[std::string(choices.key)] = std::string(choices.all[value.index()].name);
+          map.update(rest);
+          return map;
+        },
+        value);
+  }
+
+  static void tables(Reference& reference, const std::string& path, const V&) {
+    tables_of(reference, path, std::make_index_sequence<size>{});
+  }
+
+ private:
+  template <std::size_t I>
+  static bool read_alternative(V& out, const Node& rest, const Path& path, Problems& problems) {
+    // Defaults of the alternative, not what an earlier choice left.
+    auto& alternative = out.template emplace<I>();
+    return Codec<std::variant_alternative_t<I, V>>::read(alternative, rest, path, problems, choices.key);
+  }
+  static bool read_as(V& out, std::size_t index, const Node& rest, const Path& path, Problems& problems) {
+    using Reader = bool (*)(V&, const Node&, const Path&, Problems&);
+    constexpr auto readers = []<std::size_t... I>(std::index_sequence<I...>) {
+      return std::array<Reader, sizeof...(I)>{&read_alternative<I>...};
+    }
+    (std::make_index_sequence<choices.all.size()>{});
+    return readers[index](out, rest, path, problems);
+  }
+  template <std::size_t... I>
+  static void tables_of(Reference& reference, const std::string& path, std::index_sequence<I...>) {
+    (add_alternative<I>(reference, path), ...);
+  }
+  template <std::size_t I>
+  static void add_alternative(Reference& reference, const std::string& path) {
+    using A = std::variant_alternative_t<I, V>;
+    if constexpr (std::is_same_v<A, Named>) {
+      Codec<Named>::tables(reference, path, Named{});
+    } else {
+      const Choice& choice = choices.all[I];
+      const std::string title = path + " with " + std::string(choices.key) + ": " + std::string(choice.name);
+      reference.note(title, choice.meaning);
+      Codec<A>::tables(reference, path, A{}, title);
+    }
+  }
+};
+
+}  // namespace d9d::config

@@ -1,0 +1,120 @@
+#pragma once
+// Structs described with BOOST_DESCRIBE_STRUCT and keys_of() (see keys.hpp).
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/members.hpp>
+#include <boost/mp11/algorithm.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "runtime/base/config/codec_containers.hpp"
+#include "runtime/base/config/keys.hpp"
+
+namespace d9d::config {
+
+template <class T>
+concept DescribedStruct = std::is_class_v<T> && requires {
+  keys_of(Tag<T>{});
+};
+
+// The shape of a map: unknown keys with the nearest one, missing keys, keys without effect. A null counts as
+// an empty map, so that a section whose lines are all commented out is still one. `tag` is the key of a
+// choice, or empty.
+bool check_keys(const Node& node, const Path& path, std::span<const Key> keys, std::string_view tag,
+                Problems& problems);
+bool check_range(double value, const Range& range, const Node& node, const Path& path, Problems& problems);
+std::string to_string(const Range& range);  // ">= 1", "0 to 1", or empty
+// The rows of the reference that every key has.
+Row make_row(const std::string& path, const Key& key, std::string type, const Json& fallback, bool has_table);
+
+template <class M>
+bool check_member(const M& value, const Range& range, const Node& node, const Path& path,
+                  Problems& problems) {
+  if constexpr (std::is_arithmetic_v<M>) {
+    return check_range(static_cast<double>(value), range, node, path, problems);
+  } else if constexpr (requires { value.has_value() ? *value : *value; }) {
+    return !value.has_value() || check_member(*value, range, node, path, problems);
+  } else if constexpr (requires {
+                         std::is_arithmetic_v<typename M::value_type>;
+                         value.size();
+                         value[0];
+                       }) {
+    bool good = true;
+    if constexpr (std::is_arithmetic_v<typename M::value_type>) {
+      for (const auto item : value) good &= check_member(item, range, node, path, problems);
+    }
+    return good;
+  }
+  return true;
+}
+
+template <DescribedStruct T>
+struct Codec<T> {
+  using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
+  static constexpr auto keys = keys_of(Tag<T>{});
+
+  static consteval bool keys_match_members() {
+    std::size_t i = 0;
+    bool same = true;
+    boost::mp11::mp_for_each<Members>([&](auto member) {
+      same = same && i < keys.size() && keys[i].name == std::string_view(member.name);
+      ++i;
+    });
+    return same && i == keys.size();
+  }
+  static_assert(keys_match_members(), "keys_of() names the described members in their order");
+
+  static std::string type() { return "section"; }
+
+  static bool read(T& out, const Node& node, const Path& path, Problems& problems,
+                   std::string_view tag = {}) {
+    bool good = check_keys(node, path, keys, tag, problems);
+    std::size_t i = 0;
+    boost::mp11::mp_for_each<Members>([&](auto member) {
+      using M = std::remove_reference_t<decltype(out.*member.pointer)>;
+      const Key& key = keys[i++];
+      const Node* value = node.find(key.name);
+      if (!value) return;
+      const Path here{&path, key.name};
+      M& field = out.*member.pointer;
+      good = Codec<M>::read(field, *value, here, problems) &&
+             check_member(field, key.range, *value, here, problems) && good;
+    });
+    return good;
+  }
+
+  static Json write(const T& value) {
+    Json map = Json::object();
+    boost::mp11::mp_for_each<Members>([&](auto member) {
+      using M = std::remove_cvref_t<decltype(value.*member.pointer)>;
+      map[member.name] = Codec<M>::write(value.*member.pointer);
+    });
+    return map;
+  }
+
+  static void tables(Reference& reference, const std::string& path, const T& value,
+                     std::string_view title = {}) {
+    Table table{title.empty() ? path : std::string(title), {}};
+    std::size_t i = 0;
+    boost::mp11::mp_for_each<Members>([&](auto member) {
+      using M = std::remove_cvref_t<decltype(value.*member.pointer)>;
+      constexpr bool has_table = requires(const M& m) {
+        Codec<M>::tables(reference, path, m);
+      };
+      table.rows.push_back(
+          make_row(path, keys[i++], Codec<M>::type(), Codec<M>::write(value.*member.pointer), has_table));
+    });
+    reference.add(std::move(table));
+    i = 0;
+    boost::mp11::mp_for_each<Members>([&](auto member) {
+      const Key& key = keys[i++];
+      const std::string here = path.empty() ? std::string(key.name) : path + "." + std::string(key.name);
+      add_tables(reference, here, value.*member.pointer);
+    });
+  }
+};
+
+}  // namespace d9d::config

@@ -1,0 +1,216 @@
+#include "runtime/base/config/parse.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "runtime/base/config/problems.hpp"
+#include "runtime/base/error.hpp"
+
+namespace d9d::config {
+namespace {
+
+constexpr std::size_t bytes_max = 1 << 20;
+constexpr std::size_t depth_max = 64;
+constexpr std::size_t nodes_max = 100'000;
+
+std::size_t count_nodes(const Node& node) {
+  std::size_t count = 1;
+  for (const Node& item : node.items) count += count_nodes(item);
+  for (const Entry& entry : node.entries) count += count_nodes(entry.value);
+  return count;
+}
+
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::shared_ptr<const std::string> origin) : origin_(std::move(origin)) {}
+
+  Node take() {
+    problems_.throw_if_any();
+    return std::move(root_);
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { root_.mark = here(mark); }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Node node;
+    node.text = "null";
+    node.mark = here(mark);
+    finish(std::move(node), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) {
+      problems_.error(here(mark), "", "an alias inside of its own anchor", "write the value out");
+      finish(Node{.mark = here(mark)}, 0);
+      return;
+    }
+    spend(count_nodes(found->second), mark);
+    finish(Node(found->second), 0);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    Node node;
+    node.kind = Node::Kind::scalar;
+    node.text = value;
+    // yaml-cpp: "?" is a plain scalar, "!" a quoted one; any other tag is explicit.
+    node.quoted = tag != "?";
+    node.mark = here(mark);
+    spend(1, mark);
+    finish(std::move(node), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(Node::Kind::list, mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(Node::Kind::map, mark, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Frame {
+    Node node;
+    YAML::anchor_t anchor;
+    std::string key;
+    Mark key_mark;
+    bool has_key = false;
+  };
+
+  Mark here(const YAML::Mark& mark) const { return {origin_, mark.line + 1, mark.column + 1}; }
+
+  [[noreturn]] void refuse(const YAML::Mark& mark, std::string what) const {
+    throw Error(ErrorKind::input, std::move(what), to_string(here(mark)));
+  }
+
+  void spend(std::size_t nodes, const YAML::Mark& mark) {
+    nodes_ += nodes;
+    if (nodes_ > nodes_max) refuse(mark, fmt::format("more than {} values; a config is smaller", nodes_max));
+  }
+
+  void open(Node::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    spend(1, mark);
+    if (frames_.size() >= depth_max) refuse(mark, fmt::format("nested deeper than {} levels", depth_max));
+    Frame frame{.anchor = anchor};
+    frame.node.kind = kind;
+    frame.node.mark = here(mark);
+    frames_.push_back(std::move(frame));
+  }
+
+  void close() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    finish(std::move(frame.node), frame.anchor);
+  }
+
+  void finish(Node node, YAML::anchor_t anchor) {
+    if (anchor != 0) anchors_[anchor] = node;
+    if (frames_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Frame& frame = frames_.back();
+    if (frame.node.kind == Node::Kind::list) {
+      frame.node.items.push_back(std::move(node));
+    } else if (!frame.has_key) {
+      take_key(frame, node);
+    } else {
+      put(frame, std::move(node));
+    }
+  }
+
+  void take_key(Frame& frame, const Node& node) {
+    const bool scalar = node.kind == Node::Kind::scalar || node.kind == Node::Kind::null;
+    if (!scalar)
+      problems_.error(node.mark, "", "a key must be a text, given " + describe(node), "write key: value");
+    frame.key = node.text;
+    frame.key_mark = node.mark;
+    frame.has_key = true;
+  }
+
+  void put(Frame& frame, Node node) {
+    frame.has_key = false;
+    for (const Entry& entry : frame.node.entries) {
+      if (entry.key != frame.key) continue;
+      problems_.error(frame.key_mark, path_to(frame.key),
+                      fmt::format("given twice, first in line {}", entry.mark.line), "remove one of them");
+      return;
+    }
+    frame.node.entries.push_back({frame.key, frame.key_mark, std::move(node)});
+  }
+
+  std::string path_to(const std::string& key) const {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < frames_.size(); ++i) {
+      const Frame& frame = frames_[i];
+      const bool list = frame.node.kind == Node::Kind::list;
+      path += (list ? std::to_string(frame.node.items.size()) : frame.key) + ".";
+    }
+    return path + key;
+  }
+
+  std::shared_ptr<const std::string> origin_;
+  Problems problems_;
+  Node root_;
+  std::vector<Frame> frames_;
+  std::map<YAML::anchor_t, Node> anchors_;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace
+
+Node parse(const std::string& text, std::string origin_text) {
+  const auto origin = std::make_shared<const std::string>(std::move(origin_text));
+  D9D_REQUIRE(text.size() <= bytes_max, "{}: {} bytes; a config has at most {}", *origin, text.size(),
+              bytes_max);
+  TreeBuilder builder(origin);
+  std::istringstream stream(text);
+  try {
+    YAML::Parser parser(stream);
+    if (!parser.HandleNextDocument(builder)) {
+      Node empty;
+      empty.mark = {origin, 1, 1};
+      return empty;
+    }
+    Node root = builder.take();
+    if (parser) {
+      throw Error(ErrorKind::input, "more than one YAML document (a line `---`); keep one", *origin);
+    }
+    return root;
+  } catch (const YAML::Exception& error) {
+    const Mark mark{origin, error.mark.line + 1, error.mark.column + 1};
+    throw Error(
+        ErrorKind::input,
+        fmt::format("not valid YAML or JSON: {}; look at this line and the one above: a space after each "
+                    "colon, spaces (no tabs) to indent, quotes and brackets closed",
+                    error.msg),
+        to_string(mark));
+  }
+}
+
+Node parse_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  D9D_REQUIRE(!std::filesystem::is_directory(file, ignored), "{}: is a folder; give a YAML or JSON file",
+              file.string());
+  std::ifstream stream(file, std::ios::binary);
+  D9D_REQUIRE(stream, "cannot read {}: {}; give the path of a job file", file.string(), std::strerror(errno));
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return parse(text.str(), file.string());
+}
+
+}  // namespace d9d::config

@@ -1,0 +1,18 @@
+#pragma once
+// YAML 1.2 text (JSON is a subset) to a Node. Errors are ErrorKind::input with file, line and column; a
+// missing or unreadable file is ErrorKind::input too: the user named it.
+
+#include <filesystem>
+#include <string>
+
+#include "runtime/base/config/node.hpp"
+
+namespace d9d::config {
+
+// `origin` names the text in messages. An empty text is a null node. Duplicate keys are an error that shows
+// both. Limits, as a job file may come from a stranger: 1 MiB of text, 64 levels, 100 000 nodes (aliases
+// count).
+Node parse(const std::string& text, std::string origin);
+Node parse_file(const std::filesystem::path& file);
+
+}  // namespace d9d::config

@@ -1,0 +1,54 @@
+#pragma once
+// What is wrong with a config, collected, so that a user sees all of it at once.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/config/node.hpp"
+
+namespace d9d::config {
+
+struct Problem {
+  Mark mark;
+  std::string path;    // key path; empty for the file as a whole
+  std::string what;    // what was given and what was expected
+  std::string remedy;  // what to try; may be empty
+};
+
+// "job.yaml:3:5: trainer.run.nam: unknown key; did you mean "name"?"
+std::string to_string(const Problem& problem);
+
+class Problems {
+ public:
+  void error(Mark mark, std::string path, std::string what, std::string remedy);
+  void warn(Mark mark, std::string path, std::string what, std::string remedy = {});
+
+  const std::vector<Problem>& errors() const { return errors_; }
+  const std::vector<Problem>& warnings() const { return warnings_; }
+
+  // Throws one ErrorKind::input with every error, one a line, if there is any. Its `where` is the first one's
+  // place.
+  void throw_if_any() const;
+
+ private:
+  std::vector<Problem> errors_;
+  std::vector<Problem> warnings_;
+};
+
+// The way from the root to a value, kept on the stack while decoding.
+struct Path {
+  const Path* parent = nullptr;
+  std::string_view name;
+
+  std::string str() const;
+  std::string child(std::string_view key) const;
+};
+
+// The candidate nearest to `given` by edit distance (Damerau, adjacent swaps count one), or empty if none is
+// near.
+std::string nearest(std::string_view given, const std::vector<std::string_view>& candidates);
+// `did you mean "x"?`, or `known: a, b, c` where nothing is near.
+std::string suggestion(std::string_view given, const std::vector<std::string_view>& candidates);
+
+}  // namespace d9d::config

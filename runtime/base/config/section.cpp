@@ -1,0 +1,47 @@
+#include "runtime/base/config/section.hpp"
+
+namespace d9d::config {
+
+bool Codec<Section>::read(Section& out, const Node& node, const Path& path, Problems& problems) {
+  out.node = node;
+  out.path = path.str();
+  if (node.kind == Node::Kind::map || node.kind == Node::Kind::null) return true;
+  return wrong_type(node, path, problems, "a section (a map)", "write `key: value` lines");
+}
+
+Json Codec<Section>::write(const Section& section) {
+  return section.node.kind == Node::Kind::map ? Json(to_json(section.node)) : Json::object();
+}
+
+bool Codec<Named>::read(Named& out, const Node& node, const Path& path, Problems& problems) {
+  Node rest = node;
+  if (node.kind == Node::Kind::scalar) {
+    out.name = node.text;
+    rest = Node{.kind = Node::Kind::map, .mark = node.mark};
+    return Codec<Section>::read(out.options, rest, path, problems);
+  }
+  const Node* name = node.find("name");
+  if (!name) {
+    problems.error(node.mark, path.child("name"), "missing", "add `name: ...`, as the plugin registers it");
+    return false;
+  }
+  if (!Codec<std::string>::read(out.name, *name, Path{&path, "name"}, problems)) return false;
+  std::erase_if(rest.entries, [](const Entry& entry) { return entry.key == "name"; });
+  return Codec<Section>::read(out.options, rest, path, problems);
+}
+
+Json Codec<Named>::write(const Named& named) {
+  Json map = Json::object();
+  map["name"] = named.name;
+  map.update(Codec<Section>::write(named.options));
+  return map;
+}
+
+void Codec<Named>::tables(Reference& reference, const std::string& path, const Named&) {
+  const std::string title = path + " with another name";
+  reference.note(title, "Registered by a plugin (`plugins`); the other keys are the plugin's own.");
+  reference.add(
+      {title, {{path + ".name", "text", "required", "", "name under which the plugin registers it"}}});
+}
+
+}  // namespace d9d::config
