@@ -1,0 +1,55 @@
+#pragma once
+// Domains: the views of the same ranks that different parts of a job need. Pure integers.
+//
+//   regular  pp, dp_replicate, dp_shard, cp_shard, cp_replicate, tp      the raw degrees
+//   dense    pp, dp_replicate, dp_cp_shard, cp_replicate, tp             where dense parameters are sharded
+//   expert   pp, ep_replicate, ep_shard                                  where experts live
+//   batch    pp, dp, cp, tp                                              who sees which samples
+//   flat     world
+//
+// Every domain covers every rank exactly once, numbered the same; degrees of 1 are axes of size 1, also when
+// the job has one rank. ep_replicate * ep_shard is the whole stage, tensor-parallel ranks included: see
+// README.
+
+#include <string>
+#include <vector>
+
+#include "runtime/mesh/mesh.hpp"
+#include "runtime/mesh/mesh_parameters.hpp"
+
+namespace d9d {
+
+inline constexpr const char* kRegularDomain = "regular";
+inline constexpr const char* kDenseDomain = "dense";
+inline constexpr const char* kExpertDomain = "expert";
+inline constexpr const char* kBatchDomain = "batch";
+inline constexpr const char* kFlatDomain = "flat";
+
+// A domain of one's own is one more of these.
+struct Domain {
+  std::string name;
+  Mesh (*build)(const DeviceMeshParameters& parameters);
+};
+std::vector<Domain> standard_domains();
+
+class MeshDomains {
+ public:
+  // Validates the parameters; a domain that does not cover all ranks is a bug of that domain.
+  explicit MeshDomains(const DeviceMeshParameters& parameters,
+                       const std::vector<Domain>& domains = standard_domains());
+
+  const DeviceMeshParameters& parameters() const { return parameters_; }
+  int world_size() const { return parameters_.world_size(); }
+  // An unknown domain is an input error that lists those there are.
+  const Mesh& mesh_for(const std::string& domain) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    Mesh mesh;
+  };
+  DeviceMeshParameters parameters_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace d9d

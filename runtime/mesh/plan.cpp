@@ -1,0 +1,137 @@
+#include "runtime/mesh/plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+// All ranks while they are few; beyond that first, second, last and how many, which still names one group of
+// a role: groups of one role are disjoint.
+std::string ranks_text(const std::vector<int>& ranks) {
+  if (ranks.size() <= 8) return fmt::format("{}", fmt::join(ranks, ","));
+  return fmt::format("{},{},..,{}; {} ranks", ranks[0], ranks[1], ranks.back(), ranks.size());
+}
+
+std::string roles_text(const Plan& plan) {
+  std::string text;
+  for (const GroupRole& role : standard_group_roles()) {
+    const Mesh& mesh = plan.domains().mesh_for(role.domain);
+    const int size = mesh.group_size(role.axes);
+    if (size == 1) continue;
+    text +=
+        fmt::format("  {:<36} {:>4} x {:<4} {}\n", role.name(), plan.world_size() / size, size, role.purpose);
+  }
+  return text.empty() ? "" : "groups (count x ranks):\n" + text;
+}
+
+std::string rank_line(const RankPlacement& p) {
+  return fmt::format("  rank {:<5} node {:<4} local {:<3} pp {:<3} dp {:<4} cp {:<3} tp {}\n", p.rank, p.node,
+                     p.local_index, p.pipeline, p.data, p.context, p.tensor);
+}
+
+int checked_sum(const std::vector<int>& ranks_per_node) {
+  for (std::size_t node = 0; node < ranks_per_node.size(); ++node) {
+    D9D_REQUIRE(ranks_per_node[node] >= 1, "node {} has {} ranks; every node of a job has at least one", node,
+                ranks_per_node[node]);
+  }
+  return std::accumulate(ranks_per_node.begin(), ranks_per_node.end(), 0);
+}
+
+}  // namespace
+
+std::string GroupRole::name() const {
+  return fmt::format("{}", fmt::join(axes, "+"));
+}
+
+std::vector<GroupRole> standard_group_roles() {
+  return {
+      {kFlatDomain, {"world"}, "barriers, the step's loss and norm"},
+      {kRegularDomain, {"pp"}, "activations and gradients between stages"},
+      {kBatchDomain, {"dp"}, "loss weights and metrics of different samples"},
+      {kBatchDomain, {"dp", "cp"}, "loss weights and metrics where tokens are split"},
+      {kBatchDomain, {"cp"}, "attention over a split sequence"},
+      {kDenseDomain,
+       {"dp_replicate", "dp_cp_shard", "cp_replicate"},
+       "gradients of replicated dense parameters"},
+      {kDenseDomain, {"dp_replicate", "cp_replicate"}, "gradients of sharded dense parameters"},
+      {kDenseDomain, {"dp_cp_shard"}, "blocks of sharded dense parameters"},
+      {kRegularDomain, {"tp"}, "activations of tensor-parallel layers"},
+      {kExpertDomain, {"ep_replicate"}, "gradients of experts"},
+      {kExpertDomain, {"ep_shard"}, "tokens to and from experts"},
+  };
+}
+
+Plan::Plan(const DeviceMeshParameters& parameters, const std::vector<int>& ranks_per_node)
+    : domains_((parameters.validate(checked_sum(ranks_per_node)), parameters)),
+      ranks_per_node_(ranks_per_node) {
+  const Mesh& batch = domains_.mesh_for(kBatchDomain);
+  ranks_.reserve(world_size());
+  for (int node = 0; node < num_nodes(); ++node) {
+    for (int local = 0; local < ranks_per_node_[node]; ++local) {
+      const int rank = static_cast<int>(ranks_.size());
+      const std::vector<int> place = batch.coordinates(rank);
+      ranks_.push_back({rank, node, local, place[0], place[1], place[2], place[3]});
+    }
+  }
+}
+
+const RankPlacement& Plan::placement(int rank) const {
+  D9D_CHECK(rank >= 0 && rank < world_size(), "rank {} of a world of {}", rank, world_size());
+  return ranks_[rank];
+}
+
+std::vector<int> Plan::ranks_of_node(int node) const {
+  D9D_CHECK(node >= 0 && node < num_nodes(), "node {} of {}", node, num_nodes());
+  std::vector<int> result(ranks_per_node_[node]);
+  const int first = std::accumulate(ranks_per_node_.begin(), ranks_per_node_.begin() + node, 0);
+  std::iota(result.begin(), result.end(), first);
+  return result;
+}
+
+Group Plan::group(int rank, const std::string& domain, const std::vector<std::string>& axes) const {
+  Group group;
+  group.ranks = domains_.mesh_for(domain).group(rank, axes);
+  group.index =
+      static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin());
+  group.name = fmt::format("{}[{}]", fmt::join(axes, "+"), ranks_text(group.ranks));
+  // Ranks are numbered node by node and the group ascends: its ends tell.
+  group.one_node = placement(group.ranks.front()).node == placement(group.ranks.back()).node;
+  return group;
+}
+
+std::vector<Group> Plan::groups_of(int rank) const {
+  std::vector<Group> result;
+  for (const GroupRole& role : standard_group_roles()) {
+    Group group = this->group(rank, role.domain, role.axes);
+    if (group.size() > 1) result.push_back(std::move(group));
+  }
+  return result;
+}
+
+std::string Plan::text(int lines_max) const {
+  std::string text = fmt::format("{} ranks on {} nodes\n", world_size(), num_nodes());
+  const Mesh& mesh = domains_.mesh_for(kRegularDomain);
+  text += "mesh:";
+  for (std::size_t axis = 0; axis < mesh.sizes().size(); ++axis) {
+    text += fmt::format(" {}={}", mesh.axis_names()[axis], mesh.sizes()[axis]);
+  }
+  text += fmt::format(" ep={}\n", parameters().expert_parallel);
+  text += roles_text(*this);
+  text += "ranks:\n";
+  const int head = world_size() <= lines_max ? world_size() : lines_max / 2;
+  for (int rank = 0; rank < head; ++rank) text += rank_line(ranks_[rank]);
+  if (head < world_size()) {
+    const int tail = world_size() - lines_max / 2;
+    text += fmt::format("  .. {} more ..\n", tail - head);
+    for (int rank = tail; rank < world_size(); ++rank) text += rank_line(ranks_[rank]);
+  }
+  return text;
+}
+
+}  // namespace d9d

@@ -1,0 +1,75 @@
+#pragma once
+// Who runs where: a pure function of the mesh and of the ranks that each node has. No torch, no actors; the
+// same plan on every node. Printed by `d9d-node check`.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/mesh/domains.hpp"
+
+namespace d9d {
+
+// Ranks are numbered node by node.
+struct RankPlacement {
+  int rank = 0;  // global
+  int node = 0;
+  int local_index = 0;  // on its node
+  int pipeline = 0;     // coordinate on pp
+  int data = 0;         // coordinate on dp of the batch domain: which samples it sees
+  int context = 0;      // coordinate on cp of the batch domain: which tokens of them
+  int tensor = 0;       // coordinate on tp
+
+  bool is_main() const { return rank == 0; }
+  bool is_local_main() const { return local_index == 0; }
+};
+
+// A set of ranks that talk, seen from one of them.
+struct Group {
+  std::string name;        // the same on all members, different for any two groups of a plan: "dp[0,2]"
+  std::vector<int> ranks;  // global, ascending; a member's position is its rank in the group
+  int index = 0;           // this rank's position
+  bool one_node = true;    // all members are on one node
+
+  int size() const { return static_cast<int>(ranks.size()); }
+};
+
+// Axes of a domain that a job communicates over.
+struct GroupRole {
+  std::string domain;
+  std::vector<std::string> axes;
+  std::string purpose;       // for people
+  std::string name() const;  // axes joined by '+': "dp_replicate+cp_replicate"
+};
+// The roles a job may need; a group of one rank needs no communicator.
+std::vector<GroupRole> standard_group_roles();
+
+class Plan {
+ public:
+  // Input error when the nodes' ranks do not match the mesh, or a node has none.
+  Plan(const DeviceMeshParameters& parameters, const std::vector<int>& ranks_per_node);
+
+  const MeshDomains& domains() const { return domains_; }
+  const DeviceMeshParameters& parameters() const { return domains_.parameters(); }
+  int world_size() const { return domains_.world_size(); }
+  int num_nodes() const { return static_cast<int>(ranks_per_node_.size()); }
+  const std::vector<int>& ranks_per_node() const { return ranks_per_node_; }
+  const std::vector<RankPlacement>& ranks() const { return ranks_; }
+  const RankPlacement& placement(int rank) const;
+  // Global ranks of a node, ascending.
+  std::vector<int> ranks_of_node(int node) const;
+
+  Group group(int rank, const std::string& domain, const std::vector<std::string>& axes) const;
+  // The standard roles in which `rank` has company.
+  std::vector<Group> groups_of(int rank) const;
+
+  // Mesh, groups by role, and a line per rank; beyond `lines_max` ranks the middle is left out.
+  std::string text(int lines_max = 64) const;
+
+ private:
+  MeshDomains domains_;
+  std::vector<int> ranks_per_node_;
+  std::vector<RankPlacement> ranks_;
+};
+
+}  // namespace d9d
