@@ -1,0 +1,164 @@
+#include "runtime/data/bpe/pre_tokenizer.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::string_view kSupported =
+    "null, ByteLevel, Split, Digits, Whitespace, WhitespaceSplit, Punctuation, CharDelimiterSplit, Sequence";
+// Radford et al. 2019 (GPT-2): contractions, then letters, digits and the rest with one space in front, then
+// spaces.
+constexpr std::string_view kByteLevelPattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+// Word characters and white space as the library's other engine knows them: joiners belong to words.
+constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
+
+}  // namespace
+
+PreTokenizer PreTokenizer::from_json(const JsonSection& section) {
+  PreTokenizer pre_tokenizer;
+  if (!section.is_null()) pre_tokenizer.add(section);
+  return pre_tokenizer;
+}
+
+void PreTokenizer::add(const JsonSection& section) {
+  const std::string type = section.text("type");
+  if (byte_level_)
+    section.refuse(fmt::format("{} after ByteLevel", type), "ByteLevel as the last of a Sequence");
+  const auto split = [&](std::string_view pattern, Behavior behavior, bool invert) {
+    steps_.emplace_back(Split{Regex::from_pattern(pattern), behavior, invert});
+  };
+  if (type == "Sequence") {
+    for (const JsonSection& inner : section.at("pretokenizers").items()) add(inner);
+  } else if (type == "ByteLevel") {
+    add_byte_level(section);
+  } else if (type == "Split") {
+    steps_.emplace_back(Split{Regex::from_json(section.at("pattern")), behavior_of(section.at("behavior")),
+                              section.flag("invert", false)});
+  } else if (type == "Digits") {
+    const bool individual = section.flag("individual_digits", false);
+    split(R"(\p{N})", individual ? Behavior::isolated : Behavior::contiguous, false);
+  } else if (type == "Whitespace") {
+    split(fmt::format(R"([{0}]+|[^{0}\s]+)", kWord), Behavior::removed, true);
+  } else if (type == "WhitespaceSplit") {
+    split(R"(\s)", Behavior::removed, false);
+  } else if (type == "Punctuation") {
+    split(R"([!-/:-@\[-`{-~\p{P}])",
+          section.has("behavior") ? behavior_of(section.at("behavior")) : Behavior::isolated, false);
+  } else if (type == "CharDelimiterSplit") {
+    steps_.emplace_back(Split{Regex::from_literal(section.text("delimiter")), Behavior::removed, false});
+  } else {
+    section.refuse(fmt::format("the pre-tokenizer {}", type), kSupported);
+  }
+}
+
+void PreTokenizer::add_byte_level(const JsonSection& section) {
+  if (section.flag("add_prefix_space", true)) steps_.emplace_back(PrefixSpace{});
+  if (section.flag("use_regex", true)) {
+    steps_.emplace_back(Split{Regex::from_pattern(kByteLevelPattern), Behavior::isolated, false});
+  }
+  byte_level_ = true;
+}
+
+PreTokenizer::Behavior PreTokenizer::behavior_of(const JsonSection& section) {
+  const std::string name = section.text();
+  if (name == "Isolated") return Behavior::isolated;
+  if (name == "Removed") return Behavior::removed;
+  if (name == "MergedWithPrevious") return Behavior::merged_with_previous;
+  if (name == "MergedWithNext") return Behavior::merged_with_next;
+  if (name == "Contiguous") return Behavior::contiguous;
+  section.refuse(name, "Isolated, Removed, MergedWithPrevious, MergedWithNext, Contiguous");
+}
+
+const std::vector<std::string_view>& PreTokenizer::split(std::string_view text, PreTokenizerScratch& scratch,
+                                                         RegexScratch& regex) const {
+  scratch.made.clear();
+  scratch.words.clear();
+  if (!text.empty()) scratch.words.push_back(text);
+  for (const Step& step : steps_) {
+    scratch.next.clear();
+    for (const std::string_view word : scratch.words) {
+      std::visit([&](const auto& which) { run(which, word, scratch, regex); }, step);
+    }
+    std::swap(scratch.words, scratch.next);
+  }
+  return scratch.words;
+}
+
+namespace {
+
+// Receives the parts of a word from left to right, matched and not, and emits words.
+template <class Behavior>
+class Joiner {
+ public:
+  Joiner(Behavior behavior, std::string_view word, std::vector<std::string_view>& out)
+      : behavior_(behavior), word_(word), out_(out) {}
+
+  void part(TextSpan span, bool matched) {
+    bool joins = false;
+    switch (behavior_) {
+      case Behavior::isolated:
+        break;
+      case Behavior::removed:
+        if (matched) return;
+        break;
+      case Behavior::contiguous:
+        joins = matched == previous_;
+        break;
+      case Behavior::merged_with_previous:
+        joins = matched && !previous_;
+        break;
+      case Behavior::merged_with_next:
+        joins = previous_ && !matched;
+        break;
+    }
+    previous_ = matched;
+    if (joins && open_) {
+      open_->end = span.end;
+      return;
+    }
+    flush();
+    open_ = span;
+  }
+
+  void flush() {
+    if (open_ && open_->begin < open_->end)
+      out_.push_back(word_.substr(open_->begin, open_->end - open_->begin));
+    open_.reset();
+  }
+
+ private:
+  const Behavior behavior_;
+  const std::string_view word_;
+  std::vector<std::string_view>& out_;
+  std::optional<TextSpan> open_;
+  bool previous_ = false;
+};
+
+}  // namespace
+
+void PreTokenizer::run(const Split& step, std::string_view word, PreTokenizerScratch& scratch,
+                       RegexScratch& regex) {
+  Joiner<Behavior> joiner(step.behavior, word, scratch.next);
+  std::size_t done = 0;
+  for_each_match(step.pattern, word, regex, [&](TextSpan match) {
+    if (done != match.begin) joiner.part({done, match.begin}, step.invert);
+    joiner.part(match, !step.invert);
+    done = match.end;
+  });
+  if (done != word.size()) joiner.part({done, word.size()}, step.invert);
+  joiner.flush();
+}
+
+void PreTokenizer::run(PrefixSpace, std::string_view word, PreTokenizerScratch& scratch, RegexScratch&) {
+  if (word.starts_with(' ')) {
+    scratch.next.push_back(word);
+  } else {
+    scratch.next.push_back(scratch.made.emplace_back(" ").append(word));
+  }
+}
+
+}  // namespace d9d

@@ -1,0 +1,49 @@
+#include "runtime/data/bpe/template_processor.hpp"
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+void add_template(const JsonSection& section, TemplateProcessor& out) {
+  TemplateProcessor mine;
+  bool seen_text = false;
+  for (const JsonSection& piece : section.at("single").items()) {
+    if (piece.has("Sequence")) {
+      D9D_REQUIRE(!seen_text && piece.at("Sequence").text("id") == "A",
+                  "{}: expected the sequence A exactly once", section.path());
+      seen_text = true;
+      continue;
+    }
+    const std::string name = piece.at("SpecialToken").text("id");
+    auto& side = seen_text ? mine.after : mine.before;
+    for (const JsonSection& id : section.at("special_tokens").at(name).at("ids").items()) {
+      side.push_back(static_cast<std::int32_t>(id.integer()));
+    }
+  }
+  D9D_REQUIRE(seen_text, "{}.single does not contain the sequence A", section.path());
+  out.before.insert(out.before.begin(), mine.before.begin(), mine.before.end());
+  out.after.insert(out.after.end(), mine.after.begin(), mine.after.end());
+}
+
+void add(const JsonSection& section, TemplateProcessor& out) {
+  const std::string type = section.text("type");
+  if (type == "Sequence") {
+    for (const JsonSection& inner : section.at("processors").items()) add(inner, out);
+  } else if (type == "TemplateProcessing") {
+    add_template(section, out);
+  } else if (type != "ByteLevel") {
+    section.refuse(fmt::format("the post-processor {}", type),
+                   "null, ByteLevel, TemplateProcessing, Sequence");
+  }
+}
+
+}  // namespace
+
+TemplateProcessor TemplateProcessor::from_json(const JsonSection& section) {
+  TemplateProcessor out;
+  if (!section.is_null()) add(section, out);
+  return out;
+}
+
+}  // namespace d9d

@@ -1,0 +1,52 @@
+#pragma once
+// Text to token ids and back, by a Hugging Face tokenizer.json with a BPE model: the ids that the
+// `tokenizers` library gives. What the file asks for and we cannot do is refused by name. Immutable, cheap to
+// copy, shared between threads.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace d9d {
+
+class Tokenizer {
+ public:
+  // Working memory and word cache of one thread for one tokenizer; made by make_scratch().
+  class Scratch;
+
+  static Tokenizer from_file(const std::filesystem::path& path);
+  // `where` names the origin in errors.
+  static Tokenizer from_json(std::string_view json, std::string_view where);
+
+  std::shared_ptr<Scratch> make_scratch() const;
+
+  // `text` must be well-formed UTF-8 (input error with the byte otherwise). `add_special_tokens` adds what
+  // the file's post-processor puts around a text. The first form makes a scratch; keep one when there is more
+  // than one text.
+  std::vector<std::int32_t> encode(std::string_view text, bool add_special_tokens) const;
+  void encode(std::string_view text, bool add_special_tokens, Scratch& scratch,
+              std::vector<std::int32_t>& ids) const;
+
+  // As the library: unknown ids are left out, bytes that are not UTF-8 become U+FFFD.
+  std::string decode(std::span<const std::int32_t> ids, bool skip_special_tokens = true) const;
+
+  // Ids are below this: the highest id + 1 (the library counts tokens; it differs where ids have gaps).
+  std::int32_t vocab_size() const;
+  // Of a token as written in the file (byte-level alphabet), added tokens first.
+  std::optional<std::int32_t> token_id(std::string_view token) const;
+  // As written in the file; nothing for an unknown id.
+  std::optional<std::string> token_text(std::int32_t id) const;
+
+ private:
+  struct Parts;
+  explicit Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+
+  std::shared_ptr<const Parts> parts_;
+};
+
+}  // namespace d9d
