@@ -12,8 +12,8 @@ namespace d9d::kernels {
 // y[..., n] = sum_k x[..., k] weight[n, k] + bias[n].   x [.., K], weight [N, K], bias [N] -> [.., N]
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias = {});
 
-// Several weights [N_i, K] on one x: the same numbers as one linear each. Weights that follow each other in memory
-// are multiplied as one; the results are then views of one buffer (row stride = sum of the N_i).
+// Several weights [N_i, K] on one x: the same numbers as one linear each. Weights that follow each other in
+// memory are multiplied as one; the results are then views of one buffer (row stride = sum of the N_i).
 // `biases` is empty or has one entry per weight, undefined where that weight has none.
 std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights, at::TensorList biases = {});
 

@@ -7,8 +7,9 @@
 
 namespace d9d::kernels {
 
-// probs = the top_k of softmax(logits) in descending order, ties to the lower index; renormalise divides them by
-// their sum + 1e-20. logits [T, E] fp32, bf16 or fp64 -> probs [T, k] fp32 (fp64 for fp64), experts [T, k] int64.
+// probs = the top_k of softmax(logits) in descending order, ties to the lower index; renormalise divides them
+// by their sum + 1e-20. logits [T, E] fp32, bf16 or fp64 -> probs [T, k] fp32 (fp64 for fp64), experts [T, k]
+// int64.
 std::tuple<at::Tensor, at::Tensor> moe_router(const at::Tensor& logits, int64_t top_k, bool renormalise);
 
 // Copies token rows into expert order (within an expert: by token). x [T, H], experts [T, k] int64
@@ -21,8 +22,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, 
 // y[t] = sum_j probs[t, j] rows[map[t, j]], summed in fp32. rows [R, H], probs [T, k], map [T, k] -> [T, H].
 at::Tensor moe_unpermute(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& map);
 
-// Rows offsets[e] .. offsets[e + 1] times weight[e]^T. rows [R, K], weight [E, N, K], offsets int64 [E + 1] on the
-// host -> [R, N]. An expert without rows costs nothing and its gradient is zero.
+// Rows offsets[e] .. offsets[e + 1] times weight[e]^T. rows [R, K], weight [E, N, K], offsets int64 [E + 1]
+// on the host -> [R, N]. An expert without rows costs nothing and its gradient is zero.
 at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, const at::Tensor& offsets);
 
 // permute -> gate and up -> silu_mul -> down -> unpermute, with fewer passes over memory. x [T, H], probs and

@@ -1,8 +1,8 @@
 #pragma once
 // Root mean square normalisation (Zhang and Sennrich 2019, eq. 4), computed in fp32 whatever the dtype.
 //   y = x / sqrt(mean(x^2) + eps) * weight          zero_centered: ... * (1 + weight)
-// x [.., W] fp32, bf16 or fp64; weight [W] of the same dtype; y as x. The weight gradient is summed in fp32 in a
-// fixed order, so it does not change from run to run.
+// x [.., W] fp32, bf16 or fp64; weight [W] of the same dtype; y as x. The weight gradient is summed in fp32
+// in a fixed order, so it does not change from run to run.
 
 #include <ATen/core/Tensor.h>
 

@@ -15,13 +15,13 @@ struct AdamWSettings {
   bool zero_grad = false;   // leave the gradient buffer zeroed
 };
 
-// One AdamW update (Loshchilov and Hutter 2019, algorithm 2, in the order of torch.optim.AdamW) in one pass over
-// four flat contiguous fp32 buffers of one length; all but grad are updated in place. No autograd.
+// One AdamW update (Loshchilov and Hutter 2019, algorithm 2, in the order of torch.optim.AdamW) in one pass
+// over four flat contiguous fp32 buffers of one length; all but grad are updated in place. No autograd.
 void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
                 const at::Tensor& exp_avg_sq, const AdamWSettings& settings);
 
-// Sum of the squares of a contiguous fp32 or bf16 tensor. Blocks of fixed size are summed in fp32 lanes and added in
-// fp64 in order: the result does not depend on the number of threads.
+// Sum of the squares of a contiguous fp32 or bf16 tensor. Blocks of fixed size are summed in fp32 lanes and
+// added in fp64 in order: the result does not depend on the number of threads.
 double sum_of_squares(const at::Tensor& tensor);
 
 }  // namespace d9d::kernels

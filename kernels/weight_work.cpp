@@ -47,8 +47,12 @@ WeightWork::Scope::Scope(c10::intrusive_ptr<WeightWork> work) : previous_(std::m
   current_of_thread() = std::move(work);
 }
 
-WeightWork::Scope::~Scope() { current_of_thread() = std::move(previous_); }
+WeightWork::Scope::~Scope() {
+  current_of_thread() = std::move(previous_);
+}
 
-const c10::intrusive_ptr<WeightWork>& WeightWork::current() { return current_of_thread(); }
+const c10::intrusive_ptr<WeightWork>& WeightWork::current() {
+  return current_of_thread();
+}
 
 }  // namespace d9d::kernels

@@ -1,12 +1,12 @@
 #pragma once
-// Weight gradients as work that can be done now or later, so that a backward pass can be split in its input half
-// (action I) and its weight half (action W). Every op with weights of this library goes through it.
+// Weight gradients as work that can be done now or later, so that a backward pass can be split in its input
+// half (action I) and its weight half (action W). Every op with weights of this library goes through it.
 //
-// An op's forward remembers the WeightWork that is current on its thread. Its backward then returns no gradient for
-// the weight: it submits a job that adds the gradient straight into `parameter.grad()` (which must be defined; fp32
-// or the parameter's dtype). Without a current WeightWork, or for a weight that is not a leaf with a gradient
-// buffer, the op returns the gradient as any torch op does.
-// Thread: one WeightWork belongs to one thread at a time; it has no locks.
+// An op's forward remembers the WeightWork that is current on its thread. Its backward then returns no
+// gradient for the weight: it submits a job that adds the gradient straight into `parameter.grad()` (which
+// must be defined; fp32 or the parameter's dtype). Without a current WeightWork, or for a weight that is not
+// a leaf with a gradient buffer, the op returns the gradient as any torch op does. Thread: one WeightWork
+// belongs to one thread at a time; it has no locks.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
@@ -19,8 +19,8 @@
 
 namespace d9d::kernels {
 
-// Permission to keep one temporary of the size of a weight (see linear_cross_entropy). Stages share it among the
-// WeightWorks of their microbatches, which bounds that memory to one temporary per stage.
+// Permission to keep one temporary of the size of a weight (see linear_cross_entropy). Stages share it among
+// the WeightWorks of their microbatches, which bounds that memory to one temporary per stage.
 using TemporarySlot = std::shared_ptr<std::atomic<bool>>;
 
 class WeightWork : public torch::CustomClassHolder {

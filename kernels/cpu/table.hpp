@@ -1,0 +1,105 @@
+#pragma once
+// The inner loops of the ops as plain functions over pointers, compiled once per instruction set and chosen
+// when the process starts to use them. No torch here: these files are compiled with AVX flags, and an inline
+// function of torch compiled so could be picked by the linker for every machine. All sizes in elements;
+// strides are of rows. T: float, double or Bf16; Sum<T>: the type of sums and statistics, double for double,
+// else float.
+
+#include <cstdint>
+
+namespace d9d::kernels {
+
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+template <class T>
+struct SumOf {
+  using type = float;
+};
+template <>
+struct SumOf<double> {
+  using type = double;
+};
+template <class T>
+using Sum = typename SumOf<T>::type;
+
+// A matrix whose rows lie `stride` apart.
+template <class T>
+struct Rows {
+  T* data;
+  int64_t stride;
+};
+
+// Heads [tokens, heads, dim] of a projection: tokens `stride` apart, heads dense. cos and sin [tokens,
+// rotary].
+template <class T>
+struct HeadsShape {
+  int64_t heads, dim, rotary;
+  bool interleaved;
+  const T* weight;  // null: no norm
+  Sum<T> eps;
+};
+
+template <class T>
+struct KernelTable {
+  using S = Sum<T>;
+  const char* isa;
+
+  // y = x * inverse * (offset + weight); if residual: sum = x + residual is normed instead and kept.
+  void (*rms_norm)(int64_t rows, int64_t width, Rows<const T> x, Rows<const T> residual, const T* weight,
+                   S eps, S offset, T* sum, T* y, S* inverse);
+  // dx = d(norm)/dx dy (+ extra, may be null).
+  void (*rms_norm_dx)(int64_t rows, int64_t width, Rows<const T> dy, Rows<const T> x, const T* weight,
+                      S offset, const S* inverse, Rows<const T> extra, T* dx);
+  // dw += sum over rows of dy * x * inverse.
+  void (*rms_norm_dw)(int64_t rows, int64_t width, Rows<const T> dy, Rows<const T> x, const S* inverse,
+                      S* dw);
+
+  void (*silu_mul)(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up, Rows<T> out);
+  void (*silu_mul_backward)(int64_t rows, int64_t width, Rows<const T> dout, Rows<const T> gate,
+                            Rows<const T> up, Rows<T> dgate, Rows<T> dup);
+
+  // inverse: [tokens, heads], written only with a weight.
+  void (*heads)(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> x, Rows<const S> cos,
+                Rows<const S> sin, T* y, S* inverse);
+  // dx of `heads`; dw (may be null) += weight gradient, [dim].
+  void (*heads_backward)(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> dy, Rows<const T> x,
+                         Rows<const S> cos, Rows<const S> sin, const S* inverse, T* dx, S* dw);
+
+  // Returns logsumexp(z) - z[label]; with `gradient` z becomes softmax(z) - onehot(label).
+  S (*cross_entropy_row)(int64_t width, T* z, int64_t label, bool gradient);
+  // row = softmax(row) as sums.
+  void (*softmax_row)(int64_t width, const T* z, S* probabilities);
+
+  // y = sum_j scale[j] * rows[index[j]]; a negative index adds nothing.
+  void (*combine_rows)(int64_t count, int64_t width, Rows<const T> rows, const int64_t* index, const S* scale,
+                       T* y);
+  // y (+)= scale * x.
+  void (*scale_row)(int64_t width, S scale, const T* x, T* y);
+  void (*add_row)(int64_t width, const T* x, S* y);
+  S (*dot)(int64_t width, const T* x, const T* y);
+};
+
+template <class T>
+const KernelTable<T>& kernel_table();
+
+struct AdamWPass {
+  float decay;                // 1 - lr * weight_decay
+  float rest1, beta2, rest2;  // 1 - beta1, beta2, 1 - beta2
+  float step_size;            // lr / (1 - beta1^step)
+  float correction;           // sqrt(1 - beta2^step)
+  float eps;
+  float grad_scale;
+  bool zero_grad;
+};
+
+struct FlatTable {
+  void (*adamw)(int64_t count, const AdamWPass& pass, float* param, float* grad, float* exp_avg,
+                float* exp_avg_sq);
+  double (*sum_of_squares)(int64_t count, const float* x);
+  double (*sum_of_squares_bf16)(int64_t count, const Bf16* x);
+};
+const FlatTable& flat_table();
+
+}  // namespace d9d::kernels

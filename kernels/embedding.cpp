@@ -1,0 +1,90 @@
+#include "kernels/embedding.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+
+#include "kernels/dispatch.hpp"
+#include "kernels/node.hpp"
+
+namespace d9d::kernels {
+namespace {
+
+// Tokens in order, one after the other: a row gets its sum in a fixed order. Columns are parted among
+// threads.
+template <class T, class G>
+void scatter_add(const int64_t* ids, int64_t count, int64_t width, Rows<const T> grad, G* into) {
+  at::parallel_for(0, width, std::max<int64_t>(64, 65536 / std::max<int64_t>(1, count)),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t token = 0; token < count; ++token) {
+                       kernel_table<T>().add_row(end - begin, grad.data + token * grad.stride + begin,
+                                                 into + ids[token] * width + begin);
+                     }
+                   });
+}
+
+class EmbeddingNode : public BackwardNode {
+ public:
+  std::string name() const override { return "d9d::embedding"; }
+
+ protected:
+  Gradients backward(Gradients grads) override {
+    if (!grads[0].defined()) return {{}};
+    const at::Tensor weight = saved(1);
+    const auto compute = [ids = saved(0), grad = grads[0].reshape({-1, weight.size(1)}).contiguous()](
+                             const at::Tensor& into, double beta) {
+      if (beta == 0) into.zero_();
+      dispatch(grad.scalar_type(), [&](auto tag) {
+        using T = decltype(tag);
+        using S = Sum<T>;
+        const bool in_place = into.scalar_type() == sum_dtype(grad.scalar_type()) && into.is_contiguous();
+        const at::Tensor sums = in_place ? into : into.to(sum_dtype(grad.scalar_type())).contiguous();
+        scatter_add<T, S>(data_of<int64_t>(ids), ids.numel(), grad.size(1), rows_of<T>(grad),
+                          data_of<S>(sums));
+        if (!in_place) into.copy_(sums);
+      });
+    };
+    return {weight_gradient(0, weight, compute)};
+  }
+};
+
+at::Tensor lookup(const at::Tensor& ids, const at::Tensor& weight) {
+  auto sizes = ids.sizes().vec();
+  sizes.push_back(weight.size(1));
+  at::Tensor result = at::empty(sizes, weight.options().requires_grad(false));
+  const auto* index = static_cast<const int64_t*>(ids.const_data_ptr());
+  for (int64_t i = 0; i < ids.numel(); ++i) {
+    TORCH_CHECK_INDEX(index[i] >= 0 && index[i] < weight.size(0), "embedding: id ", index[i], " at position ",
+                      i, " is outside the table of ", weight.size(0), " rows");
+  }
+  const int64_t bytes = weight.size(1) * weight.element_size();
+  const int64_t stride = weight.stride(0) * weight.element_size();
+  const auto* from = static_cast<const char*>(weight.const_data_ptr());
+  auto* to = static_cast<char*>(result.data_ptr());
+  for_rows(ids.numel(), weight.size(1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * bytes, from + index[i] * stride, bytes);
+  });
+  return result;
+}
+
+}  // namespace
+
+at::Tensor embedding(const at::Tensor& ids, const at::Tensor& weight) {
+  TORCH_CHECK(ids.scalar_type() == at::kLong && weight.dim() == 2 && weight.stride(1) == 1,
+              "embedding of ids ", ids.scalar_type(), " with weight ", weight.sizes(),
+              ": expected int64 ids and a weight [V, H] with dense rows");
+  const auto node = node_for<EmbeddingNode>({weight});
+  const at::Tensor index = ids.contiguous();
+  at::Tensor result;
+  {
+    BelowAutograd below;
+    result = lookup(index, weight);
+  }
+  if (node) {
+    node->save({index, weight});
+    torch::autograd::set_history(result, node);
+  }
+  return result;
+}
+
+}  // namespace d9d::kernels
