@@ -1,0 +1,56 @@
+#pragma once
+// How the learning-rate multiplier goes from one value to the next within a phase (LR-03). `progress` p in
+// [0, 1):
+//   linear       start + (end - start) p
+//   cosine       end + (start - end) (1 + cos(pi p)) / 2
+//   poly         start + (end - start) p^power
+//   exponential  exp of the linear way between the logarithms; both ends are raised to at least 1e-8
+
+#include <boost/describe/class.hpp>
+
+#include <array>
+#include <variant>
+
+#include "runtime/base/config/keys.hpp"
+
+namespace d9d {
+
+struct LinearCurve {};
+BOOST_DESCRIBE_STRUCT(LinearCurve, (), ())
+constexpr auto keys_of(config::Tag<LinearCurve>) {
+  return std::array<config::Key, 0>{};
+}
+
+struct CosineCurve {};
+BOOST_DESCRIBE_STRUCT(CosineCurve, (), ())
+constexpr auto keys_of(config::Tag<CosineCurve>) {
+  return std::array<config::Key, 0>{};
+}
+
+struct ExponentialCurve {};
+BOOST_DESCRIBE_STRUCT(ExponentialCurve, (), ())
+constexpr auto keys_of(config::Tag<ExponentialCurve>) {
+  return std::array<config::Key, 0>{};
+}
+
+struct PolyCurve {
+  double power = 2.0;
+};
+BOOST_DESCRIBE_STRUCT(PolyCurve, (), (power))
+constexpr auto keys_of(config::Tag<PolyCurve>) {
+  return std::array{config::Key{"power", "", "exponent of the progress", config::optional, config::above(0)}};
+}
+
+using LrCurve = std::variant<LinearCurve, CosineCurve, ExponentialCurve, PolyCurve>;
+constexpr auto choices_of(config::Tag<LrCurve>) {
+  return config::Choices<4>{
+      "type",
+      {{{"linear", "A straight line."},
+        {"cosine", "Half a period of a cosine: flat at both ends."},
+        {"exponential", "A straight line between the logarithms, clamped to at least 1e-8."},
+        {"poly", "The progress raised to a power."}}}};
+}
+
+double interpolate(const LrCurve& curve, double start, double end, double progress);
+
+}  // namespace d9d
