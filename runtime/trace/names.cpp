@@ -26,7 +26,7 @@ std::vector<std::string> Names::texts() const {
 std::vector<ActorName> Names::actors() const {
   const std::lock_guard lock(mutex_);
   std::vector<ActorName> result(actor_ids_.size());
-  for (const auto& [actor, id] : actor_ids_) result[id] = {actor.first, actor.second};
+  for (const auto& [actor, id] : actor_ids_) result[id] = {actor.first, actor.second, node_};
   return result;
 }
 

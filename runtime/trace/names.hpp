@@ -17,11 +17,14 @@ namespace d9d::trace {
 struct ActorName {
   std::string name;  // "stage 1", "trainer"
   int rank = -1;     // global rank it belongs to; -1: the whole node
+  int node = 0;
   bool operator==(const ActorName&) const = default;
 };
 
 class Names {
  public:
+  explicit Names(int node = 0) : node_(node) {}
+
   // The same text (or actor) always gets the same id. Ids count from 0.
   std::uint32_t intern(std::string_view text);
   std::uint32_t actor(std::string_view name, int rank);
@@ -31,6 +34,7 @@ class Names {
   std::vector<ActorName> actors() const;
 
  private:
+  const int node_;
   mutable std::mutex mutex_;
   std::map<std::string, std::uint32_t, std::less<>> text_ids_;
   std::map<std::pair<std::string, int>, std::uint32_t> actor_ids_;

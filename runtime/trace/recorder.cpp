@@ -18,7 +18,7 @@ void sort_by_start(std::vector<Span>& spans) {
 }  // namespace
 
 Recorder::Recorder(RecorderOptions options)
-    : options_(options), identity_(std::make_shared<const char>('r')) {
+    : options_(options), identity_(std::make_shared<const char>('r')), names_(options.node) {
   const SpanRing validates_the_capacity(options.spans_per_thread);
 }
 

@@ -1,23 +1,24 @@
 #include "runtime/trace/span.hpp"
 
+#include <array>
+
 namespace d9d::trace {
+namespace {
+
+constexpr std::array<std::string_view, 7> names{"message", "compute", "collective", "io",
+                                                "wait",    "step",    "counter"};
+
+}  // namespace
 
 std::string_view name_of(Category category) {
-  switch (category) {
-    case Category::message:
-      return "message";
-    case Category::compute:
-      return "compute";
-    case Category::collective:
-      return "collective";
-    case Category::io:
-      return "io";
-    case Category::wait:
-      return "wait";
-    case Category::counter:
-      return "counter";
+  return names.at(static_cast<std::size_t>(category));
+}
+
+std::optional<Category> category_from(std::string_view name) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<Category>(i);
   }
-  return "unknown";
+  return std::nullopt;
 }
 
 }  // namespace d9d::trace

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -16,9 +17,13 @@ enum class Category : std::uint8_t {
   collective,  // communication between ranks
   io,          // disk
   wait,        // idle by design: no input yet, no credit, another stage's turn
+  step,        // one whole training step of a rank, on a track of its own: Recorder::actor(steps_track, rank)
   counter,     // not a span: `value` at `start_ns`
 };
 std::string_view name_of(Category category);
+std::optional<Category> category_from(std::string_view name);
+
+inline constexpr std::string_view steps_track = "steps";
 
 // Times are nanoseconds of Clock::now_ns. Ids come from Recorder::actor and Recorder::intern.
 struct Span {

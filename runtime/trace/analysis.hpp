@@ -1,0 +1,75 @@
+#pragma once
+// Where a step's time went: what `d9d-node trace` prints. All durations are nanoseconds.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/trace/recorder.hpp"
+
+namespace d9d::trace {
+
+// A rank's time within its steps. Each moment counts once, for the first of these that is going on:
+struct TimeSplit {
+  std::int64_t compute = 0;                // a compute span
+  std::int64_t exposed_communication = 0;  // a collective, and no compute that hides it
+  std::int64_t bubble = 0;                 // a wait span, or nothing at all
+  std::int64_t other = 0;                  // an actor handling a message, or a disk
+  std::int64_t mailbox_wait = 0;           // a message lies in a mailbox while nothing of the above goes on
+  std::int64_t total() const { return compute + exposed_communication + bubble + other + mailbox_wait; }
+};
+
+struct RankReport {
+  int rank = 0;
+  int steps = 0;
+  TimeSplit time;
+  std::int64_t communication = 0;  // exposed or not
+};
+
+// Messages of one type between two actors.
+struct EdgeReport {
+  std::string sender;  // "?": not in this trace
+  std::string receiver;
+  std::string message;
+  std::int64_t count = 0;
+  std::int64_t queue_total = 0;  // in the receiver's mailbox
+  std::int64_t queue_max = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct ActorReport {
+  std::string actor;
+  std::int64_t messages = 0;
+  std::int64_t busy = 0;  // in any span but wait and step
+};
+
+struct StepReport {
+  int count = 0;  // distinct step numbers
+  std::int64_t mean = 0;
+  std::int64_t median = 0;
+  std::int64_t max = 0;
+  int max_step = -1;
+  int max_rank = -1;
+};
+
+struct Analysis {
+  std::vector<RankReport> ranks;
+  StepReport steps;                 // over the steps of all ranks
+  std::vector<EdgeReport> edges;    // by queue_total, the worst first
+  std::vector<ActorReport> actors;  // by busy, the busiest first
+  std::uint64_t lost = 0;           // spans that were overwritten before they were read
+
+  // Shares of all ranks' step time; 0 without steps.
+  double outside_compute_and_collectives() const;
+  double other_share() const;
+};
+
+// Steps are the spans of Category::step; a rank without any gets them from the first compute or collective
+// span of each step number, or is taken as one long step. Spans of no rank count for edges and actors only.
+Analysis analyze(const Recording& recording);
+
+// For people (the `top` worst edges and actors) and for programs (JSON with everything, durations in ns).
+std::string to_text(const Analysis& analysis, std::size_t top = 10);
+std::string to_json(const Analysis& analysis);
+
+}  // namespace d9d::trace
