@@ -1,0 +1,39 @@
+#pragma once
+// A schedule as programs for all ranks, ready to run: built, completed with communication, checked.
+
+#include <map>
+#include <memory>
+
+#include "runtime/pipeline/action.hpp"
+#include "runtime/pipeline/program/schedule_config.hpp"
+#include "runtime/pipeline/program/topology.hpp"
+
+namespace d9d {
+
+struct PipelineProgram {
+  Topology topology;
+  int num_microbatches;
+  Program compute;    // what the builder wrote
+  Program full;       // with SEND and RECV
+  bool has_backward;  // any rank runs anything backward
+};
+
+Topology topology_of(const ScheduleConfig& config, int ranks);
+
+// Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
+PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
+
+// Programs by number of microbatches: a pack may have another size from step to step (reference PIPE-18).
+// Used by one thread; programs live as long as somebody holds them.
+class ProgramCache {
+ public:
+  ProgramCache(ScheduleConfig config, int ranks) : config_(config), ranks_(ranks) {}
+  std::shared_ptr<const PipelineProgram> get(int microbatches);
+
+ private:
+  const ScheduleConfig config_;
+  const int ranks_;
+  std::map<int, std::shared_ptr<const PipelineProgram>> programs_;
+};
+
+}  // namespace d9d

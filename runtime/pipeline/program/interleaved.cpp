@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <deque>
+
+#include "runtime/base/error.hpp"
+#include "runtime/pipeline/program/builders.hpp"
+
+namespace d9d {
+namespace {
+
+// Writes the program of one rank: the k-th forward and the k-th backward walk the rank's stages in rounds.
+class InterleavedRank {
+ public:
+  InterleavedRank(int ranks, int rank, int microbatches_per_round, const OneFOneBSchedule& schedule)
+      : ranks_(ranks),
+        rank_(rank),
+        per_round_(microbatches_per_round),
+        schedule_(schedule),
+        next_forward_(static_cast<std::size_t>(schedule.num_stages_per_rank)),
+        next_backward_(next_forward_.size()) {}
+
+  RankProgram write(int total, int warmup) {
+    for (int k = 0; k < warmup; ++k) forward(k);
+    for (int k = 0; k < total; ++k) {
+      if (warmup + k < total) forward(warmup + k);
+      backward(k);
+    }
+    while (!deferred_.empty()) oldest_weight();
+    return std::move(program_);
+  }
+
+ private:
+  void forward(int k) {
+    const int local = (k / per_round_) % schedule_.num_stages_per_rank;
+    emit(ActionKind::forward, local, next_forward_[static_cast<std::size_t>(local)]++);
+  }
+
+  void backward(int k) {
+    const int local = schedule_.num_stages_per_rank - 1 - (k / per_round_) % schedule_.num_stages_per_rank;
+    const int microbatch = next_backward_[static_cast<std::size_t>(local)]++;
+    if (!schedule_.zero_bubble) return emit(ActionKind::backward, local, microbatch);
+    emit(ActionKind::backward_input, local, microbatch);
+    deferred_.push_back({ActionKind::backward_weight, rank_ + local * ranks_, microbatch});
+    // Rank r waits r steps before it spends weight work: later ranks have that much less to bridge at the
+    // end.
+    if (k >= rank_) oldest_weight();
+  }
+
+  void oldest_weight() {
+    program_.push_back({{deferred_.front()}});
+    deferred_.pop_front();
+  }
+
+  void emit(ActionKind kind, int local, int microbatch) {
+    program_.push_back({{{kind, rank_ + local * ranks_, microbatch}}});
+  }
+
+  const int ranks_, rank_, per_round_;
+  const OneFOneBSchedule& schedule_;
+  std::vector<int> next_forward_, next_backward_;
+  std::deque<Action> deferred_;
+  RankProgram program_;
+};
+
+// Forwards a later rank needs before the first gradient can come back. With several stages per rank every
+// textbook takes two per rank of distance; with one stage only the deep form does.
+int warmup_per_rank(const OneFOneBSchedule& schedule) {
+  if (schedule.zero_bubble) return 1;
+  return schedule.num_stages_per_rank > 1 || schedule.warmup == Warmup::deep ? 2 : 1;
+}
+
+}  // namespace
+
+Program build_interleaved(int ranks, int microbatches, const OneFOneBSchedule& schedule) {
+  const int stages = schedule.num_stages_per_rank;
+  D9D_REQUIRE(ranks >= 1 && stages >= 1 && microbatches >= 1,
+              "a pipeline of {} ranks, {} stages per rank and {} microbatches; each must be at least 1",
+              ranks, stages, microbatches);
+  const int rounds = std::max(1, microbatches / ranks);
+  D9D_REQUIRE(microbatches % rounds == 0,
+              "schedule 1f1b: {} microbatches on {} pipeline ranks make {} rounds, which do not divide them; "
+              "use {} or "
+              "{} microbatches",
+              microbatches, ranks, rounds, microbatches - microbatches % ranks,
+              microbatches + ranks - microbatches % ranks);
+  const int per_round = microbatches / rounds;
+  const int total = microbatches * stages;
+  Program program;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int depth = (stages - 1) * per_round + warmup_per_rank(schedule) * (ranks - 1 - rank);
+    program.push_back(InterleavedRank(ranks, rank, per_round, schedule).write(total, std::min(depth, total)));
+  }
+  return program;
+}
+
+}  // namespace d9d

@@ -1,0 +1,49 @@
+#pragma once
+// What a program costs, without running it: start and end of every action, makespan, bubble, live
+// activations. Each rank computes one action at a time in program order; a transfer to another rank runs
+// beside the compute and arrives `transfer` after its producer ended. Composed actions run one after the
+// other. Times have the unit of the costs. Linear in the number of actions.
+
+#include <vector>
+
+#include "runtime/pipeline/action.hpp"
+#include "runtime/pipeline/program/topology.hpp"
+
+namespace d9d {
+
+// Of one microbatch. A full backward costs backward_input + backward_weight.
+struct StageCosts {
+  double forward = 1;
+  double backward_input = 1;
+  double backward_weight = 1;
+};
+
+struct CostModel {
+  std::vector<StageCosts> stages;  // one per stage
+  double transfer = 0;             // between stages of different ranks; 0 within a rank
+  double overhead = 0;             // added to every compute action; counts as bubble
+};
+// F = I = W = 1 / stages per rank for every stage: a rank's whole forward of one microbatch takes 1.
+CostModel unit_costs(const Topology& topology);
+
+struct SimulatedAction {
+  Action action;
+  double start = 0;
+  double end = 0;
+};
+
+struct Simulation {
+  std::vector<std::vector<SimulatedAction>> ranks;  // compute actions in program order
+  double makespan = 0;
+  double bubble = 0;  // 1 - busy / (ranks * makespan), in [0, 1)
+  // Per rank, the most (stage, microbatch) pairs whose forward began and whose B or I has not ended.
+  std::vector<int> peak_activations;
+  // Per rank, the most pairs whose I ended and whose W has not.
+  std::vector<int> peak_pending_weights;
+};
+
+// Takes compute or full programs; communication instructions are skipped (their time is in `transfer`).
+// Deadlock: a bug error that names what each stuck rank waits for.
+Simulation simulate(const Program& program, const Topology& topology, const CostModel& costs);
+
+}  // namespace d9d
