@@ -1,0 +1,192 @@
+#include "runtime/state/disk.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_with(const std::string& operation, const std::string& path, int error_number) {
+  const char* hint =
+      error_number == ENOSPC || error_number == EDQUOT ? "; free some space or choose another folder" : "";
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("cannot {} {}: {}{}", operation, path, std::generic_category().message(error_number), hint),
+      path);
+}
+
+class Descriptor {
+ public:
+  Descriptor(const std::string& operation, const std::string& path, int flags) : path_(path) {
+    do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    while (fd_ < 0 && errno == EINTR);
+    if (fd_ < 0) fail_with(operation, path, errno);
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+
+  void sync() {
+    if (::fsync(fd_) != 0) fail_with("sync", path_, errno);
+  }
+  void close() {
+    const int fd = std::exchange(fd_, -1);
+    // Network file systems report a failed write only here.
+    if (::close(fd) != 0 && errno != EINTR) fail_with("close", path_, errno);
+  }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+class PosixReadFile final : public ReadFile {
+ public:
+  explicit PosixReadFile(const std::string& path) : file_("open", path, O_RDONLY) {
+    struct stat info {};
+    if (::fstat(file_.fd(), &info) != 0) fail_with("inspect", path, errno);
+    if (!S_ISREG(info.st_mode))
+      throw Error(ErrorKind::environment, fmt::format("{} is not a regular file", path), path);
+    size_ = static_cast<std::uint64_t>(info.st_size);
+  }
+
+  const std::string& path() const override { return file_.path(); }
+  std::uint64_t size() const override { return size_; }
+
+  void read(std::uint64_t offset, void* into, std::size_t bytes) const override {
+    auto* at = static_cast<char*>(into);
+    while (bytes > 0) {
+      const auto got = ::pread(file_.fd(), at, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail_with("read", path(), errno);
+      if (got == 0)
+        throw Error(ErrorKind::environment,
+                    fmt::format("{} ends at byte {}, but {} more bytes were expected: it was cut short",
+                                path(), offset, bytes),
+                    path());
+      at += got;
+      offset += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+
+ private:
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+};
+
+class PosixWriteFile final : public WriteFile {
+ public:
+  explicit PosixWriteFile(const std::string& path) : file_("create", path, O_WRONLY | O_CREAT | O_TRUNC) {}
+
+  const std::string& path() const override { return file_.path(); }
+
+  void write(std::uint64_t offset, const void* data, std::size_t bytes) override {
+    const auto* at = static_cast<const char*>(data);
+    while (bytes > 0) {
+      const auto put = ::pwrite(file_.fd(), at, bytes, static_cast<off_t>(offset));
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) fail_with("write", path(), errno);
+      at += put;
+      offset += static_cast<std::uint64_t>(put);
+      bytes -= static_cast<std::size_t>(put);
+    }
+  }
+
+  void close(bool sync) override {
+    if (sync) file_.sync();
+    file_.close();
+  }
+
+ private:
+  Descriptor file_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadFile> PosixDisk::open(const std::string& path) const {
+  return std::make_unique<PosixReadFile>(path);
+}
+
+std::unique_ptr<WriteFile> PosixDisk::create(const std::string& path) {
+  return std::make_unique<PosixWriteFile>(path);
+}
+
+void PosixDisk::make_directories(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail_with("make the folder", path, error.value());
+}
+
+void PosixDisk::rename(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail_with("rename to " + to + " the path", from, errno);
+}
+
+void PosixDisk::sync_directory(const std::string& path) {
+  Descriptor("open the folder", path, O_RDONLY | O_DIRECTORY).sync();
+}
+
+void PosixDisk::remove_all(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) fail_with("remove", path, error.value());
+}
+
+bool PosixDisk::exists(const std::string& path) const {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::vector<DirectoryEntry> PosixDisk::list(const std::string& directory) const {
+  std::vector<DirectoryEntry> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;  // An entry may vanish between listing and looking at it.
+    const bool is_directory = it->is_directory(gone);
+    const auto size = !is_directory && it->is_regular_file(gone) ? it->file_size(gone) : 0;
+    if (!gone) entries.push_back({it->path().filename().string(), is_directory, size});
+  }
+  if (error) fail_with("list", directory, error.value());
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return entries;
+}
+
+std::string read_text(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {
+  const auto file = disk.open(path);
+  D9D_REQUIRE(file->size() <= bytes_max, "{} has {} bytes, more than the {} such a file may have", path,
+              file->size(), bytes_max);
+  std::string text(file->size(), '\0');
+  file->read(0, text.data(), text.size());
+  return text;
+}
+
+void write_text(Disk& disk, const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".tmp";
+  auto file = disk.create(temporary);
+  file->write(0, text.data(), text.size());
+  file->close(true);
+  disk.rename(temporary, path);
+}
+
+std::string join_path(const std::string& directory, const std::string& name) {
+  return (fs::path(directory) / name).string();
+}
+
+}  // namespace d9d

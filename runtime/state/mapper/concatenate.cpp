@@ -1,0 +1,125 @@
+#include "runtime/state/mapper/concatenate.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/contiguous.h>
+#include <ATen/ops/narrow.h>
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+#include "runtime/state/mapper/parts.hpp"
+
+namespace d9d {
+namespace {
+
+class Concatenate final : public StateMapper {
+ public:
+  Concatenate(std::vector<std::string> sources, const std::string& target, std::int64_t dim)
+      : StateMapper({{unique_names(sources, "concatenate"), {target}}}),
+        sources_(std::move(sources)),
+        dim_(dim) {}
+
+ private:
+  TensorMap map(const StateGroup& group, const TensorMap& inputs) const override {
+    const at::Tensor& first = inputs.at(sources_.front());
+    const auto dim = wrapped_dim(dim_, first.dim(), "concatenate", sources_.front());
+    std::vector<at::Tensor> tensors;
+    for (const auto& name : sources_) {
+      const at::Tensor& tensor = inputs.at(name);
+      require_same_dtype(first, tensor, "concatenate", name);
+      Shape expected = first.sizes().vec();
+      if (tensor.dim() == first.dim()) expected[dim] = tensor.size(static_cast<std::int64_t>(dim));
+      D9D_REQUIRE(tensor.sizes() == at::IntArrayRef(expected),
+                  "concatenate along dim {}: \"{}\" has shape {}, \"{}\" has {}", dim, name,
+                  to_text(tensor.sizes().vec()), sources_.front(), to_text(first.sizes().vec()));
+      tensors.push_back(tensor);
+    }
+    return {{*group.outputs.begin(), at::cat(tensors, static_cast<std::int64_t>(dim))}};
+  }
+
+  std::optional<Pieces> find_pieces(const std::string&, const Slice& wanted,
+                                    const TensorMap& inputs) const override {
+    const auto dim = wrapped_dim(dim_, inputs.begin()->second.dim(), "concatenate", sources_.front());
+    Pieces pieces;
+    std::int64_t offset = 0;
+    for (const auto& name : sources_) {
+      const auto size = inputs.at(name).size(static_cast<std::int64_t>(dim));
+      Piece piece{name, wanted, same_dims(wanted.begin.size()), wanted};
+      piece.to.begin[dim] = std::max(wanted.begin[dim], offset);
+      piece.to.end[dim] = std::min(wanted.end[dim], offset + size);
+      if (piece.to.begin[dim] < piece.to.end[dim]) {
+        piece.from.begin[dim] = piece.to.begin[dim] - offset;
+        piece.from.end[dim] = piece.to.end[dim] - offset;
+        pieces.push_back(std::move(piece));
+      }
+      offset += size;
+    }
+    return pieces;
+  }
+
+  std::vector<std::string> sources_;
+  std::int64_t dim_;
+};
+
+class Chunk final : public StateMapper {
+ public:
+  Chunk(const std::string& source, std::vector<std::string> targets, std::int64_t dim)
+      : StateMapper({{{source}, unique_names(targets, "chunk")}}), targets_(std::move(targets)), dim_(dim) {}
+
+ private:
+  struct Cut {
+    std::size_t dim;
+    std::int64_t size;  // of a piece
+    std::int64_t total;
+  };
+
+  TensorMap map(const StateGroup&, const TensorMap& inputs) const override {
+    const auto& [name, tensor] = *inputs.begin();
+    const auto cut = cut_of(name, tensor);
+    TensorMap outputs;
+    std::int64_t begin = 0;
+    for (const auto& target : targets_) {
+      const auto size = std::min(cut.size, cut.total - begin);
+      outputs[target] = tensor.narrow(static_cast<std::int64_t>(cut.dim), begin, size).contiguous();
+      begin += size;
+    }
+    return outputs;
+  }
+
+  std::optional<Pieces> find_pieces(const std::string& output, const Slice& wanted,
+                                    const TensorMap& inputs) const override {
+    const auto& [name, tensor] = *inputs.begin();
+    const auto cut = cut_of(name, tensor);
+    const auto begin = (std::find(targets_.begin(), targets_.end(), output) - targets_.begin()) * cut.size;
+    Piece piece{name, wanted, same_dims(wanted.begin.size()), wanted};
+    piece.from.begin[cut.dim] += begin;
+    piece.from.end[cut.dim] += begin;
+    return Pieces{piece};
+  }
+
+  Cut cut_of(const std::string& name, const at::Tensor& tensor) const {
+    const auto dim = wrapped_dim(dim_, tensor.dim(), "chunk", name);
+    const auto total = tensor.size(static_cast<std::int64_t>(dim));
+    const auto wanted = static_cast<std::int64_t>(targets_.size());
+    const auto size = (total + wanted - 1) / wanted;
+    const auto made = size == 0 ? 0 : (total + size - 1) / size;
+    D9D_REQUIRE(made == wanted, "chunk: \"{}\" {} gives {} pieces along dim {}, but {} targets are named",
+                name, to_text(tensor.sizes().vec()), made, dim, wanted);
+    return {dim, size, total};
+  }
+
+  std::vector<std::string> targets_;
+  std::int64_t dim_;
+};
+
+}  // namespace
+
+MapperPtr concatenate(std::vector<std::string> sources, const std::string& target, std::int64_t dim) {
+  return std::make_shared<Concatenate>(std::move(sources), target, dim);
+}
+
+MapperPtr chunk(const std::string& source, std::vector<std::string> targets, std::int64_t dim) {
+  return std::make_shared<Chunk>(source, std::move(targets), dim);
+}
+
+}  // namespace d9d

@@ -1,0 +1,105 @@
+#include "runtime/state/safetensors.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+#include "runtime/state/slice_read.hpp"
+#include "runtime/state/torch_dtype.hpp"
+
+namespace d9d {
+namespace {
+
+SafetensorsHeader read_header(const ReadFile& file) {
+  D9D_REQUIRE(file.size() >= 8, "{} has {} bytes; a safetensors file has at least 8", file.path(),
+              file.size());
+  unsigned char length[8];
+  file.read(0, length, sizeof length);
+  std::uint64_t bytes = 0;
+  for (int i = 7; i >= 0; --i) bytes = bytes << 8 | length[i];
+  D9D_REQUIRE(bytes <= safetensors_header_bytes_max && bytes <= file.size() - 8,
+              "{}: its header claims {} bytes, but the file has {} and a header at most {}; is it a "
+              "safetensors file?",
+              file.path(), bytes, file.size(), safetensors_header_bytes_max);
+  std::string json(bytes, '\0');
+  file.read(8, json.data(), json.size());
+  return parse_safetensors_header(json, file.size(), file.path());
+}
+
+}  // namespace
+
+SafetensorsReader::SafetensorsReader(const Disk& disk, const std::string& path)
+    : file_(disk.open(path)), header_(read_header(*file_)) {}
+
+std::vector<std::string> SafetensorsReader::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, stored] : header_.tensors) names.push_back(name);
+  return names;
+}
+
+const StoredTensor& SafetensorsReader::at(const std::string& name) const {
+  const auto found = header_.tensors.find(name);
+  D9D_REQUIRE(found != header_.tensors.end(), "{} has no tensor \"{}\" (it has {})", path(), name,
+              header_.tensors.size());
+  return found->second;
+}
+
+at::Tensor SafetensorsReader::read(const std::string& name, std::optional<at::ScalarType> as) const {
+  return read(name, whole(at(name).spec.shape), as);
+}
+
+at::Tensor SafetensorsReader::read(const std::string& name, const Slice& slice,
+                                   std::optional<at::ScalarType> as) const {
+  const auto& stored = at(name);
+  require_inside(slice, stored.spec.shape, path() + ": tensor \"" + name + "\"");
+  const auto type = scalar_type_of(stored.spec.dtype);
+  at::Tensor tensor = at::empty(slice.shape(), at::TensorOptions(type));
+  read_slice(*file_, stored.offset, stored.spec.shape, size_of(stored.spec.dtype), slice,
+             static_cast<std::byte*>(tensor.data_ptr()));
+  return as && *as != type ? tensor.to(*as) : tensor;
+}
+
+SafetensorsWriter::SafetensorsWriter(Disk& disk, const std::string& path, std::vector<TensorSpec> tensors,
+                                     const std::map<std::string, std::string>& metadata)
+    : order_(std::move(tensors)) {
+  std::stable_sort(order_.begin(), order_.end(),
+                   [](const auto& a, const auto& b) { return size_of(a.dtype) > size_of(b.dtype); });
+  const std::string head = make_safetensors_header(order_, metadata);
+  file_ = disk.create(path);
+  file_->write(0, head.data(), head.size());
+  std::uint64_t at = head.size();
+  for (const auto& spec : order_) {
+    waiting_.emplace(spec.name, StoredTensor{spec, at});
+    at += spec.bytes();
+  }
+}
+
+void SafetensorsWriter::write(const std::string& name, const at::Tensor& tensor) {
+  const auto found = waiting_.find(name);
+  D9D_REQUIRE(found != waiting_.end(), "{}: tensor \"{}\" was not announced, or is written twice",
+              file_->path(), name);
+  const auto& [spec, offset] = found->second;
+  D9D_REQUIRE(tensor.sizes() == at::IntArrayRef(spec.shape),
+              "{}: tensor \"{}\" was announced as {} and comes as {}", file_->path(), name,
+              to_text(spec.shape), to_text(tensor.sizes().vec()));
+  const at::Tensor host = on_host(tensor, scalar_type_of(spec.dtype));
+  file_->write(offset, host.data_ptr(), spec.bytes());
+  waiting_.erase(found);
+}
+
+void SafetensorsWriter::finish(bool sync) {
+  D9D_CHECK(waiting_.empty(), "{}: {} announced tensors were not written, the first is \"{}\"", file_->path(),
+            waiting_.size(), waiting_.begin()->first);
+  file_->close(sync);
+}
+
+TensorSpec spec_of(const std::string& name, const at::Tensor& tensor) {
+  return {name, dtype_of(tensor.scalar_type()), tensor.sizes().vec()};
+}
+
+at::Tensor on_host(const at::Tensor& tensor, at::ScalarType type) {
+  return tensor.detach().to(at::kCPU, type).contiguous();
+}
+
+}  // namespace d9d

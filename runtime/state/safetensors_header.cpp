@@ -1,0 +1,175 @@
+#include "runtime/state/safetensors_header.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int depth_max = 3;  // object, tensor, list
+constexpr std::size_t dims_max = 64;
+constexpr auto int64_max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+
+// The library keeps the last of two equal keys and has no limit of depth: both are refused while parsing.
+Json parse_strictly(std::string_view text, const std::string& file) {
+  std::vector<std::set<std::string>> seen;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) {
+      D9D_REQUIRE(depth < depth_max, "{}: the safetensors header is nested deeper than {} levels", file,
+                  depth_max);
+      seen.emplace_back();
+    } else if (event == Json::parse_event_t::object_end || event == Json::parse_event_t::array_end) {
+      seen.pop_back();
+    } else if (event == Json::parse_event_t::key) {
+      const bool is_new = seen.back().insert(parsed.get<std::string>()).second;
+      D9D_REQUIRE(is_new, "{}: the safetensors header has \"{}\" twice", file, parsed.get<std::string>());
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: the safetensors header is not JSON: {}", file, error.what()), file);
+  }
+}
+
+std::uint64_t unsigned_from(const Json& value, const std::string& file, const std::string& name,
+                            const char* what) {
+  D9D_REQUIRE(value.is_number_unsigned(), "{}: tensor \"{}\": {} holds {}; expected a non-negative integer",
+              file, name, what, value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80));
+  return value.get<std::uint64_t>();
+}
+
+// Bytes of the tensor. Sizes of zero count as one for the limit, so that no product of some of the sizes
+// overflows.
+std::uint64_t checked_bytes(const TensorSpec& spec, const std::string& file) {
+  auto bytes = static_cast<std::uint64_t>(size_of(spec.dtype));
+  for (const auto size : spec.shape) {
+    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
+    D9D_REQUIRE(bytes <= int64_max / factor, "{}: tensor \"{}\": shape {} is too large", file, spec.name,
+                to_text(spec.shape));
+    bytes *= factor;
+  }
+  return spec.bytes();
+}
+
+TensorSpec parse_spec(const std::string& name, const Json& entry, const std::string& file) {
+  D9D_REQUIRE(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry.contains("shape") &&
+                  entry.contains("data_offsets"),
+              "{}: tensor \"{}\": expected an object with dtype, shape and data_offsets and nothing else",
+              file, name);
+  TensorSpec spec;
+  spec.name = name;
+  const Json& dtype = entry["dtype"];
+  const auto known = dtype.is_string() ? dtype_from(dtype.get<std::string>()) : std::nullopt;
+  D9D_REQUIRE(known.has_value(),
+              "{}: tensor \"{}\": dtype {} is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL", file, name,
+              dtype.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80));
+  spec.dtype = *known;
+  const Json& shape = entry["shape"];
+  D9D_REQUIRE(shape.is_array() && shape.size() <= dims_max,
+              "{}: tensor \"{}\": shape is not a list of at most {} sizes", file, name, dims_max);
+  for (const auto& size : shape) {
+    const auto value = unsigned_from(size, file, name, "shape");
+    D9D_REQUIRE(value <= int64_max, "{}: tensor \"{}\": size {} is too large", file, name, value);
+    spec.shape.push_back(static_cast<std::int64_t>(value));
+  }
+  return spec;
+}
+
+StoredTensor parse_tensor(const std::string& name, const Json& entry, std::uint64_t data_begin,
+                          std::uint64_t data_bytes, const std::string& file) {
+  StoredTensor stored{parse_spec(name, entry, file), 0};
+  const Json& offsets = entry["data_offsets"];
+  D9D_REQUIRE(offsets.is_array() && offsets.size() == 2,
+              "{}: tensor \"{}\": data_offsets is not [begin, end]", file, name);
+  const auto begin = unsigned_from(offsets[0], file, name, "data_offsets");
+  const auto end = unsigned_from(offsets[1], file, name, "data_offsets");
+  D9D_REQUIRE(begin <= end && end <= data_bytes,
+              "{}: tensor \"{}\": offsets {}..{} are not inside the {} bytes of data that the file has", file,
+              name, begin, end, data_bytes);
+  const auto bytes = checked_bytes(stored.spec, file);
+  D9D_REQUIRE(end - begin == bytes, "{}: tensor \"{}\": offsets {}..{} hold {} bytes, but {} of {} needs {}",
+              file, name, begin, end, end - begin, to_text(stored.spec.shape), name_of(stored.spec.dtype),
+              bytes);
+  stored.offset = data_begin + begin;
+  return stored;
+}
+
+void require_without_gaps(const SafetensorsHeader& header, std::uint64_t data_begin, std::uint64_t file_bytes,
+                          const std::string& file) {
+  std::vector<const StoredTensor*> order;
+  for (const auto& [name, stored] : header.tensors) order.push_back(&stored);
+  // An empty tensor lies at the start of its successor, so the end decides among equal offsets.
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->offset, a->offset + a->spec.bytes()) <
+           std::pair(b->offset, b->offset + b->spec.bytes());
+  });
+  std::uint64_t at = data_begin;
+  for (const auto* stored : order) {
+    D9D_REQUIRE(stored->offset == at, "{}: tensor \"{}\" starts at data byte {}, expected {}: tensors {}",
+                file, stored->spec.name, stored->offset - data_begin, at - data_begin,
+                stored->offset < at ? "overlap" : "leave a gap");
+    at += stored->spec.bytes();
+  }
+  D9D_REQUIRE(at == file_bytes, "{}: the tensors end at byte {}, the file at {}", file, at, file_bytes);
+}
+
+}  // namespace
+
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t file_bytes,
+                                           const std::string& file) {
+  const std::uint64_t data_begin = 8 + json.size();
+  D9D_REQUIRE(data_begin <= file_bytes, "{}: the header needs {} bytes, the file has {}", file, data_begin,
+              file_bytes);
+  const Json root = parse_strictly(json, file);
+  D9D_REQUIRE(root.is_object(), "{}: the safetensors header is not a JSON object", file);
+  SafetensorsHeader header;
+  for (const auto& [name, entry] : root.items()) {
+    if (name == "__metadata__") {
+      D9D_REQUIRE(entry.is_object(), "{}: __metadata__ is not an object of texts", file);
+      for (const auto& [key, value] : entry.items()) {
+        D9D_REQUIRE(value.is_string(), "{}: __metadata__.{} is not a text", file, key);
+        header.metadata[key] = value.get<std::string>();
+      }
+      continue;
+    }
+    header.tensors.emplace(name, parse_tensor(name, entry, data_begin, file_bytes - data_begin, file));
+  }
+  require_without_gaps(header, data_begin, file_bytes, file);
+  return header;
+}
+
+std::string make_safetensors_header(const std::vector<TensorSpec>& tensors,
+                                    const std::map<std::string, std::string>& metadata) {
+  std::string json = metadata.empty() ? "{" : "{\"__metadata__\":" + Json(metadata).dump();
+  std::set<std::string_view> names;
+  std::uint64_t at = 0;
+  for (const auto& spec : tensors) {
+    D9D_REQUIRE(spec.name != "__metadata__", "a tensor of a safetensors file cannot be called __metadata__");
+    D9D_REQUIRE(names.insert(spec.name).second, "tensor \"{}\" is given twice", spec.name);
+    const std::uint64_t end = at + spec.bytes();
+    json +=
+        fmt::format(R"({}{}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", json.size() > 1 ? "," : "",
+                    Json(spec.name).dump(), name_of(spec.dtype), to_text(spec.shape), at, end);
+    at = end;
+  }
+  json += '}';
+  while (json.size() % 8 != 0) json += ' ';
+  D9D_REQUIRE(json.size() <= safetensors_header_bytes_max,
+              "{} tensors need a header of {} bytes; at most {} are allowed", tensors.size(), json.size(),
+              safetensors_header_bytes_max);
+  std::string head(8, '\0');
+  for (int i = 0; i < 8; ++i)
+    head[static_cast<std::size_t>(i)] = static_cast<char>((json.size() >> (8 * i)) & 0xff);
+  return head + json;
+}
+
+}  // namespace d9d

@@ -1,0 +1,38 @@
+#pragma once
+// Assertions that the tests of this folder share.
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/tensor/tensor_map.hpp"
+
+namespace d9d::test {
+
+// The text of the error that `run` throws, or a failed test.
+template <class Run>
+std::string error_of(Run&& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return {};
+}
+
+inline bool same(const at::Tensor& a, const at::Tensor& b) {
+  return a.scalar_type() == b.scalar_type() && at::equal(a, b);
+}
+
+// 0, 1, 2, ... of that shape.
+inline at::Tensor counting(at::IntArrayRef shape, at::ScalarType type = at::kFloat) {
+  std::int64_t count = 1;
+  for (const auto size : shape) count *= size;
+  return at::arange(count, at::TensorOptions(at::kLong)).to(type).reshape(shape);
+}
+
+}  // namespace d9d::test
