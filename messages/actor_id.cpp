@@ -56,4 +56,22 @@ std::string to_string(ActorId id) {
   }
 }
 
+int rank_of(ActorId id) {
+  switch (id.role) {
+    case Role::loader:
+    case Role::trainer:
+    case Role::stage:
+    case Role::metric_collector:
+      return static_cast<int>(id.index);
+    case Role::collective:
+      return static_cast<int>(id.index / 256);
+    case Role::tensor_lane: {
+      const std::uint64_t pair = id.index / 2;
+      return static_cast<int>(id.index % 2 == 0 ? pair / 65536 : pair % 65536);
+    }
+    default:
+      return -1;
+  }
+}
+
 }  // namespace d9d

@@ -1,5 +1,6 @@
 #pragma once
-// The address of an actor: a role and an index. The same on every node; the address book knows where it lives.
+// The address of an actor: a role and an index. The same on every node; the address book knows where it
+// lives.
 
 #include <compare>
 #include <cstdint>
@@ -9,20 +10,20 @@ namespace d9d {
 
 enum class Role : std::uint16_t {
   none,
-  node,              // index: node
-  coordinator,       // index: 0
-  event_bus,         // index: 0
-  tracker,           // index: 0
-  trace_collector,   // index: node
-  checkpoint_writer, // index: node
-  loader,            // index: global rank it serves first
-  trainer,           // index: global rank
-  stage,             // index: global rank
-  metric_collector,  // index: global rank
-  collective,        // index: global rank * 256 + group on that rank
-  tensor_lane,       // index: (sending rank * 65536 + receiving rank) * 2 + (0 sender, 1 receiver)
-  user,              // index: place in the job file's list
-  probe,             // tests
+  node,               // index: node
+  coordinator,        // index: 0
+  event_bus,          // index: 0
+  tracker,            // index: 0
+  trace_collector,    // index: node
+  checkpoint_writer,  // index: node
+  loader,             // index: global rank it serves first
+  trainer,            // index: global rank
+  stage,              // index: global rank
+  metric_collector,   // index: global rank
+  collective,         // index: global rank * 256 + group on that rank
+  tensor_lane,        // index: (sending rank * 65536 + receiving rank) * 2 + (0 sender, 1 receiver)
+  user,               // index: place in the job file's list
+  probe,              // tests
 };
 
 struct ActorId {
@@ -36,7 +37,21 @@ struct ActorId {
   }
 };
 
+// The two ends of the lane on which tensors go from one rank to another in a different process.
+enum class LaneEnd : std::uint8_t { sender = 0, receiver = 1 };
+inline ActorId lane_id(int sending_rank, int receiving_rank, LaneEnd end) {
+  return {
+      Role::tensor_lane,
+      (static_cast<std::uint64_t>(sending_rank) * 65536 + static_cast<std::uint64_t>(receiving_rank)) * 2 +
+          static_cast<std::uint64_t>(end)};
+}
+inline ActorId collective_id(int rank, int group) {
+  return {Role::collective, static_cast<std::uint64_t>(rank) * 256 + static_cast<std::uint64_t>(group)};
+}
+
 // "stage/2"
 std::string to_string(ActorId id);
+// The global rank an actor works for, -1 when it serves a node or the job.
+int rank_of(ActorId id);
 
 }  // namespace d9d

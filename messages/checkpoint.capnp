@@ -14,7 +14,8 @@ struct WriteShard {
   step @0 :UInt64;
   directory @1 :Text;
   file @2 :Text;
-  ticket @3 :UInt64;    # ShardParcel: named slices on the host
+  ticket @3 :UInt64;    # ShardParcel: named slices on the host; 0 = this rank has nothing to write
+  rank @4 :Int32;       # whose shard it is
 }
 
 struct ShardWritten {

@@ -9,7 +9,8 @@ capnp::ReaderOptions reader_options(const Frame& frame, const Limits& limits) {
                                                   " bytes; the limit is " + std::to_string(limits.bytes_max));
   }
   capnp::ReaderOptions options;
-  // A reader may look at each word a few times; a crafted message that makes it look far more often is cut off.
+  // A reader may look at each word a few times; a crafted message that makes it look far more often is cut
+  // off.
   options.traversalLimitInWords = 8 * (frame.size_bytes() / sizeof(capnp::word)) + 64;
   options.nestingLimit = limits.nesting_max;
   return options;
@@ -21,9 +22,12 @@ kj::ArrayPtr<const capnp::word> words_of(const Frame& frame) {
 }
 
 Header header_of(wire::Envelope::Reader envelope) {
-  return {envelope.getEpoch(),    ActorId::from_packed(envelope.getSender()),
-          ActorId::from_packed(envelope.getReceiver()), envelope.getSequence(),
-          envelope.getSendTime(), envelope.getFlow()};
+  return {envelope.getEpoch(),
+          ActorId::from_packed(envelope.getSender()),
+          ActorId::from_packed(envelope.getReceiver()),
+          envelope.getSequence(),
+          envelope.getSendTime(),
+          envelope.getFlow()};
 }
 
 }  // namespace

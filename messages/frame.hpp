@@ -1,5 +1,6 @@
 #pragma once
-// A message as bytes: one flat, aligned array of words that several threads may read, each with its own reader.
+// A message as bytes: one flat, aligned array of words that several threads may read, each with its own
+// reader.
 
 #include <capnp/common.h>
 
@@ -17,8 +18,8 @@ class Frame {
   explicit Frame(std::vector<capnp::word> words)
       : words_(std::make_shared<const std::vector<capnp::word>>(std::move(words))) {}
 
-  // A copy of bytes from outside the process. Throws Refused (decode.hpp) when they are no whole number of words,
-  // empty, or more than `bytes_max`.
+  // A copy of bytes from outside the process. Throws Refused (decode.hpp) when they are no whole number of
+  // words, empty, or more than `bytes_max`.
   static Frame from_bytes(std::span<const std::byte> bytes, std::size_t bytes_max);
 
   bool empty() const { return !words_ || words_->empty(); }

@@ -14,13 +14,17 @@ struct Spans {
   # TraceCollector of a node -> TraceCollector of node 0. Several parts for one flush; the last one says so.
   label @0 :Text;
   node @1 :UInt32;
-  names @2 :List(Text);  # interned names by id
-  spans @3 :Data;        # packed d9d::Span records
-  last @4 :Bool;
-  sentNs @5 :Int64;      # sender's monotonic clock, for the clock offset
-  lost @6 :UInt64;       # spans that the rings overwrote
-  nodes @7 :UInt32;
-  counters @8 :Data;     # packed counter records
+  names @2 :List(Text);      # of span names, by id
+  actors @3 :List(Track);    # of tracks, by id
+  spans @4 :Data;            # d9d::trace::Span records as they lie in memory; all nodes run the same build
+  lost @5 :UInt64;           # spans that the rings overwrote
+  last @6 :Bool;
+  nodes @7 :UInt32;          # how many nodes take part in the flush
+  offsetNs @8 :Int64;        # add to the sender's clock to get node 0's
+  struct Track {
+    name @0 :Text;
+    rank @1 :Int32;
+  }
 }
 
 struct TraceWritten {

@@ -23,7 +23,8 @@ ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& contex
 
 Loss CausalLmTask::compute_loss(const LossContext& context) const {
   const at::Tensor& cross_entropy = tensor_at(context.outputs, "cross_entropy", "the last stage's output");
-  const auto counted = static_cast<double>(tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>());
+  const auto counted =
+      static_cast<double>(tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>());
   if (counted == 0) return {cross_entropy.sum() * 0, 0};
   return {cross_entropy.sum() / counted, counted};
 }

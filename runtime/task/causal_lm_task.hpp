@@ -1,6 +1,6 @@
 #pragma once
-// The built-in task `causal_lm`: next-token prediction. Loss of a microbatch = mean cross entropy of its counted
-// tokens, weight = their number, so the step's loss is the exact token mean over all ranks.
+// The built-in task `causal_lm`: next-token prediction. Loss of a microbatch = mean cross entropy of its
+// counted tokens, weight = their number, so the step's loss is the exact token mean over all ranks.
 
 #include "runtime/task/task.hpp"
 

@@ -15,7 +15,8 @@ nlohmann::json TrainTask::state() const {
 }
 
 void TrainTask::load_state(const nlohmann::json& state) {
-  D9D_REQUIRE(state.empty(), "the checkpoint holds state for the task, but this task keeps none: {}", state.dump());
+  D9D_REQUIRE(state.empty(), "the checkpoint holds state for the task, but this task keeps none: {}",
+              state.dump());
 }
 
 void TrainTask::finalize() {}

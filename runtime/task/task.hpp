@@ -1,7 +1,8 @@
 #pragma once
 // What a user writes to train: how a microbatch becomes model inputs, and what the loss is.
-// One task object per rank. build_forward_inputs runs on the trainer's thread, compute_loss and update_metrics on the
-// compute thread of the last stage, possibly at the same time: all three are const and keep their data in `state`.
+// One task object per rank. build_forward_inputs runs on the trainer's thread, compute_loss and
+// update_metrics on the compute thread of the last stage, possibly at the same time: all three are const and
+// keep their data in `state`.
 
 #include <nlohmann/json.hpp>
 
@@ -13,9 +14,9 @@
 namespace d9d {
 
 struct MicrobatchContext {
-  std::uint64_t step = 0;   // first step is 1
-  int microbatch = 0;       // in this rank's pack
-  const TensorMap& batch;   // as the data source made it
+  std::uint64_t step = 0;  // first step is 1
+  int microbatch = 0;      // in this rank's pack
+  const TensorMap& batch;  // as the data source made it
 };
 
 struct ForwardInputs {
@@ -31,7 +32,8 @@ struct LossContext {
   const TensorMap& state;
 };
 
-// The step's loss is sum(loss * weight) / sum(weight) over all microbatches of all ranks that hold different samples.
+// The step's loss is sum(loss * weight) / sum(weight) over all microbatches of all ranks that hold different
+// samples.
 struct Loss {
   at::Tensor loss;    // scalar, differentiable
   double weight = 1;  // > 0, or 0 for a microbatch that does not count

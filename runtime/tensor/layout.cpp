@@ -10,7 +10,8 @@ namespace d9d {
 namespace {
 
 // Block `index` of `parts` of the interval [begin, end): the first (length mod parts) blocks are one longer.
-std::pair<std::int64_t, std::int64_t> near_even_block(std::int64_t begin, std::int64_t end, int parts, int index) {
+std::pair<std::int64_t, std::int64_t> near_even_block(std::int64_t begin, std::int64_t end, int parts,
+                                                      int index) {
   const std::int64_t length = end - begin;
   const std::int64_t base = length / parts;
   const std::int64_t longer = length % parts;
@@ -37,7 +38,8 @@ Slice whole(const std::vector<std::int64_t>& global_shape) {
 }
 
 Slice intersection(const Slice& a, const Slice& b) {
-  D9D_CHECK(a.begin.size() == b.begin.size(), "slices of {} and {} dimensions", a.begin.size(), b.begin.size());
+  D9D_CHECK(a.begin.size() == b.begin.size(), "slices of {} and {} dimensions", a.begin.size(),
+            b.begin.size());
   Slice both = a;
   for (std::size_t d = 0; d < a.begin.size(); ++d) {
     both.begin[d] = std::max(a.begin[d], b.begin[d]);
@@ -49,11 +51,11 @@ Slice intersection(const Slice& a, const Slice& b) {
 Layout::Layout(std::vector<std::int64_t> global_shape, std::vector<LayoutAxis> axes)
     : global_shape_(std::move(global_shape)), axes_(std::move(axes)) {
   for (const LayoutAxis& axis : axes_) {
-    D9D_CHECK(axis.size > 0 && axis.index >= 0 && axis.index < axis.size, "axis {} has index {} of {}", axis.name,
-              axis.index, axis.size);
+    D9D_CHECK(axis.size > 0 && axis.index >= 0 && axis.index < axis.size, "axis {} has index {} of {}",
+              axis.name, axis.index, axis.size);
     D9D_CHECK(axis.placement.shard_dim < static_cast<int>(global_shape_.size()),
-              "axis {} shards dimension {} of a tensor with {} dimensions", axis.name, axis.placement.shard_dim,
-              global_shape_.size());
+              "axis {} shards dimension {} of a tensor with {} dimensions", axis.name,
+              axis.placement.shard_dim, global_shape_.size());
   }
 }
 

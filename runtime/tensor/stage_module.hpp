@@ -6,7 +6,8 @@
 //   first stage in   input_ids     int64 [B, S]
 //   between stages   hidden_states dtype of the model [B, S, H]
 //   shared           position_ids  int64 [B, S]; labels int64 [B, S], already shifted, -100 = ignored
-//   last stage out   cross_entropy fp32 [B, S], 0 where ignored (with labels); logits [B, S, V] (without labels)
+//   last stage out   cross_entropy fp32 [B, S], 0 where ignored (with labels); logits [B, S, V] (without
+//   labels)
 
 #include <ATen/core/Tensor.h>
 
@@ -26,8 +27,8 @@ struct Initial {
   float value = 0.02F;  // standard deviation, or the constant
 };
 
-// One parameter of a stage. `tensor` is the local block described by `layout`; the owner may replace its storage
-// (flat buffers) as long as the tensor object stays the same.
+// One parameter of a stage. `tensor` is the local block described by `layout`; the owner may replace its
+// storage (flat buffers) as long as the tensor object stays the same.
 struct StageParameter {
   std::string name;  // global: the same on every mesh
   at::Tensor tensor;

@@ -13,8 +13,8 @@ Ticket TensorTable::put(std::unique_ptr<Parcel> parcel) {
   D9D_CHECK(parcel != nullptr, "an empty parcel was put into the tensor table");
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
-    D9D_CHECK(slots_.size() < slots_max_, "the tensor table is full ({} parcels in flight); a sender has no credit",
-              slots_max_);
+    D9D_CHECK(slots_.size() < slots_max_,
+              "the tensor table is full ({} parcels in flight); a sender has no credit", slots_max_);
     free_.push_back(static_cast<std::uint32_t>(slots_.size()));
     slots_.emplace_back();
   }
@@ -29,17 +29,19 @@ Ticket TensorTable::put(std::unique_ptr<Parcel> parcel) {
 
 std::unique_ptr<Parcel> TensorTable::take(Ticket ticket) {
   const std::lock_guard lock(mutex_);
-  const bool alive = ticket && ticket.slot < slots_.size() && slots_[ticket.slot].generation == ticket.generation &&
+  const bool alive = ticket && ticket.slot < slots_.size() &&
+                     slots_[ticket.slot].generation == ticket.generation &&
                      slots_[ticket.slot].parcel != nullptr;
-  D9D_CHECK(alive, "stale ticket (slot {}, generation {}): taken before, or of an epoch that ended", ticket.slot,
-            ticket.generation);
+  D9D_CHECK(alive, "stale ticket (slot {}, generation {}): taken before, or of an epoch that ended",
+            ticket.slot, ticket.generation);
   free_.push_back(ticket.slot);
   --in_use_;
   return std::move(slots_[ticket.slot].parcel);
 }
 
 std::size_t TensorTable::clear() {
-  std::vector<std::unique_ptr<Parcel>> dropped;  // destroyed after the lock is released: tensors free large memory
+  std::vector<std::unique_ptr<Parcel>>
+      dropped;  // destroyed after the lock is released: tensors free large memory
   const std::lock_guard lock(mutex_);
   for (std::uint32_t i = 0; i < slots_.size(); ++i) {
     if (!slots_[i].parcel) continue;
@@ -61,9 +63,10 @@ std::size_t TensorTable::peak() const {
 }
 
 void TensorTable::wrong_type(Ticket ticket) {
-  throw Error(ErrorKind::bug, fmt::format("the parcel of ticket (slot {}, generation {}) is of another type than its "
-                                          "receiver expects",
-                                          ticket.slot, ticket.generation));
+  throw Error(ErrorKind::bug,
+              fmt::format("the parcel of ticket (slot {}, generation {}) is of another type than its "
+                          "receiver expects",
+                          ticket.slot, ticket.generation));
 }
 
 }  // namespace d9d

@@ -11,7 +11,8 @@
 
 namespace d9d {
 
-// What lies in a slot. The sender and the receiver agree on the concrete type by the message that names the ticket.
+// What lies in a slot. The sender and the receiver agree on the concrete type by the message that names the
+// ticket.
 struct Parcel {
   virtual ~Parcel() = default;
 };
@@ -30,8 +31,8 @@ struct Ticket {
 
 class TensorTable {
  public:
-  // `slots_max` bounds the parcels in flight; the caller's arithmetic gives the bound. put on a full table is a bug:
-  // credits of the actors keep below it.
+  // `slots_max` bounds the parcels in flight; the caller's arithmetic gives the bound. put on a full table is
+  // a bug: credits of the actors keep below it.
   explicit TensorTable(std::size_t slots_max);
 
   Ticket put(std::unique_ptr<Parcel> parcel);

@@ -1,0 +1,42 @@
+#pragma once
+// Collective: runs the reductions of one group of ranks, in program order and never in arrival order, so that
+// all members agree. Own thread: it waits for its peers. One per group and rank. Parent: Node. hears
+// ReduceBucket ReduceValues    says Ready BucketReduced ValuesReduced
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "messages/train.capnp.h"
+#include "runtime/rank/collective_worker.hpp"
+
+namespace d9d {
+
+class Collective final : public Actor {
+ public:
+  struct Options {
+    std::shared_ptr<CollectiveWorker> worker;
+  };
+  Collective(World& world, Options options);
+  void behavior(Handlers& handlers) override;
+  void started() override;
+
+  void reduce_bucket(wire::ReduceBucket::Reader message);
+  void reduce_values(wire::ReduceValues::Reader message);
+
+ private:
+  struct Values {
+    ActorId asker;
+    std::vector<double> values;
+    ValueOperation operation;
+  };
+  void reduce_values_in_order();
+
+  Options options_;
+  std::uint64_t next_order_ = 0;
+  std::map<std::uint64_t, Values> waiting_;
+  std::uint32_t track_ = 0;
+};
+
+}  // namespace d9d

@@ -1,0 +1,110 @@
+#pragma once
+// Coordinator: membership, the start and end of a job, and the commit of checkpoints. Own thread: a commit
+// waits for the disk. One per job, on node 0. Parent: Node 0. hears Join PeerDown NodeReady RankFinished
+// Failed ShardWritten CheckpointState TrackerState ModelExported
+//       TraceWritten Tick
+// says Refused Welcome StartTraining CheckpointCommitted SaveTracker ExportModel FlushTrace Publish StopNode
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "messages/checkpoint.capnp.h"
+#include "messages/cluster.capnp.h"
+#include "messages/metrics.capnp.h"
+#include "messages/trace.capnp.h"
+
+namespace d9d {
+
+struct ResumePoint {
+  std::string directory;  // committed checkpoint, empty = a fresh start
+  std::uint64_t step = 0;
+  std::string state;  // JSON: what the checkpoint keeps beside tensors
+};
+
+// Everything of one checkpoint, ready to be committed.
+struct CheckpointParts {
+  std::uint64_t step = 0;
+  std::uint64_t next_sample = 0;
+  std::vector<std::string> reports;        // JSON per rank: the shard it wrote
+  std::map<int, std::string> rank_states;  // JSON per rank
+  std::string tracker_state;               // JSON
+};
+
+struct CoordinatorOptions {
+  int world_size = 1;
+  std::string build;
+  std::string job_hash;
+  std::string token;
+  std::chrono::milliseconds join_timeout{10'000'000};
+  std::function<ResumePoint()> find_resume_point;
+  // Opens the rendezvous of the collectives: host and port. Not called for a job of one process.
+  std::function<std::pair<std::string, std::uint16_t>()> open_store;
+  std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
+  std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
+  std::string export_to;                                      // empty = no export
+  bool trace = false;                                         // write a trace file at the end
+};
+
+class Coordinator final : public Actor {
+ public:
+  Coordinator(World& world, CoordinatorOptions options);
+  void behavior(Handlers& handlers) override;
+  void started() override;
+
+  void join(wire::Join::Reader message);
+  void peer_down(wire::PeerDown::Reader message);
+  void node_ready(wire::NodeReady::Reader message);
+  void rank_finished(wire::RankFinished::Reader message);
+  void failed(wire::Failed::Reader message);
+  void shard_written(wire::ShardWritten::Reader message);
+  void checkpoint_state(wire::CheckpointState::Reader message);
+  void tracker_state(wire::TrackerState::Reader message);
+  void model_exported(wire::ModelExported::Reader message);
+  void trace_written(wire::TraceWritten::Reader message);
+  void tick(wire::Tick::Reader message);
+
+ private:
+  struct Member {
+    MailboxPtr mailbox;
+    ActorId id;  // what it called itself when it joined
+    std::string host;
+    std::uint16_t port = 0;
+    int ranks = 0;
+    int wish = -1;
+    std::uint64_t incarnation = 0;
+  };
+  struct Save {
+    CheckpointParts parts;
+    int shards = 0;
+    bool tracker = false;
+    std::string failure;
+  };
+
+  std::string reason_to_refuse(wire::Join::Reader message) const;
+  int ranks_joined() const;
+  void form();
+  void welcome(std::size_t node, const std::pair<std::string, std::uint16_t>& store);
+  void commit_when_complete(std::uint64_t step);
+  void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
+  void export_model();
+  void flush_traces();
+  void end_job(bool ok, const std::string& reason, bool input_error = false);
+  void publish(const char* event, std::uint64_t step, const std::string& context);
+
+  CoordinatorOptions options_;
+  std::vector<Member> members_;  // after form(): index = node
+  bool formed_ = false;
+  bool ended_ = false;
+  ResumePoint resume_;
+  std::set<int> nodes_ready_;
+  std::set<int> ranks_finished_;
+  std::map<std::uint64_t, Save> saves_;
+  std::string last_checkpoint_;
+};
+
+}  // namespace d9d

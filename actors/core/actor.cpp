@@ -1,0 +1,66 @@
+#include "actors/core/actor.hpp"
+
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+
+void Actor::attach(ActorHost* host, ActorId self, ActorId parent) {
+  host_ = host;
+  self_ = self;
+  parent_ = parent;
+}
+
+void Actor::answer_to(ActorId id) {
+  alias_ = id;
+  world_.book.enter(id, host_->mailbox());
+}
+
+const MailboxPtr& Actor::attached() const {
+  static const MailboxPtr none;
+  return incoming_ ? incoming_->attached : none;
+}
+
+void Actor::spawn(ActorId id, Threading threading, ActorFactory factory) {
+  host_->spawn(id, threading, std::move(factory), self_);
+}
+
+Header Actor::next_header(ActorId to) {
+  return {.epoch = world_.epoch.load(std::memory_order_relaxed),
+          .sender = self_,
+          .receiver = to,
+          .sequence = ++sequences_[to.packed()],
+          .send_time_ns = world_.clock.now_ns(),
+          .flow = active_span_ ? active_span_->flow() : 0};
+}
+
+void Actor::send(ActorId to, Frame frame, const MailboxPtr& attach) {
+  if (const MailboxPtr mailbox = world_.book.find(to)) {
+    mailbox->deliver(std::move(frame), attach);
+    return;
+  }
+  if (world_.undelivered.fetch_add(1) == 0) {
+    log::warn("no one knows {}; a message to it was dropped (further ones are only counted)", to_string(to));
+  }
+}
+
+Frame Actor::make_failure(const std::string& text, int kind, const std::string& message) {
+  return encode<wire::Failed>(next_header(parent_), [&](wire::Failed::Builder failed) {
+    failed.setKind(static_cast<wire::Failed::Kind>(kind));
+    failed.setText(text);
+    failed.setActor(to_string(self_));
+    failed.setRank(rank_);
+    failed.setStep(step_);
+    failed.setMessage(message);
+  });
+}
+
+Actor::Work::Work(Actor& actor, const trace::Span& span)
+    : actor_(actor), span_(actor.world_.recorder, actor.world_.clock, span), before_(actor.active_span_) {
+  actor_.active_span_ = &span_;
+}
+
+Actor::Work::~Work() {
+  actor_.active_span_ = before_;
+}
+
+}  // namespace d9d

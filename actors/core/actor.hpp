@@ -1,0 +1,137 @@
+#pragma once
+// The base of every actor. State is private, handlers run one at a time on the actor's thread, and all it can
+// do to others is tell. What hosts it (a thread, a pool, a simulator) is behind ActorHost.
+//
+// Lifecycle: constructed -> started() -> handlers ... -> finish() or a handler throws. A throw is told to the
+// parent as wire::Failed, and the actor is gone.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "actors/core/handlers.hpp"
+#include "actors/core/world.hpp"
+#include "messages/encode.hpp"
+#include "runtime/trace/scoped_span.hpp"
+
+namespace d9d {
+
+class Actor;
+using ActorFactory = std::function<std::unique_ptr<Actor>(World&)>;
+
+enum class Threading {
+  pool,        // never blocks
+  own_thread,  // computes, or waits for a device, a collective or a disk
+};
+
+// What an actor may ask of whatever runs it. Called on the actor's thread only.
+class ActorHost {
+ public:
+  virtual ~ActorHost() = default;
+  virtual MailboxPtr mailbox() = 0;
+  virtual void spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) = 0;
+  virtual void deliver_after(std::chrono::nanoseconds delay, Frame frame) = 0;
+  // Tells wire::PeerDown to this actor when the process behind `mailbox` is gone.
+  virtual void watch(const MailboxPtr& mailbox, int node) = 0;
+  // Connects to another process without blocking the caller; the answer is wire::Dialed with the mailbox
+  // attached.
+  virtual void dial(std::string host, std::uint16_t port, int node) = 0;
+  virtual void finish() = 0;
+};
+
+class Actor {
+ public:
+  explicit Actor(World& world) : world_(world) {}
+  virtual ~Actor() = default;
+  Actor(const Actor&) = delete;
+  Actor& operator=(const Actor&) = delete;
+
+  // Lists what this actor hears. Called once.
+  virtual void behavior(Handlers& handlers) = 0;
+  // First call on the actor's own thread.
+  virtual void started() {}
+  // wire::Stop came: finish what was begun, then finish().
+  virtual void stop() { finish(); }
+
+  // For the host and the dispatcher only.
+  void attach(ActorHost* host, ActorId self, ActorId parent);
+  struct Incoming {
+    Header header;
+    MailboxPtr attached;
+    trace::ScopedSpan* span = nullptr;
+  };
+  void set_incoming(Incoming* incoming) { incoming_ = incoming; }
+  Frame make_failure(const std::string& kind_text, int kind, const std::string& message);
+
+ protected:
+  World& world() { return world_; }
+  ActorHost& host() { return *host_; }
+  ActorId self() const { return self_; }
+  ActorId parent() const { return parent_; }
+  // A second id this actor answers to: a node learns its index only when it has joined.
+  void answer_to(ActorId id);
+  ActorId sender() const { return incoming_ ? incoming_->header.sender : ActorId{}; }
+  const MailboxPtr& attached() const;
+
+  template <class T, class Fill>
+  void tell(ActorId to, Fill&& fill, const MailboxPtr& attach = nullptr) {
+    send(to, encode<T>(next_header(to), std::forward<Fill>(fill)), attach);
+  }
+  template <class T>
+  void tell(ActorId to) {
+    tell<T>(to, [](typename T::Builder) {});
+  }
+  // To somebody who is not in the address book yet.
+  template <class T, class Fill>
+  void tell_via(const MailboxPtr& mailbox, ActorId to, Fill&& fill, const MailboxPtr& attach = nullptr) {
+    mailbox->deliver(encode<T>(next_header(to), std::forward<Fill>(fill)), attach);
+  }
+  template <class T, class Fill>
+  void tell_self_after(std::chrono::nanoseconds delay, Fill&& fill) {
+    host_->deliver_after(delay, encode<T>(next_header(self_), std::forward<Fill>(fill)));
+  }
+  void spawn(ActorId id, Threading threading, ActorFactory factory);
+  void finish() { host_->finish(); }
+
+  // Rank and step for failures, logs and traces.
+  void set_rank(int rank) { rank_ = rank; }
+  void set_step(std::uint64_t step) { step_ = step; }
+  std::uint64_t step() const { return step_; }
+
+  // A span of work inside a handler (an action, a collective, a file) on a track of its own choice; messages
+  // told meanwhile have their arrows start here.
+  class Work {
+   public:
+    Work(Actor& actor, const trace::Span& span);
+    ~Work();
+    trace::Span& span() { return span_.span(); }
+
+   private:
+    Actor& actor_;
+    trace::ScopedSpan span_;
+    trace::ScopedSpan* before_;
+  };
+  std::uint32_t trace_name(std::string_view text) { return names_(text); }
+
+ private:
+  friend class Dispatcher;
+  Header next_header(ActorId to);
+  void send(ActorId to, Frame frame, const MailboxPtr& attach);
+
+  World& world_;
+  ActorHost* host_ = nullptr;
+  ActorId self_;
+  ActorId parent_;
+  ActorId alias_;
+  int rank_ = -1;
+  std::uint64_t step_ = 0;
+  Incoming* incoming_ = nullptr;
+  trace::ScopedSpan* active_span_ = nullptr;
+  trace::NameCache names_{world_.recorder};
+  std::unordered_map<std::uint64_t, std::uint64_t> sequences_;  // by receiver
+};
+
+}  // namespace d9d

@@ -1,0 +1,39 @@
+#pragma once
+// Who lives where. Actors of this process are entered one by one; an actor of another process is reached
+// through its node, which passes the frame on. One per process, handed in by the world. Thread-safe.
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <shared_mutex>
+
+#include "actors/core/mailbox.hpp"
+#include "messages/actor_id.hpp"
+
+namespace d9d {
+
+class AddressBook {
+ public:
+  static constexpr int kUnknown = -1;
+  // The node an actor lives on (a pure function of the job's plan), or kUnknown.
+  using NodeOf = std::function<int(ActorId)>;
+
+  void enter(ActorId id, MailboxPtr mailbox);
+  void remove(ActorId id);
+  void enter_node(int node, MailboxPtr mailbox);
+  void set_node_of(NodeOf node_of);
+
+  // Null when nobody knows.
+  MailboxPtr find(ActorId id) const;
+  MailboxPtr find_local(ActorId id) const;
+  bool is_local(ActorId id) const { return find_local(id) != nullptr; }
+  void clear();
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<ActorId, MailboxPtr> local_;
+  std::map<int, MailboxPtr> nodes_;
+  NodeOf node_of_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,145 @@
+#include "actors/core/caf_host.hpp"
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+#include <caf/openssl/all.hpp>
+
+#include "messages/cluster.capnp.h"
+
+namespace d9d {
+namespace {
+
+caf::strong_actor_ptr target_of(const MailboxPtr& mailbox) {
+  const auto* caf_mailbox = dynamic_cast<const CafMailbox*>(mailbox.get());
+  return caf_mailbox ? caf_mailbox->target() : nullptr;
+}
+
+MailboxPtr mailbox_for(caf::strong_actor_ptr target) {
+  return target ? std::make_shared<CafMailbox>(std::move(target)) : nullptr;
+}
+
+Frame dialed_frame(World& world, ActorId receiver, int node, const std::string& failure) {
+  const Header header{.epoch = world.epoch.load(), .sender = receiver, .receiver = receiver, .sequence = 1};
+  return encode<wire::Dialed>(header, [&](wire::Dialed::Builder dialed) {
+    dialed.setNodeIndex(static_cast<std::uint32_t>(node));
+    dialed.setOk(failure.empty());
+    dialed.setReason(failure);
+  });
+}
+
+}  // namespace
+
+void CafMailbox::deliver(Frame frame, const MailboxPtr& attached) {
+  caf::anon_send(caf::actor_cast<caf::actor>(target_), Packet{std::move(frame), target_of(attached)});
+}
+
+CafHost::CafHost(caf::actor_config& config, HostArguments arguments)
+    : caf::event_based_actor(config), arguments_(std::move(arguments)) {
+  mailbox_ = mailbox_for(caf::strong_actor_ptr(ctrl()));
+}
+
+caf::behavior CafHost::make_behavior() {
+  set_down_handler([this](caf::down_msg& down) { peer_down(down.source, down.reason); });
+  World& world = *arguments_.world;
+  // Its own thread may be faster than the spawning one: whoever started() talks to must be able to answer.
+  world.book.enter(arguments_.id, mailbox_);
+  try {
+    actor_ = arguments_.factory(world);
+    actor_->attach(this, arguments_.id, arguments_.parent);
+    dispatcher_ = std::make_unique<Dispatcher>(world, *actor_, arguments_.id);
+    if (auto failure = dispatcher_->start()) fail(std::move(*failure));
+  } catch (...) {
+    // The constructor threw: there is no actor yet that could speak for itself.
+    struct Nameless final : Actor {
+      using Actor::Actor;
+      void behavior(Handlers&) override {}
+    } nameless(world);
+    nameless.attach(this, arguments_.id, arguments_.parent);
+    const Caught caught = describe_current_exception();
+    fail(nameless.make_failure(caught.what, static_cast<int>(caught.kind), "(construction)"));
+  }
+  return {[this](Packet& packet) {
+    if (!dispatcher_) return;
+    if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
+      fail(std::move(*failure));
+    }
+  }};
+}
+
+void CafHost::on_exit() {
+  arguments_.world->book.remove(arguments_.id);
+  // The mailbox holds a strong reference to this actor; dropping it lets the memory go.
+  mailbox_.reset();
+  dispatcher_.reset();
+  actor_.reset();
+}
+
+void CafHost::spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) {
+  spawn_hosted(system(), threading, {arguments_.world, id, parent, std::move(factory), arguments_.tls});
+}
+
+void CafHost::deliver_after(std::chrono::nanoseconds delay, Frame frame) {
+  delayed_anon_send(caf::actor_cast<caf::actor>(ctrl()), delay, Packet{std::move(frame), nullptr});
+}
+
+void CafHost::watch(const MailboxPtr& mailbox, int node) {
+  const caf::strong_actor_ptr target = target_of(mailbox);
+  if (!target) return;
+  watched_[caf::actor_cast<caf::actor_addr>(target)] = node;
+  monitor(target);
+}
+
+void CafHost::peer_down(const caf::actor_addr& source, const caf::error& reason) {
+  const auto found = watched_.find(source);
+  if (found == watched_.end()) return;
+  const Header header{.epoch = arguments_.world->epoch.load(),
+                      .sender = arguments_.id,
+                      .receiver = arguments_.id,
+                      .sequence = 1};
+  const int node = found->second;
+  watched_.erase(found);
+  mailbox_->deliver(encode<wire::PeerDown>(header,
+                                           [&](wire::PeerDown::Builder down) {
+                                             down.setNodeIndex(static_cast<std::uint32_t>(node));
+                                             down.setReason(caf::to_string(reason));
+                                           }),
+                    nullptr);
+}
+
+void CafHost::dial(std::string host, std::uint16_t port, int node) {
+  // remote_actor blocks until the handshake is done: a helper on a thread of its own waits for it.
+  const HostArguments arguments = arguments_;
+  const MailboxPtr answer_to = mailbox_;
+  system().spawn<caf::detached>([=](caf::event_based_actor* helper) {
+    auto remote = arguments.tls ? caf::openssl::remote_actor<caf::actor>(helper->system(), host, port)
+                                : helper->system().middleman().remote_actor<caf::actor>(host, port);
+    MailboxPtr attached;
+    std::string failure;
+    if (remote) {
+      attached = mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(*remote));
+    } else {
+      failure = helper->system().render(remote.error());
+    }
+    answer_to->deliver(dialed_frame(*arguments.world, arguments.id, node, failure), attached);
+  });
+}
+
+void CafHost::fail(Frame failure) {
+  if (const MailboxPtr parent = arguments_.world->book.find(arguments_.parent)) {
+    parent->deliver(std::move(failure), nullptr);
+  }
+  quit(caf::exit_reason::unhandled_exception);
+}
+
+MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments) {
+  World& world = *arguments.world;
+  const ActorId id = arguments.id;
+  const caf::actor actor = threading == Threading::own_thread
+                               ? system.spawn<CafHost, caf::detached>(std::move(arguments))
+                               : system.spawn<CafHost>(std::move(arguments));
+  auto mailbox = mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(actor));
+  world.book.enter(id, mailbox);
+  return mailbox;
+}
+
+}  // namespace d9d

@@ -1,0 +1,62 @@
+#pragma once
+// Runs one Actor as a CAF actor: on a thread of its own or on CAF's pool.
+
+#include <caf/event_based_actor.hpp>
+#include <caf/io/middleman.hpp>
+
+#include <map>
+#include <memory>
+
+#include "actors/core/actor.hpp"
+#include "actors/core/caf_packet.hpp"
+#include "actors/core/dispatcher.hpp"
+
+namespace d9d {
+
+class CafMailbox final : public Mailbox {
+ public:
+  explicit CafMailbox(caf::strong_actor_ptr target) : target_(std::move(target)) {}
+  void deliver(Frame frame, const MailboxPtr& attached) override;
+  const caf::strong_actor_ptr& target() const { return target_; }
+
+ private:
+  caf::strong_actor_ptr target_;
+};
+
+struct HostArguments {
+  World* world;
+  ActorId id;
+  ActorId parent;
+  ActorFactory factory;
+  bool tls = false;
+};
+
+class CafHost final : public caf::event_based_actor, public ActorHost {
+ public:
+  CafHost(caf::actor_config& config, HostArguments arguments);
+  caf::behavior make_behavior() override;
+  const char* name() const override { return "d9d.actor"; }
+  void on_exit() override;
+
+  MailboxPtr mailbox() override { return mailbox_; }
+  void spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) override;
+  void deliver_after(std::chrono::nanoseconds delay, Frame frame) override;
+  void watch(const MailboxPtr& mailbox, int node) override;
+  void dial(std::string host, std::uint16_t port, int node) override;
+  void finish() override { quit(); }
+
+ private:
+  void fail(Frame failure);
+  void peer_down(const caf::actor_addr& source, const caf::error& reason);
+
+  HostArguments arguments_;
+  MailboxPtr mailbox_;
+  std::unique_ptr<Actor> actor_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::map<caf::actor_addr, int> watched_;
+};
+
+// Spawns; the actor is in the address book when this returns.
+MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments);
+
+}  // namespace d9d

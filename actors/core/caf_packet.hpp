@@ -1,0 +1,44 @@
+#pragma once
+// The one C++ type that travels between actors: a frame, and optionally somebody's handle beside it.
+
+#include <caf/actor.hpp>
+#include <caf/meta/load_callback.hpp>
+#include <caf/meta/type_name.hpp>
+#include <caf/sec.hpp>
+
+#include <cstring>
+#include <vector>
+
+#include "messages/decode.hpp"
+#include "messages/frame.hpp"
+
+namespace d9d {
+
+struct Packet {
+  Frame frame;
+  caf::strong_actor_ptr attached;
+};
+
+// Largest frame taken off a connection; checked again per message type by the dispatcher.
+inline constexpr std::size_t kWireBytesMax = std::size_t{64} << 20;
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, Packet& packet) {
+  std::vector<char> bytes;
+  if constexpr (Inspector::reads_state) {
+    const auto view = packet.frame.bytes();
+    bytes.resize(view.size());
+    if (!view.empty()) std::memcpy(bytes.data(), view.data(), view.size());
+  }
+  auto load = [&]() -> caf::error {
+    try {
+      packet.frame = Frame::from_bytes(std::as_bytes(std::span(bytes)), kWireBytesMax);
+      return caf::none;
+    } catch (const Refused&) {
+      return caf::sec::invalid_argument;
+    }
+  };
+  return f(caf::meta::type_name("d9d.packet"), bytes, packet.attached, caf::meta::load_callback(load));
+}
+
+}  // namespace d9d

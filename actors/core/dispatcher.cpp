@@ -1,0 +1,119 @@
+#include "actors/core/dispatcher.hpp"
+
+#include <kj/exception.h>
+
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+
+Dispatcher::Dispatcher(World& world, Actor& actor, ActorId id)
+    : world_(world), actor_(actor), id_(id), name_(to_string(id)) {
+  if (world_.recorder != nullptr) track_ = world_.recorder->actor(name_, rank_of(id));
+  handlers_.on_any_epoch(this, &Dispatcher::stop);
+  actor_.behavior(handlers_);
+}
+
+void Dispatcher::stop(wire::Stop::Reader /*message*/) {
+  actor_.stop();
+}
+
+std::optional<Frame> Dispatcher::start() {
+  current_message_ = "(start)";
+  return translate_errors([&] {
+    const log::Place place(name_);
+    actor_.started();
+  });
+}
+
+std::optional<Frame> Dispatcher::dispatch(const Frame& frame, const MailboxPtr& attached) {
+  return translate_errors([&] {
+    try {
+      handle(frame, attached);
+    } catch (const Refused& refusal) {
+      refuse(refusal);
+    } catch (const kj::Exception& error) {
+      // Readers check lazily: a hostile pointer shows when its field is read.
+      refuse(Refused(Refused::Reason::malformed, error.getDescription().cStr()));
+    }
+  });
+}
+
+void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
+  current_message_ = "(unreadable)";
+  const Decoded decoded(frame, world_.limits);
+  Actor::Incoming incoming{decoded.header(), attached, nullptr};
+  const ActorId receiver = incoming.header.receiver;
+  if (receiver != id_ && receiver != actor_.alias_) return pass_on(frame, incoming.header, attached);
+  const Handlers::Entry* entry = handlers_.find(decoded.type());
+  if (entry == nullptr) {
+    throw Refused(Refused::Reason::unknown_type, name_ + " does not hear message type " +
+                                                     std::to_string(decoded.type()) + " from " +
+                                                     to_string(incoming.header.sender));
+  }
+  current_message_ = entry->name;
+  check(incoming.header, *entry);
+  trace::ScopedSpan span(world_.recorder, world_.clock,
+                         {.enqueue_ns = incoming.header.send_time_ns,
+                          .bytes = frame.size_bytes(),
+                          .flow_in = incoming.header.flow,
+                          .actor = track_,
+                          .name = actor_.trace_name(entry->name),
+                          .step = static_cast<std::int32_t>(actor_.step_)});
+  const log::Place place(name_);
+  actor_.active_span_ = &span;
+  actor_.set_incoming(&incoming);
+  struct Leave {
+    Actor& actor;
+    ~Leave() {
+      actor.active_span_ = nullptr;
+      actor.set_incoming(nullptr);
+    }
+  } leave{actor_};
+  entry->call(decoded);
+}
+
+void Dispatcher::pass_on(const Frame& frame, const Header& header, const MailboxPtr& attached) {
+  const MailboxPtr mailbox = world_.book.find_local(header.receiver);
+  if (mailbox != nullptr) {
+    mailbox->deliver(frame, attached);
+  } else if (world_.undelivered.fetch_add(1) == 0) {
+    log::warn("{} got a message from {} for {}, which does not live here (further ones are only counted)",
+              name_, to_string(header.sender), to_string(header.receiver));
+  }
+}
+
+void Dispatcher::check(const Header& header, const Handlers::Entry& entry) {
+  const std::uint32_t epoch = world_.epoch.load(std::memory_order_relaxed);
+  if (!entry.any_epoch && header.epoch != epoch) {
+    throw Refused(Refused::Reason::wrong_epoch, entry.name + " of epoch " + std::to_string(header.epoch) +
+                                                    " in epoch " + std::to_string(epoch));
+  }
+  if (header.sender == id_) return;  // timers to itself come due in another order than they were set
+  std::uint64_t& last = last_sequence_[header.sender.packed()];
+  if (header.sequence <= last && !entry.any_epoch) {
+    throw Refused(Refused::Reason::repeated, entry.name + " number " + std::to_string(header.sequence) +
+                                                 " from " + to_string(header.sender) + " came again or late");
+  }
+  last = header.sequence;
+}
+
+void Dispatcher::refuse(const Refused& refusal) {
+  world_.refused.fetch_add(1);
+  if (refused_++ == 0) {
+    log::warn("{} refused a message ({}): {} (further ones are only counted)", name_,
+              name_of(refusal.reason()), refusal.what());
+  }
+}
+
+template <class Body>
+std::optional<Frame> Dispatcher::translate_errors(Body&& body) {
+  try {
+    body();
+    return std::nullopt;
+  } catch (...) {
+    const Caught caught = describe_current_exception();
+    return actor_.make_failure(caught.what, static_cast<int>(caught.kind), current_message_);
+  }
+}
+
+}  // namespace d9d

@@ -1,0 +1,47 @@
+#pragma once
+// What happens to every frame before and after its handler: checks, a trace span, error translation. The same
+// for every host; knows no CAF.
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "actors/core/actor.hpp"
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+class Dispatcher {
+ public:
+  // `actor` outlives the dispatcher.
+  Dispatcher(World& world, Actor& actor, ActorId id);
+
+  // Runs started(). Gives a failure for the parent when it threw.
+  std::optional<Frame> start();
+  // Runs the handler of `frame`. Bad frames are counted and dropped; a frame for another actor of this
+  // process is passed on. Gives a failure for the parent when the handler threw.
+  std::optional<Frame> dispatch(const Frame& frame, const MailboxPtr& attached);
+
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  void stop(wire::Stop::Reader message);
+  void handle(const Frame& frame, const MailboxPtr& attached);
+  void pass_on(const Frame& frame, const Header& header, const MailboxPtr& attached);
+  void check(const Header& header, const Handlers::Entry& entry);
+  void refuse(const Refused& refusal);
+  template <class Body>
+  std::optional<Frame> translate_errors(Body&& body);
+
+  World& world_;
+  Actor& actor_;
+  const ActorId id_;
+  const std::string name_;
+  std::uint32_t track_ = 0;
+  Handlers handlers_;
+  std::string current_message_;
+  std::uint64_t refused_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> last_sequence_;  // by sender
+};
+
+}  // namespace d9d

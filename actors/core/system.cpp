@@ -1,0 +1,93 @@
+#include "actors/core/system.hpp"
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+#include <caf/openssl/all.hpp>
+
+#include <future>
+#include <thread>
+
+#include "actors/core/caf_host.hpp"
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+class Config final : public caf::actor_system_config {
+ public:
+  explicit Config(const SystemOptions& options) {
+    load<caf::io::middleman>();
+    add_message_type<Packet>("d9d.packet");
+    // Work stealing polls and costs four times the round trip; more workers add a hop per message.
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", options.pool_threads);
+    set("middleman.workers", std::size_t{0});
+    set("middleman.heartbeat-interval", caf::timespan(options.heartbeat_interval));
+    set("middleman.connection-timeout", caf::timespan(options.connection_timeout));
+    set("logger.verbosity", caf::atom("quiet"));
+    if (options.tls.certificate.empty()) return;
+    load<caf::openssl::manager>();
+    openssl_certificate = options.tls.certificate;
+    openssl_key = options.tls.key;
+    openssl_cafile = options.tls.ca;
+  }
+};
+
+void require_whole_tls(const TlsOptions& tls) {
+  const int given = !tls.ca.empty() + !tls.certificate.empty() + !tls.key.empty();
+  D9D_REQUIRE(
+      given == 0 || given == 3,
+      "node.tls needs ca, certificate and key together; only {} of the three is given. Without all of them "
+      "the connection would not be authenticated",
+      given);
+}
+
+}  // namespace
+
+struct ActorSystem::Impl {
+  Impl(World& w, const SystemOptions& options)
+      : world(w), config(options), system(config), tls(!options.tls.certificate.empty()) {}
+  World& world;
+  Config config;
+  caf::actor_system system;
+  bool tls;
+};
+
+ActorSystem::ActorSystem(World& world, const SystemOptions& options) {
+  require_whole_tls(options.tls);
+  impl_ = std::make_unique<Impl>(world, options);
+}
+
+ActorSystem::~ActorSystem() = default;
+
+MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory factory) {
+  return spawn_hosted(impl_->system, threading,
+                      {&impl_->world, id, ActorId{}, std::move(factory), impl_->tls});
+}
+
+std::uint16_t ActorSystem::publish(ActorId id, const std::string& address, std::uint16_t port) {
+  const auto mailbox = std::dynamic_pointer_cast<CafMailbox>(impl_->world.book.find_local(id));
+  D9D_CHECK(mailbox != nullptr, "{} does not live in this process", to_string(id));
+  const auto actor = caf::actor_cast<caf::actor>(mailbox->target());
+  auto opened = impl_->tls ? caf::openssl::publish(actor, port, address.c_str())
+                           : impl_->system.middleman().publish(actor, port, address.c_str());
+  if (!opened) {
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("cannot listen on {}:{} ({}). Is the port in use? Choose another with --listen HOST:PORT "
+                    "or node.listen; port 0 lets the system choose",
+                    address, port, impl_->system.render(opened.error())));
+  }
+  return *opened;
+}
+
+bool ActorSystem::await_all(std::chrono::milliseconds deadline) {
+  const auto until = std::chrono::steady_clock::now() + deadline;
+  while (impl_->system.registry().running() > 0) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+}  // namespace d9d

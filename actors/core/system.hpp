@@ -1,0 +1,45 @@
+#pragma once
+// The actor system of one process: threads, the network, and its end.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "actors/core/actor.hpp"
+
+namespace d9d {
+
+struct TlsOptions {
+  std::string ca;  // PEM files; all three or none
+  std::string certificate;
+  std::string key;
+};
+
+struct SystemOptions {
+  std::size_t pool_threads = 2;
+  std::chrono::milliseconds heartbeat_interval{500};
+  std::chrono::milliseconds connection_timeout{5000};  // a silent peer counts as gone after this
+  TlsOptions tls;
+};
+
+class ActorSystem {
+ public:
+  // `world` outlives the system. TLS without certificates is an input error: CAF would fall back to an
+  // anonymous cipher.
+  ActorSystem(World& world, const SystemOptions& options);
+  ~ActorSystem();
+
+  MailboxPtr spawn_root(ActorId id, Threading threading, ActorFactory factory);
+  // Opens a port for `id`; 0 lets the system choose. Returns the port. An environment error when it is taken.
+  std::uint16_t publish(ActorId id, const std::string& address, std::uint16_t port);
+  // Waits for all actors to end; false when some are still there after `deadline`.
+  bool await_all(std::chrono::milliseconds deadline);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace d9d

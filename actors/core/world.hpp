@@ -1,0 +1,26 @@
+#pragma once
+// The world of the actors of one process, handed in: time, addresses, traces, counts of what was refused.
+// A simulator hands in another one. Outlives every actor.
+
+#include <atomic>
+#include <cstdint>
+
+#include "actors/core/address_book.hpp"
+#include "messages/decode.hpp"
+#include "runtime/base/clock.hpp"
+#include "runtime/trace/recorder.hpp"
+
+namespace d9d {
+
+struct World {
+  const Clock& clock;
+  trace::Recorder* recorder = nullptr;  // null: no tracing
+  Limits limits{};
+  AddressBook book{};
+  // Membership generation; 0 before the job has formed. Written by the node, read by all.
+  std::atomic<std::uint32_t> epoch{0};
+  std::atomic<std::uint64_t> refused{0};  // frames dropped: bad bytes, other epoch, repeated, unknown type
+  std::atomic<std::uint64_t> undelivered{0};  // frames whose addressee nobody knows
+};
+
+}  // namespace d9d

@@ -1,0 +1,72 @@
+#include "actors/event_bus.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr const char* kEverything = "*";
+
+bool is_known(const std::string& name) {
+  const auto& all = event_catalogue();
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+}  // namespace
+
+const std::vector<std::string>& event_catalogue() {
+  static const std::vector<std::string> names{
+      "train.configuration.start",
+      "train.configuration.data_stream",
+      "train.configuration.model_stages",
+      "train.configuration.optimizer",
+      "train.configuration.lr_scheduler",
+      "train.ready",
+      "train.step.pre",
+      "train.forward_backward.pre",
+      "train.forward_backward.post",
+      "train.optimizer_step.pre",
+      "train.optimizer_step.post",
+      "train.step.post",
+      "train.checkpoint.committed",
+      "train.checkpoint.failed",
+      "train.exported",
+      "train.finished",
+      "job.failed",
+  };
+  return names;
+}
+
+void EventBus::behavior(Handlers& handlers) {
+  handlers.on(this, &EventBus::subscribe);
+  handlers.on(this, &EventBus::publish);
+}
+
+void EventBus::subscribe(wire::Subscribe::Reader message) {
+  const std::string name = message.getName();
+  D9D_REQUIRE(name == kEverything || is_known(name),
+              "{} subscribed to \"{}\", which is no event; see the catalogue in "
+              "actors/README.md",
+              to_string(sender()), name);
+  auto& listeners = subscribers_[name];
+  if (std::find(listeners.begin(), listeners.end(), sender()) == listeners.end())
+    listeners.push_back(sender());
+}
+
+void EventBus::publish(wire::Publish::Reader message) {
+  const std::string name = message.getName();
+  D9D_CHECK(is_known(name), "{} published \"{}\", which is not in the catalogue", to_string(sender()), name);
+  for (const std::string& key : {name, std::string(kEverything)}) {
+    for (const ActorId listener : subscribers_[key]) {
+      tell<wire::Event>(listener, [&](wire::Event::Builder event) {
+        event.setName(name);
+        event.setStep(message.getStep());
+        event.setContext(message.getContext());
+      });
+    }
+  }
+}
+
+}  // namespace d9d

@@ -1,0 +1,30 @@
+#pragma once
+// EventBus: named points of a job that anyone may listen to. Pool. One per job, on node 0. Parent: Node.
+// hears Subscribe Publish    says Event
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "messages/event.capnp.h"
+
+namespace d9d {
+
+// The catalogue: every event that the runtime publishes, in the order of a job's life.
+const std::vector<std::string>& event_catalogue();
+
+class EventBus final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& handlers) override;
+
+  void subscribe(wire::Subscribe::Reader message);
+  void publish(wire::Publish::Reader message);
+
+ private:
+  std::map<std::string, std::vector<ActorId>> subscribers_;  // in order of subscription
+};
+
+}  // namespace d9d

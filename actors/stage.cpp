@@ -1,0 +1,203 @@
+#include "actors/stage.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+Stage::Stage(World& world, StageOptions options) : Actor(world), options_(std::move(options)) {
+  set_rank(options_.rank);
+}
+
+void Stage::behavior(Handlers& handlers) {
+  handlers.on(this, &Stage::begin_step);
+  handlers.on(this, &Stage::activation_ready);
+  handlers.on(this, &Stage::gradient_ready);
+  handlers.on(this, &Stage::bucket_reduced);
+  handlers.on(this, &Stage::apply_step);
+  handlers.on(this, &Stage::snapshot);
+}
+
+void Stage::started() {
+  const std::int64_t begin = world().clock.now_ns();
+  worker_ = options_.make_worker();
+  worker_->prepare();
+  bucket_groups_ = worker_->bucket_groups();
+  if (world().recorder != nullptr) {
+    for (std::size_t s = 0; s < options_.rank_of_stage.size(); ++s) {
+      tracks_.push_back(world().recorder->actor("compute stage " + std::to_string(s), options_.rank));
+    }
+    optimizer_track_ = world().recorder->actor("compute optimizer", options_.rank);
+  }
+  tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) {
+    ready.setRank(options_.rank);
+    ready.setSeconds(1e-9 * static_cast<double>(world().clock.now_ns() - begin));
+  });
+}
+
+void Stage::begin_step(wire::BeginStep::Reader message) {
+  D9D_CHECK(!in_step_, "step {} begins while step {} is running", message.getStep(), step());
+  set_step(message.getStep());
+  in_step_ = true;
+  reductions_pending_ = 0;
+  squared_norm_ = 0;
+  compute_seconds_ = 0;
+  std::vector<Ticket> microbatches;
+  for (const std::uint64_t packed : message.getMicrobatches())
+    microbatches.push_back(Ticket::from_packed(packed));
+  worker_->begin_step(step(), microbatches);
+  for (const Early& early : early_) {
+    D9D_CHECK(early.step == step(), "a tensor of step {} waits while step {} begins", early.step, step());
+    const StageOutput& tensor = early.tensor;
+    if (tensor.gradient) {
+      worker_->put_gradient(tensor.stage, tensor.microbatch, tensor.ticket);
+    } else {
+      worker_->put_activation(tensor.stage, tensor.microbatch, tensor.ticket);
+    }
+  }
+  early_.clear();
+  advance();
+}
+
+void Stage::activation_ready(wire::ActivationReady::Reader message) {
+  const Ticket ticket = Ticket::from_packed(message.getTicket());
+  const int stage = static_cast<int>(message.getStage());
+  const int microbatch = static_cast<int>(message.getMicrobatch());
+  if (!in_step_ || message.getStep() != step()) {
+    early_.push_back({message.getStep(), {false, stage, microbatch, ticket}});
+    return;
+  }
+  worker_->put_activation(stage, microbatch, ticket);
+  advance();
+}
+
+void Stage::gradient_ready(wire::GradientReady::Reader message) {
+  const Ticket ticket = Ticket::from_packed(message.getTicket());
+  const int stage = static_cast<int>(message.getStage());
+  const int microbatch = static_cast<int>(message.getMicrobatch());
+  if (!in_step_ || message.getStep() != step()) {
+    early_.push_back({message.getStep(), {true, stage, microbatch, ticket}});
+    return;
+  }
+  worker_->put_gradient(stage, microbatch, ticket);
+  advance();
+}
+
+void Stage::bucket_reduced(wire::BucketReduced::Reader message) {
+  D9D_CHECK(message.getStep() == step() && reductions_pending_ > 0,
+            "bucket {} of step {} was reduced in step {}", message.getBucket(), message.getStep(), step());
+  --reductions_pending_;
+  squared_norm_ += message.getSquaredNorm();
+  finish_step_when_done();
+}
+
+void Stage::apply_step(wire::ApplyStep::Reader message) {
+  const Work work(*this, {.actor = optimizer_track_,
+                          .name = trace_name("optimizer"),
+                          .step = static_cast<std::int32_t>(step()),
+                          .category = trace::Category::compute});
+  worker_->apply(message.getStep(), message.getGradientScale(), message.getLearningRate());
+}
+
+void Stage::snapshot(wire::Snapshot::Reader message) {
+  const Ticket ticket = worker_->snapshot(message.getStep());
+  tell<wire::WriteShard>(options_.checkpoint_writer, [&](wire::WriteShard::Builder write) {
+    write.setStep(message.getStep());
+    write.setDirectory(message.getDirectory());
+    write.setFile(fmt::format("rank-{:05}.safetensors", options_.rank));
+    write.setTicket(ticket.packed());
+    write.setRank(options_.rank);
+  });
+}
+
+void Stage::advance() {
+  while (in_step_) {
+    const auto instruction = worker_->next();
+    if (!instruction) break;
+    run(*instruction);
+  }
+  finish_step_when_done();
+}
+
+void Stage::run(const Instruction& instruction) {
+  const Action& action = instruction.parts.front();
+  const std::int64_t begin = world().clock.now_ns();
+  const Work work(*this, {.actor = tracks_.empty() ? 0 : tracks_.at(static_cast<std::size_t>(action.stage)),
+                          .name = trace_name(to_string(instruction)),
+                          .step = static_cast<std::int32_t>(step()),
+                          .stage = static_cast<std::int16_t>(action.stage),
+                          .microbatch = static_cast<std::int16_t>(action.microbatch),
+                          .category = trace::Category::compute});
+  const ActionReport report = worker_->run(instruction);
+  for (const StageOutput& output : report.outputs) hand_on(output);
+  request_reductions(report.buckets_complete);
+  if (!report.metrics.empty()) {
+    tell<wire::MetricUpdate>({Role::metric_collector, self().index}, [&](wire::MetricUpdate::Builder update) {
+      update.setStep(step());
+      auto list = update.initValues(static_cast<unsigned>(report.metrics.size()));
+      for (unsigned i = 0; i < list.size(); ++i) {
+        const MetricValue& value = report.metrics[i];
+        list[i].setName(value.name);
+        list[i].setValue(value.value);
+        list[i].setWeight(value.weight);
+        list[i].setKind(value.is_sum ? wire::MetricUpdate::Kind::SUM
+                                     : wire::MetricUpdate::Kind::WEIGHTED_MEAN);
+      }
+    });
+  }
+  compute_seconds_ += 1e-9 * static_cast<double>(world().clock.now_ns() - begin);
+}
+
+void Stage::hand_on(const StageOutput& output) {
+  const int rank = options_.rank_of_stage.at(static_cast<std::size_t>(output.stage));
+  const auto& remote = options_.remote_ranks;
+  const auto fill = [&](auto builder) {
+    builder.setStep(step());
+    builder.setStage(static_cast<std::uint32_t>(output.stage));
+    builder.setMicrobatch(static_cast<std::uint32_t>(output.microbatch));
+    builder.setTicket(output.ticket.packed());
+  };
+  if (std::find(remote.begin(), remote.end(), rank) != remote.end()) {
+    tell<wire::SendTensors>(lane_id(options_.rank, rank, LaneEnd::sender),
+                            [&](wire::SendTensors::Builder send) {
+                              fill(send);
+                              send.setGradient(output.gradient);
+                            });
+    return;
+  }
+  const ActorId holder{Role::stage, static_cast<std::uint64_t>(rank)};
+  if (output.gradient) {
+    tell<wire::GradientReady>(holder, fill);
+  } else {
+    tell<wire::ActivationReady>(holder, fill);
+  }
+}
+
+void Stage::request_reductions(const std::vector<int>& buckets) {
+  for (const int bucket : buckets) {
+    const int group = bucket_groups_.at(static_cast<std::size_t>(bucket));
+    if (group < 0) continue;
+    ++reductions_pending_;
+    tell<wire::ReduceBucket>(options_.collectives.at(static_cast<std::size_t>(group)),
+                             [&](wire::ReduceBucket::Builder reduce) {
+                               reduce.setStep(step());
+                               reduce.setBucket(static_cast<std::uint32_t>(bucket));
+                             });
+  }
+}
+
+void Stage::finish_step_when_done() {
+  if (!in_step_ || reductions_pending_ > 0 || !worker_->step_done()) return;
+  in_step_ = false;
+  const StepTotals totals = worker_->finish_step();
+  tell<wire::StepComputed>({Role::trainer, self().index}, [&](wire::StepComputed::Builder computed) {
+    computed.setStep(step());
+    computed.setLossSum(totals.loss_sum);
+    computed.setWeightSum(totals.weight_sum);
+    computed.setSquaredNorm(totals.squared_norm + squared_norm_);
+    computed.setComputeSeconds(compute_seconds_);
+  });
+}
+
+}  // namespace d9d

@@ -1,0 +1,67 @@
+#pragma once
+// Stage: runs the pipeline program of one rank over the stages that live on it. Own thread: it computes. One
+// per rank. Parent: Node. The law of the stage: messages may come in any order, actions run in program order;
+// a handler records the fact and calls advance(), and no handler issues a collective itself. hears BeginStep
+// ActivationReady GradientReady BucketReduced ApplyStep Snapshot says Ready ActivationReady GradientReady
+// SendTensors ReduceBucket MetricUpdate StepComputed WriteShard
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "messages/checkpoint.capnp.h"
+#include "messages/metrics.capnp.h"
+#include "messages/pipeline.capnp.h"
+#include "messages/train.capnp.h"
+#include "runtime/rank/stage_worker.hpp"
+
+namespace d9d {
+
+struct StageOptions {
+  int rank = 0;
+  std::function<std::unique_ptr<StageWorker>()> make_worker;  // runs on the stage's thread
+  std::vector<int> rank_of_stage;    // of this pipeline: which global rank holds each stage
+  std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
+  std::vector<ActorId> collectives;  // by reduce group
+  ActorId checkpoint_writer;
+};
+
+class Stage final : public Actor {
+ public:
+  Stage(World& world, StageOptions options);
+  void behavior(Handlers& handlers) override;
+  void started() override;
+
+  void begin_step(wire::BeginStep::Reader message);
+  void activation_ready(wire::ActivationReady::Reader message);
+  void gradient_ready(wire::GradientReady::Reader message);
+  void bucket_reduced(wire::BucketReduced::Reader message);
+  void apply_step(wire::ApplyStep::Reader message);
+  void snapshot(wire::Snapshot::Reader message);
+
+ private:
+  void advance();
+  void run(const Instruction& instruction);
+  void hand_on(const StageOutput& output);
+  void request_reductions(const std::vector<int>& buckets);
+  void finish_step_when_done();
+
+  StageOptions options_;
+  std::unique_ptr<StageWorker> worker_;
+  std::vector<int> bucket_groups_;
+  std::vector<std::uint32_t> tracks_;  // by stage: a trace track of its own
+  std::uint32_t optimizer_track_ = 0;
+  // Facts of a step that has not begun here yet: a fast neighbour may be ahead of our BeginStep.
+  struct Early {
+    std::uint64_t step;
+    StageOutput tensor;
+  };
+  std::vector<Early> early_;
+  bool in_step_ = false;
+  int reductions_pending_ = 0;
+  double squared_norm_ = 0;
+  double compute_seconds_ = 0;
+};
+
+}  // namespace d9d

@@ -1,0 +1,100 @@
+#include "actors/tensor_lane.hpp"
+
+#include "messages/lists.hpp"
+
+namespace d9d {
+namespace {
+
+std::vector<TensorDescription> read_descriptions(wire::TensorsAnnounced::Reader message) {
+  std::vector<TensorDescription> tensors;
+  for (const auto description : message.getTensors()) {
+    tensors.push_back({description.getName(), description.getDtype(),
+                       to_vector<std::int64_t>(description.getShape()), description.getRequiresGrad()});
+  }
+  return tensors;
+}
+
+std::uint64_t num_elements(const std::vector<TensorDescription>& tensors) {
+  std::uint64_t total = 0;
+  for (const auto& tensor : tensors) {
+    std::uint64_t elements = 1;
+    for (const std::int64_t size : tensor.shape) elements *= static_cast<std::uint64_t>(size);
+    total += elements;
+  }
+  return total;
+}
+
+}  // namespace
+
+TensorLane::TensorLane(World& world, TensorLaneOptions options)
+    : Actor(world), options_(std::move(options)) {}
+
+void TensorLane::behavior(Handlers& handlers) {
+  handlers.on(this, &TensorLane::send_tensors);
+  handlers.on(this, &TensorLane::tensors_announced);
+}
+
+void TensorLane::started() {
+  set_rank(rank_of(self()));
+  const std::int64_t begin = world().clock.now_ns();
+  options_.worker->prepare();
+  if (world().recorder != nullptr) track_ = world().recorder->actor(to_string(self()), rank_of(self()));
+  tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) {
+    ready.setRank(rank_of(self()));
+    ready.setSeconds(1e-9 * static_cast<double>(world().clock.now_ns() - begin));
+  });
+}
+
+trace::Span TensorLane::wire_span(const char* name, std::uint64_t step,
+                                  const std::vector<TensorDescription>& tensors) {
+  return {.bytes = num_elements(tensors) * 4,
+          .actor = track_,
+          .name = trace_name(name),
+          .step = static_cast<std::int32_t>(step),
+          .category = trace::Category::collective};
+}
+
+void TensorLane::send_tensors(wire::SendTensors::Reader message) {
+  set_step(message.getStep());
+  const auto tensors = options_.worker->open(Ticket::from_packed(message.getTicket()));
+  const Work work(*this, wire_span("send", message.getStep(), tensors));
+  const ActorId other = lane_id(options_.sending_rank, options_.receiving_rank, LaneEnd::receiver);
+  tell<wire::TensorsAnnounced>(other, [&](wire::TensorsAnnounced::Builder announced) {
+    announced.setStep(message.getStep());
+    announced.setStage(message.getStage());
+    announced.setMicrobatch(message.getMicrobatch());
+    announced.setGradient(message.getGradient());
+    auto list = announced.initTensors(static_cast<unsigned>(tensors.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+      list[i].setName(tensors[i].name);
+      list[i].setDtype(tensors[i].dtype);
+      list[i].setRequiresGrad(tensors[i].requires_grad);
+      fill_list(list[i].initShape(static_cast<unsigned>(tensors[i].shape.size())), tensors[i].shape);
+    }
+  });
+  options_.worker->send_opened();
+}
+
+void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
+  set_step(message.getStep());
+  const auto tensors = read_descriptions(message);
+  Ticket ticket;
+  {
+    const Work work(*this, wire_span("receive", message.getStep(), tensors));
+    ticket = options_.worker->receive(tensors);
+  }
+  const ActorId stage{Role::stage, static_cast<std::uint64_t>(options_.receiving_rank)};
+  const auto fill = [&](auto builder) {
+    builder.setStep(message.getStep());
+    builder.setStage(message.getStage());
+    builder.setMicrobatch(message.getMicrobatch());
+    builder.setTicket(ticket.packed());
+  };
+  if (message.getGradient()) {
+    tell<wire::GradientReady>(stage, fill);
+  } else {
+    tell<wire::ActivationReady>(stage, fill);
+  }
+}
+
+}  // namespace d9d

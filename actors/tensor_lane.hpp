@@ -1,0 +1,37 @@
+#pragma once
+// TensorLane: one end of the way from one rank to another in a different process. The sending end announces
+// what it puts on the wire, the receiving end takes it off in the same order. Own thread: it waits for its
+// peer. Two per pair of neighbouring ranks and direction. Parent: Node. hears SendTensors TensorsAnnounced
+// says Ready TensorsAnnounced ActivationReady GradientReady
+
+#include <memory>
+
+#include "actors/core/actor.hpp"
+#include "messages/pipeline.capnp.h"
+#include "runtime/rank/tensor_lane_worker.hpp"
+
+namespace d9d {
+
+struct TensorLaneOptions {
+  int sending_rank = 0;
+  int receiving_rank = 0;
+  std::shared_ptr<TensorLaneWorker> worker;
+};
+
+class TensorLane final : public Actor {
+ public:
+  TensorLane(World& world, TensorLaneOptions options);
+  void behavior(Handlers& handlers) override;
+  void started() override;
+
+  void send_tensors(wire::SendTensors::Reader message);
+  void tensors_announced(wire::TensorsAnnounced::Reader message);
+
+ private:
+  trace::Span wire_span(const char* name, std::uint64_t step, const std::vector<TensorDescription>& tensors);
+
+  TensorLaneOptions options_;
+  std::uint32_t track_ = 0;
+};
+
+}  // namespace d9d

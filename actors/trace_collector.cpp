@@ -1,0 +1,139 @@
+#include "actors/trace_collector.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/base/error.hpp"
+#include "runtime/trace/chrome_writer.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::size_t kSpansPerMessage = 8192;  // 72 bytes each: well below the limit of a message
+constexpr std::chrono::seconds kProbePeriod{2};
+
+trace::Recording recording_of(wire::Spans::Reader message) {
+  trace::Recording recording;
+  for (const auto name : message.getNames()) recording.names.emplace_back(name);
+  for (const auto track : message.getActors()) {
+    recording.actors.push_back({track.getName(), track.getRank(), static_cast<int>(message.getNode())});
+  }
+  const auto bytes = message.getSpans();
+  recording.spans.resize(bytes.size() / sizeof(trace::Span));
+  if (!recording.spans.empty()) {
+    std::memcpy(recording.spans.data(), bytes.begin(), recording.spans.size() * sizeof(trace::Span));
+  }
+  recording.lost = message.getLost();
+  for (const trace::Span& span : recording.spans) {
+    D9D_REQUIRE(span.name < recording.names.size() && span.actor < recording.actors.size(),
+                "node {} sent a span of an unknown name or actor", message.getNode());
+  }
+  return recording;
+}
+
+}  // namespace
+
+TraceCollector::TraceCollector(World& world, TraceCollectorOptions options)
+    : Actor(world),
+      options_(std::move(options)),
+      base_ns_(world.clock.now_ns()),
+      base_wall_ns_(world.clock.wall_ns()) {}
+
+void TraceCollector::behavior(Handlers& handlers) {
+  handlers.on(this, &TraceCollector::flush_trace);
+  handlers.on(this, &TraceCollector::spans);
+  handlers.on(this, &TraceCollector::clock_probe);
+  handlers.on(this, &TraceCollector::clock_reply);
+  handlers.on(this, &TraceCollector::tick);
+}
+
+void TraceCollector::started() {
+  if (options_.node != 0) tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
+}
+
+void TraceCollector::tick(wire::Tick::Reader /*message*/) {
+  tell<wire::ClockProbe>({Role::trace_collector, 0},
+                         [&](wire::ClockProbe::Builder probe) { probe.setSentNs(world().clock.now_ns()); });
+  tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
+}
+
+void TraceCollector::clock_probe(wire::ClockProbe::Reader message) {
+  tell<wire::ClockReply>(sender(), [&](wire::ClockReply::Builder reply) {
+    reply.setSentNs(message.getSentNs());
+    reply.setReceivedNs(world().clock.now_ns());
+  });
+}
+
+void TraceCollector::clock_reply(wire::ClockReply::Reader message) {
+  offset_.add(
+      {message.getSentNs(), message.getReceivedNs(), message.getReceivedNs(), world().clock.now_ns()});
+}
+
+void TraceCollector::flush_trace(wire::FlushTrace::Reader message) {
+  asker_ = sender();
+  D9D_CHECK(world().recorder != nullptr, "a trace was asked for, but node.trace is off");
+  send(world().recorder->snapshot(), message);
+}
+
+void TraceCollector::send(const trace::Recording& recording, wire::FlushTrace::Reader request) {
+  const std::size_t count = recording.spans.size();
+  for (std::size_t first = 0;; first += kSpansPerMessage) {
+    const std::size_t size = std::min(kSpansPerMessage, count - std::min(first, count));
+    const bool last = first + size >= count;
+    tell<wire::Spans>({Role::trace_collector, 0}, [&](wire::Spans::Builder part) {
+      part.setLabel(request.getLabel());
+      part.setNode(static_cast<std::uint32_t>(options_.node));
+      auto names = part.initNames(static_cast<unsigned>(recording.names.size()));
+      for (unsigned i = 0; i < names.size(); ++i) names.set(i, recording.names[i]);
+      auto actors = part.initActors(static_cast<unsigned>(recording.actors.size()));
+      for (unsigned i = 0; i < actors.size(); ++i) {
+        actors[i].setName(recording.actors[i].name);
+        actors[i].setRank(recording.actors[i].rank);
+      }
+      part.setSpans(
+          {reinterpret_cast<const kj::byte*>(recording.spans.data() + first), size * sizeof(trace::Span)});
+      part.setLost(first == 0 ? recording.lost : 0);
+      part.setLast(last);
+      part.setNodes(request.getNodes());
+      part.setOffsetNs(offset_.offset_ns());
+    });
+    if (last) break;
+  }
+}
+
+void TraceCollector::spans(wire::Spans::Reader message) {
+  parts_.push_back({static_cast<int>(message.getNode()), message.getOffsetNs(), recording_of(message)});
+  if (!message.getLast() || ++nodes_done_ < message.getNodes()) return;
+  std::string failure;
+  std::string path;
+  try {
+    path = write(message.getLabel());
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  parts_.clear();
+  nodes_done_ = 0;
+  tell<wire::TraceWritten>({Role::coordinator, 0}, [&](wire::TraceWritten::Builder written) {
+    written.setPath(path);
+    written.setFailure(failure);
+  });
+}
+
+std::string TraceCollector::write(const std::string& label) {
+  std::filesystem::create_directories(options_.directory);
+  const std::string name = label.empty() ? "trace.json.gz" : label + ".trace.json.gz";
+  const std::filesystem::path path = std::filesystem::path(options_.directory) / name;
+  trace::ChromeWriter writer(path, {.job = options_.job,
+                                    .node = options_.node,
+                                    .world_size = options_.world_size,
+                                    .base_ns = base_ns_,
+                                    .base_wall_ns = base_wall_ns_});
+  for (const Part& part : parts_) {
+    writer.add(part.recording, part.offset_ns, options_.hosts.at(static_cast<std::size_t>(part.node)));
+  }
+  writer.finish();
+  return path.string();
+}
+
+}  // namespace d9d

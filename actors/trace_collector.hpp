@@ -1,0 +1,57 @@
+#pragma once
+// TraceCollector: empties the span rings of a process when asked; node 0's gathers those of all nodes on one
+// clock and writes the trace file. Own thread: it compresses and writes. One per node. Parent: Node. hears
+// FlushTrace Spans ClockReply ClockProbe Tick    says Spans TraceWritten ClockProbe ClockReply
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "messages/cluster.capnp.h"
+#include "messages/trace.capnp.h"
+#include "runtime/trace/clock_offset.hpp"
+#include "runtime/trace/recorder.hpp"
+
+namespace d9d {
+
+struct TraceCollectorOptions {
+  int node = 0;
+  int world_size = 1;
+  std::string job;
+  std::string directory;           // of the trace files
+  std::vector<std::string> hosts;  // by node, for people
+};
+
+class TraceCollector final : public Actor {
+ public:
+  TraceCollector(World& world, TraceCollectorOptions options);
+  void behavior(Handlers& handlers) override;
+  void started() override;
+
+  void flush_trace(wire::FlushTrace::Reader message);
+  void spans(wire::Spans::Reader message);
+  void clock_probe(wire::ClockProbe::Reader message);
+  void clock_reply(wire::ClockReply::Reader message);
+  void tick(wire::Tick::Reader message);
+
+ private:
+  struct Part {
+    int node;
+    std::int64_t offset_ns;
+    trace::Recording recording;
+  };
+  void send(const trace::Recording& recording, wire::FlushTrace::Reader request);
+  std::string write(const std::string& label);
+
+  TraceCollectorOptions options_;
+  std::int64_t base_ns_;
+  std::int64_t base_wall_ns_;
+  trace::ClockOffset offset_;
+  std::vector<Part> parts_;
+  std::size_t nodes_done_ = 0;
+  ActorId asker_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,272 @@
+#include "actors/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "messages/event.capnp.h"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr double kNormEpsilon = 1e-6;  // as in torch.nn.utils.clip_grad_norm_
+
+const char* name_of(int phase) {
+  constexpr const char* names[] = {"waiting for its batch", "computing",
+                                   "reducing loss and norm over all ranks", "finished"};
+  return names[phase];
+}
+
+}  // namespace
+
+Trainer::Trainer(World& world, TrainerOptions options) : Actor(world), options_(std::move(options)) {
+  set_rank(options_.rank);
+}
+
+void Trainer::behavior(Handlers& handlers) {
+  handlers.on(this, &Trainer::start_training);
+  handlers.on(this, &Trainer::batch_ready);
+  handlers.on(this, &Trainer::data_ended);
+  handlers.on(this, &Trainer::step_computed);
+  handlers.on(this, &Trainer::values_reduced);
+  handlers.on(this, &Trainer::metric_state);
+  handlers.on(this, &Trainer::checkpoint_committed);
+  handlers.on(this, &Trainer::tick);
+}
+
+void Trainer::started() {
+  inputs_ = options_.make_inputs();
+  tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) { ready.setRank(options_.rank); });
+}
+
+void Trainer::start_training(wire::StartTraining::Reader message) {
+  first_step_ = current_ = message.getFirstStep();
+  started_ = true;
+  step_begin_ns_ = world().clock.now_ns();
+  publish("train.ready");
+  if (current_ > options_.total_steps) {
+    log::info("the checkpoint is at step {} and the job has {} steps: nothing left to train", current_ - 1,
+              options_.total_steps);
+    after_apply();
+    return;
+  }
+  const auto wanted = options_.total_steps - current_ + 1;
+  tell<wire::LoadBatches>({Role::loader, self().index}, [&](wire::LoadBatches::Builder load) {
+    load.setStep(current_);
+    load.setCredits(static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.batch_credits, wanted)));
+  });
+  arm_deadline();
+}
+
+void Trainer::batch_ready(wire::BatchReady::Reader message) {
+  batches_.push_back({message.getStep(), Ticket::from_packed(message.getTicket()), message.getNextSample()});
+  advance();
+}
+
+void Trainer::data_ended(wire::DataEnded::Reader message) {
+  throw Error(
+      ErrorKind::input,
+      fmt::format("the data ends before step {} of {}: lower trainer.schedule.total_steps or give more data",
+                  message.getStep(), options_.total_steps));
+}
+
+void Trainer::advance() {
+  if (phase_ != Phase::waiting || !started_ || snapshot_wanted_ || batches_.empty()) return;
+  const Batch batch = batches_.front();
+  batches_.pop_front();
+  begin(batch);
+}
+
+void Trainer::begin(const Batch& batch) {
+  D9D_CHECK(batch.step == current_, "batch of step {} for step {}", batch.step, current_);
+  set_step(current_);
+  phase_ = Phase::computing;
+  next_sample_ = batch.next_sample;
+  publish("train.step.pre");
+  const StepInputs inputs = inputs_->build(current_, batch.ticket);
+  tokens_ = inputs.tokens;
+  tell<wire::BeginStep>({Role::stage, self().index}, [&](wire::BeginStep::Builder begin) {
+    begin.setStep(current_);
+    auto list = begin.initMicrobatches(static_cast<unsigned>(inputs.microbatches.size()));
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, inputs.microbatches[i].packed());
+  });
+  publish("train.forward_backward.pre");
+  // The credit of the pack now in use goes back, unless the last step is already on its way.
+  if (current_ + options_.batch_credits <= options_.total_steps) {
+    tell<wire::LoadBatches>({Role::loader, self().index}, [&](wire::LoadBatches::Builder load) {
+      load.setStep(current_ + 1);
+      load.setCredits(1);
+    });
+  }
+}
+
+void Trainer::step_computed(wire::StepComputed::Reader message) {
+  D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
+            "step {} was computed while step {} is {}", message.getStep(), current_,
+            name_of(static_cast<int>(phase_)));
+  phase_ = Phase::reducing;
+  publish("train.forward_backward.post");
+  const double counted_tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0;
+  const double values[] = {message.getLossSum(), message.getWeightSum(), message.getSquaredNorm(),
+                           counted_tokens};
+  tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
+    reduce.setOrder(reductions_++);
+    reduce.setOperation(wire::ReduceValues::Operation::SUM);
+    auto list = reduce.initValues(std::size(values));
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, values[i]);
+  });
+}
+
+void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
+  const auto values = message.getValues();
+  const double weight = values[1];
+  if (weight <= 0) {
+    throw Error(ErrorKind::input,
+                fmt::format("step {}: no token of the whole batch counts in the loss (all labels are "
+                            "ignored); check the data",
+                            current_));
+  }
+  const double loss = values[0] / weight;
+  const double norm = std::sqrt(values[2]) / weight;
+  if (!std::isfinite(loss) || !std::isfinite(norm)) {
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("step {}: loss is {} and gradient norm is {}; the last committed checkpoint is intact. "
+                    "Lower the learning rate, or set trainer.gradient_clipping.max_norm",
+                    current_, loss, norm));
+  }
+  apply(norm, weight);
+  report(loss, norm, values[3]);
+  after_apply();
+}
+
+void Trainer::apply(double norm, double weight) {
+  const double clip = options_.max_norm && *options_.max_norm > 0
+                          ? std::min(1.0, *options_.max_norm / (norm + kNormEpsilon))
+                          : 1.0;
+  publish("train.optimizer_step.pre");
+  tell<wire::ApplyStep>({Role::stage, self().index}, [&](wire::ApplyStep::Builder apply) {
+    apply.setStep(current_);
+    apply.setGradientScale(clip / weight);
+    apply.setLearningRate(options_.lr_multiplier(current_));
+  });
+  publish("train.optimizer_step.post");
+}
+
+void Trainer::report(double loss, double norm, double tokens) {
+  const std::int64_t now = world().clock.now_ns();
+  record_step(now);
+  const double seconds = 1e-9 * static_cast<double>(now - step_begin_ns_);
+  step_begin_ns_ = now;
+  if (options_.rank == 0) {
+    tell<wire::StepFinished>({Role::tracker, 0}, [&](wire::StepFinished::Builder finished) {
+      finished.setStep(current_);
+      finished.setTotalSteps(options_.total_steps);
+      finished.setLoss(loss);
+      finished.setGradNorm(norm);
+      finished.setLearningRate(options_.base_lr * options_.lr_multiplier(current_));
+      finished.setTokens(static_cast<std::uint64_t>(tokens));
+      finished.setStepSeconds(seconds);
+      finished.setWallTime(1e-9 * static_cast<double>(world().clock.wall_ns()));
+    });
+  }
+  if (options_.metrics_due(current_)) {
+    tell<wire::CollectMetrics>({Role::metric_collector, self().index},
+                               [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
+  }
+  publish("train.step.post", fmt::format(R"({{"loss":{},"grad_norm":{}}})", loss, norm));
+}
+
+void Trainer::record_step(std::int64_t now_ns) {
+  if (world().recorder == nullptr) return;
+  if (steps_track_ == 0) steps_track_ = world().recorder->actor(trace::steps_track, options_.rank);
+  world().recorder->record({.start_ns = step_begin_ns_,
+                            .end_ns = now_ns,
+                            .actor = steps_track_,
+                            .name = trace_name(fmt::format("step {}", current_)),
+                            .step = static_cast<std::int32_t>(current_),
+                            .category = trace::Category::step});
+}
+
+void Trainer::after_apply() {
+  const bool trained = current_ <= options_.total_steps;
+  const std::uint64_t done = trained ? current_ : current_ - 1;
+  if (trained) {
+    if (options_.checkpoint_due(done)) snapshot_wanted_ = Save{done, next_sample_};
+    ++current_;
+  }
+  phase_ = done >= options_.total_steps ? Phase::finished : Phase::waiting;
+  if (snapshot_wanted_ && !snapshot_in_flight_) take_snapshot();
+  finish_when_done();
+  advance();
+  if (phase_ != Phase::finished) arm_deadline();
+}
+
+void Trainer::take_snapshot() {
+  const std::uint64_t step = snapshot_wanted_->step;
+  snapshot_in_flight_ = std::exchange(snapshot_wanted_, std::nullopt);
+  tell<wire::Snapshot>({Role::stage, self().index}, [&](wire::Snapshot::Builder snapshot) {
+    snapshot.setStep(step);
+    snapshot.setDirectory(options_.temporary_checkpoint_dir(step));
+  });
+  tell<wire::SaveMetrics>({Role::metric_collector, self().index},
+                          [&](wire::SaveMetrics::Builder save) { save.setStep(step); });
+}
+
+void Trainer::metric_state(wire::MetricState::Reader message) {
+  D9D_CHECK(snapshot_in_flight_ && snapshot_in_flight_->step == message.getStep(),
+            "metric state of step {} came without a snapshot of it", message.getStep());
+  const std::string metrics = message.getState();
+  const std::string task = options_.rank == 0 ? options_.task_state() : "{}";
+  tell<wire::CheckpointState>({Role::coordinator, 0}, [&](wire::CheckpointState::Builder state) {
+    state.setStep(message.getStep());
+    state.setRank(options_.rank);
+    state.setNextSample(snapshot_in_flight_->next_sample);
+    state.setState(fmt::format(R"({{"metrics":{},"task":{}}})", metrics, task));
+  });
+}
+
+void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
+  if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
+  snapshot_in_flight_.reset();
+  if (snapshot_wanted_) take_snapshot();
+  finish_when_done();
+  advance();
+}
+
+void Trainer::finish_when_done() {
+  if (phase_ != Phase::finished || snapshot_in_flight_ || snapshot_wanted_ || told_finished_) return;
+  told_finished_ = true;
+  publish("train.finished");
+  tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
+    finished.setRank(options_.rank);
+    finished.setStep(options_.total_steps);
+  });
+}
+
+void Trainer::publish(const char* event, const std::string& context) {
+  if (options_.rank != 0) return;
+  tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
+    publish.setName(event);
+    publish.setStep(current_);
+    publish.setContext(context);
+  });
+}
+
+void Trainer::arm_deadline() {
+  const auto timeout = current_ == first_step_ ? options_.first_step_timeout : options_.step_timeout;
+  tell_self_after<wire::Tick>(timeout, [&](wire::Tick::Builder tick) { tick.setValue(current_); });
+}
+
+void Trainer::tick(wire::Tick::Reader message) {
+  if (phase_ == Phase::finished || message.getValue() != current_ || snapshot_in_flight_) return;
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("rank {} did not finish step {} in time: it is {}. Raise trainer.timeout if the step is "
+                  "really that slow",
+                  options_.rank, current_, name_of(static_cast<int>(phase_))));
+}
+
+}  // namespace d9d

@@ -1,0 +1,75 @@
+#pragma once
+// All the tensor work of one rank, without actors and without torch in this header: its pipeline stages,
+// their program, gradients, optimizer and snapshots. Owned by the Stage actor and used on its thread only;
+// reduce_* of the CollectiveWorker reads and writes the gradient buckets between the calls that say so.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/pipeline/action.hpp"
+#include "runtime/tensor/tensor_table.hpp"
+
+namespace d9d {
+
+// Where a tensor produced by an action goes.
+struct StageOutput {
+  bool gradient = false;  // false: an activation for stage `stage`; true: gradients for stage `stage`
+  int stage = 0;          // the receiving pipeline stage
+  int microbatch = 0;
+  Ticket ticket;  // TensorParcel
+};
+
+struct MetricValue {
+  std::string name;
+  double value = 0;
+  double weight = 0;
+  bool is_sum = false;
+};
+
+struct ActionReport {
+  std::vector<StageOutput> outputs;
+  std::vector<MetricValue> metrics;   // of the last stage's forward
+  std::vector<int> buckets_complete;  // gradient buckets that saw their last accumulation of the step
+};
+
+struct StepTotals {
+  double loss_sum = 0;  // sum of loss * weight
+  double weight_sum = 0;
+  double squared_norm = 0;  // this rank's share of the buckets that need no reduction
+};
+
+class StageWorker {
+ public:
+  virtual ~StageWorker() = default;
+
+  // Builds, initialises or loads. Slow; the first call on the actor's thread.
+  virtual void prepare() = 0;
+
+  // The reduce group (index into the rank's list of collectives) of each bucket; -1: no reduction needed.
+  virtual std::vector<int> bucket_groups() const = 0;
+
+  virtual void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) = 0;
+  virtual void put_activation(int stage, int microbatch, Ticket ticket) = 0;
+  virtual void put_gradient(int stage, int microbatch, Ticket ticket) = 0;
+
+  // The next instruction of the program when its inputs are there; empty while it has to wait, or at the end.
+  virtual std::optional<Instruction> next() = 0;
+  virtual ActionReport run(const Instruction& instruction) = 0;
+  virtual bool step_done() const = 0;
+  // After the last action: sums of the step; buckets without reduction are complete with it.
+  virtual StepTotals finish_step() = 0;
+
+  // One fused pass: scale gradients, update, clear gradients. `lr_multiplier` scales each group's base rate.
+  virtual void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) = 0;
+
+  // A copy on the host of what this rank has to write: ShardParcel. Empty when other ranks write all of it.
+  virtual Ticket snapshot(std::uint64_t step) = 0;
+
+  virtual std::int64_t num_parameters() const = 0;
+};
+
+}  // namespace d9d
