@@ -4,6 +4,8 @@
 #include <ATen/ops/ne.h>
 #include <ATen/ops/sum.h>
 
+#include "runtime/metric/aggregation.hpp"
+
 namespace d9d {
 namespace {
 
@@ -27,6 +29,10 @@ Loss CausalLmTask::compute_loss(const LossContext& context) const {
       static_cast<double>(tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>());
   if (counted == 0) return {cross_entropy.sum() * 0, 0};
   return {cross_entropy.sum() / counted, counted};
+}
+
+void CausalLmTask::create_metrics(Compose& metrics) const {
+  metrics.add("num_tokens", std::make_unique<Accumulator>(StateReduce::sum));
 }
 
 void CausalLmTask::update_metrics(const LossContext& context, MetricUpdates& metrics) const {

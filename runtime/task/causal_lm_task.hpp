@@ -10,6 +10,7 @@ class CausalLmTask final : public TrainTask {
  public:
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
   Loss compute_loss(const LossContext& context) const override;
+  void create_metrics(Compose& metrics) const override;
   void update_metrics(const LossContext& context, MetricUpdates& metrics) const override;
 };
 

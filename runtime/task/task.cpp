@@ -4,6 +4,8 @@
 
 namespace d9d {
 
+void TrainTask::create_metrics(Compose& /*metrics*/) const {}
+
 void TrainTask::update_metrics(const LossContext& /*context*/, MetricUpdates& /*metrics*/) const {}
 
 nlohmann::json TrainTask::hparams() const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/metric/compose.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {
@@ -52,6 +53,8 @@ class TrainTask {
   virtual ~TrainTask() = default;
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
   virtual Loss compute_loss(const LossContext& context) const = 0;
+  // Declares the metrics that update_metrics writes; the same on every rank.
+  virtual void create_metrics(Compose& metrics) const;
   virtual void update_metrics(const LossContext& context, MetricUpdates& metrics) const;
   virtual nlohmann::json hparams() const;
   // Saved with every checkpoint, given back on resume.

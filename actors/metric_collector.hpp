@@ -1,0 +1,52 @@
+#pragma once
+// MetricCollector: the task's statistics of one rank; reduces them over all ranks beside training. Pool. One per rank.
+// Parent: Node.
+// hears MetricUpdate CollectMetrics ValuesReduced SaveMetrics    says ReduceValues MetricValues MetricState
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "messages/metrics.capnp.h"
+#include "messages/train.capnp.h"
+#include "runtime/metric/compose.hpp"
+
+namespace d9d {
+
+struct MetricCollectorOptions {
+  int rank = 0;
+  ActorId collective;  // of this rank, over the whole world, used by metrics only
+  std::function<void(Compose&)> create;  // the same metrics on every rank
+  std::string state;                     // JSON from a checkpoint, empty = none
+};
+
+class MetricCollector final : public Actor {
+ public:
+  MetricCollector(World& world, MetricCollectorOptions options);
+  void behavior(Handlers& handlers) override;
+  void started() override;
+
+  void metric_update(wire::MetricUpdate::Reader message);
+  void collect_metrics(wire::CollectMetrics::Reader message);
+  void values_reduced(wire::ValuesReduced::Reader message);
+  void save_metrics(wire::SaveMetrics::Reader message);
+
+ private:
+  // A reduction under way: sums first, then maxima where there are any.
+  struct Collection {
+    std::uint64_t step;
+    PackedState packed;
+  };
+  void reduce(const std::vector<double>& values, bool maxima);
+  void finish_collection();
+
+  MetricCollectorOptions options_;
+  Compose metrics_;
+  std::vector<StateReduce> layout_;
+  std::vector<Collection> collections_;  // oldest first
+  std::uint64_t next_order_ = 0;
+};
+
+}  // namespace d9d

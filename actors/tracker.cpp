@@ -1,0 +1,61 @@
+#include "actors/tracker.hpp"
+
+namespace d9d {
+
+Tracker::Tracker(World& world, TrackerOptions options) : Actor(world), options_(std::move(options)) {}
+
+void Tracker::behavior(Handlers& handlers) {
+  handlers.on(this, &Tracker::step_finished);
+  handlers.on(this, &Tracker::metric_values);
+  handlers.on(this, &Tracker::save_tracker);
+}
+
+void Tracker::started() {
+  runs_ = options_.open_runs();
+}
+
+void Tracker::stop() {
+  if (options_.hide) options_.hide();
+  for (auto& run : runs_) run->close();
+  finish();
+}
+
+void Tracker::write(const std::string& name, std::uint64_t step, Scalar value) {
+  for (auto& run : runs_) run->write({name, static_cast<std::int64_t>(step), {}}, value);
+}
+
+void Tracker::step_finished(wire::StepFinished::Reader message) {
+  const std::uint64_t step = message.getStep();
+  const double seconds = message.getStepSeconds();
+  const double rate = seconds > 0 ? static_cast<double>(message.getTokens()) / seconds : 0;
+  write("loss", step, {message.getLoss()});
+  write("grad_norm", step, {message.getGradNorm()});
+  write("lr", step, {message.getLearningRate()});
+  write("tokens", step, {static_cast<double>(message.getTokens()), true});
+  write("tokens_per_second", step, {rate});
+  write("step_seconds", step, {seconds});
+  write("time", step, {message.getWallTime()});
+  for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
+  if (options_.show) {
+    options_.show({step, message.getTotalSteps(), message.getLoss(), message.getGradNorm(), message.getLearningRate(),
+                   rate, seconds});
+  }
+}
+
+void Tracker::metric_values(wire::MetricValues::Reader message) {
+  for (unsigned i = 0; i < message.getNames().size(); ++i) {
+    write("metrics/" + std::string(message.getNames()[i]), message.getStep(), {message.getValues()[i]});
+  }
+  for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(message.getStep()));
+}
+
+void Tracker::save_tracker(wire::SaveTracker::Reader message) {
+  auto states = nlohmann::json::array();
+  for (auto& run : runs_) states.push_back(run->state());
+  tell<wire::TrackerState>(sender(), [&](wire::TrackerState::Builder state) {
+    state.setStep(message.getStep());
+    state.setState(states.dump());
+  });
+}
+
+}  // namespace d9d

@@ -1,0 +1,54 @@
+#pragma once
+// Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar. Own thread: it writes
+// files. One per job, on node 0. Parent: Node.
+// hears StepFinished MetricValues SaveTracker    says TrackerState
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "messages/metrics.capnp.h"
+#include "messages/train.capnp.h"
+#include "runtime/metric/tracker.hpp"
+
+namespace d9d {
+
+// What a person sees of a step.
+struct StepView {
+  std::uint64_t step = 0;
+  std::uint64_t total_steps = 0;
+  double loss = 0;
+  double grad_norm = 0;
+  double learning_rate = 0;
+  double tokens_per_second = 0;
+  double step_seconds = 0;
+};
+
+struct TrackerOptions {
+  // Opened on the tracker's thread; on resume they purge what lies after the resumed step.
+  std::function<std::vector<std::unique_ptr<TrackerRun>>()> open_runs;
+  std::function<void(const StepView&)> show;  // the progress bar
+  std::function<void()> hide;                 // at the end
+};
+
+class Tracker final : public Actor {
+ public:
+  Tracker(World& world, TrackerOptions options);
+  void behavior(Handlers& handlers) override;
+  void started() override;
+  void stop() override;
+
+  void step_finished(wire::StepFinished::Reader message);
+  void metric_values(wire::MetricValues::Reader message);
+  void save_tracker(wire::SaveTracker::Reader message);
+
+ private:
+  void write(const std::string& name, std::uint64_t step, Scalar value);
+
+  TrackerOptions options_;
+  std::vector<std::unique_ptr<TrackerRun>> runs_;
+};
+
+}  // namespace d9d
