@@ -1,8 +1,8 @@
 #include "kernels/linear.hpp"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/sum.h>
 
+#include "kernels/dispatch.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/node.hpp"
 
@@ -88,7 +88,7 @@ class LinearNode : public BackwardNode {
 
   at::Tensor bias_gradient(std::size_t input, const at::Tensor& bias, const at::Tensor& grad) {
     return weight_gradient(input, bias, [grad](const at::Tensor& into, double beta) {
-      const at::Tensor sum = at::sum(grad, at::OptionalIntArrayRef(at::IntArrayRef({0})), false, at::kFloat);
+      const at::Tensor sum = grad.sum(0, false, sum_dtype(grad.scalar_type()));
       beta == 0 ? into.copy_(sum) : into.add_(sum);
     });
   }

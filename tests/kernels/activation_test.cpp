@@ -1,0 +1,43 @@
+#include "kernels/activation.hpp"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/gradcheck.hpp"
+
+using d9d::test::Tensors;
+using d9d::test::values;
+
+namespace {
+
+Tensors op(const Tensors& in) {
+  return {d9d::kernels::silu_mul(in[0], in[1])};
+}
+Tensors reference(const Tensors& in) {
+  return {at::silu(in[0]) * in[1]};
+}
+
+}  // namespace
+
+TEST(SiluMul, MatchesTheFormulaOnOddSizes) {
+  for (const int64_t width : {1, 15, 16, 17, 513}) {
+    d9d::test::expect_matches_in_every_dtype(op, reference,
+                                             {values({4, width}, 1) * 8, values({4, width}, 2)});
+  }
+}
+
+TEST(SiluMul, TakesTheTwoHalvesOfOneBuffer) {
+  const auto both = values({2, 5, 46}, 1);
+
+  d9d::test::expect_matches_in_every_dtype(op, reference, {both.narrow(2, 0, 23), both.narrow(2, 23, 23)});
+}
+
+TEST(SiluMul, IsFiniteWhereTheExponentialIsNot) {
+  const auto gate = at::tensor({-1e4, -90.0, -60.0, 0.0, 60.0, 90.0, 1e4}, at::kDouble).view({1, 7});
+
+  d9d::test::expect_matches(op, reference, {gate, values({1, 7}, 3)}, at::kFloat);
+}
+
+TEST(SiluMul, GradientsMatchCentralDifferences) {
+  d9d::test::gradcheck(op, {values({3, 7}, 1), values({3, 7}, 2)});
+}

@@ -1,0 +1,92 @@
+#include "kernels/linear.hpp"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/gradcheck.hpp"
+
+using d9d::test::Tensors;
+using d9d::test::values;
+
+namespace {
+
+Tensors op(const Tensors& in) {
+  return {d9d::kernels::linear(in[0], in[1])};
+}
+Tensors op_with_bias(const Tensors& in) {
+  return {d9d::kernels::linear(in[0], in[1], in[2])};
+}
+Tensors reference(const Tensors& in) {
+  return {at::linear(in[0], in[1], in.size() > 2 ? std::optional(in[2]) : std::nullopt)};
+}
+
+// x, then one buffer of which the weights are consecutive rows.
+Tensors split_op(const Tensors& in) {
+  return d9d::kernels::linear_multi(in[0],
+                                    {in[1].narrow(0, 0, 5), in[1].narrow(0, 5, 2), in[1].narrow(0, 7, 4)});
+}
+
+}  // namespace
+
+TEST(Linear, MatchesTheFormulaOnOddSizes) {
+  d9d::test::expect_matches_in_every_dtype(op, reference, {values({2, 7, 13}, 1), values({5, 13}, 2)});
+  d9d::test::expect_matches_in_every_dtype(op_with_bias, reference,
+                                           {values({2, 7, 13}, 1), values({5, 13}, 2), values({5}, 3)});
+  d9d::test::expect_matches_in_every_dtype(op, reference, {values({130, 300}, 1), values({97, 300}, 2)});
+}
+
+TEST(Linear, TakesStridedInputs) {
+  const auto wide = values({6, 40}, 1);
+
+  d9d::test::expect_matches_in_every_dtype(op, reference, {wide.narrow(1, 3, 17), values({17, 4}, 2).t()});
+  d9d::test::expect_matches_in_every_dtype(op, reference, {wide.t(), values({9, 6}, 2)});
+}
+
+TEST(Linear, OfNoRowsHasZeroWeightGradients) {
+  d9d::test::expect_matches_in_every_dtype(op, reference, {values({0, 13}, 1), values({5, 13}, 2)});
+}
+
+TEST(Linear, GradientsMatchCentralDifferences) {
+  d9d::test::gradcheck(op_with_bias, {values({2, 3}, 1), values({4, 3}, 2), values({4}, 3)});
+}
+
+TEST(LinearMulti, EqualsOneLinearPerWeight) {
+  const Tensors inputs{values({6, 13}, 1), values({5, 13}, 2), values({3, 13}, 3)};
+
+  d9d::test::expect_matches_in_every_dtype(
+      [](const Tensors& in) {
+        return d9d::kernels::linear_multi(in[0], {in[1], in[2]});
+      },
+      [](const Tensors& in) -> Tensors {
+        return {at::linear(in[0], in[1]), at::linear(in[0], in[2])};
+      },
+      inputs);
+}
+
+TEST(LinearMulti, JoinsWeightsThatFollowEachOther) {
+  const auto x = values({6, 13}, 1), buffer = values({11, 13}, 2);
+
+  const auto outputs = split_op({x, buffer});
+
+  EXPECT_TRUE(outputs[0].storage().is_alias_of(outputs[2].storage()));
+  d9d::test::expect_matches_in_every_dtype(split_op,
+                                           [](const Tensors& in) {
+                                             return at::linear(in[0], in[1]).split_with_sizes({5, 2, 4}, -1);
+                                           },
+                                           {x, buffer});
+}
+
+TEST(LinearMulti, AddsTheBiasesThatAreThere) {
+  d9d::test::expect_matches_in_every_dtype(
+      [](const Tensors& in) {
+        return d9d::kernels::linear_multi(in[0], {in[1], in[2]}, {in[3], at::Tensor()});
+      },
+      [](const Tensors& in) -> Tensors {
+        return {at::linear(in[0], in[1], in[3]), at::linear(in[0], in[2])};
+      },
+      {values({6, 13}, 1), values({5, 13}, 2), values({3, 13}, 3), values({5}, 4)});
+}
+
+TEST(Linear, NamesTheShapesThatDoNotFit) {
+  EXPECT_THROW(d9d::kernels::linear(values({4, 8}, 1), values({7, 9}, 2)), c10::Error);
+}

@@ -1,0 +1,73 @@
+#include "kernels/norm.hpp"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/gradcheck.hpp"
+
+using d9d::test::Tensors;
+using d9d::test::values;
+
+namespace {
+
+at::Tensor reference_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
+  return x * (x.pow(2).mean(-1, true) + eps).rsqrt() * weight;
+}
+
+Tensors norm(const Tensors& in) {
+  return {d9d::kernels::rms_norm(in[0], in[1], 1e-6)};
+}
+
+Tensors add_norm(const Tensors& in) {
+  const auto [normed, sum] = d9d::kernels::add_rms_norm(in[0], in[1], in[2], 1e-6);
+  return {normed, sum};
+}
+
+}  // namespace
+
+TEST(RmsNorm, MatchesTheFormulaOnOddSizes) {
+  for (const int64_t width : {2, 3, 16, 37, 256}) {
+    d9d::test::expect_matches_in_every_dtype(
+        norm, [](const Tensors& in) -> Tensors { return {reference_norm(in[0], in[1], 1e-6)}; },
+        {values({5, 3, width}, 1), values({width}, 2)});
+  }
+}
+
+TEST(RmsNorm, TakesStridedRows) {
+  const auto wide = values({6, 40}, 1);
+
+  d9d::test::expect_matches_in_every_dtype(
+      norm, [](const Tensors& in) -> Tensors { return {reference_norm(in[0], in[1], 1e-6)}; },
+      {wide.narrow(1, 3, 17), values({17}, 2)});
+}
+
+TEST(RmsNorm, ZeroCenteredAddsOneToTheWeight) {
+  d9d::test::expect_matches_in_every_dtype(
+      [](const Tensors& in) -> Tensors { return {d9d::kernels::rms_norm(in[0], in[1], 1e-5, true)}; },
+      [](const Tensors& in) -> Tensors { return {reference_norm(in[0], in[1] + 1, 1e-5)}; },
+      {values({300, 19}, 1), values({19}, 2)});
+}
+
+TEST(RmsNorm, GradientsMatchCentralDifferences) {
+  d9d::test::gradcheck(norm, {values({4, 7}, 1), values({7}, 2)});
+  d9d::test::gradcheck(add_norm, {values({3, 5}, 1), values({3, 5}, 2), values({5}, 3)});
+}
+
+TEST(RmsNorm, OfASumReturnsTheSumToo) {
+  d9d::test::expect_matches_in_every_dtype(add_norm,
+                                           [](const Tensors& in) -> Tensors {
+                                             const auto sum = in[0] + in[1];
+                                             return {reference_norm(sum, in[2], 1e-6), sum};
+                                           },
+                                           {values({9, 2, 33}, 1), values({9, 2, 33}, 2), values({33}, 3)});
+}
+
+TEST(RmsNorm, HasNoRowsWhenThereAreNone) {
+  d9d::test::expect_matches_in_every_dtype(
+      norm, [](const Tensors& in) -> Tensors { return {reference_norm(in[0], in[1], 1e-6)}; },
+      {values({0, 8}, 1), values({8}, 2)});
+}
+
+TEST(RmsNorm, NamesTheShapesThatDoNotFit) {
+  EXPECT_THROW(d9d::kernels::rms_norm(values({4, 8}, 1), values({7}, 2), 1e-6), c10::Error);
+}
