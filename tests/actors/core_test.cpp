@@ -1,0 +1,191 @@
+// The actor core over real CAF systems: order, failures, timers, a second process's worth of network on
+// loopback.
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "actors/core/system.hpp"
+#include "messages/cluster.capnp.h"
+#include "messages/train.capnp.h"
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+constexpr ActorId kFirst{Role::probe, 1};
+constexpr ActorId kSecond{Role::probe, 2};
+
+// Answers each ReduceBucket with BucketReduced; throws on bucket 13.
+class Echo final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& handlers) override { handlers.on(this, &Echo::reduce_bucket); }
+  void reduce_bucket(wire::ReduceBucket::Reader message) {
+    D9D_REQUIRE(message.getBucket() != 13, "bucket 13 is cursed");
+    const auto fill = [&](wire::BucketReduced::Builder reply) {
+      reply.setStep(message.getStep());
+      reply.setBucket(message.getBucket());
+    };
+    if (attached()) {
+      tell_via<wire::BucketReduced>(attached(), sender(), fill);
+    } else {
+      tell<wire::BucketReduced>(sender(), fill);
+    }
+  }
+};
+
+struct Heard {
+  std::promise<std::vector<std::uint32_t>> buckets;
+  std::promise<std::string> failure;
+};
+
+// Finds an Echo (its own child, or in another process behind `port`), asks it `count` times, keeps what comes
+// back.
+class Asker final : public Actor {
+ public:
+  Asker(World& world, Heard* heard, std::uint32_t count, std::uint16_t port = 0)
+      : Actor(world), heard_(heard), count_(count), port_(port) {}
+  void behavior(Handlers& handlers) override {
+    handlers.on(this, &Asker::bucket_reduced);
+    handlers.on(this, &Asker::failed);
+    handlers.on_any_epoch(this, &Asker::dialed);
+  }
+  void started() override {
+    if (port_ != 0) return host().dial("127.0.0.1", port_, 0);
+    spawn(kSecond, Threading::own_thread, [](World& w) { return std::make_unique<Echo>(w); });
+    ask(nullptr);
+  }
+  void dialed(wire::Dialed::Reader message) {
+    D9D_CHECK(message.getOk(), "no connection: {}", std::string(message.getReason()));
+    world().book.enter_node(0, attached());
+    world().book.set_node_of([](ActorId) { return 0; });
+    ask(host().mailbox());
+  }
+  void bucket_reduced(wire::BucketReduced::Reader message) {
+    got_.push_back(message.getBucket());
+    if (got_.size() == count_) heard_->buckets.set_value(got_);
+  }
+  void failed(wire::Failed::Reader message) {
+    heard_->failure.set_value(std::string(message.getActor()) + ": " + std::string(message.getText()) + " (" +
+                              std::string(message.getMessage()) + ")");
+  }
+
+ private:
+  void ask(const MailboxPtr& answer_to) {
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      tell<wire::ReduceBucket>(
+          kSecond, [&](wire::ReduceBucket::Builder reduce) { reduce.setBucket(i); }, answer_to);
+    }
+  }
+
+  Heard* heard_;
+  std::uint32_t count_;
+  std::uint16_t port_;
+  std::vector<std::uint32_t> got_;
+};
+
+void stop(World& world, ActorId id) {
+  world.book.find(id)->deliver(encode<wire::Stop>({.receiver = id}, [](auto) {}), nullptr);
+}
+
+template <class T>
+T wait_for(std::promise<T>& promise) {
+  auto future = promise.get_future();
+  if (future.wait_for(kPatience) != std::future_status::ready) throw std::runtime_error("nothing was heard");
+  return future.get();
+}
+
+TEST(ActorCore, MessagesBetweenTwoActorsArriveInOrder) {
+  SystemClock clock;
+  World world{.clock = clock};
+  Heard heard;
+  ActorSystem system(world, {});
+
+  system.spawn_root(kFirst, Threading::pool,
+                    [&](World& w) { return std::make_unique<Asker>(w, &heard, 10); });
+
+  EXPECT_EQ(wait_for(heard.buckets), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  stop(world, kSecond);
+  stop(world, kFirst);
+  EXPECT_TRUE(system.await_all(kPatience));
+}
+
+TEST(ActorCore, AHandlerThatThrowsIsReportedToItsParentWithActorMessageAndText) {
+  SystemClock clock;
+  World world{.clock = clock};
+  Heard heard;
+  ActorSystem system(world, {});
+
+  system.spawn_root(kFirst, Threading::pool,
+                    [&](World& w) { return std::make_unique<Asker>(w, &heard, 20); });
+
+  EXPECT_EQ(wait_for(heard.failure), "probe/2: bucket 13 is cursed (ReduceBucket)");
+  stop(world, kFirst);
+  EXPECT_TRUE(system.await_all(kPatience));
+}
+
+TEST(ActorCore, BadFramesAreRefusedAndCountedAndTheActorLivesOn) {
+  SystemClock clock;
+  World world{.clock = clock};
+  Heard heard;
+  ActorSystem system(world, {});
+  system.spawn_root(kFirst, Threading::pool, [&](World& w) { return std::make_unique<Asker>(w, &heard, 1); });
+  wait_for(heard.buckets);
+  const MailboxPtr echo = world.book.find(kSecond);
+
+  echo->deliver(Frame(std::vector<capnp::word>(3)), nullptr);  // no envelope
+  echo->deliver(encode<wire::ReduceBucket>({.epoch = 7, .receiver = kSecond}, [](auto) {}),
+                nullptr);  // other epoch
+  echo->deliver(encode<wire::ApplyStep>({.receiver = kSecond, .sequence = 1}, [](auto) {}),
+                nullptr);  // not heard
+  const Header again{.sender = kFirst, .receiver = kSecond, .sequence = 1};
+  echo->deliver(encode<wire::ReduceBucket>(again, [](auto) {}), nullptr);  // repeated
+  stop(world, kSecond);
+  stop(world, kFirst);
+
+  EXPECT_TRUE(system.await_all(kPatience));
+  EXPECT_GE(world.refused.load(), 3U);
+}
+
+TEST(ActorCore, ActorsOfTwoProcessesTalkThroughTheNetwork) {
+  SystemClock clock;
+  World here{.clock = clock}, there{.clock = clock};
+  Heard heard;
+  ActorSystem near(here, {}), far(there, {});
+  far.spawn_root(kSecond, Threading::pool, [](World& w) { return std::make_unique<Echo>(w); });
+  const std::uint16_t port = far.publish(kSecond, "127.0.0.1", 0);
+
+  near.spawn_root(kFirst, Threading::pool,
+                  [&](World& w) { return std::make_unique<Asker>(w, &heard, 5, port); });
+
+  EXPECT_EQ(wait_for(heard.buckets), (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
+  stop(here, kFirst);
+  stop(there, kSecond);
+  EXPECT_TRUE(near.await_all(kPatience));
+  EXPECT_TRUE(far.await_all(kPatience));
+}
+
+TEST(ActorCore, APortInUseIsAClearError) {
+  SystemClock clock;
+  World world{.clock = clock};
+  ActorSystem system(world, {});
+  system.spawn_root(kSecond, Threading::pool, [](World& w) { return std::make_unique<Echo>(w); });
+  const std::uint16_t port = system.publish(kSecond, "127.0.0.1", 0);
+  World other_world{.clock = clock};
+  ActorSystem other(other_world, {});
+  other.spawn_root(kFirst, Threading::pool, [](World& w) { return std::make_unique<Echo>(w); });
+
+  try {
+    other.publish(kFirst, "127.0.0.1", port);
+    FAIL() << "two listeners on one port";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_NE(std::string(error.what()).find(std::to_string(port)), std::string::npos);
+  }
+  stop(world, kSecond);
+  stop(other_world, kFirst);
+}
+
+}  // namespace
+}  // namespace d9d
