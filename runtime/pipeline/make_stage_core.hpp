@@ -1,0 +1,53 @@
+#pragma once
+// Builds a StageCore around a StageModule.
+
+#include <functional>
+#include <memory>
+
+#include "runtime/pipeline/stage_core.hpp"
+#include "runtime/tensor/stage_module.hpp"
+#include "runtime/tensor/tensor_map.hpp"
+
+namespace d9d {
+
+struct MicrobatchTensors {
+  TensorMap inputs;  // of the pipeline; only the first stage looks at it
+  TensorMap shared;  // for every stage
+  TensorMap state;   // only the last stage looks at it
+};
+
+// What the last stage's callbacks see, during F.
+struct LastStageOutputs {
+  std::uint64_t step;
+  int microbatch;
+  const TensorMap& outputs;
+  const TensorMap& state;
+};
+
+struct StageLoss {
+  at::Tensor loss;  // one element
+  double weight =
+      1;  // finite, >= 0. With 0 the loss counts as 0 in the sum; its gradient is still sent back, times 0
+};
+
+struct StageCoreOptions {
+  std::shared_ptr<StageModule> module;
+  int stage = 0;
+  int num_stages = 1;
+  // Without training F runs without a graph and is the only action.
+  bool training = true;
+  // Last stage. Training needs compute_loss; the backward is seeded with weight * loss. Otherwise
+  // consume_outputs.
+  std::function<StageLoss(const LastStageOutputs&)> compute_loss;
+  std::function<void(const LastStageOutputs&)> consume_outputs;
+  // Called once per step and trainable parameter (index into module->parameters()), inside run(), when its
+  // gradient has seen its last addition: during the step's last full backward as soon as that parameter is
+  // through, else behind the step's last action. A parameter that got no gradient is complete there too. On
+  // CUDA the call may come from autograd's thread, while run() waits.
+  std::function<void(std::size_t)> on_parameter_complete;
+};
+
+// `table` outlives the core. Gradients are added into each parameter's grad(), which should be defined.
+std::unique_ptr<StageCore> make_stage_core(StageCoreOptions options, TensorTable& table);
+
+}  // namespace d9d

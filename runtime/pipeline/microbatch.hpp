@@ -1,0 +1,45 @@
+#pragma once
+// What a stage holds for one microbatch, from begin_step to its last action. Internal to the stage core;
+// needs torch.
+
+#include <torch/csrc/autograd/edge.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/weight_work.hpp"
+#include "runtime/pipeline/make_stage_core.hpp"
+
+namespace d9d {
+
+// Where the backward of a microbatch begins. An edge instead of a tensor: the data of an activation that was
+// handed on may go as soon as the next stage is done with it.
+struct Root {
+  std::string name;
+  torch::autograd::Edge edge;
+  at::Tensor gradient;
+};
+
+// Adds the gradients of everything below the roots into the leaves, and frees the graph.
+void run_backward(const std::vector<Root>& roots);
+
+struct Microbatch {
+  enum class Phase { waiting, forwarded, input_done, finished };
+
+  Phase phase = Phase::waiting;
+  MicrobatchTensors given;                       // until F
+  Ticket activation, gradient;                   // facts that arrived, until used
+  TensorMap leaves;                              // inputs that want a gradient, until B or I
+  std::vector<Root> roots;                       // until the backward ran
+  c10::intrusive_ptr<kernels::WeightWork> work;  // until B or W
+  at::Tensor loss;                               // detached, one element; until finish_step
+  double weight = 0;
+
+  // Holds anything large.
+  bool cached() const {
+    return activation || gradient || !leaves.empty() || !roots.empty() || work || !given.inputs.empty() ||
+           !given.shared.empty() || !given.state.empty();
+  }
+};
+
+}  // namespace d9d

@@ -1,0 +1,73 @@
+#include "runtime/pipeline/parameter_watch.hpp"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <utility>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+using torch::autograd::variable_list;
+
+class Hook final : public torch::autograd::FunctionPostHook {
+ public:
+  explicit Hook(std::function<void()> call) : call_(std::move(call)) {}
+  variable_list operator()(const variable_list& outputs, const variable_list&) override {
+    call_();
+    return outputs;
+  }
+
+ private:
+  std::function<void()> call_;
+};
+
+}  // namespace
+
+ParameterWatch::ParameterWatch(const std::vector<StageParameter>& parameters, OnComplete on_complete)
+    : on_complete_(std::move(on_complete)) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].tensor.requires_grad()) continue;
+    auto entry = std::make_unique<Entry>();
+    entry->index = i;
+    // The tensor itself holds its accumulator only weakly: without this the hook would die with the first
+    // graph.
+    entry->accumulator = torch::autograd::impl::grad_accumulator(parameters[i].tensor);
+    entry->hook =
+        entry->accumulator->add_post_hook(std::make_unique<Hook>([this, e = entry.get()] { passed(*e); }));
+    entries_.push_back(std::move(entry));
+  }
+}
+
+ParameterWatch::~ParameterWatch() {
+  for (const auto& entry : entries_) entry->accumulator->del_post_hook(entry->hook);
+}
+
+void ParameterWatch::begin_step() {
+  last_ = false;
+  for (const auto& entry : entries_) entry->complete = false;
+}
+
+void ParameterWatch::end_last_action() {
+  last_ = false;
+  for (const auto& entry : entries_) {
+    if (!entry->complete) report(*entry);
+  }
+}
+
+void ParameterWatch::passed(Entry& entry) {
+  // A second pass means a backward inside the backward (recomputation) uses a parameter that another part
+  // uses too.
+  D9D_CHECK(!entry.complete, "the gradient of parameter {} grew after it was declared complete", entry.index);
+  if (last_) report(entry);
+}
+
+void ParameterWatch::report(Entry& entry) {
+  entry.complete = true;
+  if (on_complete_) on_complete_(entry.index);
+}
+
+}  // namespace d9d

@@ -1,0 +1,55 @@
+#pragma once
+// Tells when a parameter's gradient has seen its last addition of a step. Internal to the stage core; needs
+// torch.
+//
+// How: a hook behind the AccumulateGrad node of each trainable parameter. Autograd runs that node once per
+// backward, when every use of the parameter is through, also when the gradient went another way (weight work
+// returns none).
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/tensor/stage_module.hpp"
+
+namespace torch::autograd {
+struct Node;
+}
+
+namespace d9d {
+
+class ParameterWatch {
+ public:
+  using OnComplete = std::function<void(std::size_t)>;
+
+  // Watches those that require a gradient; indices are those of `parameters`.
+  ParameterWatch(const std::vector<StageParameter>& parameters, OnComplete on_complete);
+  ~ParameterWatch();
+  ParameterWatch(const ParameterWatch&) = delete;
+  ParameterWatch& operator=(const ParameterWatch&) = delete;
+
+  // A new step: nothing is complete.
+  void begin_step();
+  // From here on a parameter is complete as soon as autograd is through with it.
+  void begin_last_backward() { last_ = true; }
+  // The last action ended: whatever is not complete yet is now.
+  void end_last_action();
+
+ private:
+  struct Entry {
+    std::size_t index;
+    std::shared_ptr<torch::autograd::Node> accumulator;
+    std::uintptr_t hook = 0;
+    bool complete = false;
+  };
+  void passed(Entry& entry);
+  void report(Entry& entry);
+
+  std::vector<std::unique_ptr<Entry>> entries_;
+  OnComplete on_complete_;
+  bool last_ = false;
+};
+
+}  // namespace d9d

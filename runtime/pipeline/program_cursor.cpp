@@ -1,0 +1,55 @@
+#include "runtime/pipeline/program_cursor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+void ProgramCursor::start(std::shared_ptr<const PipelineProgram> program) {
+  D9D_CHECK(done(), "a program starts on rank {} while the one before waits at {}", rank_,
+            to_string(*head()));
+  D9D_CHECK(rank_ < program->topology.num_ranks(), "rank {} of a program for {} ranks", rank_,
+            program->topology.num_ranks());
+  program_ = std::move(program);
+  next_ = 0;
+}
+
+std::optional<Instruction> ProgramCursor::advance(const Ready& ready) {
+  if (done()) return {};
+  const Instruction& instruction = *head();
+  if (!std::all_of(instruction.parts.begin(), instruction.parts.end(), ready)) return {};
+  ++next_;
+  return instruction;
+}
+
+bool ProgramCursor::done() const {
+  return !program_ || next_ == instructions().size();
+}
+
+const Instruction* ProgramCursor::head() const {
+  return done() ? nullptr : &instructions()[next_];
+}
+
+const RankProgram& ProgramCursor::instructions() const {
+  return program_->compute[static_cast<std::size_t>(rank_)];
+}
+
+std::map<int, PeerTransfers> transfers_of(const PipelineProgram& program, int rank) {
+  std::map<int, PeerTransfers> peers;
+  for (const Instruction& instruction : program.full[static_cast<std::size_t>(rank)]) {
+    for (const Action& action : instruction.parts) {
+      const bool up = action.kind == ActionKind::send_forward || action.kind == ActionKind::receive_backward;
+      const bool down =
+          action.kind == ActionKind::receive_forward || action.kind == ActionKind::send_backward;
+      if (!up && !down) continue;
+      PeerTransfers& peer = peers[program.topology.rank_of(action.stage + (up ? 1 : -1))];
+      const bool send = action.kind == ActionKind::send_forward || action.kind == ActionKind::send_backward;
+      (send ? peer.sends : peer.receives).push_back(action);
+    }
+  }
+  return peers;
+}
+
+}  // namespace d9d
