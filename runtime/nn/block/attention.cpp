@@ -1,0 +1,45 @@
+#include "runtime/nn/block/attention.hpp"
+
+#include <cmath>
+
+#include "kernels/attention.hpp"
+#include "kernels/linear.hpp"
+#include "kernels/rope.hpp"
+
+namespace d9d {
+
+GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options)
+    : options_(options) {
+  const std::int64_t queries = options.num_heads * options.head_dim;
+  const std::int64_t keys = options.num_kv_heads * options.head_dim;
+  q_proj_ = make.child<Linear>(*this, "q_proj", options.hidden_size, queries);
+  k_proj_ = make.child<Linear>(*this, "k_proj", options.hidden_size, keys);
+  v_proj_ = make.child<Linear>(*this, "v_proj", options.hidden_size, keys);
+  if (options.bias) {
+    q_proj_->add_bias(make, "q_proj");
+    k_proj_->add_bias(make, "k_proj");
+    v_proj_->add_bias(make, "v_proj");
+  }
+  o_proj_ = make.child<Linear>(*this, "o_proj", queries, options.hidden_size);
+  if (options.bias) o_proj_->add_bias(make, "o_proj");
+  q_norm_ = make.child<RmsNorm>(*this, "q_norm", options.head_dim, options.norm_eps);
+  k_norm_ = make.child<RmsNorm>(*this, "k_norm", options.head_dim, options.norm_eps);
+}
+
+at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos,
+                                          const at::Tensor& sin) const {
+  const std::int64_t batch = x.size(0);
+  const std::int64_t length = x.size(1);
+  const auto projected = options_.bias
+                             ? kernels::linear_multi(x, {q_proj_->weight, k_proj_->weight, v_proj_->weight},
+                                                     {q_proj_->bias, k_proj_->bias, v_proj_->bias})
+                             : kernels::linear_multi(x, {q_proj_->weight, k_proj_->weight, v_proj_->weight});
+  const auto heads = [&](const at::Tensor& rows) { return rows.unflatten(-1, {-1, options_.head_dim}); };
+  const auto [q, k] = kernels::qk_norm_rope(heads(projected[0]), heads(projected[1]), q_norm_->weight,
+                                            k_norm_->weight, options_.norm_eps, cos, sin);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
+  const at::Tensor mixed = kernels::attention(q, k, heads(projected[2]), /*causal=*/true, scale);
+  return o_proj_->forward(mixed.view({batch, length, options_.num_heads * options_.head_dim}));
+}
+
+}  // namespace d9d

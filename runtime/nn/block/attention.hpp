@@ -1,0 +1,31 @@
+#pragma once
+// Causal grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with RMS norm of queries and keys
+// before rotary embedding, as Qwen3 has it. Scale = head_dim^-1/2.
+
+#include "runtime/nn/block/leaf.hpp"
+
+namespace d9d {
+
+struct AttentionOptions {
+  std::int64_t hidden_size;
+  std::int64_t num_heads;  // of queries; a multiple of num_kv_heads
+  std::int64_t num_kv_heads;
+  std::int64_t head_dim;  // even
+  double norm_eps;
+  bool bias;  // on all four projections
+};
+
+class GroupedQueryAttention : public torch::nn::Module {
+ public:
+  GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options);
+
+  // x [B, S, H]; cos and sin as RotaryTable gives them -> [B, S, H].
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const;
+
+ private:
+  AttentionOptions options_;
+  std::shared_ptr<Linear> q_proj_, k_proj_, v_proj_, o_proj_;
+  std::shared_ptr<RmsNorm> q_norm_, k_norm_;
+};
+
+}  // namespace d9d

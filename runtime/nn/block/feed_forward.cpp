@@ -1,0 +1,67 @@
+#include "runtime/nn/block/feed_forward.hpp"
+
+#include <ATen/ops/bincount.h>
+#include <ATen/ops/zeros.h>
+
+#include "kernels/activation.hpp"
+#include "kernels/linear.hpp"
+#include "kernels/moe.hpp"
+
+namespace d9d {
+namespace {
+
+void count_tokens(const at::Tensor& experts, at::Tensor& counts) {
+  if (!experts.is_cpu()) {
+    if (counts.device() != experts.device()) counts = counts.to(experts.device());
+    counts.add_(at::bincount(experts.flatten(), {}, counts.size(0)));
+    return;
+  }
+  const at::Tensor ids = experts.contiguous();
+  const auto* data = ids.const_data_ptr<std::int64_t>();
+  auto* count = counts.data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < ids.numel(); ++i) ++count[data[i]];
+}
+
+}  // namespace
+
+SwiGlu::SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size) {
+  gate_proj_ = make.child<Linear>(*this, "gate_proj", hidden_size, intermediate_size);
+  up_proj_ = make.child<Linear>(*this, "up_proj", hidden_size, intermediate_size);
+  down_proj_ = make.child<Linear>(*this, "down_proj", intermediate_size, hidden_size);
+}
+
+at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/) {
+  const auto inner = kernels::linear_multi(x, {gate_proj_->weight, up_proj_->weight});
+  return down_proj_->forward(kernels::silu_mul(inner[0], inner[1]));
+}
+
+MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& options) : options_(options) {
+  gate_ = make.child<Linear>(*this, "gate", options.hidden_size, options.num_experts);
+  experts_ = make.child<Group>(*this, "experts");
+  make.within("experts", [&] {
+    const auto grouped = [&](const char* name, std::int64_t in, std::int64_t out) {
+      return make.child<GroupedLinear>(*experts_, name, options.num_experts, in, out);
+    };
+    gate_proj_ = grouped("gate_proj", options.hidden_size, options.intermediate_size);
+    up_proj_ = grouped("up_proj", options.hidden_size, options.intermediate_size);
+    down_proj_ = grouped("down_proj", options.intermediate_size, options.hidden_size);
+    return 0;
+  });
+  expert_tokens_ = at::zeros({options.num_experts}, at::kLong);
+}
+
+at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute) {
+  const at::Tensor rows = x.reshape({-1, options_.hidden_size});
+  const auto [probs, experts] =
+      kernels::moe_router(gate_->forward(rows), options_.top_k, options_.renormalise);
+  if (!recompute) count_tokens(experts, expert_tokens_);
+  const at::Tensor mixed =
+      kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight, down_proj_->weight);
+  return mixed.view(x.sizes());
+}
+
+void MixtureOfExperts::reset_expert_tokens() {
+  expert_tokens_.zero_();
+}
+
+}  // namespace d9d

@@ -1,0 +1,53 @@
+#pragma once
+// The feed-forward half of a decoder layer: SwiGLU (Shazeer 2020, arXiv 2002.05202), alone or as one of many
+// experts.
+
+#include "runtime/nn/block/leaf.hpp"
+
+namespace d9d {
+
+class FeedForward : public torch::nn::Module {
+ public:
+  // x [B, S, H] -> [B, S, H]. `recompute` is true when activation checkpointing runs a forward a second time.
+  virtual at::Tensor forward(const at::Tensor& x, bool recompute) = 0;
+};
+
+// down(silu(gate(x)) * up(x)); no bias.
+class SwiGlu final : public FeedForward {
+ public:
+  SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size);
+  at::Tensor forward(const at::Tensor& x, bool recompute) override;
+
+ private:
+  std::shared_ptr<Linear> gate_proj_, up_proj_, down_proj_;
+};
+
+struct MoeOptions {
+  std::int64_t hidden_size;
+  std::int64_t intermediate_size;  // of one expert
+  std::int64_t num_experts;
+  std::int64_t top_k;
+  bool renormalise;  // divide the chosen probabilities by their sum
+};
+
+// A token goes to the top_k experts of softmax(gate(x)); the output is the sum of theirs, weighted by
+// probability.
+class MixtureOfExperts final : public FeedForward {
+ public:
+  MixtureOfExperts(ParameterMaker& make, const MoeOptions& options);
+  at::Tensor forward(const at::Tensor& x, bool recompute) override;
+
+  // Tokens each expert was given since the start or the last reset, int64 [E]; recomputed forwards do not
+  // count.
+  const at::Tensor& expert_tokens() const { return expert_tokens_; }
+  void reset_expert_tokens();
+
+ private:
+  MoeOptions options_;
+  std::shared_ptr<Linear> gate_;
+  std::shared_ptr<Group> experts_;
+  std::shared_ptr<GroupedLinear> gate_proj_, up_proj_, down_proj_;
+  at::Tensor expert_tokens_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,48 @@
+#pragma once
+// The modules that own weights; what is done with them is in kernels/.
+
+#include <optional>
+
+#include "runtime/nn/block/parameter_maker.hpp"
+
+namespace d9d {
+
+// weight [out, in], normal. bias [out], zero, only after add_bias: neighbours that share an input (q, k, v)
+// make their weights first and their biases afterwards, so that the weights are adjacent in memory.
+struct Linear : torch::nn::Module {
+  Linear(ParameterMaker& make, std::int64_t in, std::int64_t out);
+  // `name` is this module's name in its parent, whose scope `make` is in.
+  void add_bias(ParameterMaker& make, const std::string& name);
+  at::Tensor forward(const at::Tensor& x) const;
+
+  at::Tensor weight;
+  at::Tensor bias;  // undefined without
+};
+
+// weight [E, out, in], normal: the same layer for each expert.
+struct GroupedLinear : torch::nn::Module {
+  GroupedLinear(ParameterMaker& make, std::int64_t num_groups, std::int64_t in, std::int64_t out);
+
+  at::Tensor weight;
+};
+
+// y = x / sqrt(mean(x^2) + eps) * weight; weight [width] starts at one.
+struct RmsNorm : torch::nn::Module {
+  RmsNorm(ParameterMaker& make, std::int64_t width, double eps);
+  at::Tensor forward(const at::Tensor& x) const;
+
+  at::Tensor weight;
+  double eps;
+};
+
+// weight [V, H], normal. int64 ids [B, S] -> [B, S, H]. The row of `padding_id` gets no gradient from here.
+struct TokenEmbedding : torch::nn::Module {
+  TokenEmbedding(ParameterMaker& make, std::int64_t vocab_size, std::int64_t width,
+                 std::optional<std::int64_t> padding_id);
+  at::Tensor forward(const at::Tensor& ids) const;
+
+  at::Tensor weight;
+  std::optional<std::int64_t> padding_id;
+};
+
+}  // namespace d9d

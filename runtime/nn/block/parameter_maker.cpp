@@ -1,0 +1,27 @@
+#include "runtime/nn/block/parameter_maker.hpp"
+
+#include <ATen/ops/empty.h>
+
+namespace d9d {
+
+ParameterMaker::ParameterMaker(at::ScalarType dtype, at::Device device, float stddev)
+    : dtype_(dtype), device_(device), stddev_(stddev) {}
+
+at::Tensor ParameterMaker::make(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape,
+                                Initial initial) {
+  at::Tensor tensor =
+      owner.register_parameter(name, at::empty(shape, at::TensorOptions(dtype_).device(device_)));
+  parameters_.push_back({scope_ + name, tensor, Layout::local(shape.vec()), initial});
+  return tensor;
+}
+
+at::Tensor ParameterMaker::normal(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape) {
+  return make(owner, name, shape, {Initial::Kind::normal, stddev_});
+}
+
+at::Tensor ParameterMaker::constant(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape,
+                                    float value) {
+  return make(owner, name, shape, {Initial::Kind::constant, value});
+}
+
+}  // namespace d9d

@@ -1,0 +1,61 @@
+#pragma once
+// How blocks make their parameters: each is registered with its module and, with its global name, layout and
+// way to start, in the list of the stage. Construction order is the order of the flat buffers, so a block
+// decides by the order of its calls which weights are neighbours in memory. Values are left uninitialised:
+// see late_init.hpp.
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/tensor/stage_module.hpp"
+
+namespace d9d {
+
+class ParameterMaker {
+ public:
+  // Normal parameters start with standard deviation `stddev`.
+  ParameterMaker(at::ScalarType dtype, at::Device device, float stddev);
+
+  at::Tensor normal(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
+  at::Tensor constant(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape, float value);
+
+  // A child module, its parameters named `<scope>.<name>.`: M's constructor gets this maker, then `args`.
+  template <class M, class... Args>
+  std::shared_ptr<M> child(torch::nn::Module& owner, const std::string& name, Args&&... args) {
+    return owner.register_module(
+        name, within(name, [&] { return std::make_shared<M>(*this, std::forward<Args>(args)...); }));
+  }
+
+  // What `act` returns; parameters it makes are named `<scope>.<name>.`.
+  template <class Act>
+  auto within(const std::string& name, Act&& act) {
+    const std::size_t length = scope_.size();
+    scope_ += name + ".";
+    auto result = act();
+    scope_.resize(length);
+    return result;
+  }
+
+  const std::vector<StageParameter>& parameters() const { return parameters_; }
+
+ private:
+  at::Tensor make(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape, Initial initial);
+
+  at::ScalarType dtype_;
+  at::Device device_;
+  float stddev_;
+  std::string scope_;
+  std::vector<StageParameter> parameters_;
+};
+
+// A module that only groups others under a name.
+struct Group : torch::nn::Module {
+  explicit Group(ParameterMaker& /*make*/) {}
+};
+
+}  // namespace d9d

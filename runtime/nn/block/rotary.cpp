@@ -1,0 +1,157 @@
+#include "runtime/nn/block/rotary.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/sin.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr double kTwoPi = 2.0 * std::numbers::pi;
+
+double yarn_scale(double factor, double mscale) {
+  return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
+}
+
+// from where weight is 0, to where it is 1.
+at::Tensor blend(const at::Tensor& from, const at::Tensor& to, const at::Tensor& weight) {
+  return from.mul(weight.neg().add(1.0)).add(to.mul(weight));
+}
+
+// YaRN, eq. 17 to 23: dimensions that turn often keep their frequency, those that turn less than once are
+// stretched.
+at::Tensor yarn(const RopeOptions& rope, const at::Tensor& plain, std::int64_t head_dim) {
+  const auto dim = static_cast<double>(head_dim);
+  const auto length = static_cast<double>(rope.original_max_position_embeddings);
+  const auto dimension_turning = [&](double turns) {
+    return dim * std::log(length / (turns * kTwoPi)) / (2.0 * std::log(rope.theta));
+  };
+  double low = dimension_turning(rope.beta_fast);
+  double high = dimension_turning(rope.beta_slow);
+  if (rope.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dim - 1.0);
+  if (low == high) high += 0.001;
+  const at::Tensor pair = at::arange(head_dim / 2, at::kFloat);
+  const at::Tensor stretched = pair.sub(low).div(high - low).clamp(0.0, 1.0);
+  return blend(plain, plain.div(rope.factor), stretched);
+}
+
+at::Tensor llama3(const RopeOptions& rope, const at::Tensor& plain) {
+  const auto length = static_cast<double>(rope.original_max_position_embeddings);
+  const at::Tensor turns = plain.mul(length / kTwoPi);
+  const at::Tensor keep =
+      turns.sub(rope.low_freq_factor).div(rope.high_freq_factor - rope.low_freq_factor).clamp(0, 1);
+  return blend(plain.div(rope.factor), plain, keep);
+}
+
+std::pair<at::Tensor, at::Tensor> cos_sin(const at::Tensor& positions, const at::Tensor& frequencies,
+                                          double scale) {
+  const at::Tensor angle = positions.to(at::kFloat).unsqueeze(-1).mul(frequencies.to(positions.device()));
+  const at::Tensor both = at::cat({angle, angle}, -1);
+  at::Tensor cos = at::cos(both);
+  at::Tensor sin = at::sin(both);
+  if (scale != 1.0) {
+    cos.mul_(scale);
+    sin.mul_(scale);
+  }
+  return {cos, sin};
+}
+
+struct Positions {
+  std::int64_t first;
+  std::int64_t largest;
+  bool same_run;  // every row is first, first + 1, ...
+};
+
+Positions inspect(const at::Tensor& ids) {
+  const std::int64_t length = ids.size(-1);
+  const auto* data = ids.const_data_ptr<std::int64_t>();
+  Positions seen{data[0], data[0], true};
+  std::int64_t smallest = data[0];
+  for (std::int64_t i = 0; i < ids.numel(); ++i) {
+    seen.largest = std::max(seen.largest, data[i]);
+    smallest = std::min(smallest, data[i]);
+    seen.same_run = seen.same_run && data[i] == seen.first + i % length;
+  }
+  D9D_REQUIRE(smallest >= 0, "position_ids holds {}; positions count from 0", smallest);
+  return seen;
+}
+
+}  // namespace
+
+at::Tensor inverse_frequencies(const RopeOptions& rope, std::int64_t head_dim) {
+  using Type = RopeOptions::Type;
+  const at::Tensor exponent = at::arange(0, head_dim, 2, at::kFloat).div(static_cast<double>(head_dim));
+  const at::Tensor plain = at::pow(rope.theta, exponent).reciprocal();
+  switch (rope.type) {
+    case Type::linear:
+      return plain.div(rope.factor);
+    case Type::yarn:
+      return yarn(rope, plain, head_dim);
+    case Type::llama3:
+      return llama3(rope, plain);
+    case Type::plain:
+    case Type::dynamic:
+      break;
+  }
+  return plain;
+}
+
+double rotary_scale(const RopeOptions& rope) {
+  if (rope.type != RopeOptions::Type::yarn) return 1.0;
+  if (rope.attention_factor) return *rope.attention_factor;
+  if (rope.mscale.value_or(0) != 0 && rope.mscale_all_dim.value_or(0) != 0) {
+    return yarn_scale(rope.factor, *rope.mscale) / yarn_scale(rope.factor, *rope.mscale_all_dim);
+  }
+  return yarn_scale(rope.factor, 1.0);
+}
+
+RotaryTable::RotaryTable(const RopeOptions& rope, std::int64_t head_dim, std::int64_t max_position_embeddings)
+    : rope_(rope),
+      max_position_embeddings_(max_position_embeddings),
+      frequencies_(inverse_frequencies(rope, head_dim)) {}
+
+void RotaryTable::grow(std::int64_t positions) {
+  if (cos_.defined() && cos_.size(0) >= positions) return;
+  const auto rows = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(positions, 64))));
+  std::tie(cos_, sin_) = cos_sin(at::arange(rows, at::kLong), frequencies_, rotary_scale(rope_));
+}
+
+std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& position_ids) {
+  D9D_REQUIRE(position_ids.dim() == 2 && position_ids.scalar_type() == at::kLong && position_ids.numel() > 0,
+              "position_ids has {} dimensions and {} elements, expected int64 [batch, sequence]",
+              position_ids.dim(), position_ids.numel());
+  if (!position_ids.is_cpu()) return cos_sin(position_ids, frequencies_, rotary_scale(rope_));
+  const at::Tensor ids = position_ids.contiguous();
+  const Positions seen = inspect(ids);
+  D9D_REQUIRE(
+      rope_.type != RopeOptions::Type::dynamic || seen.largest < max_position_embeddings_,
+      "position {} is beyond max_position_embeddings ({}), where RoPE type dynamic changes all frequencies; "
+      "this is not supported: use shorter sequences or rope_type yarn",
+      seen.largest, max_position_embeddings_);
+  grow(seen.largest + 1);
+  const std::int64_t length = ids.size(1);
+  if (seen.same_run) return {cos_.narrow(0, seen.first, length), sin_.narrow(0, seen.first, length)};
+  const at::Tensor flat = ids.flatten();
+  const auto rows_of = [&](const at::Tensor& table) {
+    return at::index_select(table, 0, flat).view({ids.size(0), length, table.size(1)});
+  };
+  return {rows_of(cos_), rows_of(sin_)};
+}
+
+}  // namespace d9d

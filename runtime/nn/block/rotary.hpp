@@ -1,0 +1,38 @@
+#pragma once
+// Tables of rotary position embedding (see RopeOptions), in fp32 whatever the model's dtype.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "runtime/nn/qwen3_config.hpp"
+
+namespace d9d {
+
+// Radians per position of each pair of head dimensions, fp32 [head_dim / 2].
+at::Tensor inverse_frequencies(const RopeOptions& rope, std::int64_t head_dim);
+// The factor of cos and sin: 1 but for YaRN (section 3.4 of the paper).
+double rotary_scale(const RopeOptions& rope);
+
+class RotaryTable {
+ public:
+  RotaryTable(const RopeOptions& rope, std::int64_t head_dim, std::int64_t max_position_embeddings);
+
+  // (cos, sin) for int64 position_ids [B, S], as kernels/rope.hpp takes them, style half: [S, D] where all
+  // rows hold the same consecutive positions, else [B, S, D]. On the CPU the table grows to the largest
+  // position seen. Input error for a negative position, or one beyond max_position_embeddings with RoPE type
+  // dynamic. Thread: the owning stage's.
+  std::pair<at::Tensor, at::Tensor> at_positions(const at::Tensor& position_ids);
+
+ private:
+  void grow(std::int64_t positions);
+
+  RopeOptions rope_;
+  std::int64_t max_position_embeddings_;
+  at::Tensor frequencies_;
+  at::Tensor cos_;  // [P, D]
+  at::Tensor sin_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,46 @@
+#include "runtime/nn/decoder_layer.hpp"
+
+#include <ATen/ops/add.h>
+
+#include "kernels/norm.hpp"
+
+namespace d9d {
+
+at::Tensor Residual::sum() const {
+  return delta.defined() ? at::add(residual, delta) : residual;
+}
+
+std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const RmsNorm& norm) {
+  if (!hidden.delta.defined()) return {norm.forward(hidden.residual), hidden.residual};
+  auto [normed, sum] = kernels::add_rms_norm(hidden.delta, hidden.residual, norm.weight, norm.eps);
+  return {std::move(normed), std::move(sum)};
+}
+
+DecoderLayer::DecoderLayer(ParameterMaker& make, const Qwen3Config& config, std::int64_t layer_index) {
+  input_layernorm_ = make.child<RmsNorm>(*this, "input_layernorm", config.hidden_size, config.rms_norm_eps);
+  self_attn_ = make.child<GroupedQueryAttention>(
+      *this, "self_attn",
+      AttentionOptions{config.hidden_size, config.num_attention_heads, config.num_key_value_heads,
+                       config.head_dim, config.rms_norm_eps, config.attention_bias});
+  post_attention_layernorm_ =
+      make.child<RmsNorm>(*this, "post_attention_layernorm", config.hidden_size, config.rms_norm_eps);
+  if (config.is_sparse_layer(layer_index)) {
+    const auto sparse = make.child<MixtureOfExperts>(
+        *this, "mlp",
+        MoeOptions{config.hidden_size, config.moe_intermediate_size, config.num_experts,
+                   config.num_experts_per_tok, config.norm_topk_prob});
+    experts_ = sparse.get();
+    mlp_ = sparse;
+  } else {
+    mlp_ = make.child<SwiGlu>(*this, "mlp", config.hidden_size, config.intermediate_size);
+  }
+}
+
+Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& context, bool recompute) const {
+  const auto [before_attention, entering] = add_and_norm(hidden, *input_layernorm_);
+  const Residual middle{entering, self_attn_->forward(before_attention, context.cos, context.sin)};
+  const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
+  return {residual, mlp_->forward(before_mlp, recompute)};
+}
+
+}  // namespace d9d

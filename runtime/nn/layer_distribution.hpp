@@ -1,0 +1,34 @@
+#pragma once
+// Which decoder layers a pipeline stage holds (PIPE-02). Pure integers.
+
+#include <cstdint>
+#include <vector>
+
+namespace d9d {
+
+// One stage of a pipeline.
+struct StagePosition {
+  int stage = 0;  // in [0, num_stages)
+  int num_stages = 1;
+
+  bool is_first() const { return stage == 0; }
+  bool is_last() const { return stage == num_stages - 1; }
+  bool operator==(const StagePosition&) const = default;
+};
+
+// Layers [begin, end).
+struct LayerRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t size() const { return end - begin; }
+  bool operator==(const LayerRange&) const = default;
+};
+
+// Layers plus virtual_pre + virtual_post are dealt out evenly, the remainder to the earliest stages; then the
+// virtual ones are taken off the first and the last stage. An input error when a stage is left without a
+// layer.
+std::vector<LayerRange> distribute_layers(std::int64_t num_layers, int num_stages,
+                                          std::int64_t virtual_pre = 0, std::int64_t virtual_post = 0);
+
+}  // namespace d9d

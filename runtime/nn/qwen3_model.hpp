@@ -1,0 +1,51 @@
+#pragma once
+// One pipeline stage of a Qwen3 causal language model, dense or mixture of experts.
+//
+// Parameters have the names Hugging Face gives them; the experts of a layer are stacked:
+//   model.layers.N.mlp.experts.gate_proj.weight [E, I, H], .up_proj.weight [E, I, H], .down_proj.weight [E,
+//   H, I].
+// First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H].
+// Shared:    position_ids int64 [B, S], 0, 1, ... when absent; labels int64 [B, S], shifted, -100 = ignored;
+//            logit_positions int64 [N], read without labels only: the sequence positions to give logits for.
+// Last out:  with labels cross_entropy fp32 [B, S], else logits [B, S, V] (or [B, N, V]).
+// Tied embeddings need embedding and head on one stage: with several stages the constructor refuses them.
+
+#include <map>
+
+#include "runtime/nn/block/rotary.hpp"
+#include "runtime/nn/decoder_layer.hpp"
+#include "runtime/nn/qwen3_stage.hpp"
+
+namespace d9d {
+
+class Qwen3Model final : public torch::nn::Module, public StageModule {
+ public:
+  Qwen3Model(const Qwen3Config& config, StagePosition position, const Qwen3Options& options);
+
+  TensorMap forward(const TensorMap& inputs, const TensorMap& shared) override;
+  std::vector<StageParameter> parameters() override { return parameters_; }
+  void set_training(bool training) override { train(training); }
+
+  const Qwen3Config& config() const { return config_; }
+  // By global index, this stage's only.
+  const std::map<std::int64_t, std::shared_ptr<DecoderLayer>>& layers() const { return layers_; }
+
+ private:
+  void build(ParameterMaker& make);
+  at::Tensor embed(const TensorMap& inputs) const;
+  Residual run_layers(at::Tensor hidden, const LayerContext& context) const;
+  TensorMap head(const Residual& hidden, const TensorMap& shared) const;
+  const at::Tensor& head_weight() const;
+
+  Qwen3Config config_;
+  StagePosition position_;
+  Qwen3Options options_;
+  RotaryTable rotary_;
+  std::shared_ptr<TokenEmbedding> embed_tokens_;  // first stage
+  std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
+  std::shared_ptr<RmsNorm> norm_;    // last stage
+  std::shared_ptr<Linear> lm_head_;  // last stage, untied
+  std::vector<StageParameter> parameters_;
+};
+
+}  // namespace d9d
