@@ -1,0 +1,55 @@
+#include "runtime/metric/aggregation.hpp"
+
+#include <limits>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+double neutral(StateReduce reduce) {
+  if (reduce == StateReduce::sum) return 0;
+  const double infinity = std::numeric_limits<double>::infinity();
+  return reduce == StateReduce::max ? -infinity : infinity;
+}
+
+}  // namespace
+
+void WeightedMean::update(double value, double weight) {
+  if (weight == 0) return;
+  weighted_sum_ += value * weight;
+  weight_ += weight;
+}
+
+void WeightedMean::load(std::span<const double> state) {
+  D9D_CHECK(state.size() == 2, "the state of a weighted mean has 2 elements, not {}", state.size());
+  weighted_sum_ = state[0];
+  weight_ = state[1];
+}
+
+MetricValues WeightedMean::compute(std::span<const double> state) const {
+  D9D_CHECK(state.size() == 2, "the state of a weighted mean has 2 elements, not {}", state.size());
+  return {{"", state[1] == 0 ? std::numeric_limits<double>::quiet_NaN() : state[0] / state[1]}};
+}
+
+void WeightedMean::reset() {
+  weighted_sum_ = weight_ = 0;
+}
+
+Accumulator::Accumulator(StateReduce reduce) : reduce_(reduce), value_(neutral(reduce)) {}
+
+void Accumulator::load(std::span<const double> state) {
+  D9D_CHECK(state.size() == 1, "the state of an accumulator has 1 element, not {}", state.size());
+  value_ = state[0];
+}
+
+MetricValues Accumulator::compute(std::span<const double> state) const {
+  D9D_CHECK(state.size() == 1, "the state of an accumulator has 1 element, not {}", state.size());
+  return {{"", state[0]}};
+}
+
+void Accumulator::reset() {
+  value_ = neutral(reduce_);
+}
+
+}  // namespace d9d

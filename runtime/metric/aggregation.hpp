@@ -1,0 +1,46 @@
+#pragma once
+// The simple metrics: weighted mean, sum, largest and smallest value. State in fp64.
+
+#include "runtime/metric/metric.hpp"
+
+namespace d9d {
+
+// sum(value * weight) / sum(weight); nothing accumulated gives NaN. A value of weight 0 does not count, not
+// even if it is NaN.
+class WeightedMean final : public Metric {
+ public:
+  void update(double value, double weight = 1.0);
+  double accumulated_weight() const { return weight_; }
+
+  std::vector<StateReduce> layout() const override { return {StateReduce::sum, StateReduce::sum}; }
+  std::vector<double> state() const override { return {weighted_sum_, weight_}; }
+  void load(std::span<const double> state) override;
+  MetricValues compute(std::span<const double> state) const override;
+  void reset() override;
+  using Metric::compute;
+
+ private:
+  double weighted_sum_ = 0;
+  double weight_ = 0;
+};
+
+// One number joined by sum, maximum or minimum; starts at 0, -infinity or +infinity.
+class Accumulator final : public Metric {
+ public:
+  explicit Accumulator(StateReduce reduce);
+
+  void update(double value) { combine_states({&reduce_, 1}, {&value_, 1}, {&value, 1}); }
+
+  std::vector<StateReduce> layout() const override { return {reduce_}; }
+  std::vector<double> state() const override { return {value_}; }
+  void load(std::span<const double> state) override;
+  MetricValues compute(std::span<const double> state) const override;
+  void reset() override;
+  using Metric::compute;
+
+ private:
+  const StateReduce reduce_;
+  double value_;
+};
+
+}  // namespace d9d

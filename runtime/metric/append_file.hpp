@@ -1,0 +1,43 @@
+#pragma once
+// A file that grows at its end and that readers follow: every write goes straight to the system, so a killed
+// process loses nothing that was written. Errors are environment errors that name the path.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace d9d {
+
+class AppendFile {
+ public:
+  enum class Mode { create_new, keep };  // create_new: the file must not exist
+
+  // Makes the parent folder.
+  AppendFile(std::filesystem::path path, Mode mode);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  // Everything from `offset` on becomes `text`. A reader sees the old or the new bytes; the file is cut only
+  // after they are there.
+  void replace_tail(std::uint64_t offset, std::string_view text);
+  void append(std::string_view text) { replace_tail(size_, text); }
+
+  std::uint64_t size() const { return size_; }
+  void close();
+  bool is_open() const { return descriptor_ >= 0; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  const std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+// The whole file, empty when there is none.
+std::string read_whole_file(const std::filesystem::path& path);
+// Under a temporary name, then renamed: a reader sees the old or the new file.
+void replace_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace d9d

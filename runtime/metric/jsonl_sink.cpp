@@ -1,0 +1,123 @@
+#include "runtime/metric/jsonl_sink.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+namespace {
+
+nlohmann::ordered_json to_json(const TrackerValue& value) {
+  if (const auto* histogram = std::get_if<Histogram>(&value)) return histogram->counts;
+  const auto& scalar = std::get<Scalar>(value);
+  const bool exact = std::abs(scalar.value) <= 0x1p53 && std::trunc(scalar.value) == scalar.value;
+  if (scalar.integer && exact) return static_cast<std::int64_t>(scalar.value);
+  return scalar.value;
+}
+
+enum class Verdict { keep, purge, torn };
+
+Verdict judge(std::string_view line, std::int64_t last_step, bool lacks_its_end) {
+  const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+  if (json.is_discarded()) return lacks_its_end ? Verdict::torn : Verdict::keep;
+  const auto step = json.is_object() ? json.find("step") : json.end();
+  if (!json.is_object() || step == json.end() || !step->is_number()) return Verdict::keep;
+  return step->get<double>() > static_cast<double>(last_step) ? Verdict::purge : Verdict::keep;
+}
+
+}  // namespace
+
+bool purge_jsonl(const std::filesystem::path& path, std::int64_t last_step) {
+  const std::string before = read_whole_file(path);
+  std::string after;
+  for (std::size_t start = 0; start < before.size();) {
+    const std::size_t newline = before.find('\n', start);
+    const std::size_t end = std::min(newline, before.size());
+    const std::string_view line = std::string_view(before).substr(start, end - start);
+    if (!line.empty() && judge(line, last_step, newline == std::string::npos) == Verdict::keep)
+      after.append(line).push_back('\n');
+    start = end + 1;
+  }
+  if (after == before) return false;
+  replace_file(path, after);
+  return true;
+}
+
+JsonlRun::JsonlRun(const std::filesystem::path& path, std::int64_t last_step)
+    : file_((purge_jsonl(path, last_step), path), AppendFile::Mode::keep),
+      published_(last_step),
+      forgotten_(last_step) {}
+
+JsonlRun::~JsonlRun() {
+  try {
+    close();
+  } catch (const std::exception& error) {
+    log::warn("{}", error.what());
+  }
+}
+
+void JsonlRun::write(const Point& point, const TrackerValue& value) {
+  if (point.step <= forgotten_) {
+    if (late_values_++ == 0) {
+      log::warn("{} of step {} came after its line in {} was closed; it and others like it are left out",
+                point.name, point.step, file_.path().string());
+    }
+    return;
+  }
+  Line& line = lines_[point.step];
+  if (line.values.empty()) line.values["step"] = point.step;
+  line.values[flat_name(point)] = to_json(value);
+  line.changed = true;
+}
+
+void JsonlRun::end_step(std::int64_t step) {
+  published_ = std::max(published_, step);
+  publish();
+}
+
+void JsonlRun::flush() {
+  if (!lines_.empty()) published_ = std::max(published_, lines_.rbegin()->first);
+  publish();
+}
+
+// Writes from the first changed line on: usually that is the new last line, and nothing before it.
+void JsonlRun::publish() {
+  const auto end = lines_.upper_bound(published_);
+  const auto first =
+      std::find_if(lines_.begin(), end, [](const auto& entry) { return entry.second.changed; });
+  if (first == end) return;
+  std::uint64_t offset = file_.size();
+  for (auto line = first; line != end; ++line) offset = std::min(offset, line->second.offset);
+  const std::uint64_t start = offset;
+  std::string text;
+  for (auto line = first; line != end; ++line) {
+    line->second.offset = start + text.size();
+    line->second.changed = false;
+    text += line->second.values.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    text.push_back('\n');
+  }
+  file_.replace_tail(start, text);
+  forget_old_lines();
+}
+
+void JsonlRun::forget_old_lines() {
+  while (lines_.size() > remembered_lines && lines_.begin()->first <= published_) {
+    forgotten_ = lines_.begin()->first;
+    lines_.erase(lines_.begin());
+  }
+}
+
+nlohmann::json JsonlRun::state() {
+  flush();
+  return {{"last_step", published_}};
+}
+
+void JsonlRun::close() {
+  if (!file_.is_open()) return;
+  flush();
+  file_.close();
+}
+
+}  // namespace d9d

@@ -1,0 +1,106 @@
+#include "runtime/metric/tensorboard_sink.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/metric/event_file.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::string_view prefix = "events.out.tfevents.";
+constexpr std::size_t pending_max = 1U << 16;
+
+// Readers take the files of a folder in the order of their names, so the number must be larger than any
+// there.
+std::filesystem::path next_file(const TensorboardOptions& options, std::int64_t now_seconds) {
+  std::int64_t number = now_seconds;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(options.log_dir, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    std::int64_t taken = 0;
+    const auto parsed = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), taken);
+    if (parsed.ec == std::errc()) number = std::max(number, taken + 1);
+  }
+  return options.log_dir /
+         fmt::format("{}{:010}.{}", prefix, number, options.host.empty() ? "d9d" : options.host);
+}
+
+std::string table_cell(std::string text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '\\') out.push_back('\\');
+    out.push_back(c == '\n' ? ' ' : c);
+  }
+  return out;
+}
+
+}  // namespace
+
+TensorboardRun::TensorboardRun(const TensorboardOptions& options, const Clock& clock)
+    : clock_(clock),
+      file_(next_file(options, clock.wall_ns() / 1'000'000'000), AppendFile::Mode::create_new),
+      last_step_(options.last_step) {
+  file_.append(event_file::record(event_file::file_version(now())) +
+               event_file::record(event_file::session_start(now(), options.last_step + 1)));
+}
+
+TensorboardRun::~TensorboardRun() {
+  try {
+    close();
+  } catch (const std::exception& error) {
+    log::warn("{}", error.what());
+  }
+}
+
+double TensorboardRun::now() const {
+  return static_cast<double>(clock_.wall_ns()) / 1e9;
+}
+
+void TensorboardRun::write(const Point& point, const TrackerValue& value) {
+  D9D_CHECK(file_.is_open(), "{} of step {} was written after the run was closed", point.name, point.step);
+  const std::string tag = flat_name(point);
+  if (const auto* histogram = std::get_if<Histogram>(&value)) {
+    pending_ += event_file::record(event_file::histogram(now(), point.step, tag, *histogram));
+  } else {
+    pending_ += event_file::record(event_file::scalar(now(), point.step, tag, std::get<Scalar>(value).value));
+  }
+  last_step_ = std::max(last_step_, point.step);
+  if (pending_.size() > pending_max) flush();
+}
+
+void TensorboardRun::end_step(std::int64_t step) {
+  last_step_ = std::max(last_step_, step);
+  flush();
+}
+
+void TensorboardRun::hparams(const nlohmann::json& hparams) {
+  std::string table = "| name | value |\n| --- | --- |\n";
+  for (auto& [name, value] : flat_hparams(hparams)) {
+    table += fmt::format("| {} | {} |\n", table_cell(name), table_cell(std::move(value)));
+  }
+  pending_ += event_file::record(event_file::text(now(), 0, "hparams", table));
+  flush();
+}
+
+nlohmann::json TensorboardRun::state() {
+  flush();
+  return {{"last_step", last_step_}};
+}
+
+void TensorboardRun::flush() {
+  if (pending_.empty()) return;
+  file_.append(pending_);
+  pending_.clear();
+}
+
+void TensorboardRun::close() {
+  if (!file_.is_open()) return;
+  flush();
+  file_.close();
+}
+
+}  // namespace d9d

@@ -1,0 +1,55 @@
+#pragma once
+// Where numbers go: a run of an experiment tracker. One thread uses it; who must not wait for a disk keeps an
+// actor in between. Disk errors are environment errors.
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace d9d {
+
+struct Point {
+  std::string name;  // "loss", "metrics/accuracy"
+  std::int64_t step = 0;
+  std::map<std::string, std::string> context;  // {"stage": "train"}
+};
+
+// `integer`: a count, written without a decimal point where the backend can.
+struct Scalar {
+  double value = 0;
+  bool integer = false;
+};
+
+// counts[i] is how many values lay in [i, i + 1).
+struct Histogram {
+  std::vector<double> counts;
+};
+
+using TrackerValue = std::variant<Scalar, Histogram>;
+
+class TrackerRun {
+ public:
+  virtual ~TrackerRun() = default;
+
+  virtual void write(const Point& point, const TrackerValue& value) = 0;
+  // The values of `step` are complete for now: they become visible to readers.
+  virtual void end_step(std::int64_t step) = 0;
+  // Settings of the run; keys of nested objects are joined by `/`.
+  virtual void hparams(const nlohmann::json& hparams) = 0;
+
+  // For the checkpoint. Everything written so far is visible to readers afterwards.
+  virtual nlohmann::json state() = 0;
+  virtual void flush() = 0;
+  // Flushes; later writes are a bug. The destructor closes too, but swallows errors.
+  virtual void close() = 0;
+};
+
+// For backends without contexts: the context's values and the name, joined by `/` (TRACK-11).
+std::string flat_name(const Point& point);
+// Leaves of nested objects and lists by their `/`-joined path, as text.
+std::vector<std::pair<std::string, std::string>> flat_hparams(const nlohmann::json& hparams);
+
+}  // namespace d9d

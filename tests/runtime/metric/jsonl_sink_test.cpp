@@ -1,0 +1,174 @@
+#include "runtime/metric/jsonl_sink.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/metric/sink_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+class Jsonl : public SinkFolder {
+ protected:
+  std::filesystem::path path() const { return folder_ / "metrics.jsonl"; }
+  static void one_step(JsonlRun& run, std::int64_t step, double loss) {
+    run.write({"loss", step}, Scalar{loss});
+    run.end_step(step);
+  }
+};
+
+TEST_F(Jsonl, CollectsTheValuesOfAStepIntoOneLine) {
+  JsonlRun run(path(), 0);
+
+  run.write({"loss", 1}, Scalar{2.5});
+  run.write({"tokens", 1}, Scalar{1024, true});
+  run.write({"accuracy", 1, {{"stage", "train"}}}, Scalar{0.25});
+  EXPECT_EQ(content(path()), "");
+  run.end_step(1);
+
+  EXPECT_EQ(content(path()), "{\"step\":1,\"loss\":2.5,\"tokens\":1024,\"train/accuracy\":0.25}\n");
+}
+
+TEST_F(Jsonl, KeepsEveryBitOfADouble) {
+  const double value = std::numbers::pi / 1e10;
+  JsonlRun run(path(), 0);
+
+  one_step(run, 1, value);
+
+  EXPECT_EQ(nlohmann::json::parse(content(path())).at("loss").get<double>(), value);
+}
+
+TEST_F(Jsonl, WritesWhatIsNoNumberAsNull) {
+  JsonlRun run(path(), 0);
+
+  one_step(run, 1, std::nan(""));
+
+  EXPECT_EQ(content(path()), "{\"step\":1,\"loss\":null}\n");
+}
+
+TEST_F(Jsonl, PutsALateValueIntoTheLineOfItsStep) {
+  JsonlRun run(path(), 0);
+  one_step(run, 1, 0.5);
+  one_step(run, 2, 0.25);
+
+  run.write({"accuracy", 1}, Scalar{0.75});
+  run.end_step(2);
+
+  EXPECT_EQ(content(path()), "{\"step\":1,\"loss\":0.5,\"accuracy\":0.75}\n{\"step\":2,\"loss\":0.25}\n");
+}
+
+TEST_F(Jsonl, LeavesNoRestWhenALineBecomesShorter) {
+  JsonlRun run(path(), 0);
+  one_step(run, 1, 0.123456789);
+
+  one_step(run, 1, 0.5);
+
+  EXPECT_EQ(content(path()), "{\"step\":1,\"loss\":0.5}\n");
+}
+
+TEST_F(Jsonl, PutsAStepThatCameLateInItsPlace) {
+  JsonlRun run(path(), 0);
+  one_step(run, 1, 0.5);
+  one_step(run, 3, 0.125);
+
+  one_step(run, 2, 0.25);
+
+  EXPECT_EQ(content(path()),
+            "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"loss\":0.25}\n{\"step\":3,\"loss\":0.125}\n");
+}
+
+TEST_F(Jsonl, LeavesOutValuesOfLinesThatAreLongClosed) {
+  JsonlRun run(path(), 0);
+  for (int step = 1; step <= 100; ++step) one_step(run, step, 0.5);
+  const std::string before = content(path());
+
+  run.write({"accuracy", 3}, Scalar{1});
+  run.flush();
+
+  EXPECT_EQ(content(path()), before);
+}
+
+TEST_F(Jsonl, ContinuesARunAsIfItHadNotBeenKilled) {
+  {
+    JsonlRun whole(folder_ / "whole.jsonl", 0);
+    for (int step = 1; step <= 6; ++step) one_step(whole, step, 1.0 / step);
+  }
+  {
+    JsonlRun killed(path(), 0);
+    for (int step = 1; step <= 5; ++step) one_step(killed, step, step <= 3 ? 1.0 / step : 77);
+  }
+
+  for (const int checkpoint : {3, 4}) {
+    JsonlRun resumed(path(), checkpoint);
+    for (int step = checkpoint + 1; step <= 6; ++step) one_step(resumed, step, 1.0 / step);
+  }
+
+  EXPECT_EQ(content(path()), content(folder_ / "whole.jsonl"));
+}
+
+TEST_F(Jsonl, RepairsATornLastLine) {
+  put(path(), "{\"step\":1,\"loss\":2}\n{\"step\":2,\"lo");
+  JsonlRun run(path(), 2);
+
+  one_step(run, 3, 0.5);
+
+  EXPECT_EQ(content(path()), "{\"step\":1,\"loss\":2}\n{\"step\":3,\"loss\":0.5}\n");
+}
+
+TEST_F(Jsonl, EndsALastLineThatOnlyLacksItsEnd) {
+  put(path(), "{\"step\":1,\"loss\":2}");
+  JsonlRun run(path(), 1);
+
+  one_step(run, 2, 0.5);
+
+  EXPECT_EQ(content(path()), "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":0.5}\n");
+}
+
+TEST_F(Jsonl, DropsEverythingOfAnEarlierAttemptWhenThereIsNoCheckpoint) {
+  put(path(), "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n");
+
+  const JsonlRun run(path(), 0);
+
+  EXPECT_EQ(content(path()), "");
+}
+
+TEST_F(Jsonl, KeepsLinesThatAreNotItsOwn) {
+  put(path(), "{\"note\":\"by hand\"}\nnot json\n{\"step\":9}\n");
+
+  EXPECT_TRUE(purge_jsonl(path(), 5));
+  EXPECT_FALSE(purge_jsonl(path(), 5));
+
+  EXPECT_EQ(content(path()), "{\"note\":\"by hand\"}\nnot json\n");
+}
+
+TEST_F(Jsonl, LeavesNoTemporaryFiles) {
+  put(path(), "{\"step\":1}\n{\"step\":2}\n");
+
+  purge_jsonl(path(), 1);
+
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(Jsonl, ReportsTheLastStepAsItsState) {
+  JsonlRun run(path(), 0);
+  one_step(run, 4, 1);
+  run.write({"loss", 5}, Scalar{2});
+
+  EXPECT_EQ(run.state().at("last_step"), 5);
+  EXPECT_THAT(content(path()), testing::HasSubstr("\"step\":5"));
+}
+
+TEST_F(Jsonl, NamesTheFileThatCannotBeOpened) {
+  put(folder_ / "file", "");
+  try {
+    JsonlRun run(folder_ / "file" / "metrics.jsonl", 0);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), testing::HasSubstr("file/metrics.jsonl"));
+  }
+}
+
+}  // namespace
+}  // namespace d9d

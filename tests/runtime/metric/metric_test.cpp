@@ -1,0 +1,196 @@
+#include "runtime/metric/metric.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/rng.hpp"
+#include "runtime/metric/aggregation.hpp"
+#include "runtime/metric/compose.hpp"
+
+namespace d9d {
+namespace {
+
+double single(const MetricValues& values) {
+  EXPECT_EQ(values.size(), 1U);
+  return values.at(0).second;
+}
+
+// What an all-reduce over ranks does, by the packed buffers that it would carry.
+std::vector<double> all_reduced(const std::vector<const Metric*>& ranks) {
+  const auto layout = ranks.front()->layout();
+  PackedState sum = pack_state(layout, ranks.front()->state());
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
+    const PackedState other = pack_state(layout, ranks[rank]->state());
+    for (std::size_t i = 0; i < sum.sums.size(); ++i) sum.sums[i] += other.sums[i];
+    for (std::size_t i = 0; i < sum.maxima.size(); ++i)
+      sum.maxima[i] = std::max(sum.maxima[i], other.maxima[i]);
+  }
+  return unpack_state(layout, sum);
+}
+
+TEST(WeightedMean, WeighsItsValues) {
+  WeightedMean mean;
+
+  mean.update(2, 1);
+  mean.update(8, 3);
+
+  EXPECT_DOUBLE_EQ(single(mean.compute()), 6.5);
+  EXPECT_EQ(mean.accumulated_weight(), 4);
+}
+
+TEST(WeightedMean, OfNothingIsNaN) {
+  EXPECT_TRUE(std::isnan(single(WeightedMean().compute())));
+}
+
+TEST(WeightedMean, DoesNotCountAValueOfNoWeight) {
+  WeightedMean mean;
+
+  mean.update(5, 2);
+  mean.update(std::nan(""), 0);
+
+  EXPECT_EQ(single(mean.compute()), 5);
+}
+
+TEST(WeightedMean, StartsAnewAfterAReset) {
+  WeightedMean mean;
+  mean.update(5, 2);
+
+  mean.reset();
+  mean.update(1, 1);
+
+  EXPECT_EQ(single(mean.compute()), 1);
+}
+
+TEST(Accumulator, SumsOrKeepsTheExtreme) {
+  Accumulator sum(StateReduce::sum), max(StateReduce::max), min(StateReduce::min);
+
+  for (const double value : {-3.0, 7.0, 1.5}) {
+    sum.update(value);
+    max.update(value);
+    min.update(value);
+  }
+
+  EXPECT_EQ(single(sum.compute()), 5.5);
+  EXPECT_EQ(single(max.compute()), 7);
+  EXPECT_EQ(single(min.compute()), -3);
+}
+
+TEST(Compose, ReducesAllItsMetricsInOneBuffer) {
+  std::vector<std::unique_ptr<Compose>> ranks;
+  const RandomStream random(1, "updates");
+  double weighted = 0, weight = 0, smallest = 1;
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    auto compose = std::make_unique<Compose>();
+    compose->add("loss", std::make_unique<WeightedMean>());
+    compose->add("tokens", std::make_unique<Accumulator>(StateReduce::sum));
+    compose->add("smallest", std::make_unique<Accumulator>(StateReduce::min));
+    for (std::uint64_t i = rank * 10; i < rank * 10 + 10; ++i) {
+      const double value = random.uniform(i);
+      compose->get<WeightedMean>("loss").update(value, static_cast<double>(i));
+      compose->get<Accumulator>("tokens", StateReduce::sum).update(2);
+      compose->get<Accumulator>("smallest", StateReduce::min).update(value);
+      weighted += value * static_cast<double>(i);
+      weight += static_cast<double>(i);
+      smallest = std::min(smallest, value);
+    }
+    ranks.push_back(std::move(compose));
+  }
+
+  const auto values = ranks[0]->compute(all_reduced({ranks[0].get(), ranks[1].get(), ranks[2].get()}));
+
+  EXPECT_EQ(values.at(0).first, "loss");
+  EXPECT_DOUBLE_EQ(values.at(0).second, weighted / weight);
+  EXPECT_EQ(values.at(1), (std::pair<std::string, double>{"smallest", smallest}));
+  EXPECT_EQ(values.at(2), (std::pair<std::string, double>{"tokens", 60.0}));
+}
+
+TEST(Compose, CanBeReducedAgainWhileItGoesOnAccumulating) {
+  Compose a, b;
+  a.get<WeightedMean>("x").update(1);
+  b.get<WeightedMean>("x").update(3);
+
+  const double first = single(a.compute(all_reduced({&a, &b})));
+  a.get<WeightedMean>("x").update(5);
+  const double second = single(a.compute(all_reduced({&a, &b})));
+
+  EXPECT_EQ(first, 2);
+  EXPECT_EQ(second, 3);
+}
+
+TEST(Compose, NamesTheResultsOfNestedMetricsByTheirPath) {
+  auto inner = std::make_unique<Compose>();
+  inner->get<WeightedMean>("mean").update(4);
+  Compose outer;
+  outer.add("tokens", std::move(inner));
+
+  EXPECT_EQ(outer.compute(), (MetricValues{{"tokens/mean", 4.0}}));
+}
+
+TEST(Compose, ComesBackFromACheckpointBitForBit) {
+  Compose before, after;
+  before.get<WeightedMean>("x").update(0.1, 1e-300);
+  before.get<WeightedMean>("x").update(std::nextafter(1.0, 2.0), 3);
+  for (Compose* compose : {&before, &after}) {
+    compose->get<WeightedMean>("x");
+    compose->get<Accumulator>("max", StateReduce::max);
+  }
+
+  after.load_json(nlohmann::json::parse(before.to_json().dump()));
+
+  EXPECT_EQ(after.state(), before.state());
+  EXPECT_EQ(after.state().at(0), -std::numeric_limits<double>::infinity());
+}
+
+TEST(Compose, RefusesTheStateOfOtherMetricsByName) {
+  Compose compose;
+  compose.get<WeightedMean>("x");
+  const auto message_of = [&](const char* text) {
+    try {
+      compose.load_json(nlohmann::json::parse(text));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+
+  EXPECT_THAT(message_of(R"({"x": [0, 0], "y": [1]})"), testing::HasSubstr("\"y\""));
+  EXPECT_THAT(message_of(R"({})"), testing::HasSubstr("\"x\""));
+  EXPECT_THAT(message_of(R"({"x": [1]})"), testing::HasSubstr("expected 2 numbers"));
+  EXPECT_THAT(message_of(R"({"x": [1, "much"]})"), testing::HasSubstr("much"));
+}
+
+TEST(Compose, RefusesOneNameForTwoKinds) {
+  Compose compose;
+  compose.get<WeightedMean>("x");
+
+  EXPECT_THROW(compose.get<Accumulator>("x", StateReduce::sum), Error);
+  EXPECT_THROW(compose.add("x", std::make_unique<WeightedMean>()), Error);
+}
+
+TEST(Compose, TellsWhetherTwoRanksHoldTheSameMetrics) {
+  Compose a, b, c;
+  a.get<WeightedMean>("x");
+  b.get<WeightedMean>("x");
+  c.get<Accumulator>("x", StateReduce::sum);
+
+  EXPECT_EQ(a.signature(), b.signature());
+  EXPECT_NE(a.signature(), c.signature());
+}
+
+TEST(States, CombineElementByElement) {
+  const std::vector layout{StateReduce::sum, StateReduce::max, StateReduce::min};
+  std::vector<double> into{1, 2, 3};
+
+  combine_states(layout, into, std::vector<double>{10, 1, -1});
+
+  EXPECT_EQ(into, (std::vector<double>{11, 2, -1}));
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,104 @@
+#include "runtime/metric/tensorboard_sink.hpp"
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/metric/event_reader.hpp"
+#include "tests/runtime/metric/sink_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using Tensorboard = SinkFolder;
+
+// RFC 3720, appendix B.4: CRC-32C of 32 zeros, 32 ones, 0..31, and the usual check value of "123456789".
+TEST(Crc32c, GivesThePublishedKnownAnswers) {
+  std::string counting;
+  for (char i = 0; i < 32; ++i) counting.push_back(i);
+
+  EXPECT_EQ(event_file::crc32c(std::string(32, '\0')), 0x8A9136AAU);
+  EXPECT_EQ(event_file::crc32c(std::string(32, '\xFF')), 0x62A8AB43U);
+  EXPECT_EQ(event_file::crc32c(counting), 0x46DD794EU);
+  EXPECT_EQ(event_file::crc32c("123456789"), 0xE3069283U);
+}
+
+TEST_F(Tensorboard, StartsItsFileWithTheVersionAndTheSession) {
+  const TensorboardRun run({folder_, "host-a", 7}, clock_);
+  const auto events = parse_events(content(run.path()));
+
+  EXPECT_EQ(run.path().filename(), "events.out.tfevents.1700000000.host-a");
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(field(events[0], 3).bytes, "brain.Event:2");
+  EXPECT_EQ(field(events[0], 1).as_double(), 1'700'000'000.5);
+  EXPECT_EQ(field(events[1], 2).number, 8U);
+  EXPECT_EQ(field(parse_message(field(events[1], 7).bytes), 1).number, 1U);
+}
+
+TEST_F(Tensorboard, WritesScalarsWithStepTimeAndContext) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+
+  run.write({"loss", 300, {{"stage", "train"}}}, Scalar{2.5});
+  run.end_step(300);
+  const auto event = parse_events(content(run.path())).at(2);
+
+  EXPECT_EQ(field(event, 2).number, 300U);
+  EXPECT_EQ(field(summary_value(event), 1).bytes, "train/loss");
+  EXPECT_EQ(field(summary_value(event), 2).as_float(), 2.5F);
+}
+
+TEST_F(Tensorboard, WritesHistogramsWithTheirBins) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+
+  run.write({"tokens_per_expert", 1}, Histogram{{3, 0, 5}});
+  run.flush();
+  const auto bins = parse_message(field(summary_value(parse_events(content(run.path())).at(2)), 5).bytes);
+
+  EXPECT_EQ(field(bins, 2).as_double(), 3.0);
+  EXPECT_EQ(field(bins, 3).as_double(), 8.0);
+  EXPECT_EQ(parse_packed(field(bins, 6).bytes), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(parse_packed(field(bins, 7).bytes), (std::vector<double>{3, 0, 5}));
+}
+
+TEST_F(Tensorboard, WritesSettingsAsATable) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+
+  run.hparams({{"run", {{"name", "a|b"}, {"seed", 1}}}});
+  const auto value = summary_value(parse_events(content(run.path())).at(2));
+
+  EXPECT_EQ(field(parse_message(field(parse_message(field(value, 9).bytes), 1).bytes), 1).bytes, "text");
+  EXPECT_EQ(field(parse_message(field(value, 8).bytes), 8).bytes,
+            "| name | value |\n| --- | --- |\n| run/name | a\\|b |\n| run/seed | 1 |\n");
+}
+
+TEST_F(Tensorboard, OpensALaterFileEvenWithinTheSameSecond) {
+  const TensorboardRun first({folder_, "h", 0}, clock_), second({folder_, "h", 3}, clock_);
+
+  EXPECT_LT(first.path().string(), second.path().string());
+}
+
+TEST_F(Tensorboard, KeepsValuesToItselfUntilTheStepEnds) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+
+  run.write({"loss", 1}, Scalar{1});
+  const std::size_t before = parse_events(content(run.path())).size();
+  run.end_step(1);
+
+  EXPECT_EQ(before, 2U);
+  EXPECT_EQ(parse_events(content(run.path())).size(), 3U);
+}
+
+TEST_F(Tensorboard, ReportsTheLastStepAsItsState) {
+  TensorboardRun run({folder_, "h", 2}, clock_);
+
+  run.write({"loss", 9}, Scalar{1});
+
+  EXPECT_EQ(run.state().at("last_step"), 9);
+}
+
+TEST_F(Tensorboard, DoesNotTakeValuesAfterItsEnd) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+  run.close();
+
+  EXPECT_THROW(run.write({"loss", 1}, Scalar{1}), Error);
+}
+
+}  // namespace
+}  // namespace d9d
