@@ -1,6 +1,8 @@
 #include "runtime/task/causal_lm_task.hpp"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/sum.h>
 
@@ -27,8 +29,8 @@ Loss CausalLmTask::compute_loss(const LossContext& context) const {
   const at::Tensor& cross_entropy = tensor_at(context.outputs, "cross_entropy", "the last stage's output");
   const auto counted =
       static_cast<double>(tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>());
-  if (counted == 0) return {cross_entropy.sum() * 0, 0};
-  return {cross_entropy.sum() / counted, counted};
+  if (counted == 0) return {at::mul(at::sum(cross_entropy), 0), 0};
+  return {at::div(at::sum(cross_entropy), counted), counted};
 }
 
 void CausalLmTask::create_metrics(Compose& metrics) const {

@@ -1,0 +1,14 @@
+#pragma once
+// What the Trainer hands its stages for one microbatch.
+
+#include "runtime/pipeline/make_stage_core.hpp"
+#include "runtime/tensor/tensor_table.hpp"
+
+namespace d9d {
+
+struct MicrobatchParcel final : Parcel {
+  explicit MicrobatchParcel(MicrobatchTensors given) : tensors(std::move(given)) {}
+  MicrobatchTensors tensors;
+};
+
+}  // namespace d9d
