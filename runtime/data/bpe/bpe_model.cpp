@@ -82,7 +82,8 @@ void BpeModel::read_merges(const JsonSection& section) {
                   token);
       return found->second;
     };
-    merges_.put(id(left), id(right), {static_cast<std::uint32_t>(i), id(left + right)});
+    const std::int32_t left_id = id(left), right_id = id(right);
+    merges_.put(left_id, right_id, {static_cast<std::uint32_t>(i), id(left + right)});
   }
 }
 

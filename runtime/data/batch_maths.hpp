@@ -1,0 +1,32 @@
+#pragma once
+// How a step's global batch is cut: by data rank into equal blocks of consecutive samples, and each block
+// into microbatches, in order (LOOP-92). Pure integers.
+
+#include <cstdint>
+#include <optional>
+
+namespace d9d {
+
+struct BatchMaths {
+  std::int64_t global_batch_size = 0;  // samples a step, all data ranks together
+  std::int64_t microbatch_size = 0;    // samples
+  std::int64_t num_data_ranks = 0;     // dp
+  std::int64_t num_microbatches = 0;   // a step, on each data rank
+
+  std::int64_t samples_per_rank() const { return num_microbatches * microbatch_size; }
+  // The first sample of `data_rank` in the step whose first sample, of all ranks, is `step_begin`.
+  std::uint64_t first_sample(std::uint64_t step_begin, std::int64_t data_rank) const {
+    return step_begin + static_cast<std::uint64_t>(data_rank * samples_per_rank());
+  }
+};
+
+// A size below 1 or a global batch that is not a multiple of dp x microbatch is an input error.
+BatchMaths batch_maths(std::int64_t global_batch_size, std::int64_t microbatch_size,
+                       std::int64_t num_data_ranks);
+
+// Whole steps in one epoch of a source; nothing for an endless one. A source smaller than one batch is an
+// input error.
+std::optional<std::uint64_t> steps_per_epoch(std::optional<std::uint64_t> num_samples,
+                                             std::int64_t global_batch_size);
+
+}  // namespace d9d

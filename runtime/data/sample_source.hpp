@@ -1,0 +1,33 @@
+#pragma once
+// Where samples come from. A sample is a pure function of its global index, so the state of a run's data is
+// one number and does not depend on how many ranks read (W-28, W-31).
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace d9d {
+
+constexpr std::int64_t kIgnoredLabel = -100;
+
+struct Sample {
+  std::vector<std::int64_t> input_ids;  // [S]
+  std::vector<std::int64_t> labels;     // [S], already shifted; kIgnoredLabel where there is none
+  bool operator==(const Sample&) const = default;
+};
+
+// Immutable once built; any number of threads may read.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  // Samples of one epoch; nothing: the source is endless.
+  virtual std::optional<std::uint64_t> num_samples() const = 0;
+  // Length S of every sample.
+  virtual std::int64_t sequence_length() const = 0;
+  // Ids are below this, where the source knows.
+  virtual std::optional<std::int64_t> vocab_size() const = 0;
+  // Any index: after num_samples() the next epoch begins. Errors of the data itself are input errors.
+  virtual Sample at(std::uint64_t index) const = 0;
+};
+
+}  // namespace d9d

@@ -1,0 +1,30 @@
+#pragma once
+// Samples that were tokenised before: an .npy file of integers [samples, length], mapped. With a labels file
+// (same shape, already shifted, -100 ignored) sample i is row i of both. Without, the label of a position is
+// the token after it and the last position has none, so the length stays.
+
+#include "runtime/data/data_config.hpp"
+#include "runtime/data/npy.hpp"
+#include "runtime/data/permutation.hpp"
+#include "runtime/data/sample_source.hpp"
+
+namespace d9d {
+
+class TokensSource final : public SampleSource {
+ public:
+  // Wrong shapes or dtypes are input errors; ids are checked when they are read.
+  explicit TokensSource(const TokensDataConfig& config);
+  std::optional<std::uint64_t> num_samples() const override {
+    return static_cast<std::uint64_t>(tokens_.shape()[0]);
+  }
+  std::int64_t sequence_length() const override { return tokens_.shape()[1]; }
+  std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
+  Sample at(std::uint64_t index) const override;
+
+ private:
+  const NpyArray tokens_;
+  const std::optional<NpyArray> labels_;
+  const EpochOrder order_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,93 @@
+#include "runtime/data/npy.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/npy_tensor.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+
+const std::filesystem::path kFolder = std::string(D9D_SOURCE_DIR) + "/tests/golden/data";
+
+std::vector<std::int64_t> integers(const NpyArray& array) {
+  std::vector<std::int64_t> out(static_cast<std::size_t>(array.num_elements()));
+  array.read(0, out);
+  return out;
+}
+
+std::string error_of(const std::filesystem::path& path) {
+  try {
+    const NpyArray array(path);
+    return "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+}
+
+std::string file_bytes(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(NpyGolden, ReadsEveryIntegerTypeThatNumpyWrites) {
+  const std::vector<std::int64_t> grid{-2000, -1000, 0, 1000, 2000, 3000};
+
+  EXPECT_EQ(integers(NpyArray(kFolder / "int32.npy")), grid);
+  EXPECT_EQ(integers(NpyArray(kFolder / "int64.npy")), grid);
+  EXPECT_EQ(integers(NpyArray(kFolder / "version2.npy")), grid);
+  EXPECT_EQ(integers(NpyArray(kFolder / "uint16.npy")), (std::vector<std::int64_t>{0, 1, 65535}));
+  EXPECT_EQ(integers(NpyArray(kFolder / "uint32.npy")), (std::vector<std::int64_t>{0, 4294967295}));
+  EXPECT_EQ(integers(NpyArray(kFolder / "scalar.npy")), (std::vector<std::int64_t>{-7}));
+}
+
+TEST(NpyGolden, ReadsShapesOfAnyRank) {
+  using Shape = std::vector<std::int64_t>;
+
+  EXPECT_EQ(NpyArray(kFolder / "int32.npy").shape(), (Shape{2, 3}));
+  EXPECT_EQ(NpyArray(kFolder / "uint16.npy").shape(), (Shape{3}));
+  EXPECT_EQ(NpyArray(kFolder / "uint32.npy").shape(), (Shape{1, 1, 2}));
+  EXPECT_EQ(NpyArray(kFolder / "scalar.npy").shape(), Shape{});
+  EXPECT_EQ(NpyArray(kFolder / "empty.npy").shape(), (Shape{0, 4}));
+}
+
+TEST(NpyGolden, ReadsTensorsAsInt64OrFloat32) {
+  const at::Tensor whole = load_npy(kFolder / "int32.npy");
+  const at::Tensor real = load_npy(kFolder / "float64.npy");
+
+  ASSERT_EQ(whole.scalar_type(), at::kLong);
+  ASSERT_EQ(real.scalar_type(), at::kFloat);
+  EXPECT_EQ(whole.sizes(), (at::IntArrayRef{2, 3}));
+  EXPECT_EQ(whole.const_data_ptr<std::int64_t>()[5], 3000);
+  EXPECT_EQ(real.const_data_ptr<float>()[0], -500.0F);
+}
+
+TEST(NpyGolden, WritesTheBytesThatNumpyWrites) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "d9d_npy_written.npy";
+
+  for (const char* name : {"int32", "int64", "float32", "float64", "uint32", "scalar", "empty"}) {
+    const NpyArray array(kFolder / (std::string(name) + ".npy"));
+    write_npy(path, array.type(), array.shape(), array.bytes());
+    EXPECT_EQ(file_bytes(path), file_bytes(array.path())) << name;
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(NpyGolden, RefusesWhatItDoesNotReadByName) {
+  EXPECT_THAT(error_of(kFolder / "fortran.npy"), HasSubstr("Fortran order"));
+  EXPECT_THAT(error_of(kFolder / "big_endian.npy"), HasSubstr("\">i4\""));
+  EXPECT_THAT(error_of(kFolder / "int8.npy"), HasSubstr("\"|i1\""));
+  EXPECT_THAT(error_of(kFolder / "version3.npy"), HasSubstr("version 3.0"));
+  EXPECT_THAT(error_of(kFolder / "make.py"), HasSubstr("not a .npy file"));
+  EXPECT_THAT(error_of(kFolder / "absent.npy"), HasSubstr("cannot open"));
+}
+
+}  // namespace
+}  // namespace d9d

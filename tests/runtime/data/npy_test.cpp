@@ -1,0 +1,104 @@
+#include "runtime/data/npy.hpp"
+
+#include <ATen/ops/arange.h>
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/npy_header.hpp"
+#include "runtime/data/npy_tensor.hpp"
+#include "tests/runtime/data/folder.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+
+std::string error_of(const std::string& path) {
+  try {
+    const NpyArray array(path);
+    return "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+}
+
+// A version 1 file with this header text and so many bytes of data.
+std::string file_with(const std::string& header, std::size_t data_bytes) {
+  std::string out = std::string("\x93NUMPY\x01\x00", 8);
+  out += static_cast<char>(header.size() & 0xFF);
+  out += static_cast<char>(header.size() >> 8);
+  return out + header + std::string(data_bytes, '\0');
+}
+
+TEST(Npy, RefusesAFileThatIsCutShortAnywhere) {
+  const Folder folder;
+  const std::string whole = file_with("{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 24);
+  ASSERT_EQ(error_of(folder.write("whole.npy", whole)), "no error");
+
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    EXPECT_NE(error_of(folder.write("cut.npy", whole.substr(0, bytes))), "no error") << bytes;
+  }
+  EXPECT_THAT(error_of(folder.write("long.npy", whole + "x")),
+              HasSubstr("says 24 bytes of data, the file has 25"));
+}
+
+TEST(Npy, RefusesASizeThatDoesNotFitInMemory) {
+  const Folder folder;
+  const std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }";
+
+  EXPECT_THAT(error_of(folder.write("huge.npy", file_with(header, 8))), HasSubstr("cut short or damaged"));
+}
+
+TEST(Npy, ReadsAHeaderWithOtherSpacesAndOrder) {
+  const NpyHeader header = parse_npy_header("{\"shape\":(5,),'fortran_order':False,'descr':'<f4'}  \n");
+
+  EXPECT_EQ(header.shape, (std::vector<std::int64_t>{5}));
+  EXPECT_EQ(header.descr, "<f4");
+}
+
+TEST(Npy, RefusesADamagedHeader) {
+  for (const char* text :
+       {"", "{", "{}", "{'descr': '<i4'}", "{'descr': '<i4', 'fortran_order': Maybe, 'shape': (2,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': 2}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (2,)} x",
+        "{'descr': [('a', '<i4')], 'shape': (2,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,)}"}) {
+    EXPECT_THROW(parse_npy_header(text), Error) << text;
+  }
+}
+
+TEST(Npy, DoesNotReadRealNumbersAsTokens) {
+  const Folder folder;
+  const NpyArray array(
+      folder.write("real.npy", file_with("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", 4)));
+  std::vector<std::int64_t> out(1);
+
+  EXPECT_THROW(array.read(0, out), Error);
+}
+
+TEST(Npy, SavesATensorInItsOwnOrderOfElements) {
+  const Folder folder;
+  const at::Tensor turned = at::arange(6, at::kLong).reshape({2, 3}).t();
+
+  save_npy(folder.path("turned.npy"), turned);
+
+  const at::Tensor back = load_npy(folder.path("turned.npy"));
+  ASSERT_EQ(back.sizes(), (at::IntArrayRef{3, 2}));
+  EXPECT_EQ(back.const_data_ptr<std::int64_t>()[1], 3);
+  EXPECT_THROW(save_npy(folder.path("half.npy"), turned.to(at::kHalf)), Error);
+}
+
+TEST(Npy, SaysWhenAFileCannotBeWritten) {
+  try {
+    save_npy("/nowhere/at/all.npy", at::arange(2));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/at/all.npy"));
+  }
+}
+
+}  // namespace
+}  // namespace d9d

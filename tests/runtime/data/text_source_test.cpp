@@ -1,0 +1,150 @@
+#include "runtime/data/text_source.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/documents.hpp"
+#include "tests/runtime/data/folder.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kTokenizer = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/qwen.json";
+
+TextDataConfig config_of(std::vector<std::string> files) {
+  TextDataConfig config;
+  config.files = std::move(files);
+  config.tokenizer = kTokenizer;
+  config.sequence_length = 8;
+  return config;
+}
+
+std::vector<std::string> documents_of(const TextDataConfig& config) {
+  std::vector<std::string> out;
+  for_each_document(config, [&](std::string_view text, const std::string&) { out.emplace_back(text); });
+  return out;
+}
+
+std::string error_of(const TextDataConfig& config) {
+  try {
+    const TextSource source(config);
+    return "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+}
+
+TEST(Documents, AreFilesParagraphsOrLinesAsAsked) {
+  const Folder folder;
+  TextDataConfig config =
+      config_of({folder.write("a.txt", "\n\none\ntwo\n \t\n\nthree\r\nfour\r\n"), folder.write("b.txt", "")});
+
+  EXPECT_THAT(documents_of(config), ElementsAre("\n\none\ntwo\n \t\n\nthree\r\nfour\r\n"));
+  config.document = DocumentUnit::paragraph;
+  EXPECT_THAT(documents_of(config), ElementsAre("one\ntwo", "three\r\nfour"));
+  config.document = DocumentUnit::line;
+  EXPECT_THAT(documents_of(config), ElementsAre("one", "two", " \t", "three", "four"));
+}
+
+TEST(Documents, OfAPatternComeInTheOrderOfTheirNames) {
+  const Folder folder;
+  folder.write("2.txt", "second");
+  folder.write("1.txt", "first");
+  folder.write("3.md", "other");
+
+  EXPECT_THAT(documents_of(config_of({folder.path("*.txt"), folder.path("3.md")})),
+              ElementsAre("first", "second", "other"));
+  EXPECT_THAT(error_of(config_of({folder.path("*.pdf")})), HasSubstr("nothing matches"));
+  EXPECT_THAT(error_of(config_of({folder.path("absent.txt")})), HasSubstr("cannot open"));
+  EXPECT_THAT(error_of(config_of({})), HasSubstr("data.files is empty"));
+}
+
+TEST(Documents, OfJsonLinesAreTheTextUnderTheField) {
+  const Folder folder;
+  TextDataConfig config = config_of(
+      {folder.write("a.jsonl", "{\"body\": \"caf\\u00e9\\n\"}\n\n{\"body\": \"\"}\n{\"body\": \"x\"}")});
+  config.format = TextFormat::jsonl;
+
+  EXPECT_THAT(error_of(config), HasSubstr("a.jsonl:1: no text under \"text\""));
+  config.text_field = "body";
+  EXPECT_THAT(documents_of(config), ElementsAre("caf\u00e9\n", "x"));
+  config.files = {folder.write("b.jsonl", "{\"body\": \"x\"}\n[1]\n")};
+  EXPECT_THAT(error_of(config), HasSubstr("b.jsonl:2: not a JSON object"));
+}
+
+TEST(TextSource, PacksDocumentsWithAnEosTokenAfterEach) {
+  const Folder folder;
+  TextDataConfig config = config_of({folder.write("a.txt", "the actor sends\nthe message\nto the stage\n")});
+  config.document = DocumentUnit::line;
+  config.eos_token = "<|endoftext|>";
+  config.sequence_length = 4;
+  const Tokenizer tokenizer = Tokenizer::from_file(kTokenizer);
+  std::vector<std::int32_t> row;
+  for (const char* line : {"the actor sends", "the message", "to the stage"}) {
+    const auto ids = tokenizer.encode(line, false);
+    row.insert(row.end(), ids.begin(), ids.end());
+    row.push_back(*tokenizer.token_id("<|endoftext|>"));
+  }
+
+  const TextSource source(config);
+
+  ASSERT_EQ(source.num_tokens(), row.size());
+  ASSERT_EQ(source.num_samples(), (row.size() - 1) / 4);
+  for (std::uint64_t i = 0; i < *source.num_samples(); ++i) {
+    const Sample sample = source.at(i);
+    for (std::size_t t = 0; t < 4; ++t) {
+      EXPECT_EQ(sample.input_ids[t], row[i * 4 + t]);
+      EXPECT_EQ(sample.labels[t], row[i * 4 + t + 1]);
+    }
+  }
+}
+
+TEST(TextSource, ShufflesSamplesDifferentlyInEveryEpoch) {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += std::to_string(i * i) + " ";
+  TextDataConfig config = config_of({folder.write("a.txt", text)});
+  const TextSource ordered(config);
+  config.shuffle = true;
+  const TextSource shuffled(config);
+  const std::uint64_t n = *ordered.num_samples();
+  const auto epoch = [&](const TextSource& source, std::uint64_t first) {
+    std::vector<std::vector<std::int64_t>> out;
+    for (std::uint64_t i = 0; i < n; ++i) out.push_back(source.at(first + i).input_ids);
+    return out;
+  };
+
+  EXPECT_NE(epoch(shuffled, 0), epoch(ordered, 0));
+  EXPECT_NE(epoch(shuffled, 0), epoch(shuffled, n));
+  EXPECT_THAT(epoch(shuffled, n), testing::UnorderedElementsAreArray(epoch(ordered, 0)));
+}
+
+TEST(TextSource, NamesTheFileThatIsNotUtf8AndTheTokenThatIsMissing) {
+  const Folder folder;
+  TextDataConfig config = config_of({folder.write("latin.txt", "caf\xE9 au lait, if you please")});
+
+  EXPECT_THAT(error_of(config), HasSubstr("latin.txt: byte 3 of the text (0xE9) is not UTF-8"));
+  config.files = {folder.write("short.txt", "a")};
+  EXPECT_THAT(error_of(config),
+              HasSubstr("the text has 1 tokens, expected more than data.sequence_length = 8"));
+  config.eos_token = "<eos>";
+  EXPECT_THAT(error_of(config), HasSubstr("data.eos_token = \"<eos>\" is not a token of"));
+}
+
+TEST(TokenRow, KeepsIdsOfLargeVocabularies) {
+  for (const std::int64_t vocab_size : {65536, 65537}) {
+    TokenRow row(vocab_size);
+    const std::vector<std::int32_t> ids{0, 65535, static_cast<std::int32_t>(vocab_size - 1)};
+    row.append(ids);
+    std::vector<std::int64_t> out(3);
+    row.read(0, out);
+    EXPECT_THAT(out, ElementsAre(0, 65535, vocab_size - 1));
+  }
+}
+
+}  // namespace
+}  // namespace d9d

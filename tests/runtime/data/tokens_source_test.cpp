@@ -1,0 +1,80 @@
+#include "runtime/data/tokens_source.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/data/folder.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+using Tokens = std::vector<std::int64_t>;
+
+std::string array(const Folder& folder, const std::string& name, std::vector<std::int64_t> shape,
+                  std::vector<std::int32_t> values) {
+  write_npy(folder.path(name), NpyType::int32, shape, std::as_bytes(std::span(values)));
+  return folder.path(name);
+}
+
+std::string error_of(const TokensDataConfig& config) {
+  try {
+    TokensSource(config).at(0);
+    return "no error";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(TokensSource, MakesLabelsFromTheNextTokenAndKeepsTheLength) {
+  const Folder folder;
+
+  const TokensSource source({array(folder, "t.npy", {2, 3}, {1, 2, 3, 4, 5, 6})});
+
+  EXPECT_EQ(source.num_samples(), 2u);
+  EXPECT_EQ(source.sequence_length(), 3);
+  EXPECT_EQ(source.at(1), (Sample{{4, 5, 6}, {5, 6, kIgnoredLabel}}));
+  EXPECT_EQ(source.at(2), source.at(0));
+}
+
+TEST(TokensSource, TakesLabelsAsTheyAreWhenGiven) {
+  const Folder folder;
+  const std::string labels = array(folder, "l.npy", {1, 3}, {-100, 9, 0});
+
+  const TokensSource source({array(folder, "t.npy", {1, 3}, {1, 2, 3}), labels});
+
+  EXPECT_EQ(source.at(0), (Sample{{1, 2, 3}, {-100, 9, 0}}));
+}
+
+TEST(TokensSource, VisitsEveryRowOncePerEpochWhenShuffled) {
+  const Folder folder;
+  std::vector<std::int32_t> values(64);
+  for (int i = 0; i < 64; ++i) values[static_cast<std::size_t>(i)] = i;
+  const TokensSource source({array(folder, "t.npy", {64, 1}, values), std::nullopt, true, 3});
+  Tokens epochs[2];
+
+  for (std::uint64_t i = 0; i < 128; ++i) epochs[i / 64].push_back(source.at(i).input_ids[0]);
+
+  EXPECT_EQ(std::set(epochs[0].begin(), epochs[0].end()).size(), 64u);
+  EXPECT_EQ(std::set(epochs[1].begin(), epochs[1].end()).size(), 64u);
+  EXPECT_NE(epochs[0], epochs[1]);
+}
+
+TEST(TokensSource, RefusesWrongShapesAndImpossibleIds) {
+  const Folder folder;
+  const std::string good = array(folder, "t.npy", {1, 2}, {1, 2});
+
+  EXPECT_THAT(error_of({array(folder, "flat.npy", {4}, {1, 2, 3, 4})}),
+              HasSubstr("shape [4], expected [samples, length]"));
+  EXPECT_THAT(error_of({array(folder, "none.npy", {0, 4}, {})}), HasSubstr("at least one of each"));
+  EXPECT_THAT(error_of({good, array(folder, "l.npy", {2, 1}, {1, 2})}),
+              HasSubstr("shape [2, 1], expected that of"));
+  EXPECT_THAT(error_of({array(folder, "bad.npy", {1, 2}, {1, -2})}), HasSubstr("row 0 holds the token -2"));
+  EXPECT_THAT(error_of({good, array(folder, "m.npy", {1, 2}, {1, -1})}),
+              HasSubstr("row 0 holds the label -1"));
+}
+
+}  // namespace
+}  // namespace d9d
