@@ -1,0 +1,53 @@
+#pragma once
+// Parcels of tensors from one rank to one other, over a Communicator: the sender announces what comes (in a
+// message), the receiver makes room and takes it. Announcements and transfers of a lane keep one order on
+// both ends. No torch in this header. One thread per end.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/tensor_table.hpp"
+
+namespace d9d {
+
+class Communicator;
+
+// One announced tensor.
+struct TransferTensor {
+  std::string name;
+  std::uint8_t dtype = 0;  // c10::ScalarType
+  std::vector<std::int64_t> shape;
+  bool requires_grad = false;  // its gradient is wanted back
+
+  bool operator==(const TransferTensor&) const = default;
+};
+
+struct P2pLaneOptions {
+  std::shared_ptr<Communicator> communicator;
+  int peer = 0;                                    // rank in the communicator's group
+  int tag = 0;                                     // lanes that share a communicator have different tags
+  int cuda_device = -1;                            // where the receiver makes room; -1: CPU
+  std::int64_t bytes_max = std::int64_t{1} << 36;  // of one parcel; a larger announcement is refused
+};
+
+class P2pLane {
+ public:
+  virtual ~P2pLane() = default;
+
+  // Sending end: takes the TensorParcel and says what is in it; send_opened() then puts it on the wire.
+  // Exactly one parcel is open at a time.
+  virtual std::vector<TransferTensor> open(Ticket ticket) = 0;
+  virtual void send_opened() = 0;
+
+  // Receiving end: waits for the announced tensors and puts them into the table. An announcement that no
+  // sender of ours makes (unknown dtype, negative or absurd size) is an environment error. Errors of the
+  // communicator pass through.
+  virtual Ticket receive(const std::vector<TransferTensor>& announced) = 0;
+};
+
+// `table` outlives the lane.
+std::unique_ptr<P2pLane> make_p2p_lane(P2pLaneOptions options, TensorTable& table);
+
+}  // namespace d9d
