@@ -1,11 +1,14 @@
 #pragma once
-// Collectives of tensors between the ranks of one group. Behind it: shared memory between ranks of a process, Gloo
-// between processes, NCCL between GPUs. A communicator belongs to one actor and is used by one thread; only abort()
-// may come from another. All ranks of the group must call the same operations in the same order with matching shapes.
+// Collectives of tensors between the ranks of one group. Behind it: shared memory between ranks of a process,
+// Gloo between processes, NCCL between GPUs. A communicator belongs to one actor and is used by one thread;
+// only abort() may come from another, and send() and receive() may run on a thread each. All ranks of the
+// group must call the same operations in the same order with matching shapes; shared memory checks that
+// always, see checked.hpp for the others.
 //
-// CPU: a call returns when the result is in place. CUDA: a call is enqueued on the communicator's stream, which first
-// waits for the caller's current stream; wait() makes the current stream wait for it.
-// Errors: environment (peer gone, timeout, aborted) with the group's name, operation and peer where known.
+// CPU: a call returns when the result is in place. CUDA: a call is enqueued on the communicator's stream,
+// which first waits for the caller's current stream; wait() makes the current stream wait for it. Errors:
+// environment (peer gone, timeout, aborted) with the group's name, operation and peer where known. After one
+// the communicator is of no more use: every later call fails the same way.
 
 #include <ATen/core/Tensor.h>
 
@@ -28,25 +31,29 @@ class Communicator {
   virtual const std::string& name() const = 0;     // of the group, e.g. "dp_replicate[0,2]"
   virtual const std::string& backend() const = 0;  // "shared_memory", "gloo", "nccl", "single"
 
-  // In place over contiguous tensors. fp32 sums run in rank order, so the result is the same on all ranks and runs.
+  // In place over contiguous tensors. Shared memory and Gloo sum in rank order, half types in fp32, rounded
+  // once: the result is the same bits on all ranks, in all runs and behind both.
   virtual void all_reduce(at::Tensor& tensor, ReduceOp op) = 0;
   // input [size * n] -> output [n]: block `rank()` of the sum.
   virtual void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) = 0;
   // input [n] -> output [size * n], blocks in rank order.
   virtual void all_gather(at::Tensor& output, const at::Tensor& input) = 0;
   // Rows of dimension 0: `input_splits[r]` rows go to rank r, `output_splits[r]` rows come from it.
-  virtual void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
+  virtual void all_to_all(at::Tensor& output, const at::Tensor& input,
+                          const std::vector<std::int64_t>& output_splits,
                           const std::vector<std::int64_t>& input_splits) = 0;
   virtual void broadcast(at::Tensor& tensor, int root) = 0;
   virtual void barrier() = 0;
 
-  // Point to point: messages of one (sender, receiver) pair arrive in the order sent. send may return before the
-  // receiver has the data, but the tensor may be reused at once.
-  virtual void send(const at::Tensor& tensor, int receiver) = 0;
-  virtual void receive(at::Tensor& tensor, int sender) = 0;
+  // Point to point: messages of one (sender, receiver, tag) arrive in the order sent; tags are in [0, 2^30).
+  // send does not wait for the receiver and keeps the tensor until it is delivered: nobody writes to it any
+  // more. NCCL has no tags: there the order of all messages between two ranks must be the same on both sides.
+  virtual void send(const at::Tensor& tensor, int receiver, int tag = 0) = 0;
+  // Into a contiguous tensor of the sender's shape and dtype.
+  virtual void receive(at::Tensor& tensor, int sender, int tag = 0) = 0;
 
   virtual void wait() {}
-  // From any thread: wakes every rank that waits in this group with an environment error; later calls fail the same.
+  // From any thread: wakes whoever waits in this group with an environment error; later calls fail the same.
   virtual void abort(const std::string& reason) noexcept = 0;
   virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
 };

@@ -1,0 +1,23 @@
+#pragma once
+// Argument checks that all backends share. A failure is a bug of the caller and names the group and the
+// operation.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace d9d::comm {
+
+void check_contiguous(const at::Tensor& tensor, const std::string& group, const char* operation);
+// output [n], input [size * n], the same dtype.
+void check_scatter(const at::Tensor& output, const at::Tensor& input, int size, const std::string& group);
+void check_gather(const at::Tensor& output, const at::Tensor& input, int size, const std::string& group);
+// Splits add up to the rows; rows are equally wide. Returns the bytes of a row.
+std::int64_t check_splits(const at::Tensor& output, const at::Tensor& input,
+                          const std::vector<std::int64_t>& output_splits,
+                          const std::vector<std::int64_t>& input_splits, int size, const std::string& group);
+void check_peer(int peer, int rank, int size, int tag, const std::string& group, const char* operation);
+
+}  // namespace d9d::comm

@@ -1,0 +1,42 @@
+#pragma once
+// Opens the right backend for a group: nothing for a group of one, shared memory where all ranks are on this
+// node, Gloo across nodes. No torch in this header.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/gloo.hpp"
+#include "runtime/comm/shared_memory.hpp"
+#include "runtime/mesh/plan.hpp"
+
+namespace d9d {
+
+struct CommunicatorOptions {
+  std::chrono::milliseconds timeout{300'000};
+  bool check_collectives = false;  // compare what the ranks call, over Gloo too
+  std::uint64_t epoch = 0;         // of the membership: groups of different epochs never meet
+};
+
+class CommunicatorFactory {
+ public:
+  // `plan`, `hub` and `gloo` outlive the factory. `gloo` may be null in a job of one node.
+  CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, GlooTransport* gloo,
+                      CommunicatorOptions options);
+
+  // The communicator of `rank` over these axes. A communicator belongs to one actor: `use` tells apart those
+  // that have the same ranks ("stage", "gradients"). Waits for the other members when the group spans nodes,
+  // so all ranks must open their groups in the same order. Thread-safe.
+  std::unique_ptr<Communicator> open(int rank, const std::string& domain,
+                                     const std::vector<std::string>& axes, const std::string& use) const;
+
+ private:
+  const Plan& plan_;
+  SharedMemoryHub& hub_;
+  GlooTransport* const gloo_;
+  const CommunicatorOptions options_;
+};
+
+}  // namespace d9d

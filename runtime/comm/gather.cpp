@@ -1,0 +1,120 @@
+#include "runtime/comm/gather.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr int kDimsMax = 8;
+// The tag of gathered tensors: point-to-point messages of others do not mix in.
+constexpr int kGatherTag = (1 << 30) - 1;
+
+using Shape = std::vector<std::int64_t>;
+
+// One exchange for dtype, number of dimensions and sizes of every rank.
+std::vector<Shape> exchange_shapes(Communicator& communicator, const at::Tensor& tensor) {
+  D9D_CHECK(tensor.dim() <= kDimsMax, "gather of group {}: {} dimensions, at most {}", communicator.name(),
+            tensor.dim(), kDimsMax);
+  constexpr int kFields = kDimsMax + 2;
+  const at::Tensor mine = at::empty({kFields}, at::kLong);
+  auto* fields = mine.data_ptr<std::int64_t>();
+  std::fill_n(fields, kFields, 0);
+  fields[0] = static_cast<std::int64_t>(tensor.scalar_type());
+  fields[1] = tensor.dim();
+  std::copy(tensor.sizes().begin(), tensor.sizes().end(), fields + 2);
+  at::Tensor all = at::empty({communicator.size() * kFields}, at::kLong);
+  const at::Device device = tensor.device();
+  at::Tensor there = all.to(device);
+  communicator.all_gather(there, mine.to(device));
+  communicator.wait();
+  all = there.cpu();
+  std::vector<Shape> shapes;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const auto* other = all.data_ptr<std::int64_t>() + rank * kFields;
+    D9D_CHECK(other[0] == fields[0], "gather of group {}: position {} has {}, position {} has {}",
+              communicator.name(), communicator.rank(), c10::toString(tensor.scalar_type()), rank,
+              c10::toString(static_cast<c10::ScalarType>(other[0])));
+    shapes.emplace_back(other + 2, other + 2 + other[1]);
+  }
+  return shapes;
+}
+
+std::int64_t numel_of(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return count;
+}
+
+at::Tensor tensor_of(const std::string& bytes) {
+  return at::from_blob(const_cast<char*>(bytes.data()), {static_cast<std::int64_t>(bytes.size())}, at::kByte);
+}
+
+std::vector<std::string> strings_of(const std::vector<at::Tensor>& tensors) {
+  std::vector<std::string> result;
+  for (const at::Tensor& tensor : tensors) {
+    result.emplace_back(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<at::Tensor> all_gather_variadic(Communicator& communicator, const at::Tensor& tensor) {
+  const std::vector<Shape> shapes = exchange_shapes(communicator, tensor);
+  std::int64_t longest = 0;
+  for (const Shape& shape : shapes) longest = std::max(longest, numel_of(shape));
+  at::Tensor padded = at::empty({longest}, tensor.options());
+  padded.narrow(0, 0, tensor.numel()).copy_(tensor.reshape({-1}));
+  at::Tensor all = at::empty({communicator.size(), longest}, tensor.options());
+  communicator.all_gather(all, padded);
+  communicator.wait();
+  std::vector<at::Tensor> result;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    result.push_back(all.select(0, rank).narrow(0, 0, numel_of(shapes[rank])).view(shapes[rank]));
+  }
+  return result;
+}
+
+std::vector<at::Tensor> gather_variadic(Communicator& communicator, const at::Tensor& tensor, int root) {
+  const std::vector<Shape> shapes = exchange_shapes(communicator, tensor);
+  const at::Tensor own = tensor.contiguous();
+  if (communicator.rank() != root) {
+    communicator.send(own, root, kGatherTag);
+    return {};
+  }
+  std::vector<at::Tensor> result;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    if (rank == root) {
+      result.push_back(own);
+      continue;
+    }
+    at::Tensor& other = result.emplace_back(at::empty(shapes[rank], tensor.options()));
+    communicator.receive(other, rank, kGatherTag);
+  }
+  communicator.wait();
+  return result;
+}
+
+std::vector<std::string> all_gather_bytes(Communicator& communicator, const std::string& bytes) {
+  return strings_of(all_gather_variadic(communicator, tensor_of(bytes)));
+}
+
+std::vector<std::string> gather_bytes(Communicator& communicator, const std::string& bytes, int root) {
+  // The sender keeps the tensor until it is delivered, which may be after `bytes` is gone.
+  return strings_of(gather_variadic(communicator, tensor_of(bytes).clone(), root));
+}
+
+std::vector<double> all_reduce_scalars(Communicator& communicator, std::vector<double> values, ReduceOp op) {
+  at::Tensor tensor = at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kDouble);
+  communicator.all_reduce(tensor, op);
+  communicator.wait();
+  return values;
+}
+
+}  // namespace d9d

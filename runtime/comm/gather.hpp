@@ -1,0 +1,26 @@
+#pragma once
+// Gathering of things whose size the other ranks do not know: tensors of any shape, bytes. Made of the plain
+// collectives, so it works behind every backend; device tensors travel where they are.
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d {
+
+// Tensors of one dtype and up to 8 dimensions, shape and number of dimensions free per rank. In rank order.
+std::vector<at::Tensor> all_gather_variadic(Communicator& communicator, const at::Tensor& tensor);
+// The same at `root` only; the others get nothing. The own tensor is placed without a copy.
+std::vector<at::Tensor> gather_variadic(Communicator& communicator, const at::Tensor& tensor, int root);
+
+std::vector<std::string> all_gather_bytes(Communicator& communicator, const std::string& bytes);
+std::vector<std::string> gather_bytes(Communicator& communicator, const std::string& bytes, int root);
+
+// Sums (or extremes) of a few numbers, in double, the same bits on all ranks.
+std::vector<double> all_reduce_scalars(Communicator& communicator, std::vector<double> values,
+                                       ReduceOp op = ReduceOp::sum);
+
+}  // namespace d9d

@@ -1,0 +1,36 @@
+#pragma once
+// Point to point between ranks of one process: a queue of tensors per (sender, receiver, tag). A tensor
+// changes hands without a copy; the receiver copies it into its own.
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+namespace d9d::comm {
+
+class Mailboxes {
+ public:
+  void put(int sender, int receiver, int tag, at::Tensor tensor);
+  // An undefined tensor when nothing came in time, or nothing can come any more. What was put before a rank
+  // left, or before the close, can still be taken.
+  at::Tensor take(int sender, int receiver, int tag, std::chrono::milliseconds timeout);
+  void leave(int rank) noexcept;
+  void close() noexcept;
+  bool closed();
+
+ private:
+  using Key = std::tuple<int, int, int>;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::map<Key, std::deque<at::Tensor>> queues_;
+  std::set<int> left_;
+  bool closed_ = false;
+};
+
+}  // namespace d9d::comm

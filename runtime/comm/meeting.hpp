@@ -1,0 +1,86 @@
+#pragma once
+// Where the ranks of one group, threads of one process, meet: each brings a description of its call, all wait
+// for all, and then read each other's buffers. Waiting is a short bounded spin and then a futex: ranks share
+// few cores.
+
+#include <c10/core/ScalarType.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/abort_flag.hpp"
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d::comm {
+
+// What a rank brings to an operation.
+struct alignas(64) Call {
+  enum class Kind : std::uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, barrier };
+  static constexpr std::size_t kInlineBytes = 256;
+
+  Kind kind = Kind::barrier;
+  ReduceOp op = ReduceOp::sum;
+  c10::ScalarType dtype = c10::ScalarType::Byte;
+  int root = 0;
+  std::int64_t numel = 0;      // 0 where ranks may differ
+  std::int64_t row_bytes = 0;  // of all_to_all
+  const void* input = nullptr;
+  void* output = nullptr;
+  const std::int64_t* input_splits = nullptr;
+  std::array<std::byte, kInlineBytes> values;  // a small tensor travels in the call itself
+};
+const char* name_of(Call::Kind kind);
+
+class Meeting {
+ public:
+  // `ranks` are the global ranks, for texts.
+  Meeting(std::string group, std::vector<int> ranks);
+
+  int size() const { return static_cast<int>(ranks_.size()); }
+  const std::string& group() const { return group_; }
+  const std::vector<int>& ranks() const { return ranks_; }
+
+  // A rank's call of its n-th operation. Written by that rank before it arrives, read by all after; it stays
+  // readable until that rank has arrived twice more.
+  Call& call(int rank, std::uint64_t operation) { return calls_[2 * rank + operation % 2]; }
+
+  // Returns when all ranks have arrived as often as this one. Environment error when the group fails
+  // meanwhile; on a timeout it names the ranks that are missing and fails the group.
+  void arrive(int rank, const char* operation, std::chrono::milliseconds timeout);
+  // Bug error that names the ranks that differ, when the calls do not match.
+  void check_same_call(std::uint64_t operation);
+
+  // From any thread: wakes all who wait.
+  void fail(const std::string& reason) noexcept;
+  bool failed() const noexcept { return aborted_.is_set(); }
+  [[noreturn]] void throw_failed(const char* operation) const;
+
+  // Whether that position is free to be taken; a rank that leaves ends the group.
+  bool enter(int rank);
+  void leave(int rank) noexcept;
+
+ private:
+  std::string missing(std::uint64_t phase) const;
+
+  const std::string group_;
+  const std::vector<int> ranks_;
+  std::vector<Call> calls_;
+  struct alignas(64) Phase {
+    std::atomic<std::uint64_t> count = 0;
+    std::atomic<bool> open = false;
+  };
+  std::vector<Phase> phases_;
+  // Bit 0: failed. The other bits count completed phases.
+  alignas(64) std::atomic<std::uint32_t> word_ = 0;
+  alignas(64) std::atomic<int> arrived_ = 0;
+  AbortFlag aborted_;
+};
+
+}  // namespace d9d::comm

@@ -1,0 +1,32 @@
+#pragma once
+// What a transport between processes has to give: bytes from one rank to another, matched by tag, without
+// waiting. Everything else (collectives, abort, texts) is made of it in exchange.hpp.
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace d9d::comm {
+
+// Bytes on their way; the buffer stays alive and untouched until it is over.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  // Returns when the bytes are there (receive) or handed over (send). Throws any std::exception when the peer
+  // is gone, the time is up, or abort() was called.
+  virtual void wait(std::chrono::milliseconds timeout) = 0;
+  // From any thread: ends the wait, also one that has not begun.
+  virtual void abort() noexcept = 0;
+};
+
+// Messages of one (sender, receiver, tag) arrive in the order sent. Calls may come from any thread.
+class PeerLinks {
+ public:
+  virtual ~PeerLinks() = default;
+  virtual std::unique_ptr<Transfer> send(int peer, const void* data, std::size_t bytes, int tag) = 0;
+  virtual std::unique_ptr<Transfer> receive(int peer, void* data, std::size_t bytes, int tag) = 0;
+  virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
+};
+
+}  // namespace d9d::comm

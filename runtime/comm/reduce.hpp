@@ -1,0 +1,28 @@
+#pragma once
+// The arithmetic of reductions: elementwise over the blocks of several ranks, in rank order.
+
+#include <c10/core/ScalarType.h>
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d::comm {
+
+// targets[t][i] = sources[0][i] op sources[1][i] op ..., for i < count and every t. A target may be one of
+// the sources. fp16 and bf16 are accumulated in fp32 and rounded once; a NaN in any source is kept by max and
+// min. Types: float, double, bfloat16, half, int32, int64; any other is a bug.
+void reduce(c10::ScalarType dtype, ReduceOp op, std::span<const void* const> sources,
+            std::span<void* const> targets, std::int64_t count);
+
+// Of `count` elements, those that part `part` of `parts` works on: [begin, end), near-even, cut at whole
+// cache lines.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+Range part_of(std::int64_t count, int parts, int part);
+
+}  // namespace d9d::comm

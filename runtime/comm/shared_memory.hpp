@@ -1,0 +1,41 @@
+#pragma once
+// Collectives between ranks that are threads of one process: each reads the others' buffers in place, sums
+// its part in rank order and writes it to all. One hub per process, owned by the node and handed to whoever
+// opens communicators.
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "runtime/mesh/plan.hpp"
+
+namespace d9d {
+
+class Communicator;
+namespace comm {
+struct SharedGroup;
+}
+
+class SharedMemoryHub {
+ public:
+  SharedMemoryHub();
+  ~SharedMemoryHub();
+  SharedMemoryHub(const SharedMemoryHub&) = delete;
+  SharedMemoryHub& operator=(const SharedMemoryHub&) = delete;
+
+  // This rank's communicator of the group `group.name`. Does not wait: the first operation waits for the
+  // other ranks. A position that is open already is a bug. A group that failed, or that a rank has left,
+  // begins anew.
+  std::unique_ptr<Communicator> open(const Group& group, std::chrono::milliseconds timeout);
+
+  // Wakes everybody in every group with an environment error.
+  void abort_all(const std::string& reason) noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<comm::SharedGroup>> groups_;
+};
+
+}  // namespace d9d

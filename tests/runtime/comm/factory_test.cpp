@@ -1,0 +1,68 @@
+#include "runtime/comm/factory.hpp"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "runtime/comm/gather.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+
+DeviceMeshParameters two_by_two() {
+  DeviceMeshParameters parameters;
+  parameters.pipeline_parallel = 2;
+  parameters.data_parallel_replicate = 2;
+  return parameters;
+}
+
+TEST(CommunicatorFactory, NeedsNoPeersForAGroupOfOne) {
+  const Plan plan({}, {1});
+  SharedMemoryHub hub;
+  const CommunicatorFactory factory(plan, hub, nullptr, {});
+
+  const auto alone = factory.open(0, "flat", {"world"}, "norm");
+
+  EXPECT_EQ(alone->backend(), "single");
+  EXPECT_EQ(alone->size(), 1);
+}
+
+TEST(CommunicatorFactory, StaysInSharedMemoryOnOneNodeAndTakesGlooBetweenNodes) {
+  const Plan plan(two_by_two(), {2, 2});
+  SharedMemoryHub hubs[2];
+  const auto store = Store::host("127.0.0.1", 0);
+  GlooTransport transport("127.0.0.1", *store);
+  std::vector<std::thread> ranks;
+
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([&, rank] {
+      const CommunicatorFactory factory(plan, hubs[plan.placement(rank).node], &transport, {});
+      const auto replicas = factory.open(rank, "dense", {"dp_replicate"}, "gradients");
+      const auto stages = factory.open(rank, "regular", {"pp"}, "norm");
+      EXPECT_EQ(replicas->backend(), "shared_memory");
+      EXPECT_EQ(stages->backend(), "gloo");
+      EXPECT_THAT(stages->name(), HasSubstr(rank % 2 == 0 ? "pp[0,2]/norm" : "pp[1,3]/norm"));
+      EXPECT_EQ(all_reduce_scalars(*replicas, {1.0 * rank})[0], rank < 2 ? 1.0 : 5.0);
+      EXPECT_EQ(all_reduce_scalars(*stages, {1.0 * rank})[0], rank % 2 == 0 ? 2.0 : 4.0);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+TEST(CommunicatorFactory, GivesEachUseACommunicatorOfItsOwn) {
+  DeviceMeshParameters pair;
+  pair.data_parallel_replicate = 2;
+  const Plan plan(pair, {2});
+  SharedMemoryHub hub;
+  const CommunicatorFactory factory(plan, hub, nullptr, {});
+
+  const auto gradients = factory.open(0, "batch", {"dp"}, "gradients");
+  const auto metrics = factory.open(0, "batch", {"dp"}, "metrics");
+
+  EXPECT_NE(gradients->name(), metrics->name());
+}
+
+}  // namespace
+}  // namespace d9d

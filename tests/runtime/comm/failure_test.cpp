@@ -1,0 +1,232 @@
+// What happens when ranks do not come, do not agree, leave, or are told to stop.
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "runtime/base/error.hpp"
+#include "runtime/comm/gather.hpp"
+#include "tests/runtime/comm/world.hpp"
+
+namespace d9d {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+void sum_ones(Communicator& group, std::int64_t count = 1000, at::ScalarType dtype = at::kFloat) {
+  at::Tensor tensor = at::ones({count}, dtype);
+  group.all_reduce(tensor, ReduceOp::sum);
+}
+
+class BothBackends : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, BothBackends, testing::Values("shared_memory", "gloo"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(BothBackends, NameTheRankThatDoesNotCome) {
+  CommWorld world({GetParam(), 3, milliseconds(100)});
+
+  const auto errors = world.run_and_collect([](Communicator& group) {
+    if (group.rank() != 1) sum_ones(group);
+  });
+
+  EXPECT_THAT(errors[0],
+              AllOf(HasSubstr("environment: all_reduce of group test[all]"), HasSubstr("rank 101")));
+  EXPECT_NE(errors[2], "");
+}
+
+TEST_P(BothBackends, WakeEverybodyWhenARankAborts) {
+  CommWorld world({GetParam(), 2, milliseconds(60'000)});
+  std::thread supervisor([&] { world.communicator(0).abort("node 1 is gone"); });
+
+  const auto errors = world.run_and_collect([](Communicator& group) {
+    if (group.rank() == 0) {
+      while (true) sum_ones(group);  // rank 1 never comes
+    }
+  });
+  supervisor.join();
+
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("environment"), HasSubstr("node 1 is gone")));
+}
+
+TEST_P(BothBackends, WakeAReceiverOnAbort) {
+  CommWorld world({GetParam(), 2, milliseconds(60'000)});
+  std::thread supervisor([&] { world.communicator(1).abort("enough"); });
+
+  const auto errors = world.run_and_collect([](Communicator& group) {
+    at::Tensor tensor = at::ones({3});
+    if (group.rank() == 1) group.receive(tensor, 0);
+  });
+  supervisor.join();
+
+  EXPECT_THAT(errors[1], AllOf(HasSubstr("receive of group"), HasSubstr("enough")));
+}
+
+TEST_P(BothBackends, DoNotWaitForAMessageLongerThanTheTimeout) {
+  CommWorld world({GetParam(), 2, milliseconds(50)});
+
+  const auto errors = world.run_and_collect([](Communicator& group) {
+    at::Tensor tensor = at::ones({3});
+    if (group.rank() == 1) group.receive(tensor, 0, 5);
+  });
+
+  EXPECT_THAT(errors[1], AllOf(HasSubstr("environment: receive of group"), HasSubstr("rank 100")));
+}
+
+class Mismatch : public testing::TestWithParam<std::string> {
+ protected:
+  std::string error_of(const std::function<void(Communicator&)>& work) {
+    CommWorld world({GetParam(), 2, milliseconds(10'000)});
+    const auto errors = world.run_and_collect(work);
+    EXPECT_THAT(errors[1], HasSubstr("bug: "));
+    return errors[0];
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, Mismatch, testing::Values("shared_memory", "checked gloo"),
+                         [](const auto& info) {
+                           return info.param == "shared_memory" ? "shared_memory" : "gloo";
+                         });
+
+TEST_P(Mismatch, OfOperationsIsNamed) {
+  const std::string error = error_of([](Communicator& group) {
+    group.barrier();
+    if (group.rank() == 0) return sum_ones(group);
+    group.barrier();
+  });
+
+  EXPECT_THAT(error, AllOf(HasSubstr("all_reduce(Float, 1000 elements"), HasSubstr("barrier"),
+                           HasSubstr("number 1")));
+}
+
+TEST_P(Mismatch, OfShapesIsNamed) {
+  const std::string error = error_of([](Communicator& group) { sum_ones(group, group.rank() + 5); });
+
+  EXPECT_THAT(error, AllOf(HasSubstr("5 elements"), HasSubstr("6 elements")));
+}
+
+TEST_P(Mismatch, OfTypesIsNamed) {
+  const std::string error = error_of(
+      [](Communicator& group) { sum_ones(group, 10, group.rank() == 0 ? at::kFloat : at::kBFloat16); });
+
+  EXPECT_THAT(error, AllOf(HasSubstr("Float"), HasSubstr("BFloat16")));
+}
+
+TEST_P(Mismatch, OfRowsInAnExchangeIsNamed) {
+  const std::string error = error_of([](Communicator& group) {
+    const std::vector<std::int64_t> splits{2 + group.rank(), 2};
+    at::Tensor output = at::ones({4 + group.rank()});
+    group.all_to_all(output, at::ones({4 + group.rank()}), splits, splits);
+  });
+
+  EXPECT_THAT(error, AllOf(HasSubstr("rows"), HasSubstr("number 0")));
+}
+
+TEST(SharedMemory, TellsThatAPeerHasLeft) {
+  SharedMemoryHub hub;
+  Group group{"pair", {4, 7}, 0, true};
+  const auto first = hub.open(group, milliseconds(10'000));
+  group.index = 1;
+  hub.open(group, milliseconds(10'000)).reset();
+
+  try {
+    first->barrier();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rank 7 has closed its communicator"));
+  }
+}
+
+TEST(SharedMemory, DeliversWhatWasSentBeforeAPeerLeft) {
+  SharedMemoryHub hub;
+  const auto receiver = hub.open({"pair", {4, 7}, 0, true}, milliseconds(10'000));
+  auto sender = hub.open({"pair", {4, 7}, 1, true}, milliseconds(10'000));
+  sender->send(at::ones({3}), 0, 0);
+  sender.reset();
+  at::Tensor got = at::zeros({3});
+
+  receiver->receive(got, 1, 0);
+
+  EXPECT_EQ(got[2].item<float>(), 1.0F);
+  EXPECT_THROW(receiver->receive(got, 1, 0), Error);
+}
+
+TEST(SharedMemory, BeginsAGroupAnewAfterItFailed) {
+  SharedMemoryHub hub;
+  auto broken = hub.open({"pair", {0, 1}, 0, true}, milliseconds(10'000));
+  hub.abort_all("epoch 2");
+  EXPECT_THROW(broken->barrier(), Error);
+
+  const auto first = hub.open({"pair", {0, 1}, 0, true}, milliseconds(10'000));
+  const auto second = hub.open({"pair", {0, 1}, 1, true}, milliseconds(10'000));
+  std::thread peer([&] { second->barrier(); });
+  EXPECT_NO_THROW(first->barrier());
+  peer.join();
+}
+
+TEST(SharedMemory, RefusesASecondCommunicatorOfTheSameRank) {
+  SharedMemoryHub hub;
+  const auto first = hub.open({"pair", {0, 1}, 0, true}, milliseconds(10));
+
+  EXPECT_THROW(hub.open({"pair", {0, 1}, 0, true}, milliseconds(10)), Error);
+}
+
+TEST(Gloo, NamesTheRanksThatDoNotOpenTheGroup) {
+  const auto store = Store::host("127.0.0.1", 0);
+  GlooTransport transport("127.0.0.1", *store);
+
+  try {
+    transport.open({"trio", {3, 5, 9}, 1, false}, milliseconds(50));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), HasSubstr("open of group trio (gloo): ranks 3 9 did not come within 50 ms"));
+  }
+}
+
+TEST(Store, SharesValuesAndCounters) {
+  const auto host = Store::host("127.0.0.1", 0);
+  const auto guest = Store::join("127.0.0.1", host->port(), milliseconds(5'000));
+
+  guest->set("plan", "2x2");
+  guest->add("joined", 2);
+
+  EXPECT_EQ(host->get("plan", milliseconds(1'000)), "2x2");
+  EXPECT_EQ(host->add("joined", 1), 3);
+  EXPECT_FALSE(host->contains("other"));
+}
+
+TEST(Store, RefusesAPortThatIsTakenAndSaysSo) {
+  const auto host = Store::host("127.0.0.1", 0);
+
+  try {
+    Store::host("127.0.0.1", host->port());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), HasSubstr("choose another port"));
+  }
+}
+
+TEST(Store, SaysThatNobodyAnswers) {
+  std::uint16_t port = 0;
+  { port = Store::host("127.0.0.1", 0)->port(); }
+
+  try {
+    Store::join("127.0.0.1", port, milliseconds(200));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), HasSubstr("is node 0 up"));
+  }
+}
+
+TEST(Store, GivesUpOnAKeyThatDoesNotCome) {
+  const auto host = Store::host("127.0.0.1", 0);
+
+  EXPECT_THROW(host->get("never", milliseconds(20)), Error);
+}
+
+}  // namespace
+}  // namespace d9d

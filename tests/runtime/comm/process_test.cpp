@@ -1,0 +1,103 @@
+// Two processes: the child is forked before torch has started a thread of its own.
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "runtime/base/error.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/gloo.hpp"
+
+namespace d9d {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTimeout{20'000};
+
+// Rank 1 in a process of its own; ends with exit code 0 when the work did not throw.
+class Child {
+ public:
+  explicit Child(void (*work)(Communicator&)) {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error("pipe");
+    process_ = fork();
+    if (process_ == 0) _exit(run(ends[0], work));
+    pipe_ = ends[1];
+  }
+  void tell(std::uint16_t port) const {
+    if (write(pipe_, &port, sizeof(port)) != sizeof(port)) throw std::runtime_error("write");
+  }
+  void kill_now() const { kill(process_, SIGKILL); }
+  int wait() const {
+    int status = -1;
+    waitpid(process_, &status, 0);
+    return status;
+  }
+
+ private:
+  static int run(int pipe, void (*work)(Communicator&)) {
+    try {
+      std::uint16_t port = 0;
+      if (read(pipe, &port, sizeof(port)) != sizeof(port)) return 2;
+      const auto store = Store::join("127.0.0.1", port, kTimeout);
+      GlooTransport transport("127.0.0.1", *store);
+      work(*transport.open({"pair", {0, 1}, 1, false}, kTimeout));
+      return 0;
+    } catch (const std::exception&) {
+      return 1;
+    }
+  }
+  pid_t process_ = 0;
+  int pipe_ = 0;
+};
+
+TEST(GlooBetweenProcesses, SumsAndDelivers) {
+  const Child child([](Communicator& group) {
+    at::Tensor tensor = at::full({100'000}, 2.0F);
+    group.all_reduce(tensor, ReduceOp::sum);
+    group.send(tensor, 0, 0);
+  });
+  const auto store = Store::host("127.0.0.1", 0);
+  child.tell(store->port());
+  GlooTransport transport("127.0.0.1", *store);
+  const auto group = transport.open({"pair", {0, 1}, 0, false}, kTimeout);
+  at::Tensor tensor = at::full({100'000}, 1.0F), got = at::full({100'000}, 0.0F);
+
+  group->all_reduce(tensor, ReduceOp::sum);
+  group->receive(got, 1, 0);
+
+  EXPECT_EQ(tensor[99'999].item<float>(), 3.0F);
+  EXPECT_EQ(got[99'999].item<float>(), 3.0F);
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(GlooBetweenProcesses, NoticeAPeerThatIsKilled) {
+  const Child child([](Communicator& group) {
+    group.barrier();
+    pause();
+  });
+  const auto store = Store::host("127.0.0.1", 0);
+  child.tell(store->port());
+  GlooTransport transport("127.0.0.1", *store);
+  const auto group = transport.open({"pair", {0, 1}, 0, false}, kTimeout);
+  group->barrier();
+  const auto begin = std::chrono::steady_clock::now();
+  child.kill_now();
+
+  try {
+    group->barrier();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("barrier of group pair (gloo): rank 1"),
+                                             testing::HasSubstr("by peer")));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kTimeout / 2);
+  child.wait();
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,43 @@
+#pragma once
+// Ranks of one group, each a thread with its communicator, for any backend that lives in one process.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/gloo.hpp"
+#include "runtime/comm/shared_memory.hpp"
+
+namespace d9d {
+
+struct CommWorldOptions {
+  std::string backend = "shared_memory";  // or "gloo", "checked gloo", "single"
+  int size = 2;
+  std::chrono::milliseconds timeout{10'000};
+};
+
+class CommWorld {
+ public:
+  explicit CommWorld(CommWorldOptions options);
+  ~CommWorld();
+
+  int size() const { return options_.size; }
+  Communicator& communicator(int rank) { return *communicators_[rank]; }
+  // Runs it on all ranks at once and waits. The errors by rank, empty where all went well.
+  std::vector<std::string> run_and_collect(const std::function<void(Communicator&)>& work);
+  // The same; an error of any rank is a test failure.
+  void run(const std::function<void(Communicator&)>& work);
+
+ private:
+  std::unique_ptr<Communicator> open(int rank);
+
+  const CommWorldOptions options_;
+  SharedMemoryHub hub_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<GlooTransport> gloo_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;
+};
+
+}  // namespace d9d
