@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -21,10 +22,8 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail_with(const std::string& operation, const std::string& path, int error_number) {
   const char* hint =
       error_number == ENOSPC || error_number == EDQUOT ? "; free some space or choose another folder" : "";
-  throw Error(
-      ErrorKind::environment,
-      fmt::format("cannot {} {}: {}{}", operation, path, std::generic_category().message(error_number), hint),
-      path);
+  throw Error(ErrorKind::environment, fmt::format("cannot {} {}: {}{}", operation, path,
+                                                  std::generic_category().message(error_number), hint));
 }
 
 class Descriptor {
@@ -63,7 +62,7 @@ class PosixReadFile final : public ReadFile {
     struct stat info {};
     if (::fstat(file_.fd(), &info) != 0) fail_with("inspect", path, errno);
     if (!S_ISREG(info.st_mode))
-      throw Error(ErrorKind::environment, fmt::format("{} is not a regular file", path), path);
+      throw Error(ErrorKind::environment, fmt::format("{} is not a regular file", path));
     size_ = static_cast<std::uint64_t>(info.st_size);
   }
 
@@ -79,8 +78,7 @@ class PosixReadFile final : public ReadFile {
       if (got == 0)
         throw Error(ErrorKind::environment,
                     fmt::format("{} ends at byte {}, but {} more bytes were expected: it was cut short",
-                                path(), offset, bytes),
-                    path());
+                                path(), offset, bytes));
       at += got;
       offset += static_cast<std::uint64_t>(got);
       bytes -= static_cast<std::size_t>(got);
@@ -137,6 +135,16 @@ void PosixDisk::make_directories(const std::string& path) {
 
 void PosixDisk::rename(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail_with("rename to " + to + " the path", from, errno);
+}
+
+void PosixDisk::exchange(const std::string& a, const std::string& b) {
+  if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (errno != EINVAL && errno != ENOSYS) fail_with("exchange with " + b + " the path", a, errno);
+  // Network file systems cannot: for a moment `b` has no name.
+  const std::string aside = a + ".aside";
+  rename(b, aside);
+  rename(a, b);
+  rename(aside, a);
 }
 
 void PosixDisk::sync_directory(const std::string& path) {

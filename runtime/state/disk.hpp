@@ -44,6 +44,8 @@ class Disk {
   virtual std::unique_ptr<WriteFile> create(const std::string& path) = 0;  // replaces a file of that name
   virtual void make_directories(const std::string& path) = 0;
   virtual void rename(const std::string& from, const std::string& to) = 0;
+  // Two existing paths swap names, in one step where the file system can.
+  virtual void exchange(const std::string& a, const std::string& b) = 0;
   virtual void sync_directory(const std::string& path) = 0;
   virtual void remove_all(const std::string& path) = 0;  // a missing path is fine
   virtual bool exists(const std::string& path) const = 0;
@@ -56,6 +58,7 @@ class PosixDisk final : public Disk {
   std::unique_ptr<WriteFile> create(const std::string& path) override;
   void make_directories(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
+  void exchange(const std::string& a, const std::string& b) override;
   void sync_directory(const std::string& path) override;
   void remove_all(const std::string& path) override;
   bool exists(const std::string& path) const override;

@@ -5,32 +5,13 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/state/checksum.hpp"
 #include "runtime/state/slice_read.hpp"
 #include "runtime/state/torch_dtype.hpp"
 
 namespace d9d {
-namespace {
-
-SafetensorsHeader read_header(const ReadFile& file) {
-  D9D_REQUIRE(file.size() >= 8, "{} has {} bytes; a safetensors file has at least 8", file.path(),
-              file.size());
-  unsigned char length[8];
-  file.read(0, length, sizeof length);
-  std::uint64_t bytes = 0;
-  for (int i = 7; i >= 0; --i) bytes = bytes << 8 | length[i];
-  D9D_REQUIRE(bytes <= safetensors_header_bytes_max && bytes <= file.size() - 8,
-              "{}: its header claims {} bytes, but the file has {} and a header at most {}; is it a "
-              "safetensors file?",
-              file.path(), bytes, file.size(), safetensors_header_bytes_max);
-  std::string json(bytes, '\0');
-  file.read(8, json.data(), json.size());
-  return parse_safetensors_header(json, file.size(), file.path());
-}
-
-}  // namespace
-
 SafetensorsReader::SafetensorsReader(const Disk& disk, const std::string& path)
-    : file_(disk.open(path)), header_(read_header(*file_)) {}
+    : file_(disk.open(path)), header_(read_safetensors_header(*file_)) {}
 
 std::vector<std::string> SafetensorsReader::names() const {
   std::vector<std::string> names;
@@ -43,6 +24,11 @@ const StoredTensor& SafetensorsReader::at(const std::string& name) const {
   D9D_REQUIRE(found != header_.tensors.end(), "{} has no tensor \"{}\" (it has {})", path(), name,
               header_.tensors.size());
   return found->second;
+}
+
+std::uint64_t SafetensorsReader::checksum_of(const std::string& name) const {
+  const auto& stored = at(name);
+  return d9d::checksum_of(*file_, stored.offset, stored.spec.bytes());
 }
 
 at::Tensor SafetensorsReader::read(const std::string& name, std::optional<at::ScalarType> as) const {

@@ -25,6 +25,9 @@ class SafetensorsReader {
   // An input error that names file and tensor when there is none of that name.
   const StoredTensor& at(const std::string& name) const;
 
+  // Of the tensor's bytes, as runtime/state/checksum.hpp.
+  std::uint64_t checksum_of(const std::string& name) const;
+
   // A new contiguous CPU tensor, of the file's dtype or converted to `as`.
   at::Tensor read(const std::string& name, std::optional<at::ScalarType> as = {}) const;
   at::Tensor read(const std::string& name, const Slice& slice, std::optional<at::ScalarType> as = {}) const;

@@ -36,7 +36,7 @@ Json parse_strictly(std::string_view text, const std::string& file) {
     return Json::parse(text, watch);
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::input,
-                fmt::format("{}: the safetensors header is not JSON: {}", file, error.what()), file);
+                fmt::format("{}: the safetensors header is not JSON: {}", file, error.what()));
   }
 }
 
@@ -145,6 +145,22 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
   }
   require_without_gaps(header, data_begin, file_bytes, file);
   return header;
+}
+
+SafetensorsHeader read_safetensors_header(const ReadFile& file) {
+  D9D_REQUIRE(file.size() >= 8, "{} has {} bytes; a safetensors file has at least 8", file.path(),
+              file.size());
+  unsigned char length[8];
+  file.read(0, length, sizeof length);
+  std::uint64_t bytes = 0;
+  for (int i = 7; i >= 0; --i) bytes = bytes << 8 | length[i];
+  D9D_REQUIRE(bytes <= safetensors_header_bytes_max && bytes <= file.size() - 8,
+              "{}: its header claims {} bytes, but the file has {} and a header at most {}; is it a "
+              "safetensors file?",
+              file.path(), bytes, file.size(), safetensors_header_bytes_max);
+  std::string json(bytes, '\0');
+  file.read(8, json.data(), json.size());
+  return parse_safetensors_header(json, file.size(), file.path());
 }
 
 std::string make_safetensors_header(const std::vector<TensorSpec>& tensors,

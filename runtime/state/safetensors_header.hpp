@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/state/disk.hpp"
 #include "runtime/state/dtype.hpp"
 #include "runtime/state/slice.hpp"
 
@@ -41,6 +42,8 @@ struct SafetensorsHeader {
 // overlap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t file_bytes,
                                            const std::string& file);
+
+SafetensorsHeader read_safetensors_header(const ReadFile& file);
 
 // Length and JSON, padded with blanks to a multiple of eight. Tensors lie in the given order.
 std::string make_safetensors_header(const std::vector<TensorSpec>& tensors,

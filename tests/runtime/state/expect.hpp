@@ -4,10 +4,13 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/clone.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/narrow.h>
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/state/slice.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d::test {
@@ -33,6 +36,12 @@ inline at::Tensor counting(at::IntArrayRef shape, at::ScalarType type = at::kFlo
   std::int64_t count = 1;
   for (const auto size : shape) count *= size;
   return at::arange(count, at::TensorOptions(at::kLong)).to(type).reshape(shape);
+}
+
+inline at::Tensor cut(at::Tensor tensor, const Slice& slice) {
+  for (std::size_t d = 0; d < slice.begin.size(); ++d)
+    tensor = tensor.narrow(static_cast<std::int64_t>(d), slice.begin[d], slice.end[d] - slice.begin[d]);
+  return tensor;
 }
 
 }  // namespace d9d::test

@@ -3,63 +3,20 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "tests/runtime/state/expect.hpp"
 #include "tests/runtime/state/scratch.hpp"
+#include "tests/runtime/state/test_disks.hpp"
 
 namespace d9d {
 namespace {
 
 using test::counting;
+using test::cut;
 using test::error_of;
 using test::same;
 using testing::HasSubstr;
 
 const std::string golden = D9D_SOURCE_DIR "/tests/golden/state_safetensors/expect.safetensors";
-
-at::Tensor cut(const at::Tensor& tensor, const Slice& slice) {
-  at::Tensor part = tensor;
-  for (std::size_t d = 0; d < slice.begin.size(); ++d)
-    part = part.narrow(static_cast<std::int64_t>(d), slice.begin[d], slice.end[d] - slice.begin[d]);
-  return part;
-}
-
-// Counts what is read of a file.
-class CountingDisk final : public Disk {
- public:
-  std::unique_ptr<ReadFile> open(const std::string& path) const override {
-    return std::make_unique<File>(real_.open(path), bytes_);
-  }
-  std::unique_ptr<WriteFile> create(const std::string& path) override { return real_.create(path); }
-  void make_directories(const std::string& path) override { real_.make_directories(path); }
-  void rename(const std::string& from, const std::string& to) override { real_.rename(from, to); }
-  void sync_directory(const std::string& path) override { real_.sync_directory(path); }
-  void remove_all(const std::string& path) override { real_.remove_all(path); }
-  bool exists(const std::string& path) const override { return real_.exists(path); }
-  std::vector<DirectoryEntry> list(const std::string& path) const override { return real_.list(path); }
-
-  std::uint64_t bytes() const { return bytes_; }
-
- private:
-  class File final : public ReadFile {
-   public:
-    File(std::unique_ptr<ReadFile> real, std::uint64_t& bytes) : real_(std::move(real)), bytes_(bytes) {}
-    const std::string& path() const override { return real_->path(); }
-    std::uint64_t size() const override { return real_->size(); }
-    void read(std::uint64_t offset, void* into, std::size_t bytes) const override {
-      bytes_ += bytes;
-      real_->read(offset, into, bytes);
-    }
-
-   private:
-    std::unique_ptr<ReadFile> real_;
-    std::uint64_t& bytes_;
-  };
-
-  PosixDisk real_;
-  mutable std::uint64_t bytes_ = 0;
-};
 
 TEST(Safetensors, ReadsEveryTypeThatTheReferenceLibraryWrites) {
   const SafetensorsReader reader(PosixDisk(), golden);
@@ -122,20 +79,20 @@ TEST(Safetensors, ReadsAnySliceOfAnyTensor) {
 
 TEST(Safetensors, ReadsOnlyTheBytesOfTheSlice) {
   const test::Scratch scratch;
-  CountingDisk disk;
+  test::CountingDisk disk;
   const auto tensor = counting({64, 40000});
   SafetensorsWriter writer(disk, scratch / "a.safetensors", {spec_of("x", tensor)});
   writer.write("x", tensor);
   writer.finish(false);
   const SafetensorsReader reader(disk, scratch / "a.safetensors");
-  const auto before = disk.bytes();
+  const auto before = disk.bytes_read();
 
   const Slice rows{{8, 0}, {16, 40000}};
   const Slice columns{{0, 20000}, {64, 30000}};
   EXPECT_TRUE(same(reader.read("x", rows), cut(tensor, rows)));
-  EXPECT_EQ(disk.bytes() - before, 8U * 40000 * 4);
+  EXPECT_EQ(disk.bytes_read() - before, 8U * 40000 * 4);
   EXPECT_TRUE(same(reader.read("x", columns), cut(tensor, columns)));
-  EXPECT_EQ(disk.bytes() - before, 8U * 40000 * 4 + 64U * 10000 * 4);
+  EXPECT_EQ(disk.bytes_read() - before, 8U * 40000 * 4 + 64U * 10000 * 4);
 }
 
 TEST(Safetensors, RefusesSlicesAndNamesThatAreNotThere) {

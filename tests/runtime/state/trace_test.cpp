@@ -17,14 +17,8 @@ namespace d9d {
 namespace {
 
 using test::counting;
+using test::cut;
 using test::same;
-
-at::Tensor cut(const at::Tensor& tensor, const Slice& slice) {
-  at::Tensor part = tensor;
-  for (std::size_t d = 0; d < slice.begin.size(); ++d)
-    part = part.narrow(static_cast<std::int64_t>(d), slice.begin[d], slice.end[d] - slice.begin[d]);
-  return part;
-}
 
 // Cuts the pieces out of the inputs and puts them together; elements that no piece fills stay -1.
 at::Tensor assembled(const Pieces& pieces, const Slice& wanted, const TensorMap& inputs) {

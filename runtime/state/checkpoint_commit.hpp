@@ -1,0 +1,57 @@
+#pragma once
+// The coordinator's side of checkpoints: making one visible, finding the newest good one, tidying up. No
+// torch. Names: committed "save-<step>", in the making or in the removing "save-<step>.tmp-<anything>".
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/state/disk.hpp"
+#include "runtime/state/manifest.hpp"
+
+namespace d9d {
+
+std::string checkpoint_name(std::uint64_t step);                                // "save-12"
+std::string temporary_name(std::uint64_t step, const std::string& random_tag);  // "save-12.tmp-<tag>"
+
+// After all shards are written: checks that `temporary` holds exactly the manifest's files and that the
+// slices are complete, writes the manifest, syncs, renames to `final`, syncs the parent. Until the rename
+// nothing is visible. A `final` that exists already is exchanged in one step and removed. Input error: the
+// manifest; environment error: the disk or a missing shard.
+void commit_checkpoint(Disk& disk, const std::string& temporary, const std::string& final,
+                       const Manifest& manifest);
+
+struct FoundCheckpoint {
+  std::uint64_t step = 0;
+  std::string path;
+  friend bool operator==(const FoundCheckpoint&, const FoundCheckpoint&) = default;
+};
+
+// Committed ones, newest first, unchecked. A directory that does not exist has none.
+std::vector<FoundCheckpoint> find_checkpoints(const Disk& disk, const std::string& directory);
+
+enum class Check {
+  sizes,     // manifest, and every file there with its size
+  contents,  // and every file's checksum: reads all bytes once
+};
+// What is wrong with a checkpoint, naming the file (and the tensor, where its bytes are wrong); nothing when
+// it is good.
+std::optional<std::string> damage_of(const Disk& disk, const FoundCheckpoint& checkpoint, Check check);
+
+struct Choice {
+  std::optional<FoundCheckpoint> checkpoint;  // the newest good one
+  std::vector<std::string> refused;           // reasons for the newer ones that are not
+};
+// Each refusal is also logged as a warning.
+Choice newest_good_checkpoint(const Disk& disk, const std::string& directory, Check check);
+
+// Removes what a killed run left. Returns the names. Only while no writer is at work.
+std::vector<std::string> remove_stale(Disk& disk, const std::string& directory);
+// Keeps the newest `num_to_keep` and those of `protected_steps`; removes the rest, first from sight, then
+// from disk.
+std::vector<std::string> rotate_checkpoints(Disk& disk, const std::string& directory, std::size_t num_to_keep,
+                                            const std::set<std::uint64_t>& protected_steps = {});
+
+}  // namespace d9d
