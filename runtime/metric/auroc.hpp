@@ -1,0 +1,32 @@
+#pragma once
+// Area under the ROC curve of a binary classifier, from histograms of its probabilities (METRIC-20): the
+// chance that a positive sample is rated above a negative one. Pairs within one bin count half, so the error
+// is below 1 / num_bins of the pairs that share a bin.
+
+#include "runtime/metric/metric.hpp"
+
+namespace d9d {
+
+class BinaryAuroc final : public Metric {
+ public:
+  explicit BinaryAuroc(std::size_t num_bins = 10'000);
+
+  // A probability (clamped to [0, 1]) and a label (0 or 1) per sample. Input errors: different lengths, NaN,
+  // another label; nothing is counted then.
+  void update(std::span<const double> probabilities, std::span<const std::int64_t> labels);
+
+  // Counts of the negatives by bin, then of the positives.
+  std::vector<StateReduce> layout() const override { return {counts_.size(), StateReduce::sum}; }
+  std::vector<double> state() const override { return counts_; }
+  void load(std::span<const double> state) override;
+  // 0.5 while one of the classes is absent.
+  MetricValues compute(std::span<const double> state) const override;
+  void reset() override;
+  using Metric::compute;
+
+ private:
+  const std::size_t num_bins_;
+  std::vector<double> counts_;
+};
+
+}  // namespace d9d

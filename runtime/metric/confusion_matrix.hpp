@@ -1,0 +1,71 @@
+#pragma once
+// Statistics of classifiers from counts of true and false positives and negatives (METRIC-22 to 24); made by
+// ConfusionMatrixBuilder.
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "runtime/metric/metric.hpp"
+
+namespace d9d {
+
+// Of one output of the classifier, summed over samples.
+struct Confusion {
+  double true_positive = 0;
+  double false_positive = 0;
+  double true_negative = 0;
+  double false_negative = 0;
+};
+
+// A score of counts. Zero denominators are not guarded: 0/0 is NaN.
+using ConfusionStatistic = std::function<double(const Confusion&)>;
+
+enum class ConfusionAggregation {
+  micro,      // counts of all outputs summed, then one score
+  macro,      // mean of the scores
+  weighted,   // mean by support (true positive + false negative)
+  per_class,  // a value per output, named by its index
+};
+
+// binary: probabilities [N], targets [N] of 0 or 1, positive above the threshold.
+// multiclass: scores [N, C], targets as index [N] (or [N, 1]) or one-hot [N, C]; the prediction is the
+// largest score.
+//   With top_k: one output, a hit when the target is among the k largest scores (ties go to the lower index).
+// multilabel: probabilities [N, C], targets [N, C] of 0 or 1, an output per label.
+struct ConfusionProblem {
+  enum class Kind { binary, multiclass, multilabel };
+  Kind kind = Kind::binary;
+  std::size_t num_classes = 1;
+  double threshold = 0.5;
+  std::optional<std::size_t> top_k;
+
+  std::size_t num_outputs() const { return kind == Kind::binary || top_k ? 1 : num_classes; }
+};
+
+class ConfusionMatrix final : public Metric {
+ public:
+  ConfusionMatrix(ConfusionProblem problem, ConfusionStatistic statistic, ConfusionAggregation aggregation);
+
+  // Row-major, shapes as above; an input error otherwise, and nothing is counted.
+  void update(std::span<const double> predictions, std::span<const std::int64_t> targets);
+
+  // Four counts per output, in the order of Confusion.
+  std::vector<StateReduce> layout() const override { return {counts_.size(), StateReduce::sum}; }
+  std::vector<double> state() const override { return counts_; }
+  void load(std::span<const double> state) override;
+  MetricValues compute(std::span<const double> state) const override;
+  void reset() override;
+  using Metric::compute;
+
+ private:
+  void count(std::size_t output, bool predicted, bool target);
+  void update_row(std::span<const double> scores, std::span<const std::int64_t> targets);
+
+  const ConfusionProblem problem_;
+  const ConfusionStatistic statistic_;
+  const ConfusionAggregation aggregation_;
+  std::vector<double> counts_;
+};
+
+}  // namespace d9d
