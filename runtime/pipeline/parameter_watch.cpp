@@ -48,6 +48,7 @@ ParameterWatch::~ParameterWatch() {
 
 void ParameterWatch::begin_step() {
   last_ = false;
+  in_step_ = true;
   for (const auto& entry : entries_) entry->complete = false;
 }
 
@@ -56,9 +57,11 @@ void ParameterWatch::end_last_action() {
   for (const auto& entry : entries_) {
     if (!entry->complete) report(*entry);
   }
+  in_step_ = false;
 }
 
 void ParameterWatch::passed(Entry& entry) {
+  if (!in_step_) return;  // somebody else's backward
   // A second pass means a backward inside the backward (recomputation) uses a parameter that another part
   // uses too.
   D9D_CHECK(!entry.complete, "the gradient of parameter {} grew after it was declared complete", entry.index);

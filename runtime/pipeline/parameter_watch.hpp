@@ -49,6 +49,7 @@ class ParameterWatch {
 
   std::vector<std::unique_ptr<Entry>> entries_;
   OnComplete on_complete_;
+  bool in_step_ = false;
   bool last_ = false;
 };
 

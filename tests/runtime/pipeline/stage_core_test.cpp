@@ -63,6 +63,37 @@ void expect_same(const ToyResult& got, const ToyResult& expected) {
   }
 }
 
+// One stage alone, its neighbours played by the test.
+struct Lone {
+  explicit Lone(int stage, int num_stages, testing::ToyOptions toy = {})
+      : module(std::make_shared<ToyStage>(stage, num_stages, toy)) {
+    StageCoreOptions options;
+    options.module = module;
+    options.stage = stage;
+    options.num_stages = num_stages;
+    options.compute_loss = [this](const LastStageOutputs& outputs) { return loss(outputs); };
+    core = make_stage_core(std::move(options), table);
+  }
+
+  ActionResult run(const char* action) { return core->run(parse_action(action)); }
+  void activation(int microbatch, bool requires_grad = true) {
+    at::Tensor hidden = at::zeros({1, testing::kWidth}, at::kDouble) + 0.5;
+    hidden[0][0] = 2;
+    core->put_activation(microbatch, put({{"hidden", hidden.requires_grad_(requires_grad)}}));
+  }
+  void gradient(int microbatch) {
+    core->put_gradient(microbatch, put({{"hidden", at::zeros({1, testing::kWidth}, at::kDouble) + 1}}));
+  }
+  Ticket put(TensorMap tensors) { return table.put(std::make_unique<TensorParcel>(std::move(tensors))); }
+  TensorMap take(Ticket ticket) { return table.take_as<TensorParcel>(ticket)->tensors; }
+  bool has_gradient(const char* name) const { return module->gradient(name).abs().sum().item<double>() > 0; }
+
+  TensorTable table{64};
+  std::shared_ptr<ToyStage> module;
+  std::function<StageLoss(const LastStageOutputs&)> loss = testing::toy_loss;
+  std::unique_ptr<StageCore> core;
+};
+
 TEST_F(StageCoreTest, GivesTheGradientsOfASequentialLoopUnderEverySchedule) {
   for (const Case& c : all_cases()) {
     for (const int microbatches : {1, 2, 4, 8}) {
@@ -139,6 +170,19 @@ TEST_F(StageCoreTest, CompletesParametersAlreadyDuringTheLastFullBackward) {
   EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.shift", "0.scale", "0.sometimes", "0.unused"}));
 }
 
+TEST_F(StageCoreTest, IgnoresABackwardBetweenSteps) {
+  Lone only(0, 1);
+  only.core->begin_step(1, testing::toy_microbatches(1));
+  only.run("0F0");
+  only.run("0B0");
+  only.core->finish_step();
+  const auto given = testing::toy_microbatches(1)[0];
+
+  const auto outputs = only.module->forward(given.inputs, given.shared);
+
+  EXPECT_NO_THROW(testing::toy_loss({1, 0, outputs, given.state}).loss.backward());
+}
+
 TEST_F(StageCoreTest, RunsWithoutAGraphWhenItDoesNotTrain) {
   ToyWorld world(InferenceSchedule{}, 2, 3, false);
 
@@ -148,37 +192,6 @@ TEST_F(StageCoreTest, RunsWithoutAGraphWhenItDoesNotTrain) {
   EXPECT_EQ(world.consumed().at(2), (std::vector<std::int64_t>{3, testing::kWidth}));
   EXPECT_TRUE(world.completed().empty());
 }
-
-// One stage alone, its neighbours played by the test.
-struct Lone {
-  explicit Lone(int stage, int num_stages, testing::ToyOptions toy = {})
-      : module(std::make_shared<ToyStage>(stage, num_stages, toy)) {
-    StageCoreOptions options;
-    options.module = module;
-    options.stage = stage;
-    options.num_stages = num_stages;
-    options.compute_loss = [this](const LastStageOutputs& outputs) { return loss(outputs); };
-    core = make_stage_core(std::move(options), table);
-  }
-
-  ActionResult run(const char* action) { return core->run(parse_action(action)); }
-  void activation(int microbatch, bool requires_grad = true) {
-    at::Tensor hidden = at::zeros({1, testing::kWidth}, at::kDouble) + 0.5;
-    hidden[0][0] = 2;
-    core->put_activation(microbatch, put({{"hidden", hidden.requires_grad_(requires_grad)}}));
-  }
-  void gradient(int microbatch) {
-    core->put_gradient(microbatch, put({{"hidden", at::zeros({1, testing::kWidth}, at::kDouble) + 1}}));
-  }
-  Ticket put(TensorMap tensors) { return table.put(std::make_unique<TensorParcel>(std::move(tensors))); }
-  TensorMap take(Ticket ticket) { return table.take_as<TensorParcel>(ticket)->tensors; }
-  bool has_gradient(const char* name) const { return module->gradient(name).abs().sum().item<double>() > 0; }
-
-  TensorTable table{64};
-  std::shared_ptr<ToyStage> module;
-  std::function<StageLoss(const LastStageOutputs&)> loss = testing::toy_loss;
-  std::unique_ptr<StageCore> core;
-};
 
 TEST_F(StageCoreTest, LeavesSplittableWeightsToWAndTrainsTheOthersInI) {
   Lone middle(1, 3);
