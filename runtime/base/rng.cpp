@@ -1,8 +1,5 @@
 #include "runtime/base/rng.hpp"
 
-#include <cmath>
-#include <numbers>
-
 namespace d9d {
 namespace {
 
@@ -20,7 +17,8 @@ std::uint64_t splitmix64(std::uint64_t x) {
 
 }  // namespace
 
-std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                        std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{kMultiplier0} * counter[0];
     const std::uint64_t product1 = std::uint64_t{kMultiplier1} * counter[2];
@@ -61,13 +59,6 @@ std::uint64_t RandomStream::bits64(std::uint64_t element) const {
 
 double RandomStream::uniform(std::uint64_t element) const {
   return static_cast<double>(bits64(element) >> 11) * 0x1.0p-53;
-}
-
-float RandomStream::normal(std::uint64_t element) const {
-  const auto w = words(element);
-  const double radius_input = (w[0] + 0.5) * 0x1.0p-32;
-  const double angle = 2.0 * std::numbers::pi * w[1] * 0x1.0p-32;
-  return static_cast<float>(std::sqrt(-2.0 * std::log(radius_input)) * std::cos(angle));
 }
 
 std::uint64_t RandomStream::below(std::uint64_t element, std::uint64_t bound) const {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
+#include <vector>
 
 namespace d9d {
 namespace {
@@ -37,6 +39,27 @@ TEST(RandomStream, NormalsHaveMeanZeroAndVarianceOne) {
 
   EXPECT_NEAR(sum / n, 0.0, 0.01);
   EXPECT_NEAR(squares / n, 1.0, 0.015);
+}
+
+TEST(RandomStream, NormalsInBulkAreTheSameBitForBit) {
+  const RandomStream stream(7, "normal", 3);
+  const std::uint64_t first = 0xFFFFFFF0;  // the low word of the counter wraps inside
+  std::vector<float> bulk(1300);
+
+  stream.fill_normal(first, bulk.size(), bulk.data());
+
+  for (std::size_t i = 0; i < bulk.size(); ++i) ASSERT_EQ(bulk[i], stream.normal(first + i)) << i;
+}
+
+TEST(RandomStream, NormalsAreThoseOfTheExactFormula) {
+  const RandomStream stream(11, "normal");
+
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const auto words = stream.words(i);
+    const double radius = std::sqrt(-2.0 * std::log((words[0] + 0.5) * 0x1.0p-32));
+    const double exact = radius * std::cos(2.0 * std::numbers::pi * words[1] * 0x1.0p-32);
+    ASSERT_NEAR(stream.normal(i), exact, 4e-7) << i;
+  }
 }
 
 TEST(RandomStream, BelowStaysInItsBoundAndReachesEveryValue) {

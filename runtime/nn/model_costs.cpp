@@ -1,0 +1,117 @@
+#include "runtime/nn/model_costs.hpp"
+
+#include <algorithm>
+
+namespace d9d {
+namespace {
+
+struct Widths {
+  explicit Widths(const Qwen3Config& config)
+      : hidden(config.hidden_size),
+        queries(config.num_attention_heads * config.head_dim),
+        keys(config.num_key_value_heads * config.head_dim) {}
+  std::int64_t hidden;
+  std::int64_t queries;
+  std::int64_t keys;  // of keys, and of values
+};
+
+LayerRange layers_of(const Qwen3Config& config, StagePosition position) {
+  const auto ranges =
+      distribute_layers(config.num_hidden_layers, position.num_stages, config.pipeline_num_virtual_layers_pre,
+                        config.pipeline_num_virtual_layers_post);
+  return ranges.at(static_cast<std::size_t>(position.stage));
+}
+
+// Weights that multiply a vector per token: no norms, no biases.
+std::int64_t active_matrix_weights(const Qwen3Config& config, std::int64_t layer_index) {
+  const Widths w(config);
+  const std::int64_t attention = w.hidden * (2 * w.queries + 2 * w.keys);
+  if (!config.is_sparse_layer(layer_index)) return attention + 3 * w.hidden * config.intermediate_size;
+  return attention + w.hidden * config.num_experts +
+         config.num_experts_per_tok * 3 * w.hidden * config.moe_intermediate_size;
+}
+
+// Elements a decoder layer keeps per token: two sums and two norms, projections, rotated queries and keys,
+// attention output, then what the feed-forward half keeps.
+std::int64_t kept_elements(const Qwen3Config& config, std::int64_t layer_index) {
+  const Widths w(config);
+  const std::int64_t attention = 4 * w.hidden + 3 * w.queries + 3 * w.keys;
+  if (!config.is_sparse_layer(layer_index)) return attention + 3 * config.intermediate_size;
+  return attention + config.num_experts_per_tok * (2 * w.hidden + 3 * config.moe_intermediate_size);
+}
+
+// fp32 and int64 values beside them: norm factors, log-sum-exp, router probabilities, routes.
+std::int64_t kept_side_bytes(const Qwen3Config& config, std::int64_t layer_index) {
+  const std::int64_t attention = 4 * (2 + 2 * config.num_attention_heads + config.num_key_value_heads);
+  if (!config.is_sparse_layer(layer_index)) return attention;
+  return attention + 4 * config.num_experts + 20 * config.num_experts_per_tok;
+}
+
+}  // namespace
+
+ParameterCounts count_layer_parameters(const Qwen3Config& config, std::int64_t layer_index) {
+  const Widths w(config);
+  const std::int64_t norms = 2 * w.hidden + 2 * config.head_dim;
+  const std::int64_t biases = config.attention_bias ? w.queries + 2 * w.keys + w.hidden : 0;
+  const std::int64_t active = active_matrix_weights(config, layer_index) + norms + biases;
+  if (!config.is_sparse_layer(layer_index)) return {active, active};
+  const std::int64_t idle_experts = config.num_experts - config.num_experts_per_tok;
+  return {active + idle_experts * 3 * w.hidden * config.moe_intermediate_size, active};
+}
+
+ParameterCounts count_parameters(const Qwen3Config& config, StagePosition position) {
+  ParameterCounts sum;
+  const auto add = [&](ParameterCounts part) {
+    sum.total += part.total;
+    sum.active += part.active;
+  };
+  const LayerRange layers = layers_of(config, position);
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer)
+    add(count_layer_parameters(config, layer));
+  const std::int64_t table = config.vocab_size * config.hidden_size;
+  if (position.is_first()) add({table, table});
+  if (position.is_last()) add({config.hidden_size, config.hidden_size});
+  if (position.is_last() && !config.tie_word_embeddings) add({table, table});
+  return sum;
+}
+
+ParameterCounts count_parameters(const Qwen3Config& config) {
+  return count_parameters(config, StagePosition{});
+}
+
+double training_flops_per_token(const Qwen3Config& config, std::int64_t length, StagePosition position) {
+  const Widths w(config);
+  const LayerRange layers = layers_of(config, position);
+  double weights = 0;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    weights += static_cast<double>(active_matrix_weights(config, layer));
+  }
+  if (position.is_last()) weights += static_cast<double>(config.vocab_size * config.hidden_size);
+  const double keys_seen = static_cast<double>(length + 1) / 2.0;
+  const double attention =
+      static_cast<double>(layers.size()) * 4.0 * keys_seen * static_cast<double>(w.queries);
+  return 3.0 * (2.0 * weights + attention);
+}
+
+double training_flops_per_token(const Qwen3Config& config, std::int64_t length) {
+  return training_flops_per_token(config, length, StagePosition{});
+}
+
+std::int64_t activation_bytes(const Qwen3Config& config, StagePosition position, std::int64_t tokens,
+                              int bytes_per_element, bool checkpoint_activations) {
+  const LayerRange layers = layers_of(config, position);
+  std::int64_t all = 0;
+  std::int64_t largest = 0;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    const std::int64_t bytes =
+        tokens * (kept_elements(config, layer) * bytes_per_element + kept_side_bytes(config, layer));
+    all += bytes;
+    largest = std::max(largest, bytes);
+  }
+  const std::int64_t state = tokens * config.hidden_size * bytes_per_element;
+  if (checkpoint_activations) all = layers.size() * state + largest;
+  // The head keeps the sum, the normed state and its gradient.
+  return position.is_last() ? all + 3 * state : all;
+}
+
+}  // namespace d9d

@@ -1,0 +1,81 @@
+#include "runtime/nn/model_costs.hpp"
+
+#include <gtest/gtest.h>
+
+#include "golden_model.hpp"
+
+namespace d9d::test {
+namespace {
+
+// The workload `tiny_moe` of the benchmarks, whose figures the bench script counts on its own.
+Qwen3Config tiny_moe() {
+  Qwen3Config config;
+  config.family = ModelFamily::moe;
+  config.vocab_size = 4096;
+  config.hidden_size = 256;
+  config.intermediate_size = 512;
+  config.num_hidden_layers = 4;
+  config.num_attention_heads = 8;
+  config.num_key_value_heads = 2;
+  config.head_dim = 32;
+  config.num_experts = 8;
+  config.num_experts_per_tok = 2;
+  config.moe_intermediate_size = 256;
+  return config;
+}
+
+class ModelCosts : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
+                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {
+  const Qwen3Config config = golden_model(GetParam()).config;
+  const int stages = config.tie_word_embeddings ? 1 : 2;
+
+  for (int stage = 0; stage < stages; ++stage) {
+    std::int64_t built = 0;
+    for (const auto& p : build_qwen3_stage(config, {stage, stages})->parameters()) built += p.tensor.numel();
+    EXPECT_EQ(count_parameters(config, {stage, stages}).total, built);
+  }
+}
+
+TEST(ModelCosts, CountsOperationsAsTheBenchmarksDo) {
+  const Qwen3Config config = tiny_moe();
+  const std::int64_t tokens = 8 * 256;
+
+  const double flops = training_flops_per_token(config, 256) * static_cast<double>(tokens);
+
+  const std::int64_t per_layer = 256 * 256 * 2 + 2 * 256 * 64 + 2 * 3 * 256 * 256 + 256 * 8;
+  const std::int64_t linear = 6 * (4 * per_layer + 256 * 4096) * tokens;
+  const std::int64_t attention = 3LL * 4 * 2 * 2 * 256 * 256 * 256 * 8 * 257 / 512;
+  EXPECT_DOUBLE_EQ(flops, static_cast<double>(linear + attention));
+}
+
+TEST(ModelCosts, StagesAddUpToTheModel) {
+  const Qwen3Config config = tiny_moe();
+  double flops = 0;
+  std::int64_t active = 0;
+
+  for (int stage = 0; stage < 4; ++stage) {
+    flops += training_flops_per_token(config, 100, {stage, 4});
+    active += count_parameters(config, {stage, 4}).active;
+  }
+
+  EXPECT_DOUBLE_EQ(flops, training_flops_per_token(config, 100));
+  EXPECT_EQ(active, count_parameters(config).active);
+}
+
+TEST(ModelCosts, CheckpointingKeepsOneStatePerLayer) {
+  const Qwen3Config config = tiny_moe();
+  const StagePosition middle{1, 4};
+
+  const auto full = activation_bytes(config, middle, 512, 4, false);
+  const auto checkpointed = activation_bytes(config, middle, 512, 4, true);
+
+  EXPECT_EQ(checkpointed, full + 512 * 256 * 4);
+  EXPECT_LT(activation_bytes(config, {}, 512, 4, true), activation_bytes(config, {}, 512, 4, false) / 2);
+}
+
+}  // namespace
+}  // namespace d9d::test
