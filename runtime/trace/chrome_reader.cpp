@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/base/error.hpp"
 #include "runtime/trace/chrome_format.hpp"
@@ -202,6 +203,22 @@ LoadedTrace merge(const std::vector<LoadedTrace>& traces) {
   all.recording.names = names.texts();
   sort_by_start(all.recording.spans);
   return all;
+}
+
+std::vector<std::filesystem::path> export_for_profilers(const LoadedTrace& trace,
+                                                        const std::filesystem::path& folder) {
+  std::set<int> ranks;
+  for (const ActorName& actor : trace.recording.actors) {
+    if (actor.rank >= 0) ranks.insert(actor.rank);
+  }
+  std::vector<std::filesystem::path> paths;
+  for (const int rank : ranks) {
+    paths.push_back(folder / fmt::format("rank{}.json.gz", rank));
+    ChromeWriter writer(paths.back(), trace.info, KinetoRank{rank});
+    writer.add(trace.recording);
+    writer.finish();
+  }
+  return paths;
 }
 
 }  // namespace d9d::trace

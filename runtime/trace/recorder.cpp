@@ -1,6 +1,7 @@
 #include "runtime/trace/recorder.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace d9d::trace {
 namespace {
@@ -10,9 +11,18 @@ thread_local const void* cached_identity = nullptr;
 thread_local void* cached_slot = nullptr;
 thread_local std::shared_ptr<const char> cached_identity_owner;
 
-void sort_by_start(std::vector<Span>& spans) {
-  std::stable_sort(spans.begin(), spans.end(),
-                   [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
+constexpr std::int64_t always = std::numeric_limits<std::int64_t>::min();
+
+// Spans are recorded when they end. So where a ring overwrote some, it still holds all that ended after the
+// oldest one left, and with that all that started after it.
+std::uint64_t read_ring(const SpanRing& ring, std::uint64_t from, std::vector<Span>& spans,
+                        std::uint64_t& lost, std::int64_t& whole_from_ns) {
+  const std::size_t first = spans.size();
+  std::uint64_t lost_here = 0;
+  const std::uint64_t next = ring.read(from, spans, lost_here);
+  if (lost_here > 0 && first < spans.size()) whole_from_ns = std::max(whole_from_ns, spans[first].end_ns);
+  lost += lost_here;
+  return next;
 }
 
 }  // namespace
@@ -66,23 +76,28 @@ std::vector<Recorder::Slot*> Recorder::slots() const {
 }
 
 Recording Recorder::drain() {
-  Recording recording;
+  std::vector<Span> spans;
+  std::uint64_t lost = 0;
+  std::int64_t whole_from_ns = always;
   for (Slot* slot : slots()) {
-    slot->drained = slot->ring.read(slot->drained, recording.spans, recording.lost);
+    slot->drained = read_ring(slot->ring, slot->drained, spans, lost, whole_from_ns);
   }
-  recording.names = names_.texts();
-  recording.actors = names_.actors();
-  sort_by_start(recording.spans);
-  return recording;
+  return named(std::move(spans), lost, whole_from_ns);
 }
 
 Recording Recorder::snapshot() const {
-  Recording recording;
-  for (const Slot* slot : slots()) slot->ring.read(0, recording.spans, recording.lost);
-  recording.names = names_.texts();
-  recording.actors = names_.actors();
-  sort_by_start(recording.spans);
-  return recording;
+  std::vector<Span> spans;
+  std::uint64_t lost = 0;
+  std::int64_t whole_from_ns = always;
+  for (const Slot* slot : slots()) read_ring(slot->ring, 0, spans, lost, whole_from_ns);
+  return named(std::move(spans), lost, whole_from_ns);
+}
+
+Recording Recorder::named(std::vector<Span> spans, std::uint64_t lost, std::int64_t whole_from_ns) const {
+  lost += std::erase_if(spans, [&](const Span& span) { return span.start_ns < whole_from_ns; });
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
+  return {std::move(spans), names_.texts(), names_.actors(), lost};
 }
 
 }  // namespace d9d::trace

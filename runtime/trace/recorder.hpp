@@ -24,12 +24,14 @@ struct RecorderOptions {
   std::size_t spans_per_thread = 1U << 14;  // power of two; 72 B each
 };
 
-// What a recorder held; ids in the spans index `names` and `actors`.
+// What a recorder held; ids in the spans index `names` and `actors`. Where a thread's ring overwrote spans
+// that nobody had read, everything that started before its oldest whole record is left out, of all threads:
+// otherwise the busiest actor's missing spans would look like idleness.
 struct Recording {
   std::vector<Span> spans;  // sorted by start_ns
   std::vector<std::string> names;
   std::vector<ActorName> actors;
-  std::uint64_t lost = 0;  // spans overwritten before they were read
+  std::uint64_t lost = 0;  // spans overwritten or left out
 };
 
 class Recorder {
@@ -72,6 +74,7 @@ class Recorder {
   Slot& my_slot();
   Slot& find_or_make_slot();
   std::vector<Slot*> slots() const;
+  Recording named(std::vector<Span> spans, std::uint64_t lost, std::int64_t whole_from_ns) const;
 
   const RecorderOptions options_;
   // Its address is the recorder's identity in each thread's cache; a cache keeps it alive, so it is never

@@ -81,7 +81,7 @@ std::string to_text(const Analysis& analysis, std::size_t top) {
   print_edges(analysis, top, out);
   print_actors(analysis, top, out);
   if (analysis.lost > 0) {
-    fmt::format_to(out, "\n{} spans were overwritten before they were written out: the figures are too low\n",
+    fmt::format_to(out, "\n{} spans of earlier steps are not in the trace: the rings had overwritten them\n",
                    analysis.lost);
   }
   return text;

@@ -11,7 +11,8 @@ constexpr std::array<std::string_view, 7> names{"message", "compute", "collectiv
 }  // namespace
 
 std::string_view name_of(Category category) {
-  return names.at(static_cast<std::size_t>(category));
+  const auto index = static_cast<std::size_t>(category);
+  return index < names.size() ? names[index] : "unknown";
 }
 
 std::optional<Category> category_from(std::string_view name) {

@@ -215,6 +215,19 @@ TEST_F(Chrome, ExportsOneRankAsProfilerToolsExpectIt) {
   EXPECT_EQ(slices.at(2).at("args").at("stream"), 7);
 }
 
+TEST_F(Chrome, ExportsALoadedTraceRankByRank) {
+  ChromeWriter writer(file(), {.world_size = 2});
+  writer.add(two_stages());
+  writer.finish();
+
+  const auto paths = export_for_profilers(read_chrome_trace(file()), folder_ / "hta");
+
+  ASSERT_EQ(paths.size(), 2U);
+  EXPECT_EQ(parsed(paths.at(1)).at("distributedInfo").at("rank"), 1);
+  EXPECT_EQ(events(parsed(paths.at(1)), "X").at(0).at("name"), "activation_ready");
+  EXPECT_THROW(read_chrome_trace(paths.at(0)), Error);
+}
+
 TEST_F(Chrome, RefusesAFileThatIsNoTraceAndNamesIt) {
   std::ofstream(file("notes.txt")) << "hello";
   std::ofstream(file("other.json")) << R"({"traceEvents": []})";

@@ -51,13 +51,38 @@ TEST(Recorder, DrainsEachSpanOnceWhileSnapshotsSeeThemAll) {
 TEST(Recorder, OverwritesTheOldestSpansAndCountsThem) {
   Recorder recorder({.spans_per_thread = 8});
 
-  for (int i = 0; i < 20; ++i) recorder.record({.start_ns = i});
+  for (int i = 0; i < 20; ++i) recorder.record({.start_ns = i, .end_ns = i});
   const Recording recording = recorder.drain();
 
   ASSERT_EQ(recording.spans.size(), 7U);
   EXPECT_EQ(recording.spans.front().start_ns, 13);
   EXPECT_EQ(recording.spans.back().start_ns, 19);
   EXPECT_EQ(recording.lost, 13U);
+}
+
+TEST(Recorder, LeavesOutOfAllThreadsWhatStartedBeforeTheBusiestOneIsWhole) {
+  Recorder recorder({.spans_per_thread = 8});
+  const std::uint32_t steps = recorder.actor(steps_track, 0), stage = recorder.actor("stage", 0);
+
+  for (int step = 0; step < 4; ++step) {
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t start = 100 * step + 20 * i;
+      recorder.record({.start_ns = start, .end_ns = start + 20, .actor = stage, .step = step});
+    }
+    std::jthread([&] {
+      recorder.record({.start_ns = 100 * step, .end_ns = 100 * step + 80, .actor = steps, .step = step});
+    });
+  }
+  const Recording recording = recorder.snapshot();
+
+  // The stage's ring holds 2F1 to the end, whole from the end of 2F1 (at 240) on: step 3 is the first whole
+  // one.
+  std::vector<int> kept;
+  for (const Span& span : recording.spans) {
+    if (span.actor == steps) kept.push_back(span.step);
+  }
+  EXPECT_EQ(kept, std::vector<int>{3});
+  EXPECT_EQ(recording.spans.size() + recording.lost, 20U);
 }
 
 TEST(Recorder, RefusesACapacityThatIsNoPowerOfTwo) {
