@@ -25,7 +25,6 @@ concept ChoiceVariant = requires {
 // The name given, or null after reporting. `rest` is what the alternative decodes: the map, or an empty one.
 const Node* read_tag(const Node& node, const Path& path, Problems& problems, std::string_view key,
                      const std::vector<std::string_view>& names, Node& empty, const Node*& rest);
-Row make_choice_row(const std::string& path, std::string_view key, const Choice& choice);
 
 template <ChoiceVariant V>
 struct Codec<V> {

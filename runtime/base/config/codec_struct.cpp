@@ -98,7 +98,7 @@ Row make_row(const std::string& path, const Key& key, std::string type, const Js
   if (has_table && key.need != required && fallback.is_object()) row.fallback = "see below";
   row.unit = std::string(key.unit);
   row.meaning = std::string(key.meaning);
-  if (!key.no_effect.empty()) row.meaning += fmt::format(" **No effect**: {}.", key.no_effect);
+  if (!key.no_effect.empty()) row.meaning += fmt::format("; **no effect**: {}", key.no_effect);
   return row;
 }
 

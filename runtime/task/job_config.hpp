@@ -1,0 +1,79 @@
+#pragma once
+// A whole job file: d9d's keys (reference, appendix A), and ours: task, plugins, actors, export_to,
+// output_dir, node. Relative paths are relative to the working directory, as in the original.
+
+#include <boost/describe/class.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/base/config/section.hpp"
+#include "runtime/data/data_config.hpp"
+#include "runtime/task/mesh_config.hpp"
+#include "runtime/task/model_config.hpp"
+#include "runtime/task/node_config.hpp"
+#include "runtime/task/optimizer_config.hpp"
+#include "runtime/task/trainer_config.hpp"
+#include "runtime/train/lr_config.hpp"
+
+namespace d9d {
+
+struct CausalLmConfig {};
+BOOST_DESCRIBE_STRUCT(CausalLmConfig, (), ())
+constexpr auto keys_of(config::Tag<CausalLmConfig>) {
+  return std::array<config::Key, 0>{};
+}
+
+using TaskConfig = std::variant<CausalLmConfig, config::Named>;
+constexpr auto choices_of(config::Tag<TaskConfig>) {
+  return config::Choices<1>{
+      "name", {{{"causal_lm", "Next-token prediction: the mean cross entropy of the tokens that count."}}}};
+}
+
+struct JobConfig {
+  DeviceMeshParameters mesh;
+  TrainerConfig trainer;
+  ModelProviderConfig model_provider;
+  DataConfig data;
+  OptimizerConfig optimizer;
+  std::optional<LrSchedulerConfig> lr_scheduler;
+  TaskConfig task;
+  std::vector<std::string> plugins;
+  std::vector<config::Named> actors;
+  std::optional<std::string> export_to;
+  std::optional<std::string> output_dir;
+  NodeConfig node;
+};
+BOOST_DESCRIBE_STRUCT(JobConfig, (),
+                      (mesh, trainer, model_provider, data, optimizer, lr_scheduler, task, plugins, actors,
+                       export_to, output_dir, node))
+
+constexpr auto keys_of(config::Tag<JobConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"mesh", "",
+          "degrees of parallelism; the product of all but expert_parallel is the number of ranks"},
+      Key{"trainer", "", "the run", required},
+      Key{"model_provider", "", "the model", required},
+      Key{"data", "", "where samples come from", required},
+      Key{"optimizer", "", "the optimizer", required},
+      Key{"lr_scheduler", "", "the learning rate over time; null: constant"},
+      Key{"task", "", "inputs and loss; left out: causal_lm"},
+      Key{"plugins", "", "shared libraries with tasks, models and actors of your own"},
+      Key{"actors", "", "actors of your own; name and their keys"},
+      Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
+      Key{"output_dir", "", "folder of all that the run leaves; null: `runs/<run name>`"},
+      Key{"node", "", "this process"},
+  };
+}
+
+// The learning-rate schedule of a job; constant without a section, none where it is a plugin's.
+std::optional<PiecewiseLr> build_lr(const JobConfig& job);
+// Microbatches that each data replica computes in a step; the batch sizes must divide (validated).
+std::int64_t microbatches_per_step(const JobConfig& job);
+
+}  // namespace d9d

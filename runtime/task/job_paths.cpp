@@ -1,0 +1,29 @@
+#include "runtime/task/job_paths.hpp"
+
+namespace d9d {
+
+std::filesystem::path output_dir(const JobConfig& job) {
+  if (job.output_dir) return *job.output_dir;
+  return std::filesystem::path("runs") / job.trainer.run.name;
+}
+
+std::filesystem::path checkpoint_dir(const JobConfig& job) {
+  const auto& given = job.trainer.checkpointing.save_dir;
+  return given ? std::filesystem::path(*given) : output_dir(job) / "checkpoints";
+}
+
+std::filesystem::path traces_dir(const JobConfig& job) {
+  const auto& profiling = job.trainer.profiling;
+  if (profiling && profiling->traces_dir) return *profiling->traces_dir;
+  return output_dir(job) / "traces";
+}
+
+std::filesystem::path metrics_file(const JobConfig& job) {
+  return output_dir(job) / "metrics.jsonl";
+}
+
+std::filesystem::path tensorboard_dir(const JobConfig& job, const TensorboardTracker& tracker) {
+  return tracker.log_dir ? std::filesystem::path(*tracker.log_dir) : output_dir(job) / "tensorboard";
+}
+
+}  // namespace d9d

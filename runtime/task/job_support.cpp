@@ -1,0 +1,100 @@
+// What the config knows and training does not do yet. A line goes when the feature comes.
+#include <fmt/format.h>
+
+#include "runtime/base/config/decode.hpp"
+#include "runtime/task/job_validation.hpp"
+
+namespace d9d {
+namespace {
+
+using Issues = std::vector<JobIssue>;
+
+void refuse_if(bool given, std::string path, const std::string& value, const std::string& instead,
+               Issues& issues) {
+  if (!given) return;
+  const std::string what = value.empty() ? "not supported yet" : value + " is not supported yet";
+  issues.push_back({std::move(path), what, instead});
+}
+
+void refuse_degree(int degree, const char* key, Issues& issues) {
+  refuse_if(degree > 1, std::string("mesh.") + key, std::to_string(degree), "set it to 1", issues);
+}
+
+void refuse_mesh(const DeviceMeshParameters& mesh, Issues& issues) {
+  refuse_degree(mesh.data_parallel_shard, "data_parallel_shard", issues);
+  refuse_degree(mesh.context_parallel_replicate, "context_parallel_replicate", issues);
+  refuse_degree(mesh.context_parallel_shard, "context_parallel_shard", issues);
+  refuse_degree(mesh.tensor_parallel, "tensor_parallel", issues);
+  refuse_degree(mesh.expert_parallel, "expert_parallel", issues);
+}
+
+void refuse_pipelining(const PipeliningConfig& pipelining, Issues& issues) {
+  const std::string name = config::encode(pipelining.schedule)["schedule"].get<std::string>();
+  const auto* one_f_one_b = std::get_if<OneFOneBConfig>(&pipelining.schedule);
+  const bool known = one_f_one_b || std::holds_alternative<GpipeConfig>(pipelining.schedule) ||
+                     std::holds_alternative<InferenceConfig>(pipelining.schedule);
+  const std::string path = "trainer.pipelining.schedule";
+  refuse_if(!known, path, "training with " + name, "choose gpipe or 1f1b", issues);
+  if (one_f_one_b) {
+    refuse_if(one_f_one_b->num_stages_per_rank > 1, path + ".num_stages_per_rank",
+              std::to_string(one_f_one_b->num_stages_per_rank), "set it to 1", issues);
+    refuse_if(one_f_one_b->zero_bubble, path + ".zero_bubble", "true", "set it to false", issues);
+  }
+  refuse_if(pipelining.order == ActionOrder::dynamic, "trainer.pipelining.order", "dynamic", "choose static",
+            issues);
+}
+
+void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
+  const auto& trackers = logging.tracker.items;
+  for (const TrackerConfig& tracker : trackers) {
+    const std::string name = config::encode(tracker)["provider"].get<std::string>();
+    refuse_if(name == "aim" || name == "wandb" || name == "mlflow", "trainer.logging.tracker", name,
+              "choose tensorboard, log or null; `metrics.jsonl` is always written", issues);
+  }
+}
+
+void refuse_optimizer(const OptimizerConfig& optimizer, Issues& issues) {
+  const auto* adamw = std::get_if<AdamWConfig>(&optimizer);
+  const bool builtin = !std::holds_alternative<config::Named>(optimizer);
+  const std::string name = config::encode(optimizer)["name"].get<std::string>();
+  refuse_if(builtin && !adamw, "optimizer.name", name, "choose adamw", issues);
+  if (!adamw) return;
+  refuse_if(adamw->amsgrad, "optimizer.amsgrad", "true", "set it to false", issues);
+  refuse_if(adamw->maximize, "optimizer.maximize", "true", "set it to false", issues);
+}
+
+void refuse_dtypes(const JobConfig& job, Issues& issues) {
+  const auto check = [&](const auto& provider) {
+    if constexpr (requires { provider.dtype; }) {
+      refuse_if(provider.dtype != ModelDtype::float32, "model_provider.dtype",
+                config::encode(provider.dtype).template get<std::string>(), "choose float32", issues);
+    }
+  };
+  std::visit(check, job.model_provider);
+  const auto& dtype = job.trainer.gradient_manager.grad_dtype;
+  refuse_if(dtype && *dtype != GradDtype::float32, "trainer.gradient_manager.grad_dtype",
+            dtype ? config::encode(*dtype).get<std::string>() : "", "choose float32 or null", issues);
+}
+
+void refuse_own_parts(const JobConfig& job, Issues& issues) {
+  refuse_if(!job.actors.empty(), "actors", "an actor of your own", "leave it out", issues);
+}
+
+}  // namespace
+
+std::vector<JobIssue> unsupported(const JobConfig& job) {
+  Issues issues;
+  refuse_mesh(job.mesh, issues);
+  refuse_pipelining(job.trainer.pipelining, issues);
+  refuse_trackers(job.trainer.logging, issues);
+  refuse_optimizer(job.optimizer, issues);
+  refuse_dtypes(job, issues);
+  refuse_if(job.trainer.model_stage_factory.checkpoint_only_trainable_parameters,
+            "trainer.model_stage_factory.checkpoint_only_trainable_parameters", "true", "set it to false",
+            issues);
+  refuse_if(job.node.device == DeviceKind::cuda, "node.device", "cuda", "choose cpu", issues);
+  refuse_own_parts(job, issues);
+  return issues;
+}
+
+}  // namespace d9d

@@ -1,0 +1,214 @@
+#include "runtime/task/job_validation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/config/problems.hpp"
+#include "runtime/base/config/scalar.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/nn/layer_distribution.hpp"
+
+namespace d9d {
+namespace {
+
+using Issues = std::vector<JobIssue>;
+
+void check_run_name(const JobConfig& job, Issues& issues) {
+  const std::string& name = job.trainer.run.name;
+  const bool bad =
+      name.empty() || name == "." || name == ".." || name.find_first_of("/\\\n\t") != std::string::npos;
+  if (!bad) return;
+  issues.push_back({"trainer.run.name", fmt::format("\"{}\" cannot be the name of a folder", name),
+                    "use letters, digits, `-` and `_`"});
+}
+
+bool check_mesh(const JobConfig& job, Issues& issues) {
+  try {
+    job.mesh.validate();
+    return true;
+  } catch (const Error& error) {
+    issues.push_back({"mesh", error.what(), ""});
+    return false;
+  }
+}
+
+void check_ranks(const JobConfig& job, Issues& issues) {
+  if (!job.node.ranks) return;
+  const std::int64_t ranks = *job.node.ranks;
+  const std::int64_t world = job.mesh.world_size();
+  if (world % ranks == 0) return;
+  issues.push_back({"node.ranks",
+                    ranks > world
+                        ? fmt::format("{} ranks, but the mesh has only {}", ranks, world)
+                        : fmt::format("{} ranks a node do not divide the {} of the mesh", ranks, world),
+                    fmt::format("set node.ranks to {}, or change a degree of `mesh`", world)});
+}
+
+bool check_batching(const JobConfig& job, Issues& issues) {
+  const BatchingConfig& batching = job.trainer.batching;
+  const std::int64_t replicas = job.mesh.data_parallel();
+  const std::int64_t unit = replicas * batching.microbatch_size;
+  const std::int64_t rest = batching.global_batch_size % unit;
+  if (rest == 0) return true;
+  const std::int64_t below = batching.global_batch_size - rest;
+  issues.push_back(
+      {"trainer.batching.global_batch_size",
+       fmt::format("{} is not divisible by data replicas ({}) x microbatch_size ({})",
+                   batching.global_batch_size, replicas, batching.microbatch_size),
+       below == 0 ? fmt::format("give {}", unit) : fmt::format("give {} or {}", below, below + unit)});
+  return false;
+}
+
+void check_schedule(const JobConfig& job, Issues& issues) {
+  const PipelineScheduleConfig& schedule = job.trainer.pipelining.schedule;
+  const std::int64_t microbatches = microbatches_per_step(job);
+  const std::int64_t ranks = job.mesh.pipeline_parallel;
+  const char* path = "trainer.pipelining.schedule";
+  const std::int64_t rounds = std::max<std::int64_t>(1, microbatches / ranks);
+  if (std::holds_alternative<OneFOneBConfig>(schedule) && microbatches % rounds != 0) {
+    issues.push_back({path,
+                      fmt::format("1f1b cannot deal out {} microbatches in {} rounds (microbatches / "
+                                  "pipeline_parallel {})",
+                                  microbatches, rounds, ranks),
+                      fmt::format("choose batch sizes that give {} or {} microbatches a step", rounds * ranks,
+                                  (rounds + 1) * ranks)});
+  }
+  if (std::holds_alternative<DualPipeVConfig>(schedule) && microbatches < 2 * ranks) {
+    issues.push_back(
+        {path,
+         fmt::format("dual_pipe_v needs at least 2 x pipeline_parallel ({}) microbatches a step, there "
+                     "are {}",
+                     ranks, microbatches),
+         "raise global_batch_size or lower microbatch_size"});
+  }
+  if (std::holds_alternative<InferenceConfig>(schedule)) {
+    issues.push_back({path, "inference runs no backwards, so it cannot train", "choose gpipe or 1f1b"});
+  }
+}
+
+void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  const std::int64_t stages = job.mesh.pipeline_parallel * stages_per_rank(job.trainer.pipelining.schedule);
+  try {
+    distribute_layers(model.num_hidden_layers, static_cast<int>(stages),
+                      model.pipeline_num_virtual_layers_pre, model.pipeline_num_virtual_layers_post);
+  } catch (const Error& error) {
+    issues.push_back(
+        {"mesh.pipeline_parallel",
+         fmt::format("{} stages over {} layers: {}", stages, model.num_hidden_layers, error.what()), ""});
+  }
+}
+
+void check_profiling(const JobConfig& job, Issues& issues) {
+  const auto& profiling = job.trainer.profiling;
+  if (!profiling || !profiling->enabled) return;
+  const std::int64_t used = profiling->warmup_steps + profiling->active_steps;
+  if (used <= profiling->period_steps) return;
+  issues.push_back(
+      {"trainer.profiling.period_steps",
+       fmt::format("{} is shorter than warmup_steps + active_steps ({})", profiling->period_steps, used),
+       fmt::format("give at least {}", used)});
+}
+
+void check_length(const JobConfig& job, Issues& issues) {
+  const bool endless = std::holds_alternative<SyntheticDataConfig>(job.data);
+  if (endless && !job.trainer.schedule.total_steps) {
+    issues.push_back({"trainer.schedule.total_steps", "missing, and synthetic data never ends",
+                      "add the number of optimizer steps, e.g. `total_steps: 100`"});
+    return;
+  }
+  try {
+    // Without a length only phases of mode `steps` can be checked; the others wait for the data's length.
+    if (job.trainer.schedule.total_steps) build_lr(job);
+  } catch (const Error& error) {
+    issues.push_back({"lr_scheduler", error.what(), ""});
+  }
+  const auto* piecewise = job.lr_scheduler ? std::get_if<PiecewiseLrProvider>(&*job.lr_scheduler) : nullptr;
+  if (piecewise && piecewise->scheduler.phases.empty() && !job.trainer.schedule.total_steps) {
+    issues.push_back(
+        {"lr_scheduler.scheduler.phases", "an empty list", "give at least one phase, e.g. mode: rest"});
+  }
+}
+
+void check_vocabulary(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  const auto* synthetic = std::get_if<SyntheticDataConfig>(&job.data);
+  if (!synthetic || synthetic->vocab_size <= model.vocab_size) return;
+  issues.push_back(
+      {"data.vocab_size",
+       fmt::format("{} tokens, but the model's vocabulary has {}", synthetic->vocab_size, model.vocab_size),
+       fmt::format("give at most {}", model.vocab_size)});
+}
+
+struct Address {
+  std::string host;
+  std::int64_t port = -1;
+};
+
+std::optional<Address> parse_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return std::nullopt;
+  const auto port = config::integer_from(text.substr(colon + 1));
+  if (!port || *port < 0 || *port > 65535) return std::nullopt;
+  return Address{text.substr(0, colon), *port};
+}
+
+void check_address(const std::string& path, const std::optional<std::string>& text, Issues& issues) {
+  if (!text || parse_address(*text)) return;
+  issues.push_back({path, fmt::format("\"{}\" is not HOST:PORT", *text), "write for example 10.0.0.1:29500"});
+}
+
+void check_network(const JobConfig& job, Issues& issues) {
+  const NodeConfig& node = job.node;
+  check_address("node.listen", node.listen, issues);
+  check_address("node.advertise", node.advertise, issues);
+  const auto address = node.listen ? parse_address(*node.listen) : std::nullopt;
+  if (!address || node.tls || node.insecure) return;
+  const bool loopback = address->host == "localhost" || address->host.starts_with("127.") ||
+                        address->host == "[::1]" || address->host == "::1";
+  if (loopback) return;
+  issues.push_back(
+      {"node.listen", fmt::format("{} can be reached from other hosts and there is no TLS", *node.listen),
+       "give `node.tls`, listen on 127.0.0.1, or set `node.insecure: true` in a network you trust"});
+}
+
+// A name that is not built in is a plugin's; without plugins it is a slip of the pen.
+template <class Variant>
+void check_name(const std::string& path, const Variant& choice, const JobConfig& job, Issues& issues) {
+  const auto* named = std::get_if<config::Named>(&choice);
+  if (!named || !job.plugins.empty()) return;
+  issues.push_back({path + ".name", fmt::format("\"{}\" is not known", named->name),
+                    config::suggestion(named->name, config::Codec<Variant>::names()) +
+                        " (one of your own needs its library in `plugins`)"});
+}
+
+void check_names(const JobConfig& job, Issues& issues) {
+  check_name("model_provider", job.model_provider, job, issues);
+  check_name("optimizer", job.optimizer, job, issues);
+  check_name("task", job.task, job, issues);
+  if (job.lr_scheduler) check_name("lr_scheduler", *job.lr_scheduler, job, issues);
+  if (!job.actors.empty() && job.plugins.empty()) {
+    issues.push_back({"actors", "actors of your own, but no library that has them", "name it in `plugins`"});
+  }
+}
+
+}  // namespace
+
+std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Config>& model) {
+  Issues issues;
+  check_run_name(job, issues);
+  if (check_mesh(job, issues)) {
+    check_ranks(job, issues);
+    if (check_batching(job, issues)) check_schedule(job, issues);
+    if (model) check_stages(job, *model, issues);
+  }
+  check_profiling(job, issues);
+  check_length(job, issues);
+  if (model) check_vocabulary(job, *model, issues);
+  check_network(job, issues);
+  check_names(job, issues);
+  return issues;
+}
+
+}  // namespace d9d

@@ -1,0 +1,25 @@
+#pragma once
+// What single keys cannot say: whether they fit each other, and whether this version can do it at all.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/task/job_config.hpp"
+
+namespace d9d {
+
+// Of a decoded job: the key at fault, what is wrong, what to try.
+struct JobIssue {
+  std::string path;
+  std::string what;
+  std::string remedy;
+};
+
+// `model` is the architecture of a built-in model.
+std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Config>& model);
+// Features that the config knows and this version does not train with; each is refused by name. See
+// job_support.cpp.
+std::vector<JobIssue> unsupported(const JobConfig& job);
+
+}  // namespace d9d

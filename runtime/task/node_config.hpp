@@ -1,0 +1,69 @@
+#pragma once
+// Section `node`: what a process is and whom it listens to. Unlike the rest of a job file it may differ
+// between hosts.
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/base/config/keys.hpp"
+
+namespace d9d {
+
+enum class DeviceKind { cpu, cuda };
+BOOST_DESCRIBE_ENUM(DeviceKind, cpu, cuda)
+
+struct TlsConfig {
+  std::string ca;
+  std::string certificate;
+  std::string key;
+};
+BOOST_DESCRIBE_STRUCT(TlsConfig, (), (ca, certificate, key))
+constexpr auto keys_of(config::Tag<TlsConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"ca", "", "PEM file of the job's certificate authority; peers must be signed by it", required},
+      Key{"certificate", "", "PEM file of this node's certificate", required},
+      Key{"key", "", "PEM file of its private key", required}};
+}
+
+struct NodeConfig {
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> threads_per_rank;
+  DeviceKind device = DeviceKind::cpu;
+  std::optional<std::string> listen;
+  std::optional<std::string> advertise;
+  bool insecure = false;
+  std::optional<TlsConfig> tls;
+  std::optional<std::string> job_token;
+  std::int64_t heartbeat_ms = 1000;
+  bool trace = true;
+};
+BOOST_DESCRIBE_STRUCT(NodeConfig, (),
+                      (ranks, threads_per_rank, device, listen, advertise, insecure, tls, job_token,
+                       heartbeat_ms, trace))
+constexpr auto keys_of(config::Tag<NodeConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"ranks", "ranks", "ranks of this process; null: all of the mesh, so a job of one host",
+          config::optional, at_least(1)},
+      Key{"threads_per_rank", "threads",
+          "threads that a rank computes with; null: the host's cores shared evenly", config::optional,
+          at_least(1)},
+      Key{"device", "", "where ranks compute"},
+      Key{"listen", "", "HOST:PORT where node 0 awaits the others, port 0 chooses one; null: 127.0.0.1:0"},
+      Key{"advertise", "", "HOST:PORT under which others reach this node; null: as it listens"},
+      Key{"insecure", "", "listen beyond this host without TLS: anyone who reaches the port may take part"},
+      Key{"tls", "", "mutual TLS; null: none"},
+      Key{"job_token", "", "secret that every node of the job must know"},
+      Key{"heartbeat_ms", "ms", "a peer silent for longer than this is taken for dead", config::optional,
+          at_least(10)},
+      Key{"trace", "", "record a span of each message and action, written to `<output_dir>/traces`"},
+  };
+}
+
+}  // namespace d9d

@@ -1,0 +1,192 @@
+#pragma once
+// The small sections of `trainer` (reference A.2; keys that only 0.16 had are in A.3).
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/base/config/period.hpp"
+
+namespace d9d {
+
+struct RunConfig {
+  std::string name;
+  std::optional<std::string> description;
+  nlohmann::json hparams = nlohmann::json::object();
+};
+BOOST_DESCRIBE_STRUCT(RunConfig, (), (name, description, hparams))
+constexpr auto keys_of(config::Tag<RunConfig>) {
+  using namespace config;
+  return std::array{Key{"name", "", "name of the run and of its default folder", required},
+                    Key{"description", "", "a sentence for the tracker"},
+                    Key{"hparams", "", "free map for the tracker"}};
+}
+
+struct BatchingConfig {
+  std::int64_t global_batch_size = 0;
+  std::int64_t microbatch_size = 0;
+};
+BOOST_DESCRIBE_STRUCT(BatchingConfig, (), (global_batch_size, microbatch_size))
+constexpr auto keys_of(config::Tag<BatchingConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"global_batch_size", "samples",
+          "samples of one optimizer step over all replicas; divisible by replicas x microbatch_size",
+          required, at_least(1)},
+      Key{"microbatch_size", "samples", "samples that a stage computes at once", required, at_least(1)}};
+}
+
+struct ScheduleConfigSection {
+  std::optional<std::int64_t> total_steps;
+};
+BOOST_DESCRIBE_STRUCT(ScheduleConfigSection, (), (total_steps))
+constexpr auto keys_of(config::Tag<ScheduleConfigSection>) {
+  using namespace config;
+  return std::array{Key{"total_steps", "steps", "optimizer steps of the run; null: as long as the data lasts",
+                        config::optional, at_least(1)}};
+}
+
+struct DataPrefetchConfig {
+  std::int64_t prefetch_factor = 1;
+};
+BOOST_DESCRIBE_STRUCT(DataPrefetchConfig, (), (prefetch_factor))
+constexpr auto keys_of(config::Tag<DataPrefetchConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"prefetch_factor", "steps", "steps of data made ahead; 0: none", config::optional, at_least(0)}};
+}
+
+struct DataLoadingConfig {
+  std::optional<std::int64_t> num_workers;
+  std::optional<bool> pin_memory;
+  std::optional<bool> persistent_workers;
+};
+BOOST_DESCRIBE_STRUCT(DataLoadingConfig, (), (num_workers, pin_memory, persistent_workers))
+constexpr auto keys_of(config::Tag<DataLoadingConfig>) {
+  using namespace config;
+  constexpr std::string_view why = "a loader is an actor, not a pool of processes";
+  return std::array{Key{"num_workers", "", "loader processes", config::optional, any_number(), why},
+                    Key{"pin_memory", "", "page-locked batches", config::optional, any_number(), why},
+                    Key{"persistent_workers", "", "keep the processes", config::optional, any_number(), why}};
+}
+
+struct ModelStageFactoryConfig {
+  std::optional<std::string> source_checkpoint;
+  bool checkpoint_only_trainable_parameters = false;
+};
+BOOST_DESCRIBE_STRUCT(ModelStageFactoryConfig, (), (source_checkpoint, checkpoint_only_trainable_parameters))
+constexpr auto keys_of(config::Tag<ModelStageFactoryConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"source_checkpoint", "",
+          "Hugging Face folder with the weights to start from; null: drawn from the seed"},
+      Key{"checkpoint_only_trainable_parameters", "", "leave frozen parameters out of checkpoints"}};
+}
+
+struct DeterminismConfig {
+  std::int64_t base_seed = 0;
+};
+BOOST_DESCRIBE_STRUCT(DeterminismConfig, (), (base_seed))
+constexpr auto keys_of(config::Tag<DeterminismConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"base_seed", "", "seed of all randomness: weights, data order, rounding", required, at_least(0)}};
+}
+
+struct GcConfig {
+  config::Period period_steps;
+};
+BOOST_DESCRIBE_STRUCT(GcConfig, (), (period_steps))
+constexpr auto keys_of(config::Tag<GcConfig>) {
+  using namespace config;
+  return std::array{Key{"period_steps", "steps", "period of collections", required, any_number(),
+                        "there is no garbage collector"}};
+}
+
+struct CheckpointingConfig {
+  std::optional<std::string> save_dir;
+  config::Period period_steps;
+  std::optional<std::int64_t> num_to_keep;
+};
+BOOST_DESCRIBE_STRUCT(CheckpointingConfig, (), (save_dir, period_steps, num_to_keep))
+constexpr auto keys_of(config::Tag<CheckpointingConfig>) {
+  using namespace config;
+  return std::array{Key{"save_dir", "", "folder of `save-<step>/`; null: `<output_dir>/checkpoints`"},
+                    Key{"period_steps", "steps",
+                        "period of checkpoints; a periodic one also writes after the last step", required},
+                    Key{"num_to_keep", "checkpoints", "the newest so many are kept; null: all",
+                        config::optional, at_least(1)}};
+}
+
+struct GradientClippingConfig {
+  std::optional<double> max_norm;
+  std::optional<config::Period> log_total_steps;
+};
+BOOST_DESCRIBE_STRUCT(GradientClippingConfig, (), (max_norm, log_total_steps))
+constexpr auto keys_of(config::Tag<GradientClippingConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"max_norm", "", "largest global L2 norm of the gradients; null: no clipping", required, above(0)},
+      Key{"log_total_steps", "steps", "period of logging the norm (0.16)", config::optional, any_number(),
+          "the norm is logged at every step"}};
+}
+
+enum class GradDtype { float32, bfloat16, float16 };
+BOOST_DESCRIBE_ENUM(GradDtype, float32, bfloat16, float16)
+
+struct GradientManagerConfig {
+  std::optional<GradDtype> grad_dtype;
+  std::int64_t bucket_size_mb = 32;
+};
+BOOST_DESCRIBE_STRUCT(GradientManagerConfig, (), (grad_dtype, bucket_size_mb))
+constexpr auto keys_of(config::Tag<GradientManagerConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"grad_dtype", "", "type in which gradients are summed and reduced; null: the parameters'"},
+      Key{"bucket_size_mb", "MiB", "gradients reduced at once", config::optional, at_least(1)}};
+}
+
+struct ProfilingConfig {
+  bool enabled = true;
+  std::optional<std::string> traces_dir;
+  std::int64_t period_steps = 0;
+  std::int64_t warmup_steps = 0;
+  std::int64_t active_steps = 0;
+  bool record_shapes = true;
+  bool with_stack = true;
+};
+BOOST_DESCRIBE_STRUCT(ProfilingConfig, (),
+                      (enabled, traces_dir, period_steps, warmup_steps, active_steps, record_shapes,
+                       with_stack))
+constexpr auto keys_of(config::Tag<ProfilingConfig>) {
+  using namespace config;
+  constexpr std::string_view why = "spans carry bytes and names, not shapes or stacks";
+  return std::array{
+      Key{"enabled", "", "false: as if the section were not there (0.16)"},
+      Key{"traces_dir", "", "folder of the traces; null: `<output_dir>/traces`"},
+      Key{"period_steps", "steps", "length of a cycle: wait, warm-up, recorded steps", required, at_least(1)},
+      Key{"warmup_steps", "steps", "steps before the recorded ones", required, at_least(0)},
+      Key{"active_steps", "steps", "recorded steps at the end of a cycle", required, at_least(1)},
+      Key{"record_shapes", "", "record tensor shapes", config::optional, any_number(), why},
+      Key{"with_stack", "", "record call stacks", config::optional, any_number(), why}};
+}
+
+struct TimeoutConfig {
+  std::int64_t init_timeout = 10000;
+  std::int64_t step_timeout = 100;
+};
+BOOST_DESCRIBE_STRUCT(TimeoutConfig, (), (init_timeout, step_timeout))
+constexpr auto keys_of(config::Tag<TimeoutConfig>) {
+  using namespace config;
+  return std::array{Key{"init_timeout", "s", "deadline of everything until the end of the first step",
+                        config::optional, at_least(1)},
+                    Key{"step_timeout", "s", "deadline of each later step", config::optional, at_least(1)}};
+}
+
+}  // namespace d9d

@@ -1,0 +1,94 @@
+#include <gmock/gmock.h>
+
+#include "tests/runtime/task/job_text.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using testing_job::error_of;
+using testing_job::load;
+
+struct Bad {
+  std::vector<std::string> overrides;
+  std::vector<const char*> parts;
+};
+
+void expect_refused(const std::vector<Bad>& table) {
+  for (const Bad& bad : table) {
+    const std::string text = error_of(bad.overrides);
+    EXPECT_THAT(text, StartsWith("input error ")) << bad.overrides[0];
+    for (const char* part : bad.parts) EXPECT_THAT(text, HasSubstr(part)) << bad.overrides[0];
+  }
+}
+
+TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
+  expect_refused({
+      {{"mesh.expert_parallel=3"}, {"mesh: mesh.expert_parallel = 3 does not divide", "choose one of 1, 2"}},
+      {{"mesh.pipeline_parallel=0"}, {"0 is out of range", ">= 1"}},
+      {{"node.ranks=3"},
+       {"node.ranks: 3 ranks a node do not divide the 4 of the mesh", "set node.ranks to 4"}},
+      {{"node.ranks=8"}, {"node.ranks: 8 ranks, but the mesh has only 4"}},
+      {{"trainer.batching.global_batch_size=6"},
+       {"trainer.batching.global_batch_size: 6 is not divisible by data replicas (2) x microbatch_size (2)",
+        "give 4 or 8"}},
+      {{"trainer.batching.global_batch_size=2"}, {"give 4"}},
+      {{"trainer.batching.global_batch_size=20"},
+       {"trainer.pipelining.schedule: 1f1b cannot deal out 5 microbatches in 2 rounds", "give 4 or 6"}},
+      {{"trainer.pipelining.schedule=dual_pipe_v"}, {"dual_pipe_v needs at least 2 x pipeline_parallel (2)"}},
+      {{"trainer.pipelining.schedule=inference"}, {"cannot train", "choose gpipe or 1f1b"}},
+      {{"mesh.pipeline_parallel=5"}, {"mesh.pipeline_parallel: 5 stages over 4 layers"}},
+      {{"trainer.profiling={period_steps: 3, warmup_steps: 2, active_steps: 2}"},
+       {"trainer.profiling.period_steps: 3 is shorter than warmup_steps + active_steps (4)", "at least 4"}},
+      {{"trainer.schedule.total_steps=null"},
+       {"trainer.schedule.total_steps: missing, and synthetic data never ends"}},
+      {{"data.vocab_size=1024"}, {"data.vocab_size: 1024 tokens, but the model's vocabulary has 512"}},
+      {{"trainer.run.name=a/b"}, {"\"a/b\" cannot be the name of a folder"}},
+      {{"node.listen=29500"}, {"\"29500\" is not HOST:PORT"}},
+      {{"node.listen=0.0.0.0:29500"},
+       {"can be reached from other hosts and there is no TLS", "node.insecure"}},
+      {{"node.advertise=host:70000"}, {"node.advertise: \"host:70000\" is not HOST:PORT"}},
+      {{"task.name=causal_lmm"},
+       {"task.name: \"causal_lmm\" is not known; did you mean \"causal_lm\"?", "`plugins`"}},
+      {{"optimizer.name=adamv"}, {"optimizer.name: \"adamv\" is not known", "adamw"}},
+      {{"lr_scheduler={name: piecewise, scheduler: {initial_multiplier: 1, phases: []}}"},
+       {"lr_scheduler: a learning-rate schedule without phases"}},
+      {{"lr_scheduler={name: piecewise, scheduler: {initial_multiplier: 1, phases: [{mode: steps, steps: 21, "
+        "target_multiplier: 0, curve: linear}]}}"},
+       {"ends at step 21, beyond the 20 steps"}},
+  });
+}
+
+TEST(JobValidation, AcceptsWhatFits) {
+  EXPECT_NO_THROW(load({"node.ranks=2"}));
+  EXPECT_NO_THROW(load({"node.listen=127.0.0.1:0"}));
+  EXPECT_NO_THROW(load({"node.listen=0.0.0.0:29500", "node.insecure=true"}));
+  EXPECT_NO_THROW(load({"mesh.pipeline_parallel=4"}));
+}
+
+TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
+  expect_refused({
+      {{"mesh.tensor_parallel=2"}, {"mesh.tensor_parallel: 2 is not supported yet; set it to 1"}},
+      {{"mesh.context_parallel_shard=2"}, {"mesh.context_parallel_shard: 2 is not supported yet"}},
+      {{"mesh.context_parallel_replicate=2"}, {"mesh.context_parallel_replicate: 2 is not supported yet"}},
+      {{"trainer.pipelining.order=dynamic"}, {"trainer.pipelining.order: dynamic is not supported yet"}},
+      {{"optimizer={name: sgd, lr: 1}"}, {"optimizer.name: sgd is not supported yet; choose adamw"}},
+      {{"optimizer.amsgrad=true"}, {"optimizer.amsgrad: true is not supported yet"}},
+      {{"trainer.logging={period_steps: 1, tracker: {provider: wandb, project: p}}"},
+       {"trainer.logging.tracker: wandb is not supported yet", "tensorboard"}},
+      {{"trainer.model_stage_factory.checkpoint_only_trainable_parameters=true"}, {"is not supported yet"}},
+  });
+}
+
+TEST(JobValidation, CollectsEverythingThatDoesNotFit) {
+  const std::string text =
+      error_of({"trainer.batching.global_batch_size=6", "node.ranks=3", "data.vocab_size=1024"});
+
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("global_batch_size"), HasSubstr("node.ranks"), HasSubstr("data.vocab_size")));
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,113 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/runtime/task/job_text.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+using testing_job::changed;
+using testing_job::error_of;
+using testing_job::load;
+
+class ModelFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "config.json")
+        << R"({"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe",
+      "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "head_dim": 8, "vocab_size": 600, "num_local_experts": 4, "num_experts_per_tok": 2,
+      "moe_intermediate_size": 16, "norm_topk_prob": true, "torch_dtype": "bfloat16",
+      "rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 50000.0}})";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string from() const { return "model_provider={name: qwen3_moe, from: '" + folder_.string() + "'}"; }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ModelFolder, GivesTheArchitecture) {
+  const Qwen3Config model = *load({from()}).model;
+
+  EXPECT_EQ(model.hidden_size, 32);
+  EXPECT_EQ(model.num_experts, 4);
+  EXPECT_TRUE(model.norm_topk_prob);
+  EXPECT_EQ(model.rope.theta, 50000.0);
+  EXPECT_EQ(model.dtype, "float32");
+}
+
+TEST_F(ModelFolder, YieldsToTheKeysOfTheJob) {
+  const Qwen3Config model =
+      *load({from(), "model_provider.model={num_experts: 6, rope_theta: 1000, head_dim: 16}"}).model;
+
+  EXPECT_EQ(model.num_experts, 6);
+  EXPECT_EQ(model.head_dim, 16);
+  EXPECT_EQ(model.rope.theta, 1000.0);
+  EXPECT_EQ(model.rope.type, RopeOptions::Type::linear);
+  EXPECT_EQ(load({from(), "model_provider.model.rope_scaling={rope_type: default}"}).model->rope.theta,
+            50000.0);
+}
+
+TEST_F(ModelFolder, MustHoldAModelOfTheNamedFamily) {
+  EXPECT_THAT(error_of({"model_provider={name: qwen3, from: '" + folder_.string() + "'}"}),
+              HasSubstr("is a model of type \"qwen3_moe\", but model_provider.name is qwen3"));
+  EXPECT_THAT(error_of({"model_provider={name: qwen3, from: /no/such}"}),
+              HasSubstr("model_provider.from: cannot read /no/such/config.json"));
+}
+
+TEST(ModelSection, TakesHuggingFaceKeys) {
+  const Qwen3Config model = *load().model;
+
+  EXPECT_EQ(model.family, ModelFamily::moe);
+  EXPECT_EQ(model.hidden_size, 64);
+  EXPECT_EQ(model.moe_intermediate_size, 32);
+  EXPECT_EQ(model.rope.theta, 10000.0);
+  EXPECT_FALSE(model.norm_topk_prob);
+}
+
+TEST(ModelSection, TakesTheOriginalsKeys) {
+  const Qwen3Config model = *load({R"(model_provider={name: qwen3_moe, model: {layer: {hidden_size: 768,
+    intermediate_size: 576, num_experts: 128, experts_top_k: 8, num_attention_heads: 16, num_key_value_heads: 4,
+    rms_norm_eps: 1e-6, head_dim: 128}, num_hidden_layers: 16, rope_base: 1000000, max_position_ids: 128000,
+    split_vocab_size: {regular: 151643, special: 26}, split_vocab_order: [regular, special],
+    pipeline_num_virtual_layers_pre: 0, pipeline_num_virtual_layers_post: 1}})"})
+                                 .model;
+
+  EXPECT_EQ(model.moe_intermediate_size, 576);
+  EXPECT_EQ(model.num_experts_per_tok, 8);
+  EXPECT_TRUE(model.norm_topk_prob);
+  EXPECT_EQ(model.vocab_size, 151669);
+  EXPECT_EQ(model.rope.theta, 1e6);
+  EXPECT_EQ(model.max_position_embeddings, 128000);
+  EXPECT_EQ(model.pipeline_num_virtual_layers_post, 1);
+}
+
+TEST(ModelSection, NamesTheLineOfAnImpossibleValue) {
+  EXPECT_THAT(
+      error_of({}, changed("num_key_value_heads: 2", "num_key_value_heads: 3")),
+      HasSubstr("job.yaml:15:26: model_provider.model.num_attention_heads: num_attention_heads (4) is not a "
+                "multiple of num_key_value_heads (3)"));
+}
+
+TEST(ModelSection, RefusesWhatItWouldHaveToIgnore) {
+  EXPECT_THAT(error_of({"model_provider.model.hidden_act=gelu"}), HasSubstr("only silu is supported"));
+  EXPECT_THAT(error_of({"model_provider.model.attention_dropout=0.1"}),
+              HasSubstr("dropout is not supported"));
+  EXPECT_THAT(error_of({"model_provider.model.rope_base=5", "model_provider.model.rope_theta=5"}),
+              HasSubstr("means the same as rope_theta"));
+  EXPECT_THAT(error_of({"model_provider.model.split_vocab_size={a: 3}"}),
+              HasSubstr("given beside split_vocab_size"));
+  EXPECT_THAT(error_of({}, changed("    hidden_size: 64\n    num_hidden_layers: 4\n", "")),
+              HasSubstr("hidden_size, num_hidden_layers missing; add them"));
+  EXPECT_THAT(error_of({"model_provider.dtype=bfloat16"}), HasSubstr("bfloat16 is not supported yet"));
+}
+
+}  // namespace
+}  // namespace d9d
