@@ -46,6 +46,7 @@ BpeModel::BpeModel(const JsonSection& section, bool byte_level) : byte_level_(by
 }
 
 void BpeModel::read_vocabulary(const JsonSection& section) {
+  D9D_REQUIRE(section.json().is_object(), "{} is not an object of ids by token", section.path());
   vocabulary_.reserve(section.json().size());
   for (const auto& [token, id] : section.json().items()) {
     const bool fits =

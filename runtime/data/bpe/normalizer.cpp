@@ -15,6 +15,17 @@ namespace {
 constexpr std::string_view kSupported =
     "null, NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip, Sequence";
 
+void append_normalized(std::string_view text, int options, std::string& out) {
+  if (text.empty()) return;
+  utf8proc_uint8_t* mapped = nullptr;
+  const utf8proc_ssize_t length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                               static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+                                               static_cast<utf8proc_option_t>(options));
+  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(mapped, std::free);
+  D9D_CHECK(length >= 0, "utf8proc: {}", utf8proc_errmsg(length));
+  out.append(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length));
+}
+
 }  // namespace
 
 Normalizer Normalizer::from_json(const JsonSection& section) {
@@ -71,16 +82,18 @@ void Normalizer::run(Form form, std::string_view text, std::string& out, RegexSc
   if (form == Form::nfkc || form == Form::nfkd) options |= UTF8PROC_COMPAT;
   // ASCII never changes, but its last character may compose with what follows.
   const std::size_t foreign = first_non_ascii(text);
-  const std::size_t kept = foreign == text.size() ? foreign : foreign - (foreign > 0 ? 1 : 0);
-  out.append(text.substr(0, kept));
-  if (kept == text.size()) return;
-  utf8proc_uint8_t* mapped = nullptr;
-  const utf8proc_ssize_t length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + kept),
-                                               static_cast<utf8proc_ssize_t>(text.size() - kept), &mapped,
-                                               static_cast<utf8proc_option_t>(options));
-  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(mapped, std::free);
-  D9D_CHECK(length >= 0, "utf8proc: {}", utf8proc_errmsg(length));
-  out.append(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length));
+  std::size_t done = foreign == text.size() || foreign == 0 ? foreign : foreign - 1;
+  out.append(text.substr(0, done));
+  for (std::size_t at = done; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    if (is_normalization_newer(point.value)) {
+      append_normalized(text.substr(done, at - done), options, out);
+      out.append(text.substr(at, point.length));
+      done = at + point.length;
+    }
+    at += point.length;
+  }
+  append_normalized(text.substr(done), options, out);
 }
 
 void Normalizer::run(Lowercase, std::string_view text, std::string& out, RegexScratch&) {

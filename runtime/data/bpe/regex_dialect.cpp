@@ -1,5 +1,7 @@
 #include "runtime/data/bpe/regex_dialect.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "runtime/base/error.hpp"
@@ -137,7 +139,13 @@ class Translator {
     const std::size_t close = pattern_.find('}', at_);
     if (!pattern_.substr(at_ + 2).starts_with("{") || close == std::string_view::npos)
       refuse("\\p without {name}");
-    copy(close + 1 - at_);
+    std::string_view name = pattern_.substr(at_ + 3, close - at_ - 3);
+    const bool negated = name.starts_with('^');
+    if (negated) name.remove_prefix(1);
+    // A bare script name means the characters of that script there, but all that are used with it here.
+    const bool is_script = name.size() > 2 && std::ranges::find(kNoScripts, name) == kNoScripts.end();
+    put(fmt::format("\\{}{{{}{}{}}}", pattern_[at_ + 1], negated ? "^" : "", is_script ? "sc:" : "", name),
+        close + 1 - at_);
   }
 
   void hexadecimal() {
@@ -158,7 +166,10 @@ class Translator {
     put(fmt::format("\\x{{{}}}", digits), 6);
   }
 
-  static constexpr std::string_view kWord = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+  // Superscripts and fractions of Latin-1 are word characters there, those of other blocks are not.
+  static constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe)";
+  static constexpr std::array<std::string_view, 5> kNoScripts{"Any", "Alphabetic", "White_Space", "Uppercase",
+                                                              "Lowercase"};
 
   const std::string_view pattern_;
   std::size_t at_ = 0;

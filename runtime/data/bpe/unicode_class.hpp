@@ -9,6 +9,10 @@ namespace d9d {
 // The property White_Space.
 bool is_white_space(char32_t value);
 
+// Whether the character got its combining class or decomposition after Unicode 9, up to Unicode 15. The `tokenizers`
+// library normalises by the tables of Unicode 9, so these stay as they are and part what is before from what is after.
+bool is_normalization_newer(char32_t value);
+
 // Bytes of white space at the begin or the end of well-formed text.
 std::size_t leading_white_space(std::string_view text);
 std::size_t trailing_white_space(std::string_view text);

@@ -57,6 +57,8 @@ def texts():
         "“quotes” ‘single’ «guillemets» — em – en …", "\\backslash\\ /slash/ |pipe|", "~`@#$%^&*()_+-=", "mixed日本語English한국어русский",
         "Zażółć gęślą jaźń", "Việt Nam tiếng Việt", "Vie\u0323\u0302t", "a\u0300\u0316b", "\u0344 \u0385 \u1fef", "\u2126 \u212a",
         "▁ Ġ Ċ ĉ Ã©", "ĠthisĠisĠbytes", "\u0149 \u01f0 ﬀ", "1\u20442 x\u2075", "\u0e33 \u0eb3", "a\u0345\u0301", "\U0001d15e \U0001d1bc",
+        "a\u1ac6\u033a b\u033a\u1ac6 \u08cb\u035d e\u08cb\u0301 \u32ff \U00010787 \U0001e030", "漢字、カタカナ・ひらがな々〆ヶ", "\u3003\u3005\u302a",
+        "x²y³ m¹ ¼½¾ x⁴ n₁ ⅷ _a_ a\u0301b a\u200db ª º ´a", "٣٤٥ 12٣4 १२३४",
     ]
     pool = ("abc xyzABC019.,'\"!?\n\r\t \u00a0\u0301\u0308éüßжйЁλ你好한\u1100\u1161🙂\u200d\u3000<|>_-" + "\u0327\u0323")
     for _ in range(60):
@@ -116,6 +118,20 @@ def template():
     return t
 
 
+def scripts():
+    """Several splits after one another, as DeepSeek's, with classes on which regex engines differ: scripts, \\w, \\d."""
+    t = Tokenizer(models.BPE())
+    t.normalizer = normalizers.NFKD()
+    t.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(r"\d{1,3}"), "isolated"), pre_tokenizers.Split(Regex(r"[\p{Han}\p{Hiragana}]+"), "isolated"),
+        pre_tokenizers.Split(Regex(r"[!-/:-~]?\w+| ?[^\s\w]+[\r\n]*|^\s+|\s+$|\s*[\r\n]+|\s+(?!\S)|\s+"), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    t.decoder = decoders.ByteLevel()
+    train(t, 800)
+    t.add_special_tokens(["<|endoftext|>"])
+    return t
+
+
 def characters():
     """No byte level: unknown tokens, digits alone, punctuation, other ways of cutting, the default decoder."""
     t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
@@ -159,5 +175,5 @@ def save(name, tokenizer):
 
 
 if __name__ == "__main__":
-    for maker in (qwen, gpt2, template, characters, fallback):
+    for maker in (qwen, gpt2, template, scripts, characters, fallback):
         save(maker.__name__, maker())

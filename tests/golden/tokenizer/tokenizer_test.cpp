@@ -55,7 +55,7 @@ TEST_P(TokenizerGolden, DecodesToTheTextOfTheTokenizersLibrary) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerGolden,
-                         testing::Values("qwen", "gpt2", "template", "characters", "fallback"),
+                         testing::Values("qwen", "gpt2", "template", "scripts", "characters", "fallback"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

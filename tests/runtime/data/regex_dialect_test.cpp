@@ -29,6 +29,7 @@ TEST(RegexDialect, LeavesAloneWhatBothEnginesReadTheSame) {
 TEST(RegexDialect, RewritesWhatTheyReadDifferently) {
   EXPECT_EQ(to_pcre2_dialect(R"(\s+(?!\S)|[^\s\d])"),
             R"(\p{White_Space}+(?!\P{White_Space})|[^\p{White_Space}\p{Nd}])");
+  EXPECT_EQ(to_pcre2_dialect(R"(\p{Han}\P{^Greek}\p{Lu})"), R"(\p{sc:Han}\P{^sc:Greek}\p{Lu})");
   EXPECT_EQ(to_pcre2_dialect(R"(^a$)"), "(?m:^)a(?m:$)");
   EXPECT_EQ(to_pcre2_dialect(R"(a{,3}\v\u00e9)"), R"(a{0,3}\x0b\x{00e9})");
 }
@@ -44,6 +45,12 @@ TEST(RegexDialect, RefusesByNameWhatItCannotRewrite) {
 TEST(RegexDialect, KnowsTheWhiteSpaceOfUnicodeAndNoOther) {
   EXPECT_EQ(matches(R"(\s)", "a\u0085\u00a0\u2003\u3000\v").size(), 5u);
   EXPECT_EQ(matches(R"(\s)", "\u180e\u200b\ufeff\x1c").size(), 0u);
+}
+
+TEST(RegexDialect, KnowsTheWordCharactersOfOniguruma) {
+  EXPECT_EQ(matches(R"(\w)", "a\u0301_\u00b2\u00bd\u2167\u0663").size(), 7u);
+  EXPECT_EQ(matches(R"(\w)", "\u2074\u200d\u00b4 -").size(), 0u);
+  EXPECT_EQ(matches(R"(\p{Han})", "\u4e00\u3001\u30fb").size(), 1u);
 }
 
 TEST(Regex, FindsMatchesFromLeftToRight) {

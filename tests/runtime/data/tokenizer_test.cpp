@@ -185,7 +185,17 @@ TEST(Tokenizer, RefusesByNameWhatItCannotDo) {
   for (const auto& [json, expected] : cases) EXPECT_THAT(error_of(json), HasSubstr(expected));
 }
 
+TEST(Tokenizer, RefusesSectionsNestedWithoutEnd) {
+  std::string nested;
+  for (int i = 0; i < 100000; ++i) nested += R"({"type":"Sequence","normalizers":[)";
+  for (int i = 0; i < 100000; ++i) nested += "]}";
+
+  EXPECT_THAT(error_of(small_json(",\"normalizer\":" + nested)), HasSubstr("nested too deep"));
+}
+
 TEST(Tokenizer, RefusesADamagedFileAndSaysWhere) {
+  EXPECT_THAT(error_of(R"({"model":{"vocab":["a"],"merges":[]}})"),
+              HasSubstr("model.vocab is not an object"));
   EXPECT_THAT(error_of("{"), HasSubstr("t.json is not a JSON object"));
   EXPECT_THAT(error_of("{}"), HasSubstr("t.json: model"));
   EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":-1},"merges":[]}})"),
