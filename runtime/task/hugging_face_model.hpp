@@ -1,0 +1,37 @@
+#pragma once
+// Qwen3 models as Hugging Face folders: load the stages of a job or a whole model, export. Blocks on the
+// disk.
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/nn/qwen3_stage.hpp"
+#include "runtime/state/disk.hpp"
+#include "runtime/tensor/stage_module.hpp"
+
+namespace d9d {
+
+// Copies the folder's weights into a stage of the model, each rank only its slices. Input error, with names,
+// unless every parameter is filled and every tensor of the folder is one of the whole model's.
+void load_hugging_face_weights(const Disk& disk, const std::string& directory, const Qwen3Config& config,
+                               StagePosition position, StageModule& stage);
+
+// A whole model in one stage, for use without training.
+struct LoadedModel {
+  Qwen3Config config;
+  std::unique_ptr<StageModule> stage;
+};
+LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory,
+                                    at::ScalarType dtype = at::kFloat);
+
+// Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors, index last. `read`
+// gives the whole tensor of a parameter by its global name, each asked for once; one group of tensors is in
+// memory at a time. `config.dtype` is the dtype of the files.
+void export_hugging_face(Disk& disk, const std::string& directory, const Qwen3Config& config,
+                         const std::function<at::Tensor(const std::string& name)>& read,
+                         std::uint64_t shard_bytes_max = 4'000'000'000);
+
+}  // namespace d9d

@@ -1,0 +1,132 @@
+#include "runtime/task/model_use.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::int64_t kIgnored = -100;
+
+void check_ids(const at::Tensor& ids, const char* what, std::int64_t vocab_size, bool may_ignore) {
+  D9D_REQUIRE(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
+              "{} is a {} array of {} dimensions with {} elements, expected int64 [sequences, length]", what,
+              c10::toString(ids.scalar_type()), ids.dim(), ids.numel());
+  const at::Tensor flat = ids.contiguous();
+  const auto* data = flat.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < flat.numel(); ++i) {
+    const bool fine = (data[i] >= 0 && data[i] < vocab_size) || (may_ignore && data[i] == kIgnored);
+    D9D_REQUIRE(fine, "{} holds {} at sequence {}, position {}; the model's vocabulary has {} ids", what,
+                data[i], i / ids.size(1), i % ids.size(1), vocab_size);
+  }
+}
+
+at::Tensor next_tokens(const at::Tensor& tokens) {
+  at::Tensor labels = at::full_like(tokens, kIgnored);
+  if (tokens.size(1) > 1)
+    labels.narrow(1, 0, tokens.size(1) - 1).copy_(tokens.narrow(1, 1, tokens.size(1) - 1));
+  return labels;
+}
+
+at::Tensor loss_from_logits(const at::Tensor& logits, const at::Tensor& labels) {
+  const at::Tensor chosen = logits.gather(-1, labels.clamp_min(0).unsqueeze(-1)).squeeze(-1);
+  return at::logsumexp(logits, at::IntArrayRef{-1}).sub(chosen).masked_fill(labels.eq(kIgnored), 0.0);
+}
+
+// Index into `logits` (the last position's): the most likely, or drawn by the inverse of the distribution
+// function.
+std::int64_t choose(const at::Tensor& logits, const GenerateOptions& options, double uniform) {
+  const at::Tensor values = logits.to(at::kDouble).contiguous();
+  const double* score = values.const_data_ptr<double>();
+  std::vector<std::int64_t> order(static_cast<std::size_t>(values.numel()));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  const auto more_likely = [&](std::int64_t a, std::int64_t b) {
+    return score[a] != score[b] ? score[a] > score[b] : a < b;
+  };
+  if (options.temperature == 0) return *std::min_element(order.begin(), order.end(), more_likely);
+  std::sort(order.begin(), order.end(), more_likely);
+  if (options.top_k > 0 && options.top_k < values.numel())
+    order.resize(static_cast<std::size_t>(options.top_k));
+  std::vector<double> weights;
+  double total = 0;
+  for (const std::int64_t id : order) {
+    weights.push_back(std::exp((score[id] - score[order.front()]) / options.temperature));
+    total += weights.back();
+  }
+  double left = uniform * total;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    left -= weights[i];
+    if (left < 0) return order[i];
+  }
+  return order.back();
+}
+
+}  // namespace
+
+Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
+                    const std::optional<at::Tensor>& labels, const ScoreOptions& options) {
+  const at::NoGradGuard no_gradients;
+  check_ids(tokens, "the tokens", model.config.vocab_size, false);
+  const at::Tensor targets = labels ? *labels : next_tokens(tokens);
+  check_ids(targets, "the labels", model.config.vocab_size, true);
+  D9D_REQUIRE(targets.sizes() == tokens.sizes(),
+              "the labels are {} x {}, the tokens {} x {}; they must be alike", targets.size(0),
+              targets.size(1), tokens.size(0), tokens.size(1));
+
+  std::vector<at::Tensor> losses, logits;
+  const std::int64_t rows = std::max<std::int64_t>(1, options.tokens_per_batch / tokens.size(1));
+  for (std::int64_t row = 0; row < tokens.size(0); row += rows) {
+    const std::int64_t count = std::min(rows, tokens.size(0) - row);
+    const TensorMap inputs = {{"input_ids", tokens.narrow(0, row, count).contiguous()}};
+    const at::Tensor target = targets.narrow(0, row, count).contiguous();
+    if (options.with_logits) {
+      logits.push_back(model.stage->forward(inputs, {}).at("logits").to(at::kFloat));
+      losses.push_back(loss_from_logits(logits.back(), target));
+    } else {
+      losses.push_back(model.stage->forward(inputs, {{"labels", target}}).at("cross_entropy"));
+    }
+  }
+  Scores scores;
+  scores.token_loss = at::cat(losses);
+  const auto counted = targets.ne(kIgnored).sum().item<std::int64_t>();
+  scores.loss = counted == 0
+                    ? std::numeric_limits<double>::quiet_NaN()
+                    : scores.token_loss.sum(at::kDouble).item<double>() / static_cast<double>(counted);
+  if (options.with_logits) scores.logits = at::cat(logits);
+  return scores;
+}
+
+std::vector<std::int64_t> generate(const LoadedModel& model, const std::vector<std::int64_t>& prompt,
+                                   const GenerateOptions& options) {
+  const at::NoGradGuard no_gradients;
+  D9D_REQUIRE(!prompt.empty(), "the prompt has no tokens; give at least one");
+  D9D_REQUIRE(options.temperature >= 0 && options.top_k >= 0,
+              "temperature is {} and top_k {}; both are 0 or more", options.temperature, options.top_k);
+  const RandomStream stream(options.seed, "generate");
+  std::vector<std::int64_t> ids = prompt;
+  const auto& ends = model.config.eos_token_ids;
+  for (std::int64_t i = 0; i < options.max_new_tokens; ++i) {
+    const auto length = static_cast<std::int64_t>(ids.size());
+    const at::Tensor input = at::from_blob(ids.data(), {1, length}, at::kLong).clone();
+    if (i == 0) check_ids(input, "the prompt", model.config.vocab_size, false);
+    const TensorMap last = {{"logit_positions", at::tensor({length - 1}, at::kLong)}};
+    const at::Tensor logits = model.stage->forward({{"input_ids", input}}, last).at("logits").flatten();
+    ids.push_back(choose(logits, options, stream.uniform(static_cast<std::uint64_t>(i))));
+    if (std::find(ends.begin(), ends.end(), ids.back()) != ends.end()) break;
+  }
+  return {ids.begin() + static_cast<std::ptrdiff_t>(prompt.size()), ids.end()};
+}
+
+}  // namespace d9d

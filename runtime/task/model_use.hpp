@@ -1,0 +1,39 @@
+#pragma once
+// A model used without training: per-token losses of given tokens, and text. Computes on the calling thread.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/task/hugging_face_model.hpp"
+
+namespace d9d {
+
+struct ScoreOptions {
+  bool with_logits = false;
+  std::int64_t tokens_per_batch = 4096;  // bounds memory; one sequence is never cut
+};
+struct Scores {
+  at::Tensor token_loss;  // fp32 [N, L], 0 where the label is -100
+  double loss = 0;        // mean over the others; not a number when there are none
+  at::Tensor logits;      // fp32 [N, L, V] when asked for
+};
+// tokens int64 [N, L]; labels int64 [N, L] already shifted, by default the next token and -100 for the last
+// one. Input error for an id outside the vocabulary.
+Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
+                    const std::optional<at::Tensor>& labels = {}, const ScoreOptions& options = {});
+
+struct GenerateOptions {
+  std::int64_t max_new_tokens = 100;
+  double temperature = 1.0;  // 0 = always the most likely token
+  std::int64_t top_k = 0;    // choose among so many most likely tokens; 0 = all
+  std::uint64_t seed = 0;
+};
+// The new tokens only; ends after one of the config's eos_token_ids, which is included. The sequence is
+// computed anew for each token.
+std::vector<std::int64_t> generate(const LoadedModel& model, const std::vector<std::int64_t>& prompt,
+                                   const GenerateOptions& options = {});
+
+}  // namespace d9d
