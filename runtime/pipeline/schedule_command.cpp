@@ -10,6 +10,8 @@
 namespace d9d {
 namespace {
 
+constexpr double kActionsMax = 3e6;  // about 1 GB while it is printed
+
 nlohmann::json programs_to_json(const Program& program) {
   nlohmann::json ranks = nlohmann::json::object();
   for (std::size_t rank = 0; rank < program.size(); ++rank) {
@@ -67,6 +69,10 @@ ScheduleCommandResult run_schedule_command(const ScheduleCommandOptions& options
   D9D_REQUIRE(options.microbatches >= 1, "--microbatches is {}; expected at least 1", options.microbatches);
   D9D_REQUIRE(options.transfer >= 0, "--transfer is {}; expected a time of at least 0", options.transfer);
   const ScheduleConfig config = schedule_from_keys(options.schedule);
+  const double actions = 3.0 * options.ranks * stages_per_rank(config) * options.microbatches;
+  D9D_REQUIRE(actions <= kActionsMax,
+              "{:.3g} actions are too many to print; at most {:.3g} (ranks x stages x microbatches x 3)",
+              actions, kActionsMax);
   const PipelineProgram program = build_program(config, options.ranks, options.microbatches);
   CostModel costs = unit_costs(program.topology);
   costs.transfer = options.transfer;

@@ -189,7 +189,12 @@ TEST(ScheduleCommand, PrintsTheFullProgramsAsText) {
 
   EXPECT_NE(result.text.find("rank 1: 1RECV_F0 1F0"), std::string::npos) << result.text;
   EXPECT_NE(result.text.find("bubble 33.3 %"), std::string::npos) << result.text;
+}
+
+TEST(ScheduleCommand, RefusesWhatItCannotBuildOrPrint) {
   EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}}, 0, 2, 0, false}), Error);
+  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}}, 2, 5, 0, false}), Error);
+  EXPECT_THROW(run_schedule_command({{"1f1b", 100000, {}, {}}, 100000, 100000, 0, false}), Error);
 }
 
 }  // namespace
