@@ -1,8 +1,8 @@
 #include "runtime/data/build_source.hpp"
 
-#include "runtime/data/synthetic_source.hpp"
-#include "runtime/data/text_source.hpp"
-#include "runtime/data/tokens_source.hpp"
+#include "runtime/data/source/synthetic_source.hpp"
+#include "runtime/data/source/text_source.hpp"
+#include "runtime/data/source/tokens_source.hpp"
 
 namespace d9d {
 namespace {

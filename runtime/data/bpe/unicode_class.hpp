@@ -9,8 +9,9 @@ namespace d9d {
 // The property White_Space.
 bool is_white_space(char32_t value);
 
-// Whether the character got its combining class or decomposition after Unicode 9, up to Unicode 15. The `tokenizers`
-// library normalises by the tables of Unicode 9, so these stay as they are and part what is before from what is after.
+// Whether the character got its combining class or decomposition after Unicode 9, up to Unicode 15. The
+// `tokenizers` library normalises by the tables of Unicode 9, so these stay as they are and part what is
+// before from what is after.
 bool is_normalization_newer(char32_t value);
 
 // Bytes of white space at the begin or the end of well-formed text.

@@ -6,7 +6,7 @@
 
 #include "runtime/data/build_source.hpp"
 #include "runtime/data/loader_core.hpp"
-#include "runtime/data/synthetic_source.hpp"
+#include "runtime/data/source/synthetic_source.hpp"
 
 namespace d9d {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/npy.hpp"
-#include "runtime/data/permutation.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/permutation.hpp"
 
 namespace d9d {
 

@@ -1,9 +1,9 @@
-#include "runtime/data/text_source.hpp"
+#include "runtime/data/source/text_source.hpp"
 
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/documents.hpp"
+#include "runtime/data/source/documents.hpp"
 #include "tests/runtime/data/folder.hpp"
 
 namespace d9d {

@@ -5,8 +5,8 @@
 // to 65536, else 4), text is not.
 
 #include "runtime/data/data_config.hpp"
-#include "runtime/data/permutation.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/permutation.hpp"
 #include "runtime/data/tokenizer.hpp"
 
 namespace d9d {

@@ -1,4 +1,4 @@
-#include "runtime/data/permutation.hpp"
+#include "runtime/data/source/permutation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "runtime/data/text_source.hpp"
+#include "runtime/data/source/text_source.hpp"
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/documents.hpp"
+#include "runtime/data/source/documents.hpp"
 
 namespace d9d {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/data/documents.hpp"
+#include "runtime/data/source/documents.hpp"
 
 #include <glob.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/data/tokens_source.hpp"
+#include "runtime/data/source/tokens_source.hpp"
 
 #include <gmock/gmock.h>
 

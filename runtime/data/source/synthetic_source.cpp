@@ -1,4 +1,4 @@
-#include "runtime/data/synthetic_source.hpp"
+#include "runtime/data/source/synthetic_source.hpp"
 
 #include "runtime/base/error.hpp"
 
