@@ -49,6 +49,7 @@ TEST(Attention, MatchesEagerSoftmaxOnOddSizes) {
     expect_attention(70, 8, 2, 16, causal);
     expect_attention(129, 3, 1, 64, causal);
     expect_attention(97, 2, 1, 128, causal);
+    expect_attention(550, 2, 1, 24, causal);
   }
 }
 
