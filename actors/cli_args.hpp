@@ -1,0 +1,67 @@
+#pragma once
+// The command line of d9d-node: options by name, what is left over, and one clear error for what does not
+// fit.
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace d9d {
+
+struct OptionSpec {
+  std::string name;   // "--set"
+  std::string value;  // what it takes, for the help: "KEY.PATH=VALUE"; empty: nothing
+  std::string meaning;
+  bool repeated = false;
+};
+
+// The command line of one command, split. Every option was one of the command's.
+class Arguments {
+ public:
+  const std::vector<std::string>& positional() const { return positional_; }
+  bool has(std::string_view option) const { return values_.contains(std::string(option)); }
+  std::optional<std::string> value(std::string_view option) const;  // the last one given
+  std::vector<std::string> values(std::string_view option) const;   // in order
+  // Input errors: not a number of that kind, outside of [min, max].
+  std::optional<std::int64_t> integer(std::string_view option, std::int64_t min, std::int64_t max) const;
+  std::optional<double> number(std::string_view option) const;
+  // Input error when it was not given.
+  std::int64_t required_integer(std::string_view option, std::int64_t min, std::int64_t max) const;
+
+ private:
+  friend Arguments parse_arguments(std::span<const std::string> words, const struct Command& command);
+  std::vector<std::string> positional_;
+  std::map<std::string, std::vector<std::string>> values_;
+};
+
+// Where a command writes: results to `out`, what people should know beside it to `err`.
+struct Console {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+struct Command {
+  std::string name;
+  std::string positional;  // for the help: "JOB.yaml"
+  std::string summary;     // one line
+  std::size_t positional_min = 0;
+  std::size_t positional_max = 0;
+  std::vector<OptionSpec> options;
+  // The exit code. An ErrorKind::input becomes 2, any other exception 1.
+  std::function<int(const Arguments&, Console&)> run;
+  std::string details = {};  // more lines for `--help`
+};
+
+// `--name value`, `--name=value`, `--` ends the options. Input errors: an unknown option (with the nearest),
+// a value missing or too many, too few or too many positional words.
+Arguments parse_arguments(std::span<const std::string> words, const Command& command);
+
+std::string help_of(const std::string& program, const Command& command);
+
+}  // namespace d9d
