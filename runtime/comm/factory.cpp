@@ -1,5 +1,7 @@
 #include "runtime/comm/factory.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 #include "runtime/comm/checked.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -14,7 +16,22 @@ CommunicatorFactory::CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub,
 std::unique_ptr<Communicator> CommunicatorFactory::open(int rank, const std::string& domain,
                                                         const std::vector<std::string>& axes,
                                                         const std::string& use) const {
-  Group group = plan_.group(rank, domain, axes);
+  return open_group(plan_.group(rank, domain, axes), use);
+}
+
+std::unique_ptr<Communicator> CommunicatorFactory::open_pair(int rank, int sender, int receiver,
+                                                             const std::string& use) const {
+  D9D_CHECK(sender != receiver && (rank == sender || rank == receiver), "rank {} is not of the pair {} > {}",
+            rank, sender, receiver);
+  Group group;
+  group.name = fmt::format("pair[{}>{}]", sender, receiver);
+  group.ranks = {std::min(sender, receiver), std::max(sender, receiver)};
+  group.index = rank == group.ranks[0] ? 0 : 1;
+  group.one_node = plan_.placement(sender).node == plan_.placement(receiver).node;
+  return open_group(std::move(group), use);
+}
+
+std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const std::string& use) const {
   group.name = fmt::format("{}/{}@{}", group.name, use, options_.epoch);
   if (group.size() == 1) return std::make_unique<SingleCommunicator>(group.name);
   if (group.one_node) return hub_.open(group, options_.timeout);

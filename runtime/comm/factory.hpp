@@ -31,8 +31,12 @@ class CommunicatorFactory {
   // so all ranks must open their groups in the same order. Thread-safe.
   std::unique_ptr<Communicator> open(int rank, const std::string& domain,
                                      const std::vector<std::string>& axes, const std::string& use) const;
+  // The communicator of two ranks, for what goes from `sender` to `receiver`. The way back is another one.
+  std::unique_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use) const;
 
  private:
+  std::unique_ptr<Communicator> open_group(Group group, const std::string& use) const;
+
   const Plan& plan_;
   SharedMemoryHub& hub_;
   GlooTransport* const gloo_;

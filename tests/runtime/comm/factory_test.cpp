@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "runtime/base/error.hpp"
 #include "runtime/comm/gather.hpp"
 
 namespace d9d {
@@ -49,6 +50,19 @@ TEST(CommunicatorFactory, StaysInSharedMemoryOnOneNodeAndTakesGlooBetweenNodes) 
     });
   }
   for (std::thread& rank : ranks) rank.join();
+}
+
+TEST(CommunicatorFactory, OpensAPairInEachDirection) {
+  const Plan plan(two_by_two(), {4});
+  SharedMemoryHub hub;
+  const CommunicatorFactory factory(plan, hub, nullptr, {});
+
+  const auto forward = factory.open_pair(2, 0, 2, "pipeline");
+  const auto backward = factory.open_pair(2, 2, 0, "pipeline");
+
+  EXPECT_EQ(forward->rank(), 1);
+  EXPECT_NE(forward->name(), backward->name());
+  EXPECT_THROW(factory.open_pair(1, 0, 2, "pipeline"), Error);
 }
 
 TEST(CommunicatorFactory, GivesEachUseACommunicatorOfItsOwn) {

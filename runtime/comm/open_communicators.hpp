@@ -1,0 +1,26 @@
+#pragma once
+// All communicators that are open in a process, so that a job's end can wake whoever waits in one. Thread-safe.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace d9d {
+
+class Communicator;
+
+class OpenCommunicators {
+ public:
+  // After abort_all, a communicator that comes late is aborted at once.
+  void add(const std::shared_ptr<Communicator>& communicator);
+  void abort_all(const std::string& reason) noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Communicator>> open_;
+  bool aborted_ = false;
+  std::string reason_;
+};
+
+}  // namespace d9d

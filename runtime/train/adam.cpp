@@ -1,0 +1,90 @@
+// Adam (Kingma and Ba 2015, algorithm 1) and AdamW (Loshchilov and Hutter 2019, algorithm 2), in the order of
+// operations of torch.optim. AMSGrad: Reddi, Kale and Kumar 2018.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/max.h>
+#include <ATen/ops/maximum.h>
+
+#include <cmath>
+
+#include "kernels/optimizer.hpp"
+#include "runtime/train/flat_optimizer.hpp"
+#include "runtime/train/slabs.hpp"
+
+namespace d9d {
+namespace {
+
+class Adam final : public FlatOptimizer {
+ public:
+  Adam(const AdamOptions& options, const FlatParameters& parameters, const std::vector<ParameterRule>& rules)
+      : FlatOptimizer(parameters, rules, options.weight_decay), options_(options) {
+    add_state("exp_avg");
+    add_state("exp_avg_sq");
+    if (options_.amsgrad) add_state("max_exp_avg_sq");
+  }
+
+  void step(const UpdateScale& scale) override {
+    const at::NoGradGuard no_grad;
+    ++step_count_;
+    for (const FlatRun& run : runs_) {
+      const double lr = options_.lr * scale.lr_multiplier * run.settings.lr_factor;
+      const double grad_scale = options_.maximize ? -scale.grad : scale.grad;
+      has_kernel(run) ? update_fused(run, lr, grad_scale) : update(run, lr, grad_scale);
+    }
+  }
+
+ private:
+  bool has_kernel(const FlatRun& run) const {
+    const at::Tensor values = data(run);
+    return values.is_cpu() && values.scalar_type() == at::kFloat && grad(run).scalar_type() == at::kFloat &&
+           options_.decoupled_weight_decay && !options_.amsgrad;
+  }
+
+  void update_fused(const FlatRun& run, double lr, double grad_scale) const {
+    kernels::adamw_step(data(run), grad(run), state(0, run), state(1, run),
+                        {.lr = lr,
+                         .beta1 = options_.beta1,
+                         .beta2 = options_.beta2,
+                         .eps = options_.eps,
+                         .weight_decay = run.settings.weight_decay,
+                         .step = step_count_,
+                         .grad_scale = grad_scale,
+                         .zero_grad = true});
+  }
+
+  void update(const FlatRun& run, double lr, double grad_scale) const {
+    std::vector<at::Tensor> tensors{data(run), grad(run), state(0, run), state(1, run)};
+    if (options_.amsgrad) tensors.push_back(state(2, run));
+    const auto steps = static_cast<double>(step_count_);
+    const double correction1 = 1 - std::pow(options_.beta1, steps);
+    const double correction2 = std::sqrt(1 - std::pow(options_.beta2, steps));
+    for_slabs(tensors, [&](std::vector<at::Tensor>& slab) {
+      const at::ScalarType wide = slab[2].scalar_type();
+      at::Tensor value = slab[0].to(wide);
+      at::Tensor gradient = slab[1].to(wide).mul(grad_scale);
+      const double decay = run.settings.weight_decay;
+      if (options_.decoupled_weight_decay) {
+        value.mul_(1 - lr * decay);
+      } else if (decay != 0) {
+        gradient.add_(value, decay);
+      }
+      slab[2].lerp_(gradient, 1 - options_.beta1);
+      slab[3].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+      if (options_.amsgrad) slab[4].copy_(at::maximum(slab[4], slab[3]));
+      const at::Tensor second = options_.amsgrad ? slab[4] : slab[3];
+      value.addcdiv_(slab[2], second.sqrt().div_(correction2).add_(options_.eps), -lr / correction1);
+      if (value.data_ptr() != slab[0].data_ptr()) slab[0].copy_(value);
+      slab[1].zero_();
+    });
+  }
+
+  const AdamOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, const FlatParameters& parameters,
+                                     const std::vector<ParameterRule>& rules) {
+  return std::make_unique<Adam>(options, parameters, rules);
+}
+
+}  // namespace d9d

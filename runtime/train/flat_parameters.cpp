@@ -1,0 +1,196 @@
+#include "runtime/train/flat_parameters.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "runtime/base/error.hpp"
+#include "runtime/train/flat_buffer.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;  // bytes
+
+struct FamilyKey {
+  std::vector<std::string> reduce_axes;
+  std::vector<std::string> replicate_axes;
+  at::ScalarType dtype;
+  at::ScalarType grad_dtype;
+  std::string device;
+  auto operator<=>(const FamilyKey&) const = default;
+};
+
+std::vector<std::string> reduce_axes_of(const Layout& layout, const std::vector<std::string>& summed) {
+  std::vector<std::string> axes;
+  for (const std::string& axis : layout.replicate_axes()) {
+    if (std::find(summed.begin(), summed.end(), axis) != summed.end()) axes.push_back(axis);
+  }
+  return axes;
+}
+
+FamilyKey key_of(const StageParameter& parameter, const FlatOptions& options) {
+  const at::ScalarType dtype = parameter.tensor.scalar_type();
+  return {reduce_axes_of(parameter.layout, options.summed_axes), parameter.layout.replicate_axes(), dtype,
+          options.grad_dtype.value_or(dtype), parameter.tensor.device().str()};
+}
+
+// Families in order of first use, each with its parameters in definition order.
+using Members = std::vector<std::size_t>;
+std::vector<std::pair<FamilyKey, Members>> families_of(const std::vector<StageParameter>& parameters,
+                                                       const FlatOptions& options) {
+  std::vector<std::pair<FamilyKey, Members>> families;
+  std::map<FamilyKey, std::size_t> index;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].tensor.requires_grad()) continue;
+    const FamilyKey key = key_of(parameters[i], options);
+    const auto [place, is_new] = index.try_emplace(key, families.size());
+    if (is_new) families.emplace_back(key, Members{});
+    families[place->second].second.push_back(i);
+  }
+  return families;
+}
+
+// From the last module to the first, as backward goes; a module is never cut.
+std::vector<Members> cut_into_buckets(const std::vector<StageParameter>& parameters, const Members& members,
+                                      std::int64_t count_max) {
+  std::vector<Members> buckets;
+  std::int64_t filled = 0;
+  for (std::size_t end = members.size(); end > 0;) {
+    const std::string module = module_of(parameters[members[end - 1]].name);
+    std::size_t begin = end;
+    std::int64_t count = 0;
+    while (begin > 0 && module_of(parameters[members[begin - 1]].name) == module) {
+      count += parameters[members[--begin]].tensor.numel();
+    }
+    if (buckets.empty() || filled + count > count_max) {
+      buckets.emplace_back();
+      filled = 0;
+    }
+    Members& bucket = buckets.back();
+    bucket.insert(bucket.begin(), members.begin() + begin, members.begin() + end);
+    filled += count;
+    end = begin;
+  }
+  return buckets;
+}
+
+// An element at which both values and gradients are aligned.
+std::int64_t aligned(std::int64_t element, const FamilyKey& key) {
+  const std::size_t bytes = std::min(c10::elementSize(key.dtype), c10::elementSize(key.grad_dtype));
+  const std::int64_t step = kAlignment / static_cast<std::int64_t>(bytes);
+  return (element + step - 1) / step * step;
+}
+
+void set_replicas(GradientBucket& bucket, const Layout& layout) {
+  for (const LayoutAxis& axis : layout.axes()) {
+    if (axis.placement.is_shard()) continue;
+    bucket.replica = bucket.replica * axis.size + axis.index;
+    bucket.replicas *= axis.size;
+  }
+}
+
+void check_block(const StageParameter& parameter) {
+  D9D_CHECK(parameter.layout.local_slice().shape() == parameter.tensor.sizes().vec(),
+            "parameter {} has {} elements, its layout's block has {} or another shape", parameter.name,
+            parameter.tensor.numel(), parameter.layout.local_slice().num_elements());
+}
+
+// Memory follows definition while buckets go backwards: the last bucket lies first.
+std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameters,
+                                    const std::vector<Members>& cut, const FamilyKey& key) {
+  std::vector<GradientBucket> buckets(cut.size());
+  std::int64_t end = 0;
+  for (std::size_t i = cut.size(); i-- > 0;) {
+    GradientBucket& bucket = buckets[i];
+    bucket.reduce_axes = key.reduce_axes;
+    set_replicas(bucket, parameters[cut[i].front()].layout);
+    end = bucket.begin = aligned(end, key);
+    for (const std::size_t member : cut[i]) {
+      check_block(parameters[member]);
+      bucket.segments.push_back({member, end, parameters[member].tensor.numel()});
+      end += bucket.segments.back().count;
+    }
+  }
+  return buckets;
+}
+
+// The tensor keeps its identity and values, and lives in the buffers from now on.
+void move_in(const StageParameter& parameter, const FlatFamily& family, const FlatSegment& segment) {
+  at::Tensor tensor = parameter.tensor;
+  const at::Tensor data = family.data.narrow(0, segment.begin, segment.count).view(tensor.sizes());
+  data.copy_(tensor.detach());
+  tensor.set_data(data);
+  tensor.mutable_grad() = family.grad.narrow(0, segment.begin, segment.count).view(tensor.sizes());
+}
+
+}  // namespace
+
+std::string module_of(const std::string& parameter) {
+  const std::size_t last = parameter.rfind('.');
+  const std::size_t before = last == std::string::npos || last == 0 ? last : parameter.rfind('.', last - 1);
+  return before == std::string::npos ? "" : parameter.substr(0, before);
+}
+
+FlatParameters::FlatParameters(std::vector<StageParameter> parameters, const FlatOptions& options)
+    : parameters_(std::move(parameters)), bucket_of_(parameters_.size(), -1) {
+  for (const auto& [key, members] : families_of(parameters_, options)) {
+    const auto grad_bytes = static_cast<std::int64_t>(c10::elementSize(key.grad_dtype));
+    const auto buckets = cut_into_buckets(parameters_, members, options.bucket_bytes / grad_bytes);
+    add_family(lay_out(parameters_, buckets, key), key.dtype, key.grad_dtype);
+  }
+}
+
+void FlatParameters::add_family(std::vector<GradientBucket> buckets, at::ScalarType dtype,
+                                at::ScalarType grad_dtype) {
+  const FlatSegment& end = buckets.front().segments.back();
+  const at::Device device = parameters_[end.parameter].tensor.device();
+  const FlatFamily family{zeroed_flat_buffer(end.begin + end.count, dtype, device),
+                          zeroed_flat_buffer(end.begin + end.count, grad_dtype, device)};
+  for (GradientBucket& bucket : buckets) {
+    const FlatSegment& last = bucket.segments.back();
+    bucket.family = families_.size();
+    bucket.data = family.data.narrow(0, bucket.begin, last.begin + last.count - bucket.begin);
+    bucket.grad = family.grad.narrow(0, bucket.begin, bucket.data.numel());
+    for (const FlatSegment& segment : bucket.segments) {
+      move_in(parameters_[segment.parameter], family, segment);
+      bucket_of_[segment.parameter] = static_cast<int>(buckets_.size());
+    }
+    buckets_.push_back(std::move(bucket));
+  }
+  families_.push_back(family);
+}
+
+const FlatSegment& FlatParameters::segment_of(std::size_t parameter) const {
+  const int bucket = bucket_of_[parameter];
+  D9D_CHECK(bucket >= 0, "parameter {} is not trainable", parameters_[parameter].name);
+  for (const FlatSegment& segment : buckets_[bucket].segments) {
+    if (segment.parameter == parameter) return segment;
+  }
+  D9D_CHECK(false, "parameter {} is not in its bucket", parameters_[parameter].name);
+}
+
+std::vector<std::vector<std::string>> FlatParameters::reduce_groups() const {
+  std::vector<std::vector<std::string>> groups;
+  for (const GradientBucket& bucket : buckets_) {
+    if (bucket.reduce_axes.empty()) continue;
+    if (std::find(groups.begin(), groups.end(), bucket.reduce_axes) == groups.end()) {
+      groups.push_back(bucket.reduce_axes);
+    }
+  }
+  return groups;
+}
+
+std::int64_t FlatParameters::num_elements() const {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (bucket_of_[i] >= 0) count += parameters_[i].tensor.numel();
+  }
+  return count;
+}
+
+void FlatParameters::zero_grad() const {
+  for (const FlatFamily& family : families_) family.grad.zero_();
+}
+
+}  // namespace d9d

@@ -1,0 +1,86 @@
+#pragma once
+// The trainable parameters of a stage in flat buffers: values and gradients, cut into buckets that are
+// reduced as one and updated in one pass.
+//
+// A family is what can share a buffer: the same reduction, dtype and gradient dtype. Within a family
+// parameters lie in definition order without gaps between those of one module (q, k, v; gate, up), which are
+// one matrix to the kernels; only a bucket's first parameter is aligned to 64 bytes. Buckets are numbered in
+// the order in which backward completes them: from the last parameter to the first.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/stage_module.hpp"
+
+namespace d9d {
+
+struct FlatOptions {
+  std::optional<at::ScalarType> grad_dtype;  // none: the parameter's
+  std::int64_t bucket_bytes = std::int64_t{32}
+                              << 20;  // of gradients; a module larger than that has a bucket alone
+  // Mesh axes whose ranks see different tokens, so that gradients are summed over those on which a parameter
+  // is replicated. Not tp: its ranks see the same tokens, and have the same gradient of what they replicate.
+  std::vector<std::string> summed_axes = {"dp_replicate", "dp_cp_shard", "cp_replicate", "ep_replicate"};
+};
+
+// A parameter within its family's buffers.
+struct FlatSegment {
+  std::size_t parameter = 0;  // index into parameters()
+  std::int64_t begin = 0;     // element in the family
+  std::int64_t count = 0;
+};
+
+struct GradientBucket {
+  std::size_t family = 0;
+  std::vector<std::string> reduce_axes;  // sorted as in the layouts; empty: nothing to reduce
+  // Ranks that hold these very values, and this rank's number among them: each counts a part of the norm.
+  int replicas = 1;
+  int replica = 0;
+  std::int64_t begin = 0;  // element in the family
+  at::Tensor data;         // flat views
+  at::Tensor grad;
+  std::vector<FlatSegment> segments;  // in definition order
+};
+
+struct FlatFamily {
+  at::Tensor data;
+  at::Tensor grad;
+};
+
+class FlatParameters {
+ public:
+  // Moves the trainable parameters (requires_grad) into flat buffers: each tensor keeps its identity and
+  // values, and its grad() becomes a defined view, zero. The others stay as they are.
+  FlatParameters(std::vector<StageParameter> parameters, const FlatOptions& options);
+
+  const std::vector<StageParameter>& parameters() const { return parameters_; }
+  const std::vector<FlatFamily>& families() const { return families_; }
+  const std::vector<GradientBucket>& buckets() const { return buckets_; }
+  // The bucket of parameters()[parameter]; -1 for one that is not trainable.
+  int bucket_of(std::size_t parameter) const { return bucket_of_[parameter]; }
+  // Where it lies; a parameter that is not trainable is a bug.
+  const FlatSegment& segment_of(std::size_t parameter) const;
+  // The distinct lists of axes that some bucket is reduced over, in order of first use.
+  std::vector<std::vector<std::string>> reduce_groups() const;
+
+  std::int64_t num_elements() const;  // of trainable parameters on this rank
+  void zero_grad() const;
+
+ private:
+  void add_family(std::vector<GradientBucket> buckets, at::ScalarType dtype, at::ScalarType grad_dtype);
+
+  std::vector<StageParameter> parameters_;
+  std::vector<FlatFamily> families_;
+  std::vector<GradientBucket> buckets_;
+  std::vector<int> bucket_of_;
+};
+
+// "model.layers.3.self_attn" of "model.layers.3.self_attn.q_proj.weight": what may be one matrix has it in
+// common.
+std::string module_of(const std::string& parameter);
+
+}  // namespace d9d

@@ -1,0 +1,49 @@
+#pragma once
+// Optimizers over flat parameters: one pass over each family's buffers scales the gradients, updates and
+// clears them. State is kept in fp32 (fp64 for fp64 parameters) unless asked otherwise, and arithmetic is
+// done in it. A trainable parameter that got no gradient is updated as with gradient zero.
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/layout.hpp"
+#include "runtime/train/flat_parameters.hpp"
+#include "runtime/train/optimizer_options.hpp"
+
+namespace d9d {
+
+// One tensor of the training state, as a checkpoint names it. To load, copy into `tensor`.
+struct StateEntry {
+  std::string kind;  // "param", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"
+  std::string name;  // of the parameter
+  const Layout* layout = nullptr;
+  at::Tensor tensor;  // this rank's block, a view
+};
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // One update. Gradients are zero afterwards.
+  virtual void step(const UpdateScale& scale) = 0;
+
+  // Updates made so far; part of the state.
+  std::int64_t step_count() const { return step_count_; }
+  void set_step_count(std::int64_t count) { step_count_ = count; }
+
+  // All parameters (frozen ones too) and the optimizer's state of the trainable ones.
+  virtual std::vector<StateEntry> state_entries() const = 0;
+
+ protected:
+  std::int64_t step_count_ = 0;
+};
+
+// `parameters` outlives the optimizer. Input errors for impossible options, and for stochastic AdamW on
+// parameters that are not bf16 on the CPU.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const FlatParameters& parameters,
+                                          const std::vector<ParameterRule>& rules = {});
+
+}  // namespace d9d

@@ -1,0 +1,24 @@
+#pragma once
+// Walks flat tensors a slab at a time, so that the temporaries of plain tensor arithmetic stay in the cache.
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace d9d {
+
+// f(views) with the same stretch of each tensor; they are flat and of one length.
+template <class F>
+void for_slabs(const std::vector<at::Tensor>& tensors, F&& f) {
+  constexpr std::int64_t kSlab = std::int64_t{1} << 16;
+  for (std::int64_t begin = 0; begin < tensors[0].numel(); begin += kSlab) {
+    std::vector<at::Tensor> views;
+    for (const at::Tensor& tensor : tensors) {
+      views.push_back(tensor.narrow(0, begin, std::min(kSlab, tensor.numel() - begin)));
+    }
+    f(views);
+  }
+}
+
+}  // namespace d9d

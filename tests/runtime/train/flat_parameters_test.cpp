@@ -1,0 +1,139 @@
+#include "runtime/train/flat_parameters.hpp"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/train/stage_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ElementsAre;
+
+const void* end_of(const at::Tensor& tensor) {
+  return static_cast<const char*>(tensor.data_ptr()) + tensor.nbytes();
+}
+
+std::vector<StageParameter> attention_stage() {
+  return {make_parameter("model.embed.weight", {7, 3}),
+          make_parameter("model.layers.0.attn.q.weight", {5, 3}),
+          make_parameter("model.layers.0.attn.k.weight", {3, 3}),
+          make_parameter("model.layers.0.attn.v.weight", {3, 3}),
+          make_parameter("model.layers.0.mlp.gate.weight", {11, 3}),
+          make_parameter("model.layers.0.mlp.up.weight", {11, 3})};
+}
+
+TEST(FlatParameters, KeepTheTensorsAndTheirValues) {
+  const auto stage = attention_stage();
+
+  const FlatParameters flat(stage, {});
+
+  for (const StageParameter& parameter : stage) {
+    EXPECT_TRUE(at::equal(parameter.tensor, wave(parameter.name, parameter.layout.global_shape())));
+    EXPECT_TRUE(parameter.tensor.requires_grad());
+    EXPECT_EQ(parameter.tensor.grad().abs().sum().item<float>(), 0);
+  }
+  EXPECT_EQ(flat.num_elements(), 21 + 15 + 9 + 9 + 33 + 33);
+}
+
+TEST(FlatParameters, LayParametersOfAModuleWithoutGapsEvenWhenSizesAreOdd) {
+  const auto stage = attention_stage();
+
+  const FlatParameters flat(stage, {});
+
+  EXPECT_EQ(stage[1].tensor.storage().data(), stage[2].tensor.storage().data());
+  EXPECT_EQ(end_of(stage[1].tensor), stage[2].tensor.data_ptr());
+  EXPECT_EQ(end_of(stage[2].tensor), stage[3].tensor.data_ptr());
+  EXPECT_EQ(end_of(stage[4].tensor.grad()), stage[5].tensor.grad().data_ptr());
+}
+
+TEST(FlatParameters, NumberBucketsFromTheLastParameterAndNeverCutAModule) {
+  const auto stage = attention_stage();
+
+  const FlatParameters flat(stage, {.bucket_bytes = 40 * 4});
+
+  std::vector<std::vector<std::size_t>> members;
+  for (const GradientBucket& bucket : flat.buckets()) {
+    members.emplace_back();
+    for (const FlatSegment& segment : bucket.segments) members.back().push_back(segment.parameter);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bucket.grad.data_ptr()) % 64, 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bucket.data.data_ptr()) % 64, 0U);
+  }
+  EXPECT_THAT(members, ElementsAre(ElementsAre(4, 5), ElementsAre(1, 2, 3), ElementsAre(0)));
+  EXPECT_EQ(flat.bucket_of(5), 0);
+  EXPECT_EQ(flat.bucket_of(0), 2);
+}
+
+TEST(FlatParameters, LetAutogradAddIntoTheBuffers) {
+  const auto stage = attention_stage();
+  const FlatParameters flat(stage, {});
+  const at::Tensor x = at::ones({2, 3});
+
+  for (int microbatch = 0; microbatch < 3; ++microbatch) at::linear(x, stage[1].tensor).sum().backward();
+
+  const FlatSegment& segment = flat.segment_of(1);
+  const at::Tensor in_buffer = flat.families()[0].grad.narrow(0, segment.begin, segment.count);
+  EXPECT_TRUE(at::equal(in_buffer, at::ones({15}).mul(6)));
+  EXPECT_EQ(stage[1].tensor.grad().data_ptr(), in_buffer.data_ptr());
+}
+
+TEST(FlatParameters, SumGradientsInTheTypeThatIsAsked) {
+  const std::vector<StageParameter> stage{make_parameter("a.b.weight", Layout::local({4, 4}), at::kBFloat16)};
+  const FlatParameters flat(stage, {.grad_dtype = at::kFloat});
+  const at::Tensor x = at::ones({1, 4}, at::kBFloat16).mul(1.0 / 256);
+
+  // In bf16 the sum would stop growing: 1 + 1/256 rounds to 1.
+  for (int i = 0; i < 300; ++i) at::linear(x, stage[0].tensor).sum().backward();
+
+  EXPECT_EQ(flat.families()[0].grad.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::equal(flat.families()[0].grad, at::ones({16}).mul(300.0 / 256)));
+}
+
+TEST(FlatParameters, LeaveFrozenParametersAlone) {
+  auto stage = attention_stage();
+  stage[1].tensor.requires_grad_(false);
+  const void* const before = stage[1].tensor.data_ptr();
+
+  const FlatParameters flat(stage, {});
+
+  EXPECT_EQ(stage[1].tensor.data_ptr(), before);
+  EXPECT_EQ(flat.bucket_of(1), -1);
+  EXPECT_THROW(flat.segment_of(1), Error);
+}
+
+TEST(FlatParameters, PartParametersByWhatTheirGradientsAreSummedOver) {
+  const std::vector<StageParameter> stage{
+      make_parameter("dense.w", Layout({4}, {replicated("dp_replicate", 2, 1), replicated("tp", 2, 0)}),
+                     at::kFloat),
+      make_parameter("expert.w",
+                     Layout({4, 2}, {replicated("ep_replicate", 2, 0), sharded("ep_shard", 2, 1, 0)}),
+                     at::kFloat),
+      make_parameter("sharded.w", Layout({4}, {sharded("dp_cp_shard", 2, 1, 0)}), at::kFloat)};
+
+  const FlatParameters flat(stage, {});
+
+  EXPECT_THAT(flat.reduce_groups(), ElementsAre(ElementsAre("dp_replicate"), ElementsAre("ep_replicate")));
+  EXPECT_EQ(flat.buckets()[0].replicas, 4);  // tp holds the same, but is not summed over
+  EXPECT_EQ(flat.buckets()[0].replica, 2);
+  EXPECT_TRUE(flat.buckets()[2].reduce_axes.empty());
+}
+
+TEST(FlatParameters, RefuseATensorThatIsNotItsLayoutsBlock) {
+  std::vector<StageParameter> stage{make_parameter("a.b", {4})};
+  stage[0].layout = Layout::local({5});
+
+  EXPECT_THROW(FlatParameters(stage, {}), Error);
+}
+
+TEST(FlatParameters, OfAStageWithoutParametersAreEmpty) {
+  const FlatParameters flat({}, {});
+
+  EXPECT_TRUE(flat.buckets().empty());
+  EXPECT_EQ(flat.num_elements(), 0);
+}
+
+}  // namespace
+}  // namespace d9d

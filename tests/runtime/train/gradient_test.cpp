@@ -1,0 +1,221 @@
+// Gradients of replicas: when they are reduced, what comes out, and the norm over any placement.
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "runtime/base/error.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/gather.hpp"
+#include "runtime/comm/shared_memory.hpp"
+#include "runtime/train/gradient_norm.hpp"
+#include "runtime/train/gradient_sync.hpp"
+#include "runtime/train/step_scale.hpp"
+#include "tests/runtime/train/stage_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Layout replica_layout(std::vector<std::int64_t> shape, int size, int index) {
+  return Layout(std::move(shape), {replicated("dp_replicate", size, index)});
+}
+
+std::vector<StageParameter> two_layers(int replicas, int replica) {
+  return {make_parameter("a.first.weight", replica_layout({9, 5}, replicas, replica), at::kFloat),
+          make_parameter("b.second.weight", replica_layout({3, 9}, replicas, replica), at::kFloat),
+          make_parameter("c.unused.weight", replica_layout({7}, replicas, replica), at::kFloat)};
+}
+
+void run_ranks(int ranks, const std::function<void(int, Communicator&)>& work) {
+  SharedMemoryHub hub;
+  std::vector<int> all;
+  for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto group = hub.open({"all", all, rank, true}, std::chrono::seconds(10));
+      work(rank, *group);
+      group->barrier();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void backward(const std::vector<StageParameter>& stage, const at::Tensor& samples) {
+  at::linear(at::linear(samples, stage[0].tensor).tanh(), stage[1].tensor).square().sum().backward();
+}
+
+TEST(GradientSync, AsksForBucketsInOneOrderWhateverCompletesFirst) {
+  const FlatParameters flat(two_layers(2, 0), {.bucket_bytes = 1});
+  GradientSync sync(flat);
+
+  EXPECT_THAT(sync.complete(0), IsEmpty());       // bucket 2
+  EXPECT_THAT(sync.complete(2), ElementsAre(0));  // bucket 0
+  EXPECT_EQ(sync.pending(), 1);
+  EXPECT_THAT(sync.incomplete(5), ElementsAre("b.second.weight"));
+  EXPECT_THAT(sync.complete(1), ElementsAre(1, 2));  // and what waited behind it
+
+  sync.begin_step();
+  EXPECT_THAT(sync.complete(2), ElementsAre(0));
+}
+
+TEST(GradientSync, AsksForABucketWhenItsLastParameterIsComplete) {
+  const FlatParameters flat(two_layers(2, 0), {});
+  GradientSync sync(flat);
+
+  EXPECT_THAT(sync.complete(2), IsEmpty());
+  EXPECT_THAT(sync.complete(0), IsEmpty());
+  EXPECT_THAT(sync.complete(1), ElementsAre(0));
+}
+
+TEST(GradientSync, NeverAsksForWhatIsNotReplicated) {
+  const FlatParameters flat({make_parameter("a.b", {3})}, {});
+  GradientSync sync(flat);
+
+  EXPECT_THAT(sync.complete(0), IsEmpty());
+  EXPECT_EQ(sync.pending(), 0);
+}
+
+TEST(GradientSync, RefusesAParameterThatCompletesTwice) {
+  const FlatParameters flat(two_layers(2, 0), {});
+  GradientSync sync(flat);
+  sync.complete(0);
+
+  EXPECT_THROW(sync.complete(0), Error);
+}
+
+TEST(GradientSync, GivesReplicasTheGradientOfTheWholeBatch) {
+  const at::Tensor samples = wave("samples", {12, 5});
+  const auto alone = two_layers(1, 0);
+  const FlatParameters whole(alone, {});
+  backward(alone, samples);
+
+  run_ranks(3, [&](int rank, Communicator& group) {
+    const auto stage = two_layers(3, rank);
+    const FlatParameters flat(stage, {.bucket_bytes = 100});
+    backward(stage, samples.narrow(0, rank * 4, 4));
+
+    for (const GradientBucket& bucket : flat.buckets()) reduce_gradients(bucket, group);
+
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(at::allclose(stage[i].tensor.grad(), alone[i].tensor.grad(), 1e-5, 1e-6));
+    }
+    EXPECT_TRUE(at::equal(stage[2].tensor.grad(), at::zeros({7})));
+  });
+}
+
+// What a rank of a world of 2 pipeline stages x 2 replicas x 2 tensor ranks holds: of stage 0 a replicated
+// matrix, one cut by columns (unevenly) over tp, and an expert cut over two axes at once; of stage 1 a
+// vector.
+std::vector<StageParameter> mixed_stage(int rank) {
+  const int replica = rank / 2 % 2;
+  const int tensor = rank % 2;
+  if (rank / 4 == 1) {
+    return {make_parameter(
+        "head.w", Layout({13}, {replicated("dp_replicate", 2, replica), replicated("tp", 2, tensor)}),
+        at::kFloat)};
+  }
+  return {
+      make_parameter("norm.w",
+                     Layout({6, 7}, {replicated("dp_replicate", 2, replica), replicated("tp", 2, tensor)}),
+                     at::kFloat),
+      make_parameter("column.w",
+                     Layout({4, 5}, {replicated("dp_replicate", 2, replica), sharded("tp", 2, tensor, 1)}),
+                     at::kFloat),
+      make_parameter(
+          "expert.w",
+          Layout({5, 3}, {sharded("ep_replicate", 2, replica, 1), sharded("ep_shard", 2, tensor, 0)}),
+          at::kFloat)};
+}
+
+void fill_gradients(const std::vector<StageParameter>& stage) {
+  for (const StageParameter& parameter : stage) {
+    const at::Tensor global = wave(parameter.name, parameter.layout.global_shape(), 5);
+    parameter.tensor.mutable_grad().copy_(block_of(global, parameter.layout.local_slice()));
+  }
+}
+
+TEST(GradientNorm, IsThatOfTheGlobalTensorsOnAnyPlacement) {
+  double expected = 0;
+  double largest = 0;
+  for (const auto& [name, shape] : std::vector<std::pair<std::string, std::vector<std::int64_t>>>{
+           {"norm.w", {6, 7}}, {"column.w", {4, 5}}, {"expert.w", {5, 3}}, {"head.w", {13}}}) {
+    const at::Tensor gradient = wave(name, shape, 5).to(at::kDouble);
+    expected += gradient.square().sum().item<double>();
+    largest = std::max(largest, gradient.abs().max().item<double>());
+  }
+
+  run_ranks(8, [&](int rank, Communicator& world) {
+    const auto stage = mixed_stage(rank);
+    const FlatParameters flat(stage, {});
+    fill_gradients(stage);
+    double squares = 0;
+    double extreme = 0;
+    for (const GradientBucket& bucket : flat.buckets()) {
+      squares += squares_share(bucket);
+      extreme = std::max(extreme, largest_share(bucket));
+    }
+
+    EXPECT_NEAR(all_reduce_scalars(world, {squares})[0], expected, 1e-6 * expected);
+    EXPECT_EQ(all_reduce_scalars(world, {extreme}, ReduceOp::max)[0], largest);
+  });
+}
+
+TEST(GradientNorm, OfABucketWithOddSizesCountsEveryElementOnce) {
+  double shares = 0;
+  double whole = 0;
+  for (int replica = 0; replica < 4; ++replica) {
+    const FlatParameters flat({make_parameter("a.b.c", replica_layout({1001}, 4, replica), at::kFloat)}, {});
+    fill_gradients(flat.parameters());
+    shares += squares_share(flat.buckets()[0]);
+    whole = flat.buckets()[0].grad.to(at::kDouble).square().sum().item<double>();
+  }
+
+  EXPECT_NEAR(shares, whole, 1e-7 * whole);
+}
+
+TEST(StepScale, DividesByTheWeightAndClipsAboveTheLargestNorm) {
+  const StepScale free = step_scale(400, 4, {});
+  EXPECT_DOUBLE_EQ(free.norm, 5);
+  EXPECT_DOUBLE_EQ(free.clip, 1);
+  EXPECT_DOUBLE_EQ(free.grad, 0.25);
+
+  const StepScale clipped = step_scale(400, 4, 1.0);
+  EXPECT_DOUBLE_EQ(clipped.clip, 1 / (5 + 1e-6));
+  EXPECT_DOUBLE_EQ(clipped.grad, clipped.clip / 4);
+
+  EXPECT_DOUBLE_EQ(step_scale(400, 4, 6.0).clip, 1);
+}
+
+TEST(StepScale, OfAStepInWhichNothingCountsLeavesNothing) {
+  const StepScale scale = step_scale(0, 0, 1.0);
+
+  EXPECT_EQ(scale.norm, 0);
+  EXPECT_EQ(scale.grad, 0);
+}
+
+TEST(StepScale, DoesNotHideANormThatIsNotFinite) {
+  EXPECT_TRUE(std::isnan(step_scale(std::nan(""), 2, 1.0).grad));
+  EXPECT_FALSE(std::isfinite(step_scale(std::numeric_limits<double>::infinity(), 2, 1.0).grad));
+}
+
+TEST(LossSums, AreTheMeanOverWeights) {
+  LossSums sums;
+  EXPECT_EQ(sums.mean(), 0);
+
+  sums.add(2.0, 3);
+  sums.add(5.0, 1);
+
+  EXPECT_DOUBLE_EQ(sums.mean(), 11.0 / 4);
+}
+
+}  // namespace
+}  // namespace d9d
