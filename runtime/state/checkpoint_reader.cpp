@@ -1,22 +1,15 @@
 #include "runtime/state/checkpoint_reader.hpp"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/narrow.h>
-
-#include <algorithm>
-
 #include "runtime/base/error.hpp"
 #include "runtime/state/checksum.hpp"
+#include "runtime/state/cut.hpp"
+#include "runtime/state/mapper/mapper.hpp"
+#include "runtime/state/pattern.hpp"
 #include "runtime/state/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
-
-at::Tensor part_of(at::Tensor tensor, const Slice& slice) {
-  for (std::size_t d = 0; d < slice.begin.size(); ++d)
-    tensor = tensor.narrow(static_cast<std::int64_t>(d), slice.begin[d], slice.end[d] - slice.begin[d]);
-  return tensor;
-}
 
 void require_checksum(std::uint64_t found, const ManifestEntry& entry, const std::string& path) {
   if (found == entry.checksum) return;
@@ -70,7 +63,7 @@ at::Tensor CheckpointReader::read(const std::string& kind, const std::string& na
     const at::Tensor part = read_part(*entry, common);
     if (common == slice) return part;
     if (!result.defined()) result = at::empty(slice.shape(), part.options());
-    part_of(result, relative_to(common, slice)).copy_(part);
+    cut(result, relative_to(common, slice)).copy_(part);
   }
   // The slices are known to cover the tensor, so only an empty slice finds nothing.
   return result.defined() ? result
@@ -106,6 +99,14 @@ at::Tensor CheckpointReader::read_part(const ManifestEntry& entry, const Slice& 
   return tensor;
 }
 
+std::vector<TensorSpec> CheckpointReader::specs(const std::string& kind) const {
+  std::vector<TensorSpec> specs;
+  for (const auto& [key, parts] : parts_)
+    if (parts.front()->kind == kind)
+      specs.push_back({parts.front()->name, parts.front()->dtype, parts.front()->global_shape});
+  return specs;
+}
+
 std::set<std::string> CheckpointReader::stored() const {
   std::set<std::string> names;
   for (const auto& [name, parts] : parts_) names.insert(name);
@@ -135,17 +136,11 @@ const SafetensorsReader& CheckpointReader::file_of(const ManifestEntry& entry) c
 
 void require_all_consumed(const std::set<std::string>& stored, const std::set<std::string>& consumed,
                           const std::vector<std::string>& allowed) {
-  std::string left;
-  std::size_t count = 0;
-  for (const auto& name : stored) {
-    const bool may_stay = std::any_of(allowed.begin(), allowed.end(),
-                                      [&](const auto& prefix) { return name.starts_with(prefix); });
-    if (consumed.contains(name) || may_stay) continue;
-    if (++count <= 8) left += fmt::format("{}\"{}\"", left.empty() ? "" : ", ", name);
-  }
-  D9D_REQUIRE(count == 0,
-              "the checkpoint holds {} tensors that nobody loads: {}{}; is the model another one?", count,
-              left, count > 8 ? ", ..." : "");
+  auto left = without_matches(stored, allowed);
+  std::erase_if(left, [&](const auto& name) { return consumed.contains(name); });
+  D9D_REQUIRE(left.empty(),
+              "the checkpoint holds {} tensors that nobody loads: {}; is the model another one?", left.size(),
+              to_text(left));
 }
 
 }  // namespace d9d

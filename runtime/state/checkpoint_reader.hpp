@@ -37,6 +37,8 @@ class CheckpointReader {
   at::Tensor read(const std::string& kind, const std::string& name) const;
   at::Tensor read(const std::string& kind, const std::string& name, const Slice& slice) const;
 
+  // Names, global shapes and dtypes of one kind, in name order: what an export needs to know beforehand.
+  std::vector<TensorSpec> specs(const std::string& kind) const;
   // "<kind>/<name>" of everything stored, and of what read() has been asked for.
   std::set<std::string> stored() const;
   std::set<std::string> consumed() const;
@@ -59,8 +61,8 @@ class CheckpointReader {
   mutable std::set<std::string> consumed_;
 };
 
-// An input error that names what nobody asked for. `consumed` is the union over all ranks; names that begin
-// with one of `allowed` may be left.
+// An input error that names what nobody asked for. `consumed` is the union over all ranks; names that match
+// one of the patterns `allowed` ("exp_avg*/model.head.*") may be left.
 void require_all_consumed(const std::set<std::string>& stored, const std::set<std::string>& consumed,
                           const std::vector<std::string>& allowed = {});
 

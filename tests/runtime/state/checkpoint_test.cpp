@@ -6,7 +6,6 @@ namespace d9d {
 namespace {
 
 using test::counting;
-using test::cut;
 using test::error_of;
 using test::same;
 using test::save;
@@ -76,11 +75,11 @@ TEST(Checkpoint, KnowsWhatNobodyLoaded) {
 
   reader->read("param", "model.embed.weight");
   const auto text =
-      error_of([&] { require_all_consumed(reader->stored(), reader->consumed(), {"exp_avg"}); });
+      error_of([&] { require_all_consumed(reader->stored(), reader->consumed(), {"exp_avg*"}); });
 
   EXPECT_THAT(text, HasSubstr("2 tensors"));
   EXPECT_THAT(text, HasSubstr("\"param/model.norm.weight\", \"param/model.scale\""));
-  EXPECT_NO_THROW(require_all_consumed(reader->stored(), reader->consumed(), {"exp_avg", "param/model."}));
+  EXPECT_NO_THROW(require_all_consumed(reader->stored(), reader->consumed(), {"exp_avg*", "param/model.*"}));
   EXPECT_THAT(error_of([&] { reader->read("param", "model.head"); }),
               HasSubstr("no \"param\" of \"model.head\""));
 }

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/slice.hpp"
+#include "runtime/state/cut.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d::test {
@@ -36,12 +36,6 @@ inline at::Tensor counting(at::IntArrayRef shape, at::ScalarType type = at::kFlo
   std::int64_t count = 1;
   for (const auto size : shape) count *= size;
   return at::arange(count, at::TensorOptions(at::kLong)).to(type).reshape(shape);
-}
-
-inline at::Tensor cut(at::Tensor tensor, const Slice& slice) {
-  for (std::size_t d = 0; d < slice.begin.size(); ++d)
-    tensor = tensor.narrow(static_cast<std::int64_t>(d), slice.begin[d], slice.end[d] - slice.begin[d]);
-  return tensor;
 }
 
 }  // namespace d9d::test

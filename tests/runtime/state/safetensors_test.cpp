@@ -11,7 +11,6 @@ namespace d9d {
 namespace {
 
 using test::counting;
-using test::cut;
 using test::error_of;
 using test::same;
 using testing::HasSubstr;

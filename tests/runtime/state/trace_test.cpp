@@ -17,7 +17,6 @@ namespace d9d {
 namespace {
 
 using test::counting;
-using test::cut;
 using test::same;
 
 // Cuts the pieces out of the inputs and puts them together; elements that no piece fills stay -1.

@@ -1,0 +1,12 @@
+#pragma once
+// The view of a tensor that is a slice of it.
+
+#include <ATen/core/Tensor.h>
+
+#include "runtime/state/slice.hpp"
+
+namespace d9d {
+
+at::Tensor cut(at::Tensor tensor, const Slice& slice);
+
+}  // namespace d9d

@@ -1,0 +1,164 @@
+#include "runtime/state/model_reader.hpp"
+
+#include "runtime/base/error.hpp"
+#include "runtime/state/cut.hpp"
+#include "runtime/state/mapper/restrict.hpp"
+#include "runtime/state/model_files.hpp"
+#include "runtime/state/pattern.hpp"
+
+namespace d9d {
+namespace {
+
+using Destinations = std::map<std::string, Destination>;
+
+Names difference(Names all, const Names& without) {
+  for (const auto& name : without) all.erase(name);
+  return all;
+}
+
+void require_all_read(const ModelFiles& files, const StateMapper& mapper, const LoadOptions& options) {
+  const auto unread = without_matches(difference(files.names(), inputs_of(mapper)), options.allow_unread);
+  D9D_REQUIRE(unread.empty(), "{} holds {} tensors that the model does not use: {}; is it another model?",
+              files.directory(), unread.size(), to_text(unread));
+}
+
+void require_all_placed(const Destinations& destinations, const StateMapper& mapper,
+                        const LoadOptions& options) {
+  Names wanted;
+  for (const auto& [name, destination] : destinations) {
+    wanted.insert(name);
+    require_inside(destination.slice, destination.global_shape, "parameter \"" + name + "\"");
+    D9D_REQUIRE(destination.tensor.sizes() == at::IntArrayRef(destination.slice.shape()),
+                "parameter \"{}\": its tensor has shape {}, its slice {}", name,
+                to_text(destination.tensor.sizes().vec()), to_text(destination.slice.shape()));
+  }
+  const auto made = outputs_of(mapper);
+  const auto unmade = difference(wanted, made);
+  D9D_REQUIRE(unmade.empty(), "{} parameters are not produced by the mapper: {}", unmade.size(),
+              to_text(unmade));
+  if (options.part_of_model) return;
+  const auto unplaced = difference(made, wanted);
+  D9D_REQUIRE(unplaced.empty(), "{} tensors that the mapper produces have no parameter: {}", unplaced.size(),
+              to_text(unplaced));
+}
+
+TensorMap shapes_of(const ModelFiles& files, const StateGroup& group) {
+  TensorMap shapes;
+  for (const auto& name : group.inputs) shapes[name] = files.shape_only(name);
+  return shapes;
+}
+
+class Load {
+ public:
+  Load(const ModelFiles& files, const StateMapper& mapper, const Destinations& destinations,
+       const LoadOptions& options)
+      : files_(files), mapper_(mapper), destinations_(destinations), options_(options) {}
+
+  LoadReport run() {
+    const auto groups = files_.in_disk_order(mapper_);
+    for (const auto* group : groups) require_shapes(*group);
+    for (const auto* group : groups) fill(*group);
+    return report_;
+  }
+
+ private:
+  void require_shapes(const StateGroup& group) const {
+    for (const auto& [name, tensor] : mapper_.apply(shapes_of(files_, group))) {
+      const auto& expected = destinations_.at(name).global_shape;
+      D9D_REQUIRE(tensor.sizes() == at::IntArrayRef(expected),
+                  "parameter \"{}\" has shape {}, {} gives {} (from {})", name, to_text(expected),
+                  files_.directory(), to_text(tensor.sizes().vec()), to_text(group.inputs));
+    }
+  }
+
+  void fill(const StateGroup& group) {
+    const auto shapes = shapes_of(files_, group);
+    TensorMap applied;
+    for (const auto& name : group.outputs) {
+      const auto& destination = destinations_.at(name);
+      if (const auto pieces = mapper_.trace(name, destination.slice, shapes))
+        for (const auto& piece : *pieces) put(piece, destination);
+      else
+        put_applied(group, name, destination, applied);
+      ++report_.num_tensors;
+      if (options_.progress) options_.progress(report_.num_tensors, destinations_.size());
+    }
+  }
+
+  void put(const Piece& piece, const Destination& destination) {
+    if (is_empty(piece.from)) return;
+    const at::Tensor source = files_.read(piece.input, piece.from);
+    report_.bytes_read += source.nbytes();
+    cut(destination.tensor.detach(), relative_to(piece.to, destination.slice)).copy_(view_of(piece, source));
+  }
+
+  void put_applied(const StateGroup& group, const std::string& name, const Destination& destination,
+                   TensorMap& applied) {
+    if (applied.empty()) {
+      TensorMap inputs;
+      for (const auto& input : group.inputs) {
+        inputs[input] = files_.read(input);
+        report_.bytes_read += inputs[input].nbytes();
+      }
+      applied = mapper_.apply(inputs);
+    }
+    destination.tensor.detach().copy_(cut(applied.at(name), destination.slice));
+    applied.at(name).reset();
+  }
+
+  const ModelFiles& files_;
+  const StateMapper& mapper_;
+  const Destinations& destinations_;
+  const LoadOptions& options_;
+  LoadReport report_;
+};
+
+}  // namespace
+
+LoadReport load_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
+                            const std::map<std::string, Destination>& destinations,
+                            const LoadOptions& options) {
+  const ModelFiles files(disk, directory);
+  require_all_read(files, *mapper, options);
+  require_all_placed(destinations, *mapper, options);
+  Names wanted;
+  for (const auto& [name, destination] : destinations) wanted.insert(name);
+  const auto mine = restrict_to_outputs(mapper, wanted);
+  return Load(files, *mine, destinations, options).run();
+}
+
+LoadReport load_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
+                            const std::map<std::string, at::Tensor>& destinations,
+                            const LoadOptions& options) {
+  Destinations whole_tensors;
+  for (const auto& [name, tensor] : destinations) {
+    const auto shape = tensor.sizes().vec();
+    whole_tensors[name] = {tensor, shape, whole(shape)};
+  }
+  return load_model_state(disk, directory, mapper, whole_tensors, options);
+}
+
+void read_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
+                      const std::function<void(const std::string& name, at::Tensor tensor)>& visit,
+                      const LoadOptions& options) {
+  const ModelFiles files(disk, directory);
+  require_all_read(files, *mapper, options);
+  const auto groups = files.in_disk_order(*mapper);
+  const auto total = outputs_of(*mapper).size();
+  for (const auto* group : groups)
+    mapper->apply(shapes_of(files, *group));  // Shape errors come before reading.
+  std::size_t done = 0;
+  for (const auto* group : groups) {
+    TensorMap inputs;
+    for (const auto& name : group->inputs) inputs[name] = files.read(name);
+    TensorMap outputs = mapper->apply(inputs);
+    inputs.clear();
+    while (!outputs.empty()) {
+      auto output = outputs.extract(outputs.begin());
+      visit(output.key(), std::move(output.mapped()));
+      if (options.progress) options.progress(++done, total);
+    }
+  }
+}
+
+}  // namespace d9d

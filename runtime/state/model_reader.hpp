@@ -1,0 +1,59 @@
+#pragma once
+// Loads a Hugging Face model folder through a mapper. Everything is checked before the first byte of data is
+// read. Blocks on the disk.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/state/disk.hpp"
+#include "runtime/state/mapper/mapper.hpp"
+
+namespace d9d {
+
+struct LoadOptions {
+  // Tensors of the files that no mapper input names, and that is fine: patterns with '*'.
+  std::vector<std::string> allow_unread;
+  // The destinations are those of one pipeline stage: outputs of the mapper without a destination are others'
+  // business.
+  bool part_of_model = false;
+  // Called after each tensor with how many of how many are done.
+  std::function<void(std::size_t done, std::size_t total)> progress;
+};
+
+// Where a block of a produced tensor goes. `tensor` has the slice's shape; it keeps its dtype and device.
+struct Destination {
+  at::Tensor tensor;
+  Shape global_shape;
+  Slice slice;
+};
+
+struct LoadReport {
+  std::size_t num_tensors = 0;
+  std::uint64_t bytes_read = 0;
+};
+
+// Fills every destination, reading only the slices it needs; memory beyond the destinations: one input slice,
+// or one group where a mapper computes values. An input error, with names, unless every destination is
+// produced, every output has a destination (see part_of_model), every needed input is in the files, every
+// tensor of the files is an input of the mapper (see allow_unread), and every produced shape is the
+// destination's.
+LoadReport load_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
+                            const std::map<std::string, Destination>& destinations,
+                            const LoadOptions& options = {});
+// Whole tensors.
+LoadReport load_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
+                            const std::map<std::string, at::Tensor>& destinations,
+                            const LoadOptions& options = {});
+
+// Streams every output of the mapper, group by group in the order of the files; memory: the tensors of one
+// group. The same strictness. The visitor owns what it gets.
+void read_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
+                      const std::function<void(const std::string& name, at::Tensor tensor)>& visit,
+                      const LoadOptions& options = {});
+
+}  // namespace d9d

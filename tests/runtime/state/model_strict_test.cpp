@@ -1,0 +1,117 @@
+// A load accounts for every tensor, before it reads any.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/runtime/state/model_support.hpp"
+
+namespace d9d {
+namespace {
+
+using test::blank_like;
+using test::counting;
+using test::error_of;
+using test::Scratch;
+using test::write_folder;
+using testing::HasSubstr;
+
+class StrictLoad : public testing::Test {
+ protected:
+  std::string error_of_load(const MapperPtr& mapper, const TensorMap& destinations,
+                            const LoadOptions& options = {}) {
+    return error_of([&] { load_model_state(disk_, scratch_.path(), mapper, destinations, options); });
+  }
+
+  const Scratch scratch_;
+  test::QuickDisk disk_;
+};
+
+TEST_F(StrictLoad, NamesTensorsOfTheFilesThatNobodyConsumes) {
+  const TensorMap state{{"a", counting({2})}, {"b", counting({2})}, {"old.inv_freq", counting({2})}};
+  write_folder(disk_, scratch_.path(), state);
+  const TensorMap wanted{{"a", at::zeros({2})}};
+
+  EXPECT_THAT(error_of_load(identities({"a"}), wanted), HasSubstr("\"b\", \"old.inv_freq\""));
+  EXPECT_THAT(error_of_load(identities({"a"}), wanted, {.allow_unread = {"*.inv_freq"}}),
+              HasSubstr("use: \"b\""));
+  EXPECT_EQ(wanted.at("a").sum().item<float>(), 0);
+  load_model_state(disk_, scratch_.path(), identities({"a"}), wanted, {.allow_unread = {"*.inv_freq", "b"}});
+  EXPECT_EQ(wanted.at("a").sum().item<float>(), 1);
+}
+
+TEST_F(StrictLoad, NamesInputsThatTheFilesLack) {
+  write_folder(disk_, scratch_.path(), {{"a", counting({2})}});
+  const TensorMap wanted{{"a", at::zeros({2})}, {"b", at::zeros({2})}};
+
+  const auto text = error_of_load(identities({"a", "b"}), wanted);
+
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("lacks"), HasSubstr("\"b\"")));
+  EXPECT_EQ(wanted.at("a").sum().item<float>(), 0);
+}
+
+TEST_F(StrictLoad, NamesParametersThatNobodyProduces) {
+  write_folder(disk_, scratch_.path(), {{"a", counting({2})}});
+
+  EXPECT_THAT(error_of_load(identities({"a"}), {{"a", at::zeros({2})}, {"head", at::zeros({2})}}),
+              HasSubstr("\"head\""));
+}
+
+TEST_F(StrictLoad, NamesOutputsThatHaveNoParameterUnlessThisIsAPart) {
+  write_folder(disk_, scratch_.path(), {{"a", counting({2})}, {"b", counting({2})}});
+  const TensorMap wanted{{"a", at::zeros({2})}};
+
+  EXPECT_THAT(error_of_load(identities({"a", "b"}), wanted), HasSubstr("have no parameter: \"b\""));
+  EXPECT_NO_THROW(
+      load_model_state(disk_, scratch_.path(), identities({"a", "b"}), wanted, {.part_of_model = true}));
+}
+
+TEST_F(StrictLoad, NamesTheParameterWhoseShapeDiffers) {
+  write_folder(disk_, scratch_.path(), {{"a", counting({2, 3})}});
+
+  EXPECT_THAT(error_of_load(identities({"a"}), {{"a", at::zeros({3, 2})}}),
+              testing::AllOf(HasSubstr("\"a\" has shape [3, 2]"), HasSubstr("gives [2, 3]")));
+}
+
+TEST_F(StrictLoad, SaysWhatAFolderWithoutWeightsLacks) {
+  EXPECT_THAT(error_of_load(identities({"a"}), {{"a", at::zeros({2})}}),
+              testing::AllOf(HasSubstr("model.safetensors.index.json"), HasSubstr("Hugging Face")));
+}
+
+TEST_F(StrictLoad, RefusesAnIndexThatDoesNotFitItsShards) {
+  write_folder(disk_, scratch_.path(), {{"a", counting({100})}, {"b", counting({100})}}, 400);
+  const auto index = scratch_ / "model.safetensors.index.json";
+  const auto good = read_text(disk_, index, 10000);
+  const auto replaced = [&](std::string from, const std::string& to) {
+    auto text = good;
+    text.replace(text.find(from), from.size(), to);
+    std::ofstream(index) << text;
+    return error_of_load(identities({"a", "b"}), {{"a", at::zeros({100})}, {"b", at::zeros({100})}});
+  };
+
+  EXPECT_THAT(replaced("\"b\": \"model-00002", "\"c\": \"model-00002"),
+              HasSubstr("\"c\" lies in model-00002-of-00002"));
+  EXPECT_THAT(replaced("\"model-00002", "\"../model-00002"), HasSubstr("not a file of the folder"));
+  EXPECT_THAT(replaced("model-00002", "model-00009"), HasSubstr("model-00009"));
+  EXPECT_THAT(replaced("weight_map", "weights"), HasSubstr("not an index"));
+  EXPECT_THAT(replaced("{", "["), HasSubstr("not an index"));
+}
+
+TEST_F(StrictLoad, ExportAccountsForEveryTensorToo) {
+  const auto path = scratch_.path();
+  const auto write = [&](const MapperPtr& mapper, const TensorMap& state, std::uint64_t limit) {
+    return error_of([&] { test::write_share(disk_, path, mapper, state, {.shard_bytes_max = limit}); });
+  };
+  const TensorMap state{{"a", counting({2})}, {"b", counting({2})}};
+
+  EXPECT_THAT(write(identities({"a"}), state, 100), HasSubstr("no place in the exported model: \"b\""));
+  EXPECT_THAT(write(identities({"a", "b", "c"}), state, 100), HasSubstr("1 more tensors: \"c\""));
+  EXPECT_THAT(write(identities({"a", "b"}), state, 7), HasSubstr("\"a\" has 8 bytes"));
+  ModelWriter writer(disk_, path, stack({"a", "b"}, "x", 0), test::specs_of(state));
+  writer.put("a", state.at("a"));
+  EXPECT_THAT(error_of([&] { writer.put("a", state.at("a")); }), HasSubstr("comes twice"));
+  EXPECT_THAT(error_of([&] { writer.put("b", counting({3})); }), HasSubstr("announced as F32 [2]"));
+  EXPECT_THAT(error_of([&] { writer.finish(); }), HasSubstr("\"b\""));
+}
+
+}  // namespace
+}  // namespace d9d
