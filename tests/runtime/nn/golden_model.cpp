@@ -1,4 +1,4 @@
-#include "golden_model.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>

@@ -4,7 +4,7 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
-#include "golden_model.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace d9d::test {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden_model.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
 
 namespace d9d::test {
 namespace {

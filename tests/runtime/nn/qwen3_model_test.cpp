@@ -4,7 +4,7 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
-#include "golden_model.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
 #include "kernels/weight_work.hpp"
 #include "runtime/base/error.hpp"
 

@@ -1,7 +1,7 @@
 // Against Hugging Face transformers; see tests/golden/qwen3/origin.md.
 #include <gtest/gtest.h>
 
-#include "golden_model.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
 
 namespace d9d::test {
 namespace {

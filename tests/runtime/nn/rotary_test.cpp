@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "golden_model.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/hugging_face_config.hpp"
 
