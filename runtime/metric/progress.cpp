@@ -55,7 +55,7 @@ std::string bar(const ProgressState& state, std::size_t cells) {
 
 std::string clock_text(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
-  const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e9) + 0.5);
+  const long long whole = std::llround(std::min(seconds, 1e9));
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }

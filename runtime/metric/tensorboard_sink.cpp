@@ -29,7 +29,7 @@ std::filesystem::path next_file(const TensorboardOptions& options, std::int64_t 
          fmt::format("{}{:010}.{}", prefix, number, options.host.empty() ? "d9d" : options.host);
 }
 
-std::string table_cell(std::string text) {
+std::string table_cell(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '|' || c == '\\') out.push_back('\\');
@@ -79,8 +79,8 @@ void TensorboardRun::end_step(std::int64_t step) {
 
 void TensorboardRun::hparams(const nlohmann::json& hparams) {
   std::string table = "| name | value |\n| --- | --- |\n";
-  for (auto& [name, value] : flat_hparams(hparams)) {
-    table += fmt::format("| {} | {} |\n", table_cell(name), table_cell(std::move(value)));
+  for (const auto& [name, value] : flat_hparams(hparams)) {
+    table += fmt::format("| {} | {} |\n", table_cell(name), table_cell(value));
   }
   pending_ += event_file::record(event_file::text(now(), 0, "hparams", table));
   flush();

@@ -155,6 +155,7 @@ std::vector<EdgeReport> report_edges(const Recording& recording) {
     edge.bytes += span.bytes;
   }
   std::vector<EdgeReport> result;
+  result.reserve(edges.size());
   for (auto& [key, edge] : edges) result.push_back(std::move(edge));
   std::stable_sort(result.begin(), result.end(),
                    [](const EdgeReport& a, const EdgeReport& b) { return a.queue_total > b.queue_total; });
