@@ -131,6 +131,8 @@ void Coordinator::welcome(std::size_t node, const std::pair<std::string, std::ui
     welcome.setResumeFrom(resume_.directory);
     welcome.setResumeStep(resume_.step);
     welcome.setResumeState(resume_.state);
+    welcome.setResumeSample(resume_.next_sample);
+    welcome.setTag(options_.tag);
   });
 }
 

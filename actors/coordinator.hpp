@@ -23,7 +23,8 @@ namespace d9d {
 struct ResumePoint {
   std::string directory;  // committed checkpoint, empty = a fresh start
   std::uint64_t step = 0;
-  std::string state;  // JSON: what the checkpoint keeps beside tensors
+  std::string state;              // JSON: what the checkpoint keeps beside tensors
+  std::uint64_t next_sample = 0;  // data cursor in global samples
 };
 
 // Everything of one checkpoint, ready to be committed.
@@ -40,6 +41,7 @@ struct CoordinatorOptions {
   std::string build;
   std::string job_hash;
   std::string token;
+  std::string tag;  // random per job start: names what is being written
   std::chrono::milliseconds join_timeout{10'000'000};
   std::function<ResumePoint()> find_resume_point;
   // Opens the rendezvous of the collectives: host and port. Not called for a job of one process.

@@ -1,7 +1,7 @@
 #pragma once
-// MetricCollector: the task's statistics of one rank; reduces them over all ranks beside training. Pool. One per rank.
-// Parent: Node.
-// hears MetricUpdate CollectMetrics ValuesReduced SaveMetrics    says ReduceValues MetricValues MetricState
+// MetricCollector: the task's statistics of one rank; reduces them over all ranks beside training. Pool. One
+// per rank. Parent: Node. hears MetricUpdate CollectMetrics ValuesReduced SaveMetrics    says ReduceValues
+// MetricValues MetricState
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@ namespace d9d {
 
 struct MetricCollectorOptions {
   int rank = 0;
-  ActorId collective;  // of this rank, over the whole world, used by metrics only
+  ActorId collective;                    // of this rank, over the whole world, used by metrics only
   std::function<void(Compose&)> create;  // the same metrics on every rank
   std::string state;                     // JSON from a checkpoint, empty = none
 };

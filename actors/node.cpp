@@ -33,6 +33,7 @@ void Node::started() {
   started_ns_ = world().clock.now_ns();
   // Before the plan is known, the only others to talk to are those of node 0.
   world().book.set_node_of([](ActorId) { return kFirstNode; });
+  if (options_.opens_port && !open_port()) return;
   if (options_.first) {
     spawn(options_.coordinator.id, options_.coordinator.threading, options_.coordinator.factory);
     children_.push_back(options_.coordinator.id);
@@ -41,6 +42,18 @@ void Node::started() {
     log::info("joining the job at {}:{}", options_.join_host, options_.join_port);
     dial_first_node();
   }
+}
+
+bool Node::open_port() {
+  try {
+    port_ = host().publish(options_.listen_host, options_.listen_port);
+  } catch (const Error& error) {
+    log::error("{}", error.what());
+    end(exit_failed, error.what());
+    return false;
+  }
+  if (options_.first) log::info("listening on {}:{}", options_.listen_host, port_);
+  return true;
 }
 
 void Node::dial_first_node() {
@@ -81,7 +94,7 @@ void Node::join() {
         join.setRanks(options_.ranks);
         join.setNodeIndex(options_.node_index);
         join.setHost(options_.host);
-        join.setPort(options_.port);
+        join.setPort(port_);
         join.setBuild(options_.build);
         join.setJobHash(options_.job_hash);
         join.setToken(options_.token);
@@ -103,7 +116,9 @@ void Node::welcome(wire::Welcome::Reader message) {
                  .store_port = message.getStorePort(),
                  .resume_from = message.getResumeFrom(),
                  .resume_step = message.getResumeStep(),
-                 .resume_state = message.getResumeState()};
+                 .resume_state = message.getResumeState(),
+                 .resume_sample = message.getResumeSample(),
+                 .tag = message.getTag()};
   for (const auto member : message.getNodes())
     membership_.ranks_per_node.push_back(static_cast<int>(member.getRanks()));
   world().epoch = membership_.epoch;
@@ -121,10 +136,10 @@ void Node::welcome(wire::Welcome::Reader message) {
 }
 
 void Node::spawn_cast() {
-  world().book.set_node_of(options_.node_of(membership_));
   std::vector<CastMember> cast;
   try {
     cast = options_.cast(membership_);
+    world().book.set_node_of(options_.node_of());
   } catch (const Error& error) {
     return tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
       failed.setKind(static_cast<wire::Failed::Kind>(error.kind()));

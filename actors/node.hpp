@@ -25,6 +25,8 @@ struct Membership {
   std::string resume_from;
   std::uint64_t resume_step = 0;
   std::string resume_state;
+  std::uint64_t resume_sample = 0;
+  std::string tag;  // random per job start: names what is being written
 };
 
 struct CastMember {
@@ -42,14 +44,16 @@ struct NodeOptions {
   std::chrono::milliseconds join_timeout{60'000};  // for reaching node 0 at all
   std::uint32_t ranks = 0;                         // offered; 0 = all that are left
   int node_index = -1;                             // wished
+  std::string listen_host;                         // where this process listens
+  std::uint16_t listen_port = 0;                   // 0: the system chooses
+  bool opens_port = false;                         // a job of one process needs none
   std::string host;                                // where others reach this process
-  std::uint16_t port = 0;
   std::string build;
   std::string job_hash;
   std::string token;
   std::uint64_t incarnation = 0;
   std::function<std::vector<CastMember>(const Membership&)> cast;
-  std::function<AddressBook::NodeOf(const Membership&)> node_of;
+  std::function<AddressBook::NodeOf()> node_of;  // asked after cast
   // Wakes every actor that waits in a collective; called once, when the job fails.
   std::function<void(const std::string& reason)> abort_collectives;
   std::function<void(int exit_code)> on_end;
@@ -74,6 +78,7 @@ class Node final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
+  bool open_port();
   void dial_first_node();
   void join();
   void spawn_cast();
@@ -84,6 +89,7 @@ class Node final : public Actor {
   Membership membership_;
   std::vector<ActorId> children_;
   std::set<ActorId> not_ready_;
+  std::uint16_t port_ = 0;  // where it really listens
   int dials_pending_ = 0;
   bool joined_ = false;
   bool formed_ = false;

@@ -23,6 +23,7 @@ void Stage::started() {
   const std::int64_t begin = world().clock.now_ns();
   worker_ = options_.make_worker();
   worker_->prepare();
+  worker_->set_on_bucket_complete([this](int bucket) { request_reduction(bucket); });
   bucket_groups_ = worker_->bucket_groups();
   if (world().recorder != nullptr) {
     for (std::size_t s = 0; s < options_.rank_of_stage.size(); ++s) {
@@ -105,7 +106,7 @@ void Stage::snapshot(wire::Snapshot::Reader message) {
   tell<wire::WriteShard>(options_.checkpoint_writer, [&](wire::WriteShard::Builder write) {
     write.setStep(message.getStep());
     write.setDirectory(message.getDirectory());
-    write.setFile(fmt::format("rank-{:05}.safetensors", options_.rank));
+    write.setFile(fmt::format("rank-{:05}", options_.rank));
     write.setTicket(ticket.packed());
     write.setRank(options_.rank);
   });
@@ -131,7 +132,6 @@ void Stage::run(const Instruction& instruction) {
                           .category = trace::Category::compute});
   const ActionReport report = worker_->run(instruction);
   for (const StageOutput& output : report.outputs) hand_on(output);
-  request_reductions(report.buckets_complete);
   if (!report.metrics.empty()) {
     tell<wire::MetricUpdate>({Role::metric_collector, self().index}, [&](wire::MetricUpdate::Builder update) {
       update.setStep(step());
@@ -174,17 +174,14 @@ void Stage::hand_on(const StageOutput& output) {
   }
 }
 
-void Stage::request_reductions(const std::vector<int>& buckets) {
-  for (const int bucket : buckets) {
-    const int group = bucket_groups_.at(static_cast<std::size_t>(bucket));
-    if (group < 0) continue;
-    ++reductions_pending_;
-    tell<wire::ReduceBucket>(options_.collectives.at(static_cast<std::size_t>(group)),
-                             [&](wire::ReduceBucket::Builder reduce) {
-                               reduce.setStep(step());
-                               reduce.setBucket(static_cast<std::uint32_t>(bucket));
-                             });
-  }
+void Stage::request_reduction(int bucket) {
+  ++reductions_pending_;
+  const int group = bucket_groups_.at(static_cast<std::size_t>(bucket));
+  tell<wire::ReduceBucket>(options_.collectives.at(static_cast<std::size_t>(group)),
+                           [&](wire::ReduceBucket::Builder reduce) {
+                             reduce.setStep(step());
+                             reduce.setBucket(static_cast<std::uint32_t>(bucket));
+                           });
 }
 
 void Stage::finish_step_when_done() {

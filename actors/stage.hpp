@@ -44,7 +44,7 @@ class Stage final : public Actor {
   void advance();
   void run(const Instruction& instruction);
   void hand_on(const StageOutput& output);
-  void request_reductions(const std::vector<int>& buckets);
+  void request_reduction(int bucket);
   void finish_step_when_done();
 
   StageOptions options_;

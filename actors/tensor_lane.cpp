@@ -5,8 +5,8 @@
 namespace d9d {
 namespace {
 
-std::vector<TensorDescription> read_descriptions(wire::TensorsAnnounced::Reader message) {
-  std::vector<TensorDescription> tensors;
+std::vector<TransferTensor> read_descriptions(wire::TensorsAnnounced::Reader message) {
+  std::vector<TransferTensor> tensors;
   for (const auto description : message.getTensors()) {
     tensors.push_back({description.getName(), description.getDtype(),
                        to_vector<std::int64_t>(description.getShape()), description.getRequiresGrad()});
@@ -14,7 +14,7 @@ std::vector<TensorDescription> read_descriptions(wire::TensorsAnnounced::Reader 
   return tensors;
 }
 
-std::uint64_t num_elements(const std::vector<TensorDescription>& tensors) {
+std::uint64_t num_elements(const std::vector<TransferTensor>& tensors) {
   std::uint64_t total = 0;
   for (const auto& tensor : tensors) {
     std::uint64_t elements = 1;
@@ -37,7 +37,7 @@ void TensorLane::behavior(Handlers& handlers) {
 void TensorLane::started() {
   set_rank(rank_of(self()));
   const std::int64_t begin = world().clock.now_ns();
-  options_.worker->prepare();
+  lane_ = options_.open_lane();
   if (world().recorder != nullptr) track_ = world().recorder->actor(to_string(self()), rank_of(self()));
   tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) {
     ready.setRank(rank_of(self()));
@@ -46,7 +46,7 @@ void TensorLane::started() {
 }
 
 trace::Span TensorLane::wire_span(const char* name, std::uint64_t step,
-                                  const std::vector<TensorDescription>& tensors) {
+                                  const std::vector<TransferTensor>& tensors) {
   return {.bytes = num_elements(tensors) * 4,
           .actor = track_,
           .name = trace_name(name),
@@ -56,7 +56,7 @@ trace::Span TensorLane::wire_span(const char* name, std::uint64_t step,
 
 void TensorLane::send_tensors(wire::SendTensors::Reader message) {
   set_step(message.getStep());
-  const auto tensors = options_.worker->open(Ticket::from_packed(message.getTicket()));
+  const auto tensors = lane_->open(Ticket::from_packed(message.getTicket()));
   const Work work(*this, wire_span("send", message.getStep(), tensors));
   const ActorId other = lane_id(options_.sending_rank, options_.receiving_rank, LaneEnd::receiver);
   tell<wire::TensorsAnnounced>(other, [&](wire::TensorsAnnounced::Builder announced) {
@@ -72,7 +72,7 @@ void TensorLane::send_tensors(wire::SendTensors::Reader message) {
       fill_list(list[i].initShape(static_cast<unsigned>(tensors[i].shape.size())), tensors[i].shape);
     }
   });
-  options_.worker->send_opened();
+  lane_->send_opened();
 }
 
 void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
@@ -81,7 +81,7 @@ void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
   Ticket ticket;
   {
     const Work work(*this, wire_span("receive", message.getStep(), tensors));
-    ticket = options_.worker->receive(tensors);
+    ticket = lane_->receive(tensors);
   }
   const ActorId stage{Role::stage, static_cast<std::uint64_t>(options_.receiving_rank)};
   const auto fill = [&](auto builder) {

@@ -4,18 +4,19 @@
 // peer. Two per pair of neighbouring ranks and direction. Parent: Node. hears SendTensors TensorsAnnounced
 // says Ready TensorsAnnounced ActivationReady GradientReady
 
+#include <functional>
 #include <memory>
 
 #include "actors/core/actor.hpp"
 #include "messages/pipeline.capnp.h"
-#include "runtime/rank/tensor_lane_worker.hpp"
+#include "runtime/pipeline/p2p_lane.hpp"
 
 namespace d9d {
 
 struct TensorLaneOptions {
   int sending_rank = 0;
   int receiving_rank = 0;
-  std::shared_ptr<TensorLaneWorker> worker;
+  std::function<std::unique_ptr<P2pLane>()> open_lane;  // on the lane's thread; meets the other end
 };
 
 class TensorLane final : public Actor {
@@ -28,9 +29,10 @@ class TensorLane final : public Actor {
   void tensors_announced(wire::TensorsAnnounced::Reader message);
 
  private:
-  trace::Span wire_span(const char* name, std::uint64_t step, const std::vector<TensorDescription>& tensors);
+  trace::Span wire_span(const char* name, std::uint64_t step, const std::vector<TransferTensor>& tensors);
 
   TensorLaneOptions options_;
+  std::unique_ptr<P2pLane> lane_;
   std::uint32_t track_ = 0;
 };
 

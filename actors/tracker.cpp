@@ -37,8 +37,8 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   write("time", step, {message.getWallTime()});
   for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
   if (options_.show) {
-    options_.show({step, message.getTotalSteps(), message.getLoss(), message.getGradNorm(), message.getLearningRate(),
-                   rate, seconds});
+    options_.show({step, message.getTotalSteps(), message.getLoss(), message.getGradNorm(),
+                   message.getLearningRate(), rate, seconds});
   }
 }
 

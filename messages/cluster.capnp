@@ -31,6 +31,8 @@ struct Welcome {
   resumeFrom @5 :Text;     # committed checkpoint directory, empty = start fresh; decided once for all
   resumeStep @6 :UInt64;
   resumeState @7 :Text;    # JSON kept by the checkpoint for task, metrics and trackers
+  resumeSample @8 :UInt64; # data cursor in global samples
+  tag @9 :Text;            # random per job start: names what is being written
   struct Member {
     host @0 :Text;
     port @1 :UInt16;

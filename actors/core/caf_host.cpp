@@ -5,6 +5,7 @@
 #include <caf/openssl/all.hpp>
 
 #include "messages/cluster.capnp.h"
+#include "runtime/base/error.hpp"
 
 namespace d9d {
 namespace {
@@ -104,6 +105,20 @@ void CafHost::peer_down(const caf::actor_addr& source, const caf::error& reason)
                                              down.setReason(caf::to_string(reason));
                                            }),
                     nullptr);
+}
+
+std::uint16_t CafHost::publish(const std::string& address, std::uint16_t port) {
+  const auto self = caf::actor_cast<caf::actor>(caf::strong_actor_ptr(ctrl()));
+  auto opened = arguments_.tls ? caf::openssl::publish(self, port, address.c_str())
+                               : system().middleman().publish(self, port, address.c_str());
+  if (!opened) {
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("cannot listen on {}:{} ({}). Is the port in use? Choose another with --listen HOST:PORT "
+                    "or node.listen; port 0 lets the system choose",
+                    address, port, system().render(opened.error())));
+  }
+  return *opened;
 }
 
 void CafHost::dial(std::string host, std::uint16_t port, int node) {

@@ -42,6 +42,7 @@ class CafHost final : public caf::event_based_actor, public ActorHost {
   void spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) override;
   void deliver_after(std::chrono::nanoseconds delay, Frame frame) override;
   void watch(const MailboxPtr& mailbox, int node) override;
+  std::uint16_t publish(const std::string& address, std::uint16_t port) override;
   void dial(std::string host, std::uint16_t port, int node) override;
   void finish() override { quit(); }
 

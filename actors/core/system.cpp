@@ -65,22 +65,6 @@ MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory
                       {&impl_->world, id, ActorId{}, std::move(factory), impl_->tls});
 }
 
-std::uint16_t ActorSystem::publish(ActorId id, const std::string& address, std::uint16_t port) {
-  const auto mailbox = std::dynamic_pointer_cast<CafMailbox>(impl_->world.book.find_local(id));
-  D9D_CHECK(mailbox != nullptr, "{} does not live in this process", to_string(id));
-  const auto actor = caf::actor_cast<caf::actor>(mailbox->target());
-  auto opened = impl_->tls ? caf::openssl::publish(actor, port, address.c_str())
-                           : impl_->system.middleman().publish(actor, port, address.c_str());
-  if (!opened) {
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("cannot listen on {}:{} ({}). Is the port in use? Choose another with --listen HOST:PORT "
-                    "or node.listen; port 0 lets the system choose",
-                    address, port, impl_->system.render(opened.error())));
-  }
-  return *opened;
-}
-
 bool ActorSystem::await_all(std::chrono::milliseconds deadline) {
   const auto until = std::chrono::steady_clock::now() + deadline;
   while (impl_->system.registry().running() > 0) {

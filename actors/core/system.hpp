@@ -32,8 +32,6 @@ class ActorSystem {
   ~ActorSystem();
 
   MailboxPtr spawn_root(ActorId id, Threading threading, ActorFactory factory);
-  // Opens a port for `id`; 0 lets the system choose. Returns the port. An environment error when it is taken.
-  std::uint16_t publish(ActorId id, const std::string& address, std::uint16_t port);
   // Waits for all actors to end; false when some are still there after `deadline`.
   bool await_all(std::chrono::milliseconds deadline);
 

@@ -1,5 +1,6 @@
 #pragma once
-// All communicators that are open in a process, so that a job's end can wake whoever waits in one. Thread-safe.
+// All communicators that are open in a process, so that a job's end can wake whoever waits in one.
+// Thread-safe.
 
 #include <memory>
 #include <mutex>

@@ -20,8 +20,6 @@ class CollectiveWorker {
   virtual double reduce_bucket(int bucket) = 0;
   virtual std::uint64_t bucket_bytes(int bucket) const = 0;
   virtual void reduce_values(std::vector<double>& values, ValueOperation operation) = 0;
-  // From any thread: wakes whoever waits in this group.
-  virtual void abort(const std::string& reason) noexcept = 0;
 };
 
 }  // namespace d9d

@@ -16,7 +16,8 @@ class SourceFeed final : public BatchFeed {
     std::optional<MicrobatchPack> pack = core_.next();
     if (!pack) return std::nullopt;
     const auto microbatches = static_cast<std::uint32_t>(pack->size());
-    return StepBatch{table_.put(std::make_unique<PackParcel>(std::move(*pack))), microbatches, core_.position()};
+    return StepBatch{table_.put(std::make_unique<PackParcel>(std::move(*pack))), microbatches,
+                     core_.position()};
   }
 
  private:
@@ -32,8 +33,9 @@ std::shared_ptr<const SampleSource> SharedSource::get() {
   return source_;
 }
 
-std::unique_ptr<BatchFeed> make_source_feed(std::shared_ptr<const SampleSource> source, const BatchMaths& maths,
-                                            int data_rank, std::uint64_t start_sample, TensorTable& table) {
+std::unique_ptr<BatchFeed> make_source_feed(std::shared_ptr<const SampleSource> source,
+                                            const BatchMaths& maths, int data_rank,
+                                            std::uint64_t start_sample, TensorTable& table) {
   return std::make_unique<SourceFeed>(std::move(source), maths, data_rank, start_sample, table);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The batches of one data rank out of a sample source, as parcels in the tensor table. No torch in this header.
+// The batches of one data rank out of a sample source, as parcels in the tensor table. No torch in this
+// header.
 
 #include <functional>
 #include <memory>
@@ -12,7 +13,8 @@ namespace d9d {
 
 class SampleSource;
 
-// One source for all loaders of a process, made by whoever asks first (a text is tokenised once). Thread-safe.
+// One source for all loaders of a process, made by whoever asks first (a text is tokenised once).
+// Thread-safe.
 class SharedSource {
  public:
   explicit SharedSource(std::function<std::shared_ptr<const SampleSource>()> make) : make_(std::move(make)) {}
@@ -25,7 +27,8 @@ class SharedSource {
 };
 
 // `start_sample`: the cursor of the resumed checkpoint, 0 for a fresh run. `table` outlives the feed.
-std::unique_ptr<BatchFeed> make_source_feed(std::shared_ptr<const SampleSource> source, const BatchMaths& maths,
-                                            int data_rank, std::uint64_t start_sample, TensorTable& table);
+std::unique_ptr<BatchFeed> make_source_feed(std::shared_ptr<const SampleSource> source,
+                                            const BatchMaths& maths, int data_rank,
+                                            std::uint64_t start_sample, TensorTable& table);
 
 }  // namespace d9d

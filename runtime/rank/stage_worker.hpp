@@ -32,8 +32,7 @@ struct MetricValue {
 
 struct ActionReport {
   std::vector<StageOutput> outputs;
-  std::vector<MetricValue> metrics;   // of the last stage's forward
-  std::vector<int> buckets_complete;  // gradient buckets that saw their last accumulation of the step
+  std::vector<MetricValue> metrics;  // of the last stage's forward
 };
 
 struct StepTotals {
@@ -48,6 +47,10 @@ class StageWorker {
 
   // Builds, initialises or loads. Slow; the first call on the actor's thread.
   virtual void prepare() = 0;
+
+  // Called inside run(), while the rest of the backward goes on: this bucket saw its last accumulation of the
+  // step. Only for buckets with a reduce group, in an order that all replicas share.
+  virtual void set_on_bucket_complete(std::function<void(int bucket)> callback) = 0;
 
   // The reduce group (index into the rank's list of collectives) of each bucket; -1: no reduction needed.
   virtual std::vector<int> bucket_groups() const = 0;

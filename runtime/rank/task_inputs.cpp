@@ -9,7 +9,8 @@ namespace {
 
 class TaskInputs final : public InputBuilder {
  public:
-  TaskInputs(std::shared_ptr<const TrainTask> task, TensorTable& table) : task_(std::move(task)), table_(table) {}
+  TaskInputs(std::shared_ptr<const TrainTask> task, TensorTable& table)
+      : task_(std::move(task)), table_(table) {}
 
   StepInputs build(std::uint64_t step, Ticket pack) override {
     const auto parcel = table_.take_as<PackParcel>(pack);
@@ -20,8 +21,8 @@ class TaskInputs final : public InputBuilder {
         built.tokens += static_cast<std::uint64_t>(ids->second.numel());
       }
       ForwardInputs inputs = task_->build_forward_inputs({step, static_cast<int>(i), batch});
-      built.microbatches.push_back(table_.put(std::make_unique<MicrobatchParcel>(MicrobatchTensors{
-          std::move(inputs.inputs), std::move(inputs.shared), std::move(inputs.state)})));
+      built.microbatches.push_back(table_.put(std::make_unique<MicrobatchParcel>(
+          MicrobatchTensors{std::move(inputs.inputs), std::move(inputs.shared), std::move(inputs.state)})));
     }
     return built;
   }

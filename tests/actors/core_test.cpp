@@ -19,7 +19,17 @@ constexpr ActorId kSecond{Role::probe, 2};
 // Answers each ReduceBucket with BucketReduced; throws on bucket 13.
 class Echo final : public Actor {
  public:
-  using Actor::Actor;
+  // With `port`: opens one in started() and tells which.
+  explicit Echo(World& world, std::promise<std::uint16_t>* port = nullptr, std::uint16_t wish = 0)
+      : Actor(world), port_(port), wish_(wish) {}
+  void started() override {
+    if (port_ == nullptr) return;
+    try {
+      port_->set_value(host().publish("127.0.0.1", wish_));
+    } catch (...) {
+      port_->set_exception(std::current_exception());
+    }
+  }
   void behavior(Handlers& handlers) override { handlers.on(this, &Echo::reduce_bucket); }
   void reduce_bucket(wire::ReduceBucket::Reader message) {
     D9D_REQUIRE(message.getBucket() != 13, "bucket 13 is cursed");
@@ -33,6 +43,10 @@ class Echo final : public Actor {
       tell<wire::BucketReduced>(sender(), fill);
     }
   }
+
+ private:
+  std::promise<std::uint16_t>* port_;
+  std::uint16_t wish_;
 };
 
 struct Heard {
@@ -153,8 +167,9 @@ TEST(ActorCore, ActorsOfTwoProcessesTalkThroughTheNetwork) {
   World here{.clock = clock}, there{.clock = clock};
   Heard heard;
   ActorSystem near(here, {}), far(there, {});
-  far.spawn_root(kSecond, Threading::pool, [](World& w) { return std::make_unique<Echo>(w); });
-  const std::uint16_t port = far.publish(kSecond, "127.0.0.1", 0);
+  std::promise<std::uint16_t> opened;
+  far.spawn_root(kSecond, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
+  const std::uint16_t port = wait_for(opened);
 
   near.spawn_root(kFirst, Threading::pool,
                   [&](World& w) { return std::make_unique<Asker>(w, &heard, 5, port); });
@@ -170,14 +185,17 @@ TEST(ActorCore, APortInUseIsAClearError) {
   SystemClock clock;
   World world{.clock = clock};
   ActorSystem system(world, {});
-  system.spawn_root(kSecond, Threading::pool, [](World& w) { return std::make_unique<Echo>(w); });
-  const std::uint16_t port = system.publish(kSecond, "127.0.0.1", 0);
+  std::promise<std::uint16_t> opened, refused;
+  system.spawn_root(kSecond, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
+  const std::uint16_t port = wait_for(opened);
   World other_world{.clock = clock};
   ActorSystem other(other_world, {});
-  other.spawn_root(kFirst, Threading::pool, [](World& w) { return std::make_unique<Echo>(w); });
+
+  other.spawn_root(kFirst, Threading::pool,
+                   [&](World& w) { return std::make_unique<Echo>(w, &refused, port); });
 
   try {
-    other.publish(kFirst, "127.0.0.1", port);
+    wait_for(refused);
     FAIL() << "two listeners on one port";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);

@@ -1,0 +1,22 @@
+// d9d-node: sets what the OpenMP runtime reads once, when it is loaded, and only then loads everything else.
+// Its threads would spin while they wait, and the ranks of a process would take the cores from each other.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+  setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
+  setenv("GOMP_SPINCOUNT", "0", 0);
+  void* library = dlopen("libd9d.so", RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) {
+    std::fprintf(stderr, "d9d-node: cannot load libd9d.so: %s\n", dlerror());
+    return 1;
+  }
+  const auto run = reinterpret_cast<int (*)(int, char**)>(dlsym(library, "d9d_main"));
+  if (run == nullptr) {
+    std::fprintf(stderr, "d9d-node: libd9d.so is of another version: %s\n", dlerror());
+    return 1;
+  }
+  return run(argc, argv);
+}

@@ -1,0 +1,21 @@
+// What libd9d.so offers the program d9d-node: everything behind the command line.
+#include <iostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actors/cli_commands.hpp"
+#include "actors/cli_main.hpp"
+#include "actors/cli_run.hpp"
+#include "runtime/base/version.hpp"
+
+extern "C" int d9d_main(int argc, char** argv) {
+  using namespace d9d;
+  const Program program{.name = "d9d-node",
+                        .version = build_id(),
+                        .commands = {run_command(), check_command(), schedule_command(), lr_command(),
+                                     score_command(), generate_command(), trace_command()}};
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  Console console{std::cout, std::cerr};
+  return cli_main(program, words, console);
+}

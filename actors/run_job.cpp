@@ -1,0 +1,198 @@
+#include "actors/run_job.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <future>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "actors/cast.hpp"
+#include "actors/core/system.hpp"
+#include "actors/job_resume.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/version.hpp"
+#include "runtime/data/build_source.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/registry_of_builtins.hpp"
+#include "runtime/task/job_paths.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::chrono::seconds kShutdown{10};
+
+struct HostPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+HostPort parse_host_port(const std::string& text, const std::string& what) {
+  const std::size_t colon = text.rfind(':');
+  const std::string digits = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const bool number =
+      !digits.empty() && digits.size() <= 5 && digits.find_first_not_of("0123456789") == std::string::npos;
+  D9D_REQUIRE(number && colon > 0 && std::stoi(digits) <= 65535,
+              "{} is \"{}\"; it has to be HOST:PORT, for example 127.0.0.1:29500", what, text);
+  return {text.substr(0, colon), static_cast<std::uint16_t>(std::stoi(digits))};
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+}
+
+// Without TLS a stranger on the network could join: only loopback, unless the job says that it knows.
+HostPort listening_address(const JobConfig& job, const RunOptions& options) {
+  const NodeConfig& node = job.node;
+  const std::string text = options.listen ? *options.listen : node.listen.value_or("127.0.0.1:0");
+  const HostPort address = parse_host_port(text, options.listen ? "--listen" : "node.listen");
+  D9D_REQUIRE(
+      is_loopback(address.host) || node.tls || node.insecure,
+      "node.listen is {} but the connection is not protected: give node.tls {{ca, certificate, key}}, or set "
+      "node.insecure: true on a network you trust",
+      text);
+  return address;
+}
+
+std::uint32_t ranks_offered(const JobConfig& job, const RunOptions& options) {
+  if (options.ranks) return static_cast<std::uint32_t>(*options.ranks);
+  return static_cast<std::uint32_t>(job.node.ranks.value_or(0));
+}
+
+int threads_per_rank(const JobConfig& job, const RunOptions& options) {
+  if (job.node.threads_per_rank) return static_cast<int>(*job.node.threads_per_rank);
+  const int ranks = static_cast<int>(ranks_offered(job, options));
+  const int here = ranks > 0 ? ranks : job.mesh.world_size();
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / here);
+}
+
+// Slots of the tensor table, summed by reason. Every bound is per rank of this process.
+std::size_t table_slots(const JobConfig& job) {
+  const auto ranks = static_cast<std::size_t>(job.mesh.world_size());
+  const auto packs =
+      static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 2;  // loader's credits
+  const auto microbatches = static_cast<std::size_t>(microbatches_per_step(job));
+  const auto stages = static_cast<std::size_t>(stages_per_rank(schedule_of(job)));
+  const std::size_t inputs = 2 * microbatches;              // this step's and the next one's
+  const std::size_t transfers = 4 * microbatches * stages;  // activations and gradients, both ways
+  const std::size_t snapshots = 2;
+  return ranks * (packs + inputs + transfers + snapshots);
+}
+
+std::uint64_t random_bits() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+std::uint64_t total_steps_of(const JobConfig& job, SharedSource& source) {
+  if (job.trainer.schedule.total_steps) return static_cast<std::uint64_t>(*job.trainer.schedule.total_steps);
+  const auto steps = steps_per_epoch(source.get()->num_samples(), job.trainer.batching.global_batch_size);
+  D9D_REQUIRE(steps.has_value(),
+              "trainer.schedule.total_steps is missing and the data never ends; give the number of steps");
+  return *steps;
+}
+
+NodeOptions node_options(JobServices& services, const RunOptions& options, std::promise<int>& ended) {
+  const JobConfig& job = services.job();
+  const HostPort listen = listening_address(job, options);
+  const std::uint64_t incarnation = random_bits() >> 16;
+  NodeOptions node{
+      .first = !options.join,
+      .join_timeout = std::chrono::seconds(std::min<std::int64_t>(60, job.trainer.timeout.init_timeout)),
+      .ranks = ranks_offered(job, options),
+      .node_index = options.node_index,
+      .listen_host = listen.host,
+      .listen_port = listen.port,
+      .opens_port = options.join || options.listen || job.node.listen || ranks_offered(job, options) != 0,
+      .host = job.node.advertise.value_or(listen.host),
+      .build = build_id(),
+      .job_hash = fmt::format("{:016x}", job_fingerprint(job)),
+      .token = job.node.job_token.value_or(""),
+      .incarnation = incarnation};
+  if (options.join) {
+    const HostPort target = parse_host_port(*options.join, "--join");
+    node.join_host = target.host;
+    node.join_port = target.port;
+  } else {
+    node.coordinator =
+        make_coordinator(coordinator_options(services, node, fmt::format("{:012x}", incarnation)));
+  }
+  node.cast = [&services](const Membership& membership) { return make_cast(services, membership); };
+  node.node_of = [&services] { return node_of_plan(*services.plan); };
+  node.abort_collectives = [&services](const std::string& reason) {
+    services.hub.abort_all(reason);
+    services.open_communicators.abort_all(reason);
+  };
+  node.on_end = [&ended](int exit_code) { ended.set_value(exit_code); };
+  return node;
+}
+
+}  // namespace
+
+int run_job(const LoadedJob& loaded, const RunOptions& options) {
+  const JobConfig& job = loaded.job;
+  for (const std::string& warning : loaded.warnings) log::warn("{}", warning);
+  const SystemClock clock;
+  PosixDisk disk;
+  trace::Recorder recorder;
+  World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
+  Registry registry = registry_of_builtins(loaded, disk);
+  for (const std::string& plugin : job.plugins) load_plugin(plugin, registry);
+  ProgressDisplay progress(std::cerr, {.is_terminal = isatty(STDERR_FILENO) == 1}, clock);
+
+  JobServices services{.loaded = loaded,
+                       .world = world,
+                       .disk = disk,
+                       .model = make_model(registry, job),
+                       .make_task = [&] { return make_task(registry, job); },
+                       .host = job.node.advertise.value_or(listening_address(job, options).host),
+                       .threads_per_rank = threads_per_rank(job, options),
+                       .table = TensorTable(table_slots(job)),
+                       .source = SharedSource([&job] { return build_source(job.data); }),
+                       .progress = options.join ? nullptr : &progress};
+  services.total_steps = total_steps_of(job, services.source);
+
+  SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
+                               .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};
+  if (job.node.tls) system_options.tls = {job.node.tls->ca, job.node.tls->certificate, job.node.tls->key};
+  std::promise<int> ended;
+  NodeOptions node = node_options(services, options, ended);
+  const ActorId root{Role::node, node.first ? 0 : node.incarnation};
+
+  ActorSystem system(world, system_options);
+  system.spawn_root(root, Threading::pool,
+                    [&node](World& w) { return std::make_unique<Node>(w, std::move(node)); });
+  const int exit_code = ended.get_future().get();
+  if (!system.await_all(kShutdown)) {
+    log::warn("some actors did not end within {} s; leaving without them", kShutdown.count());
+    std::cerr.flush();
+    std::_Exit(exit_code == 0 ? 1 : exit_code);
+  }
+  return exit_code;
+}
+
+RunOptions with_environment(RunOptions options) {
+  const auto variable = [](std::initializer_list<const char*> names) -> std::optional<std::string> {
+    for (const char* name : names) {
+      if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+    }
+    return std::nullopt;
+  };
+  const auto index = variable({"NODE_RANK", "SLURM_NODEID"});
+  if (!index || options.join || options.listen) return options;
+  const auto host = variable({"MASTER_ADDR"});
+  const auto port = variable({"MASTER_PORT"});
+  const auto nodes = variable({"NNODES", "SLURM_NNODES"});
+  if (nodes && *nodes == "1") return options;
+  D9D_REQUIRE(host && port,
+              "NODE_RANK is set but MASTER_ADDR or MASTER_PORT is not; set all three, or use --join");
+  options.node_index = std::stoi(*index);
+  (options.node_index == 0 ? options.listen : options.join) = *host + ":" + *port;
+  return options;
+}
+
+}  // namespace d9d

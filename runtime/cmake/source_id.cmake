@@ -1,0 +1,22 @@
+# Run at every build: writes which sources this is, when it changed. Nodes of a job compare it.
+execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD OUTPUT_VARIABLE commit
+                OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  set(commit "release")
+else()
+  execute_process(COMMAND git -C ${SOURCE_DIR} diff HEAD -- actors messages kernels runtime OUTPUT_VARIABLE changes
+                  ERROR_QUIET)
+  if(NOT changes STREQUAL "")
+    string(SHA1 digest "${changes}")
+    string(SUBSTRING "${digest}" 0 8 digest)
+    string(APPEND commit "+${digest}")
+  endif()
+endif()
+set(text "#define D9D_VERSION \"${VERSION}\"\n#define D9D_SOURCE_HASH \"${commit}\"\n")
+set(old "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUTPUT} "${text}")
+endif()

@@ -1,0 +1,67 @@
+#include "runtime/rank/job_pieces.hpp"
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+std::function<bool(std::uint64_t)> due_after(config::Period period, std::uint64_t total_steps) {
+  return [=](std::uint64_t step) {
+    return config::is_due(period, static_cast<std::int64_t>(step), static_cast<std::int64_t>(total_steps),
+                          true);
+  };
+}
+
+}  // namespace
+
+ScheduleConfig schedule_of(const JobConfig& job) {
+  return std::visit(Overloaded{
+                        [](const GpipeConfig&) -> ScheduleConfig { return GpipeSchedule{}; },
+                        [](const LoopedBfsConfig& bfs) -> ScheduleConfig {
+                          return LoopedBfsSchedule{static_cast<int>(bfs.num_stages_per_rank)};
+                        },
+                        [](const OneFOneBConfig& one) -> ScheduleConfig {
+                          return OneFOneBSchedule{
+                              static_cast<int>(one.num_stages_per_rank), one.zero_bubble,
+                              one.warmup == WarmupDepth::deep ? Warmup::deep : Warmup::textbook};
+                        },
+                        [](const ZeroBubbleVConfig&) -> ScheduleConfig { return ZeroBubbleVSchedule{}; },
+                        [](const DualPipeVConfig&) -> ScheduleConfig { return DualPipeVSchedule{}; },
+                        [](const InferenceConfig&) -> ScheduleConfig { return InferenceSchedule{}; },
+                    },
+                    job.trainer.pipelining.schedule);
+}
+
+std::function<double(std::uint64_t)> step_multiplier(const JobConfig& job) {
+  auto lr = build_lr(job);
+  if (!lr) {
+    throw Error(ErrorKind::input,
+                "lr_scheduler: schedules of plugins are not supported yet; use `piecewise`");
+  }
+  return [lr = std::move(*lr)](std::uint64_t step) {
+    return lr.multiplier(static_cast<std::int64_t>(step) - 1);
+  };
+}
+
+double base_learning_rate(const OptimizerConfig& optimizer) {
+  return std::visit(
+      Overloaded{[](const config::Named&) { return 0.0; }, [](const auto& known) { return known.lr; }},
+      optimizer);
+}
+
+std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps) {
+  auto periodic = due_after(job.trainer.checkpointing.period_steps, total_steps);
+  if (!job.export_to) return periodic;
+  return [periodic, total_steps](std::uint64_t step) { return step == total_steps || periodic(step); };
+}
+
+std::function<bool(std::uint64_t)> metrics_due(const JobConfig& job, std::uint64_t total_steps) {
+  return due_after(job.trainer.logging.period_steps, total_steps);
+}
+
+}  // namespace d9d

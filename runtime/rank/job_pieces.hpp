@@ -1,0 +1,21 @@
+#pragma once
+// What the actors of a rank need of the job file, as values and functions. No torch.
+
+#include <cstdint>
+#include <functional>
+
+#include "runtime/pipeline/program/schedule_config.hpp"
+#include "runtime/task/job_config.hpp"
+
+namespace d9d {
+
+ScheduleConfig schedule_of(const JobConfig& job);
+// The multiplier of the base learning rate for a step counted from 1: the first step runs at the schedule's
+// point 0.
+std::function<double(std::uint64_t)> step_multiplier(const JobConfig& job);
+double base_learning_rate(const OptimizerConfig& optimizer);
+// After this many steps? An export needs a checkpoint of the last step, whatever the period says.
+std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps);
+std::function<bool(std::uint64_t)> metrics_due(const JobConfig& job, std::uint64_t total_steps);
+
+}  // namespace d9d

@@ -1,0 +1,209 @@
+#include "runtime/rank/pipeline_worker.hpp"
+
+#include <ATen/Parallel.h>
+
+#include <map>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+#include "runtime/nn/late_init.hpp"
+#include "runtime/nn/parallelize.hpp"
+#include "runtime/pipeline/make_stage_core.hpp"
+#include "runtime/pipeline/program_cursor.hpp"
+#include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/rank/optimizer_of_job.hpp"
+#include "runtime/rank/rank_gradients.hpp"
+#include "runtime/rank/training_state.hpp"
+#include "runtime/task/model_provider.hpp"
+#include "runtime/task/task.hpp"
+#include "runtime/tensor/tensor_parcel.hpp"
+#include "runtime/train/gradient_norm.hpp"
+#include "runtime/train/gradient_sync.hpp"
+
+namespace d9d {
+namespace {
+
+const std::vector<std::string> kReplicaAxes{"dp_replicate", "dp_cp_shard", "cp_replicate"};
+
+// Keeps what the task reports until the Stage sends it on.
+class MetricList final : public MetricUpdates {
+ public:
+  explicit MetricList(std::vector<MetricValue>& values) : values_(values) {}
+  void weighted_mean(const std::string& name, double value, double weight) override {
+    values_.push_back({name, value, weight, false});
+  }
+  void sum(const std::string& name, double value) override { values_.push_back({name, value, 1, true}); }
+
+ private:
+  std::vector<MetricValue>& values_;
+};
+
+class PipelineWorker final : public StageWorker {
+ public:
+  explicit PipelineWorker(PipelineWorkerOptions options)
+      : options_(std::move(options)),
+        pipeline_rank_(options_.plan->placement(options_.rank).pipeline),
+        pipeline_ranks_(options_.plan->parameters().pipeline_parallel),
+        topology_(topology_of(options_.schedule, pipeline_ranks_)),
+        programs_(options_.schedule, pipeline_ranks_),
+        cursor_(pipeline_rank_) {}
+
+  void prepare() override;
+  void set_on_bucket_complete(std::function<void(int)> callback) override {
+    on_bucket_complete_ = std::move(callback);
+  }
+  std::vector<int> bucket_groups() const override;
+  void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
+  void put_activation(int stage, int microbatch, Ticket ticket) override {
+    core(stage).put_activation(microbatch, ticket);
+  }
+  void put_gradient(int stage, int microbatch, Ticket ticket) override {
+    core(stage).put_gradient(microbatch, ticket);
+  }
+  std::optional<Instruction> next() override {
+    return cursor_.advance([this](const Action& action) { return core(action.stage).ready(action); });
+  }
+  ActionReport run(const Instruction& instruction) override;
+  bool step_done() const override { return cursor_.done(); }
+  StepTotals finish_step() override;
+  void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) override;
+  Ticket snapshot(std::uint64_t step) override;
+  std::int64_t num_parameters() const override { return flat_->num_elements(); }
+
+ private:
+  StageCore& core(int stage) const {
+    const auto found = cores_.find(stage);
+    D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
+    return *found->second;
+  }
+  StageCoreOptions core_options(int stage, std::shared_ptr<StageModule> module, std::size_t first_parameter);
+  void hand_on(Ticket ticket, bool gradient, int stage, int microbatch, ActionReport& report);
+
+  const PipelineWorkerOptions options_;
+  const int pipeline_rank_;
+  const int pipeline_ranks_;
+  const Topology topology_;
+  ProgramCache programs_;
+  ProgramCursor cursor_;
+  std::shared_ptr<FlatParameters> flat_;
+  std::unique_ptr<GradientSync> sync_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
+  std::function<void(int)> on_bucket_complete_;
+  std::vector<MetricValue> metrics_;
+};
+
+void PipelineWorker::prepare() {
+  at::set_num_threads(options_.threads);
+  const Mesh& mesh = options_.plan->domains().mesh_for(kDenseDomain);
+  std::vector<StageParameter> parameters;
+  std::map<int, std::pair<std::shared_ptr<StageModule>, std::size_t>>
+      modules;  // by stage, with its first parameter
+  for (const int stage : topology_.stages_of(pipeline_rank_)) {
+    const StagePosition position{stage, topology_.num_stages()};
+    std::shared_ptr<StageModule> module = options_.model->build_stage(position);
+    std::vector<StageParameter> own = module->parameters();
+    parallelize_replicate(own, mesh, kReplicaAxes, options_.rank);
+    modules[stage] = {module, parameters.size()};
+    parameters.insert(parameters.end(), own.begin(), own.end());
+  }
+  flat_ = std::make_shared<FlatParameters>(std::move(parameters), flat_options(options_.gradients));
+  optimizer_ = make_optimizer(optimizer_options(options_.optimizer, options_.seed), *flat_);
+  if (!options_.resume_from.empty()) {
+    load_training_state(*options_.disk, options_.resume_from, *optimizer_);
+  } else if (!options_.source_checkpoint.empty()) {
+    for (const auto& [stage, module] : modules) {
+      options_.model->load_weights(options_.source_checkpoint, {stage, topology_.num_stages()},
+                                   *module.first);
+    }
+  } else {
+    initialise(flat_->parameters(), options_.seed);
+  }
+  sync_ = std::make_unique<GradientSync>(*flat_);
+  for (const auto& [stage, module] : modules) {
+    cores_[stage] = make_stage_core(core_options(stage, module.first, module.second), *options_.table);
+  }
+  options_.shared->parameters = flat_;
+}
+
+StageCoreOptions PipelineWorker::core_options(int stage, std::shared_ptr<StageModule> module,
+                                              std::size_t first_parameter) {
+  StageCoreOptions core{.module = std::move(module), .stage = stage, .num_stages = topology_.num_stages()};
+  core.on_parameter_complete = [this, first_parameter](std::size_t index) {
+    for (const int bucket : sync_->complete(first_parameter + index)) on_bucket_complete_(bucket);
+  };
+  core.compute_loss = [this](const LastStageOutputs& outputs) {
+    const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
+    const Loss loss = options_.task->compute_loss(context);
+    MetricList metrics(metrics_);
+    options_.task->update_metrics(context, metrics);
+    return StageLoss{loss.loss, loss.weight};
+  };
+  return core;
+}
+
+std::vector<int> PipelineWorker::bucket_groups() const {
+  std::vector<int> groups;
+  for (const GradientBucket& bucket : flat_->buckets()) groups.push_back(bucket.reduce_axes.empty() ? -1 : 0);
+  return groups;
+}
+
+void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) {
+  std::vector<MicrobatchTensors> tensors;
+  for (const Ticket ticket : microbatches) {
+    tensors.push_back(std::move(options_.table->take_as<MicrobatchParcel>(ticket)->tensors));
+  }
+  sync_->begin_step();
+  for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
+  cursor_.start(programs_.get(static_cast<int>(tensors.size())));
+}
+
+ActionReport PipelineWorker::run(const Instruction& instruction) {
+  ActionReport report;
+  for (const Action& action : instruction.parts) {
+    const ActionResult result = core(action.stage).run(action);
+    if (result.activation) hand_on(result.activation, false, action.stage + 1, action.microbatch, report);
+    if (result.gradient) hand_on(result.gradient, true, action.stage - 1, action.microbatch, report);
+  }
+  report.metrics = std::exchange(metrics_, {});
+  return report;
+}
+
+void PipelineWorker::hand_on(Ticket ticket, bool gradient, int stage, int microbatch, ActionReport& report) {
+  if (!cores_.contains(stage)) {
+    report.outputs.push_back({gradient, stage, microbatch, ticket});
+  } else if (gradient) {
+    put_gradient(stage, microbatch, ticket);
+  } else {
+    put_activation(stage, microbatch, ticket);
+  }
+}
+
+StepTotals PipelineWorker::finish_step() {
+  StepTotals totals;
+  for (auto& [stage, core] : cores_) {
+    const StageTotals sums = core->finish_step();
+    totals.loss_sum += sums.loss_sum;
+    totals.weight_sum += sums.weight_sum;
+  }
+  for (const GradientBucket& bucket : flat_->buckets()) {
+    if (bucket.reduce_axes.empty()) totals.squared_norm += squares_share(bucket);
+  }
+  return totals;
+}
+
+void PipelineWorker::apply(std::uint64_t /*step*/, double gradient_scale, double lr_multiplier) {
+  optimizer_->step({.lr_multiplier = lr_multiplier, .grad = gradient_scale});
+}
+
+Ticket PipelineWorker::snapshot(std::uint64_t /*step*/) {
+  return snapshot_training_state(*optimizer_, *options_.table);
+}
+
+}  // namespace
+
+std::unique_ptr<StageWorker> make_pipeline_worker(PipelineWorkerOptions options) {
+  return std::make_unique<PipelineWorker>(std::move(options));
+}
+
+}  // namespace d9d

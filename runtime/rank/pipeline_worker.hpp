@@ -1,0 +1,41 @@
+#pragma once
+// The StageWorker of a training rank: model stages, program, flat parameters, optimizer, checkpoints. No
+// torch in this header.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/mesh/plan.hpp"
+#include "runtime/pipeline/program/schedule_config.hpp"
+#include "runtime/rank/stage_worker.hpp"
+#include "runtime/state/disk.hpp"
+#include "runtime/task/job_config.hpp"
+
+namespace d9d {
+
+class ModelProvider;
+class TrainTask;
+struct RankGradients;  // shared with the CollectiveWorkers of the rank; see rank_gradients.hpp
+
+struct PipelineWorkerOptions {
+  int rank = 0;
+  const Plan* plan = nullptr;
+  ScheduleConfig schedule;
+  std::shared_ptr<const ModelProvider> model;
+  std::shared_ptr<const TrainTask> task;
+  OptimizerConfig optimizer;
+  GradientManagerConfig gradients;
+  std::uint64_t seed = 0;
+  int threads = 1;
+  std::string source_checkpoint;   // weights to start from; empty = drawn from the seed
+  std::string resume_from;         // committed checkpoint; empty = none
+  bool reduces_gradients = false;  // the rank has replicas
+  std::shared_ptr<RankGradients> shared;
+  TensorTable* table = nullptr;
+  const Disk* disk = nullptr;
+};
+
+std::unique_ptr<StageWorker> make_pipeline_worker(PipelineWorkerOptions options);
+
+}  // namespace d9d

@@ -1,0 +1,16 @@
+#pragma once
+// The built-in models as a ModelProvider. No torch in this header.
+
+#include <memory>
+
+#include "runtime/nn/qwen3_config.hpp"
+#include "runtime/state/disk.hpp"
+#include "runtime/task/model_config.hpp"
+#include "runtime/task/model_provider.hpp"
+
+namespace d9d {
+
+// `disk` outlives the provider.
+std::shared_ptr<const ModelProvider> make_qwen3_provider(Qwen3Config config, ModelDtype dtype, Disk& disk);
+
+}  // namespace d9d

@@ -1,0 +1,39 @@
+#include "runtime/rank/training_state.hpp"
+
+#include <c10/core/GradMode.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/rank/shard_parcel.hpp"
+#include "runtime/state/checkpoint_reader.hpp"
+
+namespace d9d {
+
+Ticket snapshot_training_state(const Optimizer& optimizer, TensorTable& table) {
+  std::vector<NamedSlice> slices;
+  for (const StateEntry& entry : optimizer.state_entries()) {
+    if (!entry.layout->is_writer()) continue;
+    slices.push_back({entry.kind, entry.name, entry.layout->global_shape(), entry.layout->local_slice(),
+                      entry.tensor.detach().clone()});
+  }
+  if (slices.empty()) return {};
+  return table.put(std::make_unique<ShardParcel>(std::move(slices)));
+}
+
+void load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer) {
+  const c10::NoGradGuard no_grad;
+  const auto reader = CheckpointReader::open(disk, checkpoint);
+  for (const StateEntry& entry : optimizer.state_entries()) {
+    D9D_REQUIRE(reader->has(entry.kind, entry.name),
+                "{} has no {} of {}: it was written by a job with another model or optimizer. Choose another "
+                "run name, "
+                "or remove the checkpoint to start afresh",
+                checkpoint, entry.kind, entry.name);
+    D9D_REQUIRE(reader->shape_of(entry.kind, entry.name) == entry.layout->global_shape(),
+                "{} holds {} of {} in the shape {}, the model has {}", checkpoint, entry.kind, entry.name,
+                to_text(reader->shape_of(entry.kind, entry.name)), to_text(entry.layout->global_shape()));
+    entry.tensor.copy_(reader->read(entry.kind, entry.name, entry.layout->local_slice()));
+  }
+  optimizer.set_step_count(static_cast<std::int64_t>(reader->manifest().step));
+}
+
+}  // namespace d9d

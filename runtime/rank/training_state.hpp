@@ -1,0 +1,20 @@
+#pragma once
+// Parameters and optimizer state of a rank, out to a snapshot and in from a checkpoint of any mesh.
+
+#include <string>
+
+#include "runtime/state/disk.hpp"
+#include "runtime/tensor/tensor_table.hpp"
+#include "runtime/train/optimizer.hpp"
+
+namespace d9d {
+
+// Copies what this rank writes (of replicated parameters one rank writes) to the host: a ShardParcel. No
+// ticket when other ranks write all of it.
+Ticket snapshot_training_state(const Optimizer& optimizer, TensorTable& table);
+
+// Fills every parameter and state tensor from a committed checkpoint and sets the step count. Input error:
+// the checkpoint lacks a tensor, or has it in another shape.
+void load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer);
+
+}  // namespace d9d

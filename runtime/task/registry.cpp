@@ -1,0 +1,57 @@
+#include "runtime/task/registry.hpp"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+template <class Map, class Make>
+void add(Map& map, const char* what, const std::string& name, Make make) {
+  D9D_REQUIRE(map.emplace(name, std::move(make)).second, "the {} \"{}\" is registered twice", what, name);
+}
+
+template <class Map>
+const auto& find(const Map& map, const char* what, const std::string& name) {
+  const auto found = map.find(name);
+  if (found != map.end()) return found->second;
+  std::string known;
+  for (const auto& [key, make] : map) known += (known.empty() ? "" : ", ") + key;
+  throw Error(ErrorKind::input, fmt::format("no {} is called \"{}\"; there are: {}. One of your own comes from a library "
+                                            "named in `plugins`",
+                                            what, name, known));
+}
+
+}  // namespace
+
+void Registry::add_model(const std::string& name, MakeModel make) {
+  add(models_, "model", name, std::move(make));
+}
+
+void Registry::add_task(const std::string& name, MakeTask make) {
+  add(tasks_, "task", name, std::move(make));
+}
+
+std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& name, const config::Section& config) const {
+  return find(models_, "model", name)(config);
+}
+
+std::shared_ptr<TrainTask> Registry::make_task(const std::string& name, const config::Section& config) const {
+  return find(tasks_, "task", name)(config);
+}
+
+void load_plugin(const std::string& path, Registry& registry) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    throw Error(ErrorKind::input, fmt::format("cannot load the plugin {}: {}", path, dlerror()));
+  }
+  using Register = void (*)(Registry&);
+  const auto enter = reinterpret_cast<Register>(dlsym(library, "d9d_register"));
+  D9D_REQUIRE(enter != nullptr, "the plugin {} has no function `extern \"C\" void d9d_register(d9d::Registry&)`", path);
+  enter(registry);
+}
+
+}  // namespace d9d

@@ -1,0 +1,42 @@
+#pragma once
+// Which models and tasks a process knows by name. Main fills it line by line, plugins add theirs; there is no static
+// registration.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/base/config/section.hpp"
+
+namespace d9d {
+
+class ModelProvider;
+class TrainTask;
+
+class Registry {
+ public:
+  // `config`: the keys beside `name` in the job file; decode<T>(config) makes a described struct of them.
+  using MakeModel = std::function<std::shared_ptr<const ModelProvider>(const config::Section& config)>;
+  using MakeTask = std::function<std::shared_ptr<TrainTask>(const config::Section& config)>;
+
+  // A name twice is an input error.
+  void add_model(const std::string& name, MakeModel make);
+  void add_task(const std::string& name, MakeTask make);
+
+  // An unknown name is an input error that lists the names there are.
+  std::shared_ptr<const ModelProvider> make_model(const std::string& name, const config::Section& config) const;
+  std::shared_ptr<TrainTask> make_task(const std::string& name, const config::Section& config) const;
+
+ private:
+  std::map<std::string, MakeModel> models_;
+  std::map<std::string, MakeTask> tasks_;
+};
+
+// Loads a shared library built against the package d9d; it defines
+//   extern "C" void d9d_register(d9d::Registry& registry);
+// The library stays loaded for the life of the process. Input error: no such file, no such function, another version.
+void load_plugin(const std::string& path, Registry& registry);
+
+}  // namespace d9d
