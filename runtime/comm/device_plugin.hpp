@@ -1,0 +1,46 @@
+#pragma once
+// libd9d_cuda.so: what a build with CUDA adds. It is loaded when a job asks for `device: cuda`, so that the
+// same program runs on a host without it. No torch in this header.
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "runtime/comm/store.hpp"
+#include "runtime/mesh/plan.hpp"
+
+namespace d9d {
+
+class Communicator;
+
+// What the library's one C symbol, `d9d_device_plugin`, returns a pointer to. Program and plugin are of one
+// build: `build` must be equal.
+struct DevicePluginApi {
+  const char* build = "";
+  int (*num_devices)() = nullptr;
+  // Registers the CUDA kernels of the operators `d9d::...`; they stay registered while the result lives.
+  std::shared_ptr<void> (*register_operators)() = nullptr;
+  std::unique_ptr<Communicator> (*open_nccl)(const Group& group, Store& store, int device,
+                                             std::chrono::milliseconds timeout) = nullptr;
+};
+// Of this program.
+const char* device_plugin_build();
+
+class DevicePlugin {
+ public:
+  // Input error when this build has no such plugin, the libraries of CUDA are missing, or the plugin is of
+  // another build; it says which, and what to do.
+  explicit DevicePlugin(const std::string& path);
+
+  int num_devices() const { return api_->num_devices(); }
+  // Waits until all members have opened the group. `group.name` must not have been used with this store
+  // before. `device`: index of the GPU of this rank. Input error where the plugin was built without NCCL.
+  std::unique_ptr<Communicator> open_nccl(const Group& group, Store& store, int device,
+                                          std::chrono::milliseconds timeout) const;
+
+ private:
+  const DevicePluginApi* api_ = nullptr;
+  std::shared_ptr<void> operators_;
+};
+
+}  // namespace d9d
