@@ -18,7 +18,7 @@ class Appender {
   void add(const void* data, std::uint64_t bytes, Checksum* part) {
     const auto* at = static_cast<const char*>(data);
     while (bytes > 0) {
-      const auto step = std::min<std::uint64_t>(bytes, 1 << 20);
+      const auto step = std::min<std::uint64_t>(bytes, 256 << 10);
       whole_.update(at, step);
       if (part != nullptr) part->update(at, step);
       file_.write(offset_, at, step);

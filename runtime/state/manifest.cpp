@@ -62,6 +62,8 @@ ManifestEntry entry_from(const Json& json) {
   entry.dtype = *known;
   entry.file = file_name_from(json.at("file"));
   entry.checksum = checksum_from(json.at("xxh3").get<std::string>());
+  D9D_REQUIRE(is_sane(entry.global_shape, size_of(entry.dtype)), "tensor \"{}\": shape {} is impossible",
+              entry.name, to_text(entry.global_shape));
   require_inside(entry.slice, entry.global_shape, "tensor \"" + entry.tensor_name() + "\"");
   return entry;
 }

@@ -13,7 +13,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int depth_max = 3;  // object, tensor, list
-constexpr std::size_t dims_max = 64;
 constexpr auto int64_max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 // The library keeps the last of two equal keys and has no limit of depth: both are refused while parsing.
@@ -47,19 +46,6 @@ std::uint64_t unsigned_from(const Json& value, const std::string& file, const st
   return value.get<std::uint64_t>();
 }
 
-// Bytes of the tensor. Sizes of zero count as one for the limit, so that no product of some of the sizes
-// overflows.
-std::uint64_t checked_bytes(const TensorSpec& spec, const std::string& file) {
-  auto bytes = static_cast<std::uint64_t>(size_of(spec.dtype));
-  for (const auto size : spec.shape) {
-    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
-    D9D_REQUIRE(bytes <= int64_max / factor, "{}: tensor \"{}\": shape {} is too large", file, spec.name,
-                to_text(spec.shape));
-    bytes *= factor;
-  }
-  return spec.bytes();
-}
-
 TensorSpec parse_spec(const std::string& name, const Json& entry, const std::string& file) {
   D9D_REQUIRE(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry.contains("shape") &&
                   entry.contains("data_offsets"),
@@ -74,8 +60,7 @@ TensorSpec parse_spec(const std::string& name, const Json& entry, const std::str
               dtype.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80));
   spec.dtype = *known;
   const Json& shape = entry["shape"];
-  D9D_REQUIRE(shape.is_array() && shape.size() <= dims_max,
-              "{}: tensor \"{}\": shape is not a list of at most {} sizes", file, name, dims_max);
+  D9D_REQUIRE(shape.is_array(), "{}: tensor \"{}\": shape is not a list", file, name);
   for (const auto& size : shape) {
     const auto value = unsigned_from(size, file, name, "shape");
     D9D_REQUIRE(value <= int64_max, "{}: tensor \"{}\": size {} is too large", file, name, value);
@@ -95,7 +80,9 @@ StoredTensor parse_tensor(const std::string& name, const Json& entry, std::uint6
   D9D_REQUIRE(begin <= end && end <= data_bytes,
               "{}: tensor \"{}\": offsets {}..{} are not inside the {} bytes of data that the file has", file,
               name, begin, end, data_bytes);
-  const auto bytes = checked_bytes(stored.spec, file);
+  D9D_REQUIRE(is_sane(stored.spec.shape, size_of(stored.spec.dtype)),
+              "{}: tensor \"{}\": shape {} is too large", file, name, to_text(stored.spec.shape));
+  const auto bytes = stored.spec.bytes();
   D9D_REQUIRE(end - begin == bytes, "{}: tensor \"{}\": offsets {}..{} hold {} bytes, but {} of {} needs {}",
               file, name, begin, end, end - begin, to_text(stored.spec.shape), name_of(stored.spec.dtype),
               bytes);

@@ -1,6 +1,8 @@
 #include "runtime/state/slice.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "runtime/base/error.hpp"
 
@@ -21,6 +23,15 @@ std::int64_t num_elements(const Shape& shape) {
   std::int64_t count = 1;
   for (const auto size : shape) count *= size;
   return count;
+}
+
+bool is_sane(const Shape& shape, std::int64_t element_bytes) {
+  auto room = std::numeric_limits<std::int64_t>::max() / element_bytes;
+  for (const auto size : shape) {
+    if (size < 0 || size > room) return false;
+    room /= std::max<std::int64_t>(size, 1);
+  }
+  return shape.size() <= 64;
 }
 
 bool is_empty(const Slice& slice) {

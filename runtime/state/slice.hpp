@@ -14,7 +14,10 @@ namespace d9d {
 using Shape = std::vector<std::int64_t>;
 
 std::int64_t num_elements(const Shape& shape);  // 1 without dims
-bool is_empty(const Slice& slice);              // holds no element
+// For shapes that come from outside: no size is negative, and no product of sizes with `element_bytes` leaves
+// 63 bits (a size of zero counts as one). At most 64 dims.
+bool is_sane(const Shape& shape, std::int64_t element_bytes);
+bool is_empty(const Slice& slice);  // holds no element
 // `part` in coordinates that start where `origin` begins.
 Slice relative_to(const Slice& part, const Slice& origin);
 bool contains(const Slice& outer, const Slice& inner);

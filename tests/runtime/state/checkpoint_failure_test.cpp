@@ -179,6 +179,9 @@ TEST(Manifest, FromAHostileHandIsRefusedWithTheReason) {
               HasSubstr("not inside"));
   EXPECT_THAT(error_of([&] { shard_report_from_json(changed("0:4,0:4", "0:4,4")); }),
               HasSubstr("not a slice"));
+  EXPECT_THAT(error_of([&] { shard_report_from_json(changed("[4,4]", "[4611686018427387904,4]")); }),
+              HasSubstr("impossible"));
+  EXPECT_THAT(error_of([&] { shard_report_from_json(changed("[4,4]", "[-4,4]")); }), HasSubstr("impossible"));
   EXPECT_THAT(error_of([&] { shard_report_from_json(changed("F32", "Q4")); }), HasSubstr("Q4"));
   EXPECT_THAT(error_of([&] { to_json(Manifest{.extra = "[1]"}); }), HasSubstr("not a JSON object"));
 }
