@@ -53,14 +53,14 @@ void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
   }
 }
 
-void refuse_optimizer(const OptimizerConfig& optimizer, Issues& issues) {
-  const auto* adamw = std::get_if<AdamWConfig>(&optimizer);
-  const bool builtin = !std::holds_alternative<config::Named>(optimizer);
-  const std::string name = config::encode(optimizer)["name"].get<std::string>();
-  refuse_if(builtin && !adamw, "optimizer.name", name, "choose adamw", issues);
-  if (!adamw) return;
-  refuse_if(adamw->amsgrad, "optimizer.amsgrad", "true", "set it to false", issues);
-  refuse_if(adamw->maximize, "optimizer.maximize", "true", "set it to false", issues);
+void refuse_optimizer(const JobConfig& job, Issues& issues) {
+  refuse_if(std::holds_alternative<StochasticAdamWConfig>(job.optimizer), "optimizer.name",
+            "stochastic_adamw is for bfloat16 parameters, and training with them", "choose adamw", issues);
+  const bool own_optimizer = std::holds_alternative<config::Named>(job.optimizer) && !job.plugins.empty();
+  refuse_if(own_optimizer, "optimizer.name", "an optimizer of your own", "choose adamw, adam or sgd", issues);
+  const bool own_lr = job.lr_scheduler && std::holds_alternative<config::Named>(*job.lr_scheduler);
+  refuse_if(own_lr && !job.plugins.empty(), "lr_scheduler.name", "a schedule of your own", "choose piecewise",
+            issues);
 }
 
 void refuse_dtypes(const JobConfig& job, Issues& issues) {
@@ -87,7 +87,7 @@ std::vector<JobIssue> unsupported(const JobConfig& job) {
   refuse_mesh(job.mesh, issues);
   refuse_pipelining(job.trainer.pipelining, issues);
   refuse_trackers(job.trainer.logging, issues);
-  refuse_optimizer(job.optimizer, issues);
+  refuse_optimizer(job, issues);
   refuse_dtypes(job, issues);
   refuse_if(job.trainer.model_stage_factory.checkpoint_only_trainable_parameters,
             "trainer.model_stage_factory.checkpoint_only_trainable_parameters", "true", "set it to false",

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/base/config/codec_containers.hpp"
+#include "runtime/base/config/codec_maps.hpp"
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/period.hpp"
 
@@ -119,7 +119,7 @@ constexpr auto keys_of(config::Tag<LoggingConfig>) {
           required},
       Key{"tracker", "", "where numbers go, one or several"},
       Key{"max_pending_steps", "steps", "how far logged values may lag behind the training", config::optional,
-          at_least(1)},
+          at_least(1), "values travel as messages and training never waits for them"},
   };
 }
 

@@ -60,8 +60,9 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
       Key{"insecure", "", "listen beyond this host without TLS: anyone who reaches the port may take part"},
       Key{"tls", "", "mutual TLS; null: none"},
       Key{"job_token", "", "secret that every node of the job must know"},
-      Key{"heartbeat_ms", "ms", "a peer silent for longer than this is taken for dead", config::optional,
-          at_least(10)},
+      Key{"heartbeat_ms", "ms",
+          "period of signs of life between nodes; a peer silent for ten of them is taken for dead",
+          config::optional, at_least(10)},
       Key{"trace", "", "record a span of each message and action, written to `<output_dir>/traces`"},
   };
 }

@@ -52,7 +52,7 @@ constexpr auto keys_of(config::Tag<TrainerConfig>) {
       Key{"checkpointing", "", "checkpoints to resume from; left out: none are written"},
       Key{"gradient_clipping", "", "clipping by the global norm; left out: none"},
       Key{"gradient_manager", "", "accumulation and reduction of gradients"},
-      Key{"profiling", "", "detailed traces of some steps; null: off"},
+      Key{"profiling", "", "the original's traces of some steps; null: only what `node.trace` says"},
       Key{"timeout", "", "deadlines of a step"},
   };
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Enums described with BOOST_DESCRIBE_ENUM, by the names of their enumerators. A trailing underscore, for names that
-// are keywords of C++ (`static_`), is not part of the name.
+// Enums described with BOOST_DESCRIBE_ENUM, by the names of their enumerators. A trailing underscore, for
+// names that are keywords of C++ (`static_`), is not part of the name.
 
 #include <boost/describe/enum.hpp>
 #include <boost/describe/enumerators.hpp>
@@ -33,7 +33,8 @@ struct Codec<T> {
 
   static std::vector<std::string_view> names() {
     std::vector<std::string_view> names;
-    boost::mp11::mp_for_each<Enumerators>([&](auto enumerator) { names.push_back(enumerator_name(enumerator.name)); });
+    boost::mp11::mp_for_each<Enumerators>(
+        [&](auto enumerator) { names.push_back(enumerator_name(enumerator.name)); });
     return names;
   }
   static std::string type() { return join_names(names()); }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "runtime/base/config/codec_containers.hpp"
+#include "runtime/base/config/codec_maps.hpp"
 #include "runtime/base/config/keys.hpp"
 
 namespace d9d::config {

@@ -6,9 +6,11 @@
 #include <yaml-cpp/parser.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "runtime/base/config/problems.hpp"
@@ -171,6 +173,35 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
 };
 
+// The value of `\\uXXXX` at `at`, or nothing.
+std::optional<unsigned> escape_at(const std::string& text, std::size_t at) {
+  if (text.compare(at, 2, "\\u") != 0 || at + 6 > text.size()) return std::nullopt;
+  unsigned value = 0;
+  const char* end = text.data() + at + 6;
+  const auto result = std::from_chars(text.data() + at + 2, end, value, 16);
+  return result.ptr == end ? std::optional(value) : std::nullopt;
+}
+
+// JSON writes a character beyond U+FFFF as two escapes, YAML as one of eight digits, and yaml-cpp knows only
+// YAML's.
+std::string join_surrogates(const std::string& text) {
+  std::string out;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto high = escape_at(text, i);
+    const auto low = high && *high >= 0xD800 && *high < 0xDC00 ? escape_at(text, i + 6) : std::nullopt;
+    if (low && *low >= 0xDC00 && *low < 0xE000) {
+      out += fmt::format("\\U{:08x}", 0x10000 + ((*high - 0xD800) << 10) + (*low - 0xDC00));
+      i += 12;
+      continue;
+    }
+    const std::size_t length = text[i] == '\\' && i + 1 < text.size() ? 2 : 1;  // `\\\\u` is no escape
+    out.append(text, i, length);
+    i += length;
+  }
+  return out;
+}
+
 }  // namespace
 
 Node parse(const std::string& text, std::string origin_text) {
@@ -178,7 +209,7 @@ Node parse(const std::string& text, std::string origin_text) {
   D9D_REQUIRE(text.size() <= bytes_max, "{}: {} bytes; a config has at most {}", *origin, text.size(),
               bytes_max);
   TreeBuilder builder(origin);
-  std::istringstream stream(text);
+  std::istringstream stream(join_surrogates(text));
   try {
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) {

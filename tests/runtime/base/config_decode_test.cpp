@@ -149,6 +149,12 @@ TEST(Config, ReadsJsonWithTabsAndEscapes) {
   EXPECT_EQ(bike.wheels.at(0).radius, 0.1);
 }
 
+TEST(Config, ReadsJsonEscapesOfTwoParts) {
+  EXPECT_EQ(read(R"({"name": "\ud83d\ude00!"})").name, "\xf0\x9f\x98\x80!");
+  EXPECT_EQ(read(R"({"name": "\\ud83d\\ude00"})").name, "\\ud83d\\ude00");
+  EXPECT_THAT(error_of(R"({"name": "\ud83d"})"), HasSubstr("not valid YAML or JSON"));
+}
+
 TEST(Config, TakesANameForAChoiceWithoutKeys) {
   EXPECT_TRUE(std::holds_alternative<Ride>(read("name: a\nmode: ride").mode));
   EXPECT_EQ(read("name: a\nuses: [walk, {mode: ride}]").uses.items.size(), 2u);

@@ -66,6 +66,8 @@ TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"node.listen=127.0.0.1:0"}));
   EXPECT_NO_THROW(load({"node.listen=0.0.0.0:29500", "node.insecure=true"}));
   EXPECT_NO_THROW(load({"mesh.pipeline_parallel=4"}));
+  EXPECT_NO_THROW(load({"optimizer={name: sgd, lr: 1, nesterov: true, momentum: 0.9}"}));
+  EXPECT_NO_THROW(load({"task={name: mine, size: 3}", "plugins=[libmine.so]"}));
 }
 
 TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
@@ -74,8 +76,10 @@ TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
       {{"mesh.context_parallel_shard=2"}, {"mesh.context_parallel_shard: 2 is not supported yet"}},
       {{"mesh.context_parallel_replicate=2"}, {"mesh.context_parallel_replicate: 2 is not supported yet"}},
       {{"trainer.pipelining.order=dynamic"}, {"trainer.pipelining.order: dynamic is not supported yet"}},
-      {{"optimizer={name: sgd, lr: 1}"}, {"optimizer.name: sgd is not supported yet; choose adamw"}},
-      {{"optimizer.amsgrad=true"}, {"optimizer.amsgrad: true is not supported yet"}},
+      {{"optimizer={name: stochastic_adamw, lr: 1, state_dtype: float32}"},
+       {"optimizer.name: stochastic_adamw is for bfloat16 parameters", "choose adamw"}},
+      {{"optimizer={name: mine}", "plugins=[libmine.so]"},
+       {"optimizer.name: an optimizer of your own is not supported"}},
       {{"trainer.logging={period_steps: 1, tracker: {provider: wandb, project: p}}"},
        {"trainer.logging.tracker: wandb is not supported yet", "tensorboard"}},
       {{"trainer.model_stage_factory.checkpoint_only_trainable_parameters=true"}, {"is not supported yet"}},
