@@ -1,10 +1,9 @@
 #include "kernels/cross_entropy.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <optional>
 
@@ -18,8 +17,8 @@ namespace {
 // Logits of a block should stay in the second-level cache between the product, the softmax and the two
 // products after it; fewer than 64 rows would make those products slow.
 int64_t rows_per_block(int64_t vocabulary) {
-  constexpr int64_t elements = int64_t{1} << 19;
-  return std::clamp<int64_t>(elements / std::max<int64_t>(1, vocabulary), 64, 256);
+  constexpr int64_t elements = int64_t{1} << 22;
+  return std::clamp<int64_t>(elements / std::max<int64_t>(1, vocabulary), 64, 512);
 }
 
 // The tokens that count, in order.
@@ -43,69 +42,82 @@ Valid valid_tokens(const at::Tensor& labels, int64_t ignore_index, int64_t vocab
 }
 
 struct Wanted {
-  at::Tensor loss;     // [n] sums, or undefined
-  at::Tensor dhidden;  // [n, H], or undefined
-  at::Tensor dweight;  // [V, H], or undefined; added to
-  at::Tensor scale;    // [n] upstream gradient, or undefined: one
+  at::Tensor loss;     // [n], or undefined
+  at::Tensor dhidden;  // [n, H] for an upstream gradient of one, or undefined
+  at::Tensor dweight;  // [V, H], or undefined
+  double beta = 0;     // dweight = gradient + beta dweight
+  at::Tensor scale;    // [n] upstream gradient for dweight, or undefined: one
 };
 
-template <class T>
-void loss_block(const at::Tensor& logits, const Valid& valid, int64_t first, const Wanted& wanted) {
-  using S = Sum<T>;
+// logits := their gradient times the denominator of the softmax, whose inverse is returned, [rows].
+at::Tensor loss_of_block(const at::Tensor& logits, const Valid& valid, int64_t first, const Wanted& wanted) {
   const bool gradient = wanted.dhidden.defined() || wanted.dweight.defined();
-  const auto* label = data_of<int64_t>(valid.labels) + first;
   const int64_t width = logits.size(1);
-  for_rows(logits.size(0), width, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      T* row = data_of<T>(logits) + i * width;
-      const S loss = kernel_table<T>().cross_entropy_row(width, row, label[i], gradient);
-      if (wanted.loss.defined()) data_of<S>(wanted.loss)[first + i] = loss;
-      if (wanted.scale.defined())
-        kernel_table<T>().scale_row(width, data_of<S>(wanted.scale)[first + i], row, row);
-    }
+  at::Tensor inverse = at::empty({logits.size(0)}, logits.options());
+  dispatch(logits.scalar_type(), [&](auto tag) {
+    using S = Sum<decltype(tag)>;
+    const auto* label = data_of<int64_t>(valid.labels) + first;
+    for_rows(logits.size(0), width, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const S loss = kernel_table<S>().cross_entropy_row(width, data_of<S>(logits) + i * width, label[i],
+                                                           gradient, data_of<S>(inverse) + i);
+        if (wanted.loss.defined()) data_of<S>(wanted.loss)[first + i] = loss;
+      }
+    });
   });
+  return inverse;
 }
 
-// hidden [n, H] of the valid tokens.
+// hidden [n, H] of the valid tokens. The denominators of the softmax are divided out on the side of hidden,
+// whose rows are short.
 void run_blocks(const at::Tensor& hidden, const at::Tensor& weight, const Valid& valid,
                 const Wanted& wanted) {
   const int64_t count = hidden.size(0), block = rows_per_block(weight.size(0));
-  const at::Tensor buffer =
-      at::empty({std::min(block, count), weight.size(0)}, hidden.options().requires_grad(false));
+  const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
+  const at::Tensor buffer = at::empty({std::min(block, count), weight.size(0)}, options);
+  if (count == 0 && wanted.dweight.defined() && wanted.beta == 0) wanted.dweight.zero_();
   for (int64_t first = 0; first < count; first += block) {
     const int64_t rows = std::min(block, count - first);
     const at::Tensor part = hidden.narrow(0, first, rows), logits = buffer.narrow(0, 0, rows);
     matmul(logits, part, weight.t());
-    dispatch(hidden.scalar_type(),
-             [&](auto tag) { loss_block<decltype(tag)>(logits, valid, first, wanted); });
-    if (wanted.dhidden.defined()) matmul(wanted.dhidden.narrow(0, first, rows), logits, weight);
-    if (wanted.dweight.defined()) matmul(wanted.dweight, logits.t(), part, 1);
+    const at::Tensor inverse = loss_of_block(logits, valid, first, wanted).unsqueeze(1);
+    if (wanted.dhidden.defined()) {
+      const at::Tensor dhidden = wanted.dhidden.narrow(0, first, rows);
+      matmul(dhidden, logits, weight);
+      dhidden.mul_(inverse);
+    }
+    if (wanted.dweight.defined()) {
+      const at::Tensor factor =
+          wanted.scale.defined() ? inverse * wanted.scale.narrow(0, first, rows).unsqueeze(1) : inverse;
+      matmul(wanted.dweight, logits.t(), part * factor, first == 0 ? wanted.beta : 1);
+    }
   }
 }
 
-// Holds a TemporarySlot while a [V, H] temporary lives.
-class SlotHold {
+// d weight [V, H] for an upstream gradient of one, kept from forward to backward.
+class KeptGradient {
  public:
-  static std::unique_ptr<SlotHold> take(const c10::intrusive_ptr<WeightWork>& work) {
-    if (!work) return std::unique_ptr<SlotHold>(new SlotHold(nullptr));
-    if (work->slot()->exchange(true)) return nullptr;
-    return std::unique_ptr<SlotHold>(new SlotHold(work->slot()));
+  // Null when the temporary of `work` is borrowed.
+  static std::shared_ptr<KeptGradient> make(const c10::intrusive_ptr<WeightWork>& work,
+                                            const at::Tensor& weight, const at::TensorOptions& options) {
+    auto slot = work ? work->slot() : nullptr;
+    at::Tensor dweight = slot ? slot->borrow(weight.sizes(), options) : at::empty(weight.sizes(), options);
+    if (!dweight.defined()) return nullptr;
+    return std::shared_ptr<KeptGradient>(new KeptGradient(std::move(slot), std::move(dweight)));
   }
-  ~SlotHold() {
-    if (slot_) slot_->store(false);
+  ~KeptGradient() {
+    if (slot_) slot_->give_back();
   }
-  SlotHold(const SlotHold&) = delete;
-  SlotHold& operator=(const SlotHold&) = delete;
+  KeptGradient(const KeptGradient&) = delete;
+  KeptGradient& operator=(const KeptGradient&) = delete;
+
+  const at::Tensor& dweight() const { return dweight_; }
 
  private:
-  explicit SlotHold(TemporarySlot slot) : slot_(std::move(slot)) {}
-  TemporarySlot slot_;
-};
-
-// A temporary and its permission, released together.
-struct Temporary {
-  at::Tensor dweight;
-  std::unique_ptr<SlotHold> hold;
+  KeptGradient(std::shared_ptr<TemporarySlot> slot, at::Tensor dweight)
+      : slot_(std::move(slot)), dweight_(std::move(dweight)) {}
+  std::shared_ptr<TemporarySlot> slot_;
+  at::Tensor dweight_;
 };
 
 at::Tensor spread(const at::Tensor& compact, const at::Tensor& index, int64_t count) {
@@ -128,10 +140,10 @@ class CrossEntropyNode : public BackwardNode {
   std::string name() const override { return "d9d::linear_cross_entropy"; }
   void release_variables() override {
     BackwardNode::release_variables();
-    temporary.reset();
+    kept.reset();
   }
   int64_t tokens = 0;
-  std::shared_ptr<Temporary> temporary;
+  std::shared_ptr<KeptGradient> kept;
 
  protected:
   Gradients backward(Gradients grads) override {
@@ -142,20 +154,19 @@ class CrossEntropyNode : public BackwardNode {
     Gradients result(2);
     if (wants(0))
       result[0] = spread(dhidden_one.mul(scale.unsqueeze(1)).to(hidden.scalar_type()), valid.index, tokens);
-    const auto uniform = temporary ? uniform_value(scale) : std::nullopt;
+    const auto uniform = kept ? uniform_value(scale) : std::nullopt;
     if (uniform) {
-      result[1] = weight_gradient(
-          1, weight, [kept = temporary, factor = *uniform](const at::Tensor& into, double beta) {
-            beta == 0 ? into.copy_(kept->dweight).mul_(factor) : into.add_(kept->dweight, factor);
+      result[1] =
+          weight_gradient(1, weight, [kept = kept, factor = *uniform](const at::Tensor& into, double beta) {
+            beta == 0 ? into.copy_(kept->dweight()).mul_(factor) : into.add_(kept->dweight(), factor);
           });
     } else {
       result[1] =
           weight_gradient(1, weight, [hidden, weight, valid, scale](const at::Tensor& into, double beta) {
-            if (beta == 0) into.zero_();
-            run_blocks(hidden, weight.detach(), valid, {{}, {}, into, scale});
+            run_blocks(hidden, weight.detach(), valid, {{}, {}, into, beta, scale});
           });
     }
-    temporary.reset();
+    kept.reset();
     return result;
   }
 };
@@ -182,15 +193,11 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weig
   const int64_t count = valid.index.size(0);
   const at::Tensor compact =
       count == hidden.size(0) ? as_rows(hidden.detach()) : at::index_select(hidden.detach(), 0, valid.index);
-  Wanted wanted{at::empty({count}, sums), {}, {}, {}};
-  if (node) {
-    if (hidden.requires_grad()) wanted.dhidden = at::empty_like(compact);
-    if (weight.requires_grad()) {
-      if (auto hold = SlotHold::take(WeightWork::current())) {
-        wanted.dweight = at::zeros_like(weight, sums);
-        node->temporary = std::make_shared<Temporary>(Temporary{wanted.dweight, std::move(hold)});
-      }
-    }
+  Wanted wanted{.loss = at::empty({count}, sums)};
+  if (node && hidden.requires_grad()) wanted.dhidden = at::empty(compact.sizes(), sums);
+  if (node && weight.requires_grad()) {
+    node->kept = KeptGradient::make(WeightWork::current(), weight, sums);
+    if (node->kept) wanted.dweight = node->kept->dweight();
   }
   run_blocks(compact, weight.detach(), valid, wanted);
   loss.index_copy_(0, valid.index, wanted.loss);

@@ -1,6 +1,7 @@
 #include "kernels/weight_work.hpp"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 
 namespace d9d::kernels {
@@ -13,8 +14,16 @@ c10::intrusive_ptr<WeightWork>& current_of_thread() {
 
 }  // namespace
 
-WeightWork::WeightWork(Mode mode, TemporarySlot slot) : mode_(mode), slot_(std::move(slot)) {
-  if (!slot_) slot_ = std::make_shared<std::atomic<bool>>(false);
+at::Tensor TemporarySlot::borrow(at::IntArrayRef sizes, const at::TensorOptions& options) {
+  if (borrowed_.exchange(true)) return {};
+  if (!buffer_.defined() || buffer_.sizes() != sizes || buffer_.scalar_type() != options.dtype()) {
+    buffer_ = at::empty(sizes, options);
+  }
+  return buffer_;
+}
+
+WeightWork::WeightWork(Mode mode, std::shared_ptr<TemporarySlot> slot) : mode_(mode), slot_(std::move(slot)) {
+  if (!slot_) slot_ = std::make_shared<TemporarySlot>();
 }
 
 void WeightWork::submit(std::vector<at::Tensor> parameters, Job job) {

@@ -19,9 +19,20 @@
 
 namespace d9d::kernels {
 
-// Permission to keep one temporary of the size of a weight (see linear_cross_entropy). Stages share it among
-// the WeightWorks of their microbatches, which bounds that memory to one temporary per stage.
-using TemporarySlot = std::shared_ptr<std::atomic<bool>>;
+// One buffer that a forward may borrow until its backward (see linear_cross_entropy). A stage shares it among
+// the WeightWorks of its microbatches, which bounds that memory to one temporary per stage; it is kept
+// between uses, because fresh pages cost as much as the numbers written to them.
+class TemporarySlot {
+ public:
+  // An uninitialised tensor, or an undefined one while the buffer is borrowed.
+  at::Tensor borrow(at::IntArrayRef sizes, const at::TensorOptions& options);
+  void give_back() { borrowed_ = false; }
+  bool is_borrowed() const { return borrowed_; }
+
+ private:
+  std::atomic<bool> borrowed_ = false;
+  at::Tensor buffer_;
+};
 
 class WeightWork : public torch::CustomClassHolder {
  public:
@@ -29,7 +40,7 @@ class WeightWork : public torch::CustomClassHolder {
   using Job = std::function<void()>;
   using OnAccumulated = std::function<void(const at::Tensor& parameter)>;
 
-  explicit WeightWork(Mode mode = Mode::now, TemporarySlot slot = nullptr);
+  explicit WeightWork(Mode mode = Mode::now, std::shared_ptr<TemporarySlot> slot = nullptr);
 
   Mode mode() const { return mode_; }
   // The mode counts when backward runs, not when forward did.
@@ -44,7 +55,7 @@ class WeightWork : public torch::CustomClassHolder {
   // Drops what is queued, for a step that was abandoned.
   void discard() { queue_.clear(); }
 
-  const TemporarySlot& slot() const { return slot_; }
+  const std::shared_ptr<TemporarySlot>& slot() const { return slot_; }
 
   // Makes `work` (may be null) current on this thread until the scope ends; scopes nest.
   class Scope {
@@ -68,7 +79,7 @@ class WeightWork : public torch::CustomClassHolder {
   void run(const Entry& entry) const;
 
   Mode mode_;
-  TemporarySlot slot_;
+  std::shared_ptr<TemporarySlot> slot_;
   OnAccumulated on_accumulated_;
   std::deque<Entry> queue_;
 };

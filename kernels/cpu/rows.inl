@@ -1,22 +1,20 @@
-template <class T>
-Sum<T> cross_entropy_row(int64_t width, T* z, int64_t label, bool gradient) {
-  using S = Sum<T>;
-  S top = to_sum(z[0]);
+// With e = exp(z - max z) and t = sum e: z := e - t at the label, e elsewhere, so that z / t is the gradient of the loss.
+template <class S>
+S cross_entropy_row(int64_t width, S* z, int64_t label, bool gradient, S* inverse) {
+  S top = z[0];
 #pragma omp simd reduction(max : top)
-  for (int64_t i = 0; i < width; ++i) top = to_sum(z[i]) > top ? to_sum(z[i]) : top;
-  const S at_label = to_sum(z[label]);
+  for (int64_t i = 0; i < width; ++i) top = z[i] > top ? z[i] : top;
+  const S at_label = z[label];
   S total = 0;
-  if (!gradient) {
+  if (gradient) {
 #pragma omp simd reduction(+ : total)
-    for (int64_t i = 0; i < width; ++i) total += exponential(to_sum(z[i]) - top);
-    return std::log(total) + top - at_label;
+    for (int64_t i = 0; i < width; ++i) total += z[i] = exponential(z[i] - top);
+    z[label] -= total;
+  } else {
+#pragma omp simd reduction(+ : total)
+    for (int64_t i = 0; i < width; ++i) total += exponential(z[i] - top);
   }
-#pragma omp simd reduction(+ : total)
-  for (int64_t i = 0; i < width; ++i) total += exponential(to_sum(z[i]) - top);
-  const S scale = S(1) / total;
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) store(z[i], exponential(to_sum(z[i]) - top) * scale);
-  store(z[label], exponential(at_label - top) * scale - S(1));
+  *inverse = S(1) / total;
   return std::log(total) + top - at_label;
 }
 

@@ -67,8 +67,8 @@ struct KernelTable {
   void (*heads_backward)(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> dy, Rows<const T> x,
                          Rows<const S> cos, Rows<const S> sin, const S* inverse, T* dx, S* dw);
 
-  // Returns logsumexp(z) - z[label]; with `gradient` z becomes softmax(z) - onehot(label).
-  S (*cross_entropy_row)(int64_t width, T* z, int64_t label, bool gradient);
+  // Returns logsumexp(z) - z[label]; with `gradient` z * inverse becomes softmax(z) - onehot(label).
+  S (*cross_entropy_row)(int64_t width, S* z, int64_t label, bool gradient, S* inverse);
   // row = softmax(row) as sums.
   void (*softmax_row)(int64_t width, const T* z, S* probabilities);
 

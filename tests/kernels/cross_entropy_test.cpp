@@ -67,7 +67,8 @@ TEST(LinearCrossEntropy, SurvivesLogitsThatOverflowTheExponential) {
 
 TEST(LinearCrossEntropy, RecomputesWhenTheTemporaryIsTaken) {
   const auto labels = labels_with_holes(70, 43);
-  const auto slot = std::make_shared<std::atomic<bool>>(true);
+  const auto slot = std::make_shared<d9d::kernels::TemporarySlot>();
+  slot->borrow({1}, at::kFloat);
   const WeightWork::Scope scope(c10::make_intrusive<WeightWork>(WeightWork::Mode::now, slot));
 
   d9d::test::expect_matches_in_every_dtype(
@@ -84,12 +85,12 @@ TEST(LinearCrossEntropy, HoldsOneTemporaryAtATimeAndGivesItBack) {
   const auto weight = values({43, 19}, 2, at::kFloat).requires_grad_(true);
 
   auto first = loss_of({hidden, weight}, labels).sum();
-  EXPECT_TRUE(work->slot()->load());
+  EXPECT_TRUE(work->slot()->is_borrowed());
   first.backward();
-  EXPECT_FALSE(work->slot()->load());
+  EXPECT_FALSE(work->slot()->is_borrowed());
 
   { const auto dropped = loss_of({hidden, weight}, labels); }
-  EXPECT_FALSE(work->slot()->load());
+  EXPECT_FALSE(work->slot()->is_borrowed());
 }
 
 TEST(LinearCrossEntropy, NamesALabelOutsideTheVocabulary) {

@@ -1,0 +1,21 @@
+#pragma once
+// Collectives between GPUs: the Communicator over NCCL, through c10d::ProcessGroupNCCL.
+
+#include <chrono>
+#include <memory>
+
+#include "runtime/comm/store.hpp"
+#include "runtime/mesh/plan.hpp"
+
+namespace d9d {
+
+class Communicator;
+
+namespace cuda {
+
+// CPU tensors are taken too: they travel by way of the GPU, and the call returns when the result is in place.
+std::unique_ptr<Communicator> open_nccl(const Group& group, Store& store, int device,
+                                        std::chrono::milliseconds timeout);
+
+}  // namespace cuda
+}  // namespace d9d

@@ -1,0 +1,10 @@
+// Where nccl.h is missing.
+#include "kernels/cuda/plugin_nccl.hpp"
+
+namespace d9d::cuda {
+
+OpenNccl nccl_of_this_build() {
+  return nullptr;
+}
+
+}  // namespace d9d::cuda
