@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/config/decode.hpp"
+#include "runtime/base/rng.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "tests/runtime/task/job_text.hpp"
 
@@ -147,6 +148,21 @@ TEST(JobConfig, NamesWhereAKeyIsWrong) {
               HasSubstr("trainer.checkpointing.period_steps: missing"));
   EXPECT_THAT(error_of({"trainer.logging.tracker.provider=tensorbord", "trainer.logging.period_steps=1"}),
               HasSubstr("did you mean \"tensorboard\"?"));
+}
+
+// Any damage is either still a job or one input error, never anything else.
+TEST(JobConfig, SurvivesDamagedFiles) {
+  const RandomStream random(7, "damage");
+  const std::string alphabet = "{}[]:,-#&*!|>'\"%@`\n\t .0aZ\xff\\";
+  for (std::uint64_t round = 0; round < 1500; ++round) {
+    std::string job = testing_job::text;
+    for (std::uint64_t edit = 0; edit <= round % 4; ++edit) {
+      const std::size_t at = random.below(8 * round + 2 * edit, job.size());
+      job[at] = alphabet[random.below(8 * round + 2 * edit + 1, alphabet.size())];
+    }
+    const std::string outcome = error_of({}, job);
+    EXPECT_TRUE(outcome == "no error" || outcome.starts_with("input error ")) << outcome << "\n" << job;
+  }
 }
 
 }  // namespace
