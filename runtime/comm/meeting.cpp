@@ -32,6 +32,13 @@ void pause() {
 #endif
 }
 
+std::uint32_t phase_of(std::uint32_t word) {
+  return word >> 1;
+}
+bool failed_in(std::uint32_t word) {
+  return (word & 1) != 0;
+}
+
 // Two or three microseconds: what a peer needs that is already on its way. Longer would steal its core.
 constexpr int kSpins = 64;
 
@@ -85,33 +92,46 @@ Meeting::Meeting(std::string group, std::vector<int> ranks)
 
 void Meeting::arrive(int rank, const char* operation, std::chrono::milliseconds timeout) {
   const std::uint32_t before = word_.load(std::memory_order_acquire);
-  if (before & 1) throw_failed(operation);
+  if (failed_in(before)) throw_failed(operation);
   const std::uint64_t phase = phases_[rank].count.fetch_add(1, std::memory_order_relaxed) + 1;
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
     arrived_.store(0, std::memory_order_relaxed);
-    word_.fetch_add(2, std::memory_order_acq_rel);
-    futex_wake_all(word_);
-    return;
-  }
-  // A failure after the phase was complete is the next operation's business.
-  const auto over = [&] {
-    const std::uint32_t now = word_.load(std::memory_order_acquire);
-    if (now >> 1 != before >> 1) return true;
-    if (now & 1) throw_failed(operation);
-    return false;
-  };
-  for (int spin = 0; spin < kSpins; ++spin) {
-    if (over()) return;
-    pause();
+    std::uint32_t expected = before;
+    if (!word_.compare_exchange_strong(expected, before + 2, std::memory_order_acq_rel))
+      throw_failed(operation);
+    return futex_wake_all(word_);
   }
   const Time deadline = std::chrono::steady_clock::now() + timeout;
-  while (!over()) {
+  for (int spin = 0;; ++spin) {
+    const std::uint32_t now = word_.load(std::memory_order_acquire);
+    if (phase_of(now) != phase_of(before)) return;
+    if (failed_in(now)) throw_failed(operation);
+    if (spin < kSpins) {
+      pause();
+      continue;
+    }
     const std::chrono::nanoseconds left = deadline - std::chrono::steady_clock::now();
+    // Whether this failure or the last rank came first is seen at the top.
     if (left.count() <= 0) {
       fail(fmt::format("{} did not come to {} within {} ms", missing(phase), operation, timeout.count()));
-      throw_failed(operation);
+    } else {
+      futex_wait(word_, now, left);
     }
-    futex_wait(word_, before, left);
+  }
+}
+
+void Meeting::finish(int rank) {
+  const std::uint32_t before = phase_of(word_.load(std::memory_order_acquire));
+  phases_[rank].count.fetch_add(1, std::memory_order_relaxed);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
+    arrived_.store(0, std::memory_order_relaxed);
+    word_.fetch_add(2, std::memory_order_acq_rel);
+    return futex_wake_all(word_);
+  }
+  for (int spin = 0;; ++spin) {
+    const std::uint32_t now = word_.load(std::memory_order_acquire);
+    if (phase_of(now) != before) return;
+    spin < kSpins ? pause() : futex_wait(word_, now, std::chrono::seconds(1));
   }
 }
 
@@ -120,12 +140,28 @@ void Meeting::check_same_call(std::uint64_t operation) {
   for (int rank = 1; rank < size(); ++rank) {
     const Call& other = call(rank, operation);
     if (same(first, other)) continue;
-    const std::string text = fmt::format(
+    fail_call(fmt::format(
         "group {}: the ranks do not call the same operation number {}: rank {} calls {}, rank {} calls {}",
-        group_, operation, ranks_[0], text_of(first), ranks_[rank], text_of(other));
-    fail(text);
-    throw Error(ErrorKind::bug, text);
+        group_, operation, ranks_[0], text_of(first), ranks_[rank], text_of(other)));
   }
+  if (first.kind == Call::Kind::all_to_all) check_rows(operation);
+}
+
+void Meeting::check_rows(std::uint64_t operation) {
+  for (int from = 0; from < size(); ++from) {
+    for (int to = 0; to < size(); ++to) {
+      const std::int64_t sent = call(from, operation).input_splits[to];
+      const std::int64_t awaited = call(to, operation).output_splits[from];
+      if (sent == awaited) continue;
+      fail_call(fmt::format("group {}: in all_to_all number {} rank {} sends {} rows, rank {} awaits {}",
+                            group_, operation, ranks_[from], sent, ranks_[to], awaited));
+    }
+  }
+}
+
+void Meeting::fail_call(const std::string& text) {
+  fail(text);
+  throw Error(ErrorKind::bug, text);
 }
 
 void Meeting::fail(const std::string& reason) noexcept {

@@ -33,7 +33,8 @@ struct alignas(64) Call {
   std::int64_t row_bytes = 0;  // of all_to_all
   const void* input = nullptr;
   void* output = nullptr;
-  const std::int64_t* input_splits = nullptr;
+  std::vector<std::int64_t> input_splits;
+  std::vector<std::int64_t> output_splits;
   std::array<std::byte, kInlineBytes> values;  // a small tensor travels in the call itself
 };
 const char* name_of(Call::Kind kind);
@@ -51,10 +52,14 @@ class Meeting {
   // readable until that rank has arrived twice more.
   Call& call(int rank, std::uint64_t operation) { return calls_[2 * rank + operation % 2]; }
 
-  // Returns when all ranks have arrived as often as this one. Environment error when the group fails
-  // meanwhile; on a timeout it names the ranks that are missing and fails the group.
+  // Begins an operation: returns when all ranks have arrived, with their calls written; then every rank goes
+  // on to finish() in bounded time. Or nobody goes on: environment error when the group fails before all are
+  // there; on a timeout it names the ranks that are missing and fails the group.
   void arrive(int rank, const char* operation, std::chrono::milliseconds timeout);
-  // Bug error that names the ranks that differ, when the calls do not match.
+  // Ends what arrive() began: returns when all ranks are done with each other's buffers. Whatever fails
+  // meanwhile, since nobody may take his buffers away before.
+  void finish(int rank);
+  // Bug error on all ranks, before any touches a buffer, that names the ranks that differ.
   void check_same_call(std::uint64_t operation);
 
   // From any thread: wakes all who wait.
@@ -67,6 +72,8 @@ class Meeting {
   void leave(int rank) noexcept;
 
  private:
+  [[noreturn]] void fail_call(const std::string& text);
+  void check_rows(std::uint64_t operation);
   std::string missing(std::uint64_t phase) const;
 
   const std::string group_;
@@ -77,7 +84,8 @@ class Meeting {
     std::atomic<bool> open = false;
   };
   std::vector<Phase> phases_;
-  // Bit 0: failed. The other bits count completed phases.
+  // Bit 0: failed. The other bits count completed phases. One word, so that of "all have arrived" and "the
+  // group failed" one comes first for everybody.
   alignas(64) std::atomic<std::uint32_t> word_ = 0;
   alignas(64) std::atomic<int> arrived_ = 0;
   AbortFlag aborted_;

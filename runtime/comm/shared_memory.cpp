@@ -67,15 +67,14 @@ class SharedMemoryCommunicator final : public Communicator {
     meeting_.check_same_call(operation_);
   }
   // All have read what they need: buffers belong to their owners again.
-  void end(Call::Kind kind) {
-    meeting_.arrive(rank_, name_of(kind), timeout_);
+  void end() {
+    meeting_.finish(rank_);
     ++operation_;
   }
   void all_reduce_inline(at::Tensor& tensor, Call& call);
   std::vector<const void*> inputs(std::int64_t byte_offset);
   std::vector<void*> outputs(std::int64_t byte_offset);
   [[noreturn]] void fail_receive(int sender, int tag);
-  void check_rows_match(const std::vector<std::int64_t>& output_splits);
 
   const std::shared_ptr<SharedGroup> group_;
   Meeting& meeting_;
@@ -114,7 +113,7 @@ void SharedMemoryCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
   const Range part = part_of(call.numel, size(), rank_);
   const std::int64_t offset = part.begin * static_cast<std::int64_t>(tensor.element_size());
   reduce(call.dtype, op, inputs(offset), outputs(offset), part.size());
-  end(call.kind);
+  end();
 }
 
 // One wait instead of two: the values lie in the calls, which stay readable until the operation after next.
@@ -139,7 +138,7 @@ void SharedMemoryCommunicator::reduce_scatter(at::Tensor& output, const at::Tens
   void* const target = output.data_ptr();
   reduce(call.dtype, op, inputs(rank_ * static_cast<std::int64_t>(output.nbytes())), {&target, 1},
          output.numel());
-  end(call.kind);
+  end();
 }
 
 void SharedMemoryCommunicator::all_gather(at::Tensor& output, const at::Tensor& input) {
@@ -154,7 +153,7 @@ void SharedMemoryCommunicator::all_gather(at::Tensor& output, const at::Tensor& 
     // A rank may have its own block in place already.
     if (call_of(rank).input != target) std::memmove(target, call_of(rank).input, input.nbytes());
   }
-  end(call.kind);
+  end();
 }
 
 void SharedMemoryCommunicator::all_to_all(at::Tensor& output, const at::Tensor& input,
@@ -164,9 +163,9 @@ void SharedMemoryCommunicator::all_to_all(at::Tensor& output, const at::Tensor& 
   call.row_bytes = check_splits(output, input, output_splits, input_splits, size(), name());
   call.dtype = input.scalar_type();
   call.input = input.const_data_ptr();
-  call.input_splits = input_splits.data();
+  call.input_splits = input_splits;
+  call.output_splits = output_splits;
   begin(call.kind);
-  check_rows_match(output_splits);
   std::byte* target = static_cast<std::byte*>(output.data_ptr());
   for (int rank = 0; rank < size(); ++rank) {
     const Call& other = call_of(rank);
@@ -177,19 +176,7 @@ void SharedMemoryCommunicator::all_to_all(at::Tensor& output, const at::Tensor& 
       std::memcpy(target, static_cast<const std::byte*>(other.input) + row * call.row_bytes, bytes);
     target += bytes;
   }
-  end(call.kind);
-}
-
-void SharedMemoryCommunicator::check_rows_match(const std::vector<std::int64_t>& output_splits) {
-  for (int rank = 0; rank < size(); ++rank) {
-    const std::int64_t sent = call_of(rank).input_splits[rank_];
-    if (sent == output_splits[rank]) continue;
-    const std::string text =
-        fmt::format("group {}: in all_to_all number {} rank {} sends {} rows, rank {} awaits {}", name(),
-                    operation_, meeting_.ranks()[rank], sent, meeting_.ranks()[rank_], output_splits[rank]);
-    group_->fail(text);
-    throw Error(ErrorKind::bug, text);
-  }
+  end();
 }
 
 void SharedMemoryCommunicator::broadcast(at::Tensor& tensor, int root) {
@@ -203,7 +190,7 @@ void SharedMemoryCommunicator::broadcast(at::Tensor& tensor, int root) {
   begin(call.kind);
   if (rank_ != root && tensor.nbytes() > 0)
     std::memcpy(tensor.data_ptr(), call_of(root).input, tensor.nbytes());
-  end(call.kind);
+  end();
 }
 
 void SharedMemoryCommunicator::barrier() {
