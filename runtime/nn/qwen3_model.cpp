@@ -23,6 +23,11 @@ at::Tensor positions_of(const TensorMap& shared, const at::Tensor& hidden) {
   return row.expand({hidden.size(0), hidden.size(1)});
 }
 
+void check_dtype(at::ScalarType dtype) {
+  D9D_REQUIRE(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kDouble,
+              "a model in {} cannot be computed; use float32 or bfloat16", c10::toString(dtype));
+}
+
 void check_position(const Qwen3Config& config, StagePosition position) {
   D9D_REQUIRE(position.num_stages > 0 && position.stage >= 0 && position.stage < position.num_stages,
               "there is no pipeline stage {} of {}", position.stage, position.num_stages);
@@ -47,6 +52,7 @@ Qwen3Model::Qwen3Model(const Qwen3Config& config, StagePosition position, const 
       rotary_(config.rope, config.head_dim, config.max_position_embeddings) {
   validate(config);
   check_position(config, position);
+  check_dtype(options.dtype);
   ParameterMaker make(options.dtype, options.device, static_cast<float>(config.initializer_range));
   build(make);
   parameters_ = make.parameters();

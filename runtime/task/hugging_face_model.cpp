@@ -6,6 +6,7 @@
 #include "runtime/state/model_reader.hpp"
 #include "runtime/state/model_writer.hpp"
 #include "runtime/state/qwen3_mappers.hpp"
+#include "runtime/state/safetensors.hpp"
 
 namespace d9d {
 namespace {
@@ -29,10 +30,9 @@ at::ScalarType dtype_from(const std::string& name) {
 std::vector<TensorSpec> parameters_of(const Qwen3Config& config) {
   Qwen3Options shapes_only;
   shapes_only.device = at::Device(at::kMeta);
-  shapes_only.dtype = dtype_from(config.dtype);
   std::vector<TensorSpec> specs;
   for (const StageParameter& parameter : build_qwen3_stage(config, {}, shapes_only)->parameters()) {
-    specs.push_back(spec_of(parameter.name, parameter.tensor));
+    specs.push_back(spec_of(parameter.name, parameter.tensor.detach().to(dtype_from(config.dtype))));
   }
   return specs;
 }
@@ -72,9 +72,10 @@ void export_hugging_face(Disk& disk, const std::string& directory, const Qwen3Co
   const std::vector<TensorSpec> parameters = parameters_of(config);
   ExportOptions options;
   options.shard_bytes_max = shard_bytes_max;
-  options.dtype = dtype_from(config.dtype);
   ModelWriter writer(disk, directory, qwen3_to_hugging_face(tensors_of(config)), parameters, options);
-  for (const TensorSpec& parameter : parameters) writer.put(parameter.name, read(parameter.name));
+  for (const TensorSpec& parameter : parameters) {
+    writer.put(parameter.name, on_host(read(parameter.name), dtype_from(config.dtype)));
+  }
   write_text(disk, directory + "/config.json", format_hugging_face_config(config));
   publish_model_state(disk, directory, writer.finish());
 }

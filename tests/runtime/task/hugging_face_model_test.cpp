@@ -1,0 +1,99 @@
+// Against the golden folders that transformers wrote; see tests/golden/qwen3/origin.md.
+#include "runtime/task/hugging_face_model.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "runtime/base/error.hpp"
+#include "runtime/nn/hugging_face_config.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::HasSubstr;
+
+class HuggingFaceModel : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  PosixDisk disk_;
+  std::string folder_ = testing::TempDir() + "d9d_export_" + std::to_string(::getpid());
+};
+INSTANTIATE_TEST_SUITE_P(Cases, HuggingFaceModel,
+                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed"),
+                         [](const auto& info) { return info.param; });
+
+TensorMap parameters_of(StageModule& stage) {
+  TensorMap out;
+  for (const StageParameter& p : stage.parameters()) out[p.name] = p.tensor.detach();
+  return out;
+}
+
+void expect_same(const TensorMap& actual, const TensorMap& expected) {
+  for (const auto& [name, tensor] : actual) EXPECT_TRUE(bitwise_equal(tensor, expected.at(name))) << name;
+}
+
+TEST_P(HuggingFaceModel, LoadsEveryParameterFromTheFolder) {
+  const GoldenModel golden = golden_model(GetParam());
+
+  const LoadedModel model = load_hugging_face_model(disk_, golden_folder(GetParam()));
+
+  expect_same(parameters_of(*model.stage), golden.weights);
+}
+
+TEST_P(HuggingFaceModel, ExportsWhatItLoadsAgain) {
+  const LoadedModel model = load_hugging_face_model(disk_, golden_folder(GetParam()));
+  const TensorMap parameters = parameters_of(*model.stage);
+
+  export_hugging_face(disk_, folder_, model.config,
+                      [&](const std::string& name) { return parameters.at(name); });
+
+  const LoadedModel again = load_hugging_face_model(disk_, folder_);
+  EXPECT_EQ(again.config, model.config);
+  expect_same(parameters_of(*again.stage), parameters);
+}
+
+using HuggingFaceFolder = HuggingFaceModel;
+
+TEST_F(HuggingFaceFolder, GivesAStageOnlyItsPart) {
+  const GoldenModel golden = golden_model("moe");
+  const auto last = build_qwen3_stage(golden.config, {1, 2});
+
+  load_hugging_face_weights(disk_, golden_folder("moe"), golden.config, {1, 2}, *last);
+
+  expect_same(parameters_of(*last), golden.weights);
+}
+
+TEST_F(HuggingFaceFolder, ExportsInShardsWithAnIndexAndTheConfigsDtype) {
+  LoadedModel model = load_hugging_face_model(disk_, golden_folder("moe"));
+  const TensorMap parameters = parameters_of(*model.stage);
+  model.config.dtype = "bfloat16";
+
+  export_hugging_face(
+      disk_, folder_, model.config, [&](const std::string& name) { return parameters.at(name); }, 8000);
+
+  EXPECT_TRUE(disk_.exists(folder_ + "/model.safetensors.index.json"));
+  const LoadedModel again = load_hugging_face_model(disk_, folder_);
+  const std::string name = "model.layers.1.mlp.experts.up_proj.weight";
+  EXPECT_TRUE(bitwise_equal(parameters_of(*again.stage).at(name),
+                            parameters.at(name).to(at::kBFloat16).to(at::kFloat)));
+}
+
+TEST_F(HuggingFaceFolder, RefusesWeightsOfAnotherModel) {
+  Qwen3Config config = golden_model("moe").config;
+  config.num_hidden_layers = 3;
+  const auto stage = build_qwen3_stage(config, {});
+
+  try {
+    load_hugging_face_weights(disk_, golden_folder("moe"), config, {}, *stage);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("model.layers.2."));
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test
