@@ -80,6 +80,7 @@ void gemm(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& 
     TORCH_INTERNAL_ASSERT(m == 0 || n == 0 || c.add, "a product over nothing has no value to write");
     return;
   }
+  TORCH_INTERNAL_ASSERT(!c.bf16 || k <= gemm_depth, "partial sums of a bfloat16 result would be rounded");
   if (isa_of_this_machine() != Isa::avx512) {
     gemm_portable(m, n, k, a, b, c);
     return;

@@ -33,3 +33,26 @@ void silu_mul_backward(int64_t rows, int64_t width, Rows<const T> dout, Rows<con
     }
   }
 }
+
+template <class T>
+void silu_mul_weighted(int64_t rows, int64_t width, const Sum<T>* scale, const Sum<T>* grad, const T* gate, const T* up,
+                       T* dgate, T* dup, T* weighted, Sum<T>* dscale) {
+  using S = Sum<T>;
+  for (int64_t row = 0; row < rows; ++row) {
+    const S factor = scale[row];
+    S dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (int64_t j = 0; j < width; ++j) {
+      const int64_t i = row * width + j;
+      const S value = to_sum(gate[i]), above = to_sum(up[i]), d = grad[i];
+      const S s = sigmoid(value);
+      const S silu = value * s;
+      const S hidden = as_stored<T>(silu) * above;
+      dot += d * hidden;
+      store(weighted[i], factor * hidden);
+      store(dgate[i], factor * d * above * (s + silu * (S(1) - s)));
+      store(dup[i], factor * d * as_stored<T>(silu));
+    }
+    dscale[row] = dot;
+  }
+}

@@ -60,6 +60,11 @@ struct KernelTable {
   void (*silu_mul_backward)(int64_t rows, int64_t width, Rows<const T> dout, Rows<const T> gate,
                             Rows<const T> up, Rows<T> dgate, Rows<T> dup);
 
+  // For rows h = silu(gate) * up weighted by scale[row], from grad = d/dh of the unweighted rows: dgate, dup,
+  // the weighted h, and dscale[row] = grad . h.
+  void (*silu_mul_weighted)(int64_t rows, int64_t width, const S* scale, const S* grad, const T* gate,
+                            const T* up, T* dgate, T* dup, T* weighted, S* dscale);
+
   // inverse: [tokens, heads], written only with a weight.
   void (*heads)(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> x, Rows<const S> cos,
                 Rows<const S> sin, T* y, S* inverse);
