@@ -185,7 +185,7 @@ void Trainer::record_step(std::int64_t now_ns) {
   world().recorder->record({.start_ns = step_begin_ns_,
                             .end_ns = now_ns,
                             .actor = steps_track_,
-                            .name = trace_name(fmt::format("step {}", current_)),
+                            .name = trace_name("step"),
                             .step = static_cast<std::int32_t>(current_),
                             .category = trace::Category::step});
 }

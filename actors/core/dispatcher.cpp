@@ -89,7 +89,7 @@ void Dispatcher::check(const Header& header, const Handlers::Entry& entry) {
                                                     " in epoch " + std::to_string(epoch));
   }
   if (header.sender == id_) return;  // timers to itself come due in another order than they were set
-  std::uint64_t& last = last_sequence_[header.sender.packed()];
+  std::uint64_t& last = last_sequence_[header.receiver == id_ ? 0 : 1][header.sender.packed()];
   if (header.sequence <= last && !entry.any_epoch) {
     throw Refused(Refused::Reason::repeated, entry.name + " number " + std::to_string(header.sequence) +
                                                  " from " + to_string(header.sender) + " came again or late");

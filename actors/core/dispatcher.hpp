@@ -41,7 +41,8 @@ class Dispatcher {
   Handlers handlers_;
   std::string current_message_;
   std::uint64_t refused_ = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> last_sequence_;  // by sender
+  // By sender; senders count per address, and an actor may have a second one.
+  std::unordered_map<std::uint64_t, std::uint64_t> last_sequence_[2];
 };
 
 }  // namespace d9d
