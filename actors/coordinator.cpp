@@ -269,12 +269,16 @@ void Coordinator::commit_when_complete(std::uint64_t step) {
   }
 }
 
-void Coordinator::conclude_save(std::uint64_t step, const std::string& directory,
-                                const std::string& failure) {
+// By value: the texts may be those of the save that is erased here.
+void Coordinator::conclude_save(std::uint64_t step, std::string directory, std::string failure) {
   saves_.erase(step);
   if (!failure.empty()) {
     log::warn("the checkpoint of step {} was given up, the one before stays the last: {}", step, failure);
-    options_.discard(step);
+    try {
+      options_.discard(step);
+    } catch (const Error& error) {
+      log::warn("what was written of it stays until the next start: {}", error.what());
+    }
   }
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::CheckpointCommitted>({Role::trainer, static_cast<std::uint64_t>(rank)},

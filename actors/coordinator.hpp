@@ -92,7 +92,7 @@ class Coordinator final : public Actor {
   void form();
   void welcome(std::size_t node, const std::pair<std::string, std::uint16_t>& store);
   void commit_when_complete(std::uint64_t step);
-  void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
+  void conclude_save(std::uint64_t step, std::string directory, std::string failure);
   void export_model();
   void flush_traces();
   void end_job(bool ok, const std::string& reason, bool input_error = false);
