@@ -10,7 +10,6 @@ namespace d9d::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr int kKilled = 128 + 9;
 
