@@ -57,6 +57,7 @@ class SleepStage final : public StageWorker {
   StepTotals finish_step() override { return {.loss_sum = 1, .weight_sum = 1, .squared_norm = 1}; }
   void apply(std::uint64_t /*step*/, double /*scale*/, double /*lr_multiplier*/) override {}
   Ticket snapshot(std::uint64_t /*step*/) override { return {}; }
+  std::uint64_t entries_loaded() const override { return 0; }
   std::int64_t num_parameters() const override { return 0; }
 
  private:
