@@ -70,6 +70,19 @@ CastMember tracker_member(JobServices& services, const Membership& membership) {
   return {{Role::tracker, 0}, Threading::own_thread, factory_of<Tracker>(std::move(options))};
 }
 
+// Users' actors may do anything, also block: each has a thread of its own.
+std::vector<CastMember> user_members(const JobServices& services) {
+  std::vector<CastMember> members;
+  for (const config::Named& named : services.job().actors) {
+    members.push_back({{Role::user, members.size()},
+                       Threading::own_thread,
+                       [make = services.user_actors.find(named.name), options = named.options](World& world) {
+                         return make(world, options);
+                       }});
+  }
+  return members;
+}
+
 CastMember writer_member(JobServices& services, int node) {
   CheckpointWriterOptions options;
   options.write = [&services](const std::string& directory, const std::string& file, Ticket shard) {
@@ -132,6 +145,7 @@ std::vector<CastMember> make_cast(JobServices& services, const Membership& membe
     cast.push_back(
         {{Role::event_bus, 0}, Threading::pool, [](World& w) { return std::make_unique<EventBus>(w); }});
     cast.push_back(tracker_member(services, membership));
+    for (CastMember& member : user_members(services)) cast.push_back(std::move(member));
   }
   cast.push_back(writer_member(services, membership.node));
   if (services.job().node.trace) cast.push_back(tracer_member(services, membership));

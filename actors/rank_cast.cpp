@@ -57,6 +57,8 @@ struct RankCast {
   std::vector<int> ranks_of_stages() const;
   std::vector<int> remote_ranks() const;
 
+  std::optional<TraceWindow> trace_window() const;
+
   CastMember stage() const;
   CastMember trainer() const;
   CastMember loader() const;
@@ -84,6 +86,13 @@ std::vector<int> RankCast::remote_ranks() const {
     if (plan().placement(other).node != placement.node) remote.insert(other);
   }
   return {remote.begin(), remote.end()};
+}
+
+std::optional<TraceWindow> RankCast::trace_window() const {
+  const auto& profiling = job().trainer.profiling;
+  if (!profiling || !profiling->enabled || !job().node.trace) return std::nullopt;
+  return TraceWindow{static_cast<std::uint64_t>(profiling->period_steps),
+                     static_cast<std::uint64_t>(profiling->active_steps)};
 }
 
 CastMember RankCast::stage() const {
@@ -133,6 +142,8 @@ CastMember RankCast::trainer() const {
       .counts_tokens = placement.pipeline == 0 && placement.context == 0 && placement.tensor == 0,
       .make_inputs = [task = task, &table = services.table] { return make_task_inputs(task, table); },
       .task_state = [task = task] { return task->state().dump(); },
+      .trace_window = rank == 0 ? trace_window() : std::nullopt,
+      .num_nodes = plan().num_nodes(),
       .world_collective = collective_id(rank, step_group),
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout)};
