@@ -18,14 +18,6 @@
 namespace d9d {
 namespace {
 
-// Spawns T(world, options...) later, on the thread the threading asks for.
-template <class T, class Options>
-ActorFactory factory_of(Options options) {
-  return [options = std::move(options)](World& world) mutable {
-    return std::make_unique<T>(world, std::move(options));
-  };
-}
-
 std::chrono::milliseconds seconds(std::int64_t count) {
   return std::chrono::seconds(count);
 }
@@ -55,16 +47,7 @@ CastMember tracker_member(JobServices& services, const Membership& membership) {
     return open_tracker_runs(services.job(), step, job_hparams(services), services.world.clock);
   };
   if (ProgressDisplay* progress = services.progress) {
-    options.show = [progress](const StepView& view) {
-      progress->update(
-          {.step = static_cast<std::int64_t>(view.step),
-           .total_steps = static_cast<std::int64_t>(view.total_steps),
-           .loss = view.loss,
-           .lr = view.learning_rate,
-           .grad_norm = view.grad_norm,
-           .tokens_per_second = view.tokens_per_second,
-           .seconds_left = view.step_seconds * static_cast<double>(view.total_steps - view.step)});
-    };
+    options.show = [progress](const ProgressState& state) { progress->update(state); };
     options.hide = [progress] { progress->finish(); };
   }
   return {{Role::tracker, 0}, Threading::own_thread, factory_of<Tracker>(std::move(options))};

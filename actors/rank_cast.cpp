@@ -28,15 +28,6 @@ namespace {
 // The collectives of a rank; the index is part of their address.
 enum GroupIndex : int { step_group = 0, metric_group = 1, gradient_group = 2 };
 
-const std::vector<std::string> kReplicaAxes{"dp_replicate", "dp_cp_shard", "cp_replicate"};
-
-template <class T, class Options>
-ActorFactory factory_of(Options options) {
-  return [options = std::move(options)](World& world) mutable {
-    return std::make_unique<T>(world, std::move(options));
-  };
-}
-
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
   JobServices& services;
@@ -52,7 +43,7 @@ struct RankCast {
   const Plan& plan() const { return *services.plan; }
   ActorId at(Role role) const { return {role, static_cast<std::uint64_t>(rank)}; }
   int num_stages() const { return stages_per_rank(schedule) * plan().parameters().pipeline_parallel; }
-  bool has_replicas() const { return plan().group(rank, kDenseDomain, kReplicaAxes).size() > 1; }
+  bool has_replicas() const { return plan().group(rank, kDenseDomain, replica_axes()).size() > 1; }
   // Global ranks that hold each stage of this rank's pipeline.
   std::vector<int> ranks_of_stages() const;
   std::vector<int> remote_ranks() const;
@@ -240,7 +231,7 @@ std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& 
                                   cast.collective(step_group, "step", kFlatDomain, {"world"}),
                                   cast.collective(metric_group, "metrics", kFlatDomain, {"world"})};
   if (cast.has_replicas()) {
-    members.push_back(cast.collective(gradient_group, "gradients", kDenseDomain, kReplicaAxes));
+    members.push_back(cast.collective(gradient_group, "gradients", kDenseDomain, replica_axes()));
   }
   for (CastMember& lane : cast.lanes()) members.push_back(std::move(lane));
   return members;
