@@ -4,9 +4,9 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
-#include "tests/runtime/nn/golden_model.hpp"
 #include "kernels/weight_work.hpp"
 #include "runtime/base/error.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
 
 namespace d9d::test {
 namespace {
@@ -85,6 +85,27 @@ TEST_P(DeferredWork, GivesTheSameGradientsAfterItRan) {
   EXPECT_GT(work->pending(), 0U);
   work->run_queued();
   expect_equal({loss.detach(), gradients_of(*stage)}, train_once(golden, {}));
+}
+
+TEST(Qwen3Model, ComputesInBfloat16NearFp32AndInFp64Nearer) {
+  const GoldenModel golden = golden_model("dense_bias_yarn");
+  const std::string name = "model.layers.1.self_attn.v_proj.weight";
+  const auto differences = [&](at::ScalarType dtype) {
+    Qwen3Options options;
+    options.dtype = dtype;
+    const Result result = train_once(golden, options);
+    return std::pair(relative_difference(result.loss, golden.expect.at("token_loss")),
+                     relative_difference(result.gradients.at(name), golden.expect.at("grad." + name)));
+  };
+
+  const auto [half_loss, half_gradient] = differences(at::kBFloat16);
+  const auto [double_loss, double_gradient] = differences(at::kDouble);
+
+  EXPECT_LT(half_loss, 0.03);
+  EXPECT_LT(half_gradient, 0.1);
+  EXPECT_LT(double_loss, 3e-6);
+  EXPECT_LT(double_gradient, 1e-5);
+  EXPECT_THROW(differences(at::kHalf), Error);
 }
 
 TEST(Qwen3Model, OrdersParametersSoThatWeightsOfOneInputAreNeighbours) {
