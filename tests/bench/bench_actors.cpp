@@ -3,7 +3,6 @@
 // and not. Beside it the floor of the machine at the same moment: the same bytes over a plain TCP socket.
 //   bench_actors [--rounds N]        prints one JSON object; times in microseconds
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "messages/lists.hpp"
 #include "messages/train.capnp.h"
 #include "runtime/base/error.hpp"
+#include "tests/bench/bench_support.hpp"
 #include "tests/bench/tcp_floor.hpp"
 
 namespace d9d {
@@ -34,15 +34,6 @@ constexpr std::uint64_t kPerAnswer = 256;  // the sink answers once for so many
 constexpr std::chrono::seconds kPatience{120};
 
 constexpr double payload[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // Answers every ReduceValues (SUM), or every kPerAnswer-th (MAX): one-way traffic with credits.
 class Echo final : public Actor {
@@ -162,12 +153,6 @@ nlohmann::json summary(std::vector<double> round_trips) {
   return {{"p50_us", at(0.5)}, {"p99_us", at(0.99)}};
 }
 
-void stop(World& world, ActorId id) {
-  if (const auto mailbox = world.book.find_local(id)) {
-    mailbox->deliver(encode<wire::Stop>({.receiver = id}, [](auto) {}), nullptr);
-  }
-}
-
 struct Case {
   const char* name;
   Threading asker;
@@ -192,8 +177,8 @@ nlohmann::json run_case(const Case& given, bool traced, std::uint64_t rounds, st
   nlohmann::json row = summary(result.round_trips_us);
   row["cpu_us"] = result.cpu_us_per_round_trip;  // of this process
   row["messages_per_second"] = result.messages_per_second;
-  stop(world, kEcho);
-  stop(world, kAsker);
+  stop_actor(world, kEcho);
+  stop_actor(world, kAsker);
   system.await_all(kPatience);
   return row;
 }
@@ -212,7 +197,7 @@ int serve(int port_pipe, int stop_pipe, bool traced) {
   char byte = 0;
   while (read(stop_pipe, &byte, 1) > 0) {
   }
-  stop(world, kEcho);
+  stop_actor(world, kEcho);
   system.await_all(kPatience);
   return 0;
 }

@@ -5,7 +5,6 @@
 // began (pipeline_gaps.hpp).
 //   bench_pipeline [--steps N] [--milliseconds T] [--traced]      prints one JSON object
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <future>
@@ -19,6 +18,7 @@
 #include "actors/trainer.hpp"
 #include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
+#include "tests/bench/bench_support.hpp"
 #include "tests/bench/fake_pipeline.hpp"
 #include "tests/bench/pipeline_gaps.hpp"
 
@@ -36,15 +36,6 @@ struct BenchOptions {
   double milliseconds = 20;
   bool traced = false;
 };
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 struct Member {
   ActorId id;
@@ -108,11 +99,6 @@ class Director final : public Actor {
   int finished_ = 0;
   bool ended_ = false;
 };
-
-template <class A, class Argument>
-ActorFactory factory_of(Argument argument) {
-  return [argument = std::move(argument)](World& world) { return std::make_unique<A>(world, argument); };
-}
 
 struct Rig {
   BenchOptions bench;
@@ -225,12 +211,6 @@ nlohmann::json evaluate(const Rig& rig, const std::vector<double>& step_seconds,
           {"cpu_us_per_action", 1e6 * cpu / (times.actions * static_cast<double>(rig.total_steps()))}};
 }
 
-void stop(World& world, ActorId id) {
-  if (const auto mailbox = world.book.find_local(id)) {
-    mailbox->deliver(encode<wire::Stop>({.receiver = id}, [](auto) {}), nullptr);
-  }
-}
-
 nlohmann::json run_schedule(const ScheduleConfig& schedule, const BenchOptions& bench) {
   const double per_action = 1e-3 * bench.milliseconds / stages_per_rank(schedule);
   Rig rig{.bench = bench,
@@ -259,7 +239,7 @@ nlohmann::json run_schedule(const ScheduleConfig& schedule, const BenchOptions& 
   }
   const std::string failure = future.get();
   const double cpu = cpu_seconds() - cpu_begin;
-  for (auto id = ids.rbegin(); id != ids.rend(); ++id) stop(world, *id);
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) stop_actor(world, *id);
   system.await_all(kPatience);
   D9D_CHECK(failure.empty(), "{}", failure);
   return evaluate(rig, step_seconds, cpu);
