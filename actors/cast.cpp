@@ -18,14 +18,6 @@
 namespace d9d {
 namespace {
 
-// Spawns T(world, options...) later, on the thread the threading asks for.
-template <class T, class Options>
-ActorFactory factory_of(Options options) {
-  return [options = std::move(options)](World& world) mutable {
-    return std::make_unique<T>(world, std::move(options));
-  };
-}
-
 std::chrono::milliseconds seconds(std::int64_t count) {
   return std::chrono::seconds(count);
 }
@@ -55,19 +47,23 @@ CastMember tracker_member(JobServices& services, const Membership& membership) {
     return open_tracker_runs(services.job(), step, job_hparams(services), services.world.clock);
   };
   if (ProgressDisplay* progress = services.progress) {
-    options.show = [progress](const StepView& view) {
-      progress->update(
-          {.step = static_cast<std::int64_t>(view.step),
-           .total_steps = static_cast<std::int64_t>(view.total_steps),
-           .loss = view.loss,
-           .lr = view.learning_rate,
-           .grad_norm = view.grad_norm,
-           .tokens_per_second = view.tokens_per_second,
-           .seconds_left = view.step_seconds * static_cast<double>(view.total_steps - view.step)});
-    };
+    options.show = [progress](const ProgressState& state) { progress->update(state); };
     options.hide = [progress] { progress->finish(); };
   }
   return {{Role::tracker, 0}, Threading::own_thread, factory_of<Tracker>(std::move(options))};
+}
+
+// Users' actors may do anything, also block: each has a thread of its own.
+std::vector<CastMember> user_members(const JobServices& services) {
+  std::vector<CastMember> members;
+  for (const config::Named& named : services.job().actors) {
+    members.push_back({{Role::user, members.size()},
+                       Threading::own_thread,
+                       [make = services.user_actors.find(named.name), options = named.options](World& world) {
+                         return make(world, options);
+                       }});
+  }
+  return members;
 }
 
 CastMember writer_member(JobServices& services, int node) {
@@ -132,6 +128,7 @@ std::vector<CastMember> make_cast(JobServices& services, const Membership& membe
     cast.push_back(
         {{Role::event_bus, 0}, Threading::pool, [](World& w) { return std::make_unique<EventBus>(w); }});
     cast.push_back(tracker_member(services, membership));
+    for (CastMember& member : user_members(services)) cast.push_back(std::move(member));
   }
   cast.push_back(writer_member(services, membership.node));
   if (services.job().node.trace) cast.push_back(tracer_member(services, membership));

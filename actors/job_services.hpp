@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "actors/actor_registry.hpp"
 #include "actors/core/world.hpp"
 #include "actors/node.hpp"
 #include "runtime/comm/factory.hpp"
@@ -26,6 +27,7 @@ struct JobServices {
   World& world;
   Disk& disk;
   std::shared_ptr<const ModelProvider> model;
+  const ActorRegistry& user_actors;
   std::function<std::shared_ptr<TrainTask>()> make_task;
   std::uint64_t total_steps = 0;
   std::string host;  // of this process, as others reach it

@@ -28,15 +28,6 @@ namespace {
 // The collectives of a rank; the index is part of their address.
 enum GroupIndex : int { step_group = 0, metric_group = 1, gradient_group = 2 };
 
-const std::vector<std::string> kReplicaAxes{"dp_replicate", "dp_cp_shard", "cp_replicate"};
-
-template <class T, class Options>
-ActorFactory factory_of(Options options) {
-  return [options = std::move(options)](World& world) mutable {
-    return std::make_unique<T>(world, std::move(options));
-  };
-}
-
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
   JobServices& services;
@@ -52,10 +43,12 @@ struct RankCast {
   const Plan& plan() const { return *services.plan; }
   ActorId at(Role role) const { return {role, static_cast<std::uint64_t>(rank)}; }
   int num_stages() const { return stages_per_rank(schedule) * plan().parameters().pipeline_parallel; }
-  bool has_replicas() const { return plan().group(rank, kDenseDomain, kReplicaAxes).size() > 1; }
+  bool has_replicas() const { return plan().group(rank, kDenseDomain, replica_axes()).size() > 1; }
   // Global ranks that hold each stage of this rank's pipeline.
   std::vector<int> ranks_of_stages() const;
   std::vector<int> remote_ranks() const;
+
+  std::optional<TraceWindow> trace_window() const;
 
   CastMember stage() const;
   CastMember trainer() const;
@@ -84,6 +77,13 @@ std::vector<int> RankCast::remote_ranks() const {
     if (plan().placement(other).node != placement.node) remote.insert(other);
   }
   return {remote.begin(), remote.end()};
+}
+
+std::optional<TraceWindow> RankCast::trace_window() const {
+  const auto& profiling = job().trainer.profiling;
+  if (!profiling || !profiling->enabled || !job().node.trace) return std::nullopt;
+  return TraceWindow{static_cast<std::uint64_t>(profiling->period_steps),
+                     static_cast<std::uint64_t>(profiling->active_steps)};
 }
 
 CastMember RankCast::stage() const {
@@ -133,6 +133,8 @@ CastMember RankCast::trainer() const {
       .counts_tokens = placement.pipeline == 0 && placement.context == 0 && placement.tensor == 0,
       .make_inputs = [task = task, &table = services.table] { return make_task_inputs(task, table); },
       .task_state = [task = task] { return task->state().dump(); },
+      .trace_window = rank == 0 ? trace_window() : std::nullopt,
+      .num_nodes = plan().num_nodes(),
       .world_collective = collective_id(rank, step_group),
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout)};
@@ -229,7 +231,7 @@ std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& 
                                   cast.collective(step_group, "step", kFlatDomain, {"world"}),
                                   cast.collective(metric_group, "metrics", kFlatDomain, {"world"})};
   if (cast.has_replicas()) {
-    members.push_back(cast.collective(gradient_group, "gradients", kDenseDomain, kReplicaAxes));
+    members.push_back(cast.collective(gradient_group, "gradients", kDenseDomain, replica_axes()));
   }
   for (CastMember& lane : cast.lanes()) members.push_back(std::move(lane));
   return members;

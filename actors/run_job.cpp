@@ -88,6 +88,19 @@ std::uint64_t random_bits() {
   return std::uint64_t{device()} << 32 | device();
 }
 
+// A token id that the model has no row for would end the run at some later step.
+std::shared_ptr<const SampleSource> checked_source(const LoadedJob& loaded) {
+  auto source = build_source(loaded.job.data);
+  const auto vocabulary = source->vocab_size();
+  if (loaded.model && vocabulary) {
+    D9D_REQUIRE(
+        *vocabulary <= loaded.model->vocab_size,
+        "data: its ids go up to {}, but model_provider.model.vocab_size is {}; raise it to at least {}",
+        *vocabulary - 1, loaded.model->vocab_size, *vocabulary);
+  }
+  return source;
+}
+
 std::uint64_t total_steps_of(const JobConfig& job, SharedSource& source) {
   if (job.trainer.schedule.total_steps) return static_cast<std::uint64_t>(*job.trainer.schedule.total_steps);
   const auto steps = steps_per_epoch(source.get()->num_samples(), job.trainer.batching.global_batch_size);
@@ -135,13 +148,17 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, std::
 
 int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;
-  for (const std::string& warning : loaded.warnings) log::warn("{}", warning);
   const SystemClock clock;
   PosixDisk disk;
   trace::Recorder recorder;
   World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
   Registry registry = registry_of_builtins(loaded, disk);
-  for (const std::string& plugin : job.plugins) load_plugin(plugin, registry);
+  ActorRegistry user_actors;
+  for (const std::string& plugin : job.plugins) {
+    load_plugin(plugin, registry);
+    load_plugin_actors(plugin, user_actors);
+  }
+  for (const config::Named& actor : job.actors) user_actors.find(actor.name);
   ProgressDisplay progress(std::cerr, {.is_terminal = isatty(STDERR_FILENO) == 1}, clock);
 
   // The bar leaves its line before the log prints on it.
@@ -156,11 +173,12 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                        .world = world,
                        .disk = disk,
                        .model = make_model(registry, job),
+                       .user_actors = user_actors,
                        .make_task = [&] { return make_task(registry, job); },
                        .host = job.node.advertise.value_or(listening_address(job, options).host),
                        .threads_per_rank = threads_per_rank(job, options),
                        .table = TensorTable(table_slots(job)),
-                       .source = SharedSource([&job] { return build_source(job.data); }),
+                       .source = SharedSource([&loaded] { return checked_source(loaded); }),
                        .progress = options.join ? nullptr : &progress};
   services.total_steps = total_steps_of(job, services.source);
 

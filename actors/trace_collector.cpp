@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/trace/chrome_writer.hpp"
 
 namespace d9d {
@@ -73,7 +74,11 @@ void TraceCollector::clock_reply(wire::ClockReply::Reader message) {
 void TraceCollector::flush_trace(wire::FlushTrace::Reader message) {
   asker_ = sender();
   D9D_CHECK(world().recorder != nullptr, "a trace was asked for, but node.trace is off");
-  send(world().recorder->snapshot(), message);
+  trace::Recording recording = world().recorder->snapshot();
+  if (const std::int32_t first = message.getFromStep(); first >= 0) {
+    std::erase_if(recording.spans, [first](const trace::Span& span) { return span.step < first; });
+  }
+  send(recording, message);
 }
 
 void TraceCollector::send(const trace::Recording& recording, wire::FlushTrace::Reader request) {
@@ -112,8 +117,13 @@ void TraceCollector::spans(wire::Spans::Reader message) {
   } catch (const Error& error) {
     failure = error.what();
   }
+  const bool asked_by_coordinator = message.getLabel().size() == 0;
   parts_.clear();
   nodes_done_ = 0;
+  if (!asked_by_coordinator) {
+    if (!failure.empty()) log::warn("a trace was not written: {}", failure);
+    return;
+  }
   tell<wire::TraceWritten>({Role::coordinator, 0}, [&](wire::TraceWritten::Builder written) {
     written.setPath(path);
     written.setFailure(failure);

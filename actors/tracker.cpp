@@ -37,8 +37,14 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   write("time", step, {message.getWallTime()});
   for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
   if (options_.show) {
-    options_.show({step, message.getTotalSteps(), message.getLoss(), message.getGradNorm(),
-                   message.getLearningRate(), rate, seconds});
+    const auto left = static_cast<double>(message.getTotalSteps() - step);
+    options_.show({.step = static_cast<std::int64_t>(step),
+                   .total_steps = static_cast<std::int64_t>(message.getTotalSteps()),
+                   .loss = message.getLoss(),
+                   .lr = message.getLearningRate(),
+                   .grad_norm = message.getGradNorm(),
+                   .tokens_per_second = rate,
+                   .seconds_left = seconds * left});
   }
 }
 

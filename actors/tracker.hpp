@@ -11,26 +11,16 @@
 #include "actors/core/actor.hpp"
 #include "messages/metrics.capnp.h"
 #include "messages/train.capnp.h"
+#include "runtime/metric/progress.hpp"
 #include "runtime/metric/tracker.hpp"
 
 namespace d9d {
 
-// What a person sees of a step.
-struct StepView {
-  std::uint64_t step = 0;
-  std::uint64_t total_steps = 0;
-  double loss = 0;
-  double grad_norm = 0;
-  double learning_rate = 0;
-  double tokens_per_second = 0;
-  double step_seconds = 0;
-};
-
 struct TrackerOptions {
   // Opened on the tracker's thread; on resume they purge what lies after the resumed step.
   std::function<std::vector<std::unique_ptr<TrackerRun>>()> open_runs;
-  std::function<void(const StepView&)> show;  // the progress bar
-  std::function<void()> hide;                 // at the end
+  std::function<void(const ProgressState&)> show;  // the progress bar
+  std::function<void()> hide;                      // at the end
 };
 
 class Tracker final : public Actor {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/event.capnp.h"
+#include "messages/trace.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -176,6 +177,7 @@ void Trainer::report(double loss, double norm, double tokens) {
     tell<wire::CollectMetrics>({Role::metric_collector, self().index},
                                [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
   }
+  write_trace_when_due();
   publish("train.step.post", fmt::format(R"({{"loss":{},"grad_norm":{}}})", loss, norm));
 }
 
@@ -188,6 +190,18 @@ void Trainer::record_step(std::int64_t now_ns) {
                             .name = trace_name("step"),
                             .step = static_cast<std::int32_t>(current_),
                             .category = trace::Category::step});
+}
+
+void Trainer::write_trace_when_due() {
+  if (!options_.trace_window || (current_ - first_step_ + 1) % options_.trace_window->period != 0) return;
+  for (int node = 0; node < options_.num_nodes; ++node) {
+    tell<wire::FlushTrace>(
+        {Role::trace_collector, static_cast<std::uint64_t>(node)}, [&](wire::FlushTrace::Builder flush) {
+          flush.setLabel(fmt::format("step_{}", current_));
+          flush.setNodes(static_cast<std::uint32_t>(options_.num_nodes));
+          flush.setFromStep(static_cast<std::int32_t>(current_ - options_.trace_window->active + 1));
+        });
+  }
 }
 
 void Trainer::after_apply() {

@@ -3,7 +3,7 @@
 // Pool: it only counts and tells. One per rank. Parent: Node. hears StartTraining BatchReady DataEnded
 // StepComputed ValuesReduced MetricState CheckpointCommitted Tick says Ready LoadBatches BeginStep
 // ReduceValues ApplyStep Snapshot CollectMetrics SaveMetrics CheckpointState
-//      StepFinished Publish RankFinished
+//      FlushTrace StepFinished Publish RankFinished
 
 #include <deque>
 #include <functional>
@@ -22,6 +22,12 @@
 
 namespace d9d {
 
+// Detailed traces: of each `period` steps the last `active` ones are written to a file of their own.
+struct TraceWindow {
+  std::uint64_t period = 0;
+  std::uint64_t active = 0;
+};
+
 struct TrainerOptions {
   int rank = 0;
   int world_size = 1;
@@ -36,7 +42,9 @@ struct TrainerOptions {
   bool counts_tokens = true;  // one rank of those that see the same samples does
   std::function<std::unique_ptr<InputBuilder>()> make_inputs;
   std::function<std::string()> task_state;  // JSON; rank 0 only
-  ActorId world_collective;                 // of this rank
+  std::optional<TraceWindow> trace_window;  // rank 0 only
+  int num_nodes = 1;
+  ActorId world_collective;  // of this rank
   std::chrono::milliseconds first_step_timeout{10'000'000};
   std::chrono::milliseconds step_timeout{100'000};
 };
@@ -73,6 +81,7 @@ class Trainer final : public Actor {
   void finish_when_done();
   void publish(const char* event, const std::string& context = "{}");
   void record_step(std::int64_t now_ns);
+  void write_trace_when_due();
   void arm_deadline();
 
   TrainerOptions options_;

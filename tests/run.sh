@@ -10,4 +10,4 @@ cmake -S . -B "build/$profile" -G Ninja -DD9D_PROFILE="$profile" > "/tmp/d9d-con
   { cat "/tmp/d9d-configure.$$"; exit 1; }
 rm -f "/tmp/d9d-configure.$$"
 cmake --build "build/$profile" -j "$(nproc)"
-ctest --test-dir "build/$profile" --output-on-failure "$@"
+ctest --test-dir "build/$profile" --output-on-failure -j "$(nproc)" "$@"

@@ -22,6 +22,14 @@ namespace d9d {
 class Actor;
 using ActorFactory = std::function<std::unique_ptr<Actor>(World&)>;
 
+// Makes T(world, options) on the thread of the actor.
+template <class T, class Options>
+ActorFactory factory_of(Options options) {
+  return [options = std::move(options)](auto& world) mutable {
+    return std::make_unique<T>(world, std::move(options));
+  };
+}
+
 enum class Threading {
   pool,        // never blocks
   own_thread,  // computes, or waits for a device, a collective or a disk

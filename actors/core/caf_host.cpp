@@ -4,6 +4,7 @@
 #include <caf/io/all.hpp>
 #include <caf/openssl/all.hpp>
 
+#include "actors/core/handover.hpp"
 #include "messages/cluster.capnp.h"
 #include "runtime/base/error.hpp"
 
@@ -31,6 +32,7 @@ Frame dialed_frame(World& world, ActorId receiver, int node, const std::string& 
 }  // namespace
 
 void CafMailbox::deliver(Frame frame, const MailboxPtr& attached) {
+  handed_over(frame.data());
   caf::anon_send(caf::actor_cast<caf::actor>(target_), Packet{std::move(frame), target_of(attached)});
 }
 
@@ -42,6 +44,8 @@ CafHost::CafHost(caf::actor_config& config, HostArguments arguments)
 caf::behavior CafHost::make_behavior() {
   set_down_handler([this](caf::down_msg& down) { peer_down(down.source, down.reason); });
   World& world = *arguments_.world;
+  received(&world);
+  const Turn turn(this);
   // Its own thread may be faster than the spawning one: whoever started() talks to must be able to answer.
   world.book.enter(arguments_.id, mailbox_);
   try {
@@ -60,6 +64,8 @@ caf::behavior CafHost::make_behavior() {
     fail(nameless.make_failure(caught.what, static_cast<int>(caught.kind), "(construction)"));
   }
   return {[this](Packet& packet) {
+    const Turn turn(this);
+    received(packet.frame.data());
     if (!dispatcher_) return;
     if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
       fail(std::move(*failure));
@@ -68,6 +74,7 @@ caf::behavior CafHost::make_behavior() {
 }
 
 void CafHost::on_exit() {
+  const Turn turn(this);
   arguments_.world->book.remove(arguments_.id);
   // The mailbox holds a strong reference to this actor; dropping it lets the memory go.
   mailbox_.reset();
@@ -149,6 +156,7 @@ void CafHost::fail(Frame failure) {
 MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments) {
   World& world = *arguments.world;
   const ActorId id = arguments.id;
+  handed_over(&world);
   const caf::actor actor = threading == Threading::own_thread
                                ? system.spawn<CafHost, caf::detached>(std::move(arguments))
                                : system.spawn<CafHost>(std::move(arguments));

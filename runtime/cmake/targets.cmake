@@ -35,7 +35,7 @@ function(d9d_tests name)
   endif()
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_TIER};${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
-               ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;GOMP_SPINCOUNT=0;${D9D_TEST_ENVIRONMENT}")
+               ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;GOMP_SPINCOUNT=0;TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp")
 endfunction()
 
 # d9d_schemas(TARGET FILES ...): Cap'n Proto schemas -> a static library of the generated code.

@@ -10,6 +10,7 @@
 #include "runtime/nn/parallelize.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/program_cursor.hpp"
+#include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/optimizer_of_job.hpp"
 #include "runtime/rank/rank_gradients.hpp"
@@ -22,8 +23,6 @@
 
 namespace d9d {
 namespace {
-
-const std::vector<std::string> kReplicaAxes{"dp_replicate", "dp_cp_shard", "cp_replicate"};
 
 // Keeps what the task reports until the Stage sends it on.
 class MetricList final : public MetricUpdates {
@@ -105,7 +104,7 @@ void PipelineWorker::prepare() {
     const StagePosition position{stage, topology_.num_stages()};
     std::shared_ptr<StageModule> module = options_.model->build_stage(position);
     std::vector<StageParameter> own = module->parameters();
-    parallelize_replicate(own, mesh, kReplicaAxes, options_.rank);
+    parallelize_replicate(own, mesh, replica_axes(), options_.rank);
     modules[stage] = {module, parameters.size()};
     parameters.insert(parameters.end(), own.begin(), own.end());
   }

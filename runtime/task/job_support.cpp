@@ -65,10 +65,6 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
             dtype ? config::encode(*dtype).get<std::string>() : "", "choose float32 or null", issues);
 }
 
-void refuse_own_parts(const JobConfig& job, Issues& issues) {
-  refuse_if(!job.actors.empty(), "actors", "an actor of your own", "leave it out", issues);
-}
-
 }  // namespace
 
 std::vector<JobIssue> unsupported(const JobConfig& job) {
@@ -82,7 +78,6 @@ std::vector<JobIssue> unsupported(const JobConfig& job) {
             "trainer.model_stage_factory.checkpoint_only_trainable_parameters", "true", "set it to false",
             issues);
   refuse_if(job.node.device == DeviceKind::cuda, "node.device", "cuda", "choose cpu", issues);
-  refuse_own_parts(job, issues);
   return issues;
 }
 

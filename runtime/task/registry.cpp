@@ -20,9 +20,10 @@ const auto& find(const Map& map, const char* what, const std::string& name) {
   if (found != map.end()) return found->second;
   std::string known;
   for (const auto& [key, make] : map) known += (known.empty() ? "" : ", ") + key;
-  throw Error(ErrorKind::input, fmt::format("no {} is called \"{}\"; there are: {}. One of your own comes from a library "
-                                            "named in `plugins`",
-                                            what, name, known));
+  throw Error(ErrorKind::input,
+              fmt::format("no {} is called \"{}\"; there are: {}. One of your own comes from a library "
+                          "named in `plugins`",
+                          what, name, known));
 }
 
 }  // namespace
@@ -35,7 +36,8 @@ void Registry::add_task(const std::string& name, MakeTask make) {
   add(tasks_, "task", name, std::move(make));
 }
 
-std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& name, const config::Section& config) const {
+std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& name,
+                                                          const config::Section& config) const {
   return find(models_, "model", name)(config);
 }
 
@@ -44,14 +46,23 @@ std::shared_ptr<TrainTask> Registry::make_task(const std::string& name, const co
 }
 
 void load_plugin(const std::string& path, Registry& registry) {
+  using Register = void (*)(Registry&);
+  const auto enter = reinterpret_cast<Register>(plugin_function(path, "d9d_register"));
+  const bool has_actors = plugin_function(path, "d9d_register_actors") != nullptr;
+  D9D_REQUIRE(enter != nullptr || has_actors,
+              "the plugin {} has neither `extern \"C\" void d9d_register(d9d::Registry&)` nor "
+              "`d9d_register_actors(d9d::ActorRegistry&)`",
+              path);
+  if (enter != nullptr) enter(registry);
+}
+
+void* plugin_function(const std::string& path, const char* name) {
+  // Loading again gives the same library; it is never closed, because what it made may live on.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     throw Error(ErrorKind::input, fmt::format("cannot load the plugin {}: {}", path, dlerror()));
   }
-  using Register = void (*)(Registry&);
-  const auto enter = reinterpret_cast<Register>(dlsym(library, "d9d_register"));
-  D9D_REQUIRE(enter != nullptr, "the plugin {} has no function `extern \"C\" void d9d_register(d9d::Registry&)`", path);
-  enter(registry);
+  return dlsym(library, name);
 }
 
 }  // namespace d9d

@@ -166,15 +166,15 @@ BOOST_DESCRIBE_STRUCT(ProfilingConfig, (),
                        with_stack))
 constexpr auto keys_of(config::Tag<ProfilingConfig>) {
   using namespace config;
-  constexpr std::string_view every = "every step is traced while `node.trace` is true";
+  constexpr std::string_view warm = "recording spans needs no warm-up";
   constexpr std::string_view why = "spans carry bytes and names, not shapes or stacks";
   return std::array{
       Key{"enabled", "", "false: as if the section were not there (0.16)"},
       Key{"traces_dir", "", "folder of the traces; null: `<output_dir>/traces`"},
-      Key{"period_steps", "steps", "length of a cycle: wait, warm-up, recorded steps", required, at_least(1),
-          every},
-      Key{"warmup_steps", "steps", "steps before the recorded ones", required, at_least(0), every},
-      Key{"active_steps", "steps", "recorded steps at the end of a cycle", required, at_least(1), every},
+      Key{"period_steps", "steps", "length of a cycle: wait, warm-up, recorded steps", required, at_least(1)},
+      Key{"warmup_steps", "steps", "steps before the recorded ones", required, at_least(0), warm},
+      Key{"active_steps", "steps", "steps at the end of a cycle that go to `step_<n>.trace.json.gz`",
+          required, at_least(1)},
       Key{"record_shapes", "", "record tensor shapes", config::optional, any_number(), why},
       Key{"with_stack", "", "record call stacks", config::optional, any_number(), why}};
 }

@@ -1,0 +1,37 @@
+#pragma once
+// Tells ThreadSanitizer what it cannot see: Debian's CAF is not instrumented, so the order that its mailboxes and
+// scheduler give is unknown to it. Nothing in other builds.
+
+#if defined(__SANITIZE_THREAD__)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace d9d {
+
+// What this thread wrote is visible to whoever calls received() with the same address later.
+inline void handed_over([[maybe_unused]] const void* address) {
+#if defined(__SANITIZE_THREAD__)
+  if (address != nullptr) __tsan_release(const_cast<void*>(address));
+#endif
+}
+
+inline void received([[maybe_unused]] const void* address) {
+#if defined(__SANITIZE_THREAD__)
+  if (address != nullptr) __tsan_acquire(const_cast<void*>(address));
+#endif
+}
+
+// The turn of one actor: what it did in its last turn, on whatever thread, happened before.
+class Turn {
+ public:
+  explicit Turn(const void* actor) : actor_(actor) { received(actor_); }
+  ~Turn() { handed_over(actor_); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  const void* actor_;
+};
+
+}  // namespace d9d
