@@ -285,6 +285,8 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
     log::warn("the checkpoint of step {} was given up, the one before stays the last: {}", step, failure);
     options_.discard(step);
   }
+  publish(failure.empty() ? "train.checkpoint.committed" : "train.checkpoint.failed", step,
+          nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::CheckpointCommitted>({Role::trainer, static_cast<std::uint64_t>(rank)},
                                     [&](wire::CheckpointCommitted::Builder committed) {
@@ -293,8 +295,6 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
                                       committed.setFailure(failure);
                                     });
   }
-  publish(failure.empty() ? "train.checkpoint.committed" : "train.checkpoint.failed", step,
-          nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
 }
 
 void Coordinator::publish(const char* event, std::uint64_t step, const std::string& context) {
@@ -308,7 +308,10 @@ void Coordinator::publish(const char* event, std::uint64_t step, const std::stri
 void Coordinator::end_job(bool ok, const std::string& reason, bool input_error) {
   if (ended_) return;
   ended_ = true;
-  if (!ok) log::error("the job stops: {}", reason);
+  if (!ok) {
+    log::error("the job stops: {}", reason);
+    if (formed_) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
+  }
   for (const Member& member : members_) {
     const ActorId id =
         formed_ ? ActorId{Role::node, static_cast<std::uint64_t>(&member - members_.data())} : member.id;
