@@ -223,7 +223,9 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
 
 void Node::failed(wire::Failed::Reader message) {
   if (sender().role == Role::coordinator) {
-    return end(exit_failed, fmt::format("the coordinator failed: {}", std::string(message.getText())));
+    const auto reason = fmt::format("the coordinator failed: {}", std::string(message.getText()));
+    if (options_.first) log::error("{}", reason);
+    return end(exit_failed, reason);
   }
   tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
     failed.setKind(message.getKind());
