@@ -137,8 +137,17 @@ void Coordinator::welcome(std::size_t node, const std::pair<std::string, std::ui
 }
 
 void Coordinator::node_ready(wire::NodeReady::Reader message) {
-  nodes_ready_.insert(static_cast<int>(message.getNodeIndex()));
+  if (!nodes_ready_.insert(static_cast<int>(message.getNodeIndex())).second) return;
+  entries_taken_ += message.getEntries();
   if (nodes_ready_.size() < members_.size()) return;
+  if (entries_taken_ != resume_.entries) {
+    return end_job(
+        false,
+        fmt::format("{} holds {} tensors but the job's model and optimizer take {} of them: it was "
+                    "written by another model. Choose another run name, or remove the checkpoint",
+                    resume_.directory, resume_.entries, entries_taken_),
+        true);
+  }
   for (std::size_t node = 0; node < members_.size(); ++node) {
     tell<wire::StartTraining>({Role::node, node}, [&](wire::StartTraining::Builder start) {
       start.setFirstStep(resume_.step + 1);

@@ -25,6 +25,7 @@ struct ResumePoint {
   std::uint64_t step = 0;
   std::string state;              // JSON: what the checkpoint keeps beside tensors
   std::uint64_t next_sample = 0;  // data cursor in global samples
+  std::uint64_t entries = 0;      // tensors in it: all of them must find a place
 };
 
 // Everything of one checkpoint, ready to be committed.
@@ -104,6 +105,7 @@ class Coordinator final : public Actor {
   bool ended_ = false;
   ResumePoint resume_;
   std::set<int> nodes_ready_;
+  std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint
   std::set<int> ranks_finished_;
   std::map<std::uint64_t, Save> saves_;
   std::string last_checkpoint_;

@@ -1,6 +1,7 @@
 #include "actors/job_resume.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -10,6 +11,13 @@
 
 namespace d9d {
 namespace {
+
+// Distinct tensors, whatever the number of slices.
+std::uint64_t num_tensors(const Manifest& manifest) {
+  std::set<std::string> names;
+  for (const ManifestEntry& entry : manifest.entries) names.insert(entry.kind + "/" + entry.name);
+  return names.size();
+}
 
 ResumePoint find_resume_point(JobServices& services, const std::string& job_hash) {
   const std::string directory = checkpoint_dir(services.job()).string();
@@ -27,7 +35,8 @@ ResumePoint find_resume_point(JobServices& services, const std::string& job_hash
   return {.directory = choice.checkpoint->path,
           .step = manifest.step,
           .state = manifest.extra,
-          .next_sample = manifest.data_cursor};
+          .next_sample = manifest.data_cursor,
+          .entries = num_tensors(manifest)};
 }
 
 std::string commit(JobServices& services, const std::string& job_hash, const std::string& tag,

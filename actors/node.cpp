@@ -158,11 +158,13 @@ void Node::spawn_cast() {
 
 void Node::ready(wire::Ready::Reader message) {
   not_ready_.erase(sender());
+  entries_ += message.getEntries();
   log::debug("{} is ready after {:.2f} s; {} to go", to_string(sender()), message.getSeconds(),
              not_ready_.size());
   if (!not_ready_.empty()) return;
   tell<wire::NodeReady>({Role::coordinator, 0}, [&](wire::NodeReady::Builder ready) {
     ready.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
+    ready.setEntries(entries_);
   });
 }
 

@@ -89,7 +89,8 @@ class Node final : public Actor {
   Membership membership_;
   std::vector<ActorId> children_;
   std::set<ActorId> not_ready_;
-  std::uint16_t port_ = 0;  // where it really listens
+  std::uint64_t entries_ = 0;  // taken from the resumed checkpoint
+  std::uint16_t port_ = 0;     // where it really listens
   int dials_pending_ = 0;
   bool joined_ = false;
   bool formed_ = false;

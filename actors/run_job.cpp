@@ -144,6 +144,14 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   for (const std::string& plugin : job.plugins) load_plugin(plugin, registry);
   ProgressDisplay progress(std::cerr, {.is_terminal = isatty(STDERR_FILENO) == 1}, clock);
 
+  // The bar leaves its line before the log prints on it.
+  struct BeforeLine {
+    explicit BeforeLine(ProgressDisplay& bar) {
+      log::set_before_line([&bar] { bar.leave_line(); });
+    }
+    ~BeforeLine() { log::set_before_line({}); }
+  } before_line(progress);
+
   JobServices services{.loaded = loaded,
                        .world = world,
                        .disk = disk,

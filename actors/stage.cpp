@@ -33,6 +33,7 @@ void Stage::started() {
   }
   tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) {
     ready.setRank(options_.rank);
+    ready.setEntries(worker_->entries_loaded());
     ready.setSeconds(1e-9 * static_cast<double>(world().clock.now_ns() - begin));
   });
 }

@@ -43,6 +43,7 @@ struct Welcome {
 struct NodeReady {
   # Node -> Coordinator: every actor of this node is ready. Once per epoch.
   nodeIndex @0 :UInt32;
+  entries @1 :UInt64;  # sum of its actors' Ready.entries: over all nodes it must be the whole checkpoint
 }
 
 struct StartTraining {

@@ -37,6 +37,7 @@ struct Ready {
   # Any actor -> its parent. When: it has prepared itself and can take work. Once in its life.
   rank @0 :Int32;
   seconds @1 :Float64;  # how long preparing took
+  entries @2 :UInt64;   # tensors of a resumed checkpoint that this actor took and no other rank answers for
 }
 
 struct Stop {

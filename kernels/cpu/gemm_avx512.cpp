@@ -6,8 +6,8 @@
 namespace d9d::kernels {
 namespace {
 
-constexpr int64_t block_tiles = 16;      // of a: 16 panels, 460 KiB of the second cache
-constexpr int64_t block_columns = 1024;  // of b: 2 MiB of the third
+constexpr int64_t block_bytes = 560 << 10;  // of packed a: about half of the second cache
+constexpr int64_t block_columns = 1024;     // of b
 
 struct TileOutput {
   void* row[tile_rows];
@@ -59,62 +59,105 @@ auto tile_for(int64_t rows, bool transposed, bool bf16) {
   return transposed ? by_rows<TileOf<true, float>::With>[index] : by_rows<TileOf<false, float>::With>[index];
 }
 
-struct Block {
-  int64_t row, rows;        // of the tile
-  int64_t column, columns;  // of the tile
-};
-
-TileOutput output_of(const GemmOutput& c, const Block& at, bool add) {
+TileOutput output_of(const GemmOutput& c, int64_t first, int64_t rows, int64_t column, int64_t columns,
+                     bool add) {
   TileOutput out;
   const int64_t size = c.bf16 ? 2 : 4;
-  out.left = first_lanes(at.columns);
-  out.right = first_lanes(at.columns - 16);
+  out.left = first_lanes(columns);
+  out.right = first_lanes(columns - 16);
   out.add = add;
   out.scaled = c.row_scale != nullptr;
-  for (int64_t i = 0; i < at.rows; ++i) {
-    const int64_t row = c.rows ? c.rows[at.row + i] : at.row + i;
-    out.row[i] = static_cast<char*>(c.data) + (row * c.stride + at.column) * size;
-    if (out.scaled) out.scale[i] = c.row_scale[at.row + i];
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t row = c.rows ? c.rows[first + i] : first + i;
+    out.row[i] = static_cast<char*>(c.data) + (row * c.stride + column) * size;
+    if (out.scaled) out.scale[i] = c.row_scale[first + i];
   }
   return out;
 }
+
+// The memory a panel of b comes from, fetched line by line while the panel before it is multiplied.
+class Prefetch {
+ public:
+  Prefetch(const GemmInput& b, int64_t column, int64_t columns, int64_t k0, int64_t kc) : b_(b) {
+    if (columns <= 0) return;
+    row_ = b.transposed ? column : k0;
+    end_ = row_ + (b.transposed ? columns : kc);
+    offset_ = (b.transposed ? k0 : column) * size();
+    bytes_ = (b.transposed ? kc : columns) * size();
+  }
+  // The next `count` rows.
+  void rows(int64_t count) {
+    for (const int64_t stop = std::min(end_, row_ + count); row_ < stop; ++row_) {
+      const int64_t row = b_.rows ? b_.rows[row_] : row_;
+      const auto* at = static_cast<const char*>(b_.data) + row * b_.stride * size() + offset_;
+      for (int64_t byte = 0; byte < bytes_; byte += 64) _mm_prefetch(at + byte, _MM_HINT_T1);
+    }
+  }
+  int64_t left() const { return end_ - row_; }
+
+ private:
+  int64_t size() const { return b_.bf16 ? 2 : 4; }
+  const GemmInput& b_;
+  int64_t row_ = 0, end_ = 0, offset_ = 0, bytes_ = 0;
+};
+
+class Product {
+ public:
+  Product(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b, const GemmOutput& c)
+      : n_(n), k_(k), a_(a), b_(b), c_(c), heights_(m) {}
+
+  void run(Scratch& scratch_a, Scratch& scratch_b) {
+    const int64_t tiles_max = std::max<int64_t>(1, block_bytes / (tile_rows * 4 * std::min(k_, gemm_depth)));
+    blocks_ = (heights_.tiles + tiles_max - 1) / tiles_max;
+    block_tiles_ = (heights_.tiles + blocks_ - 1) / blocks_;
+    panel_ = a_.transposed ? gemm_depth * 16 : tile_rows * panel_stride;
+    packed_a_ = scratch_a.at_least(block_tiles_ * panel_);
+    // With one block of a, a panel of b is used once after it was packed.
+    packed_b_ = scratch_b.at_least((blocks_ == 1 ? tile_columns : block_columns) * gemm_depth);
+    for (int64_t j0 = 0; j0 < n_; j0 += block_columns) {
+      for (int64_t k0 = 0; k0 < k_; k0 += gemm_depth) {
+        for (int64_t block = 0; block < blocks_; ++block) {
+          multiply(block, j0, std::min(n_, j0 + block_columns), k0, std::min(gemm_depth, k_ - k0));
+        }
+      }
+    }
+  }
+
+ private:
+  void multiply(int64_t block, int64_t j0, int64_t j1, int64_t k0, int64_t kc) {
+    const int64_t t0 = block * block_tiles_, t1 = std::min(heights_.tiles, t0 + block_tiles_);
+    for (int64_t t = t0; t < t1; ++t) {
+      (a_.bf16 ? pack_a<Bf16> : pack_a<float>)(a_, heights_.first(t), heights_.rows(t), k0, kc,
+                                               packed_a_ + (t - t0) * panel_);
+    }
+    for (int64_t j = j0; j < j1; j += tile_columns) {
+      float* panel = packed_b_ + (blocks_ == 1 ? 0 : (j - j0) * gemm_depth);
+      const int64_t columns = std::min(tile_columns, j1 - j), next = j + tile_columns;
+      if (block == 0) (b_.bf16 ? pack_b<Bf16> : pack_b<float>)(b_, j, columns, k0, kc, panel);
+      Prefetch prefetch(b_, next, block == 0 ? std::min(tile_columns, j1 - next) : 0, k0, kc);
+      const int64_t prefetch_rows = (prefetch.left() + t1 - t0 - 1) / (t1 - t0);
+      for (int64_t t = t0; t < t1; ++t) {
+        prefetch.rows(prefetch_rows);
+        const auto out = output_of(c_, heights_.first(t), heights_.rows(t), j, columns, c_.add || k0 > 0);
+        tile_for(heights_.rows(t), a_.transposed, c_.bf16)(kc, packed_a_ + (t - t0) * panel_, panel, out);
+      }
+    }
+  }
+
+  int64_t n_, k_;
+  const GemmInput &a_, &b_;
+  const GemmOutput& c_;
+  Heights heights_;
+  int64_t blocks_ = 1, block_tiles_ = 1, panel_ = 0;
+  float *packed_a_ = nullptr, *packed_b_ = nullptr;
+};
 
 }  // namespace
 
 void gemm_avx512(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
                  const GemmOutput& c) {
   thread_local Scratch scratch_a, scratch_b;
-  const Heights heights(m);
-  const int64_t panel = a.transposed ? gemm_depth * 16 : tile_rows * panel_stride;
-  const int64_t columns_max = n < block_columns ? n : block_columns;
-  const int64_t panels_b = (columns_max + tile_columns - 1) / tile_columns;
-  float* packed_a = scratch_a.at_least(std::min(heights.tiles, block_tiles) * panel);
-  float* packed_b = scratch_b.at_least(panels_b * gemm_depth * tile_columns);
-  for (int64_t j0 = 0; j0 < n; j0 += block_columns) {
-    const int64_t nc = std::min(block_columns, n - j0);
-    for (int64_t k0 = 0; k0 < k; k0 += gemm_depth) {
-      const int64_t kc = std::min(gemm_depth, k - k0);
-      for (int64_t j = 0; j < nc; j += tile_columns) {
-        (b.bf16 ? pack_b<Bf16> : pack_b<float>)(b, j0 + j, std::min(tile_columns, nc - j), k0, kc,
-                                                packed_b + j * gemm_depth);
-      }
-      for (int64_t t0 = 0; t0 < heights.tiles; t0 += block_tiles) {
-        const int64_t t1 = std::min(heights.tiles, t0 + block_tiles);
-        for (int64_t t = t0; t < t1; ++t) {
-          (a.bf16 ? pack_a<Bf16> : pack_a<float>)(a, heights.first(t), heights.rows(t), k0, kc,
-                                                  packed_a + (t - t0) * panel);
-        }
-        for (int64_t j = 0; j < nc; j += tile_columns) {
-          for (int64_t t = t0; t < t1; ++t) {
-            const Block at{heights.first(t), heights.rows(t), j0 + j, std::min(tile_columns, nc - j)};
-            tile_for(at.rows, a.transposed, c.bf16)(kc, packed_a + (t - t0) * panel,
-                                                    packed_b + j * gemm_depth,
-                                                    output_of(c, at, c.add || k0 > 0));
-          }
-        }
-      }
-    }
-  }
+  Product(m, n, k, a, b, c).run(scratch_a, scratch_b);
 }
 
 }  // namespace d9d::kernels

@@ -25,10 +25,12 @@ const T* storage_row(const GemmInput& input, int64_t row) {
   return static_cast<const T*>(input.data) + (input.rows ? input.rows[row] : row) * input.stride;
 }
 
+// `later` is fetched along: the row that follows soon, where no hardware prefetcher would look.
 template <class T>
-void copy_row(const T* from, int64_t count, float* to) {
+void copy_row(const T* from, const T* later, int64_t count, float* to) {
   for (int64_t i = 0; i < count; i += 16) {
     const __mmask16 mask = first_lanes(count - i);
+    _mm_prefetch(later + i, _MM_HINT_T0);
     _mm512_mask_storeu_ps(to + i, mask, load(from + i, mask));
   }
 }
@@ -38,11 +40,17 @@ void copy_row(const T* from, int64_t count, float* to) {
 template <class T>
 void pack_a(const GemmInput& a, int64_t first, int64_t rows, int64_t k0, int64_t kc, float* to) {
   if (!a.transposed) {
-    for (int64_t i = 0; i < rows; ++i) copy_row(storage_row<T>(a, first + i) + k0, kc, to + i * panel_stride);
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* later = storage_row<T>(a, first + std::min(i + 2, rows - 1)) + k0;
+      copy_row(storage_row<T>(a, first + i) + k0, later, kc, to + i * panel_stride);
+    }
     return;
   }
+  // Every row lies on another page: no hardware prefetcher follows.
+  constexpr int64_t ahead = 24;
   const __mmask16 mask = first_lanes(rows);
   for (int64_t k = 0; k < kc; ++k) {
+    if (k + ahead < kc) _mm_prefetch(storage_row<T>(a, k0 + k + ahead) + first, _MM_HINT_T0);
     _mm512_store_ps(to + k * 16, load(storage_row<T>(a, k0 + k) + first, mask));
   }
 }

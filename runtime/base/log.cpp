@@ -3,8 +3,9 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 
 #include "runtime/base/error.hpp"
 
@@ -12,7 +13,8 @@ namespace d9d::log {
 namespace {
 
 thread_local std::string current_place;
-std::atomic<void (*)()> before_line{nullptr};
+std::mutex before_line_mutex;
+std::function<void()> before_line;
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
@@ -52,7 +54,8 @@ Level level_from(std::string_view text) {
   if (text == "warn") return Level::warn;
   if (text == "error") return Level::error;
   if (text == "off") return Level::off;
-  throw Error(ErrorKind::input, fmt::format("unknown log level \"{}\"; choose debug, info, warn, error or off", text));
+  throw Error(ErrorKind::input,
+              fmt::format("unknown log level \"{}\"; choose debug, info, warn, error or off", text));
 }
 
 bool enabled(Level level) {
@@ -60,7 +63,10 @@ bool enabled(Level level) {
 }
 
 void write(Level level, std::string_view text) {
-  if (auto* hook = before_line.load()) hook();
+  {
+    const std::lock_guard lock(before_line_mutex);
+    if (before_line) before_line();
+  }
   if (current_place.empty()) {
     logger().log(to_spdlog(level), text);
   } else {
@@ -76,8 +82,9 @@ Place::~Place() {
   current_place = std::move(before_);
 }
 
-void set_before_line(void (*hook)()) {
-  before_line = hook;
+void set_before_line(std::function<void()> hook) {
+  const std::lock_guard lock(before_line_mutex);
+  before_line = std::move(hook);
 }
 
 }  // namespace d9d::log

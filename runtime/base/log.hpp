@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +33,8 @@ class Place {
 };
 
 // A hook that runs before each line is printed, so that a progress bar can leave the line. Empty to remove.
-void set_before_line(void (*hook)());
+// Lines of other threads wait while the hook runs.
+void set_before_line(std::function<void()> hook);
 
 template <class... Args>
 void debug(fmt::format_string<Args...> text, Args&&... args) {

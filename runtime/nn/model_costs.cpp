@@ -37,14 +37,14 @@ std::int64_t kept_elements(const Qwen3Config& config, std::int64_t layer_index) 
   const Widths w(config);
   const std::int64_t attention = 4 * w.hidden + 3 * w.queries + 3 * w.keys;
   if (!config.is_sparse_layer(layer_index)) return attention + 3 * config.intermediate_size;
-  return attention + config.num_experts_per_tok * (2 * w.hidden + 3 * config.moe_intermediate_size);
+  return attention + config.num_experts_per_tok * 2 * config.moe_intermediate_size;
 }
 
 // fp32 and int64 values beside them: norm factors, log-sum-exp, router probabilities, routes.
 std::int64_t kept_side_bytes(const Qwen3Config& config, std::int64_t layer_index) {
   const std::int64_t attention = 4 * (2 + 2 * config.num_attention_heads + config.num_key_value_heads);
   if (!config.is_sparse_layer(layer_index)) return attention;
-  return attention + 4 * config.num_experts + 20 * config.num_experts_per_tok;
+  return attention + 4 * config.num_experts + 32 * config.num_experts_per_tok;
 }
 
 }  // namespace

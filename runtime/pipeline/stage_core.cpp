@@ -269,7 +269,7 @@ class TorchStageCore final : public StageCore {
 
   const StageCoreOptions options_;
   TensorTable& table_;
-  const kernels::TemporarySlot slot_ = std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<kernels::TemporarySlot> slot_ = std::make_shared<kernels::TemporarySlot>();
   ParameterWatch watch_;
   std::uint64_t step_ = 0;
   std::vector<Microbatch> microbatches_;

@@ -49,6 +49,7 @@ class PipelineWorker final : public StageWorker {
         cursor_(pipeline_rank_) {}
 
   void prepare() override;
+  std::uint64_t entries_loaded() const override { return entries_loaded_; }
   void set_on_bucket_complete(std::function<void(int)> callback) override {
     on_bucket_complete_ = std::move(callback);
   }
@@ -91,6 +92,7 @@ class PipelineWorker final : public StageWorker {
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::function<void(int)> on_bucket_complete_;
   std::vector<MetricValue> metrics_;
+  std::uint64_t entries_loaded_ = 0;
 };
 
 void PipelineWorker::prepare() {
@@ -110,7 +112,7 @@ void PipelineWorker::prepare() {
   flat_ = std::make_shared<FlatParameters>(std::move(parameters), flat_options(options_.gradients));
   optimizer_ = make_optimizer(optimizer_options(options_.optimizer, options_.seed), *flat_);
   if (!options_.resume_from.empty()) {
-    load_training_state(*options_.disk, options_.resume_from, *optimizer_);
+    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_);
   } else if (!options_.source_checkpoint.empty()) {
     for (const auto& [stage, module] : modules) {
       options_.model->load_weights(options_.source_checkpoint, {stage, topology_.num_stages()},

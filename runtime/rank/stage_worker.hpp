@@ -47,6 +47,8 @@ class StageWorker {
 
   // Builds, initialises or loads. Slow; the first call on the actor's thread.
   virtual void prepare() = 0;
+  // Tensors of the resumed checkpoint that this rank answers for; 0 without one.
+  virtual std::uint64_t entries_loaded() const = 0;
 
   // Called inside run(), while the rest of the backward goes on: this bucket saw its last accumulation of the
   // step. Only for buckets with a reduce group, in an order that all replicas share.

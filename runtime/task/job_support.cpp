@@ -29,17 +29,6 @@ void refuse_mesh(const DeviceMeshParameters& mesh, Issues& issues) {
 }
 
 void refuse_pipelining(const PipeliningConfig& pipelining, Issues& issues) {
-  const std::string name = config::encode(pipelining.schedule)["schedule"].get<std::string>();
-  const auto* one_f_one_b = std::get_if<OneFOneBConfig>(&pipelining.schedule);
-  const bool known = one_f_one_b || std::holds_alternative<GpipeConfig>(pipelining.schedule) ||
-                     std::holds_alternative<InferenceConfig>(pipelining.schedule);
-  const std::string path = "trainer.pipelining.schedule";
-  refuse_if(!known, path, "training with " + name, "choose gpipe or 1f1b", issues);
-  if (one_f_one_b) {
-    refuse_if(one_f_one_b->num_stages_per_rank > 1, path + ".num_stages_per_rank",
-              std::to_string(one_f_one_b->num_stages_per_rank), "set it to 1", issues);
-    refuse_if(one_f_one_b->zero_bubble, path + ".zero_bubble", "true", "set it to false", issues);
-  }
   refuse_if(pipelining.order == ActionOrder::dynamic, "trainer.pipelining.order", "dynamic", "choose static",
             issues);
 }

@@ -1,6 +1,11 @@
 #include "runtime/nn/model_costs.hpp"
 
+#include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "runtime/nn/late_init.hpp"
 
 #include "tests/runtime/nn/golden_model.hpp"
 
@@ -64,6 +69,35 @@ TEST(ModelCosts, StagesAddUpToTheModel) {
 
   EXPECT_DOUBLE_EQ(flops, training_flops_per_token(config, 100));
   EXPECT_EQ(active, count_parameters(config).active);
+}
+
+std::int64_t bytes_in_use() {
+  const auto info = ::mallinfo2();
+  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+}
+
+TEST(ModelCosts, EstimatesWhatForwardKeeps) {
+  if (bytes_in_use() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
+  at::set_num_threads(1);
+  for (const ModelFamily family : {ModelFamily::dense, ModelFamily::moe}) {
+    Qwen3Config config = tiny_moe();
+    config.family = family;
+    config.num_hidden_layers = 2;
+    config.num_experts_per_tok = 3;
+    const auto stage = build_qwen3_stage(config, {0, 1});
+    initialise(stage->parameters(), 1);
+    const TensorMap inputs = {{"input_ids", at::arange(300, at::kLong).view({2, 150})}};
+    stage->forward(inputs, {{"labels", inputs.at("input_ids")}});  // tables and other first-time memory
+
+    const std::int64_t before = bytes_in_use();
+    const auto outputs = stage->forward(inputs, {{"labels", inputs.at("input_ids")}});
+    const std::int64_t kept = bytes_in_use() - before;
+
+    // Without WeightWork the head keeps its weight's gradient as well.
+    const std::int64_t head = config.vocab_size * config.hidden_size * 4;
+    const auto estimate = activation_bytes(config, {}, 300, 4, false) + head;
+    EXPECT_NEAR(static_cast<double>(kept) / static_cast<double>(estimate), 1.0, 0.05);
+  }
 }
 
 TEST(ModelCosts, CheckpointingKeepsOneStatePerLayer) {

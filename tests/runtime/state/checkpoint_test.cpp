@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/runtime/state/checkpoint_support.hpp"
 
 namespace d9d {
@@ -65,6 +67,23 @@ TEST(Checkpoint, ReadsOnlyTheStoredSlicesThatOverlap) {
   EXPECT_TRUE(same(reader->read("param", "w", Slice{{300, 0}, {500, 100}}), big.narrow(0, 300, 200)));
 
   EXPECT_EQ(disk.bytes_read() - before, 200U * 100 * 4);
+}
+
+TEST(Checkpoint, IsReadByAllRanksOfAProcessThroughOneReader) {
+  const test::Scratch scratch;
+  test::QuickDisk disk;
+  save(disk, scratch.path(), 1, 3, 2);
+  const auto reader = CheckpointReader::open(disk, scratch / "save-1");
+
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 4; ++rank)
+    ranks.emplace_back([&, rank] {
+      for (const auto& part : test::part_of_rank(state_at(1), 2, 2, rank))
+        EXPECT_TRUE(same(reader->read(part.kind, part.name, part.slice), part.tensor)) << part.name;
+    });
+  for (auto& rank : ranks) rank.join();
+
+  EXPECT_EQ(reader->consumed(), reader->stored());
 }
 
 TEST(Checkpoint, KnowsWhatNobodyLoaded) {

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# From nothing to a trained language model: installs what is missing, builds d9d-node, trains a small Qwen3-MoE on the
+# King James Bible with four ranks in one process, lets it write, and lists what the run left behind.
+# Safe to repeat: what is there is used, a run that was interrupted goes on, a finished one is only shown.
+usage="usage: bash examples/quickstart.sh [--fresh] [--smoke] [--node FILE] [--output DIR]
+  --fresh        remove the earlier run first and train anew
+  --smoke        a few steps only: does everything work?
+  --node FILE    use this d9d-node instead of building build/release/d9d-node
+  --output DIR   where the run goes (runs/quickstart; with --smoke runs/quickstart-smoke)"
+set -euo pipefail
+
+fresh=false smoke=false node="" output=""
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --fresh) fresh=true ;;
+    --smoke) smoke=true ;;
+    --node) node="$(realpath -- "${2:?"$usage"}")"; shift ;;
+    --output) output="$(realpath -m -- "${2:?"$usage"}")"; shift ;;
+    -h | --help) echo "$usage"; exit 0 ;;
+    *) echo "unknown option $1"; echo "$usage"; exit 2 ;;
+  esac >&2
+  shift
+done
+cd "$(dirname "$0")/.."
+here=examples/quickstart
+if [ -z "$output" ]; then $smoke && output=runs/quickstart-smoke || output=runs/quickstart; fi
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+stop() { echo "quickstart: $*" >&2; exit 1; }
+
+build() {
+  say "1/4  Build"
+  bash .ci/deps
+  mkdir -p build
+  cmake -S . -B build/release -G Ninja > build/quickstart-configure.log 2>&1 ||
+    { cat build/quickstart-configure.log; stop "cmake could not configure"; }
+  cmake --build build/release --target d9d-node -j "$(nproc)"
+}
+if [ -z "$node" ]; then
+  build
+  node=build/release/d9d-node
+fi
+
+say "2/4  Text"
+[ ! -d "$output" ] || ! $fresh || rm -rf -- "$output"
+text="$output/data/kjv.txt"
+mkdir -p "$output/data"
+[ -s "$text" ] || sh $here/make_text.sh "$text"
+echo "$text: the King James Bible, $(($(wc -c < "$text") / 1000)) kB, $(grep -c . "$text") lines"
+
+# job.yaml as it stands is the quickstart; these are the differences of a run elsewhere, and of a smoke test.
+changes=()
+if [ "$output" != runs/quickstart ]; then
+  changes+=(--set "output_dir=$output" --set "export_to=$output/export" --set "data.files.0=$text")
+fi
+if $smoke; then
+  changes+=(--set trainer.schedule.total_steps=6 --set trainer.batching.global_batch_size=16
+            --set trainer.checkpointing.period_steps=3 --set lr_scheduler.scheduler.phases.0.steps=2)
+fi
+
+say "3/4  Train: 2 pipeline stages x 2 replicas"
+# The tokenizer goes into the export last, so it marks a finished run.
+if [ -e "$output/export/tokenizer.json" ]; then
+  echo "This run is finished: a job goes on from its last checkpoint, and there is nothing left to train."
+  echo "To train anew: bash examples/quickstart.sh --fresh"
+else
+  echo "\$ $node $here/job.yaml ${changes[*]-}"
+  "$node" $here/job.yaml "${changes[@]}"
+  cp $here/tokenizer.json "$output/export/"
+fi
+
+figure() { sed -nE "$1"'s/.*"'"$2"'":([-+.0-9e]+).*/\1/p' "$output/metrics.jsonl"; }
+first="$(figure 1 loss)" last="$(figure '$' loss)"
+awk -v a="$first" -v b="$last" 'BEGIN { exit !(b < a) }' || stop "the loss did not fall: $first, then $last"
+printf 'The loss fell from %.2f to %.2f nats a token in %s steps.\n' "$first" "$last" "$(figure '$' step)"
+
+say "4/4  What it writes"
+length=60
+! $smoke || length=8
+for prompt in "In the beginning" "And the king said unto" "Blessed are"; do
+  "$node" generate "$output/export" --tokenizer $here/tokenizer.json --prompt "$prompt" --tokens "$length" |
+    fold -s -w 100
+  echo
+done
+
+left() {
+  [ -e "$output/$1" ] || stop "$output/$1 is missing"
+  printf '  %-22s %s\n' "$1" "$2"
+}
+say "What the run left in $output"
+left metrics.jsonl "loss, learning rate, gradient norm, tokens/s: a line for each step"
+left tensorboard "the same for TensorBoard: tensorboard --logdir $output/tensorboard"
+left traces/trace.json.gz "every message and action; open it in https://ui.perfetto.dev"
+left checkpoints "$(ls "$output/checkpoints" | tr '\n' ' ')to go on from"
+left export "the model as a Hugging Face folder, for transformers too"
+cat << END
+
+What to try next
+  where a step's time went:         $node trace $output/traces/trace.json.gz
+  the job, resolved and explained:  $node check $here/job.yaml
+  more text:                        $node generate $output/export --tokenizer $here/tokenizer.json \\
+                                      --prompt "And God" --tokens 100 --seed 7
+  three times as long:              $node $here/job.yaml --set trainer.run.name=longer \\
+                                      --set trainer.schedule.total_steps=2100 --set export_to=runs/longer/export
+  two hosts, a task and a model of your own: examples/README.md
+END
