@@ -323,6 +323,8 @@ void Coordinator::conclude_save(std::uint64_t step, std::string directory, std::
       log::warn("what was written of it stays until the next start: {}", error.what());
     }
   }
+  publish(failure.empty() ? "train.checkpoint.committed" : "train.checkpoint.failed", step,
+          nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::CheckpointCommitted>({Role::trainer, static_cast<std::uint64_t>(rank)},
                                     [&](wire::CheckpointCommitted::Builder committed) {
@@ -331,8 +333,6 @@ void Coordinator::conclude_save(std::uint64_t step, std::string directory, std::
                                       committed.setFailure(failure);
                                     });
   }
-  publish(failure.empty() ? "train.checkpoint.committed" : "train.checkpoint.failed", step,
-          nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
 }
 
 void Coordinator::publish(const char* event, std::uint64_t step, const std::string& context) {
@@ -347,7 +347,10 @@ void Coordinator::end_job(bool ok, const std::string& reason, bool input_error) 
   if (ended_) return;
   ended_ = true;
   ending_ = {!ok, reason, input_error};
-  if (!ok) log::error("the job stops: {}", reason);
+  if (!ok) {
+    log::error("the job stops: {}", reason);
+    if (formed_) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
+  }
   for (std::uint32_t node = 1; node < members_.size(); ++node) {
     if (gone_.contains(node)) continue;
     staying_.insert(node);
