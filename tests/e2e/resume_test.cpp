@@ -12,6 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr int kKilled = 128 + 9;
+constexpr std::chrono::seconds kWithinSeconds{30};  // far below the timeout of a step
 
 class Resume : public testing::Test {
  protected:
@@ -70,14 +71,14 @@ TEST_F(Resume, IsBitExactWhenOneOfTwoProcessesWasKilled) {
   {
     const auto [first, second] = job_.start_two(4, mesh(2, 2));
     kill_after_checkpoint(*second, 10);
-    EXPECT_EQ(first->wait(std::chrono::seconds(20)), 1);
+    EXPECT_EQ(first->wait(kWithinSeconds), 1);
     EXPECT_THAT(first->err(), HasSubstr("node 1 (127.0.0.1) is gone"));
     EXPECT_THAT(first->err(), HasSubstr("The last committed checkpoint is intact"));
   }
   {
     const auto [first, second] = job_.start_two(4, mesh(2, 2));
     kill_after_checkpoint(*first, 30);
-    EXPECT_EQ(second->wait(std::chrono::seconds(20)), 1);
+    EXPECT_EQ(second->wait(kWithinSeconds), 1);
     EXPECT_THAT(second->err(), HasSubstr("node 0 is gone"));
   }
   const auto [first, second] = job_.start_two(4, mesh(2, 2));

@@ -14,6 +14,9 @@
 
 namespace d9d::test {
 
+// Of a wait that should take a second; the machine may be busy with other things.
+constexpr std::chrono::seconds kPatience{120};
+
 struct ProcessOptions {
   std::vector<std::string> words;  // the program and its arguments
   std::filesystem::path folder;    // where it runs; its output goes into files here
@@ -30,10 +33,10 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   // The exit code, or 128 + the signal. Throws with the process's stderr when it is still running by then.
-  int wait(std::chrono::seconds deadline = std::chrono::seconds(60));
+  int wait(std::chrono::seconds deadline = kPatience);
   // Waits until the condition holds. Throws when the process ends before, or at the deadline.
   void wait_until(const std::string& what, const std::function<bool()>& condition,
-                  std::chrono::seconds deadline = std::chrono::seconds(60));
+                  std::chrono::seconds deadline = kPatience);
   void wait_for_error_text(const std::string& text);
   bool running();
   void kill();  // SIGKILL; returns when the process is gone

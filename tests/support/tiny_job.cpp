@@ -41,7 +41,8 @@ lr_scheduler:
     phases:
       - {mode: steps, steps: 5, target_multiplier: 1.0, curve: {type: linear}}
       - {mode: rest, target_multiplier: 0.1, curve: {type: cosine}}
-node: {threads_per_rank: 1}
+# A busy machine is no dead node.
+node: {threads_per_rank: 1, heartbeat_ms: 10000}
 )";
 
 std::vector<nlohmann::json> lines_of(const std::filesystem::path& path) {
