@@ -1,6 +1,7 @@
-// Called once, when d9d-node loads this library: a name in the job file -> the object that it makes.
+// Called when d9d-node loads this library: a name in the job file -> the object that it makes.
 #include "mine.hpp"
 
+#include "actors/actor_registry.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/task/registry.hpp"
 
@@ -11,5 +12,11 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   });
   registry.add_model("convolution_lm", [](const Section& section) {
     return mine::make_convolution_model(d9d::config::decode<mine::ConvolutionConfig>(section));
+  });
+}
+
+extern "C" void d9d_register_actors(d9d::ActorRegistry& registry) {
+  registry.add("spike_guard", [](d9d::World& world, const d9d::config::Section& section) {
+    return mine::make_spike_guard(world, d9d::config::decode<mine::GuardConfig>(section));
   });
 }

@@ -9,8 +9,10 @@
 #include "runtime/base/config/keys.hpp"
 
 namespace d9d {
+class Actor;
 class ModelProvider;
 class TrainTask;
+struct World;
 }  // namespace d9d
 
 namespace mine {
@@ -40,7 +42,18 @@ constexpr auto keys_of(d9d::config::Tag<ConvolutionConfig>) {
                     Key{"layers", "", "layer i looks back 2^i tokens", d9d::config::optional, within(1, 20)}};
 }
 
+struct GuardConfig {
+  double limit = 3;
+};
+BOOST_DESCRIBE_STRUCT(GuardConfig, (), (limit))
+constexpr auto keys_of(d9d::config::Tag<GuardConfig>) {
+  using namespace d9d::config;
+  return std::array{
+      Key{"limit", "times the mean", "a loss above this stops the job", d9d::config::optional, above(1)}};
+}
+
 std::shared_ptr<d9d::TrainTask> make_smoothed_task(const SmoothedConfig& config);
 std::shared_ptr<const d9d::ModelProvider> make_convolution_model(const ConvolutionConfig& config);
+std::unique_ptr<d9d::Actor> make_spike_guard(d9d::World& world, const GuardConfig& config);
 
 }  // namespace mine
