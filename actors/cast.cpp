@@ -61,7 +61,9 @@ std::vector<CastMember> user_members(const JobServices& services) {
                        Threading::own_thread,
                        [make = services.user_actors.find(named.name), options = named.options](World& world) {
                          return make(world, options);
-                       }});
+                       },
+                       true,
+                       true});
   }
   return members;
 }
@@ -125,8 +127,11 @@ std::vector<CastMember> make_cast(JobServices& services, const Membership& membe
   make_services_of_epoch(services, membership);
   std::vector<CastMember> cast;
   if (membership.node == 0) {
-    cast.push_back(
-        {{Role::event_bus, 0}, Threading::pool, [](World& w) { return std::make_unique<EventBus>(w); }});
+    cast.push_back({{Role::event_bus, 0},
+                    Threading::pool,
+                    [](World& w) { return std::make_unique<EventBus>(w); },
+                    false,
+                    true});
     cast.push_back(tracker_member(services, membership));
     for (CastMember& member : user_members(services)) cast.push_back(std::move(member));
   }

@@ -10,10 +10,17 @@
 namespace d9d {
 namespace {
 
-enum TickKind : std::uint32_t { join_deadline = 1, trace_deadline = 2 };
+enum TickKind : std::uint32_t {
+  join_deadline = 1,
+  trace_deadline = 2,
+  cause_deadline = 3,
+  leave_deadline = 4
+};
 
 constexpr std::uint32_t kFirstEpoch = 1;
 constexpr std::chrono::seconds kTraceTimeout{20};
+constexpr std::chrono::seconds kCauseTimeout{1};  // between a broken connection and the news of a gone node
+constexpr std::chrono::seconds kLeaveTimeout{5};
 
 }  // namespace
 
@@ -93,10 +100,18 @@ void Coordinator::join(wire::Join::Reader message) {
   const int ranks = message.getRanks() == 0 ? left : static_cast<int>(message.getRanks());
   members_.push_back({mailbox, sender(), message.getHost(), message.getPort(), ranks, message.getNodeIndex(),
                       message.getIncarnation()});
+  watch_members();
   if (ranks_joined() == options_.world_size) {
     form();
   } else {
     log::info("waiting for nodes: {} of {} ranks are here", ranks_joined(), options_.world_size);
+  }
+}
+
+// Node 0 is where the coordinator lives. Indices change while nodes come and go before the job forms.
+void Coordinator::watch_members() {
+  for (std::size_t node = 1; node < members_.size(); ++node) {
+    host().watch(members_[node].mailbox, static_cast<int>(node));
   }
 }
 
@@ -107,11 +122,11 @@ void Coordinator::form() {
   std::stable_sort(members_.begin() + 1, members_.end(), [](const Member& a, const Member& b) {
     return (a.wish < 0 ? INT32_MAX : a.wish) < (b.wish < 0 ? INT32_MAX : b.wish);
   });
+  watch_members();
   std::pair<std::string, std::uint16_t> store;
   if (members_.size() > 1) store = options_.open_store();
   for (std::size_t node = 0; node < members_.size(); ++node) {
     world().book.enter_node(static_cast<int>(node), members_[node].mailbox);
-    if (node > 0) host().watch(members_[node].mailbox, static_cast<int>(node));
     welcome(node, store);
   }
 }
@@ -206,6 +221,8 @@ void Coordinator::tick(wire::Tick::Reader message) {
               kTraceTimeout.count());
     return end_job(true, "done");
   }
+  if (message.getKind() == cause_deadline) return end_job(false, failure_);
+  if (message.getKind() == leave_deadline) return leave();
   if (formed_) return;
   end_job(
       false,
@@ -216,8 +233,18 @@ void Coordinator::tick(wire::Tick::Reader message) {
 }
 
 void Coordinator::peer_down(wire::PeerDown::Reader message) {
-  if (ended_) return;
   const auto node = message.getNodeIndex();
+  if (ended_) {
+    staying_.erase(node);
+    if (staying_.empty()) leave();
+    return;
+  }
+  if (!formed_) {
+    log::warn("node at {} is gone again: {}", members_.at(node).host, std::string(message.getReason()));
+    members_.erase(members_.begin() + node);
+    return watch_members();
+  }
+  gone_.insert(node);
   end_job(
       false,
       fmt::format("node {} ({}) is gone: {}. The last committed checkpoint is intact; start the job again to "
@@ -229,10 +256,17 @@ void Coordinator::failed(wire::Failed::Reader message) {
   const std::string where =
       message.getRank() >= 0 ? fmt::format("{} (rank {})", std::string(message.getActor()), message.getRank())
                              : std::string(message.getActor());
-  end_job(false,
-          fmt::format("{} failed at step {} while handling {}: {}", where, message.getStep(),
-                      std::string(message.getMessage()), std::string(message.getText())),
-          message.getKind() == wire::Failed::Kind::INPUT && nodes_ready_.empty());
+  std::string text = fmt::format("{} failed at step {} while handling {}: {}", where, message.getStep(),
+                                 std::string(message.getMessage()), std::string(message.getText()));
+  if (message.getKind() == wire::Failed::Kind::ENVIRONMENT && members_.size() > 1) {
+    // Often a broken connection, and the first sign of a node that is gone: that is the better report.
+    if (ended_ || !failure_.empty()) return;
+    failure_ = std::move(text);
+    tell_self_after<wire::Tick>(kCauseTimeout,
+                                [](wire::Tick::Builder tick) { tick.setKind(cause_deadline); });
+    return;
+  }
+  end_job(false, text, message.getKind() == wire::Failed::Kind::INPUT && nodes_ready_.empty());
 }
 
 void Coordinator::shard_written(wire::ShardWritten::Reader message) {
@@ -278,13 +312,19 @@ void Coordinator::commit_when_complete(std::uint64_t step) {
   }
 }
 
-void Coordinator::conclude_save(std::uint64_t step, const std::string& directory,
-                                const std::string& failure) {
+// By value: the texts may be those of the save that is erased here.
+void Coordinator::conclude_save(std::uint64_t step, std::string directory, std::string failure) {
   saves_.erase(step);
   if (!failure.empty()) {
     log::warn("the checkpoint of step {} was given up, the one before stays the last: {}", step, failure);
-    options_.discard(step);
+    try {
+      options_.discard(step);
+    } catch (const Error& error) {
+      log::warn("what was written of it stays until the next start: {}", error.what());
+    }
   }
+  publish(failure.empty() ? "train.checkpoint.committed" : "train.checkpoint.failed", step,
+          nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::CheckpointCommitted>({Role::trainer, static_cast<std::uint64_t>(rank)},
                                     [&](wire::CheckpointCommitted::Builder committed) {
@@ -293,8 +333,6 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
                                       committed.setFailure(failure);
                                     });
   }
-  publish(failure.empty() ? "train.checkpoint.committed" : "train.checkpoint.failed", step,
-          nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
 }
 
 void Coordinator::publish(const char* event, std::uint64_t step, const std::string& context) {
@@ -308,22 +346,34 @@ void Coordinator::publish(const char* event, std::uint64_t step, const std::stri
 void Coordinator::end_job(bool ok, const std::string& reason, bool input_error) {
   if (ended_) return;
   ended_ = true;
-  if (!ok) log::error("the job stops: {}", reason);
-  for (const Member& member : members_) {
-    const ActorId id =
-        formed_ ? ActorId{Role::node, static_cast<std::uint64_t>(&member - members_.data())} : member.id;
-    tell_via<wire::StopNode>(member.mailbox, id, [&](wire::StopNode::Builder stop) {
-      stop.setFailed(!ok);
-      stop.setReason(reason);
-      stop.setInputError(input_error);
-    });
+  ending_ = {!ok, reason, input_error};
+  if (!ok) {
+    log::error("the job stops: {}", reason);
+    if (formed_) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
   }
-  if (members_.empty()) {
-    tell<wire::StopNode>(parent(), [&](wire::StopNode::Builder stop) {
-      stop.setFailed(!ok);
-      stop.setReason(reason);
-    });
+  for (std::uint32_t node = 1; node < members_.size(); ++node) {
+    if (gone_.contains(node)) continue;
+    staying_.insert(node);
+    tell_to_stop(members_[node].mailbox, formed_ ? ActorId{Role::node, node} : members_[node].id);
   }
+  if (staying_.empty()) return leave();
+  tell_self_after<wire::Tick>(kLeaveTimeout, [](wire::Tick::Builder tick) { tick.setKind(leave_deadline); });
+}
+
+// Node 0's process ends last: what is on its way to the others would be lost with it.
+void Coordinator::leave() {
+  if (std::exchange(left_, true)) return;
+  tell<wire::StopNode>(parent(), [&](wire::StopNode::Builder stop) { ending_.write(stop); });
+}
+
+void Coordinator::tell_to_stop(const MailboxPtr& mailbox, ActorId node) {
+  tell_via<wire::StopNode>(mailbox, node, [&](wire::StopNode::Builder stop) { ending_.write(stop); });
+}
+
+void Coordinator::Ending::write(wire::StopNode::Builder stop) const {
+  stop.setFailed(failed);
+  stop.setReason(reason);
+  stop.setInputError(input_error);
 }
 
 }  // namespace d9d

@@ -87,22 +87,36 @@ class Coordinator final : public Actor {
     bool tracker = false;
     std::string failure;
   };
+  struct Ending {
+    bool failed = false;
+    std::string reason;
+    bool input_error = false;
+    void write(wire::StopNode::Builder stop) const;
+  };
 
   std::string reason_to_refuse(wire::Join::Reader message) const;
   int ranks_joined() const;
+  void watch_members();
   void form();
   void welcome(std::size_t node, const std::pair<std::string, std::uint16_t>& store);
   void commit_when_complete(std::uint64_t step);
-  void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
+  void conclude_save(std::uint64_t step, std::string directory, std::string failure);
   void export_model();
   void flush_traces();
   void end_job(bool ok, const std::string& reason, bool input_error = false);
+  void leave();
+  void tell_to_stop(const MailboxPtr& mailbox, ActorId node);
   void publish(const char* event, std::uint64_t step, const std::string& context);
 
   CoordinatorOptions options_;
   std::vector<Member> members_;  // after form(): index = node
   bool formed_ = false;
   bool ended_ = false;
+  bool left_ = false;
+  Ending ending_;
+  std::string failure_;              // the first one whose cause may still be a node that is gone
+  std::set<std::uint32_t> gone_;     // nodes whose process ended before the job did
+  std::set<std::uint32_t> staying_;  // nodes that were told to stop and have not gone yet
   ResumePoint resume_;
   std::set<int> nodes_ready_;
   std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint

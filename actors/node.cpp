@@ -1,7 +1,9 @@
 #include "actors/node.hpp"
 
 #include <algorithm>
+#include <iterator>
 
+#include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -149,19 +151,55 @@ void Node::spawn_cast() {
       failed.setMessage("Welcome");
     });
   }
-  for (const CastMember& member : cast) {
+  // Listeners first: whoever subscribes when it starts shall hear everything.
+  const auto rest = std::stable_partition(cast.begin(), cast.end(),
+                                          [](const CastMember& member) { return member.goes_first; });
+  waiting_cast_.assign(std::make_move_iterator(rest), std::make_move_iterator(cast.end()));
+  cast.erase(rest, cast.end());
+  enter_stage(std::move(cast));
+  enter_rest_when_ready();
+}
+
+void Node::enter_stage(std::vector<CastMember> members) {
+  for (const CastMember& member : members) {
     children_.push_back(member.id);
     if (member.says_ready) not_ready_.insert(member.id);
   }
-  for (CastMember& member : cast) spawn(member.id, member.threading, std::move(member.factory));
+  for (CastMember& member : members) spawn(member.id, member.threading, std::move(member.factory));
+}
+
+void Node::enter_rest_when_ready() {
+  if (!not_ready_.empty() || waiting_cast_.empty()) return;
+  if (membership_.node == kFirstNode) publish("train.configuration.start");
+  enter_stage(std::exchange(waiting_cast_, {}));
+}
+
+// The events of a job's configuration, told for rank 0's actors: what they stand for is there now.
+void Node::publish_configured(ActorId ready) {
+  if (ready.index != 0) return;
+  if (ready.role == Role::loader) publish("train.configuration.data_stream");
+  if (ready.role == Role::trainer) publish("train.configuration.lr_scheduler");
+  if (ready.role != Role::stage) return;
+  publish("train.configuration.model_stages");
+  publish("train.configuration.optimizer");
+}
+
+void Node::publish(const char* event) {
+  tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
+    publish.setName(event);
+    publish.setContext("{}");
+  });
 }
 
 void Node::ready(wire::Ready::Reader message) {
+  publish_configured(sender());
   not_ready_.erase(sender());
   entries_ += message.getEntries();
   log::debug("{} is ready after {:.2f} s; {} to go", to_string(sender()), message.getSeconds(),
              not_ready_.size());
-  if (!not_ready_.empty()) return;
+  const bool was_first_half = !waiting_cast_.empty();
+  enter_rest_when_ready();
+  if (was_first_half || !not_ready_.empty()) return;
   tell<wire::NodeReady>({Role::coordinator, 0}, [&](wire::NodeReady::Builder ready) {
     ready.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
     ready.setEntries(entries_);
@@ -185,7 +223,9 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
 
 void Node::failed(wire::Failed::Reader message) {
   if (sender().role == Role::coordinator) {
-    return end(exit_failed, fmt::format("the coordinator failed: {}", std::string(message.getText())));
+    const auto reason = fmt::format("the coordinator failed: {}", std::string(message.getText()));
+    if (options_.first) log::error("{}", reason);
+    return end(exit_failed, reason);
   }
   tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
     failed.setKind(message.getKind());

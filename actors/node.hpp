@@ -34,6 +34,7 @@ struct CastMember {
   Threading threading = Threading::pool;
   ActorFactory factory;
   bool says_ready = false;  // training starts when all of these are ready
+  bool goes_first = false;  // listens to what the others say: the others enter when all of these are ready
 };
 
 struct NodeOptions {
@@ -82,12 +83,17 @@ class Node final : public Actor {
   void dial_first_node();
   void join();
   void spawn_cast();
+  void enter_stage(std::vector<CastMember> members);
+  void enter_rest_when_ready();
+  void publish_configured(ActorId ready);
+  void publish(const char* event);
   void end(int exit_code, const std::string& reason);
 
   NodeOptions options_;
   std::int64_t started_ns_ = 0;
   Membership membership_;
   std::vector<ActorId> children_;
+  std::vector<CastMember> waiting_cast_;
   std::set<ActorId> not_ready_;
   std::uint64_t entries_ = 0;  // taken from the resumed checkpoint
   std::uint16_t port_ = 0;     // where it really listens

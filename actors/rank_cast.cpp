@@ -121,7 +121,7 @@ CastMember RankCast::trainer() const {
       .world_size = plan().world_size(),
       .total_steps = total,
       .batch_credits = static_cast<std::uint32_t>(config.data_prefetch.prefetch_factor) + 1,
-      .lr_multiplier = step_multiplier(job()),
+      .lr_multiplier = step_multiplier(job(), total),
       .base_lr = base_learning_rate(job().optimizer),
       .max_norm = config.gradient_clipping.max_norm,
       .checkpoint_due = checkpoint_due(job(), total),

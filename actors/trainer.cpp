@@ -253,6 +253,7 @@ void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
 void Trainer::finish_when_done() {
   if (phase_ != Phase::finished || snapshot_in_flight_ || snapshot_wanted_ || told_finished_) return;
   told_finished_ = true;
+  current_ = options_.total_steps;
   publish("train.finished");
   tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
     finished.setRank(options_.rank);

@@ -22,6 +22,8 @@ std::optional<Frame> Dispatcher::start() {
   return translate_errors([&] {
     const log::Place place(name_);
     actor_.started();
+    // Users' actors are waited for without having to say so.
+    if (id_.role == Role::user) actor_.tell<wire::Ready>(actor_.parent());
   });
 }
 

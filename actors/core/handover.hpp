@@ -1,6 +1,6 @@
 #pragma once
-// Tells ThreadSanitizer what it cannot see: Debian's CAF is not instrumented, so the order that its mailboxes and
-// scheduler give is unknown to it. Nothing in other builds.
+// Tells ThreadSanitizer what it cannot see: Debian's CAF is not instrumented, so the order that its mailboxes
+// and scheduler give is unknown to it. Nothing in other builds.
 
 #if defined(__SANITIZE_THREAD__)
 extern "C" void __tsan_acquire(void* address);

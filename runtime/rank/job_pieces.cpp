@@ -42,7 +42,8 @@ ScheduleConfig schedule_of(const JobConfig& job) {
                     job.trainer.pipelining.schedule);
 }
 
-std::function<double(std::uint64_t)> step_multiplier(const JobConfig& job) {
+std::function<double(std::uint64_t)> step_multiplier(JobConfig job, std::uint64_t total_steps) {
+  job.trainer.schedule.total_steps = static_cast<std::int64_t>(total_steps);
   auto lr = build_lr(job);
   if (!lr) {
     throw Error(ErrorKind::input,

@@ -15,8 +15,8 @@ namespace d9d {
 const std::vector<std::string>& replica_axes();
 ScheduleConfig schedule_of(const JobConfig& job);
 // The multiplier of the base learning rate for a step counted from 1: the first step runs at the schedule's
-// point 0.
-std::function<double(std::uint64_t)> step_multiplier(const JobConfig& job);
+// point 0. `total_steps` is the length of the run, whether the job or the data says it.
+std::function<double(std::uint64_t)> step_multiplier(JobConfig job, std::uint64_t total_steps);
 double base_learning_rate(const OptimizerConfig& optimizer);
 // After this many steps? An export needs a checkpoint of the last step, whatever the period says.
 std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps);

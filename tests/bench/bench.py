@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Runs the whole benchmark and writes results.json and results.md; run.sh builds and calls it."""
+import argparse
+import datetime
+import json
+import os
+import statistics
+import sys
+
+import machine
+import programs
+import report
+from runs import OURS, Node, Peers
+from workloads import WORKLOADS
+
+CELLS = [("1 rank x 2 threads", "hf"), ("2 ranks x 1 thread", "ddp"), ("2 stages x 1 thread", "pp_1f1b")]
+PARTS = ("roof", "train", "compiled", "hops", "pipeline", "memory", "shares", "tracing")
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--build", required=True, help="build folder with d9d-node and bench/")
+    p.add_argument("--out", help="folder of the results (default: BUILD/bench)")
+    p.add_argument("--peers", default=os.environ.get("D9D_PEERS"),
+                   help="folder with the peers' bench.py; default $D9D_PEERS")
+    p.add_argument("--peers-python", default="python3", help="the interpreter of the peers' environment")
+    p.add_argument("--pairs", type=int, default=5)
+    p.add_argument("--steps", type=int, default=10, help="timed steps of a run of tiny_moe; the larger ones take half")
+    p.add_argument("--workloads", default=",".join(WORKLOADS))
+    p.add_argument("--parts", default=",".join(part for part in PARTS if part != "compiled"),
+                   help=f"of {','.join(PARTS)}")
+    p.add_argument("--autogroup", type=int,
+                   help="priority of everything measured on a shared machine, e.g. -19; needs root")
+    return p.parse_args()
+
+
+def spread(values):
+    return dict(median=statistics.median(values), min=min(values), max=max(values))
+
+
+def summary(runs):
+    names = ("step_s", "cpu_s_per_step", "first_step_s", "rss_mib", "load", "others_cpu_share")
+    return {name: spread([run[name] for run in runs if run[name] is not None]) for name in names
+            if any(run[name] is not None for run in runs)}
+
+
+def paired(node, peers, workload, mesh, peer, pairs, steps):
+    """A B A B ...; a pair's ratio is peer's step time by ours: above 1 we are faster."""
+    ours, theirs, error = [], [], None
+    for pair in range(pairs):
+        ours.append(node.train(workload, OURS[mesh], steps + 3))
+        if peers is not None and error is None:
+            row = peers.train(peer, workload, steps + 3)
+            error = row.get("error")
+            theirs += [] if error else [row]
+        progress(f"{workload}, {mesh}, pair {pair + 1} of {pairs}: {ours[-1]['step_s']:.3f} s"
+                 + (f", {peer} {theirs[-1]['step_s']:.3f} s" if theirs else ""))
+    cell = dict(workload=workload, mesh=mesh, ours=summary(ours), loss_ours=ours[-1]["loss"], pairs=pairs)
+    if error:
+        cell["peer_error"] = error
+    if theirs and not error:
+        cell.update(peer=peer, theirs=summary(theirs),
+                    ratio=spread([t["step_s"] / o["step_s"] for o, t in zip(ours, theirs)]),
+                    cpu_ratio=spread([t["cpu_s_per_step"] / o["cpu_s_per_step"] for o, t in zip(ours, theirs)
+                                      if o["cpu_s_per_step"]]))
+    return cell
+
+
+def progress(text):
+    print(f"[load {machine.load()}] {text}", file=sys.stderr, flush=True)
+
+
+def train(node, peers, options, results):
+    rows = results.setdefault("train", [])
+    for workload in options.workloads.split(","):
+        steps = options.steps if workload == "tiny_moe" else max(3, options.steps // 2)
+        for mesh, peer in CELLS:
+            rows.append(paired(node, peers, workload, mesh, peer, options.pairs, steps))
+
+
+def main():
+    options = arguments()
+    parts = options.parts.split(",")
+    if unknown := set(parts) - set(PARTS):
+        sys.exit(f"--parts: no part is called {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    if options.autogroup is not None:
+        machine.prefer(options.autogroup)
+    out = options.out or os.path.join(options.build, "bench")
+    node = Node(os.path.join(options.build, "d9d-node"))
+    peers = Peers(options.peers, options.peers_python) if options.peers else None
+    if peers is None:
+        progress("no --peers DIR and no $D9D_PEERS: only ours is measured, there will be no ratios")
+    results = dict(date=datetime.date.today().isoformat(), version=node.version, machine=machine.describe(),
+                   peers=peers.versions() if peers else [])
+    runners = dict(
+        roof=lambda: results.update(roof=programs.gemm_roof(options.build)),
+        hops=lambda: results.update(hops=programs.actor_hops(options.build, 20000),
+                                    zmq={k: peers.round_trip(k) for k in ("zmq_inproc", "zmq_tcp")} if peers else {}),
+        pipeline=lambda: results.update(pipeline=programs.pipeline(options.build, options.pairs)),
+        memory=lambda: results.update(memory=programs.memory(node)),
+        shares=lambda: results.update(shares=programs.step_shares(node, options.steps + 3)),
+        tracing=lambda: results.update(tracing=programs.tracing_cost(node, options.pairs, options.steps)),
+        train=lambda: train(node, peers, options, results),
+        compiled=lambda: results.setdefault("train", []).append(
+            paired(node, peers, "tiny_moe", "1 rank x 2 threads", "hf_compile", 1, options.steps)) if peers else None)
+    for part in sorted(parts, key=PARTS.index):
+        progress(part)
+        runners[part]()
+        results.setdefault("measured", {})[part] = dict(ended=datetime.datetime.now().isoformat(timespec="seconds"),
+                                                       load=machine.load())
+        os.makedirs(out, exist_ok=True)
+        with open(os.path.join(out, "results.json"), "w") as f:
+            json.dump(results, f, indent=1)
+        with open(os.path.join(out, "results.md"), "w") as f:
+            f.write(report.markdown(results))
+    print(f"wrote {out}/results.json and {out}/results.md")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+#include "tests/bench/fake_pipeline.hpp"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <cerrno>
+#include <map>
+#include <string>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/pipeline/program_cursor.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+struct EmptyParcel final : Parcel {};
+
+void sleep_until(std::int64_t until_ns) {
+  const timespec until{.tv_sec = until_ns / second_ns, .tv_nsec = until_ns % second_ns};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+}
+
+class SleepStage final : public StageWorker {
+ public:
+  explicit SleepStage(SleepStageOptions options) : options_(std::move(options)), cursor_(options_.rank) {}
+
+  // The kernel may wake a sleeper 50 us late to save power; that is not what is measured here.
+  void prepare() override { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
+  void set_on_bucket_complete(std::function<void(int)> /*callback*/) override {}
+  std::vector<int> bucket_groups() const override { return {}; }
+
+  void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
+    for (const Ticket ticket : microbatches) options_.table->take(ticket);
+    step_ = step;
+    activations_.clear();
+    gradients_.clear();
+    cursor_.start(options_.program);
+  }
+  void put_activation(int stage, int microbatch, Ticket ticket) override {
+    options_.table->take(ticket);
+    activations_[{stage, microbatch}] = true;
+  }
+  void put_gradient(int stage, int microbatch, Ticket ticket) override {
+    options_.table->take(ticket);
+    gradients_[{stage, microbatch}] = true;
+  }
+
+  std::optional<Instruction> next() override {
+    return cursor_.advance([this](const Action& action) { return ready(action); });
+  }
+  ActionReport run(const Instruction& instruction) override;
+  bool step_done() const override { return cursor_.done(); }
+  StepTotals finish_step() override { return {.loss_sum = 1, .weight_sum = 1, .squared_norm = 1}; }
+  void apply(std::uint64_t /*step*/, double /*scale*/, double /*lr_multiplier*/) override {}
+  Ticket snapshot(std::uint64_t /*step*/) override { return {}; }
+  std::uint64_t entries_loaded() const override { return 0; }
+  std::int64_t num_parameters() const override { return 0; }
+
+ private:
+  using Place = std::pair<int, int>;  // stage, microbatch
+  const Topology& topology() const { return options_.program->topology; }
+  bool ready(const Action& action) const {
+    const Place place{action.stage, action.microbatch};
+    if (action.kind == ActionKind::forward)
+      return topology().is_first(action.stage) || activations_.contains(place);
+    if (action.kind == ActionKind::backward_weight) return true;
+    return topology().is_last(action.stage) || gradients_.contains(place);
+  }
+  void hand_on(const Action& action, ActionReport& report);
+
+  const SleepStageOptions options_;
+  const SystemClock clock_;
+  ProgramCursor cursor_;
+  std::uint64_t step_ = 0;
+  std::map<Place, bool> activations_, gradients_;
+};
+
+ActionReport SleepStage::run(const Instruction& instruction) {
+  const std::int64_t begin = clock_.now_ns();
+  const auto asked = static_cast<std::int64_t>(options_.costs.of(instruction) * second_ns);
+  sleep_until(begin + asked);
+  const std::int64_t end = clock_.now_ns();
+  options_.log->add(step_, options_.rank, {instruction, begin, end, end - begin - asked});
+  ActionReport report;
+  for (const Action& action : instruction.parts) hand_on(action, report);
+  return report;
+}
+
+void SleepStage::hand_on(const Action& action, ActionReport& report) {
+  const bool forward = action.kind == ActionKind::forward;
+  if (action.kind == ActionKind::backward_weight) return;
+  if (forward ? topology().is_last(action.stage) : topology().is_first(action.stage)) return;
+  const int receiver = action.stage + (forward ? 1 : -1);
+  if (topology().rank_of(receiver) == options_.rank) {
+    (forward ? activations_ : gradients_)[{receiver, action.microbatch}] = true;
+    return;
+  }
+  const Ticket ticket = options_.table->put(std::make_unique<EmptyParcel>());
+  report.outputs.push_back({!forward, receiver, action.microbatch, ticket});
+}
+
+class MeetingWorker final : public CollectiveWorker {
+ public:
+  explicit MeetingWorker(MeetingPlace& place) : place_(place) {}
+  void prepare() override {}
+  const std::string& name() const override { return name_; }
+  double reduce_bucket(int bucket) override {
+    D9D_CHECK(false, "a sleeping stage has no bucket {}", bucket);
+    return 0;
+  }
+  std::uint64_t bucket_bytes(int /*bucket*/) const override { return 0; }
+  void reduce_values(std::vector<double>& values, ValueOperation /*operation*/) override {
+    place_.sum(values);
+  }
+
+ private:
+  const std::string name_ = "meeting";
+  MeetingPlace& place_;
+};
+
+class EmptyFeed final : public BatchFeed {
+ public:
+  EmptyFeed(int microbatches, TensorTable& table) : microbatches_(microbatches), table_(table) {}
+  std::optional<StepBatch> load(std::uint64_t step) override {
+    return StepBatch{table_.put(std::make_unique<EmptyParcel>()), static_cast<std::uint32_t>(microbatches_),
+                     step};
+  }
+
+ private:
+  const int microbatches_;
+  TensorTable& table_;
+};
+
+class EmptyInputs final : public InputBuilder {
+ public:
+  EmptyInputs(int microbatches, TensorTable& table) : microbatches_(microbatches), table_(table) {}
+  StepInputs build(std::uint64_t /*step*/, Ticket pack) override {
+    table_.take(pack);
+    StepInputs inputs;
+    for (int i = 0; i < microbatches_; ++i) {
+      inputs.microbatches.push_back(table_.put(std::make_unique<EmptyParcel>()));
+    }
+    return inputs;
+  }
+
+ private:
+  const int microbatches_;
+  TensorTable& table_;
+};
+
+}  // namespace
+
+double SleepCosts::of(const Instruction& instruction) const {
+  double seconds = 0;
+  for (const Action& action : instruction.parts) {
+    if (action.kind == ActionKind::forward) seconds += forward;
+    if (action.kind == ActionKind::backward) seconds += backward_input + backward_weight;
+    if (action.kind == ActionKind::backward_input) seconds += backward_input;
+    if (action.kind == ActionKind::backward_weight) seconds += backward_weight;
+  }
+  return seconds;
+}
+
+void SleepLog::add(std::uint64_t step, int rank, SleptAction action) {
+  const std::lock_guard lock(mutex_);
+  if (steps_.size() < step) steps_.resize(step);
+  steps_[step - 1][rank].push_back(std::move(action));
+}
+
+std::vector<SleepLog::Step> SleepLog::steps() const {
+  const std::lock_guard lock(mutex_);
+  return steps_;
+}
+
+void MeetingPlace::sum(std::vector<double>& values) {
+  std::unique_lock lock(mutex_);
+  if (arrived_ == 0) sum_.assign(values.size(), 0);
+  for (std::size_t i = 0; i < values.size(); ++i) sum_[i] += values[i];
+  if (++arrived_ == ranks_) {
+    arrived_ = 0;
+    result_ = sum_;
+    ++round_;
+    met_.notify_all();
+  } else {
+    met_.wait(lock, [this, round = round_] { return round_ != round; });
+  }
+  values = result_;
+}
+
+std::unique_ptr<StageWorker> make_sleep_stage(SleepStageOptions options) {
+  return std::make_unique<SleepStage>(std::move(options));
+}
+std::shared_ptr<CollectiveWorker> make_meeting_worker(MeetingPlace& place) {
+  return std::make_shared<MeetingWorker>(place);
+}
+std::unique_ptr<BatchFeed> make_empty_feed(int microbatches, TensorTable& table) {
+  return std::make_unique<EmptyFeed>(microbatches, table);
+}
+std::unique_ptr<InputBuilder> make_empty_inputs(int microbatches, TensorTable& table) {
+  return std::make_unique<EmptyInputs>(microbatches, table);
+}
+
+}  // namespace d9d

@@ -1,0 +1,76 @@
+"""The C++ programs of the benchmark and what else is read off single runs."""
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+
+import machine
+from runs import OURS, WARMUP
+
+# Of GEMMs: the shape of the roof, and those of the workloads beside it.
+ROOF = "2048x2048x2048"
+
+
+def output_of(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} failed with {done.returncode}:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def gemm_roof(build):
+    """Best fp32 rates of one thread, GFLOP/s over CPU time: torch.mm and our GEMM on 2048^3, ours on any shape."""
+    program = os.path.join(build, "bench", "kernels_bench")
+    text = output_of([program, "--benchmark_filter=^Gemm/", "--benchmark_min_time=0.1", "--benchmark_repetitions=5",
+                      "--benchmark_format=json"])
+    best = {}
+    for row in json.loads(text)["benchmarks"]:
+        if row.get("run_type") == "iteration":
+            name = row["run_name"].removeprefix("Gemm/")
+            best[name] = max(best.get(name, 0), row["GFLOP/s"])
+    return dict(torch_mm=best[f"{ROOF}/aten"], ours=best[f"{ROOF}/d9d"],
+                ours_best_shape=max(v for k, v in best.items() if k.endswith("/d9d")), shapes=best)
+
+
+def actor_hops(build, rounds):
+    return json.loads(output_of([os.path.join(build, "bench", "bench_actors"), "--rounds", str(rounds)]))
+
+
+def pipeline(build, steps):
+    return json.loads(output_of([os.path.join(build, "bench", "bench_pipeline"), "--steps", str(steps)]))
+
+
+def memory(node):
+    """Peak MiB of d9d-node printing its version (all libraries are loaded), and of one with next to no model."""
+    with open(os.devnull, "w") as null:
+        loaded = machine.watch([node.binary, "--version"], stdout=null)["peak_rss_mib"]
+    return dict(libraries_mib=loaded, node_without_model_mib=node.train("no_model", {}, 1)["rss_mib"])
+
+
+def step_shares(node, steps):
+    """Where the time of traced tiny_moe steps went, by mesh."""
+    rows = []
+    for mesh in ("1 rank x 1 thread", "1 rank x 2 threads", "2 ranks x 1 thread", "2 stages x 1 thread"):
+        with tempfile.TemporaryDirectory(prefix="d9d-bench-") as folder:
+            node.train("tiny_moe", OURS[mesh], steps, keep=folder)
+            traces = [os.path.join(folder, "traces", name) for name in os.listdir(os.path.join(folder, "traces"))]
+            report = json.loads(output_of([node.binary, "trace", "--json", *traces]))
+        total = sum(rank["time_ns"]["total"] for rank in report["ranks"])
+        split = {key: sum(rank["time_ns"][key] for rank in report["ranks"]) / total
+                 for key in ("compute", "exposed_communication", "bubble", "mailbox_wait", "other")}
+        rows.append(dict(mesh=mesh, **split, lost=report.get("lost", 0)))
+    return rows
+
+
+def tracing_cost(node, pairs, steps):
+    """CPU and wall seconds per step with tracing on and off, alternated."""
+    runs = {True: [], False: []}
+    for _ in range(pairs):
+        for traced in (True, False):
+            settings = {**OURS["1 rank x 1 thread"], "node.trace": str(traced).lower()}
+            runs[traced].append(node.train("tiny_moe", settings, steps + WARMUP))
+    median = {name: {traced: statistics.median(run[name] for run in runs[traced]) for traced in runs}
+              for name in ("step_s", "step_s_min", "cpu_s_per_step")}
+    return {name: dict(on=both[True], off=both[False], cost=both[True] / both[False] - 1)
+            for name, both in median.items()}

@@ -1,0 +1,126 @@
+// Nodes that find each other, and those that must not take part.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A port of 127.0.0.1 that is taken, though nobody answers there unless it listens.
+class TakenPort {
+ public:
+  explicit TakenPort(bool listens) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address_;
+    auto* address = reinterpret_cast<sockaddr*>(&address_);
+    const bool ready = socket_ >= 0 && ::bind(socket_, address, size) == 0 &&
+                       ::getsockname(socket_, address, &size) == 0 && (!listens || ::listen(socket_, 1) == 0);
+    if (!ready) throw std::system_error(errno, std::generic_category(), "cannot take a port");
+  }
+  ~TakenPort() { ::close(socket_); }
+  TakenPort(const TakenPort&) = delete;
+  TakenPort& operator=(const TakenPort&) = delete;
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(ntohs(address_.sin_port)); }
+
+ private:
+  const int socket_;
+  sockaddr_in address_{};
+};
+
+class Nodes : public testing::Test {
+ protected:
+  // Node 0 of two, with one rank.
+  std::unique_ptr<Process> start_first(const Words& words = {}) {
+    return job_.start(mesh(1, 2) + Words{"--ranks", "1", "--listen", "127.0.0.1:0"} + words);
+  }
+  std::unique_ptr<Process> start_joining(const std::string& port, const Words& words = {}) {
+    return job_.start(mesh(1, 2) + Words{"--join", "127.0.0.1:" + port} + words);
+  }
+
+  void expect_refused(const std::string& port, const Words& words, const std::string& reason) {
+    SCOPED_TRACE(reason);
+    const auto stranger = start_joining(port, words);
+    EXPECT_EQ(stranger->wait(), 1);
+    EXPECT_THAT(stranger->err(), AllOf(HasSubstr("node 0 refused this node"), HasSubstr(reason)));
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Nodes, WaitOnlySoLongForOneThatNeverJoins) {
+  const auto first = start_first(set("trainer.timeout.init_timeout", "2"));
+
+  EXPECT_EQ(first->wait(std::chrono::seconds(30)), 1);
+  EXPECT_THAT(first->err(), AllOf(HasSubstr("only 1 of 2 ranks joined within 2 s"), HasSubstr("--join")));
+  EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
+}
+
+TEST_F(Nodes, StopWhenNobodyListensWhereTheyJoin) {
+  const TakenPort silent(false);
+
+  const auto lost =
+      job_.start(mesh(1, 2) + Words{"--join", silent.address()} + set("trainer.timeout.init_timeout", "1"));
+
+  EXPECT_EQ(lost->wait(std::chrono::seconds(30)), 1);
+  EXPECT_THAT(lost->err(), HasSubstr("cannot reach node 0 at " + silent.address()));
+}
+
+TEST_F(Nodes, SayThatTheirPortIsInUse) {
+  const TakenPort taken(true);
+
+  const Outcome outcome = job_.run(mesh(1, 2) + Words{"--ranks", "1", "--listen", taken.address()});
+
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("cannot listen on " + taken.address()), HasSubstr("in use")));
+}
+
+TEST_F(Nodes, RefuseStrangersAndGoOnWaitingForTheRightOne) {
+  const Words token = set("node.job_token", "open sesame");
+  const auto first = start_first(token);
+  const std::string port = port_of(*first);
+
+  expect_refused(port, {}, "job token");
+  expect_refused(port, set("node.job_token", "guess"), "job token");
+  expect_refused(port, token + set("optimizer.lr", "0.1"), "its job file differs");
+  expect_refused(port, token + Words{"--ranks", "2"}, "it offers 2 ranks but the mesh of 2 has only 1 left");
+  EXPECT_TRUE(first->running());
+  const auto second = start_joining(port, token);
+
+  EXPECT_EQ(first->wait(), 0) << first->err();
+  EXPECT_EQ(second->wait(), 0) << second->err();
+  EXPECT_EQ(job_.losses("tiny").size(), 20);
+}
+
+TEST_F(Nodes, RefuseAThirdOneWhenAllRanksAreTaken) {
+  const Words endless = set("trainer.schedule.total_steps", "1000000");
+  const auto first = start_first(endless);
+  const std::string port = port_of(*first);
+  const auto second = start_joining(port, endless);
+  first->wait_for_error_text("step 1/1000000");
+
+  expect_refused(port, endless, "all of them are taken");
+  EXPECT_TRUE(first->running());
+  EXPECT_TRUE(second->running());
+}
+
+TEST_F(Nodes, NeedTlsOrAnExplicitWordBeyondThisHost) {
+  const Outcome outcome = job_.run(Words{"--listen", "0.0.0.0:0"});
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("node.tls"), HasSubstr("node.insecure")));
+  EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
+}
+
+}  // namespace
+}  // namespace d9d::test

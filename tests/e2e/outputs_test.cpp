@@ -1,0 +1,143 @@
+// What a run makes of its data, and what it leaves: checkpoints, an export, a trace.
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <numeric>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+constexpr int kLength = 32;
+
+// A .npy file of int32 [rows, kLength], format version 1.0.
+std::string npy(int rows, const std::function<std::int32_t(int, int)>& token) {
+  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
+                       std::to_string(kLength) + "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ').push_back('\n');
+  std::string text = std::string("\x93NUMPY\x01\x00", 8);
+  text.push_back(static_cast<char>(header.size() & 0xff));
+  text.push_back(static_cast<char>(header.size() >> 8));
+  text += header;
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < kLength; ++column) {
+      const std::int32_t value = token(row, column);
+      text.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+  }
+  return text;
+}
+
+// Every next token follows from the one before, so a small model learns it soon.
+std::int32_t chain(int row, int column) {
+  std::int32_t token = (37 * row + 11) % 64;
+  for (int i = 0; i < column; ++i) token = (5 * token + 3) % 64;
+  return token;
+}
+
+class Outputs : public testing::Test {
+ protected:
+  Words tokens(const std::string& file) { return set("data", "{source: tokens, tokens: " + file + "}"); }
+
+  void expect_failure(const Words& words, int code, const std::vector<std::string>& parts) {
+    const Outcome outcome = job_.run(words);
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    for (const std::string& part : parts) EXPECT_THAT(outcome.err, HasSubstr(part));
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Outputs, AJobWithoutALengthEndsWithItsData) {
+  job_.folder().write("data.npy", npy(42, chain));
+  job_.rewrite("schedule: {total_steps: 20}", "schedule: {}");
+
+  const Outcome outcome = job_.run(mesh(1, 2) + tokens("data.npy"));
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(job_.losses("tiny").size(), 5) << "42 samples are 5 batches of 8 and a rest";
+}
+
+TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
+  job_.folder().write("large.npy",
+                      npy(24, [](int row, int column) { return row == 10 && column == 5 ? 600 : 1; }));
+  job_.folder().write("negative.npy", npy(24, [](int row, int) { return row == 10 ? -3 : 1; }));
+  const std::string tokenizer = D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json";
+  const auto text = [](const std::string& files, const std::string& with) {
+    return set("data",
+               "{source: text, files: [" + files + "], tokenizer: " + with + ", sequence_length: 32}");
+  };
+
+  expect_failure(mesh(2, 2) + tokens("large.npy"), 1, {"at step 2", "id 600", "512"});
+  expect_failure(tokens("negative.npy"), 1, {"negative.npy: row 10 holds the token -3"});
+  expect_failure(tokens("missing.npy"), 2, {"cannot open missing.npy: No such file"});
+  expect_failure(text("missing.txt", tokenizer), 2, {"cannot open missing.txt: No such file"});
+  expect_failure(text("job.yaml", "missing.json"), 2, {"missing.json", "tokenizer.json"});
+}
+
+TEST_F(Outputs, TrainingGoesOnWhereNoCheckpointCanBeWritten) {
+  job_.folder().write("file", "not a folder");
+  job_.rewrite("{period_steps: last_step}", "{period_steps: 8, save_dir: file/checkpoints}");
+
+  const Outcome outcome = job_.run(mesh(2, 1));
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("the checkpoint of step 8 was given up"),
+                    HasSubstr("the checkpoint of step 20 was given up"), HasSubstr("file/checkpoints")));
+  EXPECT_EQ(job_.losses("tiny").size(), 20);
+}
+
+TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
+  job_.folder().write("data.npy", npy(64, chain));
+  job_.rewrite("total_steps: 20", "total_steps: 60");
+  const Outcome trained = job_.run(mesh(2, 2) + tokens("data.npy") + set("export_to", "exported"));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_TRUE(std::filesystem::exists(job_.folder() / "exported/config.json"));
+  ASSERT_TRUE(std::filesystem::exists(job_.folder() / "exported/model.safetensors"));
+
+  const Outcome scored =
+      job_.call({"score", "exported", "--tokens", "data.npy", "--out", "scores.safetensors"});
+
+  ASSERT_EQ(scored.code, 0) << scored.err;
+  ASSERT_THAT(scored.out, HasSubstr("loss "));
+  const double loss = std::stod(scored.out.substr(scored.out.find("loss ") + 5));
+  const double last = job_.losses("tiny").back();
+  EXPECT_LT(last, 0.5) << "of 6.2 at the beginning; " << job_.losses("tiny").front();
+  EXPECT_NEAR(loss, last, 0.1 * last) << "scored on the samples of training, one update later";
+  EXPECT_TRUE(std::filesystem::exists(job_.folder() / "scores.safetensors"));
+}
+
+TEST_F(Outputs, AnExportThatCannotBeWrittenIsAFailure) {
+  job_.folder().write("file", "not a folder");
+
+  expect_failure(set("export_to", "file/exported"), 1, {"export to file/exported failed"});
+  EXPECT_EQ(job_.losses("tiny").size(), 20);
+}
+
+TEST_F(Outputs, TheTraceOfARunSaysWhereItsTimeWent) {
+  ASSERT_EQ(job_.run(mesh(2, 1)).code, 0);
+
+  const Outcome table = job_.call({"trace", "runs/tiny/traces/trace.json.gz"});
+  const Outcome none = job_.call({"trace", "job.yaml"});
+  const Outcome missing = job_.call({"trace", "nowhere.json.gz"});
+
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("stage/0"), HasSubstr("stage/1")));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("job.yaml is no trace of d9d"));
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, HasSubstr("cannot read nowhere.json.gz"));
+}
+
+}  // namespace
+}  // namespace d9d::test

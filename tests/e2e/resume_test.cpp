@@ -1,0 +1,142 @@
+// Killed jobs go on from the last committed checkpoint as if nothing had happened.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kKilled = 128 + 9;
+
+class Resume : public testing::Test {
+ protected:
+  void SetUp() override {
+    job_.rewrite("{total_steps: 20}", "{total_steps: 60}");
+    job_.rewrite("{period_steps: last_step}", "{period_steps: 5, num_to_keep: 3}");
+  }
+
+  std::vector<std::string> uninterrupted_curve(const Words& words) {
+    const Outcome outcome = job_.run(named("whole") + words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(job_.exact_curve("whole").size(), 60);
+    return job_.exact_curve("whole");
+  }
+
+  // Kills a started job as soon as a checkpoint of at least this step is committed.
+  void kill_after_checkpoint(Process& process, int step) {
+    process.wait_until("checkpoint " + std::to_string(step), [&] {
+      const auto steps = job_.checkpoints("tiny");
+      return !steps.empty() && steps.back() >= step;
+    });
+    process.kill();
+    ASSERT_EQ(process.wait(), kKilled) << "it had ended before the kill";
+    ASSERT_LT(job_.checkpoints("tiny").back(), 60) << "nothing was left to resume";
+  }
+
+  std::string newest_checkpoint() const { return "save-" + std::to_string(job_.checkpoints("tiny").back()); }
+
+  void expect_resumes_after_two_kills(const Words& words) {
+    const auto whole = uninterrupted_curve(words);
+
+    kill_after_checkpoint(*job_.start(words), 10);
+    kill_after_checkpoint(*job_.start(words), 30);
+    const std::string from = newest_checkpoint();
+    const Outcome last = job_.run(words);
+
+    ASSERT_EQ(last.code, 0) << last.err;
+    EXPECT_THAT(last.err, HasSubstr("resuming from runs/tiny/checkpoints/" + from));
+    EXPECT_EQ(job_.exact_curve("tiny"), whole);
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Resume, IsBitExactAfterTwoKillsOnOneRank) {
+  expect_resumes_after_two_kills({});
+}
+
+TEST_F(Resume, IsBitExactAfterTwoKillsOnStagesTimesReplicas) {
+  expect_resumes_after_two_kills(mesh(2, 2));
+}
+
+TEST_F(Resume, IsBitExactWhenOneOfTwoProcessesWasKilled) {
+  const auto whole = uninterrupted_curve(mesh(2, 2));
+
+  {
+    const auto [first, second] = job_.start_two(4, mesh(2, 2));
+    kill_after_checkpoint(*second, 10);
+    EXPECT_EQ(first->wait(std::chrono::seconds(20)), 1);
+    EXPECT_THAT(first->err(), HasSubstr("node 1 (127.0.0.1) is gone"));
+    EXPECT_THAT(first->err(), HasSubstr("The last committed checkpoint is intact"));
+  }
+  {
+    const auto [first, second] = job_.start_two(4, mesh(2, 2));
+    kill_after_checkpoint(*first, 30);
+    EXPECT_EQ(second->wait(std::chrono::seconds(20)), 1);
+    EXPECT_THAT(second->err(), HasSubstr("node 0 is gone"));
+  }
+  const auto [first, second] = job_.start_two(4, mesh(2, 2));
+  EXPECT_EQ(first->wait(), 0) << first->err();
+  EXPECT_EQ(second->wait(), 0) << second->err();
+  EXPECT_EQ(job_.exact_curve("tiny"), whole);
+}
+
+TEST_F(Resume, GoesOnOnAnotherMesh) {
+  const Outcome alone = job_.run(named("whole"));
+  ASSERT_EQ(alone.code, 0) << alone.err;
+
+  kill_after_checkpoint(*job_.start(mesh(1, 2)), 10);
+  const Outcome rest = job_.run(mesh(2, 1));
+
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/tiny/checkpoints/save-"));
+  const auto got = job_.losses("tiny");
+  const auto expected = job_.losses("whole");
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_NEAR(got[i], expected[i], 1e-5 * std::abs(expected[i])) << "at step " << i + 1;
+  }
+}
+
+TEST_F(Resume, TakesTheCheckpointBeforeADamagedOne) {
+  const auto whole = uninterrupted_curve(mesh(1, 2));
+  kill_after_checkpoint(*job_.start(mesh(1, 2)), 15);
+  const auto steps = job_.checkpoints("tiny");
+  const auto damaged = "save-" + std::to_string(steps.back());
+  const auto before = "save-" + std::to_string(steps.at(steps.size() - 2));
+  std::fstream shard(job_.run_folder("tiny") / "checkpoints" / damaged / "rank-00000.safetensors",
+                     std::ios::in | std::ios::out | std::ios::binary);
+  shard.seekg(-100, std::ios::end);
+  const char byte = static_cast<char>(shard.get());
+  shard.seekp(-100, std::ios::end);
+  shard.put(static_cast<char>(byte ^ 1));
+  shard.close();
+  ASSERT_TRUE(shard.good());
+
+  const Outcome rest = job_.run(mesh(1, 2));
+
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr(damaged));
+  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/tiny/checkpoints/" + before));
+  EXPECT_EQ(job_.exact_curve("tiny"), whole);
+}
+
+TEST_F(Resume, TrainsNothingWhenTheJobWasDone) {
+  job_.rewrite("{total_steps: 60}", "{total_steps: 5}");
+  ASSERT_EQ(job_.run({}).code, 0);
+  const auto curve = job_.exact_curve("tiny");
+
+  const Outcome again = job_.run({});
+
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("nothing left to train"));
+  EXPECT_EQ(job_.exact_curve("tiny"), curve);
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,87 @@
+// The loss curve does not depend on how the job is cut into ranks and processes.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+constexpr double kTolerance = 1e-5;  // relative; sums in fp32 are taken in another order
+constexpr int kSteps = 20;
+
+Words schedule(const std::string& name) {
+  return set("trainer.pipelining.schedule", "{schedule: " + name + "}");
+}
+
+void expect_same_curve(const std::vector<double>& got, const std::vector<double>& expected) {
+  ASSERT_EQ(expected.size(), kSteps);
+  ASSERT_EQ(got.size(), kSteps);
+  EXPECT_LT(expected.back(), expected.front() - 0.5) << "the model learnt too little to compare anything";
+  for (int i = 0; i < kSteps; ++i) {
+    EXPECT_NEAR(got[i], expected[i], kTolerance * std::abs(expected[i])) << "at step " << i + 1;
+  }
+}
+
+class SameLoss : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Outcome alone = job_.run(named("alone"));
+    ASSERT_EQ(alone.code, 0) << alone.err;
+  }
+
+  void expect_same_in_one_process(const std::string& run, const Words& words) {
+    SCOPED_TRACE(run);
+    const Outcome outcome = job_.run(named(run) + words);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    expect_same_curve(job_.losses(run), job_.losses("alone"));
+  }
+
+  void expect_same_in_two_processes(const std::string& run, int ranks, const Words& words) {
+    SCOPED_TRACE(run);
+    const auto [first, second] = job_.start_two(ranks, named(run) + words);
+    EXPECT_EQ(first->wait(), 0) << first->err();
+    EXPECT_EQ(second->wait(), 0) << second->err();
+    expect_same_curve(job_.losses(run), job_.losses("alone"));
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(SameLoss, OnOneRankAndOnReplicas) {
+  expect_same_in_one_process("replicas", mesh(1, 2));
+}
+
+TEST_F(SameLoss, OnOneRankAndOnStagesUnderEachSchedule) {
+  expect_same_in_one_process("gpipe", mesh(2, 1) + schedule("gpipe"));
+  expect_same_in_one_process("one_f_one_b", mesh(2, 1) + schedule("1f1b"));
+}
+
+TEST_F(SameLoss, OnOneRankAndOnStagesTimesReplicas) {
+  expect_same_in_one_process("gpipe", mesh(2, 2) + schedule("gpipe"));
+  expect_same_in_one_process("one_f_one_b", mesh(2, 2) + schedule("1f1b"));
+}
+
+TEST_F(SameLoss, InTwoProcesses) {
+  expect_same_in_two_processes("replicas", 2, mesh(1, 2));
+  expect_same_in_two_processes("stages", 2, mesh(2, 1) + schedule("1f1b"));
+  expect_same_in_two_processes("both", 4, mesh(2, 2) + schedule("1f1b"));
+}
+
+TEST_F(SameLoss, InTwoProcessesThatFindEachOtherByTheLaunchersVariables) {
+  const Words words = named("variables") + mesh(1, 2) + Words{"--ranks", "1"};
+
+  const auto first = job_.start(
+      words, {{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "0"}, {"NODE_RANK", "0"}, {"NNODES", "2"}});
+  const auto second = job_.start(
+      words,
+      {{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port_of(*first)}, {"NODE_RANK", "1"}, {"NNODES", "2"}});
+
+  EXPECT_EQ(first->wait(), 0) << first->err();
+  EXPECT_EQ(second->wait(), 0) << second->err();
+  expect_same_curve(job_.losses("variables"), job_.losses("alone"));
+}
+
+}  // namespace
+}  // namespace d9d::test

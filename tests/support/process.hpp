@@ -1,0 +1,56 @@
+#pragma once
+// A child process of a test. Its output goes to files, every wait has a deadline, and it never outlives the
+// test: the destructor kills it, and the kernel does when the test itself dies.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace d9d::test {
+
+struct ProcessOptions {
+  std::vector<std::string> words;  // the program and its arguments
+  std::filesystem::path folder;    // where it runs; its output goes into files here
+  std::string name = "process";    // of these files
+  // Added to the test's own environment, from which the variables of launchers are taken away.
+  std::map<std::string, std::string> environment = {};
+};
+
+class Process {
+ public:
+  explicit Process(const ProcessOptions& options);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  // The exit code, or 128 + the signal. Throws with the process's stderr when it is still running by then.
+  int wait(std::chrono::seconds deadline = std::chrono::seconds(60));
+  // Waits until the condition holds. Throws when the process ends before, or at the deadline.
+  void wait_until(const std::string& what, const std::function<bool()>& condition,
+                  std::chrono::seconds deadline = std::chrono::seconds(60));
+  void wait_for_error_text(const std::string& text);
+  bool running();
+  void kill();  // SIGKILL; returns when the process is gone
+
+  std::string out() const;
+  std::string err() const;
+
+ private:
+  bool ended_within(std::chrono::milliseconds time);
+  [[noreturn]] void complain(const std::string& what) const;
+
+  const std::string name_;
+  const std::filesystem::path out_;
+  const std::filesystem::path err_;
+  pid_t pid_ = -1;
+  int handle_ = -1;  // pidfd
+  std::optional<int> code_;
+};
+
+}  // namespace d9d::test

@@ -1,0 +1,161 @@
+#include "tests/support/tiny_job.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace d9d::test {
+namespace {
+
+constexpr const char* kJob = R"(mesh: {}
+trainer:
+  run: {name: tiny}
+  batching: {global_batch_size: 8, microbatch_size: 2}
+  schedule: {total_steps: 20}
+  determinism: {base_seed: 1}
+  gradient_clipping: {max_norm: 1.0}
+  checkpointing: {period_steps: last_step}
+  logging: {period_steps: 1, tracker: {provider: "null"}}
+model_provider:
+  name: qwen3_moe
+  model:
+    hidden_size: 64
+    num_hidden_layers: 2
+    num_attention_heads: 4
+    num_key_value_heads: 2
+    head_dim: 16
+    moe_intermediate_size: 64
+    num_experts: 4
+    num_experts_per_tok: 2
+    vocab_size: 512
+    max_position_embeddings: 128
+    norm_topk_prob: true
+data: {source: synthetic, sequence_length: 32, vocab_size: 512}
+optimizer: {name: adamw, lr: 0.003, betas: [0.9, 0.95], weight_decay: 0.1}
+lr_scheduler:
+  name: piecewise
+  scheduler:
+    initial_multiplier: 0.1
+    phases:
+      - {mode: steps, steps: 5, target_multiplier: 1.0, curve: {type: linear}}
+      - {mode: rest, target_multiplier: 0.1, curve: {type: cosine}}
+node: {threads_per_rank: 1}
+)";
+
+std::vector<nlohmann::json> lines_of(const std::filesystem::path& path) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+}  // namespace
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Words set(const std::string& key, const std::string& value) {
+  return {"--set", key + "=" + value};
+}
+
+Words mesh(int pipeline, int replicas) {
+  return set("mesh.pipeline_parallel", std::to_string(pipeline)) +
+         set("mesh.data_parallel_replicate", std::to_string(replicas));
+}
+
+Words named(const std::string& run) {
+  return set("trainer.run.name", run);
+}
+
+TinyJob::TinyJob() {
+  folder_.write("job.yaml", kJob);
+}
+
+std::string TinyJob::text() const {
+  std::ifstream file(folder_ / "job.yaml");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void TinyJob::rewrite(const std::string& before, const std::string& after) {
+  std::string job = text();
+  const std::size_t at = job.find(before);
+  if (at == std::string::npos) throw std::runtime_error("job.yaml has no \"" + before + "\"");
+  folder_.write("job.yaml", job.replace(at, before.size(), after));
+}
+
+std::unique_ptr<Process> TinyJob::spawn(const Words& words, const Environment& environment) {
+  return std::make_unique<Process>(ProcessOptions{.words = Words{D9D_BINARY_DIR "/d9d-node"} + words,
+                                                  .folder = folder_.path(),
+                                                  .name = "node" + std::to_string(spawned_++),
+                                                  .environment = environment});
+}
+
+Outcome TinyJob::call(const Words& words) {
+  const auto process = spawn(words);
+  const int code = process->wait();
+  return {code, process->out(), process->err()};
+}
+
+std::unique_ptr<Process> TinyJob::start(const Words& words, const Environment& environment) {
+  return spawn(Words{"job.yaml"} + words, environment);
+}
+
+Outcome TinyJob::run(const Words& words) {
+  return call(Words{"job.yaml"} + words);
+}
+
+std::pair<std::unique_ptr<Process>, std::unique_ptr<Process>> TinyJob::start_two(int ranks,
+                                                                                 const Words& words) {
+  const Words half = words + Words{"--ranks", std::to_string(ranks / 2)};
+  auto first = start(half + Words{"--listen", "127.0.0.1:0"});
+  auto second = start(half + Words{"--join", "127.0.0.1:" + port_of(*first)});
+  return {std::move(first), std::move(second)};
+}
+
+std::vector<double> TinyJob::losses(const std::string& run) const {
+  std::vector<double> losses;
+  for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) losses.push_back(line.at("loss"));
+  return losses;
+}
+
+std::vector<std::string> TinyJob::exact_curve(const std::string& run) const {
+  std::vector<std::string> curve;
+  for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) {
+    curve.push_back(line.at("step").dump() + ": loss " + line.at("loss").dump() + " norm " +
+                    line.at("grad_norm").dump());
+  }
+  return curve;
+}
+
+std::vector<int> TinyJob::checkpoints(const std::string& run) const {
+  constexpr std::string_view prefix = "save-";
+  std::vector<int> steps;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(run_folder(run) / "checkpoints", ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(prefix)) continue;
+    const std::string digits = name.substr(prefix.size());
+    if (digits.find_first_not_of("0123456789") == std::string::npos) steps.push_back(std::stoi(digits));
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+std::string port_of(Process& process) {
+  const std::string mark = "listening on 127.0.0.1:";
+  std::string port;
+  process.wait_until("\"" + mark + "PORT\" on stderr", [&] {
+    const std::string err = process.err();
+    const std::size_t at = err.find(mark);
+    const std::size_t end = at == std::string::npos ? at : err.find('\n', at);
+    if (end != std::string::npos) port = err.substr(at + mark.size(), end - at - mark.size());
+    return !port.empty();
+  });
+  return port;
+}
+
+}  // namespace d9d::test

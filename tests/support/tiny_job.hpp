@@ -1,0 +1,62 @@
+#pragma once
+// A job of seconds in a folder of its own, run by the real d9d-node, and what it leaves behind.
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace d9d::test {
+
+using Words = std::vector<std::string>;
+using Environment = std::map<std::string, std::string>;
+
+Words operator+(Words a, const Words& b);
+Words set(const std::string& key, const std::string& value);  // --set key=value
+Words mesh(int pipeline, int replicas);
+Words named(const std::string& run);
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class TinyJob {
+ public:
+  TinyJob();
+
+  const TemporaryFolder& folder() const { return folder_; }
+  std::string text() const;                                           // of job.yaml
+  void rewrite(const std::string& before, const std::string& after);  // in job.yaml; `before` has to be there
+
+  // `d9d-node WORDS...` in the folder.
+  std::unique_ptr<Process> spawn(const Words& words, const Environment& environment = {});
+  Outcome call(const Words& words);
+  // `d9d-node job.yaml WORDS...`
+  std::unique_ptr<Process> start(const Words& words, const Environment& environment = {});
+  Outcome run(const Words& words);
+  // Two processes, each with half of `ranks`; node 0 is the first. The words go to both.
+  std::pair<std::unique_ptr<Process>, std::unique_ptr<Process>> start_two(int ranks, const Words& words);
+
+  std::filesystem::path run_folder(const std::string& run) const { return folder_.path() / "runs" / run; }
+  // Of metrics.jsonl, in the order of its lines.
+  std::vector<double> losses(const std::string& run) const;
+  std::vector<std::string> exact_curve(
+      const std::string& run) const;  // step, loss and norm, to the last digit
+  // Steps of the committed checkpoints, ascending.
+  std::vector<int> checkpoints(const std::string& run) const;
+
+ private:
+  TemporaryFolder folder_;
+  int spawned_ = 0;
+};
+
+// The port in "listening on 127.0.0.1:PORT", awaited.
+std::string port_of(Process& process);
+
+}  // namespace d9d::test
