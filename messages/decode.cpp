@@ -18,7 +18,12 @@ capnp::ReaderOptions reader_options(const Frame& frame, const Limits& limits) {
 
 kj::ArrayPtr<const capnp::word> words_of(const Frame& frame) {
   if (frame.empty()) throw Refused(Refused::Reason::truncated, "an empty message");
-  return {frame.data(), frame.size_bytes() / sizeof(capnp::word)};
+  const kj::ArrayPtr<const capnp::word> words(frame.data(), frame.size_bytes() / sizeof(capnp::word));
+  if (const std::size_t whole = capnp::expectedSizeInWordsFromPrefix(words); whole > words.size()) {
+    throw Refused(Refused::Reason::truncated, std::to_string(words.size()) + " words of a message of " +
+                                                  std::to_string(whole) + " words");
+  }
+  return words;
 }
 
 Header header_of(wire::Envelope::Reader envelope) {

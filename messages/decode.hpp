@@ -40,10 +40,12 @@ struct Header {
   std::uint64_t flow = 0;
 };
 
-// One frame, opened. Every access stays within the frame; a hostile pointer throws Refused.
+// One frame, opened. Every access stays within the frame; a hostile pointer throws kj::Exception when it is
+// followed, which the dispatcher of an actor turns into a refusal as malformed.
 class Decoded {
  public:
-  explicit Decoded(const Frame& frame, const Limits& limits = {});
+  explicit Decoded(const Frame& frame, const Limits& limits = {});  // `frame` outlives it
+  explicit Decoded(Frame&& frame, const Limits& limits = {}) = delete;
 
   Header header() const;
   std::uint64_t type() const { return envelope_.getType(); }
