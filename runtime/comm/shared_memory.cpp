@@ -24,6 +24,11 @@ struct SharedGroup {
 
 namespace {
 
+// Of nothing the pointers may be null, which memcpy does not take.
+void copy_bytes(void* into, const void* from, std::size_t bytes) {
+  if (bytes > 0 && into != from) std::memcpy(into, from, bytes);
+}
+
 class SharedMemoryCommunicator final : public Communicator {
  public:
   SharedMemoryCommunicator(std::shared_ptr<SharedGroup> group, int rank, std::chrono::milliseconds timeout)
@@ -118,7 +123,7 @@ void SharedMemoryCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
 
 // One wait instead of two: the values lie in the calls, which stay readable until the operation after next.
 void SharedMemoryCommunicator::all_reduce_inline(at::Tensor& tensor, Call& call) {
-  std::memcpy(call.values.data(), call.input, tensor.nbytes());
+  copy_bytes(call.values.data(), call.input, tensor.nbytes());
   begin(call.kind);
   std::vector<const void*> values;
   for (int rank = 0; rank < size(); ++rank) values.push_back(call_of(rank).values.data());
@@ -150,8 +155,7 @@ void SharedMemoryCommunicator::all_gather(at::Tensor& output, const at::Tensor& 
   begin(call.kind);
   std::byte* target = static_cast<std::byte*>(output.data_ptr());
   for (int rank = 0; rank < size(); ++rank, target += input.nbytes()) {
-    // A rank may have its own block in place already.
-    if (call_of(rank).input != target) std::memmove(target, call_of(rank).input, input.nbytes());
+    copy_bytes(target, call_of(rank).input, input.nbytes());  // one's own block may be in place already
   }
   end();
 }
@@ -172,8 +176,7 @@ void SharedMemoryCommunicator::all_to_all(at::Tensor& output, const at::Tensor& 
     std::int64_t row = 0;
     for (int before = 0; before < rank_; ++before) row += other.input_splits[before];
     const std::size_t bytes = static_cast<std::size_t>(output_splits[rank] * call.row_bytes);
-    if (bytes > 0)
-      std::memcpy(target, static_cast<const std::byte*>(other.input) + row * call.row_bytes, bytes);
+    copy_bytes(target, static_cast<const std::byte*>(other.input) + row * call.row_bytes, bytes);
     target += bytes;
   }
   end();
@@ -188,8 +191,7 @@ void SharedMemoryCommunicator::broadcast(at::Tensor& tensor, int root) {
   call.numel = tensor.numel();
   call.input = tensor.const_data_ptr();
   begin(call.kind);
-  if (rank_ != root && tensor.nbytes() > 0)
-    std::memcpy(tensor.data_ptr(), call_of(root).input, tensor.nbytes());
+  if (rank_ != root) copy_bytes(tensor.data_ptr(), call_of(root).input, tensor.nbytes());
   end();
 }
 
@@ -231,6 +233,7 @@ SharedMemoryHub::~SharedMemoryHub() = default;
 
 std::unique_ptr<Communicator> SharedMemoryHub::open(const Group& group, std::chrono::milliseconds timeout) {
   const std::lock_guard lock(mutex_);
+  std::erase_if(groups_, [](const auto& other) { return other.second.expired(); });
   std::weak_ptr<comm::SharedGroup>& entry = groups_[group.name];
   std::shared_ptr<comm::SharedGroup> shared = entry.lock();
   if (!shared || shared->meeting.failed()) {

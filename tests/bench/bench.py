@@ -27,6 +27,7 @@ def arguments():
     p.add_argument("--pairs", type=int, default=5)
     p.add_argument("--steps", type=int, default=10, help="timed steps of a run of tiny_moe; the larger ones take half")
     p.add_argument("--workloads", default=",".join(WORKLOADS))
+    p.add_argument("--peer-names", default=",".join(peer for _, peer in CELLS), help="which rows of the training table")
     p.add_argument("--parts", default=",".join(part for part in PARTS if part != "compiled"),
                    help=f"of {','.join(PARTS)}")
     p.add_argument("--autogroup", type=int,
@@ -74,7 +75,7 @@ def train(node, peers, options, results):
     rows = results.setdefault("train", [])
     for workload in options.workloads.split(","):
         steps = options.steps if workload == "tiny_moe" else max(3, options.steps // 2)
-        for mesh, peer in CELLS:
+        for mesh, peer in (cell for cell in CELLS if cell[1] in options.peer_names.split(",")):
             rows.append(paired(node, peers, workload, mesh, peer, options.pairs, steps))
 
 

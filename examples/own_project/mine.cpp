@@ -1,0 +1,22 @@
+// Called when d9d-node loads this library: a name in the job file -> the object that it makes.
+#include "mine.hpp"
+
+#include "actors/actor_registry.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/task/registry.hpp"
+
+extern "C" void d9d_register(d9d::Registry& registry) {
+  using d9d::config::Section;
+  registry.add_task("smoothed_lm", [](const Section& section) {
+    return mine::make_smoothed_task(d9d::config::decode<mine::SmoothedConfig>(section));
+  });
+  registry.add_model("convolution_lm", [](const Section& section) {
+    return mine::make_convolution_model(d9d::config::decode<mine::ConvolutionConfig>(section));
+  });
+}
+
+extern "C" void d9d_register_actors(d9d::ActorRegistry& registry) {
+  registry.add("spike_guard", [](d9d::World& world, const d9d::config::Section& section) {
+    return mine::make_spike_guard(world, d9d::config::decode<mine::GuardConfig>(section));
+  });
+}

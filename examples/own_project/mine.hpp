@@ -1,0 +1,59 @@
+#pragma once
+// What this library brings, and what its sections of a job file may say.
+
+#include <boost/describe/class.hpp>
+
+#include <cstdint>
+#include <memory>
+
+#include "runtime/base/config/keys.hpp"
+
+namespace d9d {
+class Actor;
+class ModelProvider;
+class TrainTask;
+struct World;
+}  // namespace d9d
+
+namespace mine {
+
+struct SmoothedConfig {
+  double smoothing = 0.1;
+  double z_loss = 0;
+};
+BOOST_DESCRIBE_STRUCT(SmoothedConfig, (), (smoothing, z_loss))
+constexpr auto keys_of(d9d::config::Tag<SmoothedConfig>) {
+  using namespace d9d::config;
+  return std::array{
+      Key{"smoothing", "", "share of the target spread over all tokens", d9d::config::optional, below_one()},
+      Key{"z_loss", "", "weight of the squared log-sum-exp", d9d::config::optional, at_least(0)}};
+}
+
+struct ConvolutionConfig {
+  std::int64_t vocab_size = 0;
+  std::int64_t width = 64;
+  std::int64_t layers = 4;
+};
+BOOST_DESCRIBE_STRUCT(ConvolutionConfig, (), (vocab_size, width, layers))
+constexpr auto keys_of(d9d::config::Tag<ConvolutionConfig>) {
+  using namespace d9d::config;
+  return std::array{Key{"vocab_size", "tokens", "size of the vocabulary", required, at_least(1)},
+                    Key{"width", "", "width of the residual stream", d9d::config::optional, at_least(1)},
+                    Key{"layers", "", "layer i looks back 2^i tokens", d9d::config::optional, within(1, 20)}};
+}
+
+struct GuardConfig {
+  double limit = 3;
+};
+BOOST_DESCRIBE_STRUCT(GuardConfig, (), (limit))
+constexpr auto keys_of(d9d::config::Tag<GuardConfig>) {
+  using namespace d9d::config;
+  return std::array{
+      Key{"limit", "times the mean", "a loss above this stops the job", d9d::config::optional, above(1)}};
+}
+
+std::shared_ptr<d9d::TrainTask> make_smoothed_task(const SmoothedConfig& config);
+std::shared_ptr<const d9d::ModelProvider> make_convolution_model(const ConvolutionConfig& config);
+std::unique_ptr<d9d::Actor> make_spike_guard(d9d::World& world, const GuardConfig& config);
+
+}  // namespace mine

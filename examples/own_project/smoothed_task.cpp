@@ -1,0 +1,71 @@
+// Next-token prediction with label smoothing (Szegedy and others 2016, section 7) and the z-loss (Chowdhery
+// and others 2022, section 5) that keeps logits from drifting. Works with every model that gives logits.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/sum.h>
+
+#include "mine.hpp"
+#include "runtime/metric/aggregation.hpp"
+#include "runtime/task/task.hpp"
+
+namespace mine {
+namespace {
+
+constexpr std::int64_t kIgnored = -100;
+
+class SmoothedTask final : public d9d::TrainTask {
+ public:
+  explicit SmoothedTask(const SmoothedConfig& config) : config_(config) {}
+
+  // The labels stay with the task: a built-in model that does not see them returns its logits.
+  d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    const at::Tensor& ids = d9d::tensor_at(context.batch, "input_ids", "the batch");
+    const at::Tensor& labels = d9d::tensor_at(context.batch, "labels", "the batch");
+    const at::Tensor positions = at::arange(ids.size(1), ids.options()).expand_as(ids);
+    return {{{"input_ids", ids}}, {{"position_ids", positions}}, {{"labels", labels}}};
+  }
+
+  d9d::Loss compute_loss(const d9d::LossContext& context) const override {
+    const at::Tensor logits =
+        d9d::tensor_at(context.outputs, "logits", "the last stage's output").flatten(0, 1);
+    const at::Tensor labels = d9d::tensor_at(context.state, "labels", "the task state").flatten();
+    const at::Tensor counts = at::ne(labels, kIgnored);
+    const auto tokens = static_cast<double>(counts.sum().item<std::int64_t>());
+    if (tokens == 0) return {at::mul(at::sum(logits), 0), 0};
+    const at::Tensor z = at::mul(at::logsumexp(logits, {1}).square(), counts).sum() / tokens;
+    const at::Tensor loss =
+        at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, kIgnored, config_.smoothing);
+    return {loss + config_.z_loss * z, tokens};
+  }
+
+  // Without smoothing, so that runs can be compared.
+  void create_metrics(d9d::Compose& metrics) const override {
+    metrics.add("plain_loss", std::make_unique<d9d::WeightedMean>());
+  }
+  void update_metrics(const d9d::LossContext& context, d9d::MetricUpdates& metrics) const override {
+    const at::Tensor logits =
+        d9d::tensor_at(context.outputs, "logits", "the last stage's output").flatten(0, 1);
+    const at::Tensor labels = d9d::tensor_at(context.state, "labels", "the task state").flatten();
+    const auto tokens = static_cast<double>(at::ne(labels, kIgnored).sum().item<std::int64_t>());
+    if (tokens == 0) return;
+    const at::Tensor loss =
+        at::cross_entropy_loss(logits.detach(), labels, {}, at::Reduction::Mean, kIgnored);
+    metrics.weighted_mean("plain_loss", loss.item<float>(), tokens);
+  }
+
+ private:
+  const SmoothedConfig config_;
+};
+
+}  // namespace
+
+std::shared_ptr<d9d::TrainTask> make_smoothed_task(const SmoothedConfig& config) {
+  return std::make_shared<SmoothedTask>(config);
+}
+
+}  // namespace mine
