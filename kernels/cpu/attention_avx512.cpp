@@ -40,10 +40,9 @@ struct TileOf {
   // to (+)= factor * a b.
   template <int R>
   struct With {
-    static void run(int64_t kc, const float* a, int64_t a_step, const float* b, const Target& to,
-                    const float* factor) {
+    static void run(int64_t kc, const float* a, const float* b, const Target& to, const float* factor) {
       Sums<R> sums;
-      accumulate<R, Transposed>(kc, a, a_step, b, sums);
+      accumulate<R, Transposed>(kc, a, panel_stride, b, sums);
       const __mmask16 left = first_lanes(to.columns), right = first_lanes(to.columns - 16);
 #pragma GCC unroll 16
       for (int i = 0; i < R; ++i) {
@@ -65,7 +64,7 @@ struct TileOf {
   struct Scores {
     static void run(int64_t kc, const float* a, const float* b, float* to) {
       Sums<R> sums;
-      accumulate<R, Transposed>(kc, a, 0, b, sums);
+      accumulate<R, Transposed>(kc, a, panel_stride, b, sums);
 #pragma GCC unroll 16
       for (int i = 0; i < R; ++i) {
         _mm512_store_ps(to + i * panel_stride, sums.left[i]);
@@ -212,7 +211,7 @@ void multiply_keys(const Keys& keys, const Span& span, const Board& board, int64
     const int64_t columns = std::min(tile_columns, keys.dim - column);
     for (int64_t key = 0; key < span.keys; key += gemm_depth) {
       const int64_t kc = std::min(gemm_depth, span.keys - key);
-      tile(kc, board.at(row, key), 0, keys.panel_of_columns(column, key),
+      tile(kc, board.at(row, key), keys.panel_of_columns(column, key),
            {to + column, stride, columns, key > 0}, factor);
     }
   }
@@ -315,7 +314,7 @@ void add_to_keys(const Board& board, int64_t rows, int64_t keys, const float* co
     count = std::min({tile_rows, keys - key, gemm_depth - key % gemm_depth});
     const auto tile = by_rows<TileOf<true>::With>[static_cast<std::size_t>(count - 1)];
     for (int64_t column = 0; column < dim; column += tile_columns) {
-      tile(rows, board.at(0, key), panel_stride, columns + column * rows,
+      tile(rows, board.at(0, key), columns + column * rows,
            {to + key * width + column, width, std::min(tile_columns, dim - column), true}, nullptr);
     }
   }

@@ -22,13 +22,13 @@ void put(C* to, __mmask16 mask, __m512 value, bool add) {
 }
 
 template <int R, bool Transposed, class C>
-void tile(int64_t kc, const float* a, const float* b, const TileOutput& out) {
+void tile(int64_t kc, const float* a, int64_t stride, const float* b, const TileOutput& out) {
   for (int i = 0; i < R; ++i) {
     _mm_prefetch(static_cast<const char*>(out.row[i]), _MM_HINT_T0);
     _mm_prefetch(static_cast<const char*>(out.row[i]) + 64, _MM_HINT_T0);
   }
   Sums<R> sums;
-  accumulate<R, Transposed>(kc, a, 16, b, sums);
+  accumulate<R, Transposed>(kc, a, stride, b, sums);
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
     if (out.scaled) {
@@ -45,8 +45,8 @@ template <bool Transposed, class C>
 struct TileOf {
   template <int R>
   struct With {
-    static void run(int64_t kc, const float* a, const float* b, const TileOutput& out) {
-      tile<R, Transposed, C>(kc, a, b, out);
+    static void run(int64_t kc, const float* a, int64_t stride, const float* b, const TileOutput& out) {
+      tile<R, Transposed, C>(kc, a, stride, b, out);
     }
   };
 };
@@ -101,17 +101,22 @@ class Prefetch {
   int64_t row_ = 0, end_ = 0, offset_ = 0, bytes_ = 0;
 };
 
+// Whether tiles read a where it is. Rows a multiple of 4 KiB apart share cache sets: those are packed.
+bool is_direct(const GemmInput& a) {
+  return !a.bf16 && !a.rows && a.stride % 1024 != 0;
+}
+
 class Product {
  public:
   Product(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b, const GemmOutput& c)
-      : n_(n), k_(k), a_(a), b_(b), c_(c), heights_(m) {}
+      : n_(n), k_(k), a_(a), b_(b), c_(c), heights_(m), direct_(is_direct(a)) {}
 
   void run(Scratch& scratch_a, Scratch& scratch_b) {
     const int64_t tiles_max = std::max<int64_t>(1, block_bytes / (tile_rows * 4 * std::min(k_, gemm_depth)));
     blocks_ = (heights_.tiles + tiles_max - 1) / tiles_max;
     block_tiles_ = (heights_.tiles + blocks_ - 1) / blocks_;
     panel_ = a_.transposed ? gemm_depth * 16 : tile_rows * panel_stride;
-    packed_a_ = scratch_a.at_least(block_tiles_ * panel_);
+    if (!direct_) packed_a_ = scratch_a.at_least(block_tiles_ * panel_);
     // With one block of a, a panel of b is used once after it was packed.
     packed_b_ = scratch_b.at_least((blocks_ == 1 ? tile_columns : block_columns) * gemm_depth);
     for (int64_t j0 = 0; j0 < n_; j0 += block_columns) {
@@ -124,9 +129,19 @@ class Product {
   }
 
  private:
+  struct TileInput {
+    const float* data;
+    int64_t stride;
+  };
+  TileInput rows_at(int64_t t, int64_t t0, int64_t k0) const {
+    if (!direct_) return {packed_a_ + (t - t0) * panel_, a_.transposed ? 16 : panel_stride};
+    const int64_t row = heights_.first(t), at = a_.transposed ? k0 * a_.stride + row : row * a_.stride + k0;
+    return {static_cast<const float*>(a_.data) + at, a_.stride};
+  }
+
   void multiply(int64_t block, int64_t j0, int64_t j1, int64_t k0, int64_t kc) {
     const int64_t t0 = block * block_tiles_, t1 = std::min(heights_.tiles, t0 + block_tiles_);
-    for (int64_t t = t0; t < t1; ++t) {
+    for (int64_t t = t0; t < t1 && !direct_; ++t) {
       (a_.bf16 ? pack_a<Bf16> : pack_a<float>)(a_, heights_.first(t), heights_.rows(t), k0, kc,
                                                packed_a_ + (t - t0) * panel_);
     }
@@ -139,7 +154,8 @@ class Product {
       for (int64_t t = t0; t < t1; ++t) {
         prefetch.rows(prefetch_rows);
         const auto out = output_of(c_, heights_.first(t), heights_.rows(t), j, columns, c_.add || k0 > 0);
-        tile_for(heights_.rows(t), a_.transposed, c_.bf16)(kc, packed_a_ + (t - t0) * panel_, panel, out);
+        const auto [rows_of_a, stride] = rows_at(t, t0, k0);
+        tile_for(heights_.rows(t), a_.transposed, c_.bf16)(kc, rows_of_a, stride, panel, out);
       }
     }
   }
@@ -148,6 +164,7 @@ class Product {
   const GemmInput &a_, &b_;
   const GemmOutput& c_;
   Heights heights_;
+  bool direct_;
   int64_t blocks_ = 1, block_tiles_ = 1, panel_ = 0;
   float *packed_a_ = nullptr, *packed_b_ = nullptr;
 };

@@ -1,7 +1,5 @@
 #include "kernels/cpu/table.hpp"
 
-#include "kernels/cpu/isa.hpp"
-
 namespace d9d::kernels {
 
 #define D9D_TABLES_OF(isa)                        \
@@ -16,29 +14,29 @@ D9D_TABLES_OF(avx2)
 D9D_TABLES_OF(avx512)
 #undef D9D_TABLES_OF
 
-#define D9D_CHOOSE(table)          \
-  switch (isa_of_this_machine()) { \
-    case Isa::avx512:              \
-      return avx512::table;        \
-    case Isa::avx2:                \
-      return avx2::table;          \
-    default:                       \
-      return baseline::table;      \
+#define D9D_CHOOSE(table)     \
+  switch (isa) {              \
+    case Isa::avx512:         \
+      return avx512::table;   \
+    case Isa::avx2:           \
+      return avx2::table;     \
+    default:                  \
+      return baseline::table; \
   }
 
 template <>
-const KernelTable<float>& kernel_table<float>() {
+const KernelTable<float>& kernel_table<float>(Isa isa) {
   D9D_CHOOSE(float_table)
 }
 template <>
-const KernelTable<double>& kernel_table<double>() {
+const KernelTable<double>& kernel_table<double>(Isa isa) {
   D9D_CHOOSE(double_table)
 }
 template <>
-const KernelTable<Bf16>& kernel_table<Bf16>() {
+const KernelTable<Bf16>& kernel_table<Bf16>(Isa isa) {
   D9D_CHOOSE(bf16_table)
 }
-const FlatTable& flat_table() {
+const FlatTable& flat_table(Isa isa) {
   D9D_CHOOSE(flat)
 }
 

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/isa.hpp"
+
 namespace d9d::kernels {
 
 struct Bf16 {
@@ -87,7 +89,7 @@ struct KernelTable {
 };
 
 template <class T>
-const KernelTable<T>& kernel_table();
+const KernelTable<T>& kernel_table(Isa isa = isa_of_this_machine());
 
 struct AdamWPass {
   float decay;                // 1 - lr * weight_decay
@@ -105,6 +107,6 @@ struct FlatTable {
   double (*sum_of_squares)(int64_t count, const float* x);
   double (*sum_of_squares_bf16)(int64_t count, const Bf16* x);
 };
-const FlatTable& flat_table();
+const FlatTable& flat_table(Isa isa = isa_of_this_machine());
 
 }  // namespace d9d::kernels

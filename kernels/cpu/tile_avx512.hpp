@@ -120,23 +120,38 @@ struct Sums {
   __m512 left[R], right[R];
 };
 
-// sums = a b over k: R rows of a, 32 columns of b [kc][32]. a is [R][panel_stride], or when `Transposed`
-// [kc][a_step] with the R rows side by side.
+// sums = a b over k: R rows of a, 32 columns of b [kc][32]. Rows of a lie `stride` apart, or when
+// `Transposed` side by side and the k `stride` apart. Three bases and three multiples of the stride reach 14
+// rows by addressing modes alone.
 template <int R, bool Transposed>
-inline __attribute__((always_inline)) void accumulate(int64_t kc, const float* a, int64_t a_step,
+inline __attribute__((always_inline)) void accumulate(int64_t kc, const float* a, int64_t stride,
                                                       const float* b, Sums<R>& sums) {
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) sums.left[i] = sums.right[i] = _mm512_setzero_ps();
+  const float* base[3] = {a, a + 5 * stride, a + 10 * stride};
+  const int64_t twice = 2 * stride, thrice = 3 * stride, four_times = 4 * stride;
   for (int64_t k = 0; k < kc; ++k) {
     const __m512 left = _mm512_load_ps(b + k * tile_columns),
                  right = _mm512_load_ps(b + k * tile_columns + 16);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const __m512 value = _mm512_set1_ps(Transposed ? a[i] : a[i * panel_stride]);
+      const float* row = base[i / 5];
+      const int64_t step = i % 5;
+      const float element = Transposed  ? a[i]
+                            : step == 0 ? row[0]
+                            : step == 1 ? row[stride]
+                            : step == 2 ? row[twice]
+                            : step == 3 ? row[thrice]
+                                        : row[four_times];
+      const __m512 value = _mm512_set1_ps(element);
       sums.left[i] = _mm512_fmadd_ps(value, left, sums.left[i]);
       sums.right[i] = _mm512_fmadd_ps(value, right, sums.right[i]);
     }
-    a += Transposed ? a_step : 1;
+    if constexpr (Transposed) {
+      a += stride;
+    } else {
+      for (auto& row : base) ++row;
+    }
   }
 }
 

@@ -42,7 +42,10 @@ TEST(Gemm, MultipliesEveryOrientationAndRaggedSize) {
     for (const int64_t n : {1, 15, 16, 17, 33, 70}) {
       for (const int64_t k : {1, 16, 31, 600}) {
         const auto a = values({m, k}, 1, at::kFloat), b = values({k, n}, 2, at::kFloat);
-        for (const auto& left : {a, a.t().contiguous().t()}) {
+        // Rows 4 KiB apart are packed, others are read in place.
+        const auto far = at::zeros({m, 1024}).narrow(1, 0, k).copy_(a);
+        const auto far_across = at::zeros({k, 1024}).narrow(1, 0, m).t().copy_(a);
+        for (const auto& left : {a, a.t().contiguous().t(), far, far_across}) {
           for (const auto& right : {b, b.t().contiguous().t()}) {
             SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k);
             const auto c = at::ones({m, n + 3}).narrow(1, 1, n);
