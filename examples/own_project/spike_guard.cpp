@@ -26,6 +26,7 @@ class SpikeGuard final : public d9d::Actor {
   }
 
   void event(wire::Event::Reader message) {
+    set_step(message.getStep());
     const double loss = nlohmann::json::parse(message.getContext().cStr()).at("loss").get<double>();
     if (mean_ > 0 && loss > config_.limit * mean_) {
       throw d9d::Error(d9d::ErrorKind::environment,

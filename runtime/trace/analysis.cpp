@@ -142,6 +142,7 @@ std::vector<EdgeReport> report_edges(const Recording& recording) {
     if (span.category != Category::message || span.enqueue_ns == 0) continue;
     const auto sender = senders.find(span.flow_in);
     const bool known = span.flow_in != 0 && sender != senders.end();
+    if (known && sender->second == span.actor) continue;  // a timer: it waits because it was asked to
     EdgeReport& edge = edges[{known ? std::int64_t{sender->second} : -1, span.actor, span.name}];
     if (edge.count == 0) {
       edge.sender = known ? label(recording.actors.at(sender->second)) : "?";

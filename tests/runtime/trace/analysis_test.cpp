@@ -110,6 +110,22 @@ TEST(Analysis, NamesTheSlowestEdgesFirst) {
       2);
 }
 
+TEST(Analysis, LeavesTimersOutOfTheEdges) {
+  Story story;
+  story.on("a", 0).message("x", 1, 2, 3, 0, 10);
+  story.on("a", 0).message("tick", 3, 90, 91, 10);
+  story.on("b", 0).message("real", 3, 4, 5, 10);
+
+  const Analysis analysis = analyze(story.tell());
+
+  EXPECT_EQ(std::count_if(analysis.edges.begin(), analysis.edges.end(),
+                          [](auto& e) { return e.message == "tick"; }),
+            0);
+  EXPECT_EQ(std::count_if(analysis.edges.begin(), analysis.edges.end(),
+                          [](auto& e) { return e.message == "real"; }),
+            1);
+}
+
 TEST(Analysis, CountsNestedSpansOfABusyActorOnce) {
   const Analysis analysis = analyze(hundred_microseconds());
 
