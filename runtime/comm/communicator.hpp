@@ -28,11 +28,12 @@ class Communicator {
 
   virtual int rank() const = 0;  // in the group
   virtual int size() const = 0;
-  virtual const std::string& name() const = 0;     // of the group, e.g. "dp_replicate[0,2]"
-  virtual const std::string& backend() const = 0;  // "shared_memory", "gloo", "nccl", "single"
+  virtual const std::string& name() const = 0;  // of the group, e.g. "dp_replicate[0,2]"
+  virtual const std::string& backend()
+      const = 0;  // "shared_memory", "gloo", "shared_memory+gloo", "nccl", "single"
 
-  // In place over contiguous tensors. Shared memory and Gloo sum in rank order, half types in fp32, rounded
-  // once: the result is the same bits on all ranks, in all runs and behind both.
+  // In place over contiguous tensors. Shared memory and Gloo pair neighbours in rank order, half types in
+  // fp32, rounded once: the result is the same bits on all ranks and in all runs, and behind both.
   virtual void all_reduce(at::Tensor& tensor, ReduceOp op) = 0;
   // input [size * n] -> output [n]: block `rank()` of the sum.
   virtual void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) = 0;

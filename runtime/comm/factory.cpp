@@ -1,13 +1,28 @@
 #include "runtime/comm/factory.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/checked.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/hybrid.hpp"
 #include "runtime/comm/single.hpp"
 
 namespace d9d {
+namespace {
+
+// Of the group, where each of its nodes has the same number of them; else 0. Ranks ascend node by node.
+int ranks_per_node(const Plan& plan, const Group& group) {
+  std::map<int, int> on_node;
+  for (const int rank : group.ranks) ++on_node[plan.placement(rank).node];
+  const int first = on_node.begin()->second;
+  const bool alike =
+      std::all_of(on_node.begin(), on_node.end(), [&](const auto& n) { return n.second == first; });
+  return alike ? first : 0;
+}
+
+}  // namespace
 
 CommunicatorFactory::CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, GlooTransport* gloo,
                                          CommunicatorOptions options)
@@ -36,8 +51,23 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const
   if (group.size() == 1) return std::make_unique<SingleCommunicator>(group.name);
   if (group.one_node) return hub_.open(group, options_.timeout);
   D9D_CHECK(gloo_ != nullptr, "group {} spans nodes and there is no transport between them", group.name);
-  std::unique_ptr<Communicator> communicator = gloo_->open(group, options_.timeout);
+  std::unique_ptr<Communicator> communicator = open_across_nodes(group);
   return options_.check_collectives ? make_checked(std::move(communicator)) : std::move(communicator);
+}
+
+std::unique_ptr<Communicator> CommunicatorFactory::open_across_nodes(const Group& group) const {
+  const int per_node = ranks_per_node(plan_, group);
+  if (per_node < 2) return gloo_->open(group, options_.timeout);
+  const int node = group.index / per_node;
+  const int position = group.index % per_node;
+  Group local{fmt::format("{} node {}", group.name, node), {}, position, true};
+  Group across{fmt::format("{} position {}", group.name, position), {}, node, false};
+  for (int index = 0; index < group.size(); ++index) {
+    if (index / per_node == node) local.ranks.push_back(group.ranks[index]);
+    if (index % per_node == position) across.ranks.push_back(group.ranks[index]);
+  }
+  return make_hybrid({group, per_node, hub_.open(local, options_.timeout),
+                      gloo_->open(across, options_.timeout), gloo_->open(group, options_.timeout)});
 }
 
 }  // namespace d9d

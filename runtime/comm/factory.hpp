@@ -36,6 +36,7 @@ class CommunicatorFactory {
 
  private:
   std::unique_ptr<Communicator> open_group(Group group, const std::string& use) const;
+  std::unique_ptr<Communicator> open_across_nodes(const Group& group) const;
 
   const Plan& plan_;
   SharedMemoryHub& hub_;

@@ -4,6 +4,7 @@
 #include <c10/util/Half.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "runtime/base/error.hpp"
@@ -46,19 +47,53 @@ struct Min {
 // Small enough for the first-level cache: the sources stream past it.
 constexpr std::int64_t kBlock = 1024;
 
+// Sums of 2^level neighbours that wait for their pair: a binary counter whose digits are blocks.
+template <class W, class Op>
+class PairwiseSum {
+ public:
+  // The block to write the next source to.
+  W* next() { return blocks_[used_].data; }
+  void push(std::int64_t count) {
+    std::int64_t number = ++pushed_;
+    ++used_;
+    for (; number % 2 == 0; number /= 2) join_last(count);
+  }
+  const W* total(std::int64_t count) {
+    while (used_ > 1) join_last(count);
+    return blocks_[0].data;
+  }
+
+ private:
+  struct alignas(64) Block {
+    W data[kBlock];
+  };
+  void join_last(std::int64_t count) {
+    --used_;
+    combine(blocks_[used_ - 1].data, blocks_[used_].data, count);
+  }
+  static void combine(W* __restrict left, const W* __restrict right, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) left[i] = Op::apply(left[i], right[i]);
+  }
+
+  std::array<Block, 20> blocks_;  // log2 of the ranks of a group, and one
+  int used_ = 0;
+  std::int64_t pushed_ = 0;
+};
+
 template <class T, class Op>
 void reduce_block(std::span<const void* const> sources, std::span<void* const> targets, std::int64_t begin,
                   std::int64_t count) {
   using W = typename Wide<T>::type;
-  alignas(64) W sum[kBlock];
-  const T* first = static_cast<const T*>(sources[0]) + begin;
-  for (std::int64_t i = 0; i < count; ++i) sum[i] = static_cast<W>(first[i]);
-  for (std::size_t source = 1; source < sources.size(); ++source) {
-    const T* next = static_cast<const T*>(sources[source]) + begin;
-    for (std::int64_t i = 0; i < count; ++i) sum[i] = Op::apply(sum[i], static_cast<W>(next[i]));
+  PairwiseSum<W, Op> sum;
+  for (const void* const source : sources) {
+    const T* const values = static_cast<const T*>(source) + begin;
+    W* const block = sum.next();
+    for (std::int64_t i = 0; i < count; ++i) block[i] = static_cast<W>(values[i]);
+    sum.push(count);
   }
-  T* result = static_cast<T*>(targets[0]) + begin;
-  for (std::int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(sum[i]);
+  const W* const total = sum.total(count);
+  T* const result = static_cast<T*>(targets[0]) + begin;
+  for (std::int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(total[i]);
   for (std::size_t target = 1; target < targets.size(); ++target) {
     std::memcpy(static_cast<T*>(targets[target]) + begin, result,
                 static_cast<std::size_t>(count) * sizeof(T));

@@ -30,12 +30,19 @@ at::Tensor noise(std::int64_t count, int rank, at::ScalarType dtype = at::kFloat
   return values.to(dtype);
 }
 
-// The contract's sum: rank order, half types in fp32.
-at::Tensor sum_in_rank_order(std::int64_t count, int size, at::ScalarType dtype) {
+// The contract's sum: neighbours paired, then pairs; half types in fp32.
+at::Tensor paired_sum(std::int64_t count, int size, at::ScalarType dtype) {
   const at::ScalarType wide = dtype == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor sum = noise(count, 0, dtype).to(wide);
-  for (int rank = 1; rank < size; ++rank) sum.add_(noise(count, rank, dtype).to(wide));
-  return sum.to(dtype);
+  std::vector<at::Tensor> sums;
+  for (int rank = 0; rank < size; ++rank) sums.push_back(noise(count, rank, dtype).to(wide));
+  while (sums.size() > 1) {
+    std::vector<at::Tensor> pairs;
+    for (std::size_t i = 0; i < sums.size(); i += 2) {
+      pairs.push_back(i + 1 < sums.size() ? sums[i].add(sums[i + 1]) : sums[i]);
+    }
+    sums = pairs;
+  }
+  return sums[0].to(dtype);
 }
 
 class EveryBackend : public testing::TestWithParam<CommWorldOptions> {
@@ -43,10 +50,10 @@ class EveryBackend : public testing::TestWithParam<CommWorldOptions> {
   CommWorld world{GetParam()};
 };
 
-TEST_P(EveryBackend, SumsInRankOrderToTheSameBits) {
+TEST_P(EveryBackend, SumsNeighboursInPairsToTheSameBits) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf}) {
     for (const std::int64_t count : {0, 1, 63, 64, 65, 30'003}) {
-      const at::Tensor expected = sum_in_rank_order(count, world.size(), dtype);
+      const at::Tensor expected = paired_sum(count, world.size(), dtype);
       world.run([&](Communicator& group) {
         at::Tensor tensor = noise(count, group.rank(), dtype);
         group.all_reduce(tensor, ReduceOp::sum);
@@ -58,7 +65,7 @@ TEST_P(EveryBackend, SumsInRankOrderToTheSameBits) {
 
 TEST_P(EveryBackend, SumsMoreThanOneSegment) {
   const std::int64_t count = (std::int64_t{9} << 20) / 4 + 17;
-  const at::Tensor expected = sum_in_rank_order(count, world.size(), at::kFloat);
+  const at::Tensor expected = paired_sum(count, world.size(), at::kFloat);
 
   world.run([&](Communicator& group) {
     at::Tensor tensor = noise(count, group.rank());
@@ -88,7 +95,7 @@ TEST_P(EveryBackend, KeepsANanInMaximumAndMinimum) {
 
 TEST_P(EveryBackend, ScattersTheSumByBlocks) {
   const std::int64_t block = 1000;
-  const at::Tensor sum = sum_in_rank_order(block * world.size(), world.size(), at::kFloat);
+  const at::Tensor sum = paired_sum(block * world.size(), world.size(), at::kFloat);
 
   world.run([&](Communicator& group) {
     at::Tensor mine = at::empty({block});
@@ -237,7 +244,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, EveryBackend,
                          testing::Values(CommWorldOptions{"single", 1}, CommWorldOptions{"shared_memory", 2},
                                          CommWorldOptions{"shared_memory", 3},
                                          CommWorldOptions{"shared_memory", 4}, CommWorldOptions{"gloo", 2},
-                                         CommWorldOptions{"gloo", 3}, CommWorldOptions{"checked gloo", 2}),
+                                         CommWorldOptions{"gloo", 3}, CommWorldOptions{"checked gloo", 2},
+                                         CommWorldOptions{"hybrid", 4}, CommWorldOptions{"hybrid", 6}),
                          name_of_world);
 
 }  // namespace

@@ -23,7 +23,8 @@ std::string refusal(const std::string& path) {
 
 TEST(DevicePlugin, SaysThatThisBuildHasNone) {
   EXPECT_THAT(refusal("/nowhere/libd9d_cuda.so"),
-              AllOf(HasSubstr("this build has no CUDA plugin: /nowhere/libd9d_cuda.so"), HasSubstr("node.device: cpu")));
+              AllOf(HasSubstr("this build has no CUDA plugin: /nowhere/libd9d_cuda.so"),
+                    HasSubstr("node.device: cpu")));
 }
 
 TEST(DevicePlugin, SaysWhatKeepsItFromLoading) {

@@ -7,15 +7,17 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/checked.hpp"
+#include "runtime/comm/factory.hpp"
 #include "runtime/comm/single.hpp"
 
 namespace d9d {
 
 CommWorld::CommWorld(CommWorldOptions options) : options_(std::move(options)), communicators_(options_.size) {
-  if (options_.backend.ends_with("gloo")) {
+  if (options_.backend != "single" && options_.backend != "shared_memory") {
     store_ = Store::host("127.0.0.1", 0);
     gloo_ = std::make_unique<GlooTransport>("127.0.0.1", *store_);
   }
+  for (int node = 0; node < size() / 2; ++node) hubs_.push_back(std::make_unique<SharedMemoryHub>());
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size(); ++rank) {
     threads.emplace_back([this, rank] { communicators_[rank] = open(rank); });
@@ -33,8 +35,17 @@ std::unique_ptr<Communicator> CommWorld::open(int rank) {
   group.index = rank;
   if (options_.backend == "single") return std::make_unique<SingleCommunicator>();
   if (options_.backend == "shared_memory") return hub_.open(group, options_.timeout);
+  if (options_.backend == "hybrid") return open_hybrid(rank);
   auto communicator = gloo_->open(group, options_.timeout);
   return options_.backend == "gloo" ? std::move(communicator) : make_checked(std::move(communicator));
+}
+
+std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {
+  DeviceMeshParameters parameters;
+  parameters.data_parallel_replicate = size();
+  const Plan plan(parameters, std::vector<int>(hubs_.size(), 2));
+  const CommunicatorFactory factory(plan, *hubs_[rank / 2], gloo_.get(), {.timeout = options_.timeout});
+  return factory.open(rank, kFlatDomain, {"world"}, "test");
 }
 
 std::vector<std::string> CommWorld::run_and_collect(const std::function<void(Communicator&)>& work) {

@@ -13,7 +13,7 @@
 namespace d9d {
 
 struct CommWorldOptions {
-  std::string backend = "shared_memory";  // or "gloo", "checked gloo", "single"
+  std::string backend = "shared_memory";  // or "gloo", "checked gloo", "hybrid", "single"
   int size = 2;
   std::chrono::milliseconds timeout{10'000};
 };
@@ -32,9 +32,11 @@ class CommWorld {
 
  private:
   std::unique_ptr<Communicator> open(int rank);
+  std::unique_ptr<Communicator> open_hybrid(int rank);
 
   const CommWorldOptions options_;
   SharedMemoryHub hub_;
+  std::vector<std::unique_ptr<SharedMemoryHub>> hubs_;  // of the nodes, two ranks each, of "hybrid"
   std::unique_ptr<Store> store_;
   std::unique_ptr<GlooTransport> gloo_;
   std::vector<std::unique_ptr<Communicator>> communicators_;

@@ -1,0 +1,141 @@
+#include "kernels/caching_allocator.hpp"
+
+#include <c10/core/CPUAllocator.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace d9d::kernels {
+namespace {
+
+constexpr std::size_t small = 64 << 10;
+constexpr std::size_t huge_page = 2 << 20;
+// Data starts at a changing offset in its first page: tensors that all start on a page boundary share cache
+// sets.
+constexpr std::size_t colours = 16;
+constexpr std::size_t colour_step = 256;
+constexpr std::size_t alignment = 64;
+
+std::size_t round_up(std::size_t size, std::size_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
+
+// Few different sizes, so that blocks fit again: steps of an eighth.
+std::size_t block_size(std::size_t bytes) {
+  const std::size_t wanted = bytes + colours * colour_step;
+  std::size_t step = small;
+  while (step * 16 <= wanted) step *= 2;
+  return round_up(wanted, step);
+}
+
+void* map(std::size_t size) {
+  void* data = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  TORCH_CHECK(data != MAP_FAILED, "out of memory: the system gave no ", size >> 20, " MiB for a tensor");
+  return data;
+}
+
+}  // namespace
+
+struct CachingAllocator::Block {
+  CachingAllocator* owner;
+  void* mapping;
+  std::size_t size;
+  std::size_t colour;
+  std::multimap<std::size_t, Recent::iterator>::iterator free_entry;
+
+  // Of a large block the first huge page boundary.
+  char* data() const {
+    auto address = reinterpret_cast<std::uintptr_t>(mapping);
+    if (size >= huge_page) address = round_up(address, huge_page);
+    return reinterpret_cast<char*>(address) + colour * colour_step;
+  }
+  void unmap() const { ::munmap(mapping, size + huge_page); }
+};
+
+CachingAllocator::CachingAllocator(std::size_t bytes_cached_max) : bytes_cached_max_(bytes_cached_max) {}
+
+CachingAllocator::~CachingAllocator() {
+  release_cached();
+}
+
+c10::DataPtr CachingAllocator::allocate(std::size_t bytes) {
+  const c10::Device cpu(c10::DeviceType::CPU);
+  if (bytes == 0) return {nullptr, cpu};
+  if (bytes < small) {
+    void* data = std::aligned_alloc(alignment, round_up(bytes, alignment));
+    TORCH_CHECK(data != nullptr, "out of memory: the system gave no ", bytes, " bytes for a tensor");
+    return {data, data, &free_small, cpu};
+  }
+  Block* block = take(block_size(bytes));
+  return {block->data(), block, &give_back, cpu};
+}
+
+void CachingAllocator::copy_data(void* dest, const void* src, std::size_t count) const {
+  default_copy_data(dest, src, count);
+}
+
+AllocatorStats CachingAllocator::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void CachingAllocator::release_cached() {
+  const std::lock_guard lock(mutex_);
+  shrink_to(0);
+}
+
+void CachingAllocator::free_small(void* data) {
+  std::free(data);
+}
+
+void CachingAllocator::give_back(void* block) {
+  auto* given = static_cast<Block*>(block);
+  given->owner->keep(given);
+}
+
+CachingAllocator::Block* CachingAllocator::take(std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  stats_.bytes_in_use += size;
+  stats_.bytes_in_use_max = std::max(stats_.bytes_in_use_max, stats_.bytes_in_use);
+  const auto fit = free_by_size_.find(size);
+  if (fit != free_by_size_.end()) {
+    Block* block = *fit->second;
+    recent_.erase(fit->second);
+    free_by_size_.erase(fit);
+    stats_.bytes_cached -= size;
+    return block;
+  }
+  auto* block = new Block{this, map(size), size, stats_.blocks_mapped++ % colours, {}};
+  if (size >= huge_page) ::madvise(block->mapping, size + huge_page, MADV_HUGEPAGE);
+  return block;
+}
+
+void CachingAllocator::keep(Block* block) {
+  const std::lock_guard lock(mutex_);
+  stats_.bytes_in_use -= block->size;
+  stats_.bytes_cached += block->size;
+  recent_.push_front(block);
+  block->free_entry = free_by_size_.emplace(block->size, recent_.begin());
+  shrink_to(bytes_cached_max_);
+}
+
+void CachingAllocator::shrink_to(std::size_t bytes) {
+  while (stats_.bytes_cached > bytes) {
+    Block* oldest = recent_.back();
+    stats_.bytes_cached -= oldest->size;
+    free_by_size_.erase(oldest->free_entry);
+    recent_.pop_back();
+    oldest->unmap();
+    delete oldest;
+  }
+}
+
+CachingAllocator& install_caching_allocator(std::size_t bytes_cached_max) {
+  auto* allocator = new CachingAllocator(bytes_cached_max);
+  c10::SetCPUAllocator(allocator, /*priority=*/1);
+  return *allocator;
+}
+
+}  // namespace d9d::kernels
