@@ -73,7 +73,10 @@ void TraceCollector::clock_reply(wire::ClockReply::Reader message) {
 void TraceCollector::flush_trace(wire::FlushTrace::Reader message) {
   asker_ = sender();
   D9D_CHECK(world().recorder != nullptr, "a trace was asked for, but node.trace is off");
-  send(world().recorder->snapshot(), message);
+  trace::Recording recording = world().recorder->snapshot();
+  std::erase_if(recording.spans,
+                [&](const trace::Span& span) { return span.step >= 0 && span.step < message.getFromStep(); });
+  send(recording, message);
 }
 
 void TraceCollector::send(const trace::Recording& recording, wire::FlushTrace::Reader request) {
