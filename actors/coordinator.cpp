@@ -57,7 +57,7 @@ int Coordinator::ranks_joined() const {
 
 std::string Coordinator::reason_to_refuse(wire::Join::Reader message) const {
   const int left = options_.world_size - ranks_joined();
-  const int offered = static_cast<int>(message.getRanks());
+  const std::int64_t offered = message.getRanks();
   if (message.getToken() != options_.token) return "the job token (node.job_token) differs";
   if (message.getBuild() != options_.build) {
     return fmt::format(

@@ -1,6 +1,7 @@
 #include "actors/event_bus.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/base/error.hpp"
 
@@ -50,22 +51,22 @@ void EventBus::subscribe(wire::Subscribe::Reader message) {
               "{} subscribed to \"{}\", which is no event; see the catalogue in "
               "actors/README.md",
               to_string(sender()), name);
-  auto& listeners = subscribers_[name];
-  if (std::find(listeners.begin(), listeners.end(), sender()) == listeners.end())
-    listeners.push_back(sender());
+  subscriptions_.push_back({name, sender()});
 }
 
 void EventBus::publish(wire::Publish::Reader message) {
   const std::string name = message.getName();
-  D9D_CHECK(is_known(name), "{} published \"{}\", which is not in the catalogue", to_string(sender()), name);
-  for (const std::string& key : {name, std::string(kEverything)}) {
-    for (const ActorId listener : subscribers_[key]) {
-      tell<wire::Event>(listener, [&](wire::Event::Builder event) {
-        event.setName(name);
-        event.setStep(message.getStep());
-        event.setContext(message.getContext());
-      });
-    }
+  D9D_REQUIRE(is_known(name), "{} published \"{}\", which is no event; see the catalogue in actors/README.md",
+              to_string(sender()), name);
+  std::set<ActorId> told;  // who subscribed twice, or to everything beside, hears once
+  for (const Subscription& subscription : subscriptions_) {
+    const bool wants = subscription.name == name || subscription.name == kEverything;
+    if (!wants || !told.insert(subscription.listener).second) continue;
+    tell<wire::Event>(subscription.listener, [&](wire::Event::Builder event) {
+      event.setName(name);
+      event.setStep(message.getStep());
+      event.setContext(message.getContext());
+    });
   }
 }
 

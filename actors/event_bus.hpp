@@ -2,8 +2,6 @@
 // EventBus: named points of a job that anyone may listen to. Pool. One per job, on node 0. Parent: Node.
 // hears Subscribe Publish    says Event
 
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +22,11 @@ class EventBus final : public Actor {
   void publish(wire::Publish::Reader message);
 
  private:
-  std::map<std::string, std::vector<ActorId>> subscribers_;  // in order of subscription
+  struct Subscription {
+    std::string name;  // "*": everything
+    ActorId listener;
+  };
+  std::vector<Subscription> subscriptions_;  // in their order
 };
 
 }  // namespace d9d

@@ -5,6 +5,7 @@
 // Stop
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -81,6 +82,7 @@ class Node final : public Actor {
  private:
   bool open_port();
   void dial_first_node();
+  void dial(int node, const std::string& address, std::uint16_t port);
   void join();
   void spawn_cast();
   void enter_stage(std::vector<CastMember> members);
@@ -98,6 +100,7 @@ class Node final : public Actor {
   std::uint64_t entries_ = 0;  // taken from the resumed checkpoint
   std::uint16_t port_ = 0;     // where it really listens
   int dials_pending_ = 0;
+  std::map<int, std::pair<std::string, std::uint16_t>> peers_;  // where they were dialled
   bool joined_ = false;
   bool formed_ = false;
   bool ended_ = false;

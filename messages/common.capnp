@@ -4,6 +4,7 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Envelope {
+  # Around every message. Filled by Actor::tell, read by the dispatcher of the receiver.
   epoch @0 :UInt32;
   # Membership the sender believed in. A receiver drops a message of another epoch and counts it.
   sender @1 :UInt64;

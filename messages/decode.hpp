@@ -27,8 +27,8 @@ class Refused : public std::runtime_error {
 const char* name_of(Refused::Reason reason);
 
 struct Limits {
-  std::size_t bytes_max = 1 << 20;  // of the frame
-  int nesting_max = 16;             // pointers deep
+  std::size_t bytes_max = std::size_t{16} << 20;  // of the frame; the largest is a shard's report
+  int nesting_max = 16;                           // pointers deep
 };
 
 struct Header {

@@ -39,6 +39,7 @@ struct ClockProbe {
 }
 
 struct ClockReply {
+  # TraceCollector of node 0 -> the asker.
   sentNs @0 :Int64;      # copied from the probe
   receivedNs @1 :Int64;  # node 0's clock
 }

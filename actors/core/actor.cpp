@@ -1,5 +1,6 @@
 #include "actors/core/actor.hpp"
 
+#include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
 namespace d9d {
@@ -34,6 +35,9 @@ Header Actor::next_header(ActorId to) {
 }
 
 void Actor::send(ActorId to, Frame frame, const MailboxPtr& attach) {
+  D9D_CHECK(frame.size_bytes() <= world_.limits.bytes_max,
+            "a message of {} bytes to {}: nobody takes more than {}", frame.size_bytes(), to_string(to),
+            world_.limits.bytes_max);
   if (const MailboxPtr mailbox = world_.book.find(to)) {
     mailbox->deliver(std::move(frame), attach);
     return;

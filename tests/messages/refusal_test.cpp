@@ -20,7 +20,7 @@ std::vector<std::byte> bytes_of(const Frame& frame) {
 }
 
 void open(const std::vector<std::byte>& bytes) {
-  const Frame frame = Frame::from_bytes(bytes, std::size_t{1} << 20);
+  const Frame frame = Frame::from_bytes(bytes, Limits{}.bytes_max);
   const Decoded decoded(frame);
 }
 
@@ -66,20 +66,21 @@ TEST(Refusals, TooLargeAMessageIsRefusedBeforeItIsCopied) {
 
 TEST(Refusals, TooLargeAFrameIsRefusedWithBothSizes) {
   const Frame frame = encode<wire::Stop>(
-      {}, [](wire::Stop::Builder stop) { stop.setReason(std::string(std::size_t{1} << 20, 'x')); });
+      {}, [](wire::Stop::Builder stop) { stop.setReason(std::string(Limits{}.bytes_max, 'x')); });
 
   try {
     const Decoded decoded(frame);
     FAIL() << "a message above the limit was opened";
   } catch (const Refused& refused) {
     EXPECT_EQ(refused.reason(), Reason::too_large);
-    EXPECT_NE(std::string(refused.what()).find("1048576"), std::string::npos) << refused.what();
+    EXPECT_NE(std::string(refused.what()).find(std::to_string(Limits{}.bytes_max)), std::string::npos)
+        << refused.what();
   }
 }
 
 TEST(Refusals, ANodeMayPassOnWhatIsTooLargeForItself) {
   const Frame frame = encode<wire::Stop>({.receiver = {Role::stage, 3}}, [](wire::Stop::Builder stop) {
-    stop.setReason(std::string(std::size_t{1} << 20, 'x'));
+    stop.setReason(std::string(Limits{}.bytes_max, 'x'));
   });
 
   EXPECT_EQ(peek_header(frame).receiver, (ActorId{Role::stage, 3}));

@@ -1,0 +1,93 @@
+#include "actors/checkpoint_writer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+
+constexpr ActorId kWriter{Role::checkpoint_writer, 0};
+constexpr ActorId kCoordinator{Role::coordinator, 0};
+
+class CheckpointWriterTest : public ::testing::Test {
+ protected:
+  CheckpointWriterTest() {
+    world.play<CheckpointWriter>(
+        kWriter, CheckpointWriterOptions{
+                     .write =
+                         [this](const std::string& directory, const std::string& file, Ticket shard) {
+                           if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
+                           written.push_back(fmt::format("{}/{} slot {}", directory, file, shard.slot));
+                           return std::string(R"({"file":"x"})");
+                         },
+                     .export_model =
+                         [this](const std::string& checkpoint, const std::string& target) {
+                           if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
+                           written.push_back(checkpoint + " to " + target);
+                         }});
+  }
+  void write(std::uint64_t step, Ticket shard = {9, 1}) {
+    world.say<wire::WriteShard>(kWriter, [&](wire::WriteShard::Builder message) {
+      message.setStep(step);
+      message.setDirectory("tmp");
+      message.setFile("rank-00002");
+      message.setTicket(shard.packed());
+      message.setRank(2);
+    });
+  }
+  bool disk_full = false;
+  std::vector<std::string> written;
+  ActorWorld world;
+};
+
+TEST_F(CheckpointWriterTest, ReportsAWrittenShardToTheCoordinator) {
+  write(4);
+
+  const auto report = world.last<wire::ShardWritten>(kCoordinator);
+  EXPECT_EQ(written, std::vector<std::string>{"tmp/rank-00002 slot 9"});
+  EXPECT_EQ(report->getStep(), 4U);
+  EXPECT_EQ(report->getRank(), 2);
+  EXPECT_EQ(std::string(report->getReport()), R"({"file":"x"})");
+  EXPECT_EQ(report->getFailure().size(), 0U);
+}
+
+TEST_F(CheckpointWriterTest, ReportsAFullDiskAsFailureAndGoesOn) {
+  disk_full = true;
+  write(4);
+  EXPECT_EQ(std::string(world.last<wire::ShardWritten>()->getFailure()), "no space left on device");
+  EXPECT_TRUE(world.heard<wire::Failed>().empty());
+
+  disk_full = false;
+  write(5);
+
+  EXPECT_EQ(world.last<wire::ShardWritten>()->getFailure().size(), 0U);
+  EXPECT_EQ(written.size(), 1U);
+}
+
+TEST_F(CheckpointWriterTest, ARankWithNothingToWriteIsReportedWithoutAFile) {
+  write(4, Ticket{});
+
+  EXPECT_TRUE(written.empty());
+  EXPECT_EQ(world.last<wire::ShardWritten>()->getReport().size(), 0U);
+  EXPECT_EQ(world.last<wire::ShardWritten>()->getFailure().size(), 0U);
+}
+
+TEST_F(CheckpointWriterTest, ReportsHowAnExportEnded) {
+  for (const bool full : {false, true}) {
+    disk_full = full;
+    world.say<wire::ExportModel>(kWriter, [](wire::ExportModel::Builder message) {
+      message.setCheckpoint("save-4");
+      message.setTarget("out");
+    });
+
+    const auto exported = world.last<wire::ModelExported>(kCoordinator);
+    EXPECT_EQ(std::string(exported->getTarget()), "out");
+    EXPECT_EQ(std::string(exported->getFailure()), full ? "no space left on device" : "");
+  }
+}
+
+}  // namespace
+}  // namespace d9d

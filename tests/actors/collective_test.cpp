@@ -1,0 +1,114 @@
+#include "actors/collective.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "messages/lists.hpp"
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const ActorId kCollective = collective_id(3, 1);
+constexpr ActorId kTrainer{Role::trainer, 3};
+constexpr ActorId kStage{Role::stage, 3};
+
+// Adds a hundred to every value, keeps what it was asked.
+class HundredMore final : public CollectiveWorker {
+ public:
+  explicit HundredMore(std::vector<std::string>& ran) : ran_(ran) {}
+  void prepare() override { ran_.push_back("prepare"); }
+  const std::string& name() const override { return name_; }
+  double reduce_bucket(int bucket) override {
+    ran_.push_back("bucket " + std::to_string(bucket));
+    return 0.5 + bucket;
+  }
+  std::uint64_t bucket_bytes(int /*bucket*/) const override { return 8; }
+  void reduce_values(std::vector<double>& values, ValueOperation operation) override {
+    ran_.push_back(fmt::format("values {} by {}", values.front(), static_cast<int>(operation)));
+    for (double& value : values) value += 100;
+  }
+
+ private:
+  std::vector<std::string>& ran_;
+  const std::string name_ = "step";
+};
+
+class CollectiveTest : public ::testing::Test {
+ protected:
+  CollectiveTest() {
+    world.play<Collective>(kCollective, Collective::Options{std::make_shared<HundredMore>(ran)});
+  }
+  void reduce(std::uint64_t order, double value,
+              wire::ReduceValues::Operation operation = wire::ReduceValues::Operation::SUM) {
+    world.say<wire::ReduceValues>(
+        kCollective,
+        [&](wire::ReduceValues::Builder message) {
+          message.setOrder(order);
+          message.setOperation(operation);
+          message.initValues(1).set(0, value);
+        },
+        kTrainer);
+  }
+  std::vector<std::string> ran;
+  ActorWorld world;
+};
+
+TEST_F(CollectiveTest, MeetsItsGroupBeforeItSaysReady) {
+  EXPECT_THAT(ran, ElementsAre("prepare"));
+  EXPECT_EQ(world.last<wire::Ready>()->getRank(), 3);
+}
+
+TEST_F(CollectiveTest, RunsValueReductionsInOrderThoughAskedOutOfOrder) {
+  reduce(2, 30);
+  reduce(1, 20);
+  EXPECT_THAT(ran, ElementsAre("prepare"));
+
+  reduce(0, 10);
+
+  EXPECT_THAT(ran, ElementsAre("prepare", "values 10 by 0", "values 20 by 0", "values 30 by 0"));
+  const auto replies = world.heard<wire::ValuesReduced>(kTrainer);
+  ASSERT_EQ(replies.size(), 3U);
+  for (std::uint64_t order = 0; order < 3; ++order) {
+    EXPECT_EQ(replies[order]->getOrder(), order);
+    EXPECT_EQ(replies[order]->getValues()[0], 110 + 10 * static_cast<double>(order));
+  }
+}
+
+TEST_F(CollectiveTest, UsesTheOperationItIsAskedFor) {
+  reduce(0, 1, wire::ReduceValues::Operation::MAX);
+  reduce(1, 2, wire::ReduceValues::Operation::MIN);
+
+  EXPECT_THAT(ran, ElementsAre("prepare", "values 1 by 1", "values 2 by 2"));
+}
+
+TEST_F(CollectiveTest, AReductionAskedForTwiceIsABug) {
+  reduce(0, 1);
+  reduce(0, 1);
+
+  EXPECT_THAT(std::string(world.last<wire::Failed>()->getText()),
+              HasSubstr("reduction 0 was asked for twice"));
+  EXPECT_EQ(world.heard<wire::ValuesReduced>().size(), 1U);
+}
+
+TEST_F(CollectiveTest, AnswersABucketWithThisRanksShareOfItsNorm) {
+  world.say<wire::ReduceBucket>(
+      kCollective,
+      [](wire::ReduceBucket::Builder message) {
+        message.setStep(7);
+        message.setBucket(2);
+      },
+      kStage);
+
+  const auto reduced = world.last<wire::BucketReduced>(kStage);
+  EXPECT_EQ(reduced->getStep(), 7U);
+  EXPECT_EQ(reduced->getBucket(), 2U);
+  EXPECT_EQ(reduced->getSquaredNorm(), 2.5);
+}
+
+}  // namespace
+}  // namespace d9d

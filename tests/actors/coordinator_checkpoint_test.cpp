@@ -1,0 +1,77 @@
+// The commit of a checkpoint: all of it or none of it.
+#include "tests/actors/coordinator_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::ElementsAre;
+using namespace testing;
+
+TEST_F(CoordinatorTest, CommitsOnlyWhenAllShardsStatesAndTheTrackerAreIn) {
+  form();
+  for (const int rank : {0, 1, 2}) shard(5, rank);
+  state(5, 0);
+  state(5, 2);
+  tracker(5);
+  EXPECT_TRUE(commits.empty());
+
+  state(5, 1);
+
+  ASSERT_EQ(commits.size(), 1U);
+  EXPECT_EQ(commits[0].step, 5U);
+  EXPECT_EQ(commits[0].next_sample, 40U);
+  EXPECT_THAT(commits[0].reports, ElementsAre("report 0", "report 1", "report 2"));
+  EXPECT_EQ(commits[0].rank_states.at(2), "state 2");
+  EXPECT_EQ(commits[0].tracker_state, "tracker");
+}
+
+TEST_F(CoordinatorTest, TheTrackerIsAskedOncePerCheckpoint) {
+  form();
+  for (const int rank : {0, 1, 2}) state(5, rank);
+
+  const auto asked = world.heard<wire::SaveTracker>(ActorId{Role::tracker, 0});
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0]->getStep(), 5U);
+}
+
+TEST_F(CoordinatorTest, ACommitIsToldToEveryTrainerAndTheEventBus) {
+  form();
+  save(5);
+
+  const auto told = world.heard<wire::CheckpointCommitted>();
+  ASSERT_EQ(told.size(), 3U);
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(told[rank].to(), (ActorId{Role::trainer, rank}));
+    EXPECT_EQ(std::string(told[rank]->getDirectory()), "save-5");
+    EXPECT_EQ(told[rank]->getFailure().size(), 0U);
+  }
+  EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.checkpoint.committed");
+}
+
+TEST_F(CoordinatorTest, ACommitThatFailsGivesTheCheckpointUpAndTheNextOneCommits) {
+  form();
+  disk_full = true;
+  save(5);
+  EXPECT_THAT(discarded, ElementsAre(5));
+
+  disk_full = false;
+  save(6);
+
+  ASSERT_EQ(commits.size(), 1U);
+  EXPECT_EQ(commits[0].step, 6U);
+  EXPECT_EQ(std::string(world.last<wire::CheckpointCommitted>()->getDirectory()), "save-6");
+}
+
+TEST_F(CoordinatorTest, AnExportUsesTheLastCheckpointThatWasReallyCommitted) {
+  options.export_to = "out";
+  form();
+  save(5);
+  disk_full = true;
+  save(6);
+  finish_all();
+
+  EXPECT_EQ(std::string(world.last<wire::ExportModel>()->getCheckpoint()), "save-5");
+}
+
+}  // namespace
+}  // namespace d9d

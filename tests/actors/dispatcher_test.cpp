@@ -1,0 +1,168 @@
+// What happens to a frame before its handler: wrong ones are counted and dropped, and the actor lives on.
+#include <gtest/gtest.h>
+
+#include "messages/cluster.capnp.h"
+#include "messages/train.capnp.h"
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+
+constexpr ActorId kEcho{Role::probe, 1};
+constexpr ActorId kOther{Role::probe, 2};
+
+// Answers ReduceBucket; hears Tick of any epoch; throws on bucket 13.
+class Echo final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& handlers) override {
+    handlers.on(this, &Echo::reduce_bucket);
+    handlers.on_any_epoch(this, &Echo::tick);
+  }
+  void reduce_bucket(wire::ReduceBucket::Reader message) {
+    D9D_REQUIRE(message.getBucket() != 13, "bucket 13 is cursed");
+    set_step(message.getStep());
+    tell<wire::BucketReduced>(
+        sender(), [&](wire::BucketReduced::Builder reply) { reply.setBucket(message.getBucket()); });
+  }
+  void tick(wire::Tick::Reader message) {
+    tell<wire::StartTraining>(
+        sender(), [&](wire::StartTraining::Builder start) { start.setFirstStep(message.getValue()); });
+  }
+};
+
+class DispatcherTest : public ::testing::Test {
+ protected:
+  DispatcherTest() {
+    world.world().epoch = 2;
+    world.play<Echo>(kEcho);
+  }
+  template <class T>
+  void deliver(const Header& header) {
+    world.deliver(encode<T>(header, [](auto) {}));
+    world.run();
+  }
+  std::uint64_t refused() { return world.world().refused; }
+  ActorWorld world;
+};
+
+TEST_F(DispatcherTest, AMessageOfAnotherEpochIsDroppedAndCounted) {
+  deliver<wire::ReduceBucket>({.epoch = 1, .sender = kOther, .receiver = kEcho, .sequence = 1});
+  deliver<wire::ReduceBucket>({.epoch = 3, .sender = kOther, .receiver = kEcho, .sequence = 2});
+
+  EXPECT_TRUE(world.heard<wire::BucketReduced>().empty());
+  EXPECT_EQ(refused(), 2U);
+}
+
+TEST_F(DispatcherTest, AMessageThatFormsAnEpochIsHeardWhateverItCarries) {
+  deliver<wire::Tick>({.epoch = 9, .sender = kOther, .receiver = kEcho, .sequence = 1});
+
+  EXPECT_EQ(world.heard<wire::StartTraining>().size(), 1U);
+  EXPECT_EQ(refused(), 0U);
+}
+
+TEST_F(DispatcherTest, ARepeatedOrOlderMessageIsDroppedAndCounted) {
+  for (const std::uint64_t sequence : {5, 5, 4, 6}) {
+    deliver<wire::ReduceBucket>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = sequence});
+  }
+
+  EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 2U);
+  EXPECT_EQ(refused(), 2U);
+}
+
+TEST_F(DispatcherTest, SendersCountForThemselves) {
+  deliver<wire::ReduceBucket>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = 7});
+  deliver<wire::ReduceBucket>({.epoch = 2, .sender = {Role::probe, 3}, .receiver = kEcho, .sequence = 1});
+
+  EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 2U);
+}
+
+TEST_F(DispatcherTest, ATypeThatItDoesNotHearIsDroppedAndCounted) {
+  deliver<wire::ApplyStep>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = 1});
+
+  EXPECT_EQ(refused(), 1U);
+  EXPECT_TRUE(world.heard<wire::Failed>().empty());
+  EXPECT_TRUE(world.lives(kEcho));
+}
+
+TEST_F(DispatcherTest, AHandlerThatThrowsIsToldToTheParentAndTheActorIsGone) {
+  world.say<wire::ReduceBucket>(kEcho, [](wire::ReduceBucket::Builder reduce) {
+    reduce.setBucket(1);
+    reduce.setStep(8);
+  });
+  world.say<wire::ReduceBucket>(kEcho, [](wire::ReduceBucket::Builder reduce) { reduce.setBucket(13); });
+
+  const auto failed = world.last<wire::Failed>(ActorWorld::kParent);
+  EXPECT_EQ(std::string(failed->getText()), "bucket 13 is cursed");
+  EXPECT_EQ(std::string(failed->getActor()), "probe/1");
+  EXPECT_EQ(std::string(failed->getMessage()), "ReduceBucket");
+  EXPECT_EQ(failed->getStep(), 8U);
+  EXPECT_EQ(failed->getKind(), wire::Failed::Kind::INPUT);
+  EXPECT_FALSE(world.lives(kEcho));
+}
+
+TEST_F(DispatcherTest, StopEndsAnActor) {
+  world.say<wire::Stop>(kEcho);
+
+  EXPECT_FALSE(world.lives(kEcho));
+  EXPECT_TRUE(world.heard<wire::Failed>().empty());
+}
+
+// Tells a message of the size it is given.
+class Shouter final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& handlers) override { handlers.on(this, &Shouter::tick); }
+  void tick(wire::Tick::Reader message) {
+    tell<wire::Stopped>(sender());
+    tell<wire::StopNode>(sender(), [&](wire::StopNode::Builder stop) {
+      stop.setReason(std::string(message.getValue(), 'x'));
+    });
+  }
+};
+
+TEST_F(DispatcherTest, AMessageThatNobodyWouldTakeFailsItsSenderAndNotItsReceiver) {
+  world.play<Shouter>(kOther);
+
+  world.say<wire::Tick>(kOther, [](wire::Tick::Builder tick) { tick.setValue(Limits{}.bytes_max); });
+
+  const auto failed = world.last<wire::Failed>(ActorWorld::kParent);
+  EXPECT_EQ(std::string(failed->getActor()), "probe/2");
+  EXPECT_NE(std::string(failed->getText()).find(std::to_string(Limits{}.bytes_max)), std::string::npos)
+      << std::string(failed->getText());
+  EXPECT_EQ(refused(), 0U);
+}
+
+TEST(AddressBook, AnActorElsewhereIsReachedThroughItsNode) {
+  ActorWorld world;
+  AddressBook book;
+  const ActorId far{Role::stage, 3};
+  EXPECT_EQ(book.find(far), nullptr) << "nobody knows it yet";
+
+  book.set_node_of([](ActorId id) { return id.role == Role::stage ? 1 : AddressBook::kUnknown; });
+  book.enter_node(1, world.ear());
+
+  EXPECT_EQ(book.find(far), world.ear());
+  EXPECT_FALSE(book.is_local(far));
+  EXPECT_EQ(book.find({Role::user, 3}), nullptr);
+}
+
+TEST(AddressBook, AnActorOfThisProcessComesFirstAndCanLeave) {
+  ActorWorld here, there;
+  AddressBook book;
+  const ActorId id{Role::stage, 3};
+  book.set_node_of([](ActorId) { return 1; });
+  book.enter_node(1, there.ear());
+  book.enter(id, here.ear());
+
+  EXPECT_EQ(book.find(id), here.ear());
+  book.remove(id);
+  EXPECT_EQ(book.find(id), there.ear());
+  book.clear();
+  EXPECT_EQ(book.find(id), nullptr);
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,91 @@
+#include "actors/event_bus.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr ActorId kBus{Role::event_bus, 0};
+constexpr ActorId kFirst{Role::user, 0};
+constexpr ActorId kSecond{Role::user, 1};
+
+class EventBusTest : public ::testing::Test {
+ protected:
+  EventBusTest() { world.play<EventBus>(kBus); }
+  void subscribe(ActorId who, const char* name) {
+    world.say<wire::Subscribe>(
+        kBus, [&](wire::Subscribe::Builder message) { message.setName(name); }, who);
+  }
+  void publish(const char* name) {
+    world.say<wire::Publish>(kBus, [&](wire::Publish::Builder message) {
+      message.setName(name);
+      message.setStep(3);
+      message.setContext("{}");
+    });
+  }
+  std::vector<ActorId> listeners() {
+    std::vector<ActorId> all;
+    for (const auto& event : world.heard<wire::Event>()) all.push_back(event.to());
+    return all;
+  }
+  ActorWorld world;
+};
+
+TEST_F(EventBusTest, EveryEventOfTheCatalogueReachesItsSubscriber) {
+  for (const std::string& name : event_catalogue()) {
+    subscribe(kFirst, name.c_str());
+    publish(name.c_str());
+
+    const auto event = world.last<wire::Event>(kFirst);
+    EXPECT_EQ(std::string(event->getName()), name);
+    EXPECT_EQ(event->getStep(), 3U);
+  }
+  EXPECT_EQ(listeners().size(), event_catalogue().size());
+}
+
+TEST_F(EventBusTest, SubscribersHearInTheOrderOfTheirSubscription) {
+  subscribe(kSecond, "*");
+  subscribe(kFirst, "train.step.post");
+  publish("train.step.post");
+
+  EXPECT_THAT(listeners(), ElementsAre(kSecond, kFirst));
+}
+
+TEST_F(EventBusTest, WhoSubscribesTwiceHearsOnce) {
+  subscribe(kFirst, "train.ready");
+  subscribe(kFirst, "train.ready");
+  subscribe(kFirst, "*");
+  publish("train.ready");
+
+  EXPECT_THAT(listeners(), ElementsAre(kFirst));
+}
+
+TEST_F(EventBusTest, OthersHearNothing) {
+  subscribe(kFirst, "train.ready");
+  publish("train.finished");
+
+  EXPECT_TRUE(listeners().empty());
+}
+
+TEST_F(EventBusTest, AnUnknownNameIsTheSubscribersFault) {
+  subscribe(kFirst, "train.stepp");
+
+  EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
+  EXPECT_THAT(std::string(world.last<wire::Failed>()->getText()), HasSubstr("train.stepp"));
+}
+
+TEST_F(EventBusTest, AnUnknownNameIsThePublishersFault) {
+  publish("train.stepp");
+
+  EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,335 @@
+// A node's life: join, spawn the cast, be ready, pass on failures, end once.
+#include "actors/node.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr ActorId kFirst{Role::node, 0};
+constexpr ActorId kStranger{Role::node, 77};  // before it knows its index
+constexpr ActorId kCoordinator{Role::coordinator, 0};
+constexpr ActorId kTrainer{Role::trainer, 0};
+constexpr ActorId kStage{Role::stage, 0};
+
+class NodeTest : public ::testing::Test {
+ protected:
+  NodeTest() {
+    options.coordinator = {kCoordinator, Threading::own_thread, {}};
+    options.join_host = "boss";
+    options.join_port = 29500;
+    options.join_timeout = std::chrono::seconds(60);
+    options.ranks = 1;
+    options.host = "me";
+    options.build = "1.0";
+    options.job_hash = "abc";
+    options.token = "secret";
+    options.incarnation = 77;
+    options.cast = [this](const Membership& membership) {
+      if (!cast_failure.empty()) throw Error(ErrorKind::input, cast_failure);
+      cast.push_back(membership);
+      return std::vector<CastMember>{{kTrainer, Threading::pool, {}, true},
+                                     {kStage, Threading::own_thread, {}, true},
+                                     {{Role::event_bus, 0}, Threading::pool, {}, false}};
+    };
+    options.node_of = [] { return [](ActorId) { return 0; }; };
+    options.abort_collectives = [this](const std::string& reason) { aborted.push_back(reason); };
+    options.on_end = [this](int exit_code) { exits.push_back(exit_code); };
+    world.world().book.enter_node(0, world.ear());
+  }
+  void play_first() { world.play<Node>(kFirst, options); }
+  void play_joining() {
+    options.first = false;
+    world.play<Node>(kStranger, options);
+    dialed(kStranger, 0, true);
+  }
+  void dialed(ActorId node, std::uint32_t index, bool ok) {
+    world.say<wire::Dialed>(
+        node,
+        [&](wire::Dialed::Builder dialed) {
+          dialed.setNodeIndex(index);
+          dialed.setOk(ok);
+          dialed.setReason(ok ? "" : "connection refused");
+        },
+        node, ok ? world.ear() : nullptr);
+  }
+  void welcome(ActorId to, std::uint32_t index, unsigned nodes) {
+    world.say<wire::Welcome>(
+        to,
+        [&](wire::Welcome::Builder welcome) {
+          welcome.setEpoch(1);
+          welcome.setNodeIndex(index);
+          welcome.setResumeStep(4);
+          auto list = welcome.initNodes(nodes);
+          for (unsigned i = 0; i < nodes; ++i) {
+            list[i].setHost("host-" + std::to_string(i));
+            list[i].setPort(static_cast<std::uint16_t>(1000 + i));
+            list[i].setRanks(1);
+          }
+        },
+        kCoordinator);
+  }
+  void ready(ActorId from, std::uint64_t entries = 0) {
+    world.say<wire::Ready>(
+        kFirst, [&](wire::Ready::Builder ready) { ready.setEntries(entries); }, from);
+  }
+  void stop_node(bool failed, bool input_error = false) {
+    world.say<wire::StopNode>(
+        kFirst,
+        [&](wire::StopNode::Builder stop) {
+          stop.setFailed(failed);
+          stop.setInputError(input_error);
+          stop.setReason("why");
+        },
+        kCoordinator);
+  }
+  std::vector<ActorId> spawned() {
+    std::vector<ActorId> ids;
+    for (const auto& child : world.spawned) ids.push_back(child.id);
+    return ids;
+  }
+
+  NodeOptions options;
+  std::string cast_failure;
+  std::vector<Membership> cast;
+  std::vector<std::string> aborted;
+  std::vector<int> exits;
+  ActorWorld world;
+};
+
+TEST_F(NodeTest, TheFirstNodeMakesTheCoordinatorAndJoinsIt) {
+  play_first();
+
+  EXPECT_THAT(spawned(), ElementsAre(kCoordinator));
+  const auto join = world.last<wire::Join>(kCoordinator);
+  EXPECT_EQ(std::string(join->getHost()), "me");
+  EXPECT_EQ(std::string(join->getBuild()), "1.0");
+  EXPECT_EQ(std::string(join->getToken()), "secret");
+  EXPECT_EQ(join->getIncarnation(), 77U);
+  EXPECT_NE(join.attached(), nullptr) << "how the coordinator learns of its mailbox";
+}
+
+TEST_F(NodeTest, ANodeThatOpensAPortSaysWhereItReallyListens) {
+  options.opens_port = true;
+  play_first();
+
+  EXPECT_EQ(world.last<wire::Join>()->getPort(), 40000);
+}
+
+TEST_F(NodeTest, APortInUseEndsTheNodeBeforeAnybodyIsSpawned) {
+  options.opens_port = true;
+  options.listen_port = 29500;
+  world.taken_ports = {29500};
+  play_first();
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  EXPECT_TRUE(spawned().empty());
+  EXPECT_FALSE(world.lives(kFirst));
+}
+
+TEST_F(NodeTest, AJoiningNodeDialsAgainUntilTheFirstOneIsThere) {
+  options.first = false;
+  world.play<Node>(kStranger, options);
+  dialed(kStranger, 0, false);
+  EXPECT_EQ(world.dials.size(), 1U);
+
+  world.after(std::chrono::milliseconds(200));
+  EXPECT_EQ(world.dials.size(), 2U);
+  EXPECT_EQ(world.dials[1].host, "boss");
+  EXPECT_EQ(world.dials[1].port, 29500);
+  dialed(kStranger, 0, true);
+
+  EXPECT_EQ(world.heard<wire::Join>(kCoordinator).size(), 1U);
+  EXPECT_THAT(world.watched, ElementsAre(0));
+}
+
+TEST_F(NodeTest, AJoiningNodeGivesUpAfterItsTimeoutAndSaysWhatToTry) {
+  options.first = false;
+  world.play<Node>(kStranger, options);
+  world.after(std::chrono::seconds(61));
+  dialed(kStranger, 0, false);
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  ASSERT_EQ(aborted.size(), 1U);
+  EXPECT_THAT(aborted[0], HasSubstr("cannot reach node 0 at boss:29500"));
+  EXPECT_THAT(aborted[0], HasSubstr("connection refused"));
+}
+
+TEST_F(NodeTest, WelcomeMakesTheCastOfItsMembership) {
+  play_first();
+  welcome(kFirst, 0, 1);
+
+  ASSERT_EQ(cast.size(), 1U);
+  EXPECT_EQ(cast[0].resume_step, 4U);
+  EXPECT_EQ(cast[0].ranks_per_node, std::vector<int>{1});
+  EXPECT_EQ(world.world().epoch, 1U);
+  EXPECT_THAT(spawned(), ElementsAre(kCoordinator, kTrainer, kStage, ActorId{Role::event_bus, 0}));
+  EXPECT_EQ(world.spawned[2].threading, Threading::own_thread);
+  EXPECT_EQ(world.spawned[2].parent, kFirst);
+}
+
+TEST_F(NodeTest, ASecondWelcomeIsIgnored) {
+  play_first();
+  welcome(kFirst, 0, 1);
+  welcome(kFirst, 0, 1);
+
+  EXPECT_EQ(cast.size(), 1U);
+}
+
+TEST_F(NodeTest, ANodeAnswersToItsIndexOnceItKnowsIt) {
+  play_joining();
+  welcome(kStranger, 1, 2);
+
+  world.say<wire::StopNode>(
+      {Role::node, 1}, [](wire::StopNode::Builder stop) { stop.setFailed(false); }, kCoordinator);
+
+  EXPECT_THAT(exits, ElementsAre(0));
+}
+
+TEST_F(NodeTest, TheCastWaitsUntilEveryOtherNodeIsConnected) {
+  play_joining();
+  welcome(kStranger, 1, 4);
+  ASSERT_EQ(world.dials.size(), 3U) << "node 0 first, then 2 and 3";
+  EXPECT_EQ(world.dials[2].host, "host-3");
+  EXPECT_EQ(world.dials[2].port, 1003);
+  dialed(kStranger, 3, true);
+  EXPECT_TRUE(cast.empty());
+
+  dialed(kStranger, 2, true);
+
+  EXPECT_EQ(cast.size(), 1U);
+}
+
+TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
+  play_first();
+  welcome(kFirst, 0, 1);
+  ready(kTrainer, 2);
+  EXPECT_TRUE(world.heard<wire::NodeReady>().empty());
+
+  ready(kStage, 3);
+
+  const auto node_ready = world.last<wire::NodeReady>(kCoordinator);
+  EXPECT_EQ(node_ready->getNodeIndex(), 0U);
+  EXPECT_EQ(node_ready->getEntries(), 5U);
+}
+
+TEST_F(NodeTest, PassesTheStartToItsTrainersOnly) {
+  play_first();
+  welcome(kFirst, 0, 1);
+  world.say<wire::StartTraining>(
+      kFirst, [](wire::StartTraining::Builder start) { start.setFirstStep(5); }, kCoordinator);
+
+  const auto starts = world.heard<wire::StartTraining>(kTrainer);
+  ASSERT_EQ(starts.size(), 1U);
+  EXPECT_EQ(starts[0]->getFirstStep(), 5U);
+  EXPECT_TRUE(world.heard<wire::StartTraining>(kStage).empty());
+}
+
+TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
+  play_first();
+  welcome(kFirst, 0, 1);
+  world.say<wire::Failed>(
+      kFirst,
+      [](wire::Failed::Builder failed) {
+        failed.setKind(wire::Failed::Kind::ENVIRONMENT);
+        failed.setText("boom");
+        failed.setActor("stage/0");
+        failed.setRank(0);
+        failed.setStep(7);
+        failed.setMessage("BeginStep");
+      },
+      kStage);
+  world.say<wire::RankFinished>(
+      kFirst, [](wire::RankFinished::Builder finished) { finished.setStep(9); }, kTrainer);
+
+  const auto failed = world.last<wire::Failed>(kCoordinator);
+  EXPECT_EQ(failed->getKind(), wire::Failed::Kind::ENVIRONMENT);
+  EXPECT_EQ(std::string(failed->getText()), "boom");
+  EXPECT_EQ(failed->getStep(), 7U);
+  EXPECT_EQ(std::string(failed->getMessage()), "BeginStep");
+  EXPECT_EQ(world.last<wire::RankFinished>(kCoordinator)->getStep(), 9U);
+  EXPECT_TRUE(exits.empty()) << "the coordinator decides";
+}
+
+TEST_F(NodeTest, ACastThatCannotBeMadeIsToldToTheCoordinator) {
+  cast_failure = "no such model";
+  play_first();
+  welcome(kFirst, 0, 1);
+
+  const auto failed = world.last<wire::Failed>(kCoordinator);
+  EXPECT_EQ(failed->getKind(), wire::Failed::Kind::INPUT);
+  EXPECT_EQ(std::string(failed->getText()), "no such model");
+}
+
+TEST_F(NodeTest, ARefusedNodeEndsWithTheReason) {
+  play_joining();
+  world.say<wire::Refused>(
+      kStranger, [](wire::Refused::Builder refused) { refused.setReason("another build"); }, kCoordinator);
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  EXPECT_THAT(aborted.at(0), HasSubstr("node 0 refused this node: another build"));
+}
+
+TEST_F(NodeTest, StopsItsChildrenInReverseAndEndsOnce) {
+  play_first();
+  welcome(kFirst, 0, 1);
+  world.forget();
+  stop_node(false);
+  stop_node(true);
+
+  std::vector<ActorId> stopped;
+  for (const auto& stop : world.heard<wire::Stop>()) stopped.push_back(stop.to());
+  EXPECT_THAT(stopped, ElementsAre(ActorId{Role::event_bus, 0}, kStage, kTrainer, kCoordinator));
+  EXPECT_THAT(exits, ElementsAre(0));
+  EXPECT_TRUE(aborted.empty());
+  EXPECT_FALSE(world.lives(kFirst));
+}
+
+TEST_F(NodeTest, AFailedJobWakesTheCollectivesBeforeAnythingElse) {
+  play_first();
+  welcome(kFirst, 0, 1);
+  stop_node(true);
+
+  EXPECT_THAT(aborted, ElementsAre("why"));
+  EXPECT_THAT(exits, ElementsAre(1));
+}
+
+TEST_F(NodeTest, AnErrorOfTheInputHasItsOwnExitCode) {
+  play_first();
+  welcome(kFirst, 0, 1);
+  stop_node(true, true);
+
+  EXPECT_THAT(exits, ElementsAre(2));
+}
+
+TEST_F(NodeTest, TheLossOfTheFirstNodeEndsTheOthers) {
+  play_joining();
+  welcome(kStranger, 1, 2);
+  world.say<wire::PeerDown>(
+      kStranger, [](wire::PeerDown::Builder down) { down.setReason("disconnected"); }, kStranger);
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  EXPECT_THAT(aborted.at(0), HasSubstr("node 0 is gone (disconnected)"));
+}
+
+TEST_F(NodeTest, ACoordinatorThatFailsIsReportedAndEndsTheNode) {
+  play_first();
+  ::testing::internal::CaptureStderr();
+  world.say<wire::Failed>(
+      kFirst, [](wire::Failed::Builder failed) { failed.setText("the checkpoints are unreadable"); },
+      kCoordinator);
+  const std::string printed = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  EXPECT_THAT(printed, HasSubstr("the checkpoints are unreadable"));
+}
+
+}  // namespace
+}  // namespace d9d

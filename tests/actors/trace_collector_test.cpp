@@ -1,0 +1,121 @@
+#include "actors/trace_collector.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "runtime/trace/chrome_reader.hpp"
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+
+constexpr ActorId kFirst{Role::trace_collector, 0};
+constexpr ActorId kSecond{Role::trace_collector, 1};
+constexpr ActorId kCoordinator{Role::coordinator, 0};
+
+// Two processes with clocks of their own; what the second tells the first is carried over by hand.
+class TraceCollectorTest : public ::testing::Test {
+ protected:
+  TraceCollectorTest() {
+    std::filesystem::remove_all(folder);
+    near.play<TraceCollector>(kFirst, options(0));
+    far.play<TraceCollector>(kSecond, options(1));
+  }
+  ~TraceCollectorTest() override { std::filesystem::remove_all(folder); }
+
+  TraceCollectorOptions options(int node) const {
+    return {.node = node, .world_size = 2, .job = "job", .directory = folder, .hosts = {"node 0", "node 1"}};
+  }
+  static void record(trace::Recorder& recorder, const char* actor, int rank, const char* name,
+                     std::int64_t start_ns, std::int32_t step = 1) {
+    recorder.record({.start_ns = start_ns,
+                     .end_ns = start_ns + 100,
+                     .actor = recorder.actor(actor, rank),
+                     .name = recorder.intern(name),
+                     .step = step});
+  }
+  static void flush(ActorWorld& world, ActorId who, std::uint32_t nodes, std::int32_t from_step = -1) {
+    world.say<wire::FlushTrace>(
+        who,
+        [&](wire::FlushTrace::Builder flush) {
+          flush.setNodes(nodes);
+          flush.setFromStep(from_step);
+        },
+        kCoordinator);
+  }
+  template <class T>
+  static void carry(ActorWorld& from, ActorWorld& to, ActorId whom) {
+    for (const auto& told : std::vector(from.told())) {
+      if (told.type == capnp::typeId<T>() && told.header.receiver == whom) to.deliver(told.frame);
+    }
+    to.run();
+  }
+  trace::Span span_named(const trace::Recording& recording, const std::string& name) {
+    for (const auto& span : recording.spans) {
+      if (recording.names.at(span.name) == name) return span;
+    }
+    throw std::runtime_error("no span " + name);
+  }
+
+  const std::string folder = ::testing::TempDir() + "/d9d_trace_collector_test";
+  trace::Recorder near_recorder{{.node = 0}};
+  trace::Recorder far_recorder{{.node = 1}};
+  ActorWorld near{0, &near_recorder};
+  ActorWorld far{0, &far_recorder};
+};
+
+TEST_F(TraceCollectorTest, MergesTheSpansOfTwoNodesIntoOneFile) {
+  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  record(far_recorder, "stage/1", 1, "1F0", 2'000'000'500);
+  flush(near, kFirst, 2);
+  EXPECT_TRUE(near.heard<wire::TraceWritten>().empty()) << "one of two nodes is in";
+
+  flush(far, kSecond, 2);
+  carry<wire::Spans>(far, near, kFirst);
+
+  const auto written = near.last<wire::TraceWritten>(kCoordinator);
+  EXPECT_EQ(std::string(written->getFailure()), "");
+  const auto trace = trace::read_chrome_trace(std::string(written->getPath()));
+  EXPECT_EQ(span_named(trace.recording, "1F0").start_ns - span_named(trace.recording, "0F0").start_ns, 500);
+}
+
+TEST_F(TraceCollectorTest, ManySpansTravelInSeveralParts) {
+  for (int i = 0; i < 10'000; ++i) record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000 + i);
+  flush(near, kFirst, 1);
+
+  const auto parts = near.heard<wire::Spans>(kFirst);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_FALSE(parts[0]->getLast());
+  EXPECT_TRUE(parts[1]->getLast());
+  EXPECT_EQ(near.heard<wire::TraceWritten>().size(), 1U);
+}
+
+TEST_F(TraceCollectorTest, SpansOfEarlierStepsAreLeftOutWhenAskedTo) {
+  record(near_recorder, "stage/0", 0, "old", 2'000'000'000, 3);
+  record(near_recorder, "stage/0", 0, "new", 2'000'000'200, 4);
+  flush(near, kFirst, 1, 4);
+
+  const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
+  EXPECT_EQ(span_named(trace.recording, "new").step, 4);
+  EXPECT_THROW(span_named(trace.recording, "old"), std::runtime_error);
+}
+
+TEST_F(TraceCollectorTest, ASpanOfAnUnknownNameIsRefused) {
+  near.say<wire::Spans>(
+      kFirst,
+      [](wire::Spans::Builder spans) {
+        trace::Span span{.name = 9};
+        spans.setSpans({reinterpret_cast<const kj::byte*>(&span), sizeof span});
+        spans.setLast(true);
+        spans.setNodes(1);
+      },
+      kSecond);
+
+  EXPECT_NE(std::string(near.last<wire::Failed>()->getText()).find("unknown name"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace d9d

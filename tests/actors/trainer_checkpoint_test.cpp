@@ -1,0 +1,131 @@
+// Checkpoints beside training: at most one is being written, and a rank ends only when its last is committed.
+#include "tests/actors/trainer_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;
+
+TEST_F(TrainerTest, ADueCheckpointIsASnapshotAfterTheStepAndTrainingGoesOn) {
+  due = {1};
+  start();
+  step(1);
+  batch(2);
+
+  const auto snapshot = world.last<wire::Snapshot>(kStage);
+  EXPECT_EQ(snapshot->getStep(), 1U);
+  EXPECT_EQ(std::string(snapshot->getDirectory()), "tmp-1");
+  EXPECT_EQ(world.last<wire::SaveMetrics>()->getStep(), 1U);
+  EXPECT_EQ(begun(), 2U);
+}
+
+TEST_F(TrainerTest, TheSnapshotIsToldAfterApplyAndBeforeTheNextStep) {
+  due = {1};
+  start();
+  step(1);
+  batch(2);
+
+  std::vector<std::uint64_t> types;
+  for (const auto& told : world.told()) {
+    if (told.header.receiver == kStage) types.push_back(told.type);
+  }
+  EXPECT_EQ(types,
+            (std::vector<std::uint64_t>{capnp::typeId<wire::BeginStep>(), capnp::typeId<wire::ApplyStep>(),
+                                        capnp::typeId<wire::Snapshot>(), capnp::typeId<wire::BeginStep>()}));
+}
+
+TEST_F(TrainerTest, TheCursorOfItsStepAndTheStatesGoToTheCoordinatorEvenWhenTheNextStepRuns) {
+  due = {1};
+  start();
+  step(1);
+  batch(2);
+  metric_state(1);
+
+  const auto state = world.last<wire::CheckpointState>(kCoordinator);
+  EXPECT_EQ(state->getStep(), 1U);
+  EXPECT_EQ(state->getNextSample(), 8U);
+  EXPECT_EQ(std::string(state->getState()), R"({"metrics":{"m":[1]},"task":{"seen":1}})");
+}
+
+TEST_F(TrainerTest, ASecondDueCheckpointWaitsForTheCommitOfTheFirst) {
+  due = {1, 2};
+  start();
+  step(1);
+  step(2);
+  batch(3);
+  EXPECT_EQ(snapshots(), 1U);
+  EXPECT_EQ(begun(), 2U) << "the parameters of step 2 must stay until they are copied";
+
+  committed(1);
+
+  EXPECT_EQ(snapshots(), 2U);
+  EXPECT_EQ(world.last<wire::Snapshot>()->getStep(), 2U);
+  EXPECT_EQ(begun(), 3U);
+}
+
+TEST_F(TrainerTest, TheLastStepFinishesOnlyAfterItsCommit) {
+  due = {3};
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) step(number);
+  metric_state(3);
+  EXPECT_FALSE(finished());
+
+  committed(3);
+
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(world.heard<wire::RankFinished>().size(), 1U);
+}
+
+TEST_F(TrainerTest, AFailedCheckpointDoesNotKeepARankFromFinishing) {
+  due = {3};
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) step(number);
+
+  world.say<wire::CheckpointCommitted>(kTrainer, [](wire::CheckpointCommitted::Builder message) {
+    message.setStep(3);
+    message.setFailure("no space left");
+  });
+
+  EXPECT_TRUE(finished());
+}
+
+TEST_F(TrainerTest, TheCommitOfAnotherStepChangesNothing) {
+  due = {2, 3};
+  start();
+  step(1);
+  step(2);
+  committed(1);
+  step(3);
+
+  EXPECT_EQ(snapshots(), 1U);
+}
+
+TEST_F(TrainerTest, WaitingForACommitIsNoStepThatHangs) {
+  due = {1, 2};
+  start();
+  step(1);
+  step(2);
+  batch(3);
+
+  world.after(std::chrono::hours(1));
+
+  EXPECT_EQ(failure(), "");
+}
+
+TEST_F(TrainerTest, AStepThatHangsWhileACheckpointIsWrittenIsStillFound) {
+  due = {1};
+  start();
+  step(1);
+  batch(2);
+  world.after(std::chrono::seconds(150));
+  EXPECT_EQ(failure(), "") << "a slow disk is no hanging step";
+  committed(1);
+
+  world.after(std::chrono::seconds(100));
+
+  EXPECT_THAT(failure(), HasSubstr("did not finish step 2 in time"));
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,111 @@
+#pragma once
+// A Trainer of rank 0 with a scripted job around it: batches, totals and commits come when the test says so.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "actors/trainer.hpp"
+#include "messages/event.capnp.h"
+#include "tests/support/actor_world.hpp"
+
+namespace d9d::testing {
+
+inline constexpr ActorId kTrainer{Role::trainer, 0};
+inline constexpr ActorId kStage{Role::stage, 0};
+inline constexpr ActorId kLoader{Role::loader, 0};
+inline constexpr ActorId kCollective{Role::collective, 0};
+inline constexpr ActorId kCoordinator{Role::coordinator, 0};
+
+// 64 tokens in two microbatches per pack.
+class TwoMicrobatches final : public InputBuilder {
+ public:
+  StepInputs build(std::uint64_t /*step*/, Ticket pack) override {
+    return {.microbatches = {{pack.slot, 5}, {pack.slot + 1, 5}}, .tokens = 64};
+  }
+};
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  TrainerTest() {
+    options.total_steps = 3;
+    options.lr_multiplier = [](std::uint64_t step) { return 0.1 * static_cast<double>(step); };
+    options.base_lr = 2;
+    options.checkpoint_due = [this](std::uint64_t step) { return due.contains(step); };
+    options.metrics_due = [](std::uint64_t step) { return step == 2; };
+    options.temporary_checkpoint_dir = [](std::uint64_t step) { return "tmp-" + std::to_string(step); };
+    options.make_inputs = [] { return std::make_unique<TwoMicrobatches>(); };
+    options.task_state = [] { return R"({"seen":1})"; };
+    options.world_collective = kCollective;
+    options.first_step_timeout = std::chrono::seconds(600);
+    options.step_timeout = std::chrono::seconds(100);
+  }
+
+  void start(std::uint64_t first_step = 1) {
+    world.play<Trainer>(kTrainer, options);
+    world.say<wire::StartTraining>(
+        kTrainer, [&](wire::StartTraining::Builder start) { start.setFirstStep(first_step); });
+  }
+  void batch(std::uint64_t step) {
+    world.say<wire::BatchReady>(
+        kTrainer,
+        [&](wire::BatchReady::Builder ready) {
+          ready.setStep(step);
+          ready.setTicket(Ticket{static_cast<std::uint32_t>(step * 10), 1}.packed());
+          ready.setNextSample(step * 8);
+        },
+        kLoader);
+  }
+  void computed(std::uint64_t step) {
+    world.say<wire::StepComputed>(
+        kTrainer,
+        [&](wire::StepComputed::Builder message) {
+          message.setStep(step);
+          message.setLossSum(12);
+          message.setWeightSum(4);
+          message.setSquaredNorm(16);
+        },
+        kStage);
+  }
+  void reduced(double loss_sum = 24, double weight = 8, double squared_norm = 64) {
+    world.say<wire::ValuesReduced>(
+        kTrainer,
+        [&](wire::ValuesReduced::Builder message) {
+          auto values = message.initValues(4);
+          values.set(0, loss_sum);
+          values.set(1, weight);
+          values.set(2, squared_norm);
+          values.set(3, 128);
+        },
+        kCollective);
+  }
+  void step(std::uint64_t number) {
+    batch(number);
+    computed(number);
+    reduced();
+  }
+  void metric_state(std::uint64_t number) {
+    world.say<wire::MetricState>(kTrainer,
+                                 [&](wire::MetricState::Builder state) {
+                                   state.setStep(number);
+                                   state.setState(R"({"m":[1]})");
+                                 },
+                                 {Role::metric_collector, 0});
+  }
+  void committed(std::uint64_t number) {
+    world.say<wire::CheckpointCommitted>(
+        kTrainer, [&](wire::CheckpointCommitted::Builder message) { message.setStep(number); }, kCoordinator);
+  }
+  std::size_t begun() { return world.heard<wire::BeginStep>(kStage).size(); }
+  std::size_t snapshots() { return world.heard<wire::Snapshot>(kStage).size(); }
+  bool finished() { return !world.heard<wire::RankFinished>().empty(); }
+  std::string failure() {
+    const auto failures = world.heard<wire::Failed>();
+    return failures.empty() ? "" : std::string(failures.back()->getText());
+  }
+
+  TrainerOptions options;
+  std::set<std::uint64_t> due;  // checkpoints
+  ActorWorld world;
+};
+
+}  // namespace d9d::testing

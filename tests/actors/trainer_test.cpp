@@ -1,0 +1,246 @@
+// The step of one rank as a state machine.
+#include "messages/lists.hpp"
+#include "tests/actors/trainer_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace testing;
+
+TEST_F(TrainerTest, AStepBeginsOnlyWithItsBatch) {
+  start();
+  EXPECT_EQ(begun(), 0U);
+
+  batch(1);
+
+  const auto begin = world.last<wire::BeginStep>(kStage);
+  EXPECT_EQ(begin->getStep(), 1U);
+  ASSERT_EQ(begin->getMicrobatches().size(), 2U);
+  EXPECT_EQ(begin->getMicrobatches()[1], (Ticket{11, 5}.packed()));
+}
+
+TEST_F(TrainerTest, ABatchBeforeTheStartWaits) {
+  world.play<Trainer>(kTrainer, options);
+  batch(1);
+  EXPECT_EQ(begun(), 0U);
+
+  world.say<wire::StartTraining>(kTrainer, [](wire::StartTraining::Builder s) { s.setFirstStep(1); });
+  batch(2);
+
+  EXPECT_EQ(begun(), 1U);
+}
+
+TEST_F(TrainerTest, TheNextBatchWaitsUntilTheStepIsApplied) {
+  start();
+  batch(1);
+  batch(2);
+  computed(1);
+  EXPECT_EQ(begun(), 1U);
+
+  reduced();
+
+  EXPECT_EQ(begun(), 2U);
+}
+
+TEST_F(TrainerTest, GrantsAsManyCreditsAsStepsAreLeftAndReturnsEachOnce) {
+  options.batch_credits = 2;
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) step(number);
+
+  const auto grants = world.heard<wire::LoadBatches>(kLoader);
+  ASSERT_EQ(grants.size(), 2U);
+  EXPECT_EQ(grants[0]->getCredits(), 2U);
+  EXPECT_EQ(grants[1]->getCredits(), 1U);
+  EXPECT_TRUE(finished());
+}
+
+TEST_F(TrainerTest, SumsOfThisRankAreReducedOverAllRanksBeforeTheyCount) {
+  start();
+  batch(1);
+  computed(1);
+
+  const auto asked = world.last<wire::ReduceValues>(kCollective);
+  EXPECT_EQ(asked->getOrder(), 0U);
+  EXPECT_EQ(asked->getOperation(), wire::ReduceValues::Operation::SUM);
+  EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64));
+  EXPECT_TRUE(world.heard<wire::ApplyStep>().empty());
+}
+
+TEST_F(TrainerTest, ARankWhoseSamplesAnotherRankCountsAddsNoTokens) {
+  options.counts_tokens = false;
+  start();
+  batch(1);
+  computed(1);
+
+  EXPECT_EQ(world.last<wire::ReduceValues>()->getValues()[3], 0);
+}
+
+TEST_F(TrainerTest, GradientsAreScaledByOneOverTheGlobalWeight) {
+  start();
+  batch(1);
+  computed(1);
+  reduced(24, 8, 64);
+
+  const auto apply = world.last<wire::ApplyStep>(kStage);
+  EXPECT_EQ(apply->getStep(), 1U);
+  EXPECT_DOUBLE_EQ(apply->getGradientScale(), 1.0 / 8);
+  EXPECT_DOUBLE_EQ(apply->getLearningRate(), 0.1);
+}
+
+TEST_F(TrainerTest, ALargeNormIsClippedAndASmallOneIsNot) {
+  options.max_norm = 0.5;
+  start();
+  batch(1);
+  computed(1);
+  reduced(24, 8, 64);  // norm sqrt(64) / 8 = 1
+  EXPECT_NEAR(world.last<wire::ApplyStep>()->getGradientScale(), 0.5 / 8, 1e-7);
+
+  batch(2);
+  computed(2);
+  reduced(24, 8, 4);  // norm 0.25
+
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>()->getGradientScale(), 1.0 / 8);
+}
+
+TEST_F(TrainerTest, Rank0ReportsLossNormRateTokensAndTime) {
+  start();
+  batch(1);
+  world.after(std::chrono::milliseconds(500));
+  computed(1);
+  reduced(24, 8, 64);
+
+  const auto report = world.last<wire::StepFinished>(ActorId{Role::tracker, 0});
+  EXPECT_EQ(report->getStep(), 1U);
+  EXPECT_EQ(report->getTotalSteps(), 3U);
+  EXPECT_DOUBLE_EQ(report->getLoss(), 3);
+  EXPECT_DOUBLE_EQ(report->getGradNorm(), 1);
+  EXPECT_DOUBLE_EQ(report->getLearningRate(), 0.2);
+  EXPECT_EQ(report->getTokens(), 128U);
+  EXPECT_DOUBLE_EQ(report->getStepSeconds(), 0.5);
+}
+
+TEST_F(TrainerTest, OtherRanksReportAndPublishNothing) {
+  options.rank = 1;
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) step(number);
+
+  EXPECT_TRUE(world.heard<wire::StepFinished>().empty());
+  EXPECT_TRUE(world.heard<wire::Publish>().empty());
+  EXPECT_EQ(world.last<wire::RankFinished>()->getRank(), 1);
+}
+
+TEST_F(TrainerTest, MetricsAreCollectedWhenDue) {
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) step(number);
+
+  const auto collected = world.heard<wire::CollectMetrics>(ActorId{Role::metric_collector, 0});
+  ASSERT_EQ(collected.size(), 1U);
+  EXPECT_EQ(collected[0]->getStep(), 2U);
+}
+
+TEST_F(TrainerTest, TheEventsOfAStepComeInTheOrderOfItsLife) {
+  start();
+  step(1);
+
+  std::vector<std::string> names;
+  for (const auto& event : world.heard<wire::Publish>()) names.emplace_back(event->getName());
+  EXPECT_THAT(names, ElementsAre("train.ready", "train.step.pre", "train.forward_backward.pre",
+                                 "train.forward_backward.post", "train.optimizer_step.pre",
+                                 "train.optimizer_step.post", "train.step.post"));
+}
+
+TEST_F(TrainerTest, ANanLossEndsTheJobWithAText) {
+  start();
+  batch(1);
+  computed(1);
+  reduced(std::numeric_limits<double>::quiet_NaN(), 8, 64);
+
+  EXPECT_THAT(failure(), HasSubstr("step 1: loss is nan"));
+  EXPECT_THAT(failure(), HasSubstr("last committed checkpoint is intact"));
+  EXPECT_TRUE(world.heard<wire::ApplyStep>().empty()) << "the parameters stay as they were";
+}
+
+TEST_F(TrainerTest, AnInfiniteNormEndsTheJobToo) {
+  start();
+  batch(1);
+  computed(1);
+  reduced(24, 8, std::numeric_limits<double>::infinity());
+
+  EXPECT_THAT(failure(), HasSubstr("gradient norm is inf"));
+}
+
+TEST_F(TrainerTest, AStepWithoutAnyCountedTokenIsTheDatasFault) {
+  start();
+  batch(1);
+  computed(1);
+  reduced(0, 0, 0);
+
+  EXPECT_THAT(failure(), HasSubstr("all labels are ignored"));
+  EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
+}
+
+TEST_F(TrainerTest, DataThatEndsEarlyIsTheInputsFault) {
+  start();
+  world.say<wire::DataEnded>(
+      kTrainer, [](wire::DataEnded::Builder ended) { ended.setStep(2); }, kLoader);
+
+  EXPECT_THAT(failure(), HasSubstr("ends before step 2 of 3"));
+  EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
+}
+
+TEST_F(TrainerTest, AStepThatTakesTooLongNamesRankStepAndWhereItIs) {
+  start();
+  step(1);
+  batch(2);
+  world.after(std::chrono::seconds(99));
+  EXPECT_EQ(failure(), "");
+
+  world.after(std::chrono::seconds(1));
+
+  EXPECT_THAT(failure(), HasSubstr("rank 0 did not finish step 2 in time: it is computing"));
+}
+
+TEST_F(TrainerTest, TheFirstStepHasItsOwnLongerDeadline) {
+  start();
+  world.after(std::chrono::seconds(599));
+  EXPECT_EQ(failure(), "");
+
+  world.after(std::chrono::seconds(1));
+
+  EXPECT_THAT(failure(), HasSubstr("step 1 in time: it is waiting for its batch"));
+}
+
+TEST_F(TrainerTest, AFinishedStepsDeadlineRingsInVain) {
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) {
+    step(number);
+    world.after(std::chrono::seconds(60));
+  }
+  world.after(std::chrono::hours(1));
+
+  EXPECT_EQ(failure(), "");
+}
+
+TEST_F(TrainerTest, ResumedAtAStepItAsksForThatStepAndEndsAtTheSameTotal) {
+  start(3);
+  const auto grant = world.last<wire::LoadBatches>(kLoader);
+  EXPECT_EQ(grant->getStep(), 3U);
+  EXPECT_EQ(grant->getCredits(), 1U);
+
+  step(3);
+
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(world.last<wire::RankFinished>()->getStep(), 3U);
+}
+
+TEST_F(TrainerTest, ACheckpointOfTheLastStepLeavesNothingToTrain) {
+  start(4);
+
+  EXPECT_TRUE(finished());
+  EXPECT_TRUE(world.heard<wire::LoadBatches>().empty());
+}
+
+}  // namespace
+}  // namespace d9d
