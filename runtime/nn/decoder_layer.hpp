@@ -28,6 +28,7 @@ class DecoderLayer : public torch::nn::Module {
 
   Residual forward(const Residual& hidden, const LayerContext& context, bool recompute) const;
 
+  GroupedQueryAttention& attention() const { return *self_attn_; }
   // Null for a dense layer.
   MixtureOfExperts* experts() const { return experts_; }
 

@@ -3,21 +3,12 @@
 // made from the parts a job is made of (plan, communicators, model provider, flat parameters, stage core,
 // gradient groups), to be compared with one rank.
 
-#include <functional>
-
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/parallel/parallel_options.hpp"
 #include "runtime/nn/qwen3_config.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d::test {
-
-// One microbatch of what a rank works on.
-struct RankBatch {
-  TensorMap inputs;   // of the first stage
-  TensorMap shared;   // labels, position_ids
-  double weight = 0;  // labels that count
-};
 
 struct ParallelCase {
   DeviceMeshParameters mesh;  // pipeline_parallel is 1
@@ -27,8 +18,6 @@ struct ParallelCase {
   TensorMap batch;         // input_ids and labels, int64 [B, S]; position_ids where given
   int microbatches = 1;    // of each rank; B is divisible by data-parallel ranks times this
   TensorMap weights = {};  // global tensors by name, instead of what the seed draws
-  // The rank's part of its samples along the sequence: only meshes with context parallelism call it.
-  std::function<RankBatch(RankBatch, const Plan&, int rank)> split_sequence = {};
 };
 
 struct Trained {

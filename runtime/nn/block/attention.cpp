@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "kernels/attention.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/rope.hpp"
 
@@ -38,7 +37,7 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor&
   const auto [q, k] = kernels::qk_norm_rope(heads(projected[0]), heads(projected[1]), q_norm_->weight,
                                             k_norm_->weight, options_.norm_eps, cos, sin);
   const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
-  const at::Tensor mixed = kernels::attention(q, k, heads(projected[2]), /*causal=*/true, scale);
+  const at::Tensor mixed = core_->mix(q, k, heads(projected[2]), scale);
   return o_proj_->forward(mixed.view({batch, length, options_.num_heads * options_.head_dim}));
 }
 

@@ -2,6 +2,7 @@
 // Causal grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with RMS norm of queries and keys
 // before rotary embedding, as Qwen3 has it. Scale = head_dim^-1/2.
 
+#include "runtime/nn/block/attention_core.hpp"
 #include "runtime/nn/block/leaf.hpp"
 
 namespace d9d {
@@ -22,10 +23,14 @@ class GroupedQueryAttention : public torch::nn::Module {
   // x [B, S, H]; cos and sin as RotaryTable gives them -> [B, S, H].
   at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const;
 
+  // Of a sequence that is spread over ranks; x is then this rank's part. Before the first forward.
+  void set_core(std::shared_ptr<const AttentionCore> core) { core_ = std::move(core); }
+
  private:
   AttentionOptions options_;
   std::shared_ptr<Linear> q_proj_, k_proj_, v_proj_, o_proj_;
   std::shared_ptr<RmsNorm> q_norm_, k_norm_;
+  std::shared_ptr<const AttentionCore> core_ = std::make_shared<LocalAttention>();
 };
 
 }  // namespace d9d
