@@ -63,6 +63,20 @@ TEST_F(SameLoss, OnOneRankAndOnStagesTimesReplicas) {
   expect_same_in_one_process("one_f_one_b", mesh(2, 2) + schedule("1f1b"));
 }
 
+TEST_F(SameLoss, OnOneRankAndOnRanksThatShareTheExperts) {
+  expect_same_in_one_process("two", mesh(1, 2) + experts_on(2));
+  expect_same_in_one_process("two_of_four", mesh(1, 4) + experts_on(2));
+  expect_same_in_one_process("stages", mesh(2, 2) + experts_on(2) + schedule("1f1b"));
+  expect_same_in_one_process("split_backward",
+                             mesh(2, 2) + experts_on(2) + schedule("1f1b, zero_bubble: true"));
+}
+
+TEST_F(SameLoss, InTwoProcessesThatShareTheExperts) {
+  expect_same_in_two_processes("across", 2, mesh(1, 2) + experts_on(2));
+  expect_same_in_two_processes("across_and_within", 4, mesh(1, 4) + experts_on(4));
+  expect_same_in_two_processes("stages", 4, mesh(2, 2) + experts_on(2) + schedule("1f1b"));
+}
+
 TEST_F(SameLoss, InTwoProcesses) {
   expect_same_in_two_processes("replicas", 2, mesh(1, 2));
   expect_same_in_two_processes("stages", 2, mesh(2, 1) + schedule("1f1b"));
