@@ -1,5 +1,5 @@
 #pragma once
-// The commands that run something: a job, a model.
+// The commands that use tensors: a job, a model, a checkpoint.
 
 #include <string>
 
@@ -11,5 +11,6 @@ namespace d9d {
 Command run_command(const std::string& build);
 Command score_command();
 Command generate_command();
+Command export_command();
 
 }  // namespace d9d
