@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/mesh/plan.hpp"
+#include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/rank/stage_worker.hpp"
 #include "runtime/state/disk.hpp"
@@ -22,6 +23,7 @@ struct PipelineWorkerOptions {
   int rank = 0;
   const Plan* plan = nullptr;
   ScheduleConfig schedule;
+  CursorOrder order = CursorOrder::program;
   std::shared_ptr<const ModelProvider> model;
   std::shared_ptr<const TrainTask> task;
   OptimizerConfig optimizer;
