@@ -116,7 +116,8 @@ void CafHost::peer_down(const caf::actor_addr& source, const caf::error& reason)
 
 std::uint16_t CafHost::publish(const std::string& address, std::uint16_t port) {
   const auto self = caf::actor_cast<caf::actor>(caf::strong_actor_ptr(ctrl()));
-  // A job that was killed is started again at once: connections that the system still winds up must not keep the port.
+  // A job that was killed is started again at once: connections that the system still winds up must not keep
+  // the port.
   const bool reuse = true;
   auto opened = arguments_.tls ? caf::openssl::publish(self, port, address.c_str(), reuse)
                                : system().middleman().publish(self, port, address.c_str(), reuse);
