@@ -10,6 +10,7 @@
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/layer_distribution.hpp"
+#include "runtime/task/context_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -216,6 +217,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
     if (model) check_experts(job, *model, issues);
+    for (JobIssue& issue : context_issues(job, model)) issues.push_back(std::move(issue));
   }
   check_profiling(job, issues);
   check_length(job, issues);
