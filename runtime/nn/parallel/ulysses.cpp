@@ -66,9 +66,14 @@ at::Tensor UlyssesAttention::mix(const at::Tensor& q, const at::Tensor& k, const
   D9D_CHECK(q.size(kHeads) % ranks == 0, "{} heads are not divisible by the {} ranks of {}", q.size(kHeads),
             ranks, group_->name());
   const std::int64_t times = std::lcm(key_heads, ranks) / key_heads;
-  const at::Tensor mixed =
-      kernels::attention(to_heads(q), to_heads(repeat_heads(k, times)), to_heads(repeat_heads(v, times)),
-                         /*causal=*/true, scale);
+  // What goes to a rank lies together, so that one exchange is enough.
+  const auto by_rank = [&](const at::Tensor& x) { return x.unflatten(kHeads, {ranks, -1}); };
+  const at::Tensor joint =
+      at::cat({by_rank(q), by_rank(repeat_heads(k, times)), by_rank(repeat_heads(v, times))}, kHeads + 1);
+  const std::int64_t queries = q.size(kHeads) / ranks, keys = key_heads * times / ranks;
+  const auto heads =
+      to_heads(joint.flatten(kHeads, kHeads + 1)).split_with_sizes({queries, keys, keys}, kHeads);
+  const at::Tensor mixed = kernels::attention(heads[0], heads[1], heads[2], /*causal=*/true, scale);
   return to_tokens(mixed);
 }
 
