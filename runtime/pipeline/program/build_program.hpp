@@ -20,6 +20,10 @@ struct PipelineProgram {
 
 Topology topology_of(const ScheduleConfig& config, int ranks);
 
+// The compute actions alone. Of `auto`: what the search finds for unit costs.
+Program build_compute(const ScheduleConfig& config, int ranks, int microbatches);
+// Any compute program made ready to run. Deadlocks and broken rules are bugs.
+PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches);
 // Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
 

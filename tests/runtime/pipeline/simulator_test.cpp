@@ -174,7 +174,7 @@ TEST(DrawSvg, DrawsABoxForEveryAction) {
 }
 
 TEST(ScheduleCommand, PrintsProgramsMakespanBubbleAndPeaksAsJson) {
-  const ScheduleCommandResult result = run_schedule_command({{"gpipe", {}, {}, {}}, 2, 2, 0, true});
+  const ScheduleCommandResult result = run_schedule_command({{"gpipe", {}, {}, {}, {}, {}}, 2, 2, 0, true});
 
   EXPECT_NE(result.text.find(R"("programs":{"0":["0F0","0F1","0B1","0B0"],"1":["1F0","1F1","1B1","1B0"]})"),
             std::string::npos)
@@ -185,16 +185,16 @@ TEST(ScheduleCommand, PrintsProgramsMakespanBubbleAndPeaksAsJson) {
 }
 
 TEST(ScheduleCommand, PrintsTheFullProgramsAsText) {
-  const ScheduleCommandResult result = run_schedule_command({{"1f1b", {}, {}, {}}, 2, 2, 0, false});
+  const ScheduleCommandResult result = run_schedule_command({{"1f1b", {}, {}, {}, {}, {}}, 2, 2, 0, false});
 
   EXPECT_NE(result.text.find("rank 1: 1RECV_F0 1F0"), std::string::npos) << result.text;
   EXPECT_NE(result.text.find("bubble 33.3 %"), std::string::npos) << result.text;
 }
 
 TEST(ScheduleCommand, RefusesWhatItCannotBuildOrPrint) {
-  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}}, 0, 2, 0, false}), Error);
-  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}}, 2, 5, 0, false}), Error);
-  EXPECT_THROW(run_schedule_command({{"1f1b", 100000, {}, {}}, 100000, 100000, 0, false}), Error);
+  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}, {}, {}}, 0, 2, 0, false}), Error);
+  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}, {}, {}}, 2, 5, 0, false}), Error);
+  EXPECT_THROW(run_schedule_command({{"1f1b", 100000, {}, {}, {}, {}}, 100000, 100000, 0, false}), Error);
 }
 
 }  // namespace
