@@ -8,7 +8,6 @@
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/draw_svg.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/schedule_command.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 
 namespace d9d {
@@ -173,28 +172,48 @@ TEST(DrawSvg, DrawsABoxForEveryAction) {
   EXPECT_NE(svg.find("1f1b &lt;zero bubble>"), std::string::npos);
 }
 
-TEST(ScheduleCommand, PrintsProgramsMakespanBubbleAndPeaksAsJson) {
-  const ScheduleCommandResult result = run_schedule_command({{"gpipe", {}, {}, {}, {}, {}}, 2, 2, 0, true});
+TEST(Simulator, TakesEachBoundaryAndAFullBackwardAtTheirOwnTime) {
+  const Topology topology(TopologyKind::loop, 3, 3);
+  CostModel costs = unit_costs(topology);
+  costs.transfers = {0.5, 2};
+  costs.stages[2].full_backward = 1.5;
 
-  EXPECT_NE(result.text.find(R"("programs":{"0":["0F0","0F1","0B1","0B0"],"1":["1F0","1F1","1B1","1B0"]})"),
-            std::string::npos)
-      << result.text;
-  EXPECT_NE(result.text.find(R"("makespan":9.0)"), std::string::npos) << result.text;
-  EXPECT_NE(result.text.find(R"("peak_activations":[2,2])"), std::string::npos) << result.text;
-  EXPECT_NE(result.text.find(R"("0SEND_F0")"), std::string::npos) << result.text;
+  const Simulation result =
+      simulate({rank_program("0F0 0B0"), rank_program("1F0 1B0"), rank_program("2F0 2B0")}, topology, costs);
+
+  EXPECT_DOUBLE_EQ(result.ranks[2][0].start, 1 + 0.5 + 1 + 2);
+  EXPECT_DOUBLE_EQ(result.ranks[2][1].end, 4.5 + 1 + 1.5);
+  EXPECT_DOUBLE_EQ(result.ranks[1][1].start, 7 + 2);
+  EXPECT_DOUBLE_EQ(result.makespan, 9 + 2 + 0.5 + 2);
+  costs.transfers = {0.5};
+  EXPECT_THROW(simulate({{}, {}, {}}, topology, costs), Error);
 }
 
-TEST(ScheduleCommand, PrintsTheFullProgramsAsText) {
-  const ScheduleCommandResult result = run_schedule_command({{"1f1b", {}, {}, {}, {}, {}}, 2, 2, 0, false});
+TEST(Simulator, OverlapsThePartsOfAComposedInstructionWhenAsked) {
+  const Topology topology(TopologyKind::loop, 1, 2);
+  CostModel costs = unit_costs(topology);
+  costs.stages = {{1, 1, 1}, {1, 2, 2}};
+  const Program program = {rank_program("0F0 1F0 0F1|1B0 1F1 1B1 0B0 0B1")};
 
-  EXPECT_NE(result.text.find("rank 1: 1RECV_F0 1F0"), std::string::npos) << result.text;
-  EXPECT_NE(result.text.find("bubble 33.3 %"), std::string::npos) << result.text;
+  const double in_turn = simulate(program, topology, costs).makespan;
+  costs.overlap = 0.75;
+  const Simulation together = simulate(program, topology, costs);
+
+  EXPECT_DOUBLE_EQ(in_turn, 16);
+  EXPECT_DOUBLE_EQ(together.makespan, 16 - 0.75);
+  EXPECT_DOUBLE_EQ(together.ranks[0][2].start, together.ranks[0][3].start);
+  EXPECT_DOUBLE_EQ(together.bubble, 0);
 }
 
-TEST(ScheduleCommand, RefusesWhatItCannotBuildOrPrint) {
-  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}, {}, {}}, 0, 2, 0, false}), Error);
-  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}, {}, {}}, 2, 5, 0, false}), Error);
-  EXPECT_THROW(run_schedule_command({{"1f1b", 100000, {}, {}, {}, {}}, 100000, 100000, 0, false}), Error);
+TEST(Simulator, CountsWhatIsHeldUntilTheWeightGradientsAreDone) {
+  const Topology topology(TopologyKind::loop, 1, 1);
+
+  const Simulation result =
+      simulate({rank_program("0F0 0I0 0F1 0I1 0W0 0F2 0I2 0W1 0W2")}, topology, unit_costs(topology));
+
+  EXPECT_EQ(result.peak_activations, (std::vector<int>{1}));
+  EXPECT_EQ(result.peak_pending_weights, (std::vector<int>{2}));
+  EXPECT_EQ(result.peak_held, (std::vector<int>{2}));
 }
 
 }  // namespace
