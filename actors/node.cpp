@@ -59,7 +59,12 @@ bool Node::open_port() {
 }
 
 void Node::dial_first_node() {
-  host().dial(options_.join_host, options_.join_port, kFirstNode);
+  dial(kFirstNode, options_.join_host, options_.join_port);
+}
+
+void Node::dial(int node, const std::string& address, std::uint16_t port) {
+  peers_[node] = {address, port};
+  host().dial(address, port, node);
 }
 
 void Node::dialed(wire::Dialed::Reader message) {
@@ -78,7 +83,7 @@ void Node::dialed(wire::Dialed::Reader message) {
     end(exit_failed,
         fmt::format("cannot reach node {} at {}:{} after {:.1f} s: {}. Is d9d-node running there, with "
                     "node.listen on an address this host can reach?",
-                    node, options_.join_host, options_.join_port, waited, reason));
+                    node, peers_[node].first, peers_[node].second, waited, reason));
     return;
   }
   tell_self_after<wire::Tick>(kDialAgain, [](wire::Tick::Builder) {});
@@ -131,7 +136,7 @@ void Node::welcome(wire::Welcome::Reader message) {
       if (node == membership_.node) continue;
       ++dials_pending_;
       const auto member = message.getNodes()[static_cast<unsigned>(node)];
-      host().dial(member.getHost(), member.getPort(), node);
+      dial(node, member.getHost(), member.getPort());
     }
   }
   if (dials_pending_ == 0) spawn_cast();

@@ -13,8 +13,10 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/mesh/action_peers.hpp"
 #include "runtime/pipeline/p2p_lane.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
@@ -26,7 +28,15 @@ namespace d9d {
 namespace {
 
 // The collectives of a rank; the index is part of their address.
-enum GroupIndex : int { step_group = 0, metric_group = 1, gradient_group = 2 };
+enum GroupIndex : int { step_group = 0, metric_group = 1, first_gradient_group = 2 };
+
+std::shared_ptr<Communicator> open_communicator(JobServices& services, int rank, const std::string& domain,
+                                                const std::vector<std::string>& axes,
+                                                const std::string& use) {
+  std::shared_ptr<Communicator> communicator = services.communicators->open(rank, domain, axes, use);
+  services.open_communicators.add(communicator);
+  return communicator;
+}
 
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
@@ -43,7 +53,7 @@ struct RankCast {
   const Plan& plan() const { return *services.plan; }
   ActorId at(Role role) const { return {role, static_cast<std::uint64_t>(rank)}; }
   int num_stages() const { return stages_per_rank(schedule) * plan().parameters().pipeline_parallel; }
-  bool has_replicas() const { return plan().group(rank, kDenseDomain, replica_axes()).size() > 1; }
+  bool is_dynamic() const { return job().trainer.pipelining.order == ActionOrder::dynamic; }
   // Global ranks that hold each stage of this rank's pipeline.
   std::vector<int> ranks_of_stages() const;
   std::vector<int> remote_ranks() const;
@@ -54,7 +64,8 @@ struct RankCast {
   CastMember trainer() const;
   CastMember loader() const;
   CastMember metric_collector() const;
-  CastMember collective(GroupIndex index, const char* use, const std::string& domain,
+  std::vector<ActorId> gradient_collectives() const;
+  CastMember collective(int index, const char* use, const std::string& domain,
                         const std::vector<std::string>& axes) const;
   std::vector<CastMember> lanes() const;
   CastMember lane(int sender, int receiver) const;
@@ -91,6 +102,7 @@ CastMember RankCast::stage() const {
       .rank = rank,
       .plan = services.plan.get(),
       .schedule = schedule,
+      .order = is_dynamic() ? CursorOrder::dynamic : CursorOrder::program,
       .model = services.model,
       .task = task,
       .optimizer = job().optimizer,
@@ -99,7 +111,12 @@ CastMember RankCast::stage() const {
       .threads = services.threads_per_rank,
       .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
       .resume_from = membership.resume_from,
-      .reduces_gradients = has_replicas(),
+      .parallel = job().parallelism,
+      .open_group =
+          [&services = services, rank = rank](const std::string& domain, const std::vector<std::string>& axes,
+                                              const std::string& use) {
+            return open_communicator(services, rank, domain, axes, use);
+          },
       .shared = gradients,
       .table = &services.table,
       .disk = &services.disk};
@@ -108,8 +125,16 @@ CastMember RankCast::stage() const {
       .make_worker = [worker = std::move(worker)] { return make_pipeline_worker(worker); },
       .rank_of_stage = ranks_of_stages(),
       .remote_ranks = remote_ranks(),
-      .collectives = {collective_id(rank, gradient_group)},
+      .collectives = gradient_collectives(),
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)}};
+  if (is_dynamic()) {
+    const std::vector<int> peers = action_peers(plan(), rank);
+    if (peers.front() != rank) {
+      options.leader = peers.front();
+    } else {
+      options.followers.assign(peers.begin() + 1, peers.end());
+    }
+  }
   return {at(Role::stage), Threading::own_thread, factory_of<Stage>(std::move(options)), true};
 }
 
@@ -161,16 +186,23 @@ CastMember RankCast::metric_collector() const {
   return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
 }
 
-CastMember RankCast::collective(GroupIndex index, const char* use, const std::string& domain,
+CastMember RankCast::collective(int index, const char* use, const std::string& domain,
                                 const std::vector<std::string>& axes) const {
   auto open = [&services = services, rank = rank, domain, axes, use] {
-    std::shared_ptr<Communicator> communicator = services.communicators->open(rank, domain, axes, use);
-    services.open_communicators.add(communicator);
-    return communicator;
+    return open_communicator(services, rank, domain, axes, use);
   };
   Collective::Options options{make_group_worker(use, std::move(open), gradients)};
   return {collective_id(rank, index), Threading::own_thread, factory_of<Collective>(std::move(options)),
           true};
+}
+
+std::vector<ActorId> RankCast::gradient_collectives() const {
+  std::vector<ActorId> ids;
+  const auto groups = gradient_groups(plan().domains());
+  for (int i = 0; i < static_cast<int>(groups.size()); ++i) {
+    ids.push_back(collective_id(rank, first_gradient_group + i));
+  }
+  return ids;
 }
 
 CastMember RankCast::lane(int sender, int receiver) const {
@@ -230,8 +262,9 @@ std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& 
                                   cast.metric_collector(),
                                   cast.collective(step_group, "step", kFlatDomain, {"world"}),
                                   cast.collective(metric_group, "metrics", kFlatDomain, {"world"})};
-  if (cast.has_replicas()) {
-    members.push_back(cast.collective(gradient_group, "gradients", kDenseDomain, replica_axes()));
+  int index = first_gradient_group;
+  for (const GradientGroup& group : gradient_groups(cast.plan().domains())) {
+    members.push_back(cast.collective(index++, "gradients", group.domain, group.axes));
   }
   for (CastMember& lane : cast.lanes()) members.push_back(std::move(lane));
   return members;

@@ -63,3 +63,23 @@ struct StepComputed {
   computeSeconds @4 :Float64;
   costs @5 :List(Float64);   # of schedule `auto`, once: this rank's measured times, 0 where others measure
 }
+
+struct LeadAction {
+  # Stage -> the Stages that share collectives with it inside an action, under the dynamic order: what all of them run
+  # next. Said by the first of them, before it runs it; the others run what they are told, in this order, each as soon
+  # as its own inputs are there. A number that is repeated or left out is a bug.
+  step @0 :UInt64;
+  number @1 :UInt32;      # within the step, from 0
+  parts @2 :List(Part);   # more than one: composed
+  struct Part {
+    kind @0 :Kind;
+    stage @1 :UInt32;
+    microbatch @2 :UInt32;
+  }
+  enum Kind {
+    forward @0;
+    backward @1;
+    backwardInput @2;
+    backwardWeight @3;
+  }
+}

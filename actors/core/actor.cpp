@@ -1,5 +1,7 @@
 #include "actors/core/actor.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -12,8 +14,15 @@ void Actor::attach(ActorHost* host, ActorId self, ActorId parent) {
 }
 
 void Actor::answer_to(ActorId id) {
-  alias_ = id;
+  // Known before the address is: a frame for an id that is not its own would be passed on to itself for ever.
+  if (index_of(id) < 0) aliases_.push_back(id);
   world_.book.enter(id, host_->mailbox());
+}
+
+int Actor::index_of(ActorId id) const {
+  if (id == self_) return 0;
+  const auto alias = std::find(aliases_.begin(), aliases_.end(), id);
+  return alias == aliases_.end() ? -1 : static_cast<int>(alias - aliases_.begin()) + 1;
 }
 
 const MailboxPtr& Actor::attached() const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "actors/core/handlers.hpp"
 #include "actors/core/world.hpp"
@@ -82,7 +83,7 @@ class Actor {
   ActorHost& host() { return *host_; }
   ActorId self() const { return self_; }
   ActorId parent() const { return parent_; }
-  // A second id this actor answers to: a node learns its index only when it has joined.
+  // One more id this actor answers to: a node learns its index only when it has joined.
   void answer_to(ActorId id);
   ActorId sender() const { return incoming_ ? incoming_->header.sender : ActorId{}; }
   const MailboxPtr& attached() const;
@@ -129,6 +130,8 @@ class Actor {
 
  private:
   friend class Dispatcher;
+  // Which of its ids this is: 0 its own, 1 and up those of answer_to(), -1 none.
+  int index_of(ActorId id) const;
   Header next_header(ActorId to);
   void send(ActorId to, Frame frame, const MailboxPtr& attach);
 
@@ -136,7 +139,7 @@ class Actor {
   ActorHost* host_ = nullptr;
   ActorId self_;
   ActorId parent_;
-  ActorId alias_;
+  std::vector<ActorId> aliases_;
   int rank_ = -1;
   std::uint64_t step_ = 0;
   Incoming* incoming_ = nullptr;

@@ -66,6 +66,7 @@ caf::behavior CafHost::make_behavior() {
   return {[this](Packet& packet) {
     const Turn turn(this);
     received(packet.frame.data());
+    packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
     if (!dispatcher_) return;
     if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
       fail(std::move(*failure));
@@ -116,7 +117,8 @@ void CafHost::peer_down(const caf::actor_addr& source, const caf::error& reason)
 
 std::uint16_t CafHost::publish(const std::string& address, std::uint16_t port) {
   const auto self = caf::actor_cast<caf::actor>(caf::strong_actor_ptr(ctrl()));
-  // A job that was killed is started again at once: connections that the system still winds up must not keep the port.
+  // A job that was killed is started again at once: connections that the system still winds up must not keep
+  // the port.
   const bool reuse = true;
   auto opened = arguments_.tls ? caf::openssl::publish(self, port, address.c_str(), reuse)
                                : system().middleman().publish(self, port, address.c_str(), reuse);

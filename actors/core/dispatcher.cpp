@@ -45,7 +45,7 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
   const Decoded decoded(frame, world_.limits);
   Actor::Incoming incoming{decoded.header(), attached, nullptr};
   const ActorId receiver = incoming.header.receiver;
-  if (receiver != id_ && receiver != actor_.alias_) return pass_on(frame, incoming.header, attached);
+  if (actor_.index_of(receiver) < 0) return pass_on(frame, incoming.header, attached);
   const Handlers::Entry* entry = handlers_.find(decoded.type());
   if (entry == nullptr) {
     throw Refused(Refused::Reason::unknown_type, name_ + " does not hear message type " +
@@ -54,8 +54,10 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
   }
   current_message_ = entry->name;
   check(incoming.header, *entry);
+  // The sender's clock is of use in its own process only.
+  const std::int64_t enqueue_ns = frame.arrived_ns() != 0 ? frame.arrived_ns() : incoming.header.send_time_ns;
   trace::ScopedSpan span(world_.recorder, world_.clock,
-                         {.enqueue_ns = incoming.header.send_time_ns,
+                         {.enqueue_ns = enqueue_ns,
                           .bytes = frame.size_bytes(),
                           .flow_in = incoming.header.flow,
                           .actor = track_,
@@ -91,7 +93,9 @@ void Dispatcher::check(const Header& header, const Handlers::Entry& entry) {
                                                     " in epoch " + std::to_string(epoch));
   }
   if (header.sender == id_) return;  // timers to itself come due in another order than they were set
-  std::uint64_t& last = last_sequence_[header.receiver == id_ ? 0 : 1][header.sender.packed()];
+  const auto address = static_cast<std::size_t>(actor_.index_of(header.receiver));
+  if (address >= last_sequence_.size()) last_sequence_.resize(address + 1);
+  std::uint64_t& last = last_sequence_[address][header.sender.packed()];
   if (header.sequence <= last && !entry.any_epoch) {
     throw Refused(Refused::Reason::repeated, entry.name + " number " + std::to_string(header.sequence) +
                                                  " from " + to_string(header.sender) + " came again or late");

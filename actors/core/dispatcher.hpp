@@ -41,8 +41,8 @@ class Dispatcher {
   Handlers handlers_;
   std::string current_message_;
   std::uint64_t refused_ = 0;
-  // By sender; senders count per address, and an actor may have a second one.
-  std::unordered_map<std::uint64_t, std::uint64_t> last_sequence_[2];
+  // By the index of the address and by sender: senders count per address.
+  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> last_sequence_;
 };
 
 }  // namespace d9d

@@ -19,11 +19,6 @@ std::function<bool(std::uint64_t)> due_after(config::Period period, std::uint64_
 
 }  // namespace
 
-const std::vector<std::string>& replica_axes() {
-  static const std::vector<std::string> axes{"dp_replicate", "dp_cp_shard", "cp_replicate"};
-  return axes;
-}
-
 ScheduleConfig schedule_of(const JobConfig& job) {
   return std::visit(
       Overloaded{

@@ -11,8 +11,6 @@
 
 namespace d9d {
 
-// Axes of the dense domain whose ranks hold the same parameters and see different tokens.
-const std::vector<std::string>& replica_axes();
 ScheduleConfig schedule_of(const JobConfig& job);
 // The multiplier of the base learning rate for a step counted from 1: the first step runs at the schedule's
 // point 0. `total_steps` is the length of the run, whether the job or the data says it.

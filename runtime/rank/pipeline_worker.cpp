@@ -8,10 +8,9 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/nn/late_init.hpp"
-#include "runtime/nn/parallelize.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
-#include "runtime/pipeline/program_cursor.hpp"
 #include "runtime/pipeline/step_programs.hpp"
+#include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/optimizer_of_job.hpp"
@@ -47,7 +46,7 @@ class PipelineWorker final : public StageWorker {
         pipeline_ranks_(options_.plan->parameters().pipeline_parallel),
         topology_(topology_of(options_.schedule, pipeline_ranks_)),
         programs_(options_.schedule, pipeline_ranks_),
-        cursor_(pipeline_rank_) {}
+        cursor_(make_cursor(options_.order, pipeline_rank_)) {}
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return entries_loaded_; }
@@ -62,11 +61,10 @@ class PipelineWorker final : public StageWorker {
   void put_gradient(int stage, int microbatch, Ticket ticket) override {
     core(stage).put_gradient(microbatch, ticket);
   }
-  std::optional<Instruction> next() override {
-    return cursor_.advance([this](const Action& action) { return core(action.stage).ready(action); });
-  }
+  std::optional<Instruction> next() override { return cursor_->advance(inputs_are_there()); }
+  bool follow(const Instruction& chosen) override { return cursor_->follow(chosen, inputs_are_there()); }
   ActionReport run(const Instruction& instruction) override;
-  bool step_done() const override { return cursor_.done(); }
+  bool step_done() const override { return cursor_->done(); }
   StepTotals finish_step() override;
   void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) override;
   Ticket snapshot(std::uint64_t step) override;
@@ -83,7 +81,19 @@ class PipelineWorker final : public StageWorker {
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
     return *found->second;
   }
-  StageCoreOptions core_options(int stage, std::shared_ptr<StageModule> module, std::size_t first_parameter);
+  ActionCursor::Ready inputs_are_there() const {
+    return [this](const Action& action) { return core(action.stage).ready(action); };
+  }
+  struct BuiltStage {
+    std::shared_ptr<StageModule> module;
+    std::size_t first_parameter = 0;  // in flat_
+    std::size_t end_parameter = 0;
+  };
+  StagePosition position(int stage) const { return {stage, topology_.num_stages()}; }
+  // Tensor-parallel ranks compute the same loss of the same samples: one of them counts it.
+  bool counts_loss() const { return options_.plan->placement(options_.rank).tensor == 0; }
+  void fill_parameters();
+  StageCoreOptions core_options(int stage, const BuiltStage& built);
   void hand_on(Ticket ticket, bool gradient, int stage, int microbatch, ActionReport& report);
 
   const PipelineWorkerOptions options_;
@@ -91,10 +101,12 @@ class PipelineWorker final : public StageWorker {
   const int pipeline_ranks_;
   const Topology topology_;
   StepPrograms programs_;
-  ProgramCursor cursor_;
+  const std::unique_ptr<ActionCursor> cursor_;
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<StageGroups> groups_;
+  std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::function<void(int)> on_bucket_complete_;
   std::vector<MetricValue> metrics_;
@@ -103,57 +115,64 @@ class PipelineWorker final : public StageWorker {
 
 void PipelineWorker::prepare() {
   at::set_num_threads(options_.threads);
-  const Mesh& mesh = options_.plan->domains().mesh_for(kDenseDomain);
+  groups_ = make_rank_groups(*options_.plan, options_.rank, options_.open_group);
   std::vector<StageParameter> parameters;
-  std::map<int, std::pair<std::shared_ptr<StageModule>, std::size_t>>
-      modules;  // by stage, with its first parameter
   for (const int stage : topology_.stages_of(pipeline_rank_)) {
-    const StagePosition position{stage, topology_.num_stages()};
-    std::shared_ptr<StageModule> module = options_.model->build_stage(position);
-    std::vector<StageParameter> own = module->parameters();
-    parallelize_replicate(own, mesh, replica_axes(), options_.rank);
-    modules[stage] = {module, parameters.size()};
+    BuiltStage& built = stages_[stage];
+    built.module = options_.model->build_stage(position(stage));
+    built.first_parameter = parameters.size();
+    const std::vector<StageParameter> own =
+        options_.model->parallelize(*built.module, *groups_, options_.parallel);
     parameters.insert(parameters.end(), own.begin(), own.end());
+    built.end_parameter = parameters.size();
   }
   flat_ = std::make_shared<FlatParameters>(std::move(parameters), flat_options(options_.gradients));
   optimizer_ = make_optimizer(optimizer_options(options_.optimizer, options_.seed), *flat_);
-  if (!options_.resume_from.empty()) {
-    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_);
-  } else if (!options_.source_checkpoint.empty()) {
-    for (const auto& [stage, module] : modules) {
-      options_.model->load_weights(options_.source_checkpoint, {stage, topology_.num_stages()},
-                                   *module.first);
-    }
-  } else {
-    initialise(flat_->parameters(), options_.seed);
-  }
+  fill_parameters();
   sync_ = std::make_unique<GradientSync>(*flat_);
-  for (const auto& [stage, module] : modules) {
-    cores_[stage] = make_stage_core(core_options(stage, module.first, module.second), *options_.table);
+  for (const auto& [stage, built] : stages_) {
+    cores_[stage] = make_stage_core(core_options(stage, built), *options_.table);
   }
   options_.shared->parameters = flat_;
 }
 
-StageCoreOptions PipelineWorker::core_options(int stage, std::shared_ptr<StageModule> module,
-                                              std::size_t first_parameter) {
-  StageCoreOptions core{.module = std::move(module), .stage = stage, .num_stages = topology_.num_stages()};
-  core.on_parameter_complete = [this, first_parameter](std::size_t index) {
+// From a checkpoint, a folder of weights or the seed.
+void PipelineWorker::fill_parameters() {
+  if (!options_.resume_from.empty()) {
+    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_);
+  } else if (!options_.source_checkpoint.empty()) {
+    for (const auto& [stage, built] : stages_) {
+      const auto begin = flat_->parameters().begin();
+      options_.model->load_weights(options_.source_checkpoint, position(stage),
+                                   {begin + built.first_parameter, begin + built.end_parameter});
+    }
+  } else {
+    initialise(flat_->parameters(), options_.seed);
+  }
+}
+
+StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built) {
+  StageCoreOptions core{.module = built.module, .stage = stage, .num_stages = topology_.num_stages()};
+  core.on_parameter_complete = [this, first_parameter = built.first_parameter](std::size_t index) {
     for (const int bucket : sync_->complete(first_parameter + index)) on_bucket_complete_(bucket);
   };
   core.compute_loss = [this](const LastStageOutputs& outputs) {
     const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
     const Loss loss = options_.task->compute_loss(context);
     MetricList metrics(metrics_);
-    options_.task->update_metrics(context, metrics);
+    if (counts_loss()) options_.task->update_metrics(context, metrics);
     return StageLoss{loss.loss, loss.weight};
   };
   return core;
 }
 
 std::vector<int> PipelineWorker::bucket_groups() const {
-  std::vector<int> groups;
-  for (const GradientBucket& bucket : flat_->buckets()) groups.push_back(bucket.reduce_axes.empty() ? -1 : 0);
-  return groups;
+  const std::vector<GradientGroup> groups = gradient_groups(options_.plan->domains());
+  std::vector<int> indices;
+  for (const GradientBucket& bucket : flat_->buckets()) {
+    indices.push_back(bucket.reduce_axes.empty() ? -1 : gradient_group_index(groups, bucket.reduce_axes));
+  }
+  return indices;
 }
 
 void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) {
@@ -163,7 +182,7 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
   }
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
-  cursor_.start(programs_.get(static_cast<int>(tensors.size())));
+  cursor_->start(programs_.get(static_cast<int>(tensors.size())));
 }
 
 ActionReport PipelineWorker::run(const Instruction& instruction) {
@@ -191,6 +210,7 @@ StepTotals PipelineWorker::finish_step() {
   StepTotals totals;
   for (auto& [stage, core] : cores_) {
     const StageTotals sums = core->finish_step();
+    if (!counts_loss()) continue;
     totals.loss_sum += sums.loss_sum;
     totals.weight_sum += sums.weight_sum;
   }

@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "runtime/mesh/plan.hpp"
+#include "runtime/nn/parallel/parallel_options.hpp"
+#include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
+#include "runtime/rank/rank_groups.hpp"
 #include "runtime/rank/stage_worker.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_config.hpp"
@@ -22,15 +25,17 @@ struct PipelineWorkerOptions {
   int rank = 0;
   const Plan* plan = nullptr;
   ScheduleConfig schedule;
+  CursorOrder order = CursorOrder::program;
   std::shared_ptr<const ModelProvider> model;
   std::shared_ptr<const TrainTask> task;
   OptimizerConfig optimizer;
   GradientManagerConfig gradients;
   std::uint64_t seed = 0;
   int threads = 1;
-  std::string source_checkpoint;   // weights to start from; empty = drawn from the seed
-  std::string resume_from;         // committed checkpoint; empty = none
-  bool reduces_gradients = false;  // the rank has replicas
+  std::string source_checkpoint;  // weights to start from; empty = drawn from the seed
+  std::string resume_from;        // committed checkpoint; empty = none
+  ParallelOptions parallel;
+  OpenGroup open_group;  // communicators of the modules
   std::shared_ptr<RankGradients> shared;
   TensorTable* table = nullptr;
   const Disk* disk = nullptr;

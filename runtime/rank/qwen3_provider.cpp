@@ -1,5 +1,6 @@
 #include "runtime/rank/qwen3_provider.hpp"
 
+#include "runtime/nn/parallel/qwen3_plan.hpp"
 #include "runtime/nn/qwen3_stage.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
 #include "runtime/task/hugging_face_model.hpp"
@@ -22,16 +23,23 @@ c10::ScalarType to_scalar_type(ModelDtype dtype) {
 
 class Qwen3ModelProvider final : public ModelProvider {
  public:
-  Qwen3ModelProvider(Qwen3Config config, ModelDtype dtype, Disk& disk)
-      : config_(std::move(config)), dtype_(dtype), disk_(disk) {}
+  Qwen3ModelProvider(Qwen3Config config, ModelDtype dtype, bool enable_checkpointing, Disk& disk)
+      : config_(std::move(config)), dtype_(dtype), enable_checkpointing_(enable_checkpointing), disk_(disk) {}
 
   std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
-    return build_qwen3_stage(config_, position, {.dtype = to_scalar_type(dtype_)});
+    return build_qwen3_stage(
+        config_, position,
+        {.dtype = to_scalar_type(dtype_), .checkpoint_activations = enable_checkpointing_});
+  }
+
+  std::vector<StageParameter> parallelize(StageModule& module, StageGroups& groups,
+                                          const ParallelOptions& options) const override {
+    return parallelize_qwen3(module, groups, options);
   }
 
   void load_weights(const std::string& directory, StagePosition position,
-                    StageModule& module) const override {
-    load_hugging_face_weights(disk_, directory, config_, position, module);
+                    const std::vector<StageParameter>& parameters) const override {
+    load_hugging_face_weights(disk_, directory, config_, position, parameters);
   }
 
   void export_model(const std::string& checkpoint, const std::string& target) const override {
@@ -43,13 +51,15 @@ class Qwen3ModelProvider final : public ModelProvider {
  private:
   const Qwen3Config config_;
   const ModelDtype dtype_;
+  const bool enable_checkpointing_;
   Disk& disk_;
 };
 
 }  // namespace
 
-std::shared_ptr<const ModelProvider> make_qwen3_provider(Qwen3Config config, ModelDtype dtype, Disk& disk) {
-  return std::make_shared<Qwen3ModelProvider>(std::move(config), dtype, disk);
+std::shared_ptr<const ModelProvider> make_qwen3_provider(Qwen3Config config, ModelDtype dtype,
+                                                         bool enable_checkpointing, Disk& disk) {
+  return std::make_shared<Qwen3ModelProvider>(std::move(config), dtype, enable_checkpointing, disk);
 }
 
 }  // namespace d9d

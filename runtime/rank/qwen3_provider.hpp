@@ -11,6 +11,7 @@
 namespace d9d {
 
 // `disk` outlives the provider.
-std::shared_ptr<const ModelProvider> make_qwen3_provider(Qwen3Config config, ModelDtype dtype, Disk& disk);
+std::shared_ptr<const ModelProvider> make_qwen3_provider(Qwen3Config config, ModelDtype dtype,
+                                                         bool enable_checkpointing, Disk& disk);
 
 }  // namespace d9d

@@ -28,12 +28,19 @@ ModelDtype dtype_of(const ModelProviderConfig& provider) {
   return ModelDtype::float32;
 }
 
+bool enables_checkpointing(const ModelProviderConfig& provider) {
+  if (const auto* moe = std::get_if<Qwen3MoeProvider>(&provider)) return moe->enable_checkpointing;
+  if (const auto* dense = std::get_if<Qwen3Provider>(&provider)) return dense->enable_checkpointing;
+  return false;
+}
+
 }  // namespace
 
 Registry registry_of_builtins(const LoadedJob& loaded, Disk& disk) {
   Registry registry;
   const auto qwen3 = [&loaded, &disk](const config::Section&) {
-    return make_qwen3_provider(*loaded.model, dtype_of(loaded.job.model_provider), disk);
+    const ModelProviderConfig& provider = loaded.job.model_provider;
+    return make_qwen3_provider(*loaded.model, dtype_of(provider), enables_checkpointing(provider), disk);
   };
   registry.add_model("qwen3_moe", qwen3);
   registry.add_model("qwen3", qwen3);

@@ -40,11 +40,11 @@ std::vector<TensorSpec> parameters_of(const Qwen3Config& config) {
 }  // namespace
 
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const Qwen3Config& config,
-                               StagePosition position, StageModule& stage) {
+                               StagePosition position, const std::vector<StageParameter>& parameters) {
   const Qwen3Tensors tensors = tensors_of(config);
   const ExpertStorage storage = expert_storage_of(ModelFiles(disk, directory).names());
   std::map<std::string, Destination> destinations;
-  for (const StageParameter& parameter : stage.parameters()) {
+  for (const StageParameter& parameter : parameters) {
     destinations[parameter.name] = {parameter.tensor.detach(), parameter.layout.global_shape(),
                                     parameter.layout.local_slice()};
   }
@@ -60,7 +60,7 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
   Qwen3Options options;
   options.dtype = dtype;
   model.stage = build_qwen3_stage(model.config, {}, options);
-  load_hugging_face_weights(disk, directory, model.config, {}, *model.stage);
+  load_hugging_face_weights(disk, directory, model.config, {}, model.stage->parameters());
   model.stage->set_training(false);
   return model;
 }

@@ -17,7 +17,7 @@ namespace d9d {
 // Copies the folder's weights into a stage of the model, each rank only its slices. Input error, with names,
 // unless every parameter is filled and every tensor of the folder is one of the whole model's.
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const Qwen3Config& config,
-                               StagePosition position, StageModule& stage);
+                               StagePosition position, const std::vector<StageParameter>& parameters);
 
 // A whole model in one stage, for use without training.
 struct LoadedModel {

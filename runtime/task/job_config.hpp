@@ -17,6 +17,7 @@
 #include "runtime/task/model_config.hpp"
 #include "runtime/task/node_config.hpp"
 #include "runtime/task/optimizer_config.hpp"
+#include "runtime/task/parallelism_config.hpp"
 #include "runtime/task/trainer_config.hpp"
 #include "runtime/train/lr_config.hpp"
 
@@ -36,6 +37,7 @@ constexpr auto choices_of(config::Tag<TaskConfig>) {
 
 struct JobConfig {
   DeviceMeshParameters mesh;
+  ParallelOptions parallelism;
   TrainerConfig trainer;
   ModelProviderConfig model_provider;
   DataConfig data;
@@ -49,14 +51,15 @@ struct JobConfig {
   NodeConfig node;
 };
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
-                      (mesh, trainer, model_provider, data, optimizer, lr_scheduler, task, plugins, actors,
-                       export_to, output_dir, node))
+                      (mesh, parallelism, trainer, model_provider, data, optimizer, lr_scheduler, task,
+                       plugins, actors, export_to, output_dir, node))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
   using namespace config;
   return std::array{
       Key{"mesh", "",
           "degrees of parallelism; the product of all but expert_parallel is the number of ranks"},
+      Key{"parallelism", "", "how the degrees of `mesh` are put to work"},
       Key{"trainer", "", "the run", required},
       Key{"model_provider", "", "the model", required},
       Key{"data", "", "where samples come from", required},

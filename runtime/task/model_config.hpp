@@ -24,15 +24,17 @@ struct Qwen3Provider {
   std::optional<std::string> from;
   DenseModelSection model;
   ModelDtype dtype = ModelDtype::float32;
+  bool enable_checkpointing = false;
 };
-BOOST_DESCRIBE_STRUCT(Qwen3Provider, (), (from, model, dtype))
+BOOST_DESCRIBE_STRUCT(Qwen3Provider, (), (from, model, dtype, enable_checkpointing))
 
 struct Qwen3MoeProvider {
   std::optional<std::string> from;
   MoeModelSection model;
   ModelDtype dtype = ModelDtype::float32;
+  bool enable_checkpointing = false;
 };
-BOOST_DESCRIBE_STRUCT(Qwen3MoeProvider, (), (from, model, dtype))
+BOOST_DESCRIBE_STRUCT(Qwen3MoeProvider, (), (from, model, dtype, enable_checkpointing))
 
 using ModelProviderConfig = std::variant<Qwen3MoeProvider, Qwen3Provider, config::Named>;
 
@@ -47,13 +49,19 @@ inline constexpr config::Key from{
     "`trainer.model_stage_factory.source_checkpoint`'s business"};
 inline constexpr config::Key model{"model", "", "the architecture; keys given here win over those of `from`"};
 inline constexpr config::Key dtype{"dtype", "", "type of the parameters"};
+inline constexpr config::Key enable_checkpointing{
+    "enable_checkpointing", "",
+    "keep only the input of each decoder layer and compute the layer again in backward: a third more work, "
+    "far less memory"};
 }  // namespace provider_keys
 
 constexpr auto keys_of(config::Tag<Qwen3Provider>) {
-  return std::array{provider_keys::from, provider_keys::model, provider_keys::dtype};
+  return std::array{provider_keys::from, provider_keys::model, provider_keys::dtype,
+                    provider_keys::enable_checkpointing};
 }
 constexpr auto keys_of(config::Tag<Qwen3MoeProvider>) {
-  return std::array{provider_keys::from, provider_keys::model, provider_keys::dtype};
+  return std::array{provider_keys::from, provider_keys::model, provider_keys::dtype,
+                    provider_keys::enable_checkpointing};
 }
 constexpr auto choices_of(config::Tag<ModelProviderConfig>) {
   return config::Choices<2>{

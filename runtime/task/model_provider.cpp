@@ -1,20 +1,38 @@
 #include "runtime/task/model_provider.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/nn/parallel/replicate.hpp"
+#include "runtime/nn/parallel/stage_groups.hpp"
+#include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
 
+std::vector<StageParameter> ModelProvider::parallelize(StageModule& module, StageGroups& groups,
+                                                       const ParallelOptions& /*options*/) const {
+  const DeviceMeshParameters& mesh = groups.domains().parameters();
+  D9D_REQUIRE(
+      !mesh.has_data_parallel_shard() && mesh.context_parallel() == 1 && !mesh.has_tensor_parallel() &&
+          !mesh.has_expert_parallel(),
+      "this model has no plan for a mesh that shards parameters or splits samples: its provider has no "
+      "parallelize; use pipeline_parallel and data_parallel_replicate only");
+  StageParameters parameters = module.parameters();
+  parallelize_replicate(parameters, groups.domains().mesh_for(kDenseDomain), dense_axes(), groups.rank());
+  return parameters;
+}
+
 void ModelProvider::load_weights(const std::string& directory, StagePosition /*position*/,
-                                 StageModule& /*module*/) const {
-  throw Error(ErrorKind::input, fmt::format("this model cannot load weights from {}: its provider has no load_weights; "
-                                            "remove trainer.model_stage_factory.source_checkpoint",
-                                            directory));
+                                 const std::vector<StageParameter>& /*parameters*/) const {
+  throw Error(ErrorKind::input,
+              fmt::format("this model cannot load weights from {}: its provider has no load_weights; "
+                          "remove trainer.model_stage_factory.source_checkpoint",
+                          directory));
 }
 
 void ModelProvider::export_model(const std::string& /*checkpoint*/, const std::string& target) const {
-  throw Error(ErrorKind::input, fmt::format("this model cannot be exported to {}: its provider has no export_model; "
-                                            "remove export_to",
-                                            target));
+  throw Error(ErrorKind::input,
+              fmt::format("this model cannot be exported to {}: its provider has no export_model; "
+                          "remove export_to",
+                          target));
 }
 
 nlohmann::json ModelProvider::hparams() const {

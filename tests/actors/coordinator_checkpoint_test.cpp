@@ -48,6 +48,22 @@ TEST_F(CoordinatorTest, ACommitIsToldToEveryTrainerAndTheEventBus) {
   EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.checkpoint.committed");
 }
 
+TEST_F(CoordinatorTest, AShardThatFailedGivesTheCheckpointUpAndTrainersHearWhy) {
+  form();
+  shard(5, 0);
+  shard(5, 1, "no space left on device");
+  shard(5, 2);
+  for (const int rank : {0, 1, 2}) state(5, rank);
+  tracker(5);
+
+  EXPECT_TRUE(commits.empty());
+  EXPECT_THAT(discarded, ElementsAre(5));
+  EXPECT_EQ(world.heard<wire::CheckpointCommitted>().size(), 3U);
+  EXPECT_EQ(std::string(world.last<wire::CheckpointCommitted>()->getFailure()), "no space left on device");
+  EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.checkpoint.failed");
+  EXPECT_TRUE(stops().empty()) << "training goes on";
+}
+
 TEST_F(CoordinatorTest, ACommitThatFailsGivesTheCheckpointUpAndTheNextOneCommits) {
   form();
   disk_full = true;

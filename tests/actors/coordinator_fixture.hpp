@@ -102,6 +102,13 @@ class CoordinatorTest : public ::testing::Test {
     for (const int rank : {0, 1, 2}) shard(step, rank), state(step, rank);
     tracker(step);
   }
+  void gone(std::uint32_t node) {
+    world.say<wire::PeerDown>(kCoordinator, [&](wire::PeerDown::Builder down) {
+      down.setNodeIndex(node);
+      down.setReason("disconnected");
+    });
+  }
+  // To the other nodes first, to the parent last.
   std::vector<Heard<wire::StopNode>> stops() { return world.heard<wire::StopNode>(); }
 
   CoordinatorOptions options;

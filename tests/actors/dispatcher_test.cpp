@@ -20,12 +20,19 @@ class Echo final : public Actor {
   void behavior(Handlers& handlers) override {
     handlers.on(this, &Echo::reduce_bucket);
     handlers.on_any_epoch(this, &Echo::tick);
+    handlers.on(this, &Echo::bucket_reduced);
   }
   void reduce_bucket(wire::ReduceBucket::Reader message) {
     D9D_REQUIRE(message.getBucket() != 13, "bucket 13 is cursed");
     set_step(message.getStep());
     tell<wire::BucketReduced>(
         sender(), [&](wire::BucketReduced::Builder reply) { reply.setBucket(message.getBucket()); });
+  }
+  // Takes the numbers 100 and `bucket` as further ids.
+  void bucket_reduced(wire::BucketReduced::Reader message) {
+    for (const std::uint64_t index : {std::uint64_t{100}, std::uint64_t{message.getBucket()}}) {
+      answer_to({Role::probe, index});
+    }
   }
   void tick(wire::Tick::Reader message) {
     tell<wire::StartTraining>(
@@ -85,6 +92,28 @@ TEST_F(DispatcherTest, ATypeThatItDoesNotHearIsDroppedAndCounted) {
   EXPECT_EQ(refused(), 1U);
   EXPECT_TRUE(world.heard<wire::Failed>().empty());
   EXPECT_TRUE(world.lives(kEcho));
+}
+
+TEST_F(DispatcherTest, AMessageForAnotherActorOfTheProcessIsPassedOnUnopened) {
+  world.world().book.enter({Role::probe, 5}, world.ear());
+  const Frame frame = encode<wire::ReduceBucket>(
+      {.epoch = 1, .sender = kOther, .receiver = {Role::probe, 5}, .sequence = 1}, [](auto) {});
+  world.world().book.find(kEcho)->deliver(frame, nullptr);
+  world.run();
+
+  EXPECT_EQ(world.heard<wire::ReduceBucket>(ActorId{Role::probe, 5}).size(), 2U) << "to Echo, then on";
+  EXPECT_EQ(refused(), 0U);
+}
+
+TEST_F(DispatcherTest, AnActorAnswersToEveryIdItTookAndCountsEachForItself) {
+  world.say<wire::BucketReduced>(kEcho, [](auto taken) { taken.setBucket(101); });
+  for (const std::uint64_t index : {1, 100, 101}) {
+    deliver<wire::ReduceBucket>(
+        {.epoch = 2, .sender = kOther, .receiver = {Role::probe, index}, .sequence = 1});
+  }
+
+  EXPECT_EQ(world.heard<wire::BucketReduced>(kOther).size(), 3U);
+  EXPECT_EQ(refused(), 0U);
 }
 
 TEST_F(DispatcherTest, AHandlerThatThrowsIsToldToTheParentAndTheActorIsGone) {

@@ -35,6 +35,10 @@ class NodeTest : public ::testing::Test {
     options.cast = [this](const Membership& membership) {
       if (!cast_failure.empty()) throw Error(ErrorKind::input, cast_failure);
       cast.push_back(membership);
+      if (listener) {
+        return std::vector<CastMember>{{kTrainer, Threading::pool, {}, true},
+                                       {{Role::user, 0}, Threading::pool, {}, true, true}};
+      }
       return std::vector<CastMember>{{kTrainer, Threading::pool, {}, true},
                                      {kStage, Threading::own_thread, {}, true},
                                      {{Role::event_bus, 0}, Threading::pool, {}, false}};
@@ -98,6 +102,7 @@ class NodeTest : public ::testing::Test {
 
   NodeOptions options;
   std::string cast_failure;
+  bool listener = false;  // the cast has a user's actor, which goes first
   std::vector<Membership> cast;
   std::vector<std::string> aborted;
   std::vector<int> exits;
@@ -207,6 +212,15 @@ TEST_F(NodeTest, TheCastWaitsUntilEveryOtherNodeIsConnected) {
   EXPECT_EQ(cast.size(), 1U);
 }
 
+TEST_F(NodeTest, APeerThatCannotBeReachedIsNamedWithItsOwnAddress) {
+  play_joining();
+  welcome(kStranger, 1, 3);
+  dialed(kStranger, 2, false);
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  EXPECT_THAT(aborted.at(0), HasSubstr("cannot reach node 2 at host-2:1002"));
+}
+
 TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
   play_first();
   welcome(kFirst, 0, 1);
@@ -218,6 +232,20 @@ TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
   const auto node_ready = world.last<wire::NodeReady>(kCoordinator);
   EXPECT_EQ(node_ready->getNodeIndex(), 0U);
   EXPECT_EQ(node_ready->getEntries(), 5U);
+}
+
+TEST_F(NodeTest, ListenersEnterFirstAndTheOthersWhenTheyAreReady) {
+  listener = true;
+  play_first();
+  welcome(kFirst, 0, 1);
+  EXPECT_THAT(spawned(), ElementsAre(kCoordinator, ActorId{Role::user, 0}));
+
+  ready({Role::user, 0});
+  EXPECT_THAT(spawned(), ElementsAre(kCoordinator, ActorId{Role::user, 0}, kTrainer));
+  EXPECT_TRUE(world.heard<wire::NodeReady>().empty());
+
+  ready(kTrainer);
+  EXPECT_EQ(world.heard<wire::NodeReady>().size(), 1U);
 }
 
 TEST_F(NodeTest, PassesTheStartToItsTrainersOnly) {

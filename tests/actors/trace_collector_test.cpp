@@ -37,12 +37,14 @@ class TraceCollectorTest : public ::testing::Test {
                      .name = recorder.intern(name),
                      .step = step});
   }
-  static void flush(ActorWorld& world, ActorId who, std::uint32_t nodes, std::int32_t from_step = -1) {
+  static void flush(ActorWorld& world, ActorId who, std::uint32_t nodes, std::int32_t from_step = -1,
+                    const char* label = "") {
     world.say<wire::FlushTrace>(
         who,
         [&](wire::FlushTrace::Builder flush) {
           flush.setNodes(nodes);
           flush.setFromStep(from_step);
+          flush.setLabel(label);
         },
         kCoordinator);
   }
@@ -82,6 +84,24 @@ TEST_F(TraceCollectorTest, MergesTheSpansOfTwoNodesIntoOneFile) {
   EXPECT_EQ(span_named(trace.recording, "1F0").start_ns - span_named(trace.recording, "0F0").start_ns, 500);
 }
 
+TEST_F(TraceCollectorTest, SpansOfANodeWhoseClockIsOffAreMovedByTheMeasuredOffset) {
+  far.clock().now += 1'000'000'000;    // ahead of node 0
+  far.after(std::chrono::seconds(1));  // its first probe leaves
+  near.after(std::chrono::seconds(1));
+  carry<wire::ClockProbe>(far, near, kFirst);
+  carry<wire::ClockReply>(near, far, kSecond);
+  const std::int64_t now = near.clock().now;
+  record(near_recorder, "stage/0", 0, "0F0", now);
+  record(far_recorder, "stage/1", 1, "1F0", now + 1'000'000'000);
+  flush(near, kFirst, 2);
+  flush(far, kSecond, 2);
+  carry<wire::Spans>(far, near, kFirst);
+
+  const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
+
+  EXPECT_EQ(span_named(trace.recording, "1F0").start_ns, span_named(trace.recording, "0F0").start_ns);
+}
+
 TEST_F(TraceCollectorTest, ManySpansTravelInSeveralParts) {
   for (int i = 0; i < 10'000; ++i) record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000 + i);
   flush(near, kFirst, 1);
@@ -101,6 +121,14 @@ TEST_F(TraceCollectorTest, SpansOfEarlierStepsAreLeftOutWhenAskedTo) {
   const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
   EXPECT_EQ(span_named(trace.recording, "new").step, 4);
   EXPECT_THROW(span_named(trace.recording, "old"), std::runtime_error);
+}
+
+TEST_F(TraceCollectorTest, ATraceOfAFewStepsHasAFileOfItsOwnAndTheCoordinatorHearsNothing) {
+  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  flush(near, kFirst, 1, -1, "step_4");
+
+  EXPECT_TRUE(std::filesystem::exists(folder + "/step_4.trace.json.gz"));
+  EXPECT_TRUE(near.heard<wire::TraceWritten>().empty());
 }
 
 TEST_F(TraceCollectorTest, ASpanOfAnUnknownNameIsRefused) {

@@ -1,5 +1,6 @@
 // The step of one rank as a state machine.
 #include "messages/lists.hpp"
+#include "messages/trace.capnp.h"
 #include "tests/actors/trainer_fixture.hpp"
 
 namespace d9d {
@@ -166,6 +167,19 @@ TEST_F(TrainerTest, MetricsAreCollectedWhenDue) {
   const auto collected = world.heard<wire::CollectMetrics>(ActorId{Role::metric_collector, 0});
   ASSERT_EQ(collected.size(), 1U);
   EXPECT_EQ(collected[0]->getStep(), 2U);
+}
+
+TEST_F(TrainerTest, ATraceWindowIsFlushedOnEveryNodeAfterItsLastStep) {
+  options.trace_window = {.period = 2, .active = 1};
+  options.num_nodes = 2;
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) step(number);
+
+  const auto flushes = world.heard<wire::FlushTrace>();
+  ASSERT_EQ(flushes.size(), 2U);
+  EXPECT_EQ(flushes[1].to(), (ActorId{Role::trace_collector, 1}));
+  EXPECT_EQ(std::string(flushes[1]->getLabel()), "step_2");
+  EXPECT_EQ(flushes[1]->getFromStep(), 2);
 }
 
 TEST_F(TrainerTest, TheEventsOfAStepComeInTheOrderOfItsLife) {

@@ -62,7 +62,7 @@ TEST_F(HuggingFaceFolder, GivesAStageOnlyItsPart) {
   const GoldenModel golden = golden_model("moe");
   const auto last = build_qwen3_stage(golden.config, {1, 2});
 
-  load_hugging_face_weights(disk_, golden_folder("moe"), golden.config, {1, 2}, *last);
+  load_hugging_face_weights(disk_, golden_folder("moe"), golden.config, {1, 2}, last->parameters());
 
   expect_same(parameters_of(*last), golden.weights);
 }
@@ -88,7 +88,7 @@ TEST_F(HuggingFaceFolder, RefusesWeightsOfAnotherModel) {
   const auto stage = build_qwen3_stage(config, {});
 
   try {
-    load_hugging_face_weights(disk_, golden_folder("moe"), config, {}, *stage);
+    load_hugging_face_weights(disk_, golden_folder("moe"), config, {}, stage->parameters());
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("model.layers.2."));

@@ -1,0 +1,38 @@
+#include "runtime/rank/rank_groups.hpp"
+
+#include <map>
+#include <tuple>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d {
+namespace {
+
+class RankGroups final : public StageGroups {
+ public:
+  RankGroups(const Plan& plan, int rank, OpenGroup open) : plan_(plan), rank_(rank), open_(std::move(open)) {}
+
+  const MeshDomains& domains() const override { return plan_.domains(); }
+  int rank() const override { return rank_; }
+  std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
+                                     const std::string& use) override {
+    std::shared_ptr<Communicator>& group = opened_[{domain, axes, use}];
+    if (!group) group = open_(domain, axes, use);
+    return group;
+  }
+
+ private:
+  const Plan& plan_;
+  const int rank_;
+  const OpenGroup open_;
+  std::map<std::tuple<std::string, std::vector<std::string>, std::string>, std::shared_ptr<Communicator>>
+      opened_;
+};
+
+}  // namespace
+
+std::unique_ptr<StageGroups> make_rank_groups(const Plan& plan, int rank, OpenGroup open) {
+  return std::make_unique<RankGroups>(plan, rank, std::move(open));
+}
+
+}  // namespace d9d

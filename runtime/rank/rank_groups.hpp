@@ -1,0 +1,18 @@
+#pragma once
+// The StageGroups of a rank: opens each communicator once. No torch in this header.
+
+#include <functional>
+#include <memory>
+
+#include "runtime/mesh/plan.hpp"
+#include "runtime/nn/parallel/stage_groups.hpp"
+
+namespace d9d {
+
+using OpenGroup = std::function<std::shared_ptr<Communicator>(
+    const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
+
+// `plan` outlives the groups.
+std::unique_ptr<StageGroups> make_rank_groups(const Plan& plan, int rank, OpenGroup open);
+
+}  // namespace d9d

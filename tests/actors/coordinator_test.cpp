@@ -1,0 +1,335 @@
+// Membership, the start and the end of a job.
+#include "tests/actors/coordinator_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using namespace testing;
+
+TEST_F(CoordinatorTest, RefusesAnotherBuildAndNamesBoth) {
+  play();
+  join(100, 1, -1, [](wire::Join::Builder join) { join.setBuild("0.9"); });
+
+  EXPECT_THAT(refusal(), HasSubstr("another build of d9d: 1.0 here, 0.9 there"));
+}
+
+TEST_F(CoordinatorTest, RefusesAnotherJobFileAndNamesBothHashes) {
+  play();
+  join(100, 1, -1, [](wire::Join::Builder join) { join.setJobHash("xyz"); });
+
+  EXPECT_THAT(refusal(), HasSubstr("job hash abc here, xyz there"));
+}
+
+TEST_F(CoordinatorTest, RefusesAWrongTokenWithoutTellingAnythingElse) {
+  play();
+  join(100, 1, -1, [](wire::Join::Builder join) {
+    join.setToken("guess");
+    join.setBuild("0.9");
+  });
+
+  EXPECT_EQ(refusal(), "the job token (node.job_token) differs");
+}
+
+TEST_F(CoordinatorTest, RefusesMoreRanksThanAreLeft) {
+  play();
+  join(100, 2);
+  join(101, 2);
+  EXPECT_THAT(refusal(), HasSubstr("offers 2 ranks but the mesh of 3 has only 1 left"));
+
+  join(102, 4'000'000'000U);
+  EXPECT_THAT(refusal(), HasSubstr("offers 4000000000 ranks"));
+
+  join(103, 1);
+  EXPECT_EQ(world.heard<wire::Welcome>().size(), 2U) << "the refused ones took nothing";
+}
+
+TEST_F(CoordinatorTest, RefusesWhoComesWhenAllRanksAreTaken) {
+  form();
+  join(105, 1);
+
+  EXPECT_THAT(refusal(), HasSubstr("all of them are taken"));
+}
+
+TEST_F(CoordinatorTest, ANodeThatJoinsTwiceCountsOnce) {
+  play();
+  join(100, 2);
+  join(100, 2);
+
+  EXPECT_TRUE(world.heard<wire::Welcome>().empty());
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(CoordinatorTest, ANodeThatOffersNoNumberTakesWhatIsLeft) {
+  play();
+  join(100, 1);
+  join(101, 0);
+
+  EXPECT_EQ(world.last<wire::Welcome>()->getNodes()[1].getRanks(), 2U);
+}
+
+TEST_F(CoordinatorTest, NodesAreOrderedByWishThenByArrival) {
+  play();
+  join(100, 0, -1, [](wire::Join::Builder join) { join.setRanks(1); });
+  join(101, 1, -1);
+  EXPECT_TRUE(world.heard<wire::Welcome>().empty());
+  join(102, 1, 1);
+
+  const auto welcome = world.last<wire::Welcome>();
+  std::vector<std::string> hosts;
+  for (const auto node : welcome->getNodes()) hosts.emplace_back(node.getHost());
+  EXPECT_THAT(hosts, ElementsAre("host-100", "host-102", "host-101"));
+  EXPECT_THAT(world.watched, Each(Gt(0))) << "itself is not watched";
+  EXPECT_THAT(world.watched, IsSupersetOf({1, 2}));
+}
+
+TEST_F(CoordinatorTest, WelcomeTellsEveryNodeTheSameDecisions) {
+  resume = {.directory = "save-4", .step = 4, .state = "{}", .next_sample = 32, .entries = 6};
+  play();
+  join(100, 2);
+  join(101, 1);
+
+  const auto all = world.heard<wire::Welcome>();
+  ASSERT_EQ(all.size(), 2U);
+  for (std::uint32_t node = 0; node < 2; ++node) {
+    EXPECT_EQ(all[node]->getNodeIndex(), node);
+    EXPECT_EQ(all[node]->getEpoch(), 1U);
+    EXPECT_EQ(std::string(all[node]->getStoreHost()), "store");
+    EXPECT_EQ(std::string(all[node]->getResumeFrom()), "save-4");
+    EXPECT_EQ(all[node]->getResumeStep(), 4U);
+    EXPECT_EQ(all[node]->getResumeSample(), 32U);
+    EXPECT_EQ(std::string(all[node]->getTag()), "tag");
+  }
+}
+
+TEST_F(CoordinatorTest, AJobOfOneProcessNeedsNoStore) {
+  options.open_store = []() -> std::pair<std::string, std::uint16_t> { throw std::logic_error("opened"); };
+  play();
+  join(100, 3);
+
+  EXPECT_EQ(world.last<wire::Welcome>()->getStorePort(), 0U);
+}
+
+TEST_F(CoordinatorTest, TrainingStartsWhenAllNodesAreReady) {
+  resume = {.directory = "save-4", .step = 4, .entries = 6};
+  play();
+  join(100, 2);
+  join(101, 1);
+  ready(1, 4);
+  ready(1, 4);
+  EXPECT_TRUE(world.heard<wire::StartTraining>().empty());
+
+  ready(0, 2);
+
+  const auto starts = world.heard<wire::StartTraining>();
+  ASSERT_EQ(starts.size(), 2U);
+  EXPECT_EQ(starts[1].to(), (ActorId{Role::node, 1}));
+  EXPECT_EQ(starts[1]->getFirstStep(), 5U);
+}
+
+TEST_F(CoordinatorTest, ACheckpointThatIsNotTakenWholeIsTheInputsFault) {
+  resume = {.directory = "save-4", .step = 4, .entries = 7};
+  play();
+  join(100, 3);
+  ready(0, 6);
+
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_TRUE(stops()[0]->getInputError());
+  EXPECT_THAT(std::string(stops()[0]->getReason()), HasSubstr("save-4 holds 7 tensors"));
+}
+
+TEST_F(CoordinatorTest, GivesUpWhenNotAllJoinInTime) {
+  play();
+  join(100, 2);
+  world.after(std::chrono::seconds(30));
+
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_TRUE(stops()[0]->getFailed());
+  EXPECT_THAT(std::string(stops()[0]->getReason()), HasSubstr("only 2 of 3 ranks joined within 30 s"));
+}
+
+TEST_F(CoordinatorTest, TellsItsParentWhenNobodyEverJoined) {
+  play();
+  world.after(std::chrono::seconds(30));
+
+  EXPECT_THAT(std::string(world.last<wire::StopNode>(ActorWorld::kParent)->getReason()),
+              HasSubstr("only 0 of 3"));
+}
+
+TEST_F(CoordinatorTest, TheJoinDeadlineRingsInVainOnceFormed) {
+  form();
+  world.after(std::chrono::hours(1));
+
+  EXPECT_TRUE(stops().empty());
+}
+
+TEST_F(CoordinatorTest, AFailureEndsTheJobExactlyOnceAndNamesActorRankAndStep) {
+  form();
+  const auto fail = [](wire::Failed::Builder failed) {
+    failed.setKind(wire::Failed::Kind::BUG);
+    failed.setActor("stage/2");
+    failed.setRank(2);
+    failed.setStep(9);
+    failed.setMessage("BeginStep");
+    failed.setText("boom");
+  };
+  world.say<wire::Failed>(kCoordinator, fail);
+  world.say<wire::Failed>(kCoordinator, fail);
+  gone(1);
+
+  ASSERT_EQ(stops().size(), 2U) << "one for each node";
+  EXPECT_EQ(stops()[0].to(), (ActorId{Role::node, 1}));
+  EXPECT_EQ(stops()[1].to(), ActorWorld::kParent) << "node 0 ends last";
+  EXPECT_TRUE(stops()[0]->getFailed());
+  EXPECT_FALSE(stops()[0]->getInputError());
+  EXPECT_EQ(std::string(stops()[1]->getReason()),
+            "stage/2 (rank 2) failed at step 9 while handling BeginStep: boom");
+}
+
+TEST_F(CoordinatorTest, AFailureOfTheInputBeforeTrainingIsAnInputError) {
+  play();
+  join(100, 3);
+  world.say<wire::Failed>(kCoordinator,
+                          [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); });
+
+  EXPECT_TRUE(stops().at(0)->getInputError());
+}
+
+TEST_F(CoordinatorTest, ANodeThatIsGoneEndsTheJobExactlyOnce) {
+  form();
+  gone(1);
+  gone(1);
+
+  ASSERT_EQ(stops().size(), 1U) << "who is gone is not told";
+  EXPECT_THAT(std::string(stops()[0]->getReason()), HasSubstr("node 1 (host-101) is gone: disconnected"));
+}
+
+TEST_F(CoordinatorTest, EndsWhenEveryRankIsFinished) {
+  form();
+  finish(0);
+  finish(1);
+  finish(1);
+  EXPECT_TRUE(stops().empty());
+
+  finish(2);
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_FALSE(stops()[0]->getFailed());
+
+  gone(1);
+  EXPECT_EQ(stops().size(), 2U) << "node 0 ends when the others have left";
+}
+
+TEST_F(CoordinatorTest, ANodeThatDoesNotLeaveDoesNotKeepTheFirstOne) {
+  form();
+  finish_all();
+  world.after(std::chrono::seconds(5));
+
+  ASSERT_EQ(stops().size(), 2U);
+  EXPECT_EQ(stops()[1].to(), ActorWorld::kParent);
+}
+
+TEST_F(CoordinatorTest, ABrokenConnectionWaitsForTheNewsOfTheNodeThatIsGone) {
+  form();
+  const auto broken = [](wire::Failed::Builder failed) {
+    failed.setKind(wire::Failed::Kind::ENVIRONMENT);
+    failed.setText("connection closed by peer");
+  };
+  world.say<wire::Failed>(kCoordinator, broken);
+  EXPECT_TRUE(stops().empty());
+
+  gone(1);
+
+  EXPECT_THAT(std::string(stops().at(0)->getReason()), HasSubstr("node 1 (host-101) is gone"));
+}
+
+TEST_F(CoordinatorTest, ABrokenConnectionIsTheReasonWhenNobodyIsGone) {
+  form();
+  world.say<wire::Failed>(kCoordinator, [](wire::Failed::Builder failed) {
+    failed.setKind(wire::Failed::Kind::ENVIRONMENT);
+    failed.setText("connection closed by peer");
+  });
+  world.after(std::chrono::seconds(1));
+
+  EXPECT_THAT(std::string(stops().at(0)->getReason()), HasSubstr("connection closed by peer"));
+}
+
+TEST_F(CoordinatorTest, TheRanksOfANodeThatLeavesBeforeTheStartAreFreeAgain) {
+  options.world_size = 4;
+  play();
+  join(100, 2);
+  join(101, 1);
+  gone(1);
+  EXPECT_TRUE(stops().empty());
+
+  join(102, 2);
+
+  EXPECT_EQ(world.heard<wire::Welcome>().size(), 2U);
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(CoordinatorTest, ExportsThenFlushesTracesThenStops) {
+  options.export_to = "out";
+  options.trace = true;
+  form();
+  save(3);
+  finish_all();
+  EXPECT_EQ(std::string(world.last<wire::ExportModel>()->getCheckpoint()), "save-3");
+  EXPECT_TRUE(world.heard<wire::FlushTrace>().empty());
+
+  world.say<wire::ModelExported>(kCoordinator);
+  EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.exported");
+  const auto flushes = world.heard<wire::FlushTrace>();
+  ASSERT_EQ(flushes.size(), 2U);
+  EXPECT_EQ(flushes[1].to(), (ActorId{Role::trace_collector, 1}));
+  EXPECT_TRUE(stops().empty());
+
+  world.say<wire::TraceWritten>(kCoordinator);
+  EXPECT_EQ(stops().size(), 1U);
+  EXPECT_FALSE(stops()[0]->getFailed());
+}
+
+TEST_F(CoordinatorTest, ExportsTheResumedCheckpointWhenThereWasNothingToTrain) {
+  options.export_to = "out";
+  resume = {.directory = "save-9", .step = 9};
+  form();
+  finish_all();
+
+  EXPECT_EQ(std::string(world.last<wire::ExportModel>()->getCheckpoint()), "save-9");
+}
+
+TEST_F(CoordinatorTest, AnExportWithoutAnyCheckpointFailsTheJob) {
+  options.export_to = "out";
+  form();
+  finish_all();
+
+  EXPECT_TRUE(stops().at(0)->getFailed());
+  EXPECT_THAT(std::string(stops()[0]->getReason()), HasSubstr("no checkpoint was committed"));
+}
+
+TEST_F(CoordinatorTest, AFailedExportFailsTheJob) {
+  options.export_to = "out";
+  form();
+  save(3);
+  finish_all();
+  world.say<wire::ModelExported>(
+      kCoordinator, [](wire::ModelExported::Builder exported) { exported.setFailure("disk full"); });
+
+  EXPECT_EQ(std::string(stops().at(0)->getReason()), "export to out failed: disk full");
+}
+
+TEST_F(CoordinatorTest, ATraceThatNeverComesDoesNotKeepTheJobFromEnding) {
+  options.trace = true;
+  form();
+  finish_all();
+  world.after(std::chrono::seconds(20));
+
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_FALSE(stops()[0]->getFailed());
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,103 @@
+#include "actors/tracker.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+
+constexpr ActorId kTracker{Role::tracker, 0};
+
+struct Ledger {
+  std::map<std::string, double> values;
+  std::vector<std::int64_t> ended;
+  bool closed = false;
+};
+
+class LedgerRun final : public TrackerRun {
+ public:
+  explicit LedgerRun(Ledger& ledger) : ledger_(ledger) {}
+  void write(const Point& point, const TrackerValue& value) override {
+    ledger_.values[point.name] = std::get<Scalar>(value).value;
+  }
+  void end_step(std::int64_t step) override { ledger_.ended.push_back(step); }
+  void hparams(const nlohmann::json& /*hparams*/) override {}
+  nlohmann::json state() override { return {{"bytes", 12}}; }
+  void flush() override {}
+  void close() override { ledger_.closed = true; }
+
+ private:
+  Ledger& ledger_;
+};
+
+class TrackerTest : public ::testing::Test {
+ protected:
+  TrackerTest() {
+    world.play<Tracker>(kTracker, TrackerOptions{.open_runs =
+                                                     [this] {
+                                                       std::vector<std::unique_ptr<TrackerRun>> runs;
+                                                       runs.push_back(std::make_unique<LedgerRun>(ledger));
+                                                       return runs;
+                                                     },
+                                                 .show = [this](const ProgressState& view) { shown = view; },
+                                                 .hide = [this] { hidden = true; }});
+  }
+  Ledger ledger;
+  ProgressState shown;
+  bool hidden = false;
+  ActorWorld world;
+};
+
+TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
+  world.say<wire::StepFinished>(kTracker, [](wire::StepFinished::Builder step) {
+    step.setStep(4);
+    step.setTotalSteps(9);
+    step.setLoss(2.5);
+    step.setGradNorm(0.5);
+    step.setLearningRate(0.1);
+    step.setTokens(1000);
+    step.setStepSeconds(2);
+  });
+
+  EXPECT_EQ(ledger.values["loss"], 2.5);
+  EXPECT_EQ(ledger.values["grad_norm"], 0.5);
+  EXPECT_EQ(ledger.values["lr"], 0.1);
+  EXPECT_EQ(ledger.values["tokens_per_second"], 500);
+  EXPECT_EQ(ledger.ended, std::vector<std::int64_t>{4});
+  EXPECT_EQ(shown.total_steps, 9);
+  EXPECT_EQ(shown.tokens_per_second, 500);
+  EXPECT_EQ(shown.seconds_left, 10);
+}
+
+TEST_F(TrackerTest, WritesMetricsUnderTheirNames) {
+  world.say<wire::MetricValues>(kTracker, [](wire::MetricValues::Builder values) {
+    values.setStep(4);
+    values.initNames(1).set(0, "accuracy");
+    values.initValues(1).set(0, 0.75);
+  });
+
+  EXPECT_EQ(ledger.values["metrics/accuracy"], 0.75);
+}
+
+TEST_F(TrackerTest, AnswersWithTheStateOfItsRuns) {
+  world.say<wire::SaveTracker>(kTracker, [](wire::SaveTracker::Builder save) { save.setStep(6); },
+                               {Role::coordinator, 0});
+
+  const auto state = world.last<wire::TrackerState>(ActorId{Role::coordinator, 0});
+  EXPECT_EQ(state->getStep(), 6U);
+  EXPECT_EQ(std::string(state->getState()), R"([{"bytes":12}])");
+}
+
+TEST_F(TrackerTest, ClosesItsRunsWhenItIsStopped) {
+  world.say<wire::Stop>(kTracker);
+
+  EXPECT_TRUE(ledger.closed);
+  EXPECT_TRUE(hidden);
+  EXPECT_FALSE(world.lives(kTracker));
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,182 @@
+// What the headers of actors and the schemas say about themselves must be what the code does.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tests/tidy/source_tree.hpp"
+
+namespace d9d::tidy {
+namespace {
+
+using Names = std::set<std::string>;
+
+std::string joined(const Source& source, bool (*keep)(const std::string&)) {
+  std::string text;
+  for (const std::string& line : source.lines) {
+    if (keep(line)) text += line + "\n";
+  }
+  return text;
+}
+
+// The comment a header begins with, as one line.
+std::string contract_of(const Source& header) {
+  std::string text;
+  for (const std::string& line : header.lines) {
+    if (line.starts_with("#pragma")) continue;
+    if (!line.starts_with("//")) break;
+    text += line.substr(2) + " ";
+  }
+  return text;
+}
+
+// CamelCase words between two marks of the contract.
+Names names_between(const std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t begin = text.find(from);
+  if (begin == std::string::npos) return {};
+  const std::size_t end = to.empty() ? std::string::npos : text.find(to, begin);
+  const std::string part = text.substr(begin + from.size(), end - begin - from.size());
+  Names names;
+  const std::regex word(R"([A-Z]\w+)");
+  for (std::sregex_iterator at(part.begin(), part.end(), word), none; at != none; ++at)
+    names.insert(at->str());
+  return names;
+}
+
+Names all_matches(const std::string& text, const std::string& pattern) {
+  Names names;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator at(text.begin(), text.end(), regex), none; at != none; ++at)
+    names.insert((*at)[1].str());
+  return names;
+}
+
+// The message of each handler that behavior() lists, read off its declaration.
+Names heard_in(const std::string& header, const std::string& code) {
+  Names names;
+  for (const std::string& handler :
+       all_matches(code, R"(handlers\.on(?:_any_epoch)?\(this, &\w+::(\w+)\))")) {
+    const Names type = all_matches(header, "void " + handler + R"(\(wire::(\w+)::Reader)");
+    EXPECT_EQ(type.size(), 1U) << "no declaration of handler " << handler;
+    names.insert(type.begin(), type.end());
+  }
+  return names;
+}
+
+std::vector<const Source*> actor_headers() {
+  std::vector<const Source*> headers;
+  for (const Source* source : sources_under({"actors"})) {
+    if (!source->is_header()) continue;
+    for (const std::string& line : source->lines) {
+      if (line.find(" final : public Actor ") != std::string::npos) headers.push_back(source);
+    }
+  }
+  return headers;
+}
+
+bool any(const std::string&) {
+  return true;
+}
+
+TEST(Actors, HearsAndSaysOfTheHeaderAreWhatTheCodeDoes) {
+  ASSERT_GE(actor_headers().size(), 12U);
+  for (const Source* header : actor_headers()) {
+    const Source* code = find_source(header->path.substr(0, header->path.size() - 3) + "cpp");
+    ASSERT_NE(code, nullptr) << header->path;
+    const std::string contract = contract_of(*header);
+    const std::string text = joined(*header, any) + joined(*code, any);
+
+    EXPECT_EQ(names_between(contract, "hears", "says"), heard_in(joined(*header, any), text))
+        << header->path << ": let its first comment say what behavior() lists";
+    EXPECT_EQ(names_between(contract, "says", ""), all_matches(text, R"(tell(?:_via)?<wire::(\w+)>)"))
+        << header->path << ": let its first comment say what the code tells";
+  }
+}
+
+// "Node (process) | pool | Join Tick | Ready" of the table of actors/README.md, by the actor's name.
+std::map<std::string, std::vector<std::string>> cast_table() {
+  std::map<std::string, std::vector<std::string>> rows;
+  std::ifstream in(std::string(D9D_SOURCE_DIR) + "/actors/README.md");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| ")) continue;
+    std::vector<std::string> cells;
+    std::istringstream rest(line.substr(1));
+    for (std::string cell; std::getline(rest, cell, '|');) cells.push_back(cell);
+    rows[cells[0].substr(1, cells[0].find(' ', 1) - 1)] = cells;
+  }
+  return rows;
+}
+
+TEST(Actors, TheTableOfTheReadmeIsWhatTheHeadersSay) {
+  const auto table = cast_table();
+  for (const Source* header : actor_headers()) {
+    const std::string contract = contract_of(*header);
+    const std::string name =
+        *all_matches(joined(*header, any), R"(class (\w+) final : public Actor)").begin();
+    ASSERT_TRUE(table.contains(name)) << "actors/README.md: a row for " << name << " is missing";
+    ASSERT_GE(table.at(name).size(), 4U) << name;
+
+    EXPECT_EQ(names_between(table.at(name)[2], "", ""), names_between(contract, "hears", "says"))
+        << "actors/README.md: what " << name << " hears";
+    EXPECT_EQ(names_between(table.at(name)[3], "", ""), names_between(contract, "says", ""))
+        << "actors/README.md: what " << name << " says";
+  }
+}
+
+TEST(Messages, EveryOneIsHeardBySomebodyAndSaidBySomebody) {
+  Names heard, said;
+  for (const Source* header : actor_headers()) {
+    const std::string contract = contract_of(*header);
+    heard.merge(names_between(contract, "hears", "says"));
+    said.merge(names_between(contract, "says", ""));
+  }
+  said.merge(Names{"Dialed", "PeerDown", "Tick"});  // the host's and timers
+  heard.merge(Names{"Stop", "Event"});              // every actor's; users' actors'
+  said.merge(Names{"Subscribe", "Stopped"});        // users' actors'
+  heard.merge(Names{"Stopped"});
+  for (const Source* schema : sources_under({"messages"})) {
+    if (!schema->path.ends_with(".capnp")) continue;
+    for (const std::string& name : all_matches(joined(*schema, any), R"((?:^|\n)struct (\w+) \{)")) {
+      if (name == "Envelope") continue;
+      EXPECT_TRUE(heard.contains(name)) << schema->path << ": nobody hears " << name;
+      EXPECT_TRUE(said.contains(name)) << schema->path << ": nobody says " << name;
+    }
+  }
+}
+
+TEST(Messages, EveryOneIsAmongTheTestedAndHasItsFirstBytes) {
+  const Source* every = find_source("tests/messages/every_message.cpp");
+  ASSERT_NE(every, nullptr);
+  const Names tested = all_matches(joined(*every, any), R"(\b([A-Z]\w+)\b)");
+  for (const Source* schema : sources_under({"messages"})) {
+    if (!schema->path.ends_with(".capnp")) continue;
+    for (const std::string& name : all_matches(joined(*schema, any), R"((?:^|\n)struct (\w+) \{)")) {
+      if (name == "Envelope") continue;
+      EXPECT_TRUE(tested.contains(name)) << "add " << name << " to every_message() in " << every->path;
+      EXPECT_TRUE(
+          std::filesystem::exists(std::string(D9D_SOURCE_DIR) + "/tests/golden/messages/" + name + ".bin"))
+          << "write the first bytes of " << name << ": D9D_GOLDEN_WRITE=1 test_golden_messages";
+    }
+  }
+}
+
+TEST(Messages, EveryStructSaysWhoTellsWhomAndWhen) {
+  for (const Source* schema : sources_under({"messages"})) {
+    if (!schema->path.ends_with(".capnp")) continue;
+    for (std::size_t i = 0; i < schema->lines.size(); ++i) {
+      const std::string& line = schema->lines[i];
+      if (!line.starts_with("struct ")) continue;
+      const std::string comment = i + 1 < schema->lines.size() ? schema->lines[i + 1] : "";
+      EXPECT_TRUE(comment.starts_with("  # ")) << schema->path << ": " << line << " has no comment";
+      EXPECT_TRUE(comment.find("->") != std::string::npos || line.starts_with("struct Envelope "))
+          << schema->path << ": " << line << " does not say sender -> receiver";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace d9d::tidy

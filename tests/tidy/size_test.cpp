@@ -1,0 +1,117 @@
+// How long things may be. A file that is over a limit and on a list may stay as long as it is; the lists only
+// get shorter.
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <map>
+#include <regex>
+
+#include "tests/tidy/source_tree.hpp"
+
+namespace d9d::tidy {
+namespace {
+
+constexpr std::size_t kFileStop = 500;
+constexpr std::size_t kHeader = 100;
+constexpr std::size_t kSource = 300;
+constexpr std::size_t kFunctionStop = 70;
+constexpr std::size_t kFunction = 40;
+
+// Headers that are over the limit, and what each may have at most.
+const std::map<std::string, std::size_t>& long_headers() {
+  static const std::map<std::string, std::size_t> list{
+      {"actors/coordinator.hpp", 130},
+      {"actors/core/actor.hpp", 160},
+      {"actors/node.hpp", 110},
+      {"actors/trainer.hpp", 110},
+      {"kernels/cpu/table.hpp", 120},
+      {"kernels/cpu/tile_avx512.hpp", 200},
+      {"runtime/base/config/codec_choice.hpp", 110},
+      {"runtime/base/config/codec_struct.hpp", 130},
+      {"runtime/task/logging_config.hpp", 130},
+      {"runtime/task/model_keys.hpp", 120},
+      {"runtime/task/model_section.hpp", 280},
+      {"runtime/task/optimizer_config.hpp", 120},
+      {"runtime/task/pipelining_config.hpp", 110},
+      {"runtime/task/trainer_sections.hpp", 200},
+  };
+  return list;
+}
+
+struct Function {
+  std::size_t first = 0;  // line of its opening brace, from 1
+  std::size_t lines = 0;  // of its body
+};
+
+// What clang-format makes of a function: a line that ends in "{" and the "}" of the same indentation. A
+// namespace or a type is not one.
+std::vector<Function> functions_of(const Source& source) {
+  static const std::regex other(R"(^\s*(inline )?(namespace|class|struct|enum|union|extern|const|static)\b)");
+  std::vector<Function> found;
+  for (const std::string indent : {"", "  "}) {
+    std::size_t open = 0;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string& line = source.lines[i];
+      if (!line.starts_with(indent) || line.size() <= indent.size()) continue;
+      const char first = line[indent.size()];
+      if (open == 0) {
+        const bool opens = line.ends_with(" {") && first != ' ' && first != '/' && first != '}';
+        if (opens && !std::regex_search(line, other)) open = i + 1;
+      } else if (first == '}') {
+        found.push_back({open, i - open});
+        open = 0;
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Sizes, NoFileIsLongerThanTheHardStop) {
+  for (const Source& source : sources()) {
+    EXPECT_LE(source.lines.size(), kFileStop) << source.path << ": part it, one idea to a file";
+  }
+}
+
+TEST(Sizes, AHeaderIsAScreenOrOnTheListThatGetsShorter) {
+  for (const Source& source : sources()) {
+    if (!source.is_header() || source.path.starts_with("tests/")) continue;
+    const auto listed = long_headers().find(source.path);
+    const std::size_t limit = listed == long_headers().end() ? kHeader : listed->second;
+    EXPECT_LE(source.lines.size(), limit) << source.path << ": move bodies to the .cpp, or part the header";
+    EXPECT_FALSE(listed != long_headers().end() && source.lines.size() <= kHeader)
+        << source.path << " is short now: take it off the list in size_test.cpp";
+  }
+}
+
+TEST(Sizes, TheListOfLongHeadersNamesFilesThereAre) {
+  for (const auto& [path, lines] : long_headers()) {
+    EXPECT_NE(find_source(path), nullptr) << path << " is gone: take it off the list in size_test.cpp";
+  }
+}
+
+TEST(Sizes, NoFunctionIsLongerThanTheHardStop) {
+  for (const Source& source : sources()) {
+    for (const Function& function : functions_of(source)) {
+      EXPECT_LE(function.lines, kFunctionStop)
+          << source.path << ":" << function.first << ": part it: a function does one thing on one level";
+    }
+  }
+}
+
+TEST(Sizes, TellsWhatIsLongerThanItShouldBe) {
+  for (const Source& source : sources()) {
+    const std::size_t limit = source.is_header() ? kHeader : kSource;
+    if (source.lines.size() > limit) {
+      std::cout << "long: " << source.path << " has " << source.lines.size() << " lines, aim at " << limit
+                << "\n";
+    }
+    for (const Function& function : functions_of(source)) {
+      if (function.lines <= kFunction) continue;
+      std::cout << "long: the function at " << source.path << ":" << function.first << " has "
+                << function.lines << " lines, aim at " << kFunction << "\n";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace d9d::tidy

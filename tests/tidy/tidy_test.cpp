@@ -1,0 +1,125 @@
+// Words with better replacements, conditional code, the fixed top level, READMEs.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "tests/tidy/source_tree.hpp"
+
+namespace d9d::tidy {
+namespace {
+
+struct Banned {
+  const char* word;  // cheap to find; the pattern decides
+  const char* pattern;
+  const char* instead;
+  std::vector<std::string> where;
+  std::set<std::string> except;
+  bool headers_only = false;
+};
+
+const std::vector<std::string> kShipped{"actors", "kernels", "messages", "runtime"};
+const std::vector<std::string> kEverywhere{"actors", "examples", "kernels", "messages", "runtime", "tests"};
+
+const std::vector<Banned>& banned() {
+  static const std::vector<Banned> words{
+      {"xit(",
+       R"(\b(exit|_Exit|quick_exit)\()",
+       "throw an Error; only main ends the process",
+       kShipped,
+       {"actors/main.cpp", "actors/d9d_node.cpp", "actors/run_job.cpp"}},
+      {"std::cout",
+       R"(std::cout)",
+       "log, or the Console that a command is given",
+       kShipped,
+       {"actors/main.cpp"}},
+      {"sleep",
+       R"(\bsleep_for\(|\busleep\()",
+       "a promise, or the virtual clock of ActorWorld",
+       {"tests"},
+       {}},
+      {"using namespace", R"(^using namespace)", "write the names out", kEverywhere, {}, true},
+      {"static ",
+       R"(^\s*static (?!const\b|constexpr\b|constinit\b|thread_local\b|inline\b|_assert)[^(]*[;=])",
+       "hand the state in; no mutable globals",
+       kShipped,
+       {}},
+      {"TODO(now", R"(\bTODO\(now\))", "do it, or say soon, someday, perf or test", kEverywhere, {}},
+  };
+  return words;
+}
+
+TEST(Tidy, BannedWordsHaveTheirReplacement) {
+  for (const Banned& word : banned()) {
+    const std::regex pattern(word.pattern);
+    for (const Source* source : sources_under(word.where)) {
+      if (word.except.contains(source->path) || source->path.starts_with("tests/tidy/")) continue;
+      if (word.headers_only && !source->is_header()) continue;
+      for (std::size_t i = 0; i < source->lines.size(); ++i) {
+        if (source->lines[i].find(word.word) == std::string::npos) continue;
+        const bool comment_counts = word.word == std::string("TODO(now");
+        const std::string text = comment_counts ? source->lines[i] : code_of(source->lines[i]);
+        EXPECT_FALSE(std::regex_search(text, pattern))
+            << source->path << ":" << i + 1 << ": " << source->lines[i] << "\n  instead: " << word.instead;
+      }
+    }
+  }
+}
+
+// What a build lacks is a stub file that CMake chooses (no_nccl.cpp). Each line here has its reason; the list
+// only gets shorter.
+TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
+  const std::set<std::string> allowed{
+      "actors/core/handover.hpp",     // a fence that only the thread sanitizer cannot see
+      "runtime/base/rng_normal.cpp",  // clones for instruction sets are an attribute of GCC on x86
+      "runtime/comm/meeting.cpp",     // the pause instruction has no portable name
+  };
+  const std::regex pattern(R"(^\s*#\s*(if|ifdef|ifndef|elif)\b)");
+  for (const Source* source : sources_under(kShipped)) {
+    if (allowed.contains(source->path)) continue;
+    for (std::size_t i = 0; i < source->lines.size(); ++i) {
+      if (source->lines[i].find('#') == std::string::npos) continue;
+      EXPECT_FALSE(std::regex_search(source->lines[i], pattern))
+          << source->path << ":" << i + 1 << ": " << source->lines[i]
+          << "\n  instead: put the alternatives in two files and let CMakeLists.txt choose one";
+    }
+  }
+}
+
+TEST(Tidy, TheTopLevelIsTheFixedOne) {
+  const std::set<std::string> fixed{"CMakeLists.txt", "actors",  "examples", "kernels",
+                                    "messages",       "runtime", "tests",    "README.md"};
+  for (const auto& entry : std::filesystem::directory_iterator(D9D_SOURCE_DIR)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(".") || name == "build") continue;
+    EXPECT_TRUE(fixed.contains(name))
+        << name << " does not belong to the top level: move it into one of its folders";
+  }
+}
+
+TEST(Tidy, EveryHeaderBeginsWithPragmaOnce) {
+  for (const Source& source : sources()) {
+    if (!source.is_header() || source.lines.empty()) continue;
+    EXPECT_EQ(source.lines[0], "#pragma once") << source.path << ": make it the first line";
+  }
+}
+
+TEST(Tidy, EveryFolderOfTheTreeSaysWhatLivesThere) {
+  constexpr std::size_t screen = 80;
+  const std::filesystem::path root = D9D_SOURCE_DIR;
+  std::set<std::string> folders{"actors", "examples", "kernels", "messages", "runtime", "tests"};
+  for (const Source* source : sources_under({"runtime"})) folders.insert(source->folder());
+  for (const std::string& folder : folders) {
+    std::ifstream in(root / folder / "README.md");
+    std::size_t lines = 0;
+    for (std::string line; std::getline(in, line);) ++lines;
+    EXPECT_GT(lines, 0U) << folder << ": write a README.md: what lives there, what it may include, where the "
+                         << "next one goes, decisions";
+    EXPECT_LE(lines, screen) << folder << "/README.md is longer than " << screen << " lines: shorten it";
+  }
+}
+
+}  // namespace
+}  // namespace d9d::tidy
