@@ -36,7 +36,7 @@ struct AutoChoice {
 };
 
 // How much work a search may be: actions timed, in all. The default takes below 1 s on one core.
-constexpr std::int64_t kSearchActionsMax = 60'000'000;
+constexpr std::int64_t kSearchActionsMax = 30'000'000;
 
 // Never worse than the best fixed schedule under the limit. Deterministic: all ranks find the same program
 // from the same numbers. Programs of its own making never compose; every stage takes microbatches in
