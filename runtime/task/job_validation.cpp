@@ -108,6 +108,19 @@ void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues
   }
 }
 
+void check_experts(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  const int degree = job.mesh.expert_parallel;
+  if (degree == 1) return;
+  if (model.family != ModelFamily::moe) {
+    issues.push_back({"mesh.expert_parallel", fmt::format("{}, and the model has no experts", degree),
+                      "set it to 1, or choose model_provider qwen3_moe"});
+  } else if (model.num_experts % degree != 0) {
+    issues.push_back({"mesh.expert_parallel",
+                      fmt::format("{} does not divide the model's {} experts", degree, model.num_experts),
+                      "choose a divisor of model_provider.model.num_experts"});
+  }
+}
+
 void check_profiling(const JobConfig& job, Issues& issues) {
   const auto& profiling = job.trainer.profiling;
   if (!profiling || !profiling->enabled) return;
@@ -209,6 +222,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
     check_ranks(job, issues);
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
+    if (model) check_experts(job, *model, issues);
   }
   check_profiling(job, issues);
   check_length(job, issues);
