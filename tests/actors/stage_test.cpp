@@ -1,12 +1,10 @@
 // The law of the stage: messages may arrive in any order, actions run in program order.
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "actors/stage.hpp"
-#include "messages/lists.hpp"
 #include "tests/support/actor_world.hpp"
 
 namespace d9d {
@@ -33,8 +31,6 @@ struct Script {
   std::vector<int> bucket_groups;
   std::vector<std::string> ran;
   std::vector<std::string> applied;
-  std::vector<double> costs;  // measured in the step
-  std::vector<std::string> timed;
   Ticket snapshot;
 };
 
@@ -75,19 +71,7 @@ class ScriptedWorker final : public StageWorker {
     return {script_.outputs[name], script_.metrics[name]};
   }
   bool step_done() const override { return at_ == script_.program.size(); }
-  StepTotals finish_step() override {
-    return {.loss_sum = 6, .weight_sum = 3, .squared_norm = 0.5, .costs = script_.costs};
-  }
-  void ran(const Instruction& instruction, double /*seconds*/) override {
-    script_.timed.push_back(to_string(instruction));
-  }
-  void arrived(bool gradient, int stage, double seconds) override {
-    script_.timed.push_back(
-        fmt::format("{} {} after {:.1f}", gradient ? "gradient" : "activation", stage, seconds));
-  }
-  void agree(const std::vector<double>& costs) override {
-    script_.applied.push_back(fmt::format("costs {}", fmt::join(costs, " ")));
-  }
+  StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .squared_norm = 0.5}; }
   void apply(std::uint64_t step, double scale, double lr) override {
     script_.applied.push_back(fmt::format("{} {} {}", step, scale, lr));
   }
@@ -340,27 +324,6 @@ TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
   });
 
   EXPECT_THAT(script.applied, ElementsAre("3 0.25 0.5"));
-}
-
-// Schedule auto.
-TEST_F(StageTest, TimesActionsAndTransfersAndPassesOnWhatTheWorkerMadeOfThem) {
-  script.program = {"1F0"};
-  script.costs = {1.5, 0, 2};
-  play();
-  begin(1);
-  world->after(std::chrono::seconds(3));
-  ready<wire::ActivationReady>(1, 0);
-  world->run();
-  EXPECT_THAT(script.timed, ElementsAre(::testing::StartsWith("activation 1 after "), "1F0"));
-  EXPECT_THAT(to_vector<double>(world->last<wire::StepComputed>(kTrainer)->getCosts()),
-              ElementsAre(1.5, 0, 2));
-
-  world->say<wire::ApplyStep>(kStage, [](wire::ApplyStep::Builder apply) {
-    apply.setStep(1);
-    fill_list(apply.initCosts(3), std::vector<double>{3, 1, 4});
-  });
-
-  EXPECT_THAT(script.applied, ElementsAre("1 0 0", "costs 3 1 4"));
 }
 
 TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite) {

@@ -172,6 +172,45 @@ TEST(DrawSvg, DrawsABoxForEveryAction) {
   EXPECT_NE(svg.find("1f1b &lt;zero bubble>"), std::string::npos);
 }
 
+TEST(DrawSvg, DrawsSeveralSimulationsOnOneScaleAndOverlapsInOneRow) {
+  const Topology topology(TopologyKind::loop, 1, 2);
+  const Program program = {rank_program("0F0 1F0 0F1|1B0 1F1 1B1 0B0 0B1")};
+  CostModel costs = unit_costs(topology);
+  costs.overlap = 1;
+  const Simulation together = simulate(program, topology, costs);
+  costs.overlap.reset();
+  const Simulation in_turn = simulate(program, topology, costs);
+
+  const std::string svg = draw_svg(std::vector<SvgPanel>{{"a", &together}, {"b", &in_turn}}, {.unit = " ms"});
+
+  EXPECT_NE(svg.find(">a</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">makespan 5.5 ms, bubble 0.0 %"), std::string::npos) << svg;
+  EXPECT_NE(svg.find(">makespan 6 ms, bubble 0.0 %"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("height=\"12\" fill=\"#7aace6\" stroke"), std::string::npos) << "0F1 shares its row";
+}
+
+// p = 8, n = 32, unit costs. Bubbles of the original's programs as fractions (reference C.8), peaks as the
+// papers bound them: GPipe n, 1F1B p, interleaved (v - 1) p + 2 (p - 1) + 1, ZB-H1 p, ZB-V 2 p halves,
+// DualPipeV 2 p + 1.
+TEST(Schedules, HaveNoLargerBubbleThanTheOriginalAndPeaksWithinThePapersBounds) {
+  struct Bound {
+    ScheduleConfig config;
+    double bubble;
+    int peak;
+  };
+  const Bound bounds[] = {
+      {GpipeSchedule{}, 7.0 / 39, 32},           {LoopedBfsSchedule{2}, 7.0 / 71, 64},
+      {OneFOneBSchedule{1}, 7.0 / 39, 8},        {OneFOneBSchedule{2}, 7.0 / 71, 23},
+      {OneFOneBSchedule{1, true}, 7.0 / 103, 8}, {OneFOneBSchedule{2, true}, 3.5 / 99.5, 16},
+      {ZeroBubbleVSchedule{}, 3.5 / 99.5, 16},   {DualPipeVSchedule{}, 3.5 / 99.5, 17}};
+  for (const Bound& bound : bounds) {
+    const Simulation result = simulated(bound.config, 8, 32);
+
+    EXPECT_LE(result.bubble, bound.bubble + 1e-9) << name_of(bound.config);
+    for (const int peak : result.peak_activations) EXPECT_LE(peak, bound.peak) << name_of(bound.config);
+  }
+}
+
 TEST(Simulator, TakesEachBoundaryAndAFullBackwardAtTheirOwnTime) {
   const Topology topology(TopologyKind::loop, 3, 3);
   CostModel costs = unit_costs(topology);
