@@ -55,7 +55,8 @@ std::vector<Fixed> fixed_candidates(const AutoProblem& problem, const ActionTabl
     Fixed fixed{full_name(config), {}, {}};
     if (!serves(config, problem.topology.num_ranks(), problem.microbatches)) continue;
     fixed.compute = build_compute(config, problem.topology.num_ranks(), problem.microbatches);
-    if (!composes(fixed.compute)) fixed.compute = program_of(order_of(fixed.compute, table), table);
+    const bool apart = !problem.costs.overlap || !composes(fixed.compute);
+    if (apart) fixed.compute = program_of(order_of(fixed.compute, table), table);
     fixed.simulation = simulate(fixed.compute, problem.topology, problem.costs);
     const auto& held = fixed.simulation.peak_held;
     if (*std::max_element(held.begin(), held.end()) <= problem.held_max)

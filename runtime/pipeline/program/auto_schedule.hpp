@@ -39,8 +39,9 @@ struct AutoChoice {
 constexpr std::int64_t kSearchActionsMax = 30'000'000;
 
 // Never worse than the best fixed schedule under the limit. Deterministic: all ranks find the same program
-// from the same numbers. Programs of its own making never compose; every stage takes microbatches in
-// ascending order in F, I or B, and W. Input error when the limit is too small or costs are negative.
+// from the same numbers. Only costs with `overlap` may bring a fixed program that composes; every stage takes
+// microbatches in ascending order in F, I or B, and W. Input error when the limit is too small or costs are
+// negative.
 AutoChoice search_schedule(const AutoProblem& problem, std::int64_t actions_max = kSearchActionsMax);
 
 }  // namespace d9d

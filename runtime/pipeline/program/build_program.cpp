@@ -46,6 +46,10 @@ Topology topology_of(const ScheduleConfig& config, int ranks) {
   return Topology(v ? TopologyKind::v : TopologyKind::loop, ranks, ranks * stages_per_rank(config));
 }
 
+bool composes_actions(const ScheduleConfig& config) {
+  return std::holds_alternative<DualPipeVSchedule>(config);
+}
+
 Program build_compute(const ScheduleConfig& config, int ranks, int microbatches) {
   return std::visit(Build{ranks, microbatches}, config);
 }

@@ -19,6 +19,8 @@ struct PipelineProgram {
 };
 
 Topology topology_of(const ScheduleConfig& config, int ranks);
+// Whether its programs may have composed actions.
+bool composes_actions(const ScheduleConfig& config);
 
 // The compute actions alone. Of `auto`: what the search finds for unit costs.
 Program build_compute(const ScheduleConfig& config, int ranks, int microbatches);
