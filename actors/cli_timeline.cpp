@@ -45,6 +45,12 @@ std::vector<int> first_pipeline(const RankActions& actions) {
   return ranks;
 }
 
+std::size_t num_actions(const RankActions& actions) {
+  std::size_t count = 0;
+  for (const auto& [rank, mine] : actions) count += mine.size();
+  return count;
+}
+
 double milliseconds(std::int64_t ns) {
   return 1e-6 * static_cast<double>(ns);
 }
@@ -170,9 +176,11 @@ MeasuredStep measured(int number, const RankActions& actions, const PipelineProg
 MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> step) {
   const std::map<int, RankActions> steps = actions_by_step(recording);
   D9D_REQUIRE(!steps.empty(), "the trace has no actions of pipeline stages; trace a training run");
-  std::string why;
+  std::size_t most = 0;  // a step cut short may look like a program of its own
+  for (const auto& [number, actions] : steps) most = std::max(most, num_actions(actions));
+  std::string why = "actions are missing";
   for (auto it = steps.rbegin(); it != steps.rend(); ++it) {
-    if (step && it->first != *step) continue;
+    if (step ? it->first != *step : num_actions(it->second) < most) continue;
     if (const auto program = whole_program(it->second, why)) return measured(it->first, it->second, *program);
   }
   D9D_REQUIRE(!step || steps.contains(*step), "the trace has no step {}; it has {} to {}", *step,

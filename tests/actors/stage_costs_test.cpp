@@ -82,12 +82,13 @@ class StageCosts : public ::testing::Test {
     world.say<T>(kStage, [&](typename T::Builder message) {
       message.setStep(1);
       message.setStage(static_cast<std::uint32_t>(stage));
-      message.setProducedNs(0);
+      message.setProducedNs(produced_ns);
     });
   }
 
   std::vector<std::string> heard;
   ActorWorld world;
+  std::int64_t produced_ns = world.clock().now_ns();
 };
 
 TEST_F(StageCosts, TimesActionsAndTransfersSinceTheirTensorsWereProduced) {
