@@ -120,7 +120,7 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
   for (const Role role : {Role::stage, Role::trainer, Role::loader, Role::metric_collector}) {
     EXPECT_EQ(roles[role], kRanks);
   }
-  EXPECT_EQ(roles[Role::collective], 3 * kRanks);  // step, metrics, gradients
+  EXPECT_EQ(roles[Role::collective], 4 * kRanks);  // step, metrics, gradients of layers and of experts
   // Neighbours on pp are on different nodes: two ways, two ends each, 63 boundaries of 64 pipelines.
   EXPECT_EQ(roles[Role::tensor_lane], 2 * 2 * (kPipeline - 1) * kReplicas);
   for (const ActorId id : cast) {
