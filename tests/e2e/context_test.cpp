@@ -41,7 +41,9 @@ class Context : public testing::Test {
     for (std::size_t i = 0; i < got.size(); ++i) {
       EXPECT_NEAR(got[i], expected[i], 1e-5 * std::abs(expected[i])) << run << " at step " << i + 1;
     }
-    EXPECT_EQ(job_.values(run, "num_tokens"), job_.values("alone", "num_tokens")) << run;
+    for (const char* count : {"tokens", "metrics/num_tokens"}) {
+      EXPECT_EQ(job_.values(run, count), job_.values("alone", count)) << run;
+    }
   }
   void expect_same(const std::string& name, const Words& words) {
     run(named(name) + words);
