@@ -21,4 +21,13 @@ void require_tensor_parallel(const Qwen3Config& config, int ranks) {
               ranks, config.vocab_size);
 }
 
+Qwen3Config config_of_tensor_rank(const Qwen3Config& config, int ranks) {
+  Qwen3Config own = config;
+  own.num_attention_heads /= ranks;
+  if (config.num_key_value_heads % ranks == 0) own.num_key_value_heads /= ranks;
+  own.intermediate_size = (config.intermediate_size + ranks - 1) / ranks;
+  own.vocab_size = (config.vocab_size + ranks - 1) / ranks;
+  return own;
+}
+
 }  // namespace d9d
