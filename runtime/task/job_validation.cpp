@@ -119,7 +119,7 @@ void check_tensor_parallel(const JobConfig& job, const Qwen3Config& model, Issue
   try {
     require_tensor_parallel(model, job.mesh.tensor_parallel);
   } catch (const Error& error) {
-    issues.push_back({"mesh.tensor_parallel", error.what(), ""});
+    issues.push_back({"mesh", error.what(), ""});
   }
 }
 

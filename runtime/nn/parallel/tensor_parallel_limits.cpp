@@ -6,18 +6,18 @@ namespace d9d {
 
 void require_tensor_parallel(const Qwen3Config& config, int ranks) {
   D9D_REQUIRE(config.num_attention_heads % ranks == 0,
-              "mesh.tensor_parallel is {}, which does not divide the model's {} attention heads; choose a "
+              "tensor_parallel is {}, which does not divide the model's {} attention heads; choose a "
               "divisor of {}",
               ranks, config.num_attention_heads, config.num_attention_heads);
   D9D_REQUIRE(config.num_key_value_heads % ranks == 0 || ranks % config.num_key_value_heads == 0,
-              "mesh.tensor_parallel is {}, but the model has {} key heads; choose a divisor or a multiple of "
+              "tensor_parallel is {}, but the model has {} key heads; choose a divisor or a multiple of "
               "{}",
               ranks, config.num_key_value_heads, config.num_key_value_heads);
   D9D_REQUIRE(config.intermediate_size >= ranks || config.family == ModelFamily::moe,
-              "mesh.tensor_parallel is {}, but the model's intermediate_size is {}; choose fewer ranks",
+              "tensor_parallel is {}, but the model's intermediate_size is {}; choose fewer ranks",
               ranks, config.intermediate_size);
   D9D_REQUIRE(config.vocab_size >= ranks,
-              "mesh.tensor_parallel is {}, but the model's vocabulary has {} words; choose fewer ranks",
+              "tensor_parallel is {}, but the model's vocabulary has {} words; choose fewer ranks",
               ranks, config.vocab_size);
 }
 
