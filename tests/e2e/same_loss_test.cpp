@@ -72,33 +72,26 @@ TEST_F(SameLoss, OnOneRankAndOnRanksThatShareTheExperts) {
   expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
 }
 
+TEST_F(SameLoss, OnOneRankAndOnRanksThatShareMatrices) {
+  expect_same_in_one_process("two", matrices_on(2));
+  expect_same_in_one_process("more_than_key_heads", matrices_on(4));
+  expect_same_in_one_process("replicas", matrices_on(2) + mesh(1, 2));
+  expect_same_in_one_process("experts_elsewhere", matrices_on(2) + mesh(1, 2) + experts_on(4));
+  const Words split = matrices_on(2) + mesh(2, 1) + schedule("1f1b, zero_bubble: true");
+  expect_same_in_one_process("stages", matrices_on(2) + mesh(2, 1) + schedule("1f1b"));
+  expect_same_in_one_process("split_backward", split);
+  expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
+}
+
+TEST_F(SameLoss, InTwoProcessesThatShareMatrices) {
+  expect_same_in_two_processes("across", 2, matrices_on(2));
+  expect_same_in_two_processes("across_and_within", 4, matrices_on(2) + mesh(1, 2) + experts_on(2));
+}
+
 TEST_F(SameLoss, InTwoProcessesThatShareTheExperts) {
   expect_same_in_two_processes("across", 2, mesh(1, 2) + experts_on(2));
   expect_same_in_two_processes("across_and_within", 4, mesh(1, 4) + experts_on(4));
   expect_same_in_two_processes("stages", 4, mesh(2, 2) + experts_on(2) + schedule("1f1b"));
-}
-
-TEST_F(SameLoss, ToTheLastDigitUnderTheDynamicOrder) {
-  const Words dynamic = set("trainer.pipelining.order", "dynamic");
-  for (const std::string name : {"gpipe", "1f1b", "1f1b, zero_bubble: true"}) {
-    for (const int replicas : {1, 2}) {
-      SCOPED_TRACE(name + " with " + std::to_string(replicas) + " replicas");
-      const Words words = mesh(2, replicas) + schedule(name);
-      const std::string run = "run" + std::to_string(replicas) + name.substr(name.size() - 4);
-
-      ASSERT_EQ(job_.run(named(run + "s") + words).code, 0);
-      ASSERT_EQ(job_.run(named(run + "d") + words + dynamic).code, 0);
-
-      EXPECT_EQ(job_.exact_curve(run + "d").size(), kSteps);
-      EXPECT_EQ(job_.exact_curve(run + "d"), job_.exact_curve(run + "s"));
-    }
-  }
-}
-
-TEST_F(SameLoss, InTwoProcessesUnderTheDynamicOrder) {
-  expect_same_in_two_processes("dynamic", 4,
-                               mesh(2, 2) + schedule("1f1b, zero_bubble: true, num_stages_per_rank: 1") +
-                                   set("trainer.pipelining.order", "dynamic"));
 }
 
 TEST_F(SameLoss, InTwoProcesses) {

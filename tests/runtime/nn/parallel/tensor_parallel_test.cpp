@@ -50,6 +50,20 @@ TEST_P(TensorParallelTraining, OfOddSizes) {
   }
 }
 
+TEST_P(TensorParallelTraining, OfExpertsThatLieOnOtherRanks) {
+  if (model().family == ModelFamily::dense) GTEST_SKIP() << "no experts";
+  expect_equal({.tensor_parallel = 2, .expert_parallel = 2}, model());
+  expect_equal({.data_parallel_replicate = 2, .tensor_parallel = 2, .expert_parallel = 2}, model());
+  expect_equal({.data_parallel_replicate = 2, .tensor_parallel = 2, .expert_parallel = 4}, model());
+}
+
+TEST_P(TensorParallelTraining, OfDenseLayersAmongSparseOnes) {
+  if (model().family == ModelFamily::dense) GTEST_SKIP() << "no sparse layers";
+  Qwen3Config mixed = model();
+  mixed.mlp_only_layers = {1};
+  expect_equal({.tensor_parallel = 2, .expert_parallel = 2}, mixed);
+}
+
 TEST(TensorParallel, RefusesHeadsThatItCannotShare) {
   const Qwen3Config model = tiny_qwen3(ModelFamily::dense);
 
