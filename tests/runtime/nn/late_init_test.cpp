@@ -4,8 +4,8 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
-#include "runtime/base/rng.hpp"
 #include "tests/runtime/nn/golden_model.hpp"
+#include "runtime/base/rng.hpp"
 
 namespace d9d::test {
 namespace {
