@@ -50,16 +50,24 @@ TEST_P(TensorParallelTraining, OfOddSizes) {
   }
 }
 
-TEST_P(TensorParallelTraining, OfExpertsThatLieOnOtherRanks) {
-  if (model().family == ModelFamily::dense) GTEST_SKIP() << "no experts";
-  expect_equal({.tensor_parallel = 2, .expert_parallel = 2}, model());
-  expect_equal({.data_parallel_replicate = 2, .tensor_parallel = 2, .expert_parallel = 2}, model());
-  expect_equal({.data_parallel_replicate = 2, .tensor_parallel = 2, .expert_parallel = 4}, model());
+class TensorAndExpertParallelTraining : public testing::TestWithParam<bool> {
+ protected:
+  void expect_equal(const DeviceMeshParameters& mesh, const Qwen3Config& model) const {
+    expect_equal_training(
+        {.mesh = mesh, .model = model, .enable_checkpointing = GetParam(), .batch = tiny_batch(model, 4)});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Checkpointing, TensorAndExpertParallelTraining, testing::Bool());
+
+TEST_P(TensorAndExpertParallelTraining, OfExpertsThatLieOnOtherRanks) {
+  const Qwen3Config model = tiny_qwen3(ModelFamily::moe);
+  expect_equal({.tensor_parallel = 2, .expert_parallel = 2}, model);
+  expect_equal({.data_parallel_replicate = 2, .tensor_parallel = 2, .expert_parallel = 2}, model);
+  expect_equal({.data_parallel_replicate = 2, .tensor_parallel = 2, .expert_parallel = 4}, model);
 }
 
-TEST_P(TensorParallelTraining, OfDenseLayersAmongSparseOnes) {
-  if (model().family == ModelFamily::dense) GTEST_SKIP() << "no sparse layers";
-  Qwen3Config mixed = model();
+TEST_P(TensorAndExpertParallelTraining, OfDenseLayersAmongSparseOnes) {
+  Qwen3Config mixed = tiny_qwen3(ModelFamily::moe);
   mixed.mlp_only_layers = {1};
   expect_equal({.tensor_parallel = 2, .expert_parallel = 2}, mixed);
 }
