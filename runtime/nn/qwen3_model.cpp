@@ -109,15 +109,14 @@ std::vector<at::Tensor> Qwen3Model::vocabulary_weights() const {
   return weights;
 }
 
-void Qwen3Model::share_tokens(SharedActivationShards tokens,
-                              std::shared_ptr<const VocabularyShards> vocabulary) {
+void Qwen3Model::share_tokens(ActivationShards tokens, std::shared_ptr<const VocabularyShards> vocabulary) {
   tokens_ = std::move(tokens);
   vocabulary_ = std::move(vocabulary);
   if (embed_tokens_) embed_tokens_->shards = vocabulary_;
 }
 
 at::Tensor Qwen3Model::positions(const TensorMap& shared, const at::Tensor& hidden) const {
-  const std::int64_t batch = hidden.size(0), length = hidden.size(1) * (tokens_ ? tokens_->size() : 1);
+  const std::int64_t batch = hidden.size(0), length = hidden.size(1) * tokens_.size();
   const auto found = shared.find("position_ids");
   if (found != shared.end()) {
     D9D_REQUIRE(found->second.sizes() == at::IntArrayRef({batch, length}),
@@ -145,7 +144,7 @@ TensorMap Qwen3Model::head(const Residual& hidden, const TensorMap& shared) cons
   const auto labels = shared.find("labels");
   if (labels == shared.end()) return {{"logits", logits(normed, shared)}};
   const at::Tensor& target = labels->second;
-  const std::int64_t length = normed.size(1) * (tokens_ ? tokens_->size() : 1);
+  const std::int64_t length = normed.size(1) * tokens_.size();
   D9D_REQUIRE(
       target.sizes() == at::IntArrayRef({normed.size(0), length}) && target.scalar_type() == at::kLong,
       "labels is a {} tensor of {} elements, expected int64 [{}, {}], already shifted",

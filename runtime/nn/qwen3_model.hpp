@@ -34,7 +34,7 @@ class Qwen3Model final : public torch::nn::Module, public StageModule {
   std::vector<at::Tensor> vocabulary_weights() const;
   // From now on hidden states between blocks and stages are this rank's tokens, [B, S / ranks, H], and
   // embedding and head hold its rows of the vocabulary. Inputs and outputs stay those of all tokens.
-  void share_tokens(SharedActivationShards tokens, std::shared_ptr<const VocabularyShards> vocabulary);
+  void share_tokens(ActivationShards tokens, std::shared_ptr<const VocabularyShards> vocabulary);
 
  private:
   void build(ParameterMaker& make);
@@ -54,7 +54,7 @@ class Qwen3Model final : public torch::nn::Module, public StageModule {
   std::shared_ptr<RmsNorm> norm_;    // last stage
   std::shared_ptr<Linear> lm_head_;  // last stage, untied
   std::vector<StageParameter> parameters_;
-  SharedActivationShards tokens_;  // null: all tokens are here
+  ActivationShards tokens_;
   std::shared_ptr<const VocabularyShards> vocabulary_;
 };
 

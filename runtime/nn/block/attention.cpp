@@ -34,7 +34,7 @@ at::Tensor GroupedQueryAttention::key_heads(const at::Tensor& rows) const {
 
 at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos,
                                           const at::Tensor& sin) const {
-  const at::Tensor all = tokens_ ? tokens_->gather(x) : x;
+  const at::Tensor all = tokens_.gather(x);
   const auto projected =
       options_.bias ? kernels::linear_multi(all, {q_proj_->weight, k_proj_->weight, v_proj_->weight},
                                             {q_proj_->bias, k_proj_->bias, v_proj_->bias})
@@ -44,7 +44,7 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor&
                                             k_norm_->weight, options_.norm_eps, cos, sin);
   const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   const at::Tensor mixed = kernels::attention(q, k, key_heads(projected[2]), /*causal=*/true, scale);
-  return o_proj_->forward_shared(mixed.flatten(2), tokens_.get());
+  return o_proj_->forward_shared(mixed.flatten(2), tokens_);
 }
 
 }  // namespace d9d

@@ -30,7 +30,7 @@ class GroupedQueryAttention : public torch::nn::Module {
   AttentionLinears linears() const { return {*q_proj_, *k_proj_, *v_proj_, *o_proj_}; }
   // From now on q_proj and o_proj hold the heads of this rank, x and the result its tokens. So do k_proj and
   // v_proj, or they are whole and `key_head` is the one that this rank's queries read.
-  void share_heads(SharedActivationShards tokens, std::optional<std::int64_t> key_head) {
+  void share_heads(ActivationShards tokens, std::optional<std::int64_t> key_head) {
     tokens_ = std::move(tokens);
     key_head_ = key_head;
   }
@@ -41,7 +41,7 @@ class GroupedQueryAttention : public torch::nn::Module {
   AttentionOptions options_;
   std::shared_ptr<Linear> q_proj_, k_proj_, v_proj_, o_proj_;
   std::shared_ptr<RmsNorm> q_norm_, k_norm_;
-  SharedActivationShards tokens_;  // null: all heads and tokens are here
+  ActivationShards tokens_;
   std::optional<std::int64_t> key_head_;
 };
 

@@ -29,11 +29,11 @@ class SwiGlu final : public FeedForward {
 
   SwiGluLinears linears() const { return {*gate_proj_, *up_proj_, *down_proj_}; }
   // From now on the weights hold a part of the inner width, x and the result this rank's tokens.
-  void share_width(SharedActivationShards tokens) { tokens_ = std::move(tokens); }
+  void share_width(ActivationShards tokens) { tokens_ = std::move(tokens); }
 
  private:
   std::shared_ptr<Linear> gate_proj_, up_proj_, down_proj_;
-  SharedActivationShards tokens_;  // null: the whole width and all tokens are here
+  ActivationShards tokens_;
 };
 
 struct MoeOptions {

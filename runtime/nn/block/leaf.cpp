@@ -23,9 +23,9 @@ at::Tensor Linear::forward(const at::Tensor& x) const {
   return bias.defined() ? kernels::linear(x, weight, bias) : kernels::linear(x, weight);
 }
 
-at::Tensor Linear::forward_shared(const at::Tensor& x, const ActivationShards* positions) const {
-  if (positions == nullptr) return forward(x);
-  const at::Tensor own = positions->scatter_sum(kernels::linear(x, weight));
+at::Tensor Linear::forward_shared(const at::Tensor& x, const ActivationShards& positions) const {
+  if (!positions.shared()) return forward(x);
+  const at::Tensor own = positions.scatter_sum(kernels::linear(x, weight));
   return bias.defined() ? at::add(own, bias) : own;
 }
 

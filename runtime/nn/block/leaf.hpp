@@ -17,9 +17,9 @@ struct Linear : torch::nn::Module {
   // `name` is this module's name in its parent, whose scope `make` is in.
   void add_bias(ParameterMaker& make, const std::string& name);
   at::Tensor forward(const at::Tensor& x) const;
-  // x holds this rank's part of the inputs, weight its columns: the own positions of the sum over ranks. Null
-  // `positions`: as forward.
-  at::Tensor forward_shared(const at::Tensor& x, const ActivationShards* positions) const;
+  // Where `positions` are shared, x holds this rank's part of the inputs, weight its columns: the own
+  // positions of the sum over ranks. Else as forward.
+  at::Tensor forward_shared(const at::Tensor& x, const ActivationShards& positions) const;
 
   at::Tensor weight;
   at::Tensor bias;  // undefined without

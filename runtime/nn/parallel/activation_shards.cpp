@@ -6,11 +6,11 @@
 namespace d9d {
 
 int ActivationShards::rank() const {
-  return group_->rank();
+  return group_ ? group_->rank() : 0;
 }
 
 int ActivationShards::size() const {
-  return group_->size();
+  return group_ ? group_->size() : 1;
 }
 
 void ActivationShards::require_even(const at::Tensor& all) const {
@@ -21,11 +21,13 @@ void ActivationShards::require_even(const at::Tensor& all) const {
 }
 
 at::Tensor ActivationShards::scatter_sum(const at::Tensor& share) const {
+  if (!group_) return share;
   require_even(share);
   return scatter_sum_along(share, dim_, group_);
 }
 
 at::Tensor ActivationShards::split(const at::Tensor& all) const {
+  if (!group_) return all;
   require_even(all);
   return split_along(all, dim_, group_);
 }

@@ -13,8 +13,8 @@ const Mesh& dense_mesh(const StageGroups& groups) {
   return groups.domains().mesh_for(kDenseDomain);
 }
 
-void share_attention(GroupedQueryAttention& attention, TensorParallel& tensor,
-                     const SharedActivationShards& tokens, std::int64_t num_kv_heads) {
+void share_attention(GroupedQueryAttention& attention, TensorParallel& tensor, const ActivationShards& tokens,
+                     std::int64_t num_kv_heads) {
   const AttentionLinears linears = attention.linears();
   tensor.column(linears.q.weight, linears.q.bias);
   tensor.row(linears.o.weight);
@@ -27,7 +27,7 @@ void share_attention(GroupedQueryAttention& attention, TensorParallel& tensor,
   attention.share_heads(tokens, std::nullopt);
 }
 
-void share_feed_forward(SwiGlu& feed_forward, TensorParallel& tensor, const SharedActivationShards& tokens) {
+void share_feed_forward(SwiGlu& feed_forward, TensorParallel& tensor, const ActivationShards& tokens) {
   const SwiGluLinears linears = feed_forward.linears();
   tensor.column(linears.gate.weight);
   tensor.column(linears.up.weight);
@@ -58,9 +58,9 @@ void TensorParallel::shard(const at::Tensor& tensor, int dim) {
         axis_of(dense_mesh(groups_), kAxis, groups_.rank(), Placement::shard(dim)));
 }
 
-SharedActivationShards TensorParallel::activations(std::int64_t dim) const {
-  if (size_ == 1) return nullptr;
-  return std::make_shared<ActivationShards>(groups_.open(kDenseDomain, {kAxis}, "tensor_parallel"), dim);
+ActivationShards TensorParallel::activations(std::int64_t dim) const {
+  if (size_ == 1) return {};
+  return {groups_.open(kDenseDomain, {kAxis}, "tensor_parallel"), dim};
 }
 
 void parallelize_tensor_parallel(Qwen3Model& stage, StageParameters& parameters, StageGroups& groups) {
@@ -68,7 +68,7 @@ void parallelize_tensor_parallel(Qwen3Model& stage, StageParameters& parameters,
   if (tensor.size() == 1) return;
   const Qwen3Config& config = stage.config();
   require_tensor_parallel(config, tensor.size());
-  const SharedActivationShards tokens = tensor.activations(/*dim=*/1);
+  const ActivationShards tokens = tensor.activations(/*dim=*/1);
   for (const auto& [index, layer] : stage.layers()) {
     share_attention(layer->attention(), tensor, tokens, config.num_key_value_heads);
     if (layer->dense() != nullptr) share_feed_forward(*layer->dense(), tensor, tokens);

@@ -6,9 +6,9 @@
 // and have them call gather before the first product and scatter_sum after the last:
 //
 //   TensorParallel tensor(parameters, groups);
-//   tensor.column(up.weight, up.bias);       // h = act(up(shards->gather(x))): own columns of h
-//   tensor.row(down.weight);                 // y = shards->scatter_sum(own columns of h times down^T)
-//   model.share_matrices(tensor.activations(/*dim=*/1));
+//   tensor.column(up.weight, up.bias);       // h = act(up(shards.gather(x))): own columns of h
+//   tensor.row(down.weight);                 // y = shards.scatter_sum(own columns of h times down^T)
+//   model.shards = tensor.activations(/*dim=*/1);
 //
 // Weights that no call names stay whole on every rank. Their gradients are summed over tp, so every rank may
 // count a position (or sample) once only: work on the own block, and collect() before a loss that all ranks
@@ -23,7 +23,8 @@ namespace d9d {
 class Qwen3Model;
 
 // Strategies before it may have placed other parameters; those after it place what it shards on the other
-// axes. With one rank every call does nothing and activations() is null.
+// axes. With one rank every call does nothing and activations()
+// are whole.
 class TensorParallel {
  public:
   // Both outlive it.
@@ -39,7 +40,7 @@ class TensorParallel {
   // Any tensor of the stage by any of its dimensions.
   void shard(const at::Tensor& tensor, int dim);
 
-  SharedActivationShards activations(std::int64_t dim) const;
+  ActivationShards activations(std::int64_t dim) const;
 
  private:
   StageParameters& parameters_;

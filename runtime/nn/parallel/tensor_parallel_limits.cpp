@@ -14,11 +14,11 @@ void require_tensor_parallel(const Qwen3Config& config, int ranks) {
               "{}",
               ranks, config.num_key_value_heads, config.num_key_value_heads);
   D9D_REQUIRE(config.intermediate_size >= ranks || config.family == ModelFamily::moe,
-              "tensor_parallel is {}, but the model's intermediate_size is {}; choose fewer ranks",
-              ranks, config.intermediate_size);
+              "tensor_parallel is {}, but the model's intermediate_size is {}; choose fewer ranks", ranks,
+              config.intermediate_size);
   D9D_REQUIRE(config.vocab_size >= ranks,
-              "tensor_parallel is {}, but the model's vocabulary has {} words; choose fewer ranks",
-              ranks, config.vocab_size);
+              "tensor_parallel is {}, but the model's vocabulary has {} words; choose fewer ranks", ranks,
+              config.vocab_size);
 }
 
 Qwen3Config config_of_tensor_rank(const Qwen3Config& config, int ranks) {

@@ -22,10 +22,10 @@ Slice part_of(std::int64_t vocab_size, int ranks, int rank) {
 
 }  // namespace
 
-VocabularyShards::VocabularyShards(SharedActivationShards tokens, std::int64_t vocab_size)
+VocabularyShards::VocabularyShards(ActivationShards tokens, std::int64_t vocab_size)
     : tokens_(std::move(tokens)),
       vocab_size_(vocab_size),
-      first_(part_of(vocab_size, tokens_->size(), tokens_->rank()).begin[0]) {}
+      first_(part_of(vocab_size, tokens_.size(), tokens_.rank()).begin[0]) {}
 
 at::Tensor VocabularyShards::embed(const at::Tensor& ids, const at::Tensor& weight,
                                    const std::optional<std::int64_t>& padding_id) const {
@@ -33,18 +33,18 @@ at::Tensor VocabularyShards::embed(const at::Tensor& ids, const at::Tensor& weig
   if (padding_id && rows.requires_grad()) {
     rows = at::where(at::eq(ids, *padding_id).unsqueeze(-1), rows.detach(), rows);
   }
-  return tokens_->scatter_sum(rows);
+  return tokens_.scatter_sum(rows);
 }
 
 at::Tensor VocabularyShards::loss(const at::Tensor& hidden, const at::Tensor& weight,
                                   const at::Tensor& labels) const {
-  const auto gather = [group = tokens_->group()](const at::Tensor& own) {
+  const auto gather = [group = tokens_.group()](const at::Tensor& own) {
     const at::Tensor all = at::empty({group->size(), own.size(0), own.size(1)}, own.options());
     at::Tensor rows = all.view({-1, own.size(1)});
     group->all_gather(rows, own);
     return all;
   };
-  const at::Tensor all = tokens_->gather(hidden);
+  const at::Tensor all = tokens_.gather(hidden);
   const at::Tensor loss = kernels::linear_cross_entropy_of_part(
       all.view({-1, all.size(2)}), weight, labels.reshape({-1}), {first_, vocab_size_, gather});
   return loss.view(labels.sizes());
@@ -52,18 +52,18 @@ at::Tensor VocabularyShards::loss(const at::Tensor& hidden, const at::Tensor& we
 
 at::Tensor VocabularyShards::logits(const at::Tensor& hidden, const at::Tensor& weight,
                                     const std::optional<at::Tensor>& positions) const {
-  at::Tensor all = tokens_->gather(hidden);
+  at::Tensor all = tokens_.gather(hidden);
   if (positions) all = at::index_select(all, 1, *positions);
   const at::Tensor own = kernels::linear(all, weight);
   // Parts differ by a row at most: all are gathered as long as the first.
-  const std::int64_t longest = part_of(vocab_size_, tokens_->size(), 0).end[0];
+  const std::int64_t longest = part_of(vocab_size_, tokens_.size(), 0).end[0];
   const at::Tensor padded =
       own.size(2) == longest ? own : at::constant_pad_nd(own, {0, longest - own.size(2)});
-  const at::Tensor parts = collect_along(padded, 2, tokens_->group());
-  if (vocab_size_ % tokens_->size() == 0) return parts;
+  const at::Tensor parts = collect_along(padded, 2, tokens_.group());
+  if (vocab_size_ % tokens_.size() == 0) return parts;
   std::vector<at::Tensor> rows;
-  for (int rank = 0; rank < tokens_->size(); ++rank) {
-    const Slice part = part_of(vocab_size_, tokens_->size(), rank);
+  for (int rank = 0; rank < tokens_.size(); ++rank) {
+    const Slice part = part_of(vocab_size_, tokens_.size(), rank);
     rows.push_back(parts.narrow(2, rank * longest, part.end[0] - part.begin[0]));
   }
   return at::cat(rows, 2);

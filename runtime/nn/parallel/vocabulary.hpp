@@ -9,7 +9,7 @@ namespace d9d {
 class VocabularyShards {
  public:
   // `tokens` says how hidden states [B, S, H] lie between blocks; rows of the vocabulary lie on its group.
-  VocabularyShards(SharedActivationShards tokens, std::int64_t vocab_size);
+  VocabularyShards(ActivationShards tokens, std::int64_t vocab_size);
 
   // The id of the own weight's first row.
   std::int64_t first() const { return first_; }
@@ -26,7 +26,7 @@ class VocabularyShards {
                     const std::optional<at::Tensor>& positions) const;
 
  private:
-  SharedActivationShards tokens_;
+  ActivationShards tokens_;
   std::int64_t vocab_size_;
   std::int64_t first_;
 };
