@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -27,12 +29,18 @@ std::optional<JobIssue> heads_issue(const JobConfig& job, const Qwen3Config& mod
 }  // namespace
 
 std::optional<JobIssue> sequence_issue(const JobConfig& job, const std::string& key, std::int64_t length) {
-  const int ranks = job.mesh.context_parallel();
-  const TokenOrder order = job.parallelism.context.order;
-  const std::int64_t unit = length_unit(order, ranks);
+  const std::int64_t ranks = job.mesh.context_parallel();
+  const std::int64_t shares = job.mesh.tensor_parallel;  // of each rank's tokens
+  const std::int64_t dealt = length_unit(job.parallelism.context.order, static_cast<int>(ranks));
+  const std::int64_t unit = std::lcm(dealt, ranks * shares);
   if (length % unit == 0) return {};
   const std::int64_t above = (length + unit - 1) / unit * unit;
-  const bool zigzag = order == TokenOrder::zigzag;
+  if (ranks == 1) {
+    return JobIssue{key,
+                    fmt::format("{} tokens cannot be shared by tensor_parallel {} ranks", length, shares),
+                    fmt::format("give {}", above)};
+  }
+  const bool zigzag = dealt != ranks;
   return JobIssue{
       key,
       fmt::format("{} tokens cannot be dealt out to {} context-parallel ranks: not divisible by {}{}", length,
@@ -53,14 +61,13 @@ std::string sequence_key(const DataConfig& data) {
 
 std::vector<JobIssue> context_issues(const JobConfig& job, const std::optional<Qwen3Config>& model) {
   std::vector<JobIssue> issues;
-  if (job.mesh.context_parallel() == 1) return issues;
   const auto add = [&](std::optional<JobIssue> issue) {
     if (issue) issues.push_back(*std::move(issue));
   };
   if (const auto length = given_length(job.data)) {
     add(sequence_issue(job, sequence_key(job.data), *length));
   }
-  if (model) add(heads_issue(job, *model));
+  if (model && job.mesh.context_parallel() > 1) add(heads_issue(job, *model));
   return issues;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Whether sequences and heads can be shared by context-parallel ranks.
+// Whether sequences can be shared by context- and tensor-parallel ranks, and heads by Ulysses.
 
 #include <cstdint>
 #include <string>
