@@ -59,6 +59,15 @@ TEST(ContextParallelMesh, DataReplicasShareNothingButGradients) {
   }
 }
 
+TEST(ContextParallelMesh, ExpertsAndHeadsAreSharedBesideSequences) {
+  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+    expect_equal_training(
+        shared_sequences({.context_parallel_shard = 2, .tensor_parallel = 2}, choice, ModelFamily::dense));
+    expect_equal_training(shared_sequences(
+        {.context_parallel_shard = 2, .tensor_parallel = 2, .expert_parallel = 4}, choice, ModelFamily::moe));
+  }
+}
+
 TEST(ContextParallelMesh, ARankWithoutLabelsThatCountTakesPart) {
   ParallelCase given = shared_sequences({.context_parallel_shard = 2},
                                         {ContextAttention::ring, TokenOrder::contiguous}, ModelFamily::dense);
