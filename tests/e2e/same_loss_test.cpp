@@ -84,6 +84,7 @@ TEST_F(SameLoss, OnOneRankAndOnStagesTimesReplicas) {
 TEST_F(SameLoss, OnOneRankAndOnRanksThatShareTheExperts) {
   expect_same_in_one_process("two", mesh(1, 2) + experts_on(2));
   expect_same_in_one_process("two_of_four", mesh(1, 4) + experts_on(2));
+  expect_same_in_one_process("tensors", mesh(1, 2) + set("mesh.tensor_parallel", "2") + experts_on(4));
   expect_same_in_one_process("stages", mesh(2, 2) + experts_on(2) + schedule("1f1b"));
   const Words split = mesh(2, 2) + experts_on(2) + schedule("1f1b, zero_bubble: true");
   expect_same_in_one_process("split_backward", split);
