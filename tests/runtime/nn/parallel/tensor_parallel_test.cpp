@@ -72,6 +72,18 @@ TEST_P(TensorAndExpertParallelTraining, OfDenseLayersAmongSparseOnes) {
   expect_equal({.tensor_parallel = 2, .expert_parallel = 2}, mixed);
 }
 
+// Biases after a sum over ranks are ordinary torch, which cannot put its weight gradients off.
+TEST(TensorParallel, TrainsBiasesWhenTheBackwardIsSplit) {
+  Qwen3Config model = tiny_qwen3(ModelFamily::dense);
+  model.attention_bias = true;
+
+  expect_equal_training({.mesh = {.pipeline_parallel = 2, .tensor_parallel = 2},
+                         .model = model,
+                         .batch = tiny_batch(model),
+                         .schedule = OneFOneBSchedule{1, true},
+                         .microbatches = 4});
+}
+
 TEST(TensorParallel, RefusesHeadsThatItCannotShare) {
   const Qwen3Config model = tiny_qwen3(ModelFamily::dense);
 
