@@ -1,5 +1,7 @@
 #include "runtime/pipeline/program/build_program.hpp"
 
+#include <algorithm>
+
 #include "runtime/pipeline/program/builders.hpp"
 #include "runtime/pipeline/program/check_program.hpp"
 #include "runtime/pipeline/program/communication.hpp"
@@ -43,6 +45,25 @@ PipelineProgram build_program(const ScheduleConfig& config, int ranks, int micro
   check_communication(full, topology, microbatches);
   const bool has_backward = !std::holds_alternative<InferenceSchedule>(config);
   return {topology, microbatches, std::move(compute), std::move(full), has_backward};
+}
+
+std::shared_ptr<const PipelineProgram> parts_apart(std::shared_ptr<const PipelineProgram> program) {
+  const auto is_composed = [](const Instruction& instruction) { return instruction.parts.size() > 1; };
+  const auto composes = [&](const RankProgram& rank) {
+    return std::any_of(rank.begin(), rank.end(), is_composed);
+  };
+  if (std::none_of(program->compute.begin(), program->compute.end(), composes)) return program;
+  auto apart = std::make_shared<PipelineProgram>(*program);
+  for (Program* each : {&apart->compute, &apart->full}) {
+    for (RankProgram& rank : *each) {
+      RankProgram parts;
+      for (const Instruction& instruction : rank) {
+        for (const Action& action : instruction.parts) parts.push_back({{action}});
+      }
+      rank = std::move(parts);
+    }
+  }
+  return apart;
 }
 
 std::shared_ptr<const PipelineProgram> ProgramCache::get(int microbatches) {
