@@ -20,6 +20,9 @@ ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
   out.schedule = keys["schedule"].get<std::string>();
   if (keys.contains("num_stages_per_rank")) out.num_stages_per_rank = keys["num_stages_per_rank"].get<int>();
   if (keys.contains("zero_bubble")) out.zero_bubble = keys["zero_bubble"].get<bool>();
+  if (keys.contains("topology")) out.topology = keys["topology"].get<std::string>();
+  if (keys.contains("activations_max") && !keys["activations_max"].is_null())
+    out.activations_max = keys["activations_max"].get<int>();
   if (keys.contains("warmup")) out.warmup = keys["warmup"].get<std::string>();
   return schedule_from_keys(out);
 }

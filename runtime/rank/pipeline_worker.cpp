@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/comm/compute_lanes.hpp"
 #include "runtime/nn/late_init.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
+#include "runtime/pipeline/step_programs.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
@@ -69,6 +71,11 @@ class PipelineWorker final : public StageWorker {
   void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) override;
   Ticket snapshot(std::uint64_t step) override;
   std::int64_t num_parameters() const override { return flat_->num_elements(); }
+  void ran(const Instruction& instruction, double seconds) override { programs_.ran(instruction, seconds); }
+  void arrived(bool gradient, int stage, double seconds) override {
+    programs_.arrived(gradient, stage, seconds);
+  }
+  void agree(const std::vector<double>& costs) override;
 
  private:
   StageCore& core(int stage) const {
@@ -102,7 +109,7 @@ class PipelineWorker final : public StageWorker {
   const int pipeline_rank_;
   const int pipeline_ranks_;
   const Topology topology_;
-  ProgramCache programs_;
+  StepPrograms programs_;
   const std::unique_ptr<ActionCursor> cursor_;
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
@@ -228,7 +235,13 @@ StepTotals PipelineWorker::finish_step() {
   for (const GradientBucket& bucket : flat_->buckets()) {
     if (bucket.reduce_axes.empty()) totals.squared_norm += squares_share(bucket);
   }
+  totals.costs = programs_.finish_step();
   return totals;
+}
+
+void PipelineWorker::agree(const std::vector<double>& costs) {
+  const std::string choice = programs_.choose(costs, options_.plan->world_size() / pipeline_ranks_);
+  if (options_.rank == 0) log::info("{}", choice);
 }
 
 void PipelineWorker::apply(std::uint64_t /*step*/, double gradient_scale, double lr_multiplier) {

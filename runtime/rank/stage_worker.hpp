@@ -38,7 +38,8 @@ struct ActionReport {
 struct StepTotals {
   double loss_sum = 0;  // sum of loss * weight
   double weight_sum = 0;
-  double squared_norm = 0;  // this rank's share of the buckets that need no reduction
+  double squared_norm = 0;    // this rank's share of the buckets that need no reduction
+  std::vector<double> costs;  // measured by schedule `auto`, when it is time: to be summed over all ranks
 };
 
 class StageWorker {
@@ -78,6 +79,12 @@ class StageWorker {
   virtual Ticket snapshot(std::uint64_t step) = 0;
 
   virtual std::int64_t num_parameters() const = 0;
+
+  // For schedule `auto`: an instruction took so long; a tensor from another rank came so long after it was
+  // produced; the costs of StepTotals summed over all ranks, between two steps.
+  virtual void ran(const Instruction& /*instruction*/, double /*seconds*/) {}
+  virtual void arrived(bool /*gradient*/, int /*stage*/, double /*seconds*/) {}
+  virtual void agree(const std::vector<double>& /*costs*/) {}
 };
 
 }  // namespace d9d

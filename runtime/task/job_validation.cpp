@@ -84,6 +84,13 @@ void check_schedule(const JobConfig& job, Issues& issues) {
                      ranks, microbatches),
          "raise global_batch_size or lower microbatch_size"});
   }
+  const auto* searched = std::get_if<AutoScheduleConfig>(&schedule);
+  if (searched && searched->activations_max && *searched->activations_max < searched->num_stages_per_rank) {
+    issues.push_back({std::string(path) + ".activations_max",
+                      fmt::format("{} is less than one microbatch takes on a rank of {} stages",
+                                  *searched->activations_max, searched->num_stages_per_rank),
+                      fmt::format("give at least {}, or null", searched->num_stages_per_rank)});
+  }
   if (std::holds_alternative<InferenceConfig>(schedule)) {
     issues.push_back({path, "inference runs no backwards, so it cannot train", "choose gpipe or 1f1b"});
   }

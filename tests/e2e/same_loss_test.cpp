@@ -58,6 +58,24 @@ TEST_F(SameLoss, OnOneRankAndOnStagesUnderEachSchedule) {
   expect_same_in_one_process("one_f_one_b", mesh(2, 1) + schedule("1f1b"));
 }
 
+// The first six steps measure under two programs; the search's program runs the rest.
+TEST_F(SameLoss, WhenTheProgramIsSearchedForWhileTheJobRuns) {
+  const auto searched = [](const std::string& keys) {
+    return set("trainer.pipelining.schedule", "{schedule: auto, measured_steps: 5" + keys + "}");
+  };
+
+  const Outcome fixed = job_.run(named("fixed") + mesh(2, 1) + schedule("1f1b"));
+  const Outcome outcome = job_.run(named("searched") + mesh(2, 1) + searched(""));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              testing::ContainsRegex("schedule auto, measured per microbatch: stage 0 F [0-9.]+ ms.*"
+                                     "bubble [0-9.]+ %; the best fixed schedule, 1f1b"));
+  EXPECT_EQ(job_.exact_curve("searched"), job_.exact_curve("fixed"));
+  expect_same_in_one_process("with_replicas", mesh(2, 2) + searched(""));
+  expect_same_in_one_process("tight", mesh(2, 1) + searched(", activations_max: 1"));
+}
+
 TEST_F(SameLoss, OnOneRankAndOnStagesTimesReplicas) {
   expect_same_in_one_process("gpipe", mesh(2, 2) + schedule("gpipe"));
   expect_same_in_one_process("one_f_one_b", mesh(2, 2) + schedule("1f1b"));
@@ -82,6 +100,7 @@ TEST_F(SameLoss, InTwoProcesses) {
   expect_same_in_two_processes("replicas", 2, mesh(1, 2));
   expect_same_in_two_processes("stages", 2, mesh(2, 1) + schedule("1f1b"));
   expect_same_in_two_processes("both", 4, mesh(2, 2) + schedule("1f1b"));
+  expect_same_in_two_processes("searched", 2, mesh(2, 1) + schedule("auto"));
 }
 
 TEST_F(SameLoss, InTwoProcessesThatFindEachOtherByTheLaunchersVariables) {
