@@ -5,8 +5,10 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/data/npy.hpp"
 #include "runtime/nn/model_costs.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
+#include "runtime/task/context_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -38,7 +40,8 @@ std::optional<std::int64_t> sequence_length_of(const DataConfig& data) {
 
 // That a rank holds of a stage.
 std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position) {
-  const ParameterCounts counts = count_parameters(*loaded.model, position);
+  const ParameterCounts counts =
+      count_parameters(config_of_tensor_rank(*loaded.model, loaded.job.mesh.tensor_parallel), position);
   return (counts.total - counts.experts + counts.experts / loaded.job.mesh.expert_parallel) *
          bytes_of_element;
 }
@@ -47,12 +50,15 @@ std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position
 std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, const RankMemory& rank,
                             int stages) {
   if (!summary.sequence_length) return 0;
-  const std::int64_t tokens = loaded.job.trainer.batching.microbatch_size * *summary.sequence_length;
+  const JobConfig& job = loaded.job;
+  const std::int64_t tokens =
+      job.trainer.batching.microbatch_size * *summary.sequence_length / job.mesh.context_parallel();
   std::int64_t largest = 0;
   for (const StageSummary& stage : summary.stages) {
     if (stage.pipeline_rank != rank.pipeline_rank) continue;
     largest = std::max(largest, activation_bytes(*loaded.model, {stage.stage, stages}, tokens,
-                                                 static_cast<int>(bytes_of_element), false));
+                                                 static_cast<int>(bytes_of_element), false,
+                                                 loaded.job.mesh.tensor_parallel));
   }
   return largest * rank.live_microbatches;
 }
@@ -98,6 +104,7 @@ JobSummary summarize(const LoadedJob& loaded) {
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
   summary.sequence_length = sequence_length_of(job.data);
+  if (summary.sequence_length) require_sequence(job, sequence_key(job.data), *summary.sequence_length);
   const ScheduleConfig schedule = schedule_of(job.trainer.pipelining.schedule);
   const PipelineProgram program =
       build_program(schedule, job.mesh.pipeline_parallel, static_cast<int>(summary.microbatches));

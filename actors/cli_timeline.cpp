@@ -45,9 +45,16 @@ std::vector<int> first_pipeline(const RankActions& actions) {
   return ranks;
 }
 
-std::size_t num_actions(const RankActions& actions) {
+// Without W: whether a backward is split may change from step to step.
+std::size_t num_passes(const RankActions& actions) {
   std::size_t count = 0;
-  for (const auto& [rank, mine] : actions) count += mine.size();
+  for (const auto& [rank, mine] : actions) {
+    for (const MeasuredAction& a : mine) {
+      for (const Action& part : a.instruction.parts) {
+        if (part.kind != ActionKind::backward_weight) ++count;
+      }
+    }
+  }
   return count;
 }
 
@@ -177,10 +184,10 @@ MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> 
   const std::map<int, RankActions> steps = actions_by_step(recording);
   D9D_REQUIRE(!steps.empty(), "the trace has no actions of pipeline stages; trace a training run");
   std::size_t most = 0;  // a step cut short may look like a program of its own
-  for (const auto& [number, actions] : steps) most = std::max(most, num_actions(actions));
+  for (const auto& [number, actions] : steps) most = std::max(most, num_passes(actions));
   std::string why = "actions are missing";
   for (auto it = steps.rbegin(); it != steps.rend(); ++it) {
-    if (step ? it->first != *step : num_actions(it->second) < most) continue;
+    if (step ? it->first != *step : num_passes(it->second) < most) continue;
     if (const auto program = whole_program(it->second, why)) return measured(it->first, it->second, *program);
   }
   D9D_REQUIRE(!step || steps.contains(*step), "the trace has no step {}; it has {} to {}", *step,

@@ -10,6 +10,8 @@
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/layer_distribution.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
+#include "runtime/task/context_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -121,6 +123,14 @@ void check_experts(const JobConfig& job, const Qwen3Config& model, Issues& issue
   }
 }
 
+void check_tensor_parallel(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  try {
+    require_tensor_parallel(model, job.mesh.tensor_parallel);
+  } catch (const Error& error) {
+    issues.push_back({"mesh", error.what(), ""});
+  }
+}
+
 void check_profiling(const JobConfig& job, Issues& issues) {
   const auto& profiling = job.trainer.profiling;
   if (!profiling || !profiling->enabled) return;
@@ -223,6 +233,8 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
     if (model) check_experts(job, *model, issues);
+    if (model) check_tensor_parallel(job, *model, issues);
+    for (JobIssue& issue : context_issues(job, model)) issues.push_back(std::move(issue));
   }
   check_profiling(job, issues);
   check_length(job, issues);

@@ -90,6 +90,16 @@ TEST(Timeline, TellsWhatARunTookBeyondItsSimulation) {
   EXPECT_THAT(timeline_text(step), HasSubstr("measured / simulated 1.750"));
 }
 
+TEST(Timeline, TakesALaterStepWithFullBackwardsForNoLessWhole) {
+  TracedRun run;
+  for (const int step : {1, 2}) run.action(step, 0, "0F0", 10 * step, 10 * step + 1);
+  run.action(1, 0, "0I0", 11, 12);
+  run.action(1, 0, "0W0", 12, 13);
+  run.action(2, 0, "0B0", 21, 23);
+
+  EXPECT_EQ(measure_step(run.recording(), {}).step, 2);
+}
+
 TEST(Timeline, TakesOneOfSeveralReplicas) {
   TracedRun run;
   add_step(run, 1, 2, 0);
