@@ -72,6 +72,7 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
   if (summary.sequence_length)
     summary.flops_per_token = training_flops_per_token(model, *summary.sequence_length);
   const int num_stages = topology.num_stages();
+  const int extra = static_cast<int>(loaded.job.trainer.pipelining.extra_activations);
   const auto layers =
       distribute_layers(model.num_hidden_layers, num_stages, model.pipeline_num_virtual_layers_pre,
                         model.pipeline_num_virtual_layers_post);
@@ -83,7 +84,8 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
   for (int pp = 0; pp < loaded.job.mesh.pipeline_parallel; ++pp) {
     RankMemory rank;
     rank.pipeline_rank = pp;
-    rank.live_microbatches = simulation.peak_activations[static_cast<std::size_t>(pp)];
+    const int all = static_cast<int>(topology.stages_of(pp).size()) * static_cast<int>(summary.microbatches);
+    rank.live_microbatches = std::min(all, simulation.peak_activations[static_cast<std::size_t>(pp)] + extra);
     for (const StageSummary& stage : summary.stages) {
       if (stage.pipeline_rank == pp)
         rank.parameters += bytes_of_parameters(loaded, {stage.stage, num_stages});

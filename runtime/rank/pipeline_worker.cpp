@@ -48,7 +48,7 @@ class PipelineWorker final : public StageWorker {
         pipeline_ranks_(options_.plan->parameters().pipeline_parallel),
         topology_(topology_of(options_.schedule, pipeline_ranks_)),
         programs_(options_.schedule, pipeline_ranks_),
-        cursor_(make_cursor(options_.order, pipeline_rank_)) {}
+        cursor_(make_cursor(options_.order, pipeline_rank_, options_.extra_activations)) {}
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return entries_loaded_; }
@@ -63,7 +63,8 @@ class PipelineWorker final : public StageWorker {
   void put_gradient(int stage, int microbatch, Ticket ticket) override {
     core(stage).put_gradient(microbatch, ticket);
   }
-  std::optional<Instruction> next() override { return cursor_->advance(inputs_are_there()); }
+  std::optional<Instruction> next(double now) override { return cursor_->advance(inputs_are_there(), now); }
+  std::optional<double> look_again() const override { return cursor_->look_again(); }
   bool follow(const Instruction& chosen) override { return cursor_->follow(chosen, inputs_are_there()); }
   ActionReport run(const Instruction& instruction) override;
   bool step_done() const override { return cursor_->done(); }

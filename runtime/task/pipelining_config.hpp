@@ -82,25 +82,27 @@ constexpr auto choices_of(config::Tag<PipelineScheduleConfig>) {
          "Two stages per rank in a V, forward and backward overlapped; microbatches >= 2 x "
          "pipeline_parallel."},
         {"auto",
-         "The first steps measure what forwards, backwards and transfers take; then the program with the "
-         "least "
-         "simulated makespan is run, never a worse one than the best of the schedules above."},
+         "The first steps measure costs; then the program with the least simulated makespan is run, never a "
+         "worse one than the best of the schedules above."},
         {"inference", "Forwards only."}}}};
 }
 
-enum class ActionOrder { static_, dynamic };
-BOOST_DESCRIBE_ENUM(ActionOrder, static_, dynamic)
+enum class PipelineOrder { static_, dynamic };
+BOOST_DESCRIBE_ENUM(PipelineOrder, static_, dynamic)
 
 struct PipeliningConfig {
   PipelineScheduleConfig schedule;
-  ActionOrder order = ActionOrder::static_;
+  PipelineOrder order = PipelineOrder::static_;
+  std::int64_t extra_activations = 0;
 };
-BOOST_DESCRIBE_STRUCT(PipeliningConfig, (), (schedule, order))
+BOOST_DESCRIBE_STRUCT(PipeliningConfig, (), (schedule, order, extra_activations))
 constexpr auto keys_of(config::Tag<PipeliningConfig>) {
   using namespace config;
   return std::array{
       Key{"schedule", "", "the order in which stages run microbatches"},
-      Key{"order", "", "static: exactly the program; dynamic: any action that is ready, by priority"},
+      Key{"order", "", "static: exactly the program; dynamic: another action while the next one is late"},
+      Key{"extra_activations", "", "order dynamic: room beyond the program's peak", Need::optional,
+          at_least(0)},
   };
 }
 

@@ -174,7 +174,7 @@ bool ToyWorld::advance(int rank) {
     return *cores_[static_cast<std::size_t>(action.stage)];
   };
   const auto instruction = cursors_[static_cast<std::size_t>(rank)].advance(
-      [&](const Action& action) { return core_of(action).ready(action); });
+      [&](const Action& action) { return core_of(action).ready(action); }, 0);
   if (!instruction) return false;
   std::string& history = history_[static_cast<std::size_t>(rank)];
   history += (history.empty() ? "" : " ") + to_string(*instruction);
