@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
+#include "runtime/comm/exchange.hpp"
 #include "runtime/comm/gather.hpp"
 #include "runtime/comm/ordered.hpp"
 #include "tests/runtime/comm/world.hpp"
@@ -28,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, BothBackends, testing::Values("shared_memory"
                          [](const auto& info) { return info.param; });
 
 TEST_P(BothBackends, NameTheRankThatDoesNotCome) {
-  CommWorld world({GetParam(), 3, milliseconds(100)});
+  CommWorld world({GetParam(), 3, milliseconds(500)});
 
   const auto errors = world.run_and_collect([](Communicator& group) {
     if (group.rank() != 1) sum_ones(group);
@@ -75,6 +76,36 @@ TEST_P(BothBackends, DoNotWaitForAMessageLongerThanTheTimeout) {
   });
 
   EXPECT_THAT(errors[1], AllOf(HasSubstr("environment: receive of group"), HasSubstr("rank 100")));
+}
+
+// Links that know of a loss before anything begins.
+struct LinksWithoutPeers final : comm::PeerLinks {
+  std::unique_ptr<comm::Transfer> send(int, const void*, std::size_t, int) override {
+    throw std::runtime_error("Connection closed by peer");
+  }
+  std::unique_ptr<comm::Transfer> receive(int, void*, std::size_t, int) override {
+    throw std::runtime_error("Connection closed by peer");
+  }
+  void set_timeout(milliseconds) override {}
+};
+
+TEST(Exchange, NamesTheRankThatTheLinksLostBeforeTheCall) {
+  comm::ExchangeCommunicator group(std::make_unique<LinksWithoutPeers>(), {"pair", {4, 7}, 0, false}, "gloo",
+                                   milliseconds(100));
+  at::Tensor tensor = at::ones({3});
+  const std::string reason = " of group pair (gloo): rank 7: Connection closed by peer";
+
+  const auto error_of = [](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+
+  EXPECT_THAT(error_of([&] { group.barrier(); }), HasSubstr("barrier" + reason));
+  EXPECT_THAT(error_of([&] { group.send(tensor, 1, 0); }), HasSubstr("send" + reason));
 }
 
 class Mismatch : public testing::TestWithParam<CommWorldOptions> {
@@ -235,12 +266,12 @@ TEST(Gloo, NamesTheRanksThatDoNotOpenTheGroup) {
 
 TEST(Store, SharesValuesAndCounters) {
   const auto host = Store::host("127.0.0.1", 0);
-  const auto guest = Store::join("127.0.0.1", host->port(), milliseconds(5'000));
+  const auto guest = Store::join("127.0.0.1", host->port(), milliseconds(20'000));
 
   guest->set("plan", "2x2");
   guest->add("joined", 2);
 
-  EXPECT_EQ(host->get("plan", milliseconds(1'000)), "2x2");
+  EXPECT_EQ(host->get("plan", milliseconds(20'000)), "2x2");
   EXPECT_EQ(host->add("joined", 1), 3);
   EXPECT_FALSE(host->contains("other"));
 }
