@@ -89,7 +89,6 @@ constexpr auto choices_of(config::Tag<PipelineScheduleConfig>) {
 
 enum class PipelineOrder { static_, dynamic };
 BOOST_DESCRIBE_ENUM(PipelineOrder, static_, dynamic)
-
 struct PipeliningConfig {
   PipelineScheduleConfig schedule;
   PipelineOrder order = PipelineOrder::static_;
