@@ -161,10 +161,10 @@ class CrossEntropyNode : public BackwardNode {
             beta == 0 ? into.copy_(kept->dweight()).mul_(factor) : into.add_(kept->dweight(), factor);
           });
     } else {
-      result[1] =
-          weight_gradient(1, weight, [hidden, weight, valid, scale](const at::Tensor& into, double beta) {
-            run_blocks(hidden, weight.detach(), valid, {{}, {}, into, beta, scale});
-          });
+      const auto compute = [hidden, weight, valid, scale](const at::Tensor& into, double beta) {
+        run_blocks(hidden, weight.detach(), valid, {{}, {}, into, beta, scale});
+      };
+      result[1] = weight_gradient(1, weight, compute, /*reads=*/true);
     }
     kept.reset();
     return result;

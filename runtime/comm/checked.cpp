@@ -9,9 +9,9 @@
 namespace d9d {
 namespace {
 
-enum Operation : std::int64_t { all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, barrier };
-constexpr std::array<const char*, 6> kNames = {"all_reduce", "reduce_scatter", "all_gather",
-                                               "all_to_all", "broadcast",      "barrier"};
+enum Operation : std::int64_t { all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, barrier, gather_shards, sum_to_shards };
+constexpr std::array<const char*, 8> kNames = {"all_reduce", "reduce_scatter", "all_gather",    "all_to_all",
+                                               "broadcast",  "barrier",        "gather_shards", "sum_to_shards"};
 
 // operation, dtype, elements (of a row in all_to_all), reduction or root
 using Signature = std::array<std::int64_t, 4>;
@@ -42,6 +42,14 @@ class CheckedCommunicator final : public Communicator {
   void all_gather(at::Tensor& output, const at::Tensor& input) override {
     compare({Operation::all_gather, type_of(input), input.numel(), 0});
     inner_->all_gather(output, input);
+  }
+  void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) override {
+    compare({Operation::gather_shards, type_of(whole), whole.numel(), 0});
+    inner_->gather_shards(whole, shard, map);
+  }
+  void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) override {
+    compare({Operation::sum_to_shards, type_of(whole), whole.numel(), 0});
+    inner_->sum_to_shards(shard, whole, map);
   }
   void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
                   const std::vector<std::int64_t>& input_splits) override {

@@ -22,7 +22,16 @@ namespace d9d::comm {
 
 // What a rank brings to an operation.
 struct alignas(64) Call {
-  enum class Kind : std::uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, barrier };
+  enum class Kind : std::uint8_t {
+    all_reduce,
+    reduce_scatter,
+    all_gather,
+    gather_shards,
+    sum_to_shards,
+    all_to_all,
+    broadcast,
+    barrier
+  };
   static constexpr std::size_t kInlineBytes = 256;
 
   Kind kind = Kind::barrier;

@@ -91,7 +91,8 @@ at::Tensor Qwen3Model::embed(const TensorMap& inputs) const {
   D9D_REQUIRE(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
               "input_ids is a {} tensor of {} dimensions, expected int64 [batch, sequence]",
               c10::toString(ids.scalar_type()), ids.dim());
-  return embed_tokens_->forward(ids);
+  embedding_unit_.enter({}, false);
+  return embedding_unit_.leave({embed_tokens_->forward(ids)}, false)[0];
 }
 
 const at::Tensor& Qwen3Model::head_weight() const {
@@ -115,12 +116,13 @@ Residual Qwen3Model::run_layers(at::Tensor hidden, const LayerContext& context) 
 }
 
 TensorMap Qwen3Model::head(const Residual& hidden, const TensorMap& shared) const {
-  at::Tensor normed = add_and_norm(hidden, *norm_).first;
+  const std::vector<at::Tensor> entered = head_unit_.enter({hidden.residual, hidden.delta}, false);
+  at::Tensor normed = add_and_norm({entered[0], entered[1]}, *norm_).first;
   const auto labels = shared.find("labels");
   if (labels == shared.end()) {
     const auto wanted = shared.find("logit_positions");
     if (wanted != shared.end()) normed = at::index_select(normed, 1, wanted->second);
-    return {{"logits", kernels::linear(normed, head_weight())}};
+    return {{"logits", head_unit_.leave({kernels::linear(normed, head_weight())}, false)[0]}};
   }
   const at::Tensor& target = labels->second;
   D9D_REQUIRE(target.sizes() == normed.sizes().slice(0, 2) && target.scalar_type() == at::kLong,
@@ -128,7 +130,21 @@ TensorMap Qwen3Model::head(const Residual& hidden, const TensorMap& shared) cons
               c10::toString(target.scalar_type()), target.numel(), normed.size(0), normed.size(1));
   const at::Tensor loss = kernels::linear_cross_entropy(normed.view({-1, config_.hidden_size}), head_weight(),
                                                         target.reshape({-1}));
-  return {{"cross_entropy", loss.view(target.sizes())}};
+  return {{"cross_entropy", head_unit_.leave({loss}, false)[0].view(target.sizes())}};
+}
+
+std::vector<UnitUse> Qwen3Model::unit_uses() {
+  std::vector<UnitUse> uses;
+  if (embed_tokens_) uses.push_back({"embedding", &embedding_unit_, embed_tokens_->parameters(), false});
+  for (const auto& [index, layer] : layers_) {
+    uses.push_back({"layer " + std::to_string(index), &layer->unit, layer->parameters()});
+  }
+  if (norm_) {
+    std::vector<at::Tensor> weights = norm_->parameters();
+    weights.push_back(head_weight());
+    uses.push_back({"head", &head_unit_, std::move(weights)});
+  }
+  return uses;
 }
 
 TensorMap Qwen3Model::forward(const TensorMap& inputs, const TensorMap& shared) {

@@ -4,6 +4,18 @@
 
 namespace d9d {
 
-struct ParallelOptions {};
+// `by_default`: always without pipeline, never with one, where each microbatch would gather again.
+enum class ReshardAfterForward { by_default, always, never };
+enum class ReducePeriod { step, microbatch };
+
+struct FullyShardOptions {
+  ReshardAfterForward reshard_after_forward = ReshardAfterForward::by_default;
+  ReducePeriod reduce = ReducePeriod::step;
+};
+
+struct ParallelOptions {
+  FullyShardOptions fully_shard;
+  bool zero1 = false;
+};
 
 }  // namespace d9d
