@@ -5,6 +5,31 @@
 #include "runtime/base/error.hpp"
 
 namespace d9d {
+namespace {
+
+using WireKind = wire::LeadAction::Kind;
+constexpr std::pair<ActionKind, WireKind> kKinds[] = {
+    {ActionKind::forward, WireKind::FORWARD},
+    {ActionKind::backward, WireKind::BACKWARD},
+    {ActionKind::backward_input, WireKind::BACKWARD_INPUT},
+    {ActionKind::backward_weight, WireKind::BACKWARD_WEIGHT}};
+
+WireKind to_wire(ActionKind kind) {
+  for (const auto& [ours, theirs] : kKinds) {
+    if (ours == kind) return theirs;
+  }
+  throw Error(ErrorKind::bug, "only compute actions are led");
+}
+
+ActionKind from_wire(WireKind kind) {
+  for (const auto& [ours, theirs] : kKinds) {
+    if (theirs == kind) return ours;
+  }
+  throw Error(ErrorKind::bug,
+              fmt::format("the leader's action has the unknown kind {}", static_cast<int>(kind)));
+}
+
+}  // namespace
 
 Stage::Stage(World& world, StageOptions options) : Actor(world), options_(std::move(options)) {
   set_rank(options_.rank);
@@ -14,6 +39,7 @@ void Stage::behavior(Handlers& handlers) {
   handlers.on(this, &Stage::begin_step);
   handlers.on(this, &Stage::activation_ready);
   handlers.on(this, &Stage::gradient_ready);
+  handlers.on(this, &Stage::lead_action);
   handlers.on(this, &Stage::bucket_reduced);
   handlers.on(this, &Stage::apply_step);
   handlers.on(this, &Stage::snapshot);
@@ -86,6 +112,21 @@ void Stage::gradient_ready(wire::GradientReady::Reader message) {
   advance();
 }
 
+void Stage::lead_action(wire::LeadAction::Reader message) {
+  if (message.getStep() != lead_step_) number_ = 0;
+  lead_step_ = message.getStep();
+  D9D_CHECK(message.getNumber() == number_, "action {} of step {} was announced where {} is next",
+            message.getNumber(), message.getStep(), number_);
+  ++number_;
+  Instruction instruction;
+  for (const auto part : message.getParts()) {
+    instruction.parts.push_back({from_wire(part.getKind()), static_cast<int>(part.getStage()),
+                                 static_cast<int>(part.getMicrobatch())});
+  }
+  led_.push_back({message.getStep(), std::move(instruction)});
+  advance();
+}
+
 void Stage::bucket_reduced(wire::BucketReduced::Reader message) {
   D9D_CHECK(message.getStep() == step() && reductions_pending_ > 0,
             "bucket {} of step {} was reduced in step {}", message.getBucket(), message.getStep(), step());
@@ -115,11 +156,44 @@ void Stage::snapshot(wire::Snapshot::Reader message) {
 
 void Stage::advance() {
   while (in_step_) {
-    const auto instruction = worker_->next();
+    const auto instruction = next();
     if (!instruction) break;
     run(*instruction);
   }
   finish_step_when_done();
+}
+
+std::optional<Instruction> Stage::next() {
+  if (options_.leader) {
+    if (led_.empty() || led_.front().step != step() || !worker_->follow(led_.front().instruction)) return {};
+    Instruction instruction = std::move(led_.front().instruction);
+    led_.pop_front();
+    return instruction;
+  }
+  const auto instruction = worker_->next();
+  if (instruction) lead(*instruction);
+  return instruction;
+}
+
+// Told before it runs: the others meet this rank in collectives inside of it.
+void Stage::lead(const Instruction& instruction) {
+  if (options_.followers.empty()) return;
+  if (step() != lead_step_) number_ = 0;
+  lead_step_ = step();
+  for (const int rank : options_.followers) {
+    tell<wire::LeadAction>(
+        {Role::stage, static_cast<std::uint64_t>(rank)}, [&](wire::LeadAction::Builder lead) {
+          lead.setStep(step());
+          lead.setNumber(number_);
+          auto parts = lead.initParts(static_cast<unsigned>(instruction.parts.size()));
+          for (unsigned i = 0; i < parts.size(); ++i) {
+            parts[i].setKind(to_wire(instruction.parts[i].kind));
+            parts[i].setStage(static_cast<std::uint32_t>(instruction.parts[i].stage));
+            parts[i].setMicrobatch(static_cast<std::uint32_t>(instruction.parts[i].microbatch));
+          }
+        });
+  }
+  ++number_;
 }
 
 void Stage::run(const Instruction& instruction) {

@@ -58,3 +58,23 @@ struct StepComputed {
   squaredNorm @3 :Float64;   # this rank's share: the sum over all ranks counts every gradient element once
   computeSeconds @4 :Float64;
 }
+
+struct LeadAction {
+  # Stage -> the Stages that share collectives with it inside an action, under the dynamic order: what all of them run
+  # next. Said by the first of them, before it runs it; the others run what they are told, in this order, each as soon
+  # as its own inputs are there. A number that is repeated or left out is a bug.
+  step @0 :UInt64;
+  number @1 :UInt32;      # within the step, from 0
+  parts @2 :List(Part);   # more than one: composed
+  struct Part {
+    kind @0 :Kind;
+    stage @1 :UInt32;
+    microbatch @2 :UInt32;
+  }
+  enum Kind {
+    forward @0;
+    backward @1;
+    backwardInput @2;
+    backwardWeight @3;
+  }
+}

@@ -66,6 +66,7 @@ caf::behavior CafHost::make_behavior() {
   return {[this](Packet& packet) {
     const Turn turn(this);
     received(packet.frame.data());
+    packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
     if (!dispatcher_) return;
     if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
       fail(std::move(*failure));

@@ -8,7 +8,6 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/late_init.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
-#include "runtime/pipeline/program_cursor.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
@@ -45,7 +44,7 @@ class PipelineWorker final : public StageWorker {
         pipeline_ranks_(options_.plan->parameters().pipeline_parallel),
         topology_(topology_of(options_.schedule, pipeline_ranks_)),
         programs_(options_.schedule, pipeline_ranks_),
-        cursor_(pipeline_rank_) {}
+        cursor_(make_cursor(options_.order, pipeline_rank_)) {}
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return entries_loaded_; }
@@ -60,11 +59,10 @@ class PipelineWorker final : public StageWorker {
   void put_gradient(int stage, int microbatch, Ticket ticket) override {
     core(stage).put_gradient(microbatch, ticket);
   }
-  std::optional<Instruction> next() override {
-    return cursor_.advance([this](const Action& action) { return core(action.stage).ready(action); });
-  }
+  std::optional<Instruction> next() override { return cursor_->advance(inputs_are_there()); }
+  bool follow(const Instruction& chosen) override { return cursor_->follow(chosen, inputs_are_there()); }
   ActionReport run(const Instruction& instruction) override;
-  bool step_done() const override { return cursor_.done(); }
+  bool step_done() const override { return cursor_->done(); }
   StepTotals finish_step() override;
   void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) override;
   Ticket snapshot(std::uint64_t step) override;
@@ -75,6 +73,9 @@ class PipelineWorker final : public StageWorker {
     const auto found = cores_.find(stage);
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
     return *found->second;
+  }
+  ActionCursor::Ready inputs_are_there() const {
+    return [this](const Action& action) { return core(action.stage).ready(action); };
   }
   struct BuiltStage {
     std::shared_ptr<StageModule> module;
@@ -93,7 +94,7 @@ class PipelineWorker final : public StageWorker {
   const int pipeline_ranks_;
   const Topology topology_;
   ProgramCache programs_;
-  ProgramCursor cursor_;
+  const std::unique_ptr<ActionCursor> cursor_;
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -174,7 +175,7 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
   }
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
-  cursor_.start(programs_.get(static_cast<int>(tensors.size())));
+  cursor_->start(programs_.get(static_cast<int>(tensors.size())));
 }
 
 ActionReport PipelineWorker::run(const Instruction& instruction) {

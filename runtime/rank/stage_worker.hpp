@@ -61,8 +61,11 @@ class StageWorker {
   virtual void put_activation(int stage, int microbatch, Ticket ticket) = 0;
   virtual void put_gradient(int stage, int microbatch, Ticket ticket) = 0;
 
-  // The next instruction of the program when its inputs are there; empty while it has to wait, or at the end.
+  // The instruction to run now, whose inputs are there; empty while the rank has to wait, or at the end.
   virtual std::optional<Instruction> next() = 0;
+  // The same for what another rank chose (LeadAction): whether it is to run now; false while inputs are
+  // missing.
+  virtual bool follow(const Instruction& chosen) = 0;
   virtual ActionReport run(const Instruction& instruction) = 0;
   virtual bool step_done() const = 0;
   // After the last action: sums of the step; buckets without reduction are complete with it.

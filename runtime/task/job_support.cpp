@@ -28,11 +28,6 @@ void refuse_mesh(const DeviceMeshParameters& mesh, Issues& issues) {
   refuse_degree(mesh.expert_parallel, "expert_parallel", issues);
 }
 
-void refuse_pipelining(const PipeliningConfig& pipelining, Issues& issues) {
-  refuse_if(pipelining.order == ActionOrder::dynamic, "trainer.pipelining.order", "dynamic", "choose static",
-            issues);
-}
-
 void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
   const auto& trackers = logging.tracker.items;
   for (const TrackerConfig& tracker : trackers) {
@@ -70,7 +65,6 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_mesh(job.mesh, issues);
-  refuse_pipelining(job.trainer.pipelining, issues);
   refuse_trackers(job.trainer.logging, issues);
   refuse_optimizer(job, issues);
   refuse_dtypes(job, issues);

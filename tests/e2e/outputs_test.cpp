@@ -117,6 +117,40 @@ TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
   EXPECT_TRUE(std::filesystem::exists(job_.folder() / "scores.safetensors"));
 }
 
+TEST_F(Outputs, ACheckpointIsExportedAfterwardsAsTheRunWouldHaveDone) {
+  job_.rewrite("{period_steps: last_step}", "{period_steps: 10}");
+  ASSERT_EQ(job_.run(mesh(2, 1) + set("export_to", "by_run")).code, 0);
+  const auto weights = [&](const std::string& folder) {
+    std::ifstream file(job_.folder() / folder / "model.safetensors", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+
+  const Outcome newest = job_.call({"export", "runs/tiny/checkpoints", "newest"});
+  const Outcome older = job_.call({"export", "runs/tiny/checkpoints/save-10", "older", "--job", "job.yaml"});
+
+  EXPECT_EQ(newest.code, 0) << newest.err;
+  EXPECT_THAT(newest.out, HasSubstr("exported runs/tiny/checkpoints/save-20 to newest"));
+  EXPECT_GT(weights("by_run").size(), 1000);
+  EXPECT_EQ(weights("newest"), weights("by_run"));
+  EXPECT_EQ(older.code, 0) << older.err;
+  EXPECT_NE(weights("older"), weights("by_run"));
+}
+
+TEST_F(Outputs, AnExportSaysWhatIsMissing) {
+  ASSERT_EQ(job_.run({}).code, 0);
+  const auto expect_error = [&](const Words& words, const std::string& text) {
+    const Outcome outcome = job_.call(Words{"export"} + words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_FALSE(std::filesystem::exists(job_.folder() / "out" / "config.json"));
+  };
+
+  expect_error({"nowhere", "out"}, "nowhere is not there");
+  expect_error({"runs/tiny", "out"}, "holds no checkpoint that was committed");
+  expect_error({"runs/tiny/checkpoints/save-20", "out", "--set", "model_provider.model.hidden_size=32"},
+               "model.embed_tokens.weight");
+}
+
 TEST_F(Outputs, AnExportThatCannotBeWrittenIsAFailure) {
   job_.folder().write("file", "not a folder");
 

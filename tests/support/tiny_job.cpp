@@ -88,8 +88,9 @@ void TinyJob::rewrite(const std::string& before, const std::string& after) {
   folder_.write("job.yaml", job.replace(at, before.size(), after));
 }
 
-std::unique_ptr<Process> TinyJob::spawn(const Words& words, const Environment& environment) {
-  return std::make_unique<Process>(ProcessOptions{.words = Words{D9D_BINARY_DIR "/d9d-node"} + words,
+std::unique_ptr<Process> TinyJob::spawn(const Words& words, const Environment& environment,
+                                        const std::string& program) {
+  return std::make_unique<Process>(ProcessOptions{.words = Words{D9D_BINARY_DIR "/" + program} + words,
                                                   .folder = folder_.path(),
                                                   .name = "node" + std::to_string(spawned_++),
                                                   .environment = environment});

@@ -34,8 +34,9 @@ class TinyJob {
   std::string text() const;                                           // of job.yaml
   void rewrite(const std::string& before, const std::string& after);  // in job.yaml; `before` has to be there
 
-  // `d9d-node WORDS...` in the folder.
-  std::unique_ptr<Process> spawn(const Words& words, const Environment& environment = {});
+  // `d9d-node WORDS...` in the folder, or another program of the build.
+  std::unique_ptr<Process> spawn(const Words& words, const Environment& environment = {},
+                                 const std::string& program = "d9d-node");
   Outcome call(const Words& words);
   // `d9d-node job.yaml WORDS...`
   std::unique_ptr<Process> start(const Words& words, const Environment& environment = {});
