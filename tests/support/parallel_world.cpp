@@ -178,7 +178,7 @@ void World::step(StageCore& core, const std::vector<RankBatch>& batches) const {
 
 // Bucket by bucket over the groups a job has; the rank's share of the squared norm.
 double World::reduce(const FlatParameters& flat, int rank) const {
-  const std::vector<GradientGroup> groups = gradient_groups(plan_.domains());
+  const std::vector<GradientGroup> groups = gradient_groups(plan_.domains(), given_.options);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (const GradientGroup& group : groups) {
     communicators.push_back(factory_.open(rank, group.domain, group.axes, "gradients"));

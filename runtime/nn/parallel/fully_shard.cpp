@@ -222,7 +222,7 @@ void parallelize_fully_shard(StageParameters& parameters, const std::vector<Unit
   const bool pipeline = strategy.mesh.axis_size("pp") > 1;
   strategy.options.keep_gathered =
       options.reshard_after_forward == ReshardAfterForward::never ||
-      (options.reshard_after_forward == ReshardAfterForward::by_default && pipeline);
+      (options.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
   strategy.options.reduce_each_microbatch = options.reduce == ReducePeriod::microbatch;
   shard(parameters, uses, std::move(strategy), !pipeline);
 }

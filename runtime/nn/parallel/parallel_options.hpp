@@ -4,12 +4,12 @@
 
 namespace d9d {
 
-// `by_default`: always without pipeline, never with one, where each microbatch would gather again.
-enum class ReshardAfterForward { by_default, always, never };
+// `default_`: always without pipeline, never with one, where each microbatch would gather again.
+enum class ReshardAfterForward { default_, always, never };
 enum class ReducePeriod { step, microbatch };
 
 struct FullyShardOptions {
-  ReshardAfterForward reshard_after_forward = ReshardAfterForward::by_default;
+  ReshardAfterForward reshard_after_forward = ReshardAfterForward::default_;
   ReducePeriod reduce = ReducePeriod::step;
 };
 
