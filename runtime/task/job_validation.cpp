@@ -35,6 +35,16 @@ bool check_mesh(const JobConfig& job, Issues& issues) {
   }
 }
 
+void check_parallelism(const JobConfig& job, Issues& issues) {
+  const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
+  if (!job.parallelism.zero1 || shards == 1) return;
+  issues.push_back({"parallelism.zero1",
+                    fmt::format("true, but parameters lie in {} parts already (fully_shard), and the optimizer state with "
+                                "them",
+                                shards),
+                    "set it to false, or move the ranks to mesh.data_parallel_replicate"});
+}
+
 void check_ranks(const JobConfig& job, Issues& issues) {
   if (!job.node.ranks) return;
   const std::int64_t ranks = *job.node.ranks;
@@ -98,6 +108,19 @@ void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues
     issues.push_back(
         {"mesh.pipeline_parallel",
          fmt::format("{} stages over {} layers: {}", stages, model.num_hidden_layers, error.what()), ""});
+  }
+}
+
+void check_experts(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  const int degree = job.mesh.expert_parallel;
+  if (degree == 1) return;
+  if (model.family != ModelFamily::moe) {
+    issues.push_back({"mesh.expert_parallel", fmt::format("{}, and the model has no experts", degree),
+                      "set it to 1, or choose model_provider qwen3_moe"});
+  } else if (model.num_experts % degree != 0) {
+    issues.push_back({"mesh.expert_parallel",
+                      fmt::format("{} does not divide the model's {} experts", degree, model.num_experts),
+                      "choose a divisor of model_provider.model.num_experts"});
   }
 }
 
@@ -200,8 +223,10 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
   check_run_name(job, issues);
   if (check_mesh(job, issues)) {
     check_ranks(job, issues);
+    check_parallelism(job, issues);
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
+    if (model) check_experts(job, *model, issues);
   }
   check_profiling(job, issues);
   check_length(job, issues);

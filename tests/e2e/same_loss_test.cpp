@@ -63,6 +63,21 @@ TEST_F(SameLoss, OnOneRankAndOnStagesTimesReplicas) {
   expect_same_in_one_process("one_f_one_b", mesh(2, 2) + schedule("1f1b"));
 }
 
+TEST_F(SameLoss, OnOneRankAndOnRanksThatShareTheExperts) {
+  expect_same_in_one_process("two", mesh(1, 2) + experts_on(2));
+  expect_same_in_one_process("two_of_four", mesh(1, 4) + experts_on(2));
+  expect_same_in_one_process("stages", mesh(2, 2) + experts_on(2) + schedule("1f1b"));
+  const Words split = mesh(2, 2) + experts_on(2) + schedule("1f1b, zero_bubble: true");
+  expect_same_in_one_process("split_backward", split);
+  expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
+}
+
+TEST_F(SameLoss, InTwoProcessesThatShareTheExperts) {
+  expect_same_in_two_processes("across", 2, mesh(1, 2) + experts_on(2));
+  expect_same_in_two_processes("across_and_within", 4, mesh(1, 4) + experts_on(4));
+  expect_same_in_two_processes("stages", 4, mesh(2, 2) + experts_on(2) + schedule("1f1b"));
+}
+
 TEST_F(SameLoss, ToTheLastDigitUnderTheDynamicOrder) {
   const Words dynamic = set("trainer.pipelining.order", "dynamic");
   for (const std::string name : {"gpipe", "1f1b", "1f1b, zero_bubble: true"}) {

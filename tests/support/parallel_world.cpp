@@ -20,9 +20,12 @@
 #include "runtime/nn/late_init.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/rank/gradient_groups.hpp"
+#include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/optimizer_of_job.hpp"
 #include "runtime/rank/qwen3_provider.hpp"
+#include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/rank_groups.hpp"
+#include "runtime/rank/stage_units.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
 
@@ -106,6 +109,13 @@ class World {
     return gathered_.result();
   }
 
+  const Plan& plan() const { return plan_; }
+  const ParallelOptions& options() const { return given_.options; }
+  std::shared_ptr<Communicator> open(int rank, const std::string& domain, const std::vector<std::string>& axes,
+                                     const std::string& use) const {
+    return factory_.open(rank, domain, axes, use);
+  }
+
  private:
   void run_or_abort(int rank) {
     try {
@@ -122,8 +132,7 @@ class World {
   void run_rank(int rank);
   void fill(const std::vector<StageParameter>& parameters) const;
   std::vector<RankBatch> batches_of(int rank) const;
-  void step(StageCore& core, const std::vector<RankBatch>& batches) const;
-  double reduce(const FlatParameters& flat, int rank) const;
+  void step(StageCore& core, const StageUnits& units, const std::vector<RankBatch>& batches) const;
 
   const ParallelCase& given_;
   const Plan plan_;
@@ -167,32 +176,66 @@ std::vector<RankBatch> World::batches_of(int rank) const {
   return batches;
 }
 
-void World::step(StageCore& core, const std::vector<RankBatch>& batches) const {
+void World::step(StageCore& core, const StageUnits& units, const std::vector<RankBatch>& batches) const {
   std::vector<MicrobatchTensors> tensors;
   for (const RankBatch& batch : batches) tensors.push_back({batch.inputs, batch.shared, {}});
   core.begin_step(1, tensors);
   for (const ActionKind kind : {ActionKind::forward, ActionKind::backward}) {
-    for (int i = 0; i < static_cast<int>(batches.size()); ++i) core.run({kind, 0, i});
+    for (int i = 0; i < static_cast<int>(batches.size()); ++i) {
+      core.run({kind, 0, i});
+      if (kind != ActionKind::forward) units.end_action();
+    }
   }
 }
 
-// Bucket by bucket over the groups a job has; the rank's share of the squared norm.
-double World::reduce(const FlatParameters& flat, int rank) const {
-  const std::vector<GradientGroup> groups = gradient_groups(plan_.domains(), given_.options);
-  std::vector<std::unique_ptr<Communicator>> communicators;
-  for (const GradientGroup& group : groups) {
-    communicators.push_back(factory_.open(rank, group.domain, group.axes, "gradients"));
-  }
-  double squares = 0;
-  for (const GradientBucket& bucket : flat.buckets()) {
-    if (!bucket.reduce_axes.empty()) {
-      const int group = gradient_group_index(groups, bucket.reduce_axes);
-      reduce_gradients(bucket, *communicators[static_cast<std::size_t>(group)]);
+// The Collectives of a rank as they are in a job, asked on the rank's thread: bucket after bucket, as the
+// stage completes them.
+class Reductions {
+ public:
+  Reductions(const World& world, int rank, const std::shared_ptr<const FlatParameters>& flat)
+      : flat_(*flat), sync_(*flat) {
+    const auto gradients = std::make_shared<RankGradients>();
+    gradients->parameters = flat;
+    groups_ = gradient_groups(world.plan().domains(), world.options());
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const auto opener = [&](const std::vector<std::string>& axes, const std::string& use) {
+        if (axes.empty()) return OpenCommunicator();
+        return OpenCommunicator([&world, rank, domain = groups_[i].domain, axes, use] {
+          return world.open(rank, domain, axes, use);
+        });
+      };
+      const std::string use = "gradients " + std::to_string(i);
+      workers_.push_back(make_group_worker(
+          {use, opener(groups_[i].scatter, use + " scattered"), opener(groups_[i].axes, use), gradients}));
+      workers_.back()->prepare();
     }
-    squares += squares_share(bucket);
   }
-  return squares;
-}
+
+  void complete(std::size_t parameter, bool last) {
+    for (const int index : sync_.complete(parameter, last)) {
+      const GradientBucket& bucket = flat_.buckets()[static_cast<std::size_t>(index)];
+      if (bucket.unit) bucket.unit->hand_over_gradient(last);
+      const int group = gradient_group_index(groups_, bucket.scatter_axes(), bucket.reduce_axes);
+      squares_ += workers_[static_cast<std::size_t>(group)]->reduce_bucket(index);
+    }
+  }
+
+  // The rank's share of the squared norm.
+  double squares() const {
+    double sum = squares_;
+    for (const GradientBucket& bucket : flat_.buckets()) {
+      if (!bucket.needs_reduction()) sum += squares_share(bucket);
+    }
+    return sum;
+  }
+
+ private:
+  const FlatParameters& flat_;
+  GradientSync sync_;
+  std::vector<GradientGroup> groups_;
+  std::vector<std::shared_ptr<CollectiveWorker>> workers_;
+  double squares_ = 0;
+};
 
 void World::run_rank(int rank) {
   at::set_num_threads(1);
@@ -201,28 +244,37 @@ void World::run_rank(int rank) {
         return std::shared_ptr<Communicator>(factory_.open(rank, domain, axes, use));
       });
   const std::shared_ptr<StageModule> module = provider_->build_stage({0, 1});
-  const FlatParameters flat(provider_->parallelize(*module, *groups, given_.options),
-                            flat_options(GradientManagerConfig{}));
-  fill(flat.parameters());
+  const auto flat = std::make_shared<const FlatParameters>(
+      provider_->parallelize(*module, *groups, given_.options), flat_options(GradientManagerConfig{}));
+  fill(flat->parameters());
+  const StageUnits units(module->parameters(), flat->parameters());
+  units.after_update();
+  Reductions reductions(*this, rank, flat);
 
   const std::vector<RankBatch> batches = batches_of(rank);
   TensorTable table(64);
-  const auto core = make_stage_core({.module = module,
-                                     .compute_loss =
-                                         [&](const LastStageOutputs& out) {
-                                           const double weight =
-                                               batches[static_cast<std::size_t>(out.microbatch)].weight;
-                                           const at::Tensor sum = out.outputs.at("cross_entropy").sum();
-                                           return StageLoss{weight == 0 ? sum * 0 : sum / weight, weight};
-                                         }},
-                                    table);
-  step(*core, batches);
+  StageCoreOptions core_options{.module = module};
+  core_options.compute_loss = [&](const LastStageOutputs& out) {
+    const double weight = batches[static_cast<std::size_t>(out.microbatch)].weight;
+    const at::Tensor sum = out.outputs.at("cross_entropy").sum();
+    return StageLoss{weight == 0 ? sum * 0 : sum / weight, weight};
+  };
+  core_options.on_parameter_complete = [&](std::size_t index) { reductions.complete(index, true); };
+  if (units.reduce_each_microbatch()) {
+    core_options.on_microbatch_gradient = [&](std::size_t index) { reductions.complete(index, false); };
+  }
+  core_options.before_weight_job = [&](const at::Tensor& weight, bool reads) {
+    units.before_weight_job(weight, reads);
+  };
+  const auto core = make_stage_core(std::move(core_options), table);
+  step(*core, units, batches);
 
   const StageTotals totals = core->finish_step();
-  const double squares = reduce(flat, rank);
+  units.end_step();
   const bool counts_loss = plan_.placement(rank).tensor == 0;
-  gathered_.add_totals(counts_loss ? totals.loss_sum : 0, counts_loss ? totals.weight_sum : 0, squares);
-  for (const StageParameter& parameter : flat.parameters()) gathered_.add_gradient(parameter);
+  gathered_.add_totals(counts_loss ? totals.loss_sum : 0, counts_loss ? totals.weight_sum : 0,
+                       reductions.squares());
+  for (const StageParameter& parameter : flat->parameters()) gathered_.add_gradient(parameter);
 }
 
 double norm_of(const at::Tensor& tensor) {

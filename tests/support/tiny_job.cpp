@@ -68,6 +68,10 @@ Words mesh(int pipeline, int replicas) {
          set("mesh.data_parallel_replicate", std::to_string(replicas));
 }
 
+Words experts_on(int ranks) {
+  return set("mesh.expert_parallel", std::to_string(ranks));
+}
+
 Words named(const std::string& run) {
   return set("trainer.run.name", run);
 }

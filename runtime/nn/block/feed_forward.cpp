@@ -6,6 +6,7 @@
 #include "kernels/activation.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/moe.hpp"
+#include "runtime/nn/parallel/token_dispatch.hpp"
 
 namespace d9d {
 namespace {
@@ -55,9 +56,19 @@ at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute) {
   const auto [probs, experts] =
       kernels::moe_router(gate_->forward(rows), options_.top_k, options_.renormalise);
   if (!recompute) count_tokens(experts, expert_tokens_);
-  const at::Tensor mixed =
-      kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight, down_proj_->weight);
-  return mixed.view(x.sizes());
+  if (!group_) return run_experts(rows, probs, experts).view(x.sizes());
+  const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);
+  const at::Tensor shares = run_experts(here.x, here.probs, here.experts);
+  return return_tokens(shares, here.route, group_).view(x.sizes());
+}
+
+at::Tensor MixtureOfExperts::run_experts(const at::Tensor& rows, const at::Tensor& probs,
+                                         const at::Tensor& experts) const {
+  return kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight, down_proj_->weight);
+}
+
+std::array<at::Tensor, 3> MixtureOfExperts::expert_weights() const {
+  return {gate_proj_->weight, up_proj_->weight, down_proj_->weight};
 }
 
 void MixtureOfExperts::reset_expert_tokens() {
