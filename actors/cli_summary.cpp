@@ -33,6 +33,13 @@ std::optional<std::int64_t> sequence_length_of(const DataConfig& data) {
   return array.shape().size() == 2 ? std::optional(array.shape()[1]) : std::nullopt;
 }
 
+// That a rank holds of a stage.
+std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position) {
+  const ParameterCounts counts = count_parameters(*loaded.model, position);
+  return (counts.total - counts.experts + counts.experts / loaded.job.mesh.expert_parallel) *
+         bytes_of_element;
+}
+
 // The stages of a rank share its peak; the largest of them bounds it.
 std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, const RankMemory& rank,
                             int stages) {
@@ -69,7 +76,8 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
     rank.pipeline_rank = pp;
     rank.live_microbatches = simulation.peak_activations[static_cast<std::size_t>(pp)];
     for (const StageSummary& stage : summary.stages) {
-      if (stage.pipeline_rank == pp) rank.parameters += stage.parameters * bytes_of_element;
+      if (stage.pipeline_rank == pp)
+        rank.parameters += bytes_of_parameters(loaded, {stage.stage, num_stages});
     }
     rank.gradients = rank.parameters;
     rank.optimizer = moments * rank.parameters;

@@ -8,9 +8,11 @@
 #include "actors/cli_main.hpp"
 #include "actors/cli_run.hpp"
 #include "runtime/base/version.hpp"
+#include "runtime/rank/tensor_memory.hpp"
 
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
+  keep_tensor_memory();
   const std::string build = build_id();
   const Program program{.name = "d9d-node",
                         .version = build,

@@ -55,8 +55,9 @@ ParameterCounts count_layer_parameters(const Qwen3Config& config, std::int64_t l
   const std::int64_t biases = config.attention_bias ? w.queries + 2 * w.keys + w.hidden : 0;
   const std::int64_t active = active_matrix_weights(config, layer_index) + norms + biases;
   if (!config.is_sparse_layer(layer_index)) return {active, active};
+  const std::int64_t expert = 3 * w.hidden * config.moe_intermediate_size;
   const std::int64_t idle_experts = config.num_experts - config.num_experts_per_tok;
-  return {active + idle_experts * 3 * w.hidden * config.moe_intermediate_size, active};
+  return {active + idle_experts * expert, active, config.num_experts * expert};
 }
 
 ParameterCounts count_parameters(const Qwen3Config& config, StagePosition position) {
@@ -64,6 +65,7 @@ ParameterCounts count_parameters(const Qwen3Config& config, StagePosition positi
   const auto add = [&](ParameterCounts part) {
     sum.total += part.total;
     sum.active += part.active;
+    sum.experts += part.experts;
   };
   const LayerRange layers = layers_of(config, position);
   for (std::int64_t layer = layers.begin; layer < layers.end; ++layer)

@@ -13,6 +13,7 @@ struct ParameterCounts {
   std::int64_t total = 0;
   std::int64_t active =
       0;  // used by one token: num_experts_per_tok experts of a sparse layer, all of the rest
+  std::int64_t experts = 0;  // of the total, what expert parallelism deals out
 };
 // Of the whole model, and of one pipeline stage.
 ParameterCounts count_parameters(const Qwen3Config& config);

@@ -63,13 +63,13 @@ void Qwen3Model::build(ParameterMaker& make) {
       distribute_layers(config_.num_hidden_layers, position_.num_stages,
                         config_.pipeline_num_virtual_layers_pre, config_.pipeline_num_virtual_layers_post);
   const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
-  const auto model = make.child<Group>(*this, "model");
+  const auto model = make.child<ModuleGroup>(*this, "model");
   make.within("model", [&] {
     if (position_.is_first()) {
       embed_tokens_ = make.child<TokenEmbedding>(*model, "embed_tokens", config_.vocab_size,
                                                  config_.hidden_size, config_.pad_token_id);
     }
-    const auto layers = make.child<Group>(*model, "layers");
+    const auto layers = make.child<ModuleGroup>(*model, "layers");
     make.within("layers", [&] {
       for (std::int64_t index = mine.begin; index < mine.end; ++index) {
         layers_[index] = make.child<DecoderLayer>(*layers, std::to_string(index), config_, index);

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/comm/compute_lanes.hpp"
 #include "runtime/nn/late_init.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
+#include "runtime/pipeline/run_instruction.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
@@ -92,6 +94,13 @@ class PipelineWorker final : public StageWorker {
     return {begin + static_cast<std::ptrdiff_t>(built.first_parameter),
             begin + static_cast<std::ptrdiff_t>(built.end_parameter)};
   }
+  // Made when the first module asks for a communicator: without one there is nothing to overlap.
+  ComputeLanes& lanes() {
+    if (!lanes_) {
+      lanes_ = std::make_unique<ComputeLanes>([threads = options_.threads] { at::set_num_threads(threads); });
+    }
+    return *lanes_;
+  }
   void fill_parameters();
   void complete(std::size_t parameter, bool last);
   StageCoreOptions core_options(int stage, const BuiltStage& built);
@@ -106,6 +115,7 @@ class PipelineWorker final : public StageWorker {
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<StageGroups> groups_;
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
@@ -116,7 +126,11 @@ class PipelineWorker final : public StageWorker {
 
 void PipelineWorker::prepare() {
   at::set_num_threads(options_.threads);
-  groups_ = make_rank_groups(*options_.plan, options_.rank, options_.open_group);
+  groups_ =
+      make_rank_groups(*options_.plan, options_.rank,
+                       composes_actions(options_.schedule)
+                           ? on_lanes(options_.open_group, [this]() -> ComputeLanes& { return lanes(); })
+                           : options_.open_group);
   std::vector<StageParameter> parameters;
   for (const int stage : topology_.stages_of(pipeline_rank_)) {
     BuiltStage& built = stages_[stage];
@@ -209,10 +223,15 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
 }
 
 ActionReport PipelineWorker::run(const Instruction& instruction) {
-  ActionReport report;
-  for (const Action& action : instruction.parts) {
-    const ActionResult result = core(action.stage).run(action);
+  const auto results = run_instruction(instruction, lanes_.get(), [this](const Action& action) {
+    ActionResult result = core(action.stage).run(action);
     if (action.kind != ActionKind::forward) stages_.at(action.stage).units.end_action();
+    return result;
+  });
+  ActionReport report;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Action& action = instruction.parts[i];
+    const ActionResult& result = results[i];
     if (result.activation) hand_on(result.activation, false, action.stage + 1, action.microbatch, report);
     if (result.gradient) hand_on(result.gradient, true, action.stage - 1, action.microbatch, report);
   }

@@ -78,6 +78,8 @@ TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
   };
 
   expect_failure(mesh(2, 2) + tokens("large.npy"), 1, {"at step 2", "id 600", "512"});
+  // The other rank waits for tokens meanwhile.
+  expect_failure(mesh(1, 2) + experts_on(2) + tokens("large.npy"), 1, {"at step 2", "id 600", "512"});
   expect_failure(tokens("negative.npy"), 1, {"negative.npy: row 10 holds the token -3"});
   expect_failure(tokens("missing.npy"), 2, {"cannot open missing.npy: No such file"});
   expect_failure(text("missing.txt", tokenizer), 2, {"cannot open missing.txt: No such file"});

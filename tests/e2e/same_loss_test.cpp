@@ -78,29 +78,6 @@ TEST_F(SameLoss, InTwoProcessesThatShareTheExperts) {
   expect_same_in_two_processes("stages", 4, mesh(2, 2) + experts_on(2) + schedule("1f1b"));
 }
 
-TEST_F(SameLoss, ToTheLastDigitUnderTheDynamicOrder) {
-  const Words dynamic = set("trainer.pipelining.order", "dynamic");
-  for (const std::string name : {"gpipe", "1f1b", "1f1b, zero_bubble: true"}) {
-    for (const int replicas : {1, 2}) {
-      SCOPED_TRACE(name + " with " + std::to_string(replicas) + " replicas");
-      const Words words = mesh(2, replicas) + schedule(name);
-      const std::string run = "run" + std::to_string(replicas) + name.substr(name.size() - 4);
-
-      ASSERT_EQ(job_.run(named(run + "s") + words).code, 0);
-      ASSERT_EQ(job_.run(named(run + "d") + words + dynamic).code, 0);
-
-      EXPECT_EQ(job_.exact_curve(run + "d").size(), kSteps);
-      EXPECT_EQ(job_.exact_curve(run + "d"), job_.exact_curve(run + "s"));
-    }
-  }
-}
-
-TEST_F(SameLoss, InTwoProcessesUnderTheDynamicOrder) {
-  expect_same_in_two_processes("dynamic", 4,
-                               mesh(2, 2) + schedule("1f1b, zero_bubble: true, num_stages_per_rank: 1") +
-                                   set("trainer.pipelining.order", "dynamic"));
-}
-
 TEST_F(SameLoss, InTwoProcesses) {
   expect_same_in_two_processes("replicas", 2, mesh(1, 2));
   expect_same_in_two_processes("stages", 2, mesh(2, 1) + schedule("1f1b"));

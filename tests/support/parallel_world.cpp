@@ -1,14 +1,15 @@
 #include "tests/support/parallel_world.hpp"
 
-#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <condition_variable>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -18,16 +19,16 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/nn/late_init.hpp"
-#include "runtime/pipeline/make_stage_core.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
-#include "runtime/rank/optimizer_of_job.hpp"
+#include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/qwen3_provider.hpp"
 #include "runtime/rank/rank_gradients.hpp"
-#include "runtime/rank/rank_groups.hpp"
-#include "runtime/rank/stage_units.hpp"
-#include "runtime/train/gradient_norm.hpp"
-#include "runtime/train/gradient_sync.hpp"
+#include "runtime/task/causal_lm_task.hpp"
+#include "runtime/task/model_provider.hpp"
+#include "runtime/train/flat_parameters.hpp"
 
 namespace d9d::test {
 namespace {
@@ -91,13 +92,75 @@ class Gathered {
   double loss_ = 0, weight_ = 0, squares_ = 0;
 };
 
+// Tensors on their way from one rank's stage to another's.
+class Inbox {
+ public:
+  void put(const StageOutput& output) {
+    const std::lock_guard lock(mutex_);
+    arrived_.push_back(output);
+    changed_.notify_one();
+  }
+  // Waits for the next; throws when the world ends instead.
+  StageOutput take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || !arrived_.empty(); });
+    if (closed_) throw Error(ErrorKind::environment, "another rank failed");
+    const StageOutput output = arrived_.front();
+    arrived_.pop_front();
+    return output;
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<StageOutput> arrived_;
+  bool closed_ = false;
+};
+
+// The job's model, with some of its weights given.
+class GivenWeights final : public ModelProvider {
+ public:
+  GivenWeights(std::shared_ptr<const ModelProvider> model, TensorMap weights)
+      : model_(std::move(model)), weights_(std::move(weights)) {}
+
+  std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
+    return model_->build_stage(position);
+  }
+  std::vector<StageParameter> parallelize(StageModule& module, StageGroups& groups,
+                                          const ParallelOptions& options) const override {
+    return model_->parallelize(module, groups, options);
+  }
+  void load_weights(const std::string& /*directory*/, StagePosition /*position*/,
+                    const std::vector<StageParameter>& parameters) const override {
+    initialise(parameters, kSeed);
+    for (const StageParameter& parameter : parameters) {
+      const auto own = weights_.find(parameter.name);
+      if (own == weights_.end()) continue;
+      parameter.tensor.detach().copy_(block_of(own->second, parameter.layout.local_slice()));
+    }
+  }
+
+ private:
+  const std::shared_ptr<const ModelProvider> model_;
+  const TensorMap weights_;
+};
+
 class World {
  public:
   explicit World(const ParallelCase& given)
       : given_(given),
         plan_(given.mesh, {given.mesh.world_size()}),
+        topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
         factory_(plan_, hub_, nullptr, {.timeout = kTimeout}),
-        provider_(make_qwen3_provider(given.model, ModelDtype::float32, given.enable_checkpointing, disk_)) {}
+        provider_(std::make_shared<GivenWeights>(
+            make_qwen3_provider(given.model, ModelDtype::float32, given.enable_checkpointing, disk_),
+            given.weights)),
+        inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
 
   Trained run() {
     std::vector<std::thread> threads;
@@ -107,13 +170,6 @@ class World {
     for (std::thread& thread : threads) thread.join();
     if (error_) std::rethrow_exception(error_);
     return gathered_.result();
-  }
-
-  const Plan& plan() const { return plan_; }
-  const ParallelOptions& options() const { return given_.options; }
-  std::shared_ptr<Communicator> open(int rank, const std::string& domain, const std::vector<std::string>& axes,
-                                     const std::string& use) const {
-    return factory_.open(rank, domain, axes, use);
   }
 
  private:
@@ -126,33 +182,35 @@ class World {
         if (!error_) error_ = std::current_exception();
       }
       hub_.abort_all(error.what());
+      for (Inbox& inbox : inboxes_) inbox.close();
     }
   }
 
+  std::shared_ptr<Communicator> open(int rank, const std::string& domain,
+                                     const std::vector<std::string>& axes, const std::string& use) const {
+    return factory_.open(rank, domain, axes, use);
+  }
   void run_rank(int rank);
-  void fill(const std::vector<StageParameter>& parameters) const;
+  std::unique_ptr<StageWorker> worker_of(int rank, const std::shared_ptr<RankGradients>& gradients);
+  std::vector<std::shared_ptr<CollectiveWorker>> collectives_of(
+      int rank, const std::shared_ptr<RankGradients>& gradients) const;
   std::vector<RankBatch> batches_of(int rank) const;
-  void step(StageCore& core, const StageUnits& units, const std::vector<RankBatch>& batches) const;
+  std::vector<Ticket> microbatches_of(int rank);
+  void run_step(int rank, StageWorker& worker);
 
   const ParallelCase& given_;
   const Plan plan_;
+  const Topology topology_;
   SharedMemoryHub hub_;
   const CommunicatorFactory factory_;
   PosixDisk disk_;
   const std::shared_ptr<const ModelProvider> provider_;
+  std::vector<Inbox> inboxes_;  // by rank
+  TensorTable table_{4096};
   Gathered gathered_;
   std::mutex mutex_;
   std::exception_ptr error_;
 };
-
-void World::fill(const std::vector<StageParameter>& parameters) const {
-  initialise(parameters, kSeed);
-  for (const StageParameter& parameter : parameters) {
-    const auto own = given_.weights.find(parameter.name);
-    if (own == given_.weights.end()) continue;
-    parameter.tensor.detach().copy_(block_of(own->second, parameter.layout.local_slice()));
-  }
-}
 
 // Its samples in equal parts, along the sequence as the case says.
 std::vector<RankBatch> World::batches_of(int rank) const {
@@ -176,161 +234,96 @@ std::vector<RankBatch> World::batches_of(int rank) const {
   return batches;
 }
 
-void World::step(StageCore& core, const StageUnits& units, const std::vector<RankBatch>& batches) const {
-  std::vector<MicrobatchTensors> tensors;
-  for (const RankBatch& batch : batches) tensors.push_back({batch.inputs, batch.shared, {}});
-  core.begin_step(1, tensors);
-  for (const ActionKind kind : {ActionKind::forward, ActionKind::backward}) {
-    for (int i = 0; i < static_cast<int>(batches.size()); ++i) {
-      core.run({kind, 0, i});
-      if (kind != ActionKind::forward) units.end_action();
+std::vector<Ticket> World::microbatches_of(int rank) {
+  std::vector<Ticket> tickets;
+  for (const RankBatch& batch : batches_of(rank)) {
+    const at::Tensor counted = at::full({}, batch.weight, at::kLong);
+    tickets.push_back(table_.put(std::make_unique<MicrobatchParcel>(
+        MicrobatchTensors{batch.inputs, batch.shared, {{"num_tokens", counted}}})));
+  }
+  return tickets;
+}
+
+std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<RankGradients>& gradients) {
+  return make_pipeline_worker(
+      {.rank = rank,
+       .plan = &plan_,
+       .schedule = given_.schedule,
+       .model = provider_,
+       .task = std::make_shared<CausalLmTask>(),
+       .optimizer = AdamWConfig{.lr = 1},
+       .seed = kSeed,
+       .source_checkpoint = "the given weights",
+       .parallel = given_.options,
+       .open_group = [this, rank](const auto& domain, const auto& axes,
+                                  const auto& use) { return open(rank, domain, axes, use); },
+       .shared = gradients,
+       .table = &table_,
+       .disk = &disk_});
+}
+
+std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
+    int rank, const std::shared_ptr<RankGradients>& gradients) const {
+  std::vector<std::shared_ptr<CollectiveWorker>> workers;
+  for (const GradientGroup& group : gradient_groups(plan_.domains(), given_.options)) {
+    const auto opener = [&](const std::vector<std::string>& axes, const std::string& use) {
+      if (axes.empty()) return OpenCommunicator();
+      return OpenCommunicator([=, this, domain = group.domain] { return open(rank, domain, axes, use); });
+    };
+    const std::string use = "gradients " + std::to_string(workers.size());
+    workers.push_back(
+        make_group_worker({use, opener(group.scatter, use + " scattered"), opener(group.axes, use), gradients}));
+    workers.back()->prepare();
+  }
+  return workers;
+}
+
+// What a Stage actor does between BeginStep and the end of the step.
+void World::run_step(int rank, StageWorker& worker) {
+  const std::vector<int> pipeline = plan_.group(rank, kRegularDomain, {"pp"}).ranks;
+  worker.begin_step(1, microbatches_of(rank));
+  while (!worker.step_done()) {
+    const std::optional<Instruction> instruction = worker.next();
+    if (!instruction) {
+      const StageOutput arrived = inboxes_[static_cast<std::size_t>(rank)].take();
+      if (arrived.gradient) {
+        worker.put_gradient(arrived.stage, arrived.microbatch, arrived.ticket);
+      } else {
+        worker.put_activation(arrived.stage, arrived.microbatch, arrived.ticket);
+      }
+      continue;
+    }
+    for (const StageOutput& output : worker.run(*instruction).outputs) {
+      const int receiver = pipeline[static_cast<std::size_t>(topology_.rank_of(output.stage))];
+      inboxes_[static_cast<std::size_t>(receiver)].put(output);
     }
   }
 }
 
-// The Collectives of a rank as they are in a job, asked on the rank's thread: bucket after bucket, as the
-// stage completes them.
-class Reductions {
- public:
-  Reductions(const World& world, int rank, const std::shared_ptr<const FlatParameters>& flat)
-      : flat_(*flat), sync_(*flat) {
-    const auto gradients = std::make_shared<RankGradients>();
-    gradients->parameters = flat;
-    groups_ = gradient_groups(world.plan().domains(), world.options());
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      const auto opener = [&](const std::vector<std::string>& axes, const std::string& use) {
-        if (axes.empty()) return OpenCommunicator();
-        return OpenCommunicator([&world, rank, domain = groups_[i].domain, axes, use] {
-          return world.open(rank, domain, axes, use);
-        });
-      };
-      const std::string use = "gradients " + std::to_string(i);
-      workers_.push_back(make_group_worker(
-          {use, opener(groups_[i].scatter, use + " scattered"), opener(groups_[i].axes, use), gradients}));
-      workers_.back()->prepare();
-    }
-  }
-
-  void complete(std::size_t parameter, bool last) {
-    for (const int index : sync_.complete(parameter, last)) {
-      const GradientBucket& bucket = flat_.buckets()[static_cast<std::size_t>(index)];
-      if (bucket.unit) bucket.unit->hand_over_gradient(last);
-      const int group = gradient_group_index(groups_, bucket.scatter_axes(), bucket.reduce_axes);
-      squares_ += workers_[static_cast<std::size_t>(group)]->reduce_bucket(index);
-    }
-  }
-
-  // The rank's share of the squared norm.
-  double squares() const {
-    double sum = squares_;
-    for (const GradientBucket& bucket : flat_.buckets()) {
-      if (!bucket.needs_reduction()) sum += squares_share(bucket);
-    }
-    return sum;
-  }
-
- private:
-  const FlatParameters& flat_;
-  GradientSync sync_;
-  std::vector<GradientGroup> groups_;
-  std::vector<std::shared_ptr<CollectiveWorker>> workers_;
-  double squares_ = 0;
-};
-
+// Reductions run on the rank's own thread, where in a job the Collectives have theirs.
 void World::run_rank(int rank) {
-  at::set_num_threads(1);
-  const auto groups =
-      make_rank_groups(plan_, rank, [&](const auto& domain, const auto& axes, const auto& use) {
-        return std::shared_ptr<Communicator>(factory_.open(rank, domain, axes, use));
-      });
-  const std::shared_ptr<StageModule> module = provider_->build_stage({0, 1});
-  const auto flat = std::make_shared<const FlatParameters>(
-      provider_->parallelize(*module, *groups, given_.options), flat_options(GradientManagerConfig{}));
-  fill(flat->parameters());
-  const StageUnits units(module->parameters(), flat->parameters());
-  units.after_update();
-  Reductions reductions(*this, rank, flat);
-
-  const std::vector<RankBatch> batches = batches_of(rank);
-  TensorTable table(64);
-  StageCoreOptions core_options{.module = module};
-  core_options.compute_loss = [&](const LastStageOutputs& out) {
-    const double weight = batches[static_cast<std::size_t>(out.microbatch)].weight;
-    const at::Tensor sum = out.outputs.at("cross_entropy").sum();
-    return StageLoss{weight == 0 ? sum * 0 : sum / weight, weight};
-  };
-  core_options.on_parameter_complete = [&](std::size_t index) { reductions.complete(index, true); };
-  if (units.reduce_each_microbatch()) {
-    core_options.on_microbatch_gradient = [&](std::size_t index) { reductions.complete(index, false); };
+  const auto gradients = std::make_shared<RankGradients>();
+  const std::unique_ptr<StageWorker> worker = worker_of(rank, gradients);
+  worker->prepare();
+  const auto collectives = collectives_of(rank, gradients);
+  const std::vector<int> groups = worker->bucket_groups();
+  double squares = 0;
+  worker->set_on_bucket_complete([&](int bucket) {
+    const int group = groups[static_cast<std::size_t>(bucket)];
+    squares += collectives[static_cast<std::size_t>(group)]->reduce_bucket(bucket);
+  });
+  run_step(rank, *worker);
+  const StepTotals totals = worker->finish_step();
+  gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.squared_norm + squares);
+  for (const StageParameter& parameter : gradients->parameters->parameters()) {
+    gathered_.add_gradient(parameter);
   }
-  core_options.before_weight_job = [&](const at::Tensor& weight, bool reads) {
-    units.before_weight_job(weight, reads);
-  };
-  const auto core = make_stage_core(std::move(core_options), table);
-  step(*core, units, batches);
-
-  const StageTotals totals = core->finish_step();
-  units.end_step();
-  const bool counts_loss = plan_.placement(rank).tensor == 0;
-  gathered_.add_totals(counts_loss ? totals.loss_sum : 0, counts_loss ? totals.weight_sum : 0,
-                       reductions.squares());
-  for (const StageParameter& parameter : flat->parameters()) gathered_.add_gradient(parameter);
-}
-
-double norm_of(const at::Tensor& tensor) {
-  return tensor.to(at::kDouble).norm().item<double>();
 }
 
 }  // namespace
 
 Trained train_once(const ParallelCase& given) {
   return World(given).run();
-}
-
-void expect_equal_training(const ParallelCase& given) {
-  ParallelCase alone = given;
-  alone.mesh = {};
-  const Trained expected = train_once(alone);
-  const Trained trained = train_once(given);
-  EXPECT_NEAR(trained.loss, expected.loss, 1e-5 * expected.loss);
-  EXPECT_NEAR(trained.norm, expected.norm, 1e-4 * expected.norm);
-  ASSERT_EQ(trained.gradients.size(), expected.gradients.size());
-  for (const auto& [name, gradient] : expected.gradients) {
-    ASSERT_TRUE(trained.gradients.contains(name)) << name;
-    ASSERT_EQ(trained.gradients.at(name).sizes(), gradient.sizes()) << name;
-    EXPECT_LE(norm_of(trained.gradients.at(name) - gradient), 1e-4 * norm_of(gradient) + 1e-9) << name;
-  }
-}
-
-Qwen3Config tiny_qwen3(ModelFamily family) {
-  Qwen3Config config;
-  config.family = family;
-  config.vocab_size = 96;
-  config.hidden_size = 32;
-  config.intermediate_size = 48;
-  config.num_hidden_layers = 2;
-  config.num_attention_heads = 4;
-  config.num_key_value_heads = 2;
-  config.head_dim = 8;
-  config.max_position_embeddings = 64;
-  config.initializer_range = 0.1;  // gradients of different size, no flat softmax
-  config.moe_intermediate_size = 24;
-  config.num_experts = 4;
-  config.num_experts_per_tok = 2;
-  config.norm_topk_prob = true;
-  return config;
-}
-
-TensorMap tiny_batch(const Qwen3Config& model, int samples, int length) {
-  const RandomStream random(7, "tiny batch");
-  const at::Tensor text = at::empty({samples, length + 1}, at::kLong);
-  for (std::int64_t i = 0; i < text.numel(); ++i) {
-    text.data_ptr<std::int64_t>()[i] = static_cast<std::int64_t>(
-        random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(model.vocab_size)));
-  }
-  const at::Tensor labels = text.narrow(1, 1, length).clone();
-  for (int sample = 0; sample < samples; ++sample) labels[sample].narrow(0, 0, sample % 5).fill_(kIgnored);
-  return {{"input_ids", text.narrow(1, 0, length).contiguous()}, {"labels", labels}};
 }
 
 }  // namespace d9d::test

@@ -1,13 +1,13 @@
 #pragma once
-// Ranks of one pipeline stage as threads over shared memory: one training step of a small Qwen3 on a mesh,
-// made from the parts a job is made of (plan, communicators, model provider, flat parameters, stage core,
-// gradient groups), to be compared with one rank.
+// Ranks as threads over shared memory: one training step of a small Qwen3 on a mesh, by the workers a job's
+// actors have (PipelineWorker, a CollectiveWorker per gradient group), to be compared with one rank.
 
 #include <functional>
 
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/parallel/parallel_options.hpp"
 #include "runtime/nn/qwen3_config.hpp"
+#include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d::test {
@@ -20,11 +20,12 @@ struct RankBatch {
 };
 
 struct ParallelCase {
-  DeviceMeshParameters mesh;  // pipeline_parallel is 1
+  DeviceMeshParameters mesh;
   Qwen3Config model;
   ParallelOptions options = {};
   bool enable_checkpointing = false;
-  TensorMap batch;         // input_ids and labels, int64 [B, S]; position_ids where given
+  TensorMap batch;  // input_ids and labels, int64 [B, S]; position_ids where given
+  ScheduleConfig schedule = GpipeSchedule{};
   int microbatches = 1;    // of each rank; B is divisible by data-parallel ranks times this
   TensorMap weights = {};  // global tensors by name, instead of what the seed draws
   // The rank's part of its samples along the sequence: only meshes with context parallelism call it.
@@ -37,9 +38,9 @@ struct Trained {
   double norm = 0;      // of all gradients, as the ranks' shares of it add up
 };
 
-// Gradients are summed over the groups that the ranks' gradient buckets name and put together by the
-// parameters' layouts. Checks by itself: every element lies somewhere, replicas hold the same bits. An error
-// of a rank ends all and is thrown.
+// Gradients are reduced as the ranks' workers ask for it and put together by the parameters' layouts. Checks
+// by itself: every element lies somewhere, replicas hold the same bits. An error of a rank ends all and is
+// thrown.
 Trained train_once(const ParallelCase& given);
 
 // Trained on the mesh and on one rank: the same loss (1e-5), norm (1e-4) and gradients (each 1e-4 of its

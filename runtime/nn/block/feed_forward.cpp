@@ -38,7 +38,7 @@ at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/) {
 
 MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& options) : options_(options) {
   gate_ = make.child<Linear>(*this, "gate", options.hidden_size, options.num_experts);
-  experts_ = make.child<Group>(*this, "experts");
+  experts_ = make.child<ModuleGroup>(*this, "experts");
   make.within("experts", [&] {
     const auto grouped = [&](const char* name, std::int64_t in, std::int64_t out) {
       return make.child<GroupedLinear>(*experts_, name, options.num_experts, in, out);

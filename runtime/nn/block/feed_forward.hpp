@@ -58,7 +58,7 @@ class MixtureOfExperts final : public FeedForward {
 
   MoeOptions options_;
   std::shared_ptr<Linear> gate_;
-  std::shared_ptr<Group> experts_;
+  std::shared_ptr<ModuleGroup> experts_;
   std::shared_ptr<GroupedLinear> gate_proj_, up_proj_, down_proj_;
   std::shared_ptr<Communicator> group_;  // null: all experts are here
   at::Tensor expert_tokens_;

@@ -42,6 +42,15 @@ std::vector<std::int64_t> exchange_counts(std::vector<std::int64_t> send_rows, C
   return receive_rows;
 }
 
+TokenRoute route_of(const at::Tensor& offsets, const at::Tensor& map, Communicator& group) {
+  TokenRoute route;
+  route.map = map;
+  const auto* offset = offsets.const_data_ptr<std::int64_t>();
+  for (int to = 0; to < group.size(); ++to) route.send_rows.push_back(offset[to + 1] - offset[to]);
+  route.receive_rows = exchange_counts(route.send_rows, group);
+  return route;
+}
+
 }  // namespace
 
 DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
@@ -49,23 +58,26 @@ DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, c
   const std::int64_t size = group->size(), top_k = experts.size(1);
   D9D_CHECK(num_experts % size == 0, "{} experts are not divisible by the {} ranks of {}", num_experts, size,
             group->name());
-  const std::int64_t experts_here = num_experts / size;
-  const at::Tensor ranks = ranks_of(experts, experts_here);
-  // Choices travel as numbers beside their probabilities: exact up to 2^24 experts.
-  const at::Tensor choices = at::cat({probs, experts.to(probs.scalar_type())}, 1);
-  const auto [rows, offsets, map] = kernels::moe_permute(x, ranks, size);
-  const at::Tensor row_choices = std::get<0>(kernels::moe_permute(choices, ranks, size));
-
-  TokenRoute route{std::vector<std::int64_t>(static_cast<std::size_t>(size)), {}, map};
-  const auto* offset = offsets.const_data_ptr<std::int64_t>();
-  for (std::size_t to = 0; to < route.send_rows.size(); ++to)
-    route.send_rows[to] = offset[to + 1] - offset[to];
-  route.receive_rows = exchange_counts(route.send_rows, *group);
-
-  const at::Tensor arrived = exchange_rows(rows, route.send_rows, route.receive_rows, group);
-  const at::Tensor arrived_choices = exchange_rows(row_choices, route.send_rows, route.receive_rows, group);
-  const at::Tensor global = arrived_choices.detach().narrow(1, top_k, top_k).to(at::kLong);
-  return {arrived, arrived_choices.narrow(1, 0, top_k), global.sub_(group->rank() * experts_here),
+  const at::Tensor ranks = ranks_of(experts, num_experts / size);
+  // Choices travel as numbers beside their probabilities (exact up to 2^24 experts), and with the token where
+  // they are of its type: between processes an exchange costs more than what it carries.
+  at::Tensor choices = at::cat({probs, experts.to(probs.scalar_type())}, 1);
+  const bool together = x.scalar_type() == choices.scalar_type();
+  const auto [rows, offsets, map] =
+      kernels::moe_permute(together ? at::cat({x, choices}, 1) : x, ranks, size);
+  TokenRoute route = route_of(offsets, map, *group);
+  const auto travel = [&](const at::Tensor& sent) {
+    return exchange_rows(sent, route.send_rows, route.receive_rows, group);
+  };
+  at::Tensor tokens = travel(rows);
+  if (together) {
+    const auto parts = tokens.split_with_sizes({x.size(1), 2 * top_k}, 1);
+    tokens = parts[0], choices = parts[1];
+  } else {
+    choices = travel(std::get<0>(kernels::moe_permute(choices, ranks, size)));
+  }
+  const at::Tensor global = choices.detach().narrow(1, top_k, top_k).to(at::kLong);
+  return {tokens, choices.narrow(1, 0, top_k), global.sub_(group->rank() * (num_experts / size)),
           std::move(route)};
 }
 

@@ -31,6 +31,10 @@ Topology topology_of(const ScheduleConfig& config, int ranks) {
   return Topology(v ? TopologyKind::v : TopologyKind::loop, ranks, ranks * stages_per_rank(config));
 }
 
+bool composes_actions(const ScheduleConfig& config) {
+  return std::holds_alternative<DualPipeVSchedule>(config);
+}
+
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches) {
   const Topology topology = topology_of(config, ranks);
   Program compute = std::visit(Build{ranks, microbatches}, config);

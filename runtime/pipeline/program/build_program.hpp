@@ -19,6 +19,8 @@ struct PipelineProgram {
 };
 
 Topology topology_of(const ScheduleConfig& config, int ranks);
+// Whether its programs may have composed actions.
+bool composes_actions(const ScheduleConfig& config);
 
 // Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
