@@ -5,14 +5,12 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/data/npy.hpp"
 #include "runtime/nn/model_costs.hpp"
+#include "runtime/nn/state_memory.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
 
 namespace d9d {
 namespace {
-
-constexpr std::int64_t bytes_of_element = 4;  // float32 parameters, gradients and moments; others are refused
-constexpr std::int64_t moments = 2;           // of AdamW
 
 ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
   const config::Json keys = config::encode(schedule);
@@ -33,11 +31,36 @@ std::optional<std::int64_t> sequence_length_of(const DataConfig& data) {
   return array.shape().size() == 2 ? std::optional(array.shape()[1]) : std::nullopt;
 }
 
-// That a rank holds of a stage.
-std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position) {
-  const ParameterCounts counts = count_parameters(*loaded.model, position);
-  return (counts.total - counts.experts + counts.experts / loaded.job.mesh.expert_parallel) *
-         bytes_of_element;
+std::int64_t bytes_of_parameter(const JobConfig& job) {
+  const auto bytes = [](const auto& provider) -> std::int64_t {
+    if constexpr (requires { provider.dtype; }) return provider.dtype == ModelDtype::float32 ? 4 : 2;
+    return 4;
+  };
+  return std::visit(bytes, job.model_provider);
+}
+
+// Per element: AdamW's two moments, which stochastic AdamW may keep in bfloat16.
+std::int64_t bytes_of_optimizer(const JobConfig& job) {
+  const auto* stochastic = std::get_if<StochasticAdamWConfig>(&job.optimizer);
+  return stochastic != nullptr && stochastic->state_dtype == OptimizerStateDtype::bfloat16 ? 4 : 8;
+}
+
+StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches) {
+  const FullyShardOptions& fully_shard = job.parallelism.fully_shard;
+  const bool pipeline = job.mesh.pipeline_parallel > 1;
+  const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
+  const bool zero1 = job.parallelism.zero1 && shards == 1;
+  StateMemoryOptions options;
+  options.parameter_bytes = bytes_of_parameter(job);
+  const auto& grad_dtype = job.trainer.gradient_manager.grad_dtype;
+  options.gradient_bytes = grad_dtype == GradDtype::float32 ? 4 : options.parameter_bytes;
+  options.optimizer_bytes = bytes_of_optimizer(job);
+  options.expert_ranks = job.mesh.expert_parallel;
+  options.shards = zero1 ? job.mesh.data_parallel_replicate : shards;
+  options.keeps_values = zero1 || fully_shard.reshard_after_forward == ReshardAfterForward::never ||
+                         (fully_shard.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
+  options.keeps_gradients = microbatches > 1 && (zero1 || fully_shard.reduce == ReducePeriod::step);
+  return options;
 }
 
 // The stages of a rank share its peak; the largest of them bounds it.
@@ -49,7 +72,7 @@ std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, 
   for (const StageSummary& stage : summary.stages) {
     if (stage.pipeline_rank != rank.pipeline_rank) continue;
     largest = std::max(largest, activation_bytes(*loaded.model, {stage.stage, stages}, tokens,
-                                                 static_cast<int>(bytes_of_element), false));
+                                                 static_cast<int>(bytes_of_parameter(loaded.job)), false));
   }
   return largest * rank.live_microbatches;
 }
@@ -75,12 +98,14 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
     RankMemory rank;
     rank.pipeline_rank = pp;
     rank.live_microbatches = simulation.peak_activations[static_cast<std::size_t>(pp)];
+    std::vector<StagePosition> stages;
     for (const StageSummary& stage : summary.stages) {
-      if (stage.pipeline_rank == pp)
-        rank.parameters += bytes_of_parameters(loaded, {stage.stage, num_stages});
+      if (stage.pipeline_rank == pp) stages.push_back({stage.stage, num_stages});
     }
-    rank.gradients = rank.parameters;
-    rank.optimizer = moments * rank.parameters;
+    const StateMemory state = state_memory(model, stages, state_options(loaded.job, summary.microbatches));
+    rank.parameters = state.parameters + state.gathered;
+    rank.gradients = state.gradients + state.whole_gradients;
+    rank.optimizer = state.optimizer;
     rank.activations = activations_of(summary, loaded, rank, num_stages);
     summary.ranks.push_back(rank);
   }

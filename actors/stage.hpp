@@ -48,6 +48,7 @@ class Stage final : public Actor {
   void snapshot(wire::Snapshot::Reader message);
 
  private:
+  void trace_communication();
   void advance();
   std::optional<Instruction> next();
   void lead(const Instruction& instruction);

@@ -45,6 +45,23 @@ void check_parallelism(const JobConfig& job, Issues& issues) {
                     "set it to false, or move the ranks to mesh.data_parallel_replicate"});
 }
 
+void check_dtypes(const JobConfig& job, Issues& issues) {
+  const auto dtype_of = [](const auto& provider) -> std::optional<ModelDtype> {
+    if constexpr (requires { provider.dtype; }) return provider.dtype;
+    return std::nullopt;
+  };
+  const std::optional<ModelDtype> dtype = std::visit(dtype_of, job.model_provider);
+  if (dtype != ModelDtype::float32) return;
+  if (std::holds_alternative<StochasticAdamWConfig>(job.optimizer)) {
+    issues.push_back({"optimizer.name", "stochastic_adamw is for bfloat16 parameters, these are float32",
+                      "choose adamw, or set model_provider.dtype to bfloat16"});
+  }
+  if (job.trainer.gradient_manager.grad_dtype == GradDtype::bfloat16) {
+    issues.push_back({"trainer.gradient_manager.grad_dtype", "bfloat16 gradients of float32 parameters",
+                      "choose float32 or null"});
+  }
+}
+
 void check_ranks(const JobConfig& job, Issues& issues) {
   if (!job.node.ranks) return;
   const std::int64_t ranks = *job.node.ranks;
@@ -228,6 +245,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
     if (model) check_stages(job, *model, issues);
     if (model) check_experts(job, *model, issues);
   }
+  check_dtypes(job, issues);
   check_profiling(job, issues);
   check_length(job, issues);
   if (model) check_vocabulary(job, *model, issues);

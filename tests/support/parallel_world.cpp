@@ -312,7 +312,8 @@ void World::run_rank(int rank) {
     const int group = groups[static_cast<std::size_t>(bucket)];
     squares += collectives[static_cast<std::size_t>(group)]->reduce_bucket(bucket);
   });
-  run_step(rank, *worker);
+  const auto step = [&] { run_step(rank, *worker); };
+  given_.around_step ? given_.around_step(rank, step) : step();
   const StepTotals totals = worker->finish_step();
   gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.squared_norm + squares);
   for (const StageParameter& parameter : gradients->parameters->parameters()) {

@@ -30,6 +30,8 @@ struct ParallelCase {
   TensorMap weights = {};  // global tensors by name, instead of what the seed draws
   // The rank's part of its samples along the sequence: only meshes with context parallelism call it.
   std::function<RankBatch(RankBatch, const Plan&, int rank)> split_sequence = {};
+  // Called instead of the step, on the rank's thread; has to call it.
+  std::function<void(int rank, const std::function<void()>& step)> around_step = {};
 };
 
 struct Trained {

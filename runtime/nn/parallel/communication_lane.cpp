@@ -1,5 +1,7 @@
 #include "runtime/nn/parallel/communication_lane.hpp"
 
+#include <chrono>
+
 namespace d9d {
 
 CommunicationLane::~CommunicationLane() {
@@ -20,6 +22,17 @@ std::future<void> CommunicationLane::submit(LaneJob job) {
   return done;
 }
 
+void CommunicationLane::set_around(Around job, Around wait) {
+  around_job_ = std::move(job);
+  around_wait_ = std::move(wait);
+}
+
+void CommunicationLane::wait(std::future<void> done, const std::string& name) const {
+  const bool waits = done.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  if (waits && around_wait_) around_wait_(name, 0, [&] { done.wait(); });
+  done.get();
+}
+
 void CommunicationLane::work() {
   while (true) {
     std::unique_lock lock(mutex_);
@@ -34,7 +47,7 @@ void CommunicationLane::work() {
 
 void CommunicationLane::run(Entry& entry) const {
   try {
-    around_ ? around_(entry.job) : entry.job.run();
+    around_job_ ? around_job_(entry.job.name, entry.job.bytes, entry.job.run) : entry.job.run();
     entry.done.set_value();
   } catch (...) {
     entry.done.set_exception(std::current_exception());

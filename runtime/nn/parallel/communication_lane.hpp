@@ -22,8 +22,9 @@ struct LaneJob {
 
 class CommunicationLane {
  public:
-  // Runs the job and may measure it.
-  using Around = std::function<void(const LaneJob& job)>;
+  // Calls `work` once and may measure it.
+  using Around =
+      std::function<void(const std::string& name, std::uint64_t bytes, const std::function<void()>& work)>;
 
   CommunicationLane() = default;
   // Waits for the job that runs; those behind it are dropped.
@@ -31,10 +32,12 @@ class CommunicationLane {
   CommunicationLane(const CommunicationLane&) = delete;
   CommunicationLane& operator=(const CommunicationLane&) = delete;
 
-  // Before the first job.
-  void set_around(Around around) { around_ = std::move(around); }
-  // The future throws what the job threw.
+  // Before the first job: around jobs, on the lane's thread; around waiting for one, on the waiting thread.
+  void set_around(Around job, Around wait);
+  // To be waited for by wait().
   std::future<void> submit(LaneJob job);
+  // Throws what the job threw. `name` as in traces.
+  void wait(std::future<void> done, const std::string& name) const;
 
  private:
   struct Entry {
@@ -44,7 +47,8 @@ class CommunicationLane {
   void work();
   void run(Entry& entry) const;
 
-  Around around_;
+  Around around_job_;
+  Around around_wait_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> queue_;

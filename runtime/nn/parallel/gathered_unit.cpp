@@ -78,7 +78,7 @@ void GatheredUnit::ensure() {
   if (values_.has_memory()) return;
   std::future<void> arrival = std::move(arrival_);
   const at::Tensor memory = std::exchange(on_its_way_, {});
-  arrival.get();
+  options_.lane->wait(std::move(arrival), "wait for " + options_.name);
   values_.give(memory);
 }
 

@@ -1,6 +1,10 @@
 // Parameters in shards: the same training step as on one rank, whatever is gathered when.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "runtime/nn/state_memory.hpp"
+#include "tests/runtime/state/live_bytes.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
@@ -11,16 +15,21 @@ struct Sharded {
   ParallelOptions options = {};
   int samples = 8;
   int microbatches = 1;
+  ScheduleConfig schedule = GpipeSchedule{};
 };
 
 void expect_same_step(const Sharded& given, ModelFamily family, bool enable_checkpointing, bool tied = false) {
   Qwen3Config model = tiny_qwen3(family);
   model.tie_word_embeddings = tied;
+  // A stage without a layer would be no test.
+  model.num_hidden_layers = given.mesh.pipeline_parallel * stages_per_rank(given.schedule);
+  model.num_hidden_layers = std::max<std::int64_t>(2, model.num_hidden_layers);
   expect_equal_training({.mesh = given.mesh,
                          .model = model,
                          .options = given.options,
                          .enable_checkpointing = enable_checkpointing,
                          .batch = tiny_batch(model, given.samples),
+                         .schedule = given.schedule,
                          .microbatches = given.microbatches});
 }
 
@@ -81,9 +90,70 @@ TEST_P(FullyShard, LeavesExpertsOfSeveralRanksAsTheyLie) {
   expect_same({.mesh = {.data_parallel_replicate = 2, .data_parallel_shard = 2, .expert_parallel = 2}});
 }
 
+TEST_P(FullyShard, TrainsTheSameUnderEverySchedule) {
+  const std::vector<ScheduleConfig> schedules{
+      GpipeSchedule{}, OneFOneBSchedule{}, OneFOneBSchedule{.num_stages_per_rank = 1, .zero_bubble = true},
+      ZeroBubbleVSchedule{}, DualPipeVSchedule{}};
+  const FullyShardOptions each{ReshardAfterForward::always, ReducePeriod::microbatch};
+  for (const ScheduleConfig& schedule : schedules) {
+    for (const FullyShardOptions& options : {FullyShardOptions{}, each}) {
+      SCOPED_TRACE(std::string(name_of(schedule)) + (options.reduce == ReducePeriod::step ? "" : ", each"));
+      expect_same({.mesh = {.pipeline_parallel = 2, .data_parallel_shard = 2},
+                   .options = {.fully_shard = options},
+                   .microbatches = 4,
+                   .schedule = schedule});
+    }
+  }
+}
+
 TEST_P(FullyShard, Zero1TrainsAsOneRankDoes) {
   expect_same({.mesh = {.data_parallel_replicate = 2}, .options = {.zero1 = true}, .microbatches = 2});
   expect_same({.mesh = {.data_parallel_replicate = 3}, .options = {.zero1 = true}, .samples = 6});
+}
+
+// Few tokens and a small vocabulary: next to nothing but parameters and gradients takes memory in the step.
+std::int64_t measured_bytes(const ParallelOptions& options, const Qwen3Config& model, int microbatches) {
+  std::int64_t peak = 0;
+  train_once({.mesh = {.data_parallel_shard = 2},
+              .model = model,
+              .options = options,
+              .batch = tiny_batch(model, 2 * microbatches, 4),
+              .microbatches = microbatches,
+              .around_step = [&](int rank, const std::function<void()>& step) {
+                const LiveBytes live;
+                step();
+                if (rank == 0) peak = live.peak();
+              }});
+  return peak;
+}
+
+TEST(FullyShardMemory, IsWhatTheEstimateSays) {
+  Qwen3Config model = tiny_qwen3(ModelFamily::dense);
+  model.hidden_size = 128;
+  model.intermediate_size = 384;
+  model.num_hidden_layers = 6;
+  const std::vector<StagePosition> stages{StagePosition{}};
+  struct Case {
+    ParallelOptions options;
+    int microbatches;
+    StateMemoryOptions estimate;
+  };
+  // Reductions run at once here: none is under way while the next unit computes.
+  const std::vector<Case> cases{
+      {{}, 1, {.shards = 2, .units_in_reduction = 0}},
+      {{}, 2, {.shards = 2, .keeps_gradients = true}},
+      {{.fully_shard = {.reduce = ReducePeriod::microbatch}}, 2, {.shards = 2, .units_in_reduction = 0}},
+      {{.fully_shard = {.reshard_after_forward = ReshardAfterForward::never}},
+       2,
+       {.shards = 2, .keeps_values = true, .keeps_gradients = true}}};
+
+  for (const Case& each : cases) {
+    SCOPED_TRACE(&each - cases.data());
+    const StateMemory estimate = state_memory(model, stages, each.estimate);
+    const double expected = static_cast<double>(estimate.gathered + estimate.whole_gradients);
+    EXPECT_NEAR(static_cast<double>(measured_bytes(each.options, model, each.microbatches)), expected,
+                0.15 * expected);
+  }
 }
 
 }  // namespace
