@@ -5,9 +5,11 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/data/npy.hpp"
 #include "runtime/nn/model_costs.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/nn/state_memory.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
+#include "runtime/task/context_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -18,6 +20,9 @@ ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
   out.schedule = keys["schedule"].get<std::string>();
   if (keys.contains("num_stages_per_rank")) out.num_stages_per_rank = keys["num_stages_per_rank"].get<int>();
   if (keys.contains("zero_bubble")) out.zero_bubble = keys["zero_bubble"].get<bool>();
+  if (keys.contains("topology")) out.topology = keys["topology"].get<std::string>();
+  if (keys.contains("activations_max") && !keys["activations_max"].is_null())
+    out.activations_max = keys["activations_max"].get<int>();
   if (keys.contains("warmup")) out.warmup = keys["warmup"].get<std::string>();
   return schedule_from_keys(out);
 }
@@ -60,6 +65,7 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   options.keeps_values = zero1 || fully_shard.reshard_after_forward == ReshardAfterForward::never ||
                          (fully_shard.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
   options.keeps_gradients = microbatches > 1 && (zero1 || fully_shard.reduce == ReducePeriod::step);
+  options.adds_gradients = microbatches > 1 && !options.keeps_gradients;
   return options;
 }
 
@@ -67,12 +73,15 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
 std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, const RankMemory& rank,
                             int stages) {
   if (!summary.sequence_length) return 0;
-  const std::int64_t tokens = loaded.job.trainer.batching.microbatch_size * *summary.sequence_length;
+  const JobConfig& job = loaded.job;
+  const std::int64_t tokens =
+      job.trainer.batching.microbatch_size * *summary.sequence_length / job.mesh.context_parallel();
   std::int64_t largest = 0;
   for (const StageSummary& stage : summary.stages) {
     if (stage.pipeline_rank != rank.pipeline_rank) continue;
     largest = std::max(largest, activation_bytes(*loaded.model, {stage.stage, stages}, tokens,
-                                                 static_cast<int>(bytes_of_parameter(loaded.job)), false));
+                                                 static_cast<int>(bytes_of_parameter(job)), false,
+                                                 job.mesh.tensor_parallel));
   }
   return largest * rank.live_microbatches;
 }
@@ -102,7 +111,8 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
     for (const StageSummary& stage : summary.stages) {
       if (stage.pipeline_rank == pp) stages.push_back({stage.stage, num_stages});
     }
-    const StateMemory state = state_memory(model, stages, state_options(loaded.job, summary.microbatches));
+    const StateMemory state = state_memory(config_of_tensor_rank(model, loaded.job.mesh.tensor_parallel),
+                                           stages, state_options(loaded.job, summary.microbatches));
     rank.parameters = state.parameters + state.gathered;
     rank.gradients = state.gradients + state.whole_gradients;
     rank.optimizer = state.optimizer;
@@ -120,6 +130,7 @@ JobSummary summarize(const LoadedJob& loaded) {
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
   summary.sequence_length = sequence_length_of(job.data);
+  if (summary.sequence_length) require_sequence(job, sequence_key(job.data), *summary.sequence_length);
   const ScheduleConfig schedule = schedule_of(job.trainer.pipelining.schedule);
   const PipelineProgram program =
       build_program(schedule, job.mesh.pipeline_parallel, static_cast<int>(summary.microbatches));

@@ -18,6 +18,7 @@
 #include "runtime/mesh/action_peers.hpp"
 #include "runtime/pipeline/p2p_lane.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/rank/context_place.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/job_pieces.hpp"
@@ -156,8 +157,9 @@ CastMember RankCast::trainer() const {
           [&services = services, membership = membership](std::uint64_t step) {
             return temporary_checkpoint_dir(services, membership, step);
           },
-      .counts_tokens = placement.pipeline == 0 && placement.context == 0 && placement.tensor == 0,
-      .make_inputs = [task = task, &table = services.table] { return make_task_inputs(task, table); },
+      .counts_tokens = placement.pipeline == 0 && placement.tensor == 0,
+      .make_inputs = [task = task, place = context_place(plan(), rank, job().parallelism.context.order),
+                      &table = services.table] { return make_task_inputs(task, place, table); },
       .task_state = [task = task] { return task->state().dump(); },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .num_nodes = plan().num_nodes(),
@@ -197,8 +199,8 @@ CastMember RankCast::collective(int index, const std::string& use, const Gradien
   // Shards of tensor-parallel blocks are summed over other ranks than the rest, each group in its own time.
   const std::string scattered = fmt::format("{} scattered, then {}", use, fmt::join(group.axes, "+"));
   const std::string summed = group.scatter.empty() ? use : use + " of shards";
-  Collective::Options options{make_group_worker(
-      {use, opener(group.scatter, scattered), opener(group.axes, summed), gradients})};
+  Collective::Options options{
+      make_group_worker({use, opener(group.scatter, scattered), opener(group.axes, summed), gradients})};
   return {collective_id(rank, index), Threading::own_thread, factory_of<Collective>(std::move(options)),
           true};
 }

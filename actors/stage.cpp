@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/trace/scoped_span.hpp"
 
@@ -109,6 +110,7 @@ void Stage::begin_step(wire::BeginStep::Reader message) {
 void Stage::activation_ready(wire::ActivationReady::Reader message) {
   const Ticket ticket = Ticket::from_packed(message.getTicket());
   const int stage = static_cast<int>(message.getStage());
+  worker_->arrived(false, stage, seconds_since(message.getProducedNs()));
   const int microbatch = static_cast<int>(message.getMicrobatch());
   if (!in_step_ || message.getStep() != step()) {
     early_.push_back({message.getStep(), {false, stage, microbatch, ticket}});
@@ -121,6 +123,7 @@ void Stage::activation_ready(wire::ActivationReady::Reader message) {
 void Stage::gradient_ready(wire::GradientReady::Reader message) {
   const Ticket ticket = Ticket::from_packed(message.getTicket());
   const int stage = static_cast<int>(message.getStage());
+  worker_->arrived(true, stage, seconds_since(message.getProducedNs()));
   const int microbatch = static_cast<int>(message.getMicrobatch());
   if (!in_step_ || message.getStep() != step()) {
     early_.push_back({message.getStep(), {true, stage, microbatch, ticket}});
@@ -159,6 +162,9 @@ void Stage::apply_step(wire::ApplyStep::Reader message) {
                           .step = static_cast<std::int32_t>(step()),
                           .category = trace::Category::compute});
   worker_->apply(message.getStep(), message.getGradientScale(), message.getLearningRate());
+  if (message.hasCosts() && message.getCosts().size() > 0) {
+    worker_->agree(to_vector<double>(message.getCosts()));
+  }
 }
 
 void Stage::snapshot(wire::Snapshot::Reader message) {
@@ -239,7 +245,13 @@ void Stage::run(const Instruction& instruction) {
       }
     });
   }
-  compute_seconds_ += 1e-9 * static_cast<double>(world().clock.now_ns() - begin);
+  const double seconds = seconds_since(begin);
+  compute_seconds_ += seconds;
+  worker_->ran(instruction, seconds);
+}
+
+double Stage::seconds_since(std::int64_t begin_ns) {
+  return 1e-9 * static_cast<double>(world().clock.now_ns() - begin_ns);
 }
 
 void Stage::hand_on(const StageOutput& output) {
@@ -250,6 +262,7 @@ void Stage::hand_on(const StageOutput& output) {
     builder.setStage(static_cast<std::uint32_t>(output.stage));
     builder.setMicrobatch(static_cast<std::uint32_t>(output.microbatch));
     builder.setTicket(output.ticket.packed());
+    builder.setProducedNs(world().clock.now_ns());
   };
   if (std::find(remote.begin(), remote.end(), rank) != remote.end()) {
     tell<wire::SendTensors>(lane_id(options_.rank, rank, LaneEnd::sender),
@@ -287,6 +300,7 @@ void Stage::finish_step_when_done() {
     computed.setWeightSum(totals.weight_sum);
     computed.setSquaredNorm(totals.squared_norm + squared_norm_);
     computed.setComputeSeconds(compute_seconds_);
+    fill_list(computed.initCosts(static_cast<unsigned>(totals.costs.size())), totals.costs);
   });
 }
 

@@ -56,6 +56,7 @@ class Stage final : public Actor {
   void hand_on(const StageOutput& output);
   void request_reduction(int bucket);
   void finish_step_when_done();
+  double seconds_since(std::int64_t begin_ns);
 
   StageOptions options_;
   std::unique_ptr<StageWorker> worker_;

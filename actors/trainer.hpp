@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/core/actor.hpp"
 #include "messages/checkpoint.capnp.h"
@@ -39,7 +40,7 @@ struct TrainerOptions {
   std::function<bool(std::uint64_t)> checkpoint_due;   // after this step?
   std::function<bool(std::uint64_t)> metrics_due;
   std::function<std::string(std::uint64_t)> temporary_checkpoint_dir;  // of the checkpoint after this step
-  bool counts_tokens = true;  // one rank of those that see the same samples does
+  bool counts_tokens = true;  // one rank of those that see the same tokens does
   std::function<std::unique_ptr<InputBuilder>()> make_inputs;
   std::function<std::string()> task_state;  // JSON; rank 0 only
   std::optional<TraceWindow> trace_window;  // rank 0 only
@@ -74,7 +75,7 @@ class Trainer final : public Actor {
 
   void advance();
   void begin(const Batch& batch);
-  void apply(double norm, double weight);
+  void apply(double norm, double weight, const std::vector<double>& costs);
   void report(double loss, double norm, double tokens);
   void after_apply();
   void take_snapshot();

@@ -33,7 +33,9 @@ DecoderLayer::DecoderLayer(ParameterMaker& make, const Qwen3Config& config, std:
     experts_ = sparse.get();
     mlp_ = sparse;
   } else {
-    mlp_ = make.child<SwiGlu>(*this, "mlp", config.hidden_size, config.intermediate_size);
+    const auto dense = make.child<SwiGlu>(*this, "mlp", config.hidden_size, config.intermediate_size);
+    dense_ = dense.get();
+    mlp_ = dense;
   }
 }
 
@@ -42,7 +44,8 @@ Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& conte
   const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
   const Residual middle{entering, self_attn_->forward(before_attention, context.cos, context.sin)};
   const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
-  const std::vector<at::Tensor> left = unit.leave({residual, mlp_->forward(before_mlp, recompute)}, recompute);
+  const std::vector<at::Tensor> left =
+      unit.leave({residual, mlp_->forward(before_mlp, recompute)}, recompute);
   return {left[0], left[1]};
 }
 

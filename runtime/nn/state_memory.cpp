@@ -44,12 +44,15 @@ StateMemory state_memory(const Qwen3Config& config, const std::vector<StagePosit
   std::int64_t experts = 0;
   std::int64_t gathered = 0;  // a unit and the next one
   std::int64_t open = 0;
+  std::int64_t largest = 0;
   for (const StagePosition position : stages) {
     const auto units = units_of(config, position, options.expert_ranks == 1);
     for (const std::int64_t unit : units) in_units += unit;
     gathered = std::max(gathered, largest_run(units, 2));
     open = std::max(open, largest_run(units, 1 + options.units_in_reduction));
-    if (options.expert_ranks > 1) experts += count_parameters(config, position).experts / options.expert_ranks;
+    largest = std::max(largest, largest_run(units, 1));
+    if (options.expert_ranks > 1)
+      experts += count_parameters(config, position).experts / options.expert_ranks;
   }
   const std::int64_t own = (in_units + options.shards - 1) / options.shards + experts;
   StateMemory memory{.parameters = own * options.parameter_bytes,
@@ -58,6 +61,7 @@ StateMemory state_memory(const Qwen3Config& config, const std::vector<StagePosit
   if (options.shards == 1) return memory;
   memory.gathered = (options.keeps_values ? in_units : gathered) * options.parameter_bytes;
   memory.whole_gradients = (options.keeps_gradients ? in_units : open) * options.gradient_bytes;
+  if (options.adds_gradients) memory.whole_gradients += largest / options.shards * options.gradient_bytes;
   return memory;
 }
 

@@ -14,11 +14,13 @@ struct StateMemoryOptions {
   std::int64_t parameter_bytes = 4;  // of an element
   std::int64_t gradient_bytes = 4;
   std::int64_t optimizer_bytes = 8;
-  int expert_ranks = 1;         // that share the experts
-  int shards = 1;               // into which everything else is cut, unit by unit (fully_shard.hpp)
+  int expert_ranks = 1;          // that share the experts
+  int shards = 1;                // into which everything else is cut, unit by unit (fully_shard.hpp)
   bool keeps_values = false;     // gathered parameters stay in a step
   bool keeps_gradients = false;  // whole gradients stay in a step, not only until their unit is reduced
-  int units_in_reduction = 1;    // whose gradients are being reduced while the next one's are computed
+  bool adds_gradients =
+      false;                   // a shard of them is summed before it is added to those of microbatches before
+  int units_in_reduction = 1;  // whose gradients are being reduced while the next one's are computed
 };
 
 struct StateMemory {

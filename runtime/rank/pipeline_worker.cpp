@@ -2,14 +2,17 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/comm/compute_lanes.hpp"
 #include "runtime/nn/late_init.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
+#include "runtime/pipeline/step_programs.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
@@ -74,6 +77,11 @@ class PipelineWorker final : public StageWorker {
   void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) override;
   Ticket snapshot(std::uint64_t step) override;
   std::int64_t num_parameters() const override { return flat_->num_elements(); }
+  void ran(const Instruction& instruction, double seconds) override { programs_.ran(instruction, seconds); }
+  void arrived(bool gradient, int stage, double seconds) override {
+    programs_.arrived(gradient, stage, seconds);
+  }
+  void agree(const std::vector<double>& costs) override;
 
  private:
   StageCore& core(int stage) const {
@@ -105,6 +113,12 @@ class PipelineWorker final : public StageWorker {
     }
     return *lanes_;
   }
+  // Which of two lanes asks a unit first is up to timing, and other ranks may see it otherwise.
+  bool parts_may_overlap() const {
+    return lanes_ && std::none_of(stages_.begin(), stages_.end(), [](const auto& stage) {
+             return stage.second.units.communicate_in_actions();
+           });
+  }
   void fill_parameters();
   void complete(std::size_t parameter, bool last);
   StageCoreOptions core_options(int stage, const BuiltStage& built);
@@ -114,7 +128,7 @@ class PipelineWorker final : public StageWorker {
   const int pipeline_rank_;
   const int pipeline_ranks_;
   const Topology topology_;
-  ProgramCache programs_;
+  StepPrograms programs_;
   const std::unique_ptr<ActionCursor> cursor_;
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
@@ -226,7 +240,8 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
   }
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
-  cursor_->start(programs_.get(static_cast<int>(tensors.size())));
+  const auto program = programs_.get(static_cast<int>(tensors.size()));
+  cursor_->start(parts_may_overlap() ? program : parts_apart(program));
 }
 
 ActionReport PipelineWorker::run(const Instruction& instruction) {
@@ -268,7 +283,13 @@ StepTotals PipelineWorker::finish_step() {
   for (const GradientBucket& bucket : flat_->buckets()) {
     if (!bucket.needs_reduction()) totals.squared_norm += squares_share(bucket);
   }
+  totals.costs = programs_.finish_step();
   return totals;
+}
+
+void PipelineWorker::agree(const std::vector<double>& costs) {
+  const std::string choice = programs_.choose(costs, options_.plan->world_size() / pipeline_ranks_);
+  if (options_.rank == 0) log::info("{}", choice);
 }
 
 void PipelineWorker::apply(std::uint64_t /*step*/, double gradient_scale, double lr_multiplier) {

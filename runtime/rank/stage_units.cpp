@@ -24,6 +24,12 @@ bool StageUnits::reduce_each_microbatch() const {
                      [](const auto& unit) { return unit->reduces_each_microbatch(); });
 }
 
+bool StageUnits::communicate_in_actions() const {
+  return std::any_of(units_.begin(), units_.end(), [](const auto& unit) {
+    return unit->reduces_each_microbatch() || unit->gathers_again();
+  });
+}
+
 void StageUnits::before_weight_job(const at::Tensor& weight, bool reads) const {
   const auto found = unit_of_.find(weight.unsafeGetTensorImpl());
   if (found != unit_of_.end()) found->second->before_weight_job(reads);

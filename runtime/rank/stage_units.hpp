@@ -19,6 +19,8 @@ class StageUnits {
 
   bool empty() const { return units_.empty(); }
   bool reduce_each_microbatch() const;
+  // Then the ranks that share the units have to run the actions of a step in one order.
+  bool communicate_in_actions() const;
   void before_weight_job(const at::Tensor& weight, bool reads) const;
   void end_action() const;
   void end_step() const;

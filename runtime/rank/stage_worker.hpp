@@ -38,7 +38,8 @@ struct ActionReport {
 struct StepTotals {
   double loss_sum = 0;  // sum of loss * weight
   double weight_sum = 0;
-  double squared_norm = 0;  // this rank's share of the buckets that need no reduction
+  double squared_norm = 0;    // this rank's share of the buckets that need no reduction
+  std::vector<double> costs;  // measured by schedule `auto`, when it is time: to be summed over all ranks
 };
 
 // Calls `work` once and may measure it.
@@ -49,8 +50,8 @@ class StageWorker {
  public:
   virtual ~StageWorker() = default;
 
-  // Before prepare(): around what the rank communicates beside its compute, on that thread, and around waiting
-  // for it inside run().
+  // Before prepare(): around what the rank communicates beside its compute, on that thread, and around
+  // waiting for it inside run().
   virtual void set_around_communication(AroundWork /*communication*/, AroundWork /*wait*/) {}
 
   // Builds, initialises or loads. Slow; the first call on the actor's thread.
@@ -86,6 +87,12 @@ class StageWorker {
   virtual Ticket snapshot(std::uint64_t step) = 0;
 
   virtual std::int64_t num_parameters() const = 0;
+
+  // For schedule `auto`: an instruction took so long; a tensor from another rank came so long after it was
+  // produced; the costs of StepTotals summed over all ranks, between two steps.
+  virtual void ran(const Instruction& /*instruction*/, double /*seconds*/) {}
+  virtual void arrived(bool /*gradient*/, int /*stage*/, double /*seconds*/) {}
+  virtual void agree(const std::vector<double>& /*costs*/) {}
 };
 
 }  // namespace d9d

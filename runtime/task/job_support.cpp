@@ -16,16 +16,6 @@ void refuse_if(bool given, std::string path, const std::string& value, const std
   issues.push_back({std::move(path), what, instead});
 }
 
-void refuse_degree(int degree, const char* key, Issues& issues) {
-  refuse_if(degree > 1, std::string("mesh.") + key, std::to_string(degree), "set it to 1", issues);
-}
-
-void refuse_mesh(const DeviceMeshParameters& mesh, Issues& issues) {
-  refuse_degree(mesh.context_parallel_replicate, "context_parallel_replicate", issues);
-  refuse_degree(mesh.context_parallel_shard, "context_parallel_shard", issues);
-  refuse_degree(mesh.tensor_parallel, "tensor_parallel", issues);
-}
-
 void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
   const auto& trackers = logging.tracker.items;
   for (const TrackerConfig& tracker : trackers) {
@@ -60,7 +50,6 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
 
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
-  refuse_mesh(job.mesh, issues);
   refuse_trackers(job.trainer.logging, issues);
   refuse_optimizer(job, issues);
   refuse_dtypes(job, issues);

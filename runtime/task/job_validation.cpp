@@ -10,6 +10,8 @@
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/layer_distribution.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
+#include "runtime/task/context_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -38,11 +40,12 @@ bool check_mesh(const JobConfig& job, Issues& issues) {
 void check_parallelism(const JobConfig& job, Issues& issues) {
   const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
   if (!job.parallelism.zero1 || shards == 1) return;
-  issues.push_back({"parallelism.zero1",
-                    fmt::format("true, but parameters lie in {} parts already (fully_shard), and the optimizer state with "
-                                "them",
-                                shards),
-                    "set it to false, or move the ranks to mesh.data_parallel_replicate"});
+  issues.push_back(
+      {"parallelism.zero1",
+       fmt::format("true, but parameters lie in {} parts already (fully_shard), and the optimizer state with "
+                   "them",
+                   shards),
+       "set it to false, or move the ranks to mesh.data_parallel_replicate"});
 }
 
 void check_dtypes(const JobConfig& job, Issues& issues) {
@@ -111,6 +114,13 @@ void check_schedule(const JobConfig& job, Issues& issues) {
                      ranks, microbatches),
          "raise global_batch_size or lower microbatch_size"});
   }
+  const auto* searched = std::get_if<AutoScheduleConfig>(&schedule);
+  if (searched && searched->activations_max && *searched->activations_max < searched->num_stages_per_rank) {
+    issues.push_back({std::string(path) + ".activations_max",
+                      fmt::format("{} is less than one microbatch takes on a rank of {} stages",
+                                  *searched->activations_max, searched->num_stages_per_rank),
+                      fmt::format("give at least {}, or null", searched->num_stages_per_rank)});
+  }
   if (std::holds_alternative<InferenceConfig>(schedule)) {
     issues.push_back({path, "inference runs no backwards, so it cannot train", "choose gpipe or 1f1b"});
   }
@@ -138,6 +148,14 @@ void check_experts(const JobConfig& job, const Qwen3Config& model, Issues& issue
     issues.push_back({"mesh.expert_parallel",
                       fmt::format("{} does not divide the model's {} experts", degree, model.num_experts),
                       "choose a divisor of model_provider.model.num_experts"});
+  }
+}
+
+void check_tensor_parallel(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  try {
+    require_tensor_parallel(model, job.mesh.tensor_parallel);
+  } catch (const Error& error) {
+    issues.push_back({"mesh", error.what(), ""});
   }
 }
 
@@ -244,6 +262,8 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
     if (model) check_experts(job, *model, issues);
+    if (model) check_tensor_parallel(job, *model, issues);
+    for (JobIssue& issue : context_issues(job, model)) issues.push_back(std::move(issue));
   }
   check_dtypes(job, issues);
   check_profiling(job, issues);

@@ -26,6 +26,8 @@ class ShardedUnit {
   virtual std::uint64_t gradient_bytes() const = 0;
   // Whether gradients leave after every backward, not once a step.
   virtual bool reduces_each_microbatch() const = 0;
+  // Whether values are gathered more than once in a step.
+  virtual bool gathers_again() const = 0;
 
   // On the stage's thread.
 

@@ -76,6 +76,10 @@ TEST_F(Resume, IsBitExactAfterTwoKillsOnStagesTimesReplicas) {
   expect_resumes_after_two_kills(mesh(2, 2));
 }
 
+TEST_F(Resume, IsBitExactAfterTwoKillsOnRanksThatShareTheExperts) {
+  expect_resumes_after_two_kills(mesh(2, 2) + experts_on(2));
+}
+
 TEST_F(Resume, IsBitExactWhenOneOfTwoProcessesWasKilled) {
   const auto whole = uninterrupted_curve(mesh(2, 2));
 

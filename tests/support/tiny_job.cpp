@@ -72,6 +72,10 @@ Words experts_on(int ranks) {
   return set("mesh.expert_parallel", std::to_string(ranks));
 }
 
+Words matrices_on(int ranks) {
+  return set("mesh.tensor_parallel", std::to_string(ranks));
+}
+
 Words named(const std::string& run) {
   return set("trainer.run.name", run);
 }
@@ -123,9 +127,13 @@ std::pair<std::unique_ptr<Process>, std::unique_ptr<Process>> TinyJob::start_two
 }
 
 std::vector<double> TinyJob::losses(const std::string& run) const {
-  std::vector<double> losses;
-  for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) losses.push_back(line.at("loss"));
-  return losses;
+  return values(run, "loss");
+}
+
+std::vector<double> TinyJob::values(const std::string& run, const std::string& key) const {
+  std::vector<double> values;
+  for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) values.push_back(line.at(key));
+  return values;
 }
 
 std::vector<std::string> TinyJob::exact_curve(const std::string& run) const {

@@ -18,7 +18,8 @@ using Environment = std::map<std::string, std::string>;
 Words operator+(Words a, const Words& b);
 Words set(const std::string& key, const std::string& value);  // --set key=value
 Words mesh(int pipeline, int replicas);
-Words experts_on(int ranks);  // expert_parallel
+Words experts_on(int ranks);   // expert_parallel
+Words matrices_on(int ranks);  // tensor_parallel
 Words named(const std::string& run);
 
 struct Outcome {
@@ -48,6 +49,7 @@ class TinyJob {
   std::filesystem::path run_folder(const std::string& run) const { return folder_.path() / "runs" / run; }
   // Of metrics.jsonl, in the order of its lines.
   std::vector<double> losses(const std::string& run) const;
+  std::vector<double> values(const std::string& run, const std::string& key) const;
   std::vector<std::string> exact_curve(
       const std::string& run) const;  // step, loss and norm, to the last digit
   // Steps of the committed checkpoints, ascending.

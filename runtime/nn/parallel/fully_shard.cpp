@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -15,7 +16,7 @@ namespace {
 using Block = std::shared_ptr<GatheredUnit>;
 
 struct Use {
-  std::vector<Block> blocks;  // one per dtype, frozen ones apart
+  std::vector<Block> blocks;  // one per kind of weights
   bool reads_values_in_backward = true;
 };
 
@@ -150,15 +151,21 @@ Block make_block(const std::vector<StageParameter*>& members, const std::string&
   return block;
 }
 
-// What can be gathered as one.
-using Kind = std::pair<at::ScalarType, bool>;  // dtype, trainable
+// What can be gathered and reduced as one: dtype, trainable, axes that gradients are summed over.
+using Kind = std::tuple<at::ScalarType, bool, std::vector<std::string>>;
+
+Kind kind_of(const StageParameter& parameter, const Strategy& strategy) {
+  const Layout layout = sharded(parameter, strategy);
+  return {parameter.tensor.scalar_type(), parameter.tensor.requires_grad(), layout.replicate_axes()};
+}
 
 class Sharder {
  public:
   Sharder(StageParameters& parameters, Strategy strategy)
       : parameters_(parameters), strategy_(std::move(strategy)) {
     // Modules' tensors are found by identity, which the list of parameters loses on the way.
-    for (StageParameter& parameter : parameters) by_tensor_[parameter.tensor.unsafeGetTensorImpl()] = &parameter;
+    for (StageParameter& parameter : parameters)
+      by_tensor_[parameter.tensor.unsafeGetTensorImpl()] = &parameter;
   }
 
   Use make_use(const UnitUse& given) {
@@ -170,7 +177,7 @@ class Sharder {
       if (parameter.unit) {
         add(use, blocks_.at(parameter.unit.get()));
       } else if (can_be_sharded(parameter)) {
-        kinds[{parameter.tensor.scalar_type(), parameter.tensor.requires_grad()}].push_back(&parameter);
+        kinds[kind_of(parameter, strategy_)].push_back(&parameter);
       }
     }
     for (const auto& [kind, members] : kinds) {
@@ -183,7 +190,8 @@ class Sharder {
 
  private:
   static void add(Use& use, const Block& block) {
-    if (std::find(use.blocks.begin(), use.blocks.end(), block) == use.blocks.end()) use.blocks.push_back(block);
+    if (std::find(use.blocks.begin(), use.blocks.end(), block) == use.blocks.end())
+      use.blocks.push_back(block);
   }
   const StageParameter* find(const at::Tensor& weight) const {
     const auto found = by_tensor_.find(weight.unsafeGetTensorImpl());
@@ -209,8 +217,11 @@ void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, Strate
 
 Strategy strategy_of(const std::string& axis, StageGroups& groups) {
   const Mesh& mesh = groups.domains().mesh_for(kDenseDomain);
-  return {axis, mesh, groups.rank(), {.axes = {axis}, .communicator = groups.open(kDenseDomain, {axis}, "gather"),
-                                      .lane = groups.lane()}};
+  return {
+      axis,
+      mesh,
+      groups.rank(),
+      {.axes = {axis}, .communicator = groups.open(kDenseDomain, {axis}, "gather"), .lane = groups.lane()}};
 }
 
 }  // namespace

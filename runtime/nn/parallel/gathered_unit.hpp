@@ -20,8 +20,8 @@ struct GatheredUnitOptions {
   std::vector<std::string> axes;
   std::shared_ptr<Communicator> communicator;  // for gathering; of these axes, used on the lane only
   std::shared_ptr<CommunicationLane> lane;
-  bool keep_gathered = false;   // values stay from their first use to the end of the step
-  bool gather_ahead = false;    // and are gathered again as soon as they have changed (ZeRO stage 1)
+  bool keep_gathered = false;  // values stay from their first use to the end of the step
+  bool gather_ahead = false;   // and are gathered again as soon as they have changed (ZeRO stage 1)
   bool reduce_each_microbatch = false;
 };
 
@@ -41,6 +41,7 @@ class GatheredUnit final : public ShardedUnit {
   const std::vector<std::string>& axes() const override { return options_.axes; }
   std::uint64_t gradient_bytes() const override;
   bool reduces_each_microbatch() const override { return options_.reduce_each_microbatch; }
+  bool gathers_again() const override { return !options_.keep_gathered; }
 
   // Asks the lane for the values, unless they are there or on their way.
   void request();

@@ -2,7 +2,17 @@
 // What a job may choose about its parallel strategies beside the degrees (section `parallelism`). Pure
 // values.
 
+#include "runtime/nn/parallel/token_order.hpp"
+
 namespace d9d {
+
+// See ring_attention.hpp and ulysses.hpp.
+enum class ContextAttention { ring, ulysses };
+
+struct ContextOptions {
+  ContextAttention attention = ContextAttention::ring;
+  TokenOrder order = TokenOrder::zigzag;
+};
 
 // `default_`: always without pipeline, never with one, where each microbatch would gather again.
 enum class ReshardAfterForward { default_, always, never };
@@ -14,6 +24,7 @@ struct FullyShardOptions {
 };
 
 struct ParallelOptions {
+  ContextOptions context;
   FullyShardOptions fully_shard;
   bool zero1 = false;
 };

@@ -1,9 +1,11 @@
 #include "runtime/nn/parallel/qwen3_plan.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/nn/parallel/context_parallel.hpp"
 #include "runtime/nn/parallel/expert_parallel.hpp"
 #include "runtime/nn/parallel/fully_shard.hpp"
 #include "runtime/nn/parallel/replicate.hpp"
+#include "runtime/nn/parallel/tensor_parallel.hpp"
 #include "runtime/nn/qwen3_model.hpp"
 
 namespace d9d {
@@ -30,6 +32,10 @@ void spread_experts(Qwen3Model& model, StageParameters& parameters, StageGroups&
 StageParameters parallelize_qwen3(StageModule& stage, StageGroups& groups, const ParallelOptions& options) {
   Qwen3Model& model = qwen3(stage);
   StageParameters parameters = stage.parameters();
+  parallelize_tensor_parallel(model, parameters, groups);
+  parallelize_context_parallel(
+      model, groups, options.context,
+      model.config().num_attention_heads / groups.domains().parameters().tensor_parallel);
   spread_experts(model, parameters, groups);
   // What modules compute with lies; from here on only how it is kept and reduced.
   parallelize_fully_shard(parameters, model.unit_uses(), "dp_cp_shard", groups, options.fully_shard);

@@ -91,6 +91,7 @@ class FakeUnit final : public ShardedUnit {
   const std::vector<std::string>& axes() const override { return axes_; }
   std::uint64_t gradient_bytes() const override { return 0; }
   bool reduces_each_microbatch() const override { return each_microbatch_; }
+  bool gathers_again() const override { return false; }
   void attach() override {}
   void before_weight_job(bool /*reads*/) override {}
   void hand_over_gradient(bool /*last*/) override {}

@@ -18,7 +18,8 @@ struct Sharded {
   ScheduleConfig schedule = GpipeSchedule{};
 };
 
-void expect_same_step(const Sharded& given, ModelFamily family, bool enable_checkpointing, bool tied = false) {
+void expect_same_step(const Sharded& given, ModelFamily family, bool enable_checkpointing,
+                      bool tied = false) {
   Qwen3Config model = tiny_qwen3(family);
   model.tie_word_embeddings = tied;
   // A stage without a layer would be no test.
@@ -71,9 +72,8 @@ TEST_P(FullyShard, TrainsTheSameWhenParametersStayInAStep) {
 
 TEST_P(FullyShard, TrainsTheSameWhenEachMicrobatchIsReduced) {
   const ParallelOptions each{.fully_shard = {.reduce = ReducePeriod::microbatch}};
-  expect_same({.mesh = {.data_parallel_replicate = 2, .data_parallel_shard = 2},
-               .options = each,
-               .microbatches = 2});
+  expect_same(
+      {.mesh = {.data_parallel_replicate = 2, .data_parallel_shard = 2}, .options = each, .microbatches = 2});
   expect_same({.mesh = {.data_parallel_shard = 2}, .options = each, .microbatches = 4});
 }
 
@@ -91,9 +91,9 @@ TEST_P(FullyShard, LeavesExpertsOfSeveralRanksAsTheyLie) {
 }
 
 TEST_P(FullyShard, TrainsTheSameUnderEverySchedule) {
-  const std::vector<ScheduleConfig> schedules{
-      GpipeSchedule{}, OneFOneBSchedule{}, OneFOneBSchedule{.num_stages_per_rank = 1, .zero_bubble = true},
-      ZeroBubbleVSchedule{}, DualPipeVSchedule{}};
+  const std::vector<ScheduleConfig> schedules{GpipeSchedule{}, OneFOneBSchedule{},
+                                              OneFOneBSchedule{.num_stages_per_rank = 1, .zero_bubble = true},
+                                              ZeroBubbleVSchedule{}, DualPipeVSchedule{}};
   const FullyShardOptions each{ReshardAfterForward::always, ReducePeriod::microbatch};
   for (const ScheduleConfig& schedule : schedules) {
     for (const FullyShardOptions& options : {FullyShardOptions{}, each}) {
@@ -139,13 +139,14 @@ TEST(FullyShardMemory, IsWhatTheEstimateSays) {
     StateMemoryOptions estimate;
   };
   // Reductions run at once here: none is under way while the next unit computes.
-  const std::vector<Case> cases{
-      {{}, 1, {.shards = 2, .units_in_reduction = 0}},
-      {{}, 2, {.shards = 2, .keeps_gradients = true}},
-      {{.fully_shard = {.reduce = ReducePeriod::microbatch}}, 2, {.shards = 2, .units_in_reduction = 0}},
-      {{.fully_shard = {.reshard_after_forward = ReshardAfterForward::never}},
-       2,
-       {.shards = 2, .keeps_values = true, .keeps_gradients = true}}};
+  const std::vector<Case> cases{{{}, 1, {.shards = 2, .units_in_reduction = 0}},
+                                {{}, 2, {.shards = 2, .keeps_gradients = true}},
+                                {{.fully_shard = {.reduce = ReducePeriod::microbatch}},
+                                 2,
+                                 {.shards = 2, .adds_gradients = true, .units_in_reduction = 0}},
+                                {{.fully_shard = {.reshard_after_forward = ReshardAfterForward::never}},
+                                 2,
+                                 {.shards = 2, .keeps_values = true, .keeps_gradients = true}}};
 
   for (const Case& each : cases) {
     SCOPED_TRACE(&each - cases.data());
