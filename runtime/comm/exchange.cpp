@@ -46,20 +46,32 @@ void ExchangeCommunicator::exchange(const char* operation, const std::vector<Byt
   aborted_.throw_if_set(operation, name(), backend_);
   const int tag = kCollectiveTag | (collectives_++ & (kCollectiveTag - 1));
   std::vector<std::pair<int, std::unique_ptr<Transfer>>> transfers;
-  try {
-    for (const Bytes& bytes : incoming) {
-      if (bytes.size > 0)
-        transfers.emplace_back(bytes.peer, links_->receive(bytes.peer, bytes.data, bytes.size, tag));
-    }
-    for (const Bytes& bytes : outgoing) {
-      if (bytes.size > 0)
-        transfers.emplace_back(bytes.peer, links_->send(bytes.peer, bytes.data, bytes.size, tag));
-    }
-  } catch (const std::exception& error) {
-    fail(error.what());
-    aborted_.throw_if_set(operation, name(), backend_);
+  for (const Bytes& bytes : incoming) {
+    if (bytes.size > 0) transfers.emplace_back(bytes.peer, begin_receive(bytes, tag, operation));
+  }
+  for (const Bytes& bytes : outgoing) {
+    if (bytes.size > 0) transfers.emplace_back(bytes.peer, begin_send(bytes, tag, operation));
   }
   for (auto& [peer, transfer] : transfers) wait_for(*transfer, peer, operation);
+}
+
+// Links may know already that a peer is gone, and throw instead of beginning.
+std::unique_ptr<Transfer> ExchangeCommunicator::begin_receive(const Bytes& bytes, int tag,
+                                                              const char* operation) {
+  try {
+    return links_->receive(bytes.peer, bytes.data, bytes.size, tag);
+  } catch (const std::exception& error) {
+    fail_of(bytes.peer, error, operation);
+  }
+}
+
+std::unique_ptr<Transfer> ExchangeCommunicator::begin_send(const Bytes& bytes, int tag,
+                                                           const char* operation) {
+  try {
+    return links_->send(bytes.peer, bytes.data, bytes.size, tag);
+  } catch (const std::exception& error) {
+    fail_of(bytes.peer, error, operation);
+  }
 }
 
 void ExchangeCommunicator::wait_for(Transfer& transfer, int peer, const char* operation) {
@@ -217,13 +229,8 @@ void ExchangeCommunicator::send(const at::Tensor& tensor, int receiver, int tag)
   aborted_.throw_if_set("send", name(), backend_);
   if (tensor.nbytes() == 0) return;
   const std::lock_guard lock(sent_mutex_);
-  try {
-    sent_.push_back(
-        {links_->send(receiver, bytes_of(tensor), tensor.nbytes(), tag), tensor.detach(), receiver});
-  } catch (const std::exception& error) {
-    fail(fmt::format("rank {}: {}", group_.ranks[receiver], error.what()));
-    aborted_.throw_if_set("send", name(), backend_);
-  }
+  auto transfer = begin_send({receiver, bytes_of(tensor), tensor.nbytes()}, tag, "send");
+  sent_.push_back({std::move(transfer), tensor.detach(), receiver});
   if (!keeper_.joinable()) keeper_ = std::thread([this] { keep_until_delivered(); });
   sent_changed_.notify_all();
 }
@@ -233,13 +240,7 @@ void ExchangeCommunicator::receive(at::Tensor& tensor, int sender, int tag) {
   check_contiguous(tensor, name(), "receive");
   aborted_.throw_if_set("receive", name(), backend_);
   if (tensor.nbytes() == 0) return;
-  std::unique_ptr<Transfer> transfer;
-  try {
-    transfer = links_->receive(sender, bytes_of(tensor), tensor.nbytes(), tag);
-  } catch (const std::exception& error) {
-    fail(fmt::format("rank {}: {}", group_.ranks[sender], error.what()));
-    aborted_.throw_if_set("receive", name(), backend_);
-  }
+  const auto transfer = begin_receive({sender, bytes_of(tensor), tensor.nbytes()}, tag, "receive");
   wait_for(*transfer, sender, "receive");
 }
 
@@ -268,6 +269,11 @@ void ExchangeCommunicator::set_timeout(std::chrono::milliseconds timeout) {
 std::byte* ExchangeCommunicator::scratch(std::size_t bytes) {
   if (scratch_.size() < bytes) scratch_.resize(bytes);
   return scratch_.data();
+}
+
+void ExchangeCommunicator::fail_of(int peer, const std::exception& error, const char* operation) {
+  fail(fmt::format("rank {}: {}", group_.ranks[peer], error.what()));
+  fail_in_group(operation, name(), backend_, aborted_.reason());
 }
 
 void ExchangeCommunicator::fail(const std::string& reason) noexcept {

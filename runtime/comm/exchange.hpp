@@ -56,12 +56,15 @@ class ExchangeCommunicator final : public Communicator {
   // Sends and receives all of it. Both sides skip what is empty.
   void exchange(const char* operation, const std::vector<Bytes>& outgoing,
                 const std::vector<Bytes>& incoming);
+  std::unique_ptr<Transfer> begin_receive(const Bytes& bytes, int tag, const char* operation);
+  std::unique_ptr<Transfer> begin_send(const Bytes& bytes, int tag, const char* operation);
   void wait_for(Transfer& transfer, int peer, const char* operation);
   void reduce_small(at::Tensor& tensor, ReduceOp op);
   void reduce_segment(std::byte* data, std::int64_t count, c10::ScalarType dtype, ReduceOp op);
   std::byte* scratch(std::size_t bytes);
   void keep_until_delivered();
   void fail(const std::string& reason) noexcept;
+  [[noreturn]] void fail_of(int peer, const std::exception& error, const char* operation);
   template <class Peers>
   void for_peers(Peers&& with_peer) const;
 

@@ -5,6 +5,7 @@
 
 #include <ATen/ops/from_blob.h>
 
+#include <csignal>
 #include <mutex>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -27,16 +28,21 @@ std::string readable(const std::exception& error) {
   return text.starts_with("[/") && place != std::string::npos ? text.substr(place + 2) : text;
 }
 
+// The first line of what Gloo throws, without its place.
+template <class Call>
+auto with_readable_error(Call&& call) {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    throw std::runtime_error(readable(error));
+  }
+}
+
 class GlooTransfer final : public comm::Transfer {
  public:
   explicit GlooTransfer(c10::intrusive_ptr<c10d::Work> work) : work_(std::move(work)) {}
   void wait(milliseconds timeout) override {
-    bool done = false;
-    try {
-      done = work_->wait(timeout);
-    } catch (const std::exception& error) {
-      throw std::runtime_error(readable(error));
-    }
+    const bool done = with_readable_error([&] { return work_->wait(timeout); });
     if (!done) throw std::runtime_error("aborted");
   }
   void abort() noexcept override {
@@ -59,12 +65,14 @@ class GlooLinks final : public comm::PeerLinks {
   std::unique_ptr<comm::Transfer> send(int peer, const void* data, std::size_t bytes, int tag) override {
     std::vector<at::Tensor> tensors{view(const_cast<void*>(data), bytes)};
     const std::lock_guard lock(mutex_);
-    return std::make_unique<GlooTransfer>(group_->send(tensors, peer, tag));
+    return with_readable_error(
+        [&] { return std::make_unique<GlooTransfer>(group_->send(tensors, peer, tag)); });
   }
   std::unique_ptr<comm::Transfer> receive(int peer, void* data, std::size_t bytes, int tag) override {
     std::vector<at::Tensor> tensors{view(data, bytes)};
     const std::lock_guard lock(mutex_);
-    return std::make_unique<GlooTransfer>(group_->recv(tensors, peer, tag));
+    return with_readable_error(
+        [&] { return std::make_unique<GlooTransfer>(group_->recv(tensors, peer, tag)); });
   }
   void set_timeout(milliseconds timeout) override {
     const std::lock_guard lock(mutex_);
@@ -101,6 +109,13 @@ void await_members(c10d::Store& store, const Group& group, milliseconds timeout)
   }
 }
 
+// Gloo writes to its sockets without MSG_NOSIGNAL: a peer that is gone would end this process without a word.
+// An owner of the process who handles the signal keeps his handler.
+void ignore_broken_pipes() {
+  struct sigaction now {};
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+}
+
 }  // namespace
 
 struct GlooTransport::Device {
@@ -109,6 +124,7 @@ struct GlooTransport::Device {
 
 GlooTransport::GlooTransport(const std::string& address, Store& store)
     : device_(std::make_unique<Device>()), store_(store) {
+  ignore_broken_pipes();
   try {
     device_->device = c10d::ProcessGroupGloo::createDeviceForHostname(address);
   } catch (const std::exception& error) {

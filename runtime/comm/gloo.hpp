@@ -15,7 +15,8 @@ class Communicator;
 
 class GlooTransport {
  public:
-  // `address`: of this host, as the other nodes reach it. `store` outlives the transport.
+  // `address`: of this host, as the other nodes reach it. `store` outlives the transport. From here on the
+  // process ignores SIGPIPE, unless it has a handler: a lost peer is an error of the call, not the end.
   GlooTransport(const std::string& address, Store& store);
   ~GlooTransport();
 

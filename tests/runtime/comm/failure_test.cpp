@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
+#include "runtime/comm/exchange.hpp"
 #include "runtime/comm/gather.hpp"
 #include "runtime/comm/ordered.hpp"
 #include "tests/runtime/comm/world.hpp"
@@ -75,6 +76,36 @@ TEST_P(BothBackends, DoNotWaitForAMessageLongerThanTheTimeout) {
   });
 
   EXPECT_THAT(errors[1], AllOf(HasSubstr("environment: receive of group"), HasSubstr("rank 100")));
+}
+
+// Links that know of a loss before anything begins.
+struct LinksWithoutPeers final : comm::PeerLinks {
+  std::unique_ptr<comm::Transfer> send(int, const void*, std::size_t, int) override {
+    throw std::runtime_error("Connection closed by peer");
+  }
+  std::unique_ptr<comm::Transfer> receive(int, void*, std::size_t, int) override {
+    throw std::runtime_error("Connection closed by peer");
+  }
+  void set_timeout(milliseconds) override {}
+};
+
+TEST(Exchange, NamesTheRankThatTheLinksLostBeforeTheCall) {
+  comm::ExchangeCommunicator group(std::make_unique<LinksWithoutPeers>(), {"pair", {4, 7}, 0, false}, "gloo",
+                                   milliseconds(100));
+  at::Tensor tensor = at::ones({3});
+  const std::string reason = " of group pair (gloo): rank 7: Connection closed by peer";
+
+  const auto error_of = [](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+
+  EXPECT_THAT(error_of([&] { group.barrier(); }), HasSubstr("barrier" + reason));
+  EXPECT_THAT(error_of([&] { group.send(tensor, 1, 0); }), HasSubstr("send" + reason));
 }
 
 class Mismatch : public testing::TestWithParam<CommWorldOptions> {
