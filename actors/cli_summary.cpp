@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "runtime/base/config/decode.hpp"
-#include "runtime/data/npy.hpp"
 #include "runtime/nn/model_costs.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
+#include "runtime/task/sample_length.hpp"
 
 namespace d9d {
 namespace {
@@ -27,18 +27,9 @@ ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
   return schedule_from_keys(out);
 }
 
-std::optional<std::int64_t> sequence_length_of(const DataConfig& data) {
-  if (const auto* synthetic = std::get_if<SyntheticDataConfig>(&data)) return synthetic->sequence_length;
-  if (const auto* text = std::get_if<TextDataConfig>(&data)) return text->sequence_length;
-  const auto* tokens = std::get_if<TokensDataConfig>(&data);
-  if (!tokens) return std::nullopt;
-  const NpyArray array(tokens->tokens);
-  return array.shape().size() == 2 ? std::optional(array.shape()[1]) : std::nullopt;
-}
-
 // That a rank holds of a stage.
 std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position) {
-  const ParameterCounts counts = count_parameters(*loaded.model, position);
+  const ParameterCounts counts = count_parameters(*loaded.model, position, loaded.split);
   return (counts.total - counts.experts + counts.experts / loaded.job.mesh.expert_parallel) *
          bytes_of_element;
 }
@@ -52,7 +43,7 @@ std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, 
   for (const StageSummary& stage : summary.stages) {
     if (stage.pipeline_rank != rank.pipeline_rank) continue;
     largest = std::max(largest, activation_bytes(*loaded.model, {stage.stage, stages}, tokens,
-                                                 static_cast<int>(bytes_of_element), false));
+                                                 static_cast<int>(bytes_of_element), false, loaded.split));
   }
   return largest * rank.live_microbatches;
 }
@@ -66,13 +57,11 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
   if (summary.sequence_length)
     summary.flops_per_token = training_flops_per_token(model, *summary.sequence_length);
   const int num_stages = topology.num_stages();
-  const auto layers =
-      distribute_layers(model.num_hidden_layers, num_stages, model.pipeline_num_virtual_layers_pre,
-                        model.pipeline_num_virtual_layers_post);
+  const auto layers = layers_of_stages(model, num_stages, loaded.split);
   for (int stage = 0; stage < num_stages; ++stage) {
     const LayerRange& range = layers[static_cast<std::size_t>(stage)];
     summary.stages.push_back({stage, topology.rank_of(stage), range.begin, range.end,
-                              count_parameters(model, {stage, num_stages}).total});
+                              count_parameters(model, {stage, num_stages}, loaded.split).total});
   }
   for (int pp = 0; pp < loaded.job.mesh.pipeline_parallel; ++pp) {
     RankMemory rank;
@@ -97,7 +86,7 @@ JobSummary summarize(const LoadedJob& loaded) {
   summary.world_size = job.mesh.world_size();
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
-  summary.sequence_length = sequence_length_of(job.data);
+  summary.sequence_length = sample_length(job.data);
   const ScheduleConfig schedule = schedule_of(job.trainer.pipelining.schedule);
   const PipelineProgram program =
       build_program(schedule, job.mesh.pipeline_parallel, static_cast<int>(summary.microbatches));

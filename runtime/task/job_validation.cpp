@@ -9,7 +9,7 @@
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/nn/layer_distribution.hpp"
+#include "runtime/nn/stage_layers.hpp"
 
 namespace d9d {
 namespace {
@@ -99,8 +99,8 @@ void check_schedule(const JobConfig& job, Issues& issues) {
 void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
   const std::int64_t stages = job.mesh.pipeline_parallel * stages_per_rank(job.trainer.pipelining.schedule);
   try {
-    distribute_layers(model.num_hidden_layers, static_cast<int>(stages),
-                      model.pipeline_num_virtual_layers_pre, model.pipeline_num_virtual_layers_post);
+    layers_of_stages(model, static_cast<int>(stages),
+                     {job.trainer.pipelining.layer_split == LayerSplit::costs, 1});
   } catch (const Error& error) {
     issues.push_back(
         {"mesh.pipeline_parallel",
