@@ -4,6 +4,7 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/nn/model_costs.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
 #include "runtime/task/sample_length.hpp"
@@ -29,7 +30,8 @@ ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
 
 // That a rank holds of a stage.
 std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position) {
-  const ParameterCounts counts = count_parameters(*loaded.model, position, loaded.split);
+  const ParameterCounts counts = count_parameters(
+      config_of_tensor_rank(*loaded.model, loaded.job.mesh.tensor_parallel), position, loaded.split);
   return (counts.total - counts.experts + counts.experts / loaded.job.mesh.expert_parallel) *
          bytes_of_element;
 }
@@ -43,7 +45,8 @@ std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, 
   for (const StageSummary& stage : summary.stages) {
     if (stage.pipeline_rank != rank.pipeline_rank) continue;
     largest = std::max(largest, activation_bytes(*loaded.model, {stage.stage, stages}, tokens,
-                                                 static_cast<int>(bytes_of_element), false, loaded.split));
+                                                 static_cast<int>(bytes_of_element), false,
+                                                 loaded.job.mesh.tensor_parallel, loaded.split));
   }
   return largest * rank.live_microbatches;
 }

@@ -33,7 +33,9 @@ DecoderLayer::DecoderLayer(ParameterMaker& make, const Qwen3Config& config, std:
     experts_ = sparse.get();
     mlp_ = sparse;
   } else {
-    mlp_ = make.child<SwiGlu>(*this, "mlp", config.hidden_size, config.intermediate_size);
+    const auto dense = make.child<SwiGlu>(*this, "mlp", config.hidden_size, config.intermediate_size);
+    dense_ = dense.get();
+    mlp_ = dense;
   }
 }
 

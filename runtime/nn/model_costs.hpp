@@ -35,9 +35,9 @@ LayerCosts layer_costs(const Qwen3Config& config, std::int64_t length);
 // Bytes kept between forward and backward for one microbatch of `tokens` on a stage: what the kernels save
 // (layer inputs, projections, attention output and its log-sum-exp, expert activations). An estimate, exact
 // but for small index tensors. With checkpointing one hidden state per layer is kept, and one layer's
-// activations exist during backward.
+// activations exist during backward. With tensor parallelism: on one of its ranks, `tokens` those of all.
 std::int64_t activation_bytes(const Qwen3Config& config, StagePosition position, std::int64_t tokens,
-                              int bytes_per_element, bool checkpoint_activations,
+                              int bytes_per_element, bool checkpoint_activations, int tensor_parallel = 1,
                               const StageSplit& split = {});
 
 }  // namespace d9d

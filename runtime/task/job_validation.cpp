@@ -9,7 +9,8 @@
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/nn/stage_layers.hpp"
+#include "runtime/nn/model_costs.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 
 namespace d9d {
 namespace {
@@ -99,8 +100,9 @@ void check_schedule(const JobConfig& job, Issues& issues) {
 void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
   const std::int64_t stages = job.mesh.pipeline_parallel * stages_per_rank(job.trainer.pipelining.schedule);
   try {
-    layers_of_stages(model, static_cast<int>(stages),
-                     {job.trainer.pipelining.layer_split == LayerSplit::costs, 1});
+    StageSplit split;
+    if (job.trainer.pipelining.layer_split == LayerSplit::costs) split.costs = layer_costs(model, 1);
+    layers_of_stages(model, static_cast<int>(stages), split);
   } catch (const Error& error) {
     issues.push_back(
         {"mesh.pipeline_parallel",
@@ -119,6 +121,27 @@ void check_experts(const JobConfig& job, const Qwen3Config& model, Issues& issue
                       fmt::format("{} does not divide the model's {} experts", degree, model.num_experts),
                       "choose a divisor of model_provider.model.num_experts"});
   }
+}
+
+void check_tensor_parallel(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  try {
+    require_tensor_parallel(model, job.mesh.tensor_parallel);
+  } catch (const Error& error) {
+    issues.push_back({"mesh", error.what(), ""});
+  }
+}
+
+// Files of tokens tell their length later: the model refuses a length of theirs that cannot be shared.
+void check_sequence(const JobConfig& job, Issues& issues) {
+  const std::int64_t ranks = job.mesh.tensor_parallel;
+  const auto* synthetic = std::get_if<SyntheticDataConfig>(&job.data);
+  const auto* text = std::get_if<TextDataConfig>(&job.data);
+  if (!synthetic && !text) return;
+  const std::int64_t length = synthetic ? synthetic->sequence_length : text->sequence_length;
+  if (length % ranks == 0) return;
+  issues.push_back({"data.sequence_length",
+                    fmt::format("{} tokens cannot be shared by tensor_parallel {} ranks", length, ranks),
+                    fmt::format("give {}", (length / ranks + 1) * ranks)});
 }
 
 void check_profiling(const JobConfig& job, Issues& issues) {
@@ -223,6 +246,8 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
     if (model) check_experts(job, *model, issues);
+    if (model) check_tensor_parallel(job, *model, issues);
+    if (model) check_sequence(job, issues);
   }
   check_profiling(job, issues);
   check_length(job, issues);

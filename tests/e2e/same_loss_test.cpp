@@ -103,6 +103,22 @@ TEST_F(SameLoss, OnOneRankAndOnRanksThatShareTheExperts) {
   expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
 }
 
+TEST_F(SameLoss, OnOneRankAndOnRanksThatShareMatrices) {
+  expect_same_in_one_process("two", matrices_on(2));
+  expect_same_in_one_process("more_than_key_heads", matrices_on(4));
+  expect_same_in_one_process("replicas", matrices_on(2) + mesh(1, 2));
+  expect_same_in_one_process("experts_elsewhere", matrices_on(2) + mesh(1, 2) + experts_on(4));
+  const Words split = matrices_on(2) + mesh(2, 1) + schedule("1f1b, zero_bubble: true");
+  expect_same_in_one_process("stages", matrices_on(2) + mesh(2, 1) + schedule("1f1b"));
+  expect_same_in_one_process("split_backward", split);
+  expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
+}
+
+TEST_F(SameLoss, InTwoProcessesThatShareMatrices) {
+  expect_same_in_two_processes("across", 2, matrices_on(2));
+  expect_same_in_two_processes("across_and_within", 4, matrices_on(2) + mesh(1, 2) + experts_on(2));
+}
+
 TEST_F(SameLoss, InTwoProcessesThatShareTheExperts) {
   expect_same_in_two_processes("across", 2, mesh(1, 2) + experts_on(2));
   expect_same_in_two_processes("across_and_within", 4, mesh(1, 4) + experts_on(4));

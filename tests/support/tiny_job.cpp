@@ -72,6 +72,10 @@ Words experts_on(int ranks) {
   return set("mesh.expert_parallel", std::to_string(ranks));
 }
 
+Words matrices_on(int ranks) {
+  return set("mesh.tensor_parallel", std::to_string(ranks));
+}
+
 Words named(const std::string& run) {
   return set("trainer.run.name", run);
 }

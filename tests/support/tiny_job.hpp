@@ -18,7 +18,8 @@ using Environment = std::map<std::string, std::string>;
 Words operator+(Words a, const Words& b);
 Words set(const std::string& key, const std::string& value);  // --set key=value
 Words mesh(int pipeline, int replicas);
-Words experts_on(int ranks);  // expert_parallel
+Words experts_on(int ranks);   // expert_parallel
+Words matrices_on(int ranks);  // tensor_parallel
 Words named(const std::string& run);
 
 struct Outcome {

@@ -32,8 +32,9 @@ SwiGlu::SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t inte
 }
 
 at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/) {
-  const auto inner = kernels::linear_multi(x, {gate_proj_->weight, up_proj_->weight});
-  return down_proj_->forward(kernels::silu_mul(inner[0], inner[1]));
+  const at::Tensor all = tokens_.gather(x);
+  const auto inner = kernels::linear_multi(all, {gate_proj_->weight, up_proj_->weight});
+  return down_proj_->forward_shared(kernels::silu_mul(inner[0], inner[1]), tokens_);
 }
 
 MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& options) : options_(options) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "runtime/nn/block/leaf.hpp"
+#include "runtime/nn/parallel/activation_shards.hpp"
 
 namespace d9d {
 
@@ -16,14 +17,23 @@ class FeedForward : public torch::nn::Module {
   virtual at::Tensor forward(const at::Tensor& x, bool recompute) = 0;
 };
 
+struct SwiGluLinears {
+  Linear &gate, &up, &down;
+};
+
 // down(silu(gate(x)) * up(x)); no bias.
 class SwiGlu final : public FeedForward {
  public:
   SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size);
   at::Tensor forward(const at::Tensor& x, bool recompute) override;
 
+  SwiGluLinears linears() const { return {*gate_proj_, *up_proj_, *down_proj_}; }
+  // From now on the weights hold a part of the inner width, x and the result this rank's tokens.
+  void share_width(ActivationShards tokens) { tokens_ = std::move(tokens); }
+
  private:
   std::shared_ptr<Linear> gate_proj_, up_proj_, down_proj_;
+  ActivationShards tokens_;
 };
 
 struct MoeOptions {

@@ -3,6 +3,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/parallel/expert_parallel.hpp"
 #include "runtime/nn/parallel/replicate.hpp"
+#include "runtime/nn/parallel/tensor_parallel.hpp"
 #include "runtime/nn/qwen3_model.hpp"
 
 namespace d9d {
@@ -29,6 +30,7 @@ void spread_experts(Qwen3Model& model, StageParameters& parameters, StageGroups&
 StageParameters parallelize_qwen3(StageModule& stage, StageGroups& groups,
                                   const ParallelOptions& /*options*/) {
   StageParameters parameters = stage.parameters();
+  parallelize_tensor_parallel(qwen3(stage), parameters, groups);
   spread_experts(qwen3(stage), parameters, groups);
   parallelize_replicate(parameters, groups.domains().mesh_for(kDenseDomain), dense_axes(), groups.rank());
   return parameters;

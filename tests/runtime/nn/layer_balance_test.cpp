@@ -94,6 +94,10 @@ Qwen3Config small_model() {
   return config;
 }
 
+StageSplit by_costs(const Qwen3Config& config, std::int64_t length) {
+  return {layer_costs(config, length)};
+}
+
 TEST(StageLayers, ByCostsGiveTheStageWithTheHeadFewerLayers) {
   const Qwen3Config config = small_model();
   const auto dearest = [&](const StageSplit& split) {
@@ -104,12 +108,12 @@ TEST(StageLayers, ByCostsGiveTheStageWithTheHeadFewerLayers) {
   };
 
   const Ranges even = layers_of_stages(config, 3);
-  const Ranges balanced = layers_of_stages(config, 3, {true, 64});
+  const Ranges balanced = layers_of_stages(config, 3, by_costs(config, 64));
 
   EXPECT_EQ(even, (Ranges{{0, 4}, {4, 8}, {8, 12}}));
   EXPECT_LT(balanced.back().size(), 4);
-  EXPECT_LT(dearest({true, 64}), dearest({}));
-  EXPECT_EQ(count_parameters(config, {2, 3}, {true, 64}).total,
+  EXPECT_LT(dearest(by_costs(config, 64)), dearest({}));
+  EXPECT_EQ(count_parameters(config, {2, 3}, by_costs(config, 64)).total,
             balanced.back().size() * count_layer_parameters(config, 0).total + 64 + 4096 * 64);
 }
 
@@ -127,7 +131,7 @@ TEST(StageLayers, VirtualLayersCountInASplitByCostsToo) {
   config.vocab_size = 1;
   config.pipeline_num_virtual_layers_pre = 4;
 
-  EXPECT_EQ(layers_of_stages(config, 2, {true, 1}), (Ranges{{0, 4}, {4, 12}}));
+  EXPECT_EQ(layers_of_stages(config, 2, by_costs(config, 1)), (Ranges{{0, 4}, {4, 12}}));
 }
 
 }  // namespace

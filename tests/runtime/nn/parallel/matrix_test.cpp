@@ -19,7 +19,7 @@ const std::vector<Degree>& degrees_of_ranks() {
   static const std::vector<Degree> degrees{
       {"pp", &Mesh::pipeline_parallel, 4},       {"dpr", &Mesh::data_parallel_replicate, 8},
       {"dps", &Mesh::data_parallel_shard, 1},    {"cpr", &Mesh::context_parallel_replicate, 1},
-      {"cps", &Mesh::context_parallel_shard, 1}, {"tp", &Mesh::tensor_parallel, 1}};
+      {"cps", &Mesh::context_parallel_shard, 1}, {"tp", &Mesh::tensor_parallel, 4}};
   return degrees;
 }
 
@@ -87,16 +87,21 @@ TEST(MatrixOfSchedules, TrainsAsOneRankDoes) {
       GpipeSchedule{},           LoopedBfsSchedule{2},  OneFOneBSchedule{2}, OneFOneBSchedule{1, true},
       OneFOneBSchedule{2, true}, ZeroBubbleVSchedule{}, DualPipeVSchedule{}};
   const Qwen3Config model = model_of(ModelFamily::moe);
+  const std::vector<DeviceMeshParameters> meshes{
+      {.pipeline_parallel = 2, .data_parallel_replicate = 2, .expert_parallel = 2},
+      {.pipeline_parallel = 2, .tensor_parallel = 2, .expert_parallel = 2}};
   for (const ScheduleConfig& schedule : schedules) {
-    for (const bool enable_checkpointing : {false, true}) {
-      SCOPED_TRACE(std::string(name_of(schedule)) + (enable_checkpointing ? " checkpointed" : ""));
-      expect_equal_training(
-          {.mesh = {.pipeline_parallel = 2, .data_parallel_replicate = 2, .expert_parallel = 2},
-           .model = model,
-           .enable_checkpointing = enable_checkpointing,
-           .batch = tiny_batch(model, 16, 8),
-           .schedule = schedule,
-           .microbatches = 8});
+    for (const DeviceMeshParameters& mesh : meshes) {
+      for (const bool enable_checkpointing : {false, true}) {
+        SCOPED_TRACE(std::string(name_of(schedule)) + " on " + text_of(mesh) +
+                     (enable_checkpointing ? " checkpointed" : ""));
+        expect_equal_training({.mesh = mesh,
+                               .model = model,
+                               .enable_checkpointing = enable_checkpointing,
+                               .batch = tiny_batch(model, 16, 8),
+                               .schedule = schedule,
+                               .microbatches = 8});
+      }
     }
   }
 }

@@ -1,8 +1,10 @@
-// Where experts lie is nobody's business but the job's: checkpoints, exports and folders of weights do not
-// tell.
+// Where parameters lie is nobody's business but the job's: checkpoints, exports and folders of weights do
+// not tell.
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 
 #include "tests/support/tiny_job.hpp"
 
@@ -11,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class Experts : public testing::Test {
+class Layouts : public testing::Test {
  protected:
   void SetUp() override {
     job_.rewrite("{period_steps: last_step}", "{period_steps: 10, num_to_keep: null}");
@@ -43,7 +45,7 @@ class Experts : public testing::Test {
   TinyJob job_;
 };
 
-TEST_F(Experts, AreSavedByTwoRanksAndReadByOneAndTheOtherWayRound) {
+TEST_F(Layouts, OfExpertsAreSavedByTwoRanksAndReadByOneAndTheOtherWayRound) {
   run(named("whole"));
 
   run_in_halves("apart_then_together", mesh(1, 2) + experts_on(2), {});
@@ -55,16 +57,46 @@ TEST_F(Experts, AreSavedByTwoRanksAndReadByOneAndTheOtherWayRound) {
   }
 }
 
-TEST_F(Experts, OfAFolderOfWeightsAreReadByWhoHoldsThem) {
+TEST_F(Layouts, TakeTheirPartsOfAFolderOfWeights) {
   run(named("source") + mesh(1, 2) + experts_on(2) + set("export_to", "exported"));
   const Words from = set("trainer.model_stage_factory", "{source_checkpoint: exported}");
 
   run(named("alone") + from);
-  run(named("apart") + from + mesh(1, 2) + experts_on(2));
+  run(named("experts_apart") + from + mesh(1, 2) + experts_on(2));
+  run(named("matrices_apart") + from + matrices_on(2));
 
   // Synthetic data are the same in every run: the exported model knows the samples already.
   EXPECT_LT(job_.losses("alone").front(), job_.losses("source").front() - 0.5);
-  expect_same_curve("apart", "alone");
+  expect_same_curve("experts_apart", "alone");
+  expect_same_curve("matrices_apart", "alone");
+}
+
+TEST_F(Layouts, OfMatricesAreSavedByTwoRanksAndReadByOneAndTheOtherWayRound) {
+  run(named("whole"));
+
+  run_in_halves("apart_then_together", matrices_on(2), {});
+  run_in_halves("together_then_apart", {}, matrices_on(2));
+  run_in_halves("more_apart", matrices_on(2) + mesh(2, 1), matrices_on(4) + experts_on(2));
+
+  for (const char* name : {"apart_then_together", "together_then_apart", "more_apart"}) {
+    expect_same_curve(name, "whole");
+  }
+}
+
+TEST_F(Layouts, OfMatricesLeaveNoTraceInAnExport) {
+  job_.rewrite("vocab_size: 512\n", "vocab_size: 513\n");
+  // Updates far below a rounding of the parameters.
+  const Words untrained = set("optimizer.lr", "1e-30") + set("trainer.schedule.total_steps", "6");
+  const auto weights = [&](const std::string& folder) {
+    std::ifstream file(job_.folder() / folder / "model.safetensors", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+
+  run(named("alone") + untrained + set("export_to", "by_one"));
+  run(named("apart") + untrained + matrices_on(2) + set("export_to", "by_two"));
+
+  EXPECT_GT(weights("by_one").size(), 100000);
+  EXPECT_TRUE(weights("by_two") == weights("by_one"));
 }
 
 }  // namespace
