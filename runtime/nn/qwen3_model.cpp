@@ -47,9 +47,7 @@ Qwen3Model::Qwen3Model(const Qwen3Config& config, StagePosition position, const 
 }
 
 void Qwen3Model::build(ParameterMaker& make) {
-  const auto ranges =
-      distribute_layers(config_.num_hidden_layers, position_.num_stages,
-                        config_.pipeline_num_virtual_layers_pre, config_.pipeline_num_virtual_layers_post);
+  const auto ranges = layers_of_stages(config_, position_.num_stages, options_.split);
   const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
   const auto model = make.child<ModuleGroup>(*this, "model");
   make.within("model", [&] {

@@ -7,6 +7,7 @@
 
 #include "runtime/nn/layer_distribution.hpp"
 #include "runtime/nn/qwen3_config.hpp"
+#include "runtime/nn/stage_layers.hpp"
 
 namespace d9d {
 
@@ -16,6 +17,7 @@ struct StateMemoryOptions {
   std::int64_t optimizer_bytes = 8;
   int expert_ranks = 1;          // that share the experts
   int shards = 1;                // into which everything else is cut, unit by unit (fully_shard.hpp)
+  int expert_shards = 1;         // into which those of a rank are cut besides
   bool keeps_values = false;     // gathered parameters stay in a step
   bool keeps_gradients = false;  // whole gradients stay in a step, not only until their unit is reduced
   bool adds_gradients =
@@ -33,6 +35,6 @@ struct StateMemory {
 
 // Of a rank that holds these pipeline stages.
 StateMemory state_memory(const Qwen3Config& config, const std::vector<StagePosition>& stages,
-                         const StateMemoryOptions& options);
+                         const StateMemoryOptions& options, const StageSplit& split = {});
 
 }  // namespace d9d

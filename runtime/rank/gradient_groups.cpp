@@ -9,6 +9,8 @@
 namespace d9d {
 namespace {
 
+using Axes = std::vector<std::string>;
+
 std::vector<GradientGroup> candidates(const std::vector<std::string>& scatter) {
   const auto without = [&](std::vector<std::string> axes) {
     std::erase_if(axes, [&](const std::string& axis) {
@@ -22,6 +24,7 @@ std::vector<GradientGroup> candidates(const std::vector<std::string>& scatter) {
           {kDenseDomain, {}, tensor_parallel},
           {kDenseDomain, scatter, without(all)},
           {kDenseDomain, scatter, without(tensor_parallel)},
+          {kExpertDomain, scatter.empty() ? scatter : Axes{"ep_replicate"}, {}},
           {kExpertDomain, {}, {"ep_replicate"}}};
 }
 

@@ -9,7 +9,7 @@
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/nn/layer_distribution.hpp"
+#include "runtime/nn/model_costs.hpp"
 #include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/task/context_rules.hpp"
 
@@ -129,8 +129,9 @@ void check_schedule(const JobConfig& job, Issues& issues) {
 void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
   const std::int64_t stages = job.mesh.pipeline_parallel * stages_per_rank(job.trainer.pipelining.schedule);
   try {
-    distribute_layers(model.num_hidden_layers, static_cast<int>(stages),
-                      model.pipeline_num_virtual_layers_pre, model.pipeline_num_virtual_layers_post);
+    StageSplit split;
+    if (job.trainer.pipelining.layer_split == LayerSplit::costs) split.costs = layer_costs(model, 1);
+    layers_of_stages(model, static_cast<int>(stages), split);
   } catch (const Error& error) {
     issues.push_back(
         {"mesh.pipeline_parallel",

@@ -58,6 +58,19 @@ TEST_F(SameLoss, OnOneRankAndOnStagesUnderEachSchedule) {
   expect_same_in_one_process("one_f_one_b", mesh(2, 1) + schedule("1f1b"));
 }
 
+// The head of this model costs as much as two layers: four and two of them on two stages.
+TEST_F(SameLoss, WhenLayersAreSplitByCosts) {
+  const Words model = set("model_provider.model.num_hidden_layers", "6");
+  const Outcome alone = job_.run(named("six") + mesh(1, 1) + model);
+  ASSERT_EQ(alone.code, 0) << alone.err;
+
+  const Outcome split = job_.run(named("split") + mesh(2, 1) + schedule("1f1b") + model +
+                                 set("trainer.pipelining.layer_split", "costs"));
+
+  ASSERT_EQ(split.code, 0) << split.err;
+  expect_same_curve(job_.losses("split"), job_.losses("six"));
+}
+
 // The first six steps measure under two programs; the search's program runs the rest.
 TEST_F(SameLoss, WhenTheProgramIsSearchedForWhileTheJobRuns) {
   const auto searched = [](const std::string& keys) {

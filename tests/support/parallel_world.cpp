@@ -166,7 +166,8 @@ class World {
         topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
         factory_(plan_, hub_, nullptr, {.timeout = kTimeout}),
         provider_(std::make_shared<GivenWeights>(
-            make_qwen3_provider(given.model, ModelDtype::float32, given.enable_checkpointing, disk_),
+            make_qwen3_provider(given.model, ModelDtype::float32, given.enable_checkpointing, StageSplit{},
+                                disk_),
             given.weights)),
         inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
 

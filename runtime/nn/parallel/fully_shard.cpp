@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -72,12 +73,19 @@ class UseHook final : public UnitHook {
   const std::size_t position_;
 };
 
-// What all units of a stage have in common.
+// What all units of a domain have in common.
 struct Strategy {
   std::string axis;
+  const std::vector<std::string>& all_axes;  // of the domain
   const Mesh& mesh;
   int rank;
   GatheredUnitOptions options;  // but the name
+};
+
+// For parameters that lie on the expert domain, and for all others.
+struct Strategies {
+  std::optional<Strategy> dense;
+  std::optional<Strategy> experts;
 };
 
 Layout at_index(const Layout& layout, const std::string& axis, int index) {
@@ -102,10 +110,11 @@ void add_to_map(const Layout& layout, std::int64_t numel, const std::string& axi
   map.whole_size = begin;
 }
 
-// On this axis a shard, on the other dense axes as it lies already, else replicated.
+// On this axis a shard, on the other axes of the domain as it lies already, else replicated.
 Layout sharded(const StageParameter& parameter, const Strategy& strategy) {
   std::vector<LayoutAxis> axes = parameter.layout.axes();
-  for (const std::string& name : dense_axes()) {
+  std::erase_if(axes, [&](const LayoutAxis& axis) { return axis.name == strategy.axis; });
+  for (const std::string& name : strategy.all_axes) {
     const auto lies = [&](const LayoutAxis& axis) { return axis.name == name; };
     if (std::any_of(axes.begin(), axes.end(), lies)) continue;
     const Placement placement = name == strategy.axis ? Placement::shard(0) : Placement::replicate();
@@ -114,12 +123,18 @@ Layout sharded(const StageParameter& parameter, const Strategy& strategy) {
   return Layout(parameter.layout.global_shape(), std::move(axes));
 }
 
-bool can_be_sharded(const StageParameter& parameter) {
+bool lies_on_experts(const StageParameter& parameter) {
   const auto is_expert = [](const LayoutAxis& axis) {
     return std::find(expert_axes().begin(), expert_axes().end(), axis.name) != expert_axes().end();
   };
   const auto& axes = parameter.layout.axes();
-  return parameter.tensor.dim() > 0 && std::none_of(axes.begin(), axes.end(), is_expert);
+  return std::any_of(axes.begin(), axes.end(), is_expert);
+}
+
+// The one for this parameter, or none.
+const Strategy* strategy_for(const StageParameter& parameter, const Strategies& strategies) {
+  const auto& found = lies_on_experts(parameter) ? strategies.experts : strategies.dense;
+  return found && parameter.tensor.dim() > 0 ? &*found : nullptr;
 }
 
 Block make_block(const std::vector<StageParameter*>& members, const std::string& name,
@@ -151,18 +166,19 @@ Block make_block(const std::vector<StageParameter*>& members, const std::string&
   return block;
 }
 
-// What can be gathered and reduced as one: dtype, trainable, axes that gradients are summed over.
-using Kind = std::tuple<at::ScalarType, bool, std::vector<std::string>>;
+// What can be gathered and reduced as one: strategy, dtype, trainable, axes that gradients are summed over.
+using Kind = std::tuple<const Strategy*, at::ScalarType, bool, std::vector<std::string>>;
 
 Kind kind_of(const StageParameter& parameter, const Strategy& strategy) {
   const Layout layout = sharded(parameter, strategy);
-  return {parameter.tensor.scalar_type(), parameter.tensor.requires_grad(), layout.replicate_axes()};
+  return {&strategy, parameter.tensor.scalar_type(), parameter.tensor.requires_grad(),
+          layout.replicate_axes()};
 }
 
 class Sharder {
  public:
-  Sharder(StageParameters& parameters, Strategy strategy)
-      : parameters_(parameters), strategy_(std::move(strategy)) {
+  Sharder(StageParameters& parameters, Strategies strategies)
+      : parameters_(parameters), strategies_(std::move(strategies)) {
     // Modules' tensors are found by identity, which the list of parameters loses on the way.
     for (StageParameter& parameter : parameters)
       by_tensor_[parameter.tensor.unsafeGetTensorImpl()] = &parameter;
@@ -176,12 +192,12 @@ class Sharder {
       if (std::none_of(given.weights.begin(), given.weights.end(), belongs)) continue;
       if (parameter.unit) {
         add(use, blocks_.at(parameter.unit.get()));
-      } else if (can_be_sharded(parameter)) {
-        kinds[kind_of(parameter, strategy_)].push_back(&parameter);
+      } else if (const Strategy* strategy = strategy_for(parameter, strategies_)) {
+        kinds[kind_of(parameter, *strategy)].push_back(&parameter);
       }
     }
     for (const auto& [kind, members] : kinds) {
-      const Block block = make_block(members, given.name, strategy_);
+      const Block block = make_block(members, given.name, *std::get<const Strategy*>(kind));
       blocks_[block.get()] = block;
       add(use, block);
     }
@@ -201,50 +217,51 @@ class Sharder {
   }
 
   StageParameters& parameters_;
-  const Strategy strategy_;
+  const Strategies strategies_;
   std::map<const c10::TensorImpl*, StageParameter*> by_tensor_;
   std::map<const ShardedUnit*, Block> blocks_;
 };
 
-void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, Strategy strategy,
-           bool keep_last_for_backward) {
-  Sharder sharder(parameters, std::move(strategy));
+std::optional<Strategy> strategy_of(const std::string& domain, const std::string& axis,
+                                    const std::vector<std::string>& all_axes, StageGroups& groups,
+                                    GatheredUnitOptions options) {
+  const Mesh& mesh = groups.domains().mesh_for(domain);
+  if (mesh.axis_size(axis) == 1) return std::nullopt;
+  options.axes = {axis};
+  options.communicator = groups.open(domain, {axis}, "gather");
+  options.lane = groups.lane();
+  return Strategy{axis, all_axes, mesh, groups.rank(), std::move(options)};
+}
+
+void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,
+           StageGroups& groups, const GatheredUnitOptions& options, bool keep_last_for_backward) {
+  if (groups.domains().mesh_for(kDenseDomain).axis_size(axis) == 1) return;
+  const bool has_experts = std::any_of(parameters.begin(), parameters.end(), lies_on_experts);
+  Sharder sharder(parameters,
+                  {strategy_of(kDenseDomain, axis, dense_axes(), groups, options),
+                   has_experts ? strategy_of(kExpertDomain, "ep_replicate", expert_axes(), groups, options)
+                               : std::nullopt});
   const auto sequence = std::make_shared<Sequence>();
   sequence->keep_last_for_backward = keep_last_for_backward;
   for (const UnitUse& use : uses) sequence->uses.push_back(sharder.make_use(use));
   for (std::size_t i = 0; i < uses.size(); ++i) uses[i].unit->hook = std::make_shared<UseHook>(sequence, i);
 }
 
-Strategy strategy_of(const std::string& axis, StageGroups& groups) {
-  const Mesh& mesh = groups.domains().mesh_for(kDenseDomain);
-  return {
-      axis,
-      mesh,
-      groups.rank(),
-      {.axes = {axis}, .communicator = groups.open(kDenseDomain, {axis}, "gather"), .lane = groups.lane()}};
-}
-
 }  // namespace
 
 void parallelize_fully_shard(StageParameters& parameters, const std::vector<UnitUse>& uses,
                              const std::string& axis, StageGroups& groups, const FullyShardOptions& options) {
-  if (groups.domains().mesh_for(kDenseDomain).axis_size(axis) == 1) return;
-  Strategy strategy = strategy_of(axis, groups);
-  const bool pipeline = strategy.mesh.axis_size("pp") > 1;
-  strategy.options.keep_gathered =
-      options.reshard_after_forward == ReshardAfterForward::never ||
-      (options.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
-  strategy.options.reduce_each_microbatch = options.reduce == ReducePeriod::microbatch;
-  shard(parameters, uses, std::move(strategy), !pipeline);
+  const bool pipeline = groups.domains().mesh_for(kDenseDomain).axis_size("pp") > 1;
+  const bool keep = options.reshard_after_forward == ReshardAfterForward::never ||
+                    (options.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
+  shard(parameters, uses, axis, groups,
+        {.keep_gathered = keep, .reduce_each_microbatch = options.reduce == ReducePeriod::microbatch},
+        !pipeline);
 }
 
 void parallelize_zero1(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,
                        StageGroups& groups) {
-  if (groups.domains().mesh_for(kDenseDomain).axis_size(axis) == 1) return;
-  Strategy strategy = strategy_of(axis, groups);
-  strategy.options.keep_gathered = true;
-  strategy.options.gather_ahead = true;
-  shard(parameters, uses, std::move(strategy), false);
+  shard(parameters, uses, axis, groups, {.keep_gathered = true, .gather_ahead = true}, false);
 }
 
 }  // namespace d9d

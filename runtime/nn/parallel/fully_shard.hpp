@@ -14,9 +14,9 @@
 
 namespace d9d {
 
-// `uses` in the order of the forward pass. The weights among `parameters` that lie on no axis of the expert
-// domain are sharded over `axis` (outermost blocks first where other axes shard dimension 0 already) and
-// replicated over the remaining dense axes. Their StageParameter then holds the shard; modules keep their
+// `uses` in the order of the forward pass. The weights among `parameters` are sharded over `axis` (outermost
+// blocks first where other axes shard dimension 0 already) and replicated over the remaining dense axes; those
+// of experts that several ranks share, over ep_replicate: all ranks that would hold the same ones. Their StageParameter then holds the shard; modules keep their
 // tensors. To be called after the strategies that modules compute with, on every rank of the stage alike.
 void parallelize_fully_shard(StageParameters& parameters, const std::vector<UnitUse>& uses,
                              const std::string& axis, StageGroups& groups, const FullyShardOptions& options);

@@ -83,11 +83,15 @@ TEST_P(FullyShard, GathersTiedWeightsForBothTheirUses) {
                    /*tied=*/true);
 }
 
-TEST_P(FullyShard, LeavesExpertsOfSeveralRanksAsTheyLie) {
+// Experts lie in shards of their own: over all ranks that would hold the same ones.
+TEST_P(FullyShard, ShardsExpertsOverTheRanksThatWouldHoldTheSame) {
   const auto [family, enable_checkpointing] = GetParam();
   if (family == ModelFamily::dense) GTEST_SKIP() << "no experts";
+  const ParallelOptions each{.fully_shard = {.reduce = ReducePeriod::microbatch}};
   expect_same({.mesh = {.data_parallel_shard = 2, .expert_parallel = 2}, .microbatches = 2});
+  expect_same({.mesh = {.data_parallel_shard = 4, .expert_parallel = 2}, .options = each, .microbatches = 2});
   expect_same({.mesh = {.data_parallel_replicate = 2, .data_parallel_shard = 2, .expert_parallel = 2}});
+  expect_same({.mesh = {.data_parallel_replicate = 4, .expert_parallel = 2}, .options = {.zero1 = true}});
 }
 
 TEST_P(FullyShard, TrainsTheSameUnderEverySchedule) {
