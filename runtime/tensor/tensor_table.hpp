@@ -66,10 +66,7 @@ class TensorTable {
 template <class T>
 std::unique_ptr<T> TensorTable::take_as(Ticket ticket) {
   std::unique_ptr<Parcel> parcel = take(ticket);
-  if (auto* typed = dynamic_cast<T*>(parcel.get())) {
-    parcel.release();
-    return std::unique_ptr<T>(typed);
-  }
+  if (dynamic_cast<T*>(parcel.get()) != nullptr) return std::unique_ptr<T>(static_cast<T*>(parcel.release()));
   wrong_type(ticket);
 }
 

@@ -13,7 +13,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kPatience{100};
 constexpr ActorId kFirst{Role::probe, 1};
 constexpr ActorId kSecond{Role::probe, 2};
 

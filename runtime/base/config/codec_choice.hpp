@@ -56,11 +56,10 @@ struct Codec<V> {
     return std::visit(
         [&](const auto& alternative) {
           using A = std::remove_cvref_t<decltype(alternative)>;
-          const Json rest = Codec<A>::write(alternative);
+          Json rest = Codec<A>::write(alternative);
           if constexpr (std::is_same_v<A, Named>) return rest;
           Json map = Json::object();
-          if (!std::is_same_v<A, Named>)
-            map[std::string(choices.key)] = std::string(choices.all[value.index()].name);
+          map[std::string(choices.key)] = std::string(choices.all[value.index()].name);
           map.update(rest);
           return map;
         },

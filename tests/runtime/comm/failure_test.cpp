@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, BothBackends, testing::Values("shared_memory"
                          [](const auto& info) { return info.param; });
 
 TEST_P(BothBackends, NameTheRankThatDoesNotCome) {
-  CommWorld world({GetParam(), 3, milliseconds(100)});
+  CommWorld world({GetParam(), 3, milliseconds(500)});
 
   const auto errors = world.run_and_collect([](Communicator& group) {
     if (group.rank() != 1) sum_ones(group);
@@ -266,12 +266,12 @@ TEST(Gloo, NamesTheRanksThatDoNotOpenTheGroup) {
 
 TEST(Store, SharesValuesAndCounters) {
   const auto host = Store::host("127.0.0.1", 0);
-  const auto guest = Store::join("127.0.0.1", host->port(), milliseconds(5'000));
+  const auto guest = Store::join("127.0.0.1", host->port(), milliseconds(20'000));
 
   guest->set("plan", "2x2");
   guest->add("joined", 2);
 
-  EXPECT_EQ(host->get("plan", milliseconds(1'000)), "2x2");
+  EXPECT_EQ(host->get("plan", milliseconds(20'000)), "2x2");
   EXPECT_EQ(host->add("joined", 1), 3);
   EXPECT_FALSE(host->contains("other"));
 }

@@ -11,6 +11,12 @@
 #include "runtime/comm/single.hpp"
 
 namespace d9d {
+namespace {
+
+// For the ranks to find each other, whatever time limit the test sets to their operations.
+constexpr std::chrono::seconds kPatience{60};
+
+}  // namespace
 
 CommWorld::CommWorld(CommWorldOptions options) : options_(std::move(options)), communicators_(options_.size) {
   if (options_.backend != "single" && options_.backend != "shared_memory") {
@@ -29,6 +35,7 @@ CommWorld::~CommWorld() = default;
 
 std::unique_ptr<Communicator> CommWorld::open(int rank) {
   auto communicator = open_plain(rank);
+  communicator->set_timeout(options_.timeout);
   return options_.checked ? make_checked(std::move(communicator), 100 + rank) : std::move(communicator);
 }
 
@@ -39,16 +46,16 @@ std::unique_ptr<Communicator> CommWorld::open_plain(int rank) {
   std::iota(group.ranks.begin(), group.ranks.end(), 100);
   group.index = rank;
   if (options_.backend == "single") return std::make_unique<SingleCommunicator>();
-  if (options_.backend == "shared_memory") return hub_.open(group, options_.timeout);
+  if (options_.backend == "shared_memory") return hub_.open(group, kPatience);
   if (options_.backend == "hybrid") return open_hybrid(rank);
-  return gloo_->open(group, options_.timeout);
+  return gloo_->open(group, kPatience);
 }
 
 std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {
   DeviceMeshParameters parameters;
   parameters.data_parallel_replicate = size();
   const Plan plan(parameters, std::vector<int>(hubs_.size(), 2));
-  const CommunicatorFactory factory(plan, *hubs_[rank / 2], gloo_.get(), {.timeout = options_.timeout});
+  const CommunicatorFactory factory(plan, *hubs_[rank / 2], gloo_.get(), {.timeout = kPatience});
   return factory.open(rank, kFlatDomain, {"world"}, "test");
 }
 

@@ -19,7 +19,7 @@ struct TwoEnds {
   std::unique_ptr<P2pLane> end(int rank, TensorTable& table) {
     Group group{"lane[0,1]", {0, 1}, rank, true};
     P2pLaneOptions options;
-    options.communicator = hub.open(group, std::chrono::milliseconds(2000));
+    options.communicator = hub.open(group, std::chrono::seconds(20));
     options.peer = 1 - rank;
     options.bytes_max = 1 << 20;
     return make_p2p_lane(std::move(options), table);

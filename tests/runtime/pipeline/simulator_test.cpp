@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <string>
 
 #include "runtime/base/error.hpp"
@@ -151,12 +151,12 @@ TEST(Simulator, IsFastForALargePipeline) {
   const PipelineProgram program = build_program(ZeroBubbleVSchedule{}, 64, 512);
   const CostModel costs = unit_costs(program.topology);
 
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // CPU time, since the machine may be busy
   const Simulation result = simulate(program.compute, program.topology, costs);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 
   EXPECT_EQ(result.ranks[63].size(), 3U * 2 * 512);
-  EXPECT_LT(seconds.count(), 1.0);
+  EXPECT_LT(seconds, 1.0);
 }
 
 TEST(DrawSvg, DrawsABoxForEveryAction) {
