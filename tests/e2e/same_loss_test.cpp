@@ -60,7 +60,7 @@ TEST_F(SameLoss, OnOneRankAndOnStagesUnderEachSchedule) {
 
 // The head of this model costs as much as two layers: four and two of them on two stages.
 TEST_F(SameLoss, WhenLayersAreSplitByCosts) {
-  const Words model = set("model_provider.model.num_hidden_layers", "6");
+  const Words model = set("model_provider.model.num_hidden_layers", "6") + set("optimizer.lr", "0.02");
   const Outcome alone = job_.run(named("six") + mesh(1, 1) + model);
   ASSERT_EQ(alone.code, 0) << alone.err;
 
