@@ -114,8 +114,6 @@ std::vector<DeviceMeshParameters> meshes_of(int ranks, bool experts) {
 
 class Matrix : public testing::TestWithParam<bool> {
  protected:
-  static constexpr bool kCheckpointed = true;
-
   bool experts() const { return GetParam(); }
 
   void SetUp() override {
@@ -137,10 +135,12 @@ class Matrix : public testing::TestWithParam<bool> {
 
   Training train(const std::string& run, const Words& words) {
     const Outcome outcome = job_.run(named(run) + words);
-    Training result;
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    if (outcome.code != 0) return result;
-    result.loss = job_.losses(run).at(0);
+    return outcome.code == 0 ? training_of(run) : Training();
+  }
+
+  Training training_of(const std::string& run) const {
+    Training result{job_.losses(run).at(0), job_.series(run, "grad_norm").at(0), {}};
     const auto reader =
         CheckpointReader::open(disk_, (job_.run_folder(run) / "checkpoints" / "save-1").string());
     for (const TensorSpec& spec : reader->specs("momentum_buffer")) {
@@ -152,10 +152,23 @@ class Matrix : public testing::TestWithParam<bool> {
   void expect_same(const DeviceMeshParameters& mesh, bool checkpointed, const std::string& schedule) {
     SCOPED_TRACE(text_of(mesh) + (checkpointed ? " checkpointed " : " ") + schedule);
     const std::string run = "run" + std::to_string(runs_++);
-    const Training got =
-        train(run, words_of(mesh) + set("trainer.pipelining.schedule", schedule) +
-                       set("model_provider.enable_checkpointing", checkpointed ? "true" : "false"));
+    expect_equal(train(run, words_of(mesh) + set("trainer.pipelining.schedule", schedule) +
+                                set("model_provider.enable_checkpointing", checkpointed ? "true" : "false")));
     std::filesystem::remove_all(job_.run_folder(run));
+  }
+
+  void expect_same_in_two_processes(const DeviceMeshParameters& mesh) {
+    SCOPED_TRACE(text_of(mesh) + " in two processes");
+    const std::string run = "run" + std::to_string(runs_++);
+    const auto [first, second] = job_.start_two(mesh.world_size(), named(run) + words_of(mesh));
+    EXPECT_EQ(first->wait(), 0) << first->err();
+    EXPECT_EQ(second->wait(), 0) << second->err();
+    if (HasFailure()) return;
+    expect_equal(training_of(run));
+  }
+
+  void expect_equal(const Training& got) const {
+    EXPECT_NEAR(got.norm, alone_.norm, kGradientTolerance * alone_.norm);
     EXPECT_NEAR(got.loss, alone_.loss, kLossTolerance * alone_.loss);
     EXPECT_EQ(got.gradients.size(), alone_.gradients.size());
     for (const auto& [name, gradient] : got.gradients) {
@@ -202,6 +215,13 @@ TEST_P(Matrix, FourRanks) {
 
 TEST_P(Matrix, EightRanks) {
   expect_same_on_all(8, false);
+}
+
+TEST_P(Matrix, FourRanksInTwoProcesses) {
+  int turn = 0;
+  for (const DeviceMeshParameters& mesh : meshes_of(4, experts())) {
+    if (turn++ % 4 == 0) expect_same_in_two_processes(mesh);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Matrix, testing::Bool(),

@@ -117,10 +117,10 @@ std::pair<std::unique_ptr<Process>, std::unique_ptr<Process>> TinyJob::start_two
   return {std::move(first), std::move(second)};
 }
 
-std::vector<double> TinyJob::losses(const std::string& run) const {
-  std::vector<double> losses;
-  for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) losses.push_back(line.at("loss"));
-  return losses;
+std::vector<double> TinyJob::series(const std::string& run, const std::string& key) const {
+  std::vector<double> values;
+  for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) values.push_back(line.at(key));
+  return values;
 }
 
 std::vector<std::string> TinyJob::exact_curve(const std::string& run) const {
