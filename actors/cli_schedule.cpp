@@ -1,5 +1,6 @@
 // d9d-node schedule: see runtime/pipeline/schedule_command.hpp.
 #include <fstream>
+#include <iterator>
 #include <ostream>
 
 #include "actors/cli_commands.hpp"
@@ -11,18 +12,40 @@ namespace {
 
 constexpr std::int64_t count_max = 100000;
 
-int run(const Arguments& arguments, Console& console) {
-  ScheduleCommandOptions options;
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  D9D_REQUIRE(file.good(), "--program: cannot read {}; give a file with a line of actions per rank", path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::optional<int> count(const Arguments& arguments, const char* option) {
+  const auto given = arguments.integer(option, 1, count_max);
+  return given ? std::optional(static_cast<int>(*given)) : std::nullopt;
+}
+
+ScheduleKeys schedule_keys(const Arguments& arguments) {
+  ScheduleKeys keys;
   const auto name = arguments.value("--schedule");
   D9D_REQUIRE(name.has_value(), "--schedule is missing; give a name, for example --schedule 1f1b");
-  options.schedule.schedule = *name;
-  if (const auto stages = arguments.integer("--stages-per-rank", 1, count_max)) {
-    options.schedule.num_stages_per_rank = static_cast<int>(*stages);
+  keys.schedule = *name;
+  keys.num_stages_per_rank = count(arguments, "--stages-per-rank");
+  if (arguments.has("--zero-bubble")) keys.zero_bubble = true;
+  keys.warmup = arguments.value("--warmup");
+  keys.topology = arguments.value("--topology");
+  keys.activations_max = count(arguments, "--activations-max");
+  return keys;
+}
+
+int run(const Arguments& arguments, Console& console) {
+  ScheduleCommandOptions options;
+  if (const auto file = arguments.value("--program")) {
+    options.program = text_of(*file);
+  } else {
+    options.schedule = schedule_keys(arguments);
+    options.ranks = static_cast<int>(arguments.required_integer("--pp", 1, count_max));
+    options.microbatches = static_cast<int>(arguments.required_integer("--microbatches", 1, count_max));
   }
-  if (arguments.has("--zero-bubble")) options.schedule.zero_bubble = true;
-  options.schedule.warmup = arguments.value("--warmup");
-  options.ranks = static_cast<int>(arguments.required_integer("--pp", 1, count_max));
-  options.microbatches = static_cast<int>(arguments.required_integer("--microbatches", 1, count_max));
+  options.costs = arguments.value("--costs").value_or("");
   options.transfer = arguments.number("--transfer").value_or(0);
   options.json = arguments.has("--json");
 
@@ -40,21 +63,27 @@ int run(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Command schedule_command() {
-  return {"schedule",
-          "",
-          "print, simulate and draw a pipeline schedule",
-          0,
-          0,
-          {{"--schedule", "NAME", "gpipe, looped_bfs, 1f1b, zero_bubble_v, dual_pipe_v or inference"},
-           {"--pp", "P", "pipeline ranks"},
-           {"--microbatches", "N", "microbatches of a step"},
-           {"--stages-per-rank", "V", "stages of each rank (looped_bfs, 1f1b)"},
-           {"--zero-bubble", "", "split backwards (1f1b)"},
-           {"--warmup", "DEPTH", "textbook, or deep as the original does (1f1b)"},
-           {"--transfer", "T", "time of a transfer between ranks, in forwards of a rank"},
-           {"--svg", "FILE", "also draw it"},
-           {"--json", "", "print JSON"}},
-          run};
+  return {
+      "schedule",
+      "",
+      "print, simulate and draw a pipeline schedule",
+      0,
+      0,
+      {{"--schedule", "NAME", "gpipe, looped_bfs, 1f1b, zero_bubble_v, dual_pipe_v, auto or inference"},
+       {"--program", "FILE", "a program of your own instead: a line of actions per rank, 0F0 0F1 0B0 ..."},
+       {"--pp", "P", "pipeline ranks"},
+       {"--microbatches", "N", "microbatches of a step"},
+       {"--stages-per-rank", "V", "stages of each rank (looped_bfs, 1f1b, auto)"},
+       {"--zero-bubble", "", "split backwards (1f1b)"},
+       {"--warmup", "DEPTH", "textbook, or deep as the original does (1f1b)"},
+       {"--topology", "KIND", "loop or v (auto)"},
+       {"--activations-max", "N",
+        "stage-microbatches a rank may hold until their weight gradients are done (auto)"},
+       {"--costs", "F:I:W[:B],...", "times of a microbatch, for all stages or for each"},
+       {"--transfer", "T", "time of a transfer between ranks, in forwards of a rank or as --costs"},
+       {"--svg", "FILE", "also draw it"},
+       {"--json", "", "print JSON"}},
+      run};
 }
 
 }  // namespace d9d

@@ -5,6 +5,7 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/data/npy.hpp"
 #include "runtime/nn/model_costs.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
 
@@ -20,6 +21,9 @@ ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
   out.schedule = keys["schedule"].get<std::string>();
   if (keys.contains("num_stages_per_rank")) out.num_stages_per_rank = keys["num_stages_per_rank"].get<int>();
   if (keys.contains("zero_bubble")) out.zero_bubble = keys["zero_bubble"].get<bool>();
+  if (keys.contains("topology")) out.topology = keys["topology"].get<std::string>();
+  if (keys.contains("activations_max") && !keys["activations_max"].is_null())
+    out.activations_max = keys["activations_max"].get<int>();
   if (keys.contains("warmup")) out.warmup = keys["warmup"].get<std::string>();
   return schedule_from_keys(out);
 }
@@ -33,6 +37,14 @@ std::optional<std::int64_t> sequence_length_of(const DataConfig& data) {
   return array.shape().size() == 2 ? std::optional(array.shape()[1]) : std::nullopt;
 }
 
+// That a rank holds of a stage.
+std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position) {
+  const ParameterCounts counts =
+      count_parameters(config_of_tensor_rank(*loaded.model, loaded.job.mesh.tensor_parallel), position);
+  return (counts.total - counts.experts + counts.experts / loaded.job.mesh.expert_parallel) *
+         bytes_of_element;
+}
+
 // The stages of a rank share its peak; the largest of them bounds it.
 std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, const RankMemory& rank,
                             int stages) {
@@ -42,7 +54,8 @@ std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, 
   for (const StageSummary& stage : summary.stages) {
     if (stage.pipeline_rank != rank.pipeline_rank) continue;
     largest = std::max(largest, activation_bytes(*loaded.model, {stage.stage, stages}, tokens,
-                                                 static_cast<int>(bytes_of_element), false));
+                                                 static_cast<int>(bytes_of_element), false,
+                                                 loaded.job.mesh.tensor_parallel));
   }
   return largest * rank.live_microbatches;
 }
@@ -69,7 +82,8 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
     rank.pipeline_rank = pp;
     rank.live_microbatches = simulation.peak_activations[static_cast<std::size_t>(pp)];
     for (const StageSummary& stage : summary.stages) {
-      if (stage.pipeline_rank == pp) rank.parameters += stage.parameters * bytes_of_element;
+      if (stage.pipeline_rank == pp)
+        rank.parameters += bytes_of_parameters(loaded, {stage.stage, num_stages});
     }
     rank.gradients = rank.parameters;
     rank.optimizer = moments * rank.parameters;

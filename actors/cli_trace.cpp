@@ -1,9 +1,13 @@
 // d9d-node trace: where a step's time went, from the traces of a run.
 #include <fmt/format.h>
 
+#include <fstream>
+#include <limits>
 #include <ostream>
 
 #include "actors/cli_commands.hpp"
+#include "actors/cli_timeline.hpp"
+#include "runtime/base/error.hpp"
 #include "runtime/trace/analysis.hpp"
 #include "runtime/trace/chrome_reader.hpp"
 
@@ -17,6 +21,16 @@ int run(const Arguments& arguments, Console& console) {
   if (const auto folder = arguments.value("--for-profilers")) {
     const auto files = trace::export_for_profilers(all, *folder);
     console.err << fmt::format("wrote {} files to {}\n", files.size(), *folder);
+  }
+  if (const auto file = arguments.value("--timeline")) {
+    const auto number = arguments.integer("--step", 0, std::numeric_limits<int>::max());
+    const MeasuredStep step =
+        measure_step(all.recording, number ? std::optional(static_cast<int>(*number)) : std::nullopt);
+    std::ofstream svg(*file, std::ios::binary);
+    svg << timeline_svg(step);
+    svg.flush();
+    if (!svg) throw Error(ErrorKind::environment, "cannot write " + *file);
+    (arguments.has("--json") ? console.err : console.out) << timeline_text(step);
   }
   const trace::Analysis analysis = trace::analyze(all.recording);
   const auto top = static_cast<std::size_t>(arguments.integer("--top", 0, 1000000).value_or(10));
@@ -35,6 +49,8 @@ Command trace_command() {
           1000000,
           {{"--json", "", "print JSON, durations in nanoseconds"},
            {"--top", "N", "show so many actors and edges (10)"},
+           {"--timeline", "FILE", "draw what a step measured beside its simulation, as SVG"},
+           {"--step", "N", "the step of --timeline (the last whole one)"},
            {"--for-profilers", "FOLDER",
             "also write a file per rank for tools that know PyTorch profiler files"}},
           run};

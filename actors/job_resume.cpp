@@ -7,6 +7,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/manifest.hpp"
+#include "runtime/task/job_load.hpp"
 #include "runtime/task/job_paths.hpp"
 
 namespace d9d {
@@ -42,7 +43,8 @@ ResumePoint find_resume_point(JobServices& services, const std::string& job_hash
 std::string commit(JobServices& services, const std::string& job_hash, const std::string& tag,
                    const CheckpointParts& parts) {
   const std::string directory = checkpoint_dir(services.job()).string();
-  nlohmann::json extra{{"ranks", nlohmann::json::object()},
+  nlohmann::json extra{{"job", nlohmann::json(resolved_keys(services.job()))},
+                       {"ranks", nlohmann::json::object()},
                        {"tracker", nlohmann::json::parse(parts.tracker_state)}};
   for (const auto& [rank, state] : parts.rank_states)
     extra["ranks"][std::to_string(rank)] = nlohmann::json::parse(state);

@@ -13,6 +13,7 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/mesh/action_peers.hpp"
 #include "runtime/pipeline/p2p_lane.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/gradient_groups.hpp"
@@ -52,6 +53,7 @@ struct RankCast {
   const Plan& plan() const { return *services.plan; }
   ActorId at(Role role) const { return {role, static_cast<std::uint64_t>(rank)}; }
   int num_stages() const { return stages_per_rank(schedule) * plan().parameters().pipeline_parallel; }
+  bool is_dynamic() const { return job().trainer.pipelining.order == ActionOrder::dynamic; }
   // Global ranks that hold each stage of this rank's pipeline.
   std::vector<int> ranks_of_stages() const;
   std::vector<int> remote_ranks() const;
@@ -100,6 +102,7 @@ CastMember RankCast::stage() const {
       .rank = rank,
       .plan = services.plan.get(),
       .schedule = schedule,
+      .order = is_dynamic() ? CursorOrder::dynamic : CursorOrder::program,
       .model = services.model,
       .task = task,
       .optimizer = job().optimizer,
@@ -124,6 +127,14 @@ CastMember RankCast::stage() const {
       .remote_ranks = remote_ranks(),
       .collectives = gradient_collectives(),
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)}};
+  if (is_dynamic()) {
+    const std::vector<int> peers = action_peers(plan(), rank);
+    if (peers.front() != rank) {
+      options.leader = peers.front();
+    } else {
+      options.followers.assign(peers.begin() + 1, peers.end());
+    }
+  }
   return {at(Role::stage), Threading::own_thread, factory_of<Stage>(std::move(options)), true};
 }
 

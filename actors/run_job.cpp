@@ -14,7 +14,6 @@
 #include "actors/job_resume.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/base/version.hpp"
 #include "runtime/data/build_source.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/job_pieces.hpp"
@@ -122,7 +121,7 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, std::
       .listen_port = listen.port,
       .opens_port = options.join || options.listen || job.node.listen || ranks_offered(job, options) != 0,
       .host = job.node.advertise.value_or(listen.host),
-      .build = build_id(),
+      .build = options.build,
       .job_hash = fmt::format("{:016x}", job_fingerprint(job)),
       .token = job.node.job_token.value_or(""),
       .incarnation = incarnation};

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/version.hpp"
 #include "runtime/task/job_load.hpp"
 
 namespace d9d {
@@ -13,6 +14,7 @@ struct RunOptions {
   std::optional<std::string> listen;  // HOST:PORT; overrides node.listen
   std::optional<int> ranks;           // overrides node.ranks
   int node_index = -1;                // wished place (NODE_RANK)
+  std::string build = build_id();     // how this process introduces itself; node 0 refuses another one
 };
 
 // The exit code: 0 done, 2 the job's input is at fault, 1 anything else. Reports what went wrong on stderr.

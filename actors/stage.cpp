@@ -2,9 +2,35 @@
 
 #include <algorithm>
 
+#include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
+namespace {
+
+using WireKind = wire::LeadAction::Kind;
+constexpr std::pair<ActionKind, WireKind> kKinds[] = {
+    {ActionKind::forward, WireKind::FORWARD},
+    {ActionKind::backward, WireKind::BACKWARD},
+    {ActionKind::backward_input, WireKind::BACKWARD_INPUT},
+    {ActionKind::backward_weight, WireKind::BACKWARD_WEIGHT}};
+
+WireKind to_wire(ActionKind kind) {
+  for (const auto& [ours, theirs] : kKinds) {
+    if (ours == kind) return theirs;
+  }
+  throw Error(ErrorKind::bug, "only compute actions are led");
+}
+
+ActionKind from_wire(WireKind kind) {
+  for (const auto& [ours, theirs] : kKinds) {
+    if (theirs == kind) return ours;
+  }
+  throw Error(ErrorKind::bug,
+              fmt::format("the leader's action has the unknown kind {}", static_cast<int>(kind)));
+}
+
+}  // namespace
 
 Stage::Stage(World& world, StageOptions options) : Actor(world), options_(std::move(options)) {
   set_rank(options_.rank);
@@ -14,6 +40,7 @@ void Stage::behavior(Handlers& handlers) {
   handlers.on(this, &Stage::begin_step);
   handlers.on(this, &Stage::activation_ready);
   handlers.on(this, &Stage::gradient_ready);
+  handlers.on(this, &Stage::lead_action);
   handlers.on(this, &Stage::bucket_reduced);
   handlers.on(this, &Stage::apply_step);
   handlers.on(this, &Stage::snapshot);
@@ -65,6 +92,7 @@ void Stage::begin_step(wire::BeginStep::Reader message) {
 void Stage::activation_ready(wire::ActivationReady::Reader message) {
   const Ticket ticket = Ticket::from_packed(message.getTicket());
   const int stage = static_cast<int>(message.getStage());
+  worker_->arrived(false, stage, seconds_since(message.getProducedNs()));
   const int microbatch = static_cast<int>(message.getMicrobatch());
   if (!in_step_ || message.getStep() != step()) {
     early_.push_back({message.getStep(), {false, stage, microbatch, ticket}});
@@ -77,12 +105,28 @@ void Stage::activation_ready(wire::ActivationReady::Reader message) {
 void Stage::gradient_ready(wire::GradientReady::Reader message) {
   const Ticket ticket = Ticket::from_packed(message.getTicket());
   const int stage = static_cast<int>(message.getStage());
+  worker_->arrived(true, stage, seconds_since(message.getProducedNs()));
   const int microbatch = static_cast<int>(message.getMicrobatch());
   if (!in_step_ || message.getStep() != step()) {
     early_.push_back({message.getStep(), {true, stage, microbatch, ticket}});
     return;
   }
   worker_->put_gradient(stage, microbatch, ticket);
+  advance();
+}
+
+void Stage::lead_action(wire::LeadAction::Reader message) {
+  if (message.getStep() != lead_step_) number_ = 0;
+  lead_step_ = message.getStep();
+  D9D_CHECK(message.getNumber() == number_, "action {} of step {} was announced where {} is next",
+            message.getNumber(), message.getStep(), number_);
+  ++number_;
+  Instruction instruction;
+  for (const auto part : message.getParts()) {
+    instruction.parts.push_back({from_wire(part.getKind()), static_cast<int>(part.getStage()),
+                                 static_cast<int>(part.getMicrobatch())});
+  }
+  led_.push_back({message.getStep(), std::move(instruction)});
   advance();
 }
 
@@ -100,6 +144,9 @@ void Stage::apply_step(wire::ApplyStep::Reader message) {
                           .step = static_cast<std::int32_t>(step()),
                           .category = trace::Category::compute});
   worker_->apply(message.getStep(), message.getGradientScale(), message.getLearningRate());
+  if (message.hasCosts() && message.getCosts().size() > 0) {
+    worker_->agree(to_vector<double>(message.getCosts()));
+  }
 }
 
 void Stage::snapshot(wire::Snapshot::Reader message) {
@@ -115,11 +162,44 @@ void Stage::snapshot(wire::Snapshot::Reader message) {
 
 void Stage::advance() {
   while (in_step_) {
-    const auto instruction = worker_->next();
+    const auto instruction = next();
     if (!instruction) break;
     run(*instruction);
   }
   finish_step_when_done();
+}
+
+std::optional<Instruction> Stage::next() {
+  if (options_.leader) {
+    if (led_.empty() || led_.front().step != step() || !worker_->follow(led_.front().instruction)) return {};
+    Instruction instruction = std::move(led_.front().instruction);
+    led_.pop_front();
+    return instruction;
+  }
+  const auto instruction = worker_->next();
+  if (instruction) lead(*instruction);
+  return instruction;
+}
+
+// Told before it runs: the others meet this rank in collectives inside of it.
+void Stage::lead(const Instruction& instruction) {
+  if (options_.followers.empty()) return;
+  if (step() != lead_step_) number_ = 0;
+  lead_step_ = step();
+  for (const int rank : options_.followers) {
+    tell<wire::LeadAction>(
+        {Role::stage, static_cast<std::uint64_t>(rank)}, [&](wire::LeadAction::Builder lead) {
+          lead.setStep(step());
+          lead.setNumber(number_);
+          auto parts = lead.initParts(static_cast<unsigned>(instruction.parts.size()));
+          for (unsigned i = 0; i < parts.size(); ++i) {
+            parts[i].setKind(to_wire(instruction.parts[i].kind));
+            parts[i].setStage(static_cast<std::uint32_t>(instruction.parts[i].stage));
+            parts[i].setMicrobatch(static_cast<std::uint32_t>(instruction.parts[i].microbatch));
+          }
+        });
+  }
+  ++number_;
 }
 
 void Stage::run(const Instruction& instruction) {
@@ -147,7 +227,13 @@ void Stage::run(const Instruction& instruction) {
       }
     });
   }
-  compute_seconds_ += 1e-9 * static_cast<double>(world().clock.now_ns() - begin);
+  const double seconds = seconds_since(begin);
+  compute_seconds_ += seconds;
+  worker_->ran(instruction, seconds);
+}
+
+double Stage::seconds_since(std::int64_t begin_ns) {
+  return 1e-9 * static_cast<double>(world().clock.now_ns() - begin_ns);
 }
 
 void Stage::hand_on(const StageOutput& output) {
@@ -158,6 +244,7 @@ void Stage::hand_on(const StageOutput& output) {
     builder.setStage(static_cast<std::uint32_t>(output.stage));
     builder.setMicrobatch(static_cast<std::uint32_t>(output.microbatch));
     builder.setTicket(output.ticket.packed());
+    builder.setProducedNs(world().clock.now_ns());
   };
   if (std::find(remote.begin(), remote.end(), rank) != remote.end()) {
     tell<wire::SendTensors>(lane_id(options_.rank, rank, LaneEnd::sender),
@@ -195,6 +282,7 @@ void Stage::finish_step_when_done() {
     computed.setWeightSum(totals.weight_sum);
     computed.setSquaredNorm(totals.squared_norm + squared_norm_);
     computed.setComputeSeconds(compute_seconds_);
+    fill_list(computed.initCosts(static_cast<unsigned>(totals.costs.size())), totals.costs);
   });
 }
 

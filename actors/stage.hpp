@@ -1,12 +1,16 @@
 #pragma once
 // Stage: runs the pipeline program of one rank over the stages that live on it. Own thread: it computes. One
-// per rank. Parent: Node. The law of the stage: messages may come in any order, actions run in program order;
-// a handler records the fact and calls advance(), and no handler issues a collective itself. hears BeginStep
-// ActivationReady GradientReady BucketReduced ApplyStep Snapshot says Ready ActivationReady GradientReady
-// SendTensors ReduceBucket MetricUpdate StepComputed WriteShard
+// per rank. Parent: Node. The law of the stage: messages may come in any order, actions run in the order of
+// the worker's cursor; a handler records the fact and calls advance(), and no handler issues a collective
+// itself. Peers that share collectives inside an action must all take one order: with the static order they
+// have the same program; with the dynamic one the first of them leads, the others follow. hears BeginStep
+// ActivationReady GradientReady LeadAction BucketReduced ApplyStep Snapshot says Ready ActivationReady
+// GradientReady LeadAction SendTensors ReduceBucket MetricUpdate StepComputed WriteShard
 
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/core/actor.hpp"
@@ -25,6 +29,8 @@ struct StageOptions {
   std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
   std::vector<ActorId> collectives;  // by reduce group
   ActorId checkpoint_writer;
+  std::optional<int> leader;   // the rank whose order this one follows
+  std::vector<int> followers;  // ranks that follow this one's order
 };
 
 class Stage final : public Actor {
@@ -36,16 +42,20 @@ class Stage final : public Actor {
   void begin_step(wire::BeginStep::Reader message);
   void activation_ready(wire::ActivationReady::Reader message);
   void gradient_ready(wire::GradientReady::Reader message);
+  void lead_action(wire::LeadAction::Reader message);
   void bucket_reduced(wire::BucketReduced::Reader message);
   void apply_step(wire::ApplyStep::Reader message);
   void snapshot(wire::Snapshot::Reader message);
 
  private:
   void advance();
+  std::optional<Instruction> next();
+  void lead(const Instruction& instruction);
   void run(const Instruction& instruction);
   void hand_on(const StageOutput& output);
   void request_reduction(int bucket);
   void finish_step_when_done();
+  double seconds_since(std::int64_t begin_ns);
 
   StageOptions options_;
   std::unique_ptr<StageWorker> worker_;
@@ -58,6 +68,13 @@ class Stage final : public Actor {
     StageOutput tensor;
   };
   std::vector<Early> early_;
+  struct Led {
+    std::uint64_t step;
+    Instruction instruction;
+  };
+  std::deque<Led> led_;  // what the leader told us to run and we did not run yet; maybe of the next step too
+  std::uint32_t number_ = 0;     // of the next LeadAction of the step, told or heard
+  std::uint64_t lead_step_ = 0;  // the step that number_ is of
   bool in_step_ = false;
   int reductions_pending_ = 0;
   double squared_norm_ = 0;

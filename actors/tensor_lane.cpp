@@ -64,6 +64,7 @@ void TensorLane::send_tensors(wire::SendTensors::Reader message) {
     announced.setStage(message.getStage());
     announced.setMicrobatch(message.getMicrobatch());
     announced.setGradient(message.getGradient());
+    announced.setProducedNs(message.getProducedNs());
     auto list = announced.initTensors(static_cast<unsigned>(tensors.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
       list[i].setName(tensors[i].name);
@@ -89,6 +90,7 @@ void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
     builder.setStage(message.getStage());
     builder.setMicrobatch(message.getMicrobatch());
     builder.setTicket(ticket.packed());
+    builder.setProducedNs(message.getProducedNs());
   };
   if (message.getGradient()) {
     tell<wire::GradientReady>(stage, fill);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/event.capnp.h"
+#include "messages/lists.hpp"
 #include "messages/trace.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -12,6 +13,7 @@
 namespace d9d {
 namespace {
 
+constexpr int kStepValues = 4;         // reduced each step: loss, weight, squared norm, tokens; then costs
 constexpr double kNormEpsilon = 1e-6;  // as in torch.nn.utils.clip_grad_norm_
 
 const char* name_of(int phase) {
@@ -110,18 +112,18 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   phase_ = Phase::reducing;
   publish("train.forward_backward.post");
   const double counted_tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0;
-  const double values[] = {message.getLossSum(), message.getWeightSum(), message.getSquaredNorm(),
-                           counted_tokens};
+  std::vector<double> values{message.getLossSum(), message.getWeightSum(), message.getSquaredNorm(),
+                             counted_tokens};
+  for (const double cost : message.getCosts()) values.push_back(cost);
   tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
     reduce.setOrder(reductions_++);
     reduce.setOperation(wire::ReduceValues::Operation::SUM);
-    auto list = reduce.initValues(std::size(values));
-    for (unsigned i = 0; i < list.size(); ++i) list.set(i, values[i]);
+    fill_list(reduce.initValues(static_cast<unsigned>(values.size())), values);
   });
 }
 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
-  const auto values = message.getValues();
+  const std::vector<double> values = to_vector<double>(message.getValues());
   const double weight = values[1];
   if (weight <= 0) {
     throw Error(ErrorKind::input,
@@ -138,12 +140,12 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
                     "Lower the learning rate, or set trainer.gradient_clipping.max_norm",
                     current_, loss, norm));
   }
-  apply(norm, weight);
+  apply(norm, weight, std::vector<double>(values.begin() + kStepValues, values.end()));
   report(loss, norm, values[3]);
   after_apply();
 }
 
-void Trainer::apply(double norm, double weight) {
+void Trainer::apply(double norm, double weight, const std::vector<double>& costs) {
   const double clip = options_.max_norm && *options_.max_norm > 0
                           ? std::min(1.0, *options_.max_norm / (norm + kNormEpsilon))
                           : 1.0;
@@ -152,6 +154,7 @@ void Trainer::apply(double norm, double weight) {
     apply.setStep(current_);
     apply.setGradientScale(clip / weight);
     apply.setLearningRate(options_.lr_multiplier(current_));
+    fill_list(apply.initCosts(static_cast<unsigned>(costs.size())), costs);
   });
   publish("train.optimizer_step.post");
 }

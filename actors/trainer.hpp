@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/core/actor.hpp"
 #include "messages/checkpoint.capnp.h"
@@ -74,7 +75,7 @@ class Trainer final : public Actor {
 
   void advance();
   void begin(const Batch& batch);
-  void apply(double norm, double weight);
+  void apply(double norm, double weight, const std::vector<double>& costs);
   void report(double loss, double norm, double tokens);
   void after_apply();
   void take_snapshot();

@@ -7,92 +7,13 @@
 
 #include <optional>
 
+#include "kernels/cross_entropy_blocks.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/node.hpp"
 
 namespace d9d::kernels {
 namespace {
-
-// Logits of a block should stay in the second-level cache between the product, the softmax and the two
-// products after it; fewer than 64 rows would make those products slow.
-int64_t rows_per_block(int64_t vocabulary) {
-  constexpr int64_t elements = int64_t{1} << 22;
-  return std::clamp<int64_t>(elements / std::max<int64_t>(1, vocabulary), 64, 512);
-}
-
-// The tokens that count, in order.
-struct Valid {
-  at::Tensor index;   // int64 [n]
-  at::Tensor labels;  // int64 [n]
-};
-
-Valid valid_tokens(const at::Tensor& labels, int64_t ignore_index, int64_t vocabulary) {
-  const auto* label = data_of<int64_t>(labels);
-  Valid valid{at::empty({labels.size(0)}, labels.options()), at::empty({labels.size(0)}, labels.options())};
-  int64_t count = 0;
-  for (int64_t t = 0; t < labels.size(0); ++t) {
-    if (label[t] == ignore_index) continue;
-    TORCH_CHECK_INDEX(label[t] >= 0 && label[t] < vocabulary, "linear_cross_entropy: label ", label[t],
-                      " at token ", t, " is outside [0, ", vocabulary, ")");
-    data_of<int64_t>(valid.index)[count] = t;
-    data_of<int64_t>(valid.labels)[count++] = label[t];
-  }
-  return {valid.index.narrow(0, 0, count), valid.labels.narrow(0, 0, count)};
-}
-
-struct Wanted {
-  at::Tensor loss;     // [n], or undefined
-  at::Tensor dhidden;  // [n, H] for an upstream gradient of one, or undefined
-  at::Tensor dweight;  // [V, H], or undefined
-  double beta = 0;     // dweight = gradient + beta dweight
-  at::Tensor scale;    // [n] upstream gradient for dweight, or undefined: one
-};
-
-// logits := their gradient times the denominator of the softmax, whose inverse is returned, [rows].
-at::Tensor loss_of_block(const at::Tensor& logits, const Valid& valid, int64_t first, const Wanted& wanted) {
-  const bool gradient = wanted.dhidden.defined() || wanted.dweight.defined();
-  const int64_t width = logits.size(1);
-  at::Tensor inverse = at::empty({logits.size(0)}, logits.options());
-  dispatch(logits.scalar_type(), [&](auto tag) {
-    using S = Sum<decltype(tag)>;
-    const auto* label = data_of<int64_t>(valid.labels) + first;
-    for_rows(logits.size(0), width, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const S loss = kernel_table<S>().cross_entropy_row(width, data_of<S>(logits) + i * width, label[i],
-                                                           gradient, data_of<S>(inverse) + i);
-        if (wanted.loss.defined()) data_of<S>(wanted.loss)[first + i] = loss;
-      }
-    });
-  });
-  return inverse;
-}
-
-// hidden [n, H] of the valid tokens. The denominators of the softmax are divided out on the side of hidden,
-// whose rows are short.
-void run_blocks(const at::Tensor& hidden, const at::Tensor& weight, const Valid& valid,
-                const Wanted& wanted) {
-  const int64_t count = hidden.size(0), block = rows_per_block(weight.size(0));
-  const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
-  const at::Tensor buffer = at::empty({std::min(block, count), weight.size(0)}, options);
-  if (count == 0 && wanted.dweight.defined() && wanted.beta == 0) wanted.dweight.zero_();
-  for (int64_t first = 0; first < count; first += block) {
-    const int64_t rows = std::min(block, count - first);
-    const at::Tensor part = hidden.narrow(0, first, rows), logits = buffer.narrow(0, 0, rows);
-    matmul(logits, part, weight.t());
-    const at::Tensor inverse = loss_of_block(logits, valid, first, wanted).unsqueeze(1);
-    if (wanted.dhidden.defined()) {
-      const at::Tensor dhidden = wanted.dhidden.narrow(0, first, rows);
-      matmul(dhidden, logits, weight);
-      dhidden.mul_(inverse);
-    }
-    if (wanted.dweight.defined()) {
-      const at::Tensor factor =
-          wanted.scale.defined() ? inverse * wanted.scale.narrow(0, first, rows).unsqueeze(1) : inverse;
-      matmul(wanted.dweight, logits.t(), part * factor, first == 0 ? wanted.beta : 1);
-    }
-  }
-}
 
 // d weight [V, H] for an upstream gradient of one, kept from forward to backward.
 class KeptGradient {
@@ -141,15 +62,17 @@ class CrossEntropyNode : public BackwardNode {
   void release_variables() override {
     BackwardNode::release_variables();
     kept.reset();
+    shared.reset();
   }
   int64_t tokens = 0;
   std::shared_ptr<KeptGradient> kept;
+  std::optional<SharedVocabulary> shared;
 
  protected:
   Gradients backward(Gradients grads) override {
     if (!grads[0].defined()) return {{}, {}};
     const at::Tensor hidden = saved(0), weight = saved(1), dhidden_one = saved(4);
-    const Valid valid{saved(2), saved(3)};
+    const ValidTokens valid{saved(2), saved(3)};
     const at::Tensor scale = at::index_select(grads[0], 0, valid.index).to(sum_dtype(hidden.scalar_type()));
     Gradients result(2);
     if (wants(0))
@@ -162,8 +85,9 @@ class CrossEntropyNode : public BackwardNode {
           });
     } else {
       result[1] =
-          weight_gradient(1, weight, [hidden, weight, valid, scale](const at::Tensor& into, double beta) {
-            run_blocks(hidden, weight.detach(), valid, {{}, {}, into, beta, scale});
+          weight_gradient(1, weight, [=, shared = shared](const at::Tensor& into, double beta) mutable {
+            run_blocks(hidden, weight.detach(), valid, {{}, {}, into, beta, scale},
+                       shared ? &*shared : nullptr);
           });
     }
     kept.reset();
@@ -180,33 +104,50 @@ void check(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor&
               labels.scalar_type(), ": expected [T, H], [V, H] of one dtype and int64 [T]");
 }
 
-}  // namespace
-
-at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
-                                int64_t ignore_index) {
+at::Tensor loss_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
+                   int64_t ignore_index, std::optional<SharedVocabulary> shared) {
   check(hidden, weight, labels);
   const auto node = node_for<CrossEntropyNode>({hidden, weight});
   const auto sums = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   at::Tensor loss = at::zeros({hidden.size(0)}, sums);
   BelowAutograd below;
-  const Valid valid = valid_tokens(labels.contiguous(), ignore_index, weight.size(0));
+  const ValidTokens valid =
+      valid_tokens(labels.contiguous(), ignore_index, shared ? shared->part.vocab_size : weight.size(0));
   const int64_t count = valid.index.size(0);
   const at::Tensor compact =
       count == hidden.size(0) ? as_rows(hidden.detach()) : at::index_select(hidden.detach(), 0, valid.index);
-  Wanted wanted{.loss = at::empty({count}, sums)};
+  CrossEntropyWanted wanted{.loss = at::empty({count}, sums)};
+  if (shared) shared->softmax = at::empty({2, count}, sums);
   if (node && hidden.requires_grad()) wanted.dhidden = at::empty(compact.sizes(), sums);
   if (node && weight.requires_grad()) {
     node->kept = KeptGradient::make(WeightWork::current(), weight, sums);
     if (node->kept) wanted.dweight = node->kept->dweight();
   }
-  run_blocks(compact, weight.detach(), valid, wanted);
+  run_blocks(compact, weight.detach(), valid, wanted, shared ? &*shared : nullptr);
   loss.index_copy_(0, valid.index, wanted.loss);
   if (node) {
     node->tokens = hidden.size(0);
+    node->shared = std::move(shared);
     node->save({compact, weight, valid.index, valid.labels, wanted.dhidden});
     torch::autograd::set_history(loss, node);
   }
   return loss;
+}
+
+}  // namespace
+
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
+                                int64_t ignore_index) {
+  return loss_of(hidden, weight, labels, ignore_index, {});
+}
+
+at::Tensor linear_cross_entropy_of_part(const at::Tensor& hidden, const at::Tensor& weight,
+                                        const at::Tensor& labels, const VocabularyPart& part,
+                                        int64_t ignore_index) {
+  TORCH_CHECK(part.first >= 0 && weight.size(0) > 0 && part.first + weight.size(0) <= part.vocab_size,
+              "linear_cross_entropy of ", weight.size(0), " rows from ", part.first, " of a vocabulary of ",
+              part.vocab_size);
+  return loss_of(hidden, weight, labels, ignore_index, SharedVocabulary{part, {}});
 }
 
 }  // namespace d9d::kernels

@@ -10,6 +10,9 @@
 namespace d9d::kernels {
 namespace {
 
+// The index of a token whose row another rank holds.
+constexpr int64_t elsewhere = -1;
+
 // Tokens in order, one after the other: a row gets its sum in a fixed order. Columns are parted among
 // threads.
 template <class T, class G>
@@ -17,6 +20,7 @@ void scatter_add(const int64_t* ids, int64_t count, int64_t width, Rows<const T>
   at::parallel_for(0, width, std::max<int64_t>(64, 65536 / std::max<int64_t>(1, count)),
                    [&](int64_t begin, int64_t end) {
                      for (int64_t token = 0; token < count; ++token) {
+                       if (ids[token] == elsewhere) continue;
                        kernel_table<T>().add_row(end - begin, grad.data + token * grad.stride + begin,
                                                  into + ids[token] * width + begin);
                      }
@@ -48,43 +52,66 @@ class EmbeddingNode : public BackwardNode {
   }
 };
 
-at::Tensor lookup(const at::Tensor& ids, const at::Tensor& weight) {
-  auto sizes = ids.sizes().vec();
+// Contiguous ids of a vocabulary of `vocab_size`, as rows of the part of `rows` from `first` on.
+at::Tensor rows_of_ids(const at::Tensor& ids, int64_t first, int64_t rows, int64_t vocab_size) {
+  const auto* id = static_cast<const int64_t*>(ids.const_data_ptr());
+  for (int64_t i = 0; i < ids.numel(); ++i) {
+    TORCH_CHECK_INDEX(id[i] >= 0 && id[i] < vocab_size, "embedding: id ", id[i], " at position ", i,
+                      " is outside the table of ", vocab_size, " rows");
+  }
+  if (rows == vocab_size) return ids;
+  at::Tensor index = at::empty(ids.sizes(), ids.options());
+  auto* row = static_cast<int64_t*>(index.data_ptr());
+  for (int64_t i = 0; i < ids.numel(); ++i) {
+    row[i] = id[i] >= first && id[i] < first + rows ? id[i] - first : elsewhere;
+  }
+  return index;
+}
+
+at::Tensor lookup(const at::Tensor& rows, const at::Tensor& weight) {
+  auto sizes = rows.sizes().vec();
   sizes.push_back(weight.size(1));
   at::Tensor result = at::empty(sizes, weight.options().requires_grad(false));
-  const auto* index = static_cast<const int64_t*>(ids.const_data_ptr());
-  for (int64_t i = 0; i < ids.numel(); ++i) {
-    TORCH_CHECK_INDEX(index[i] >= 0 && index[i] < weight.size(0), "embedding: id ", index[i], " at position ",
-                      i, " is outside the table of ", weight.size(0), " rows");
-  }
+  const auto* index = static_cast<const int64_t*>(rows.const_data_ptr());
   const int64_t bytes = weight.size(1) * weight.element_size();
   const int64_t stride = weight.stride(0) * weight.element_size();
   const auto* from = static_cast<const char*>(weight.const_data_ptr());
   auto* to = static_cast<char*>(result.data_ptr());
-  for_rows(ids.numel(), weight.size(1), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * bytes, from + index[i] * stride, bytes);
+  for_rows(rows.numel(), weight.size(1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (index[i] == elsewhere) {
+        std::memset(to + i * bytes, 0, static_cast<std::size_t>(bytes));
+      } else {
+        std::memcpy(to + i * bytes, from + index[i] * stride, static_cast<std::size_t>(bytes));
+      }
+    }
   });
   return result;
 }
 
 }  // namespace
 
-at::Tensor embedding(const at::Tensor& ids, const at::Tensor& weight) {
+at::Tensor embedding_of_part(const at::Tensor& ids, const at::Tensor& weight, int64_t first,
+                             int64_t vocab_size) {
   TORCH_CHECK(ids.scalar_type() == at::kLong && weight.dim() == 2 && weight.stride(1) == 1,
               "embedding of ids ", ids.scalar_type(), " with weight ", weight.sizes(),
               ": expected int64 ids and a weight [V, H] with dense rows");
   const auto node = node_for<EmbeddingNode>({weight});
-  const at::Tensor index = ids.contiguous();
+  const at::Tensor rows = rows_of_ids(ids.contiguous(), first, weight.size(0), vocab_size);
   at::Tensor result;
   {
     BelowAutograd below;
-    result = lookup(index, weight);
+    result = lookup(rows, weight);
   }
   if (node) {
-    node->save({index, weight});
+    node->save({rows, weight});
     torch::autograd::set_history(result, node);
   }
   return result;
+}
+
+at::Tensor embedding(const at::Tensor& ids, const at::Tensor& weight) {
+  return embedding_of_part(ids, weight, 0, weight.size(0));
 }
 
 }  // namespace d9d::kernels

@@ -123,7 +123,8 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, b
 std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& residual,
                                                 const at::Tensor& weight, double eps) {
   check(x, weight);
-  TORCH_CHECK(x.sizes() == residual.sizes() && x.scalar_type() == residual.scalar_type(),
+  const bool adds = residual.defined();
+  TORCH_CHECK(!adds || (x.sizes() == residual.sizes() && x.scalar_type() == residual.scalar_type()),
               "add_rms_norm of x ", x.sizes(), " ", x.scalar_type(), " and residual ", residual.sizes(), " ",
               residual.scalar_type(), ": they must be alike");
   const auto node = node_for<NormNode>({x, residual, weight});
@@ -132,10 +133,11 @@ std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::T
     BelowAutograd below;
     result = norm_forward(x, residual, weight, eps, 0);
   }
+  if (!adds) result.sum = node ? x.variable_data() : x;
   if (node) {
     torch::autograd::set_history(result.normed, node);
     torch::autograd::set_history(result.sum, node);
-    node->save_output(result.sum);
+    adds ? node->save_output(result.sum) : node->save({x});
     node->save({result.inverse, weight});
   }
   return {result.normed, result.sum};

@@ -12,7 +12,9 @@ namespace d9d::kernels {
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, bool zero_centered = false);
 
-// sum = x + residual, normed = rms_norm(sum), in one pass -> (normed, sum).
+// sum = x + residual, normed = rms_norm(sum), in one pass -> (normed, sum). Without a residual (undefined)
+// the sum is x itself, without a copy: the gradients of both outputs then meet as they do with one, so the
+// numbers do not depend on where the addition was done.
 std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& residual,
                                                 const at::Tensor& weight, double eps);
 

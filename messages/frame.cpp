@@ -17,7 +17,9 @@ Frame Frame::from_bytes(std::span<const std::byte> bytes, std::size_t bytes_max)
   }
   std::vector<capnp::word> words(bytes.size() / sizeof(capnp::word));
   std::memcpy(words.data(), bytes.data(), bytes.size());
-  return Frame(std::move(words));
+  Frame frame(std::move(words));
+  frame.arrived_ns_ = kUnstamped;
+  return frame;
 }
 
 std::span<const std::byte> Frame::bytes() const {

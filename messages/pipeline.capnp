@@ -16,6 +16,7 @@ struct ActivationReady {
   stage @1 :UInt32;       # the receiving pipeline stage
   microbatch @2 :UInt32;
   ticket @3 :UInt64;      # TensorParcel: the transfer of stage - 1
+  producedNs @4 :Int64;   # when its action ended, on the clock of the rank that ran it
 }
 
 struct GradientReady {
@@ -24,6 +25,7 @@ struct GradientReady {
   stage @1 :UInt32;
   microbatch @2 :UInt32;
   ticket @3 :UInt64;
+  producedNs @4 :Int64;
 }
 
 struct SendTensors {
@@ -33,6 +35,7 @@ struct SendTensors {
   microbatch @2 :UInt32;
   ticket @3 :UInt64;
   gradient @4 :Bool;      # false: activation
+  producedNs @5 :Int64;   # passed on
 }
 
 struct TensorsAnnounced {
@@ -48,6 +51,7 @@ struct TensorsAnnounced {
     shape @2 :List(Int64);
     requiresGrad @3 :Bool;
   }
+  producedNs @5 :Int64;
 }
 
 struct StepComputed {
@@ -57,4 +61,25 @@ struct StepComputed {
   weightSum @2 :Float64;
   squaredNorm @3 :Float64;   # this rank's share: the sum over all ranks counts every gradient element once
   computeSeconds @4 :Float64;
+  costs @5 :List(Float64);   # of schedule `auto`, once: this rank's measured times, 0 where others measure
+}
+
+struct LeadAction {
+  # Stage -> the Stages that share collectives with it inside an action, under the dynamic order: what all of them run
+  # next. Said by the first of them, before it runs it; the others run what they are told, in this order, each as soon
+  # as its own inputs are there. A number that is repeated or left out is a bug.
+  step @0 :UInt64;
+  number @1 :UInt32;      # within the step, from 0
+  parts @2 :List(Part);   # more than one: composed
+  struct Part {
+    kind @0 :Kind;
+    stage @1 :UInt32;
+    microbatch @2 :UInt32;
+  }
+  enum Kind {
+    forward @0;
+    backward @1;
+    backwardInput @2;
+    backwardWeight @3;
+  }
 }

@@ -37,6 +37,7 @@ struct ApplyStep {
   step @0 :UInt64;
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   learningRate @2 :Float64;   # multiplier of the optimizer's base rate
+  costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs: choose the next step's program by them
 }
 
 struct StepFinished {

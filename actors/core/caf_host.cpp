@@ -66,6 +66,7 @@ caf::behavior CafHost::make_behavior() {
   return {[this](Packet& packet) {
     const Turn turn(this);
     received(packet.frame.data());
+    packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
     if (!dispatcher_) return;
     if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
       fail(std::move(*failure));
@@ -132,10 +133,11 @@ std::uint16_t CafHost::publish(const std::string& address, std::uint16_t port) {
 }
 
 void CafHost::dial(std::string host, std::uint16_t port, int node) {
-  // remote_actor blocks until the handshake is done: a helper on a thread of its own waits for it.
+  // remote_actor blocks until the handshake is done: a helper on a thread of its own waits for it. The node
+  // is an argument because CAF 0.17 follows a null pointer when there are none.
   const HostArguments arguments = arguments_;
   const MailboxPtr answer_to = mailbox_;
-  system().spawn<caf::detached>([=](caf::event_based_actor* helper) {
+  const auto wait = [=](caf::event_based_actor* helper, int peer) {
     auto remote = arguments.tls ? caf::openssl::remote_actor<caf::actor>(helper->system(), host, port)
                                 : helper->system().middleman().remote_actor<caf::actor>(host, port);
     MailboxPtr attached;
@@ -145,8 +147,9 @@ void CafHost::dial(std::string host, std::uint16_t port, int node) {
     } else {
       failure = helper->system().render(remote.error());
     }
-    answer_to->deliver(dialed_frame(*arguments.world, arguments.id, node, failure), attached);
-  });
+    answer_to->deliver(dialed_frame(*arguments.world, arguments.id, peer, failure), attached);
+  };
+  system().spawn<caf::detached>(wait, node);
 }
 
 void CafHost::fail(Frame failure) {

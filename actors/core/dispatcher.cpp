@@ -54,8 +54,10 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
   }
   current_message_ = entry->name;
   check(incoming.header, *entry);
+  // The sender's clock is of use in its own process only.
+  const std::int64_t enqueue_ns = frame.arrived_ns() != 0 ? frame.arrived_ns() : incoming.header.send_time_ns;
   trace::ScopedSpan span(world_.recorder, world_.clock,
-                         {.enqueue_ns = incoming.header.send_time_ns,
+                         {.enqueue_ns = enqueue_ns,
                           .bytes = frame.size_bytes(),
                           .flow_in = incoming.header.flow,
                           .actor = track_,

@@ -1,6 +1,6 @@
 // A language model without attention: layer i adds a gated mix of each token and the one 2^i before it, a
 // causal dilated convolution (van den Oord and others 2016). Splits over pipeline stages like the built-in
-// models.
+// models, and its matrices over ranks of tensor_parallel by a plan of its own.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
@@ -12,6 +12,9 @@
 #include "kernels/linear.hpp"
 #include "kernels/norm.hpp"
 #include "mine.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/nn/parallel/replicate.hpp"
+#include "runtime/nn/parallel/tensor_parallel.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -41,22 +44,42 @@ class ConvolutionStage final : public d9d::StageModule {
   TensorMap forward(const TensorMap& inputs, const TensorMap& shared) override {
     std::size_t next = 0;  // parameters are used in the order in which they were added
     const auto weight = [&]() -> const at::Tensor& { return parameters_[next++].tensor; };
-    at::Tensor hidden = position_.is_first() ? ops::embedding(inputs.at("input_ids"), weight())
-                                             : inputs.at("hidden_states");  // [B, S, width]
+    // [B, S, width], between layers and stages of this rank's tokens only.
+    at::Tensor hidden = position_.is_first() ? ops::embedding(tokens_.split(inputs.at("input_ids")), weight())
+                                             : inputs.at("hidden_states");
     for (std::int64_t i = layers_.begin; i < layers_.end; ++i) {
-      const std::int64_t back = std::min(std::int64_t{1} << i, hidden.size(1));
-      const at::Tensor before =
-          at::constant_pad_nd(hidden.slice(1, 0, hidden.size(1) - back), {0, 0, back, 0});
-      const auto mixed = ops::linear_multi(at::cat({hidden, before}, 2), {weight(), weight()});
-      hidden = hidden + ops::linear(ops::silu_mul(mixed[0], mixed[1]), weight());
+      const at::Tensor all = tokens_.gather(hidden);
+      const std::int64_t back = std::min(std::int64_t{1} << i, all.size(1));
+      const at::Tensor before = at::constant_pad_nd(all.slice(1, 0, all.size(1) - back), {0, 0, back, 0});
+      const at::Tensor &gate = weight(), &up = weight(), &down = weight();
+      const auto mixed = ops::linear_multi(at::cat({all, before}, 2), {gate, up});
+      hidden = hidden + tokens_.scatter_sum(ops::linear(ops::silu_mul(mixed[0], mixed[1]), down));
     }
     if (!position_.is_last()) return {{"hidden_states", hidden}};
     const at::Tensor normed = ops::rms_norm(hidden, weight(), 1e-6);
     const auto labels = shared.find("labels");
-    if (labels == shared.end()) return {{"logits", ops::linear(normed, weight())}};
-    const at::Tensor loss =
-        ops::linear_cross_entropy(normed.flatten(0, 1), weight(), labels->second.flatten());
-    return {{"cross_entropy", loss.view(labels->second.sizes())}};
+    if (labels == shared.end()) return {{"logits", tokens_.collect(ops::linear(normed, weight()))}};
+    const at::Tensor own = tokens_.split(labels->second);
+    const at::Tensor loss = ops::linear_cross_entropy(normed.flatten(0, 1), weight(), own.flatten());
+    return {{"cross_entropy", tokens_.collect(loss.view(own.sizes()))}};
+  }
+
+  // The plan: convolutions by their inner width, tokens between them over the same ranks; embedding, norm and
+  // head stay whole and see own tokens only.
+  std::vector<d9d::StageParameter> parallelize(d9d::StageGroups& groups) {
+    const auto& mesh = groups.domains().parameters();
+    D9D_REQUIRE(mesh.context_parallel() == 1 && mesh.expert_parallel == 1,
+                "convolution_lm has no context or expert parallelism; set those degrees of `mesh` to 1");
+    d9d::TensorParallel tensor(parameters_, groups);
+    for (const d9d::StageParameter& parameter : parameters_) {
+      if (parameter.name.ends_with(".gate") || parameter.name.ends_with(".up"))
+        tensor.column(parameter.tensor);
+      if (parameter.name.ends_with(".down")) tensor.row(parameter.tensor);
+    }
+    tokens_ = tensor.activations(/*dim=*/1);
+    d9d::parallelize_replicate(parameters_, groups.domains().mesh_for(d9d::kDenseDomain), d9d::dense_axes(),
+                               groups.rank());
+    return parameters_;
   }
 
   std::vector<d9d::StageParameter> parameters() override { return parameters_; }
@@ -71,6 +94,7 @@ class ConvolutionStage final : public d9d::StageModule {
   const d9d::StagePosition position_;
   const d9d::LayerRange layers_;
   std::vector<d9d::StageParameter> parameters_;
+  d9d::ActivationShards tokens_;
 };
 
 class ConvolutionModel final : public d9d::ModelProvider {
@@ -78,6 +102,10 @@ class ConvolutionModel final : public d9d::ModelProvider {
   explicit ConvolutionModel(const ConvolutionConfig& config) : config_(config) {}
   std::unique_ptr<d9d::StageModule> build_stage(d9d::StagePosition position) const override {
     return std::make_unique<ConvolutionStage>(config_, position);
+  }
+  std::vector<d9d::StageParameter> parallelize(d9d::StageModule& stage, d9d::StageGroups& groups,
+                                               const d9d::ParallelOptions&) const override {
+    return dynamic_cast<ConvolutionStage&>(stage).parallelize(groups);
   }
 
  private:

@@ -18,6 +18,25 @@ S cross_entropy_row(int64_t width, S* z, int64_t label, bool gradient, S* invers
   return std::log(total) + top - at_label;
 }
 
+// The largest of z, and sum exp(z - it).
+template <class S>
+S exponential_sum(int64_t width, const S* z, S* largest) {
+  S top = z[0];
+#pragma omp simd reduction(max : top)
+  for (int64_t i = 0; i < width; ++i) top = z[i] > top ? z[i] : top;
+  S total = 0;
+#pragma omp simd reduction(+ : total)
+  for (int64_t i = 0; i < width; ++i) total += exponential(z[i] - top);
+  *largest = top;
+  return total;
+}
+
+template <class S>
+void exponentials(int64_t width, S* z, S shift) {
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) z[i] = exponential(z[i] - shift);
+}
+
 template <class T>
 void softmax_row(int64_t width, const T* z, Sum<T>* probabilities) {
   using S = Sum<T>;

@@ -76,6 +76,10 @@ struct KernelTable {
 
   // Returns logsumexp(z) - z[label]; with `gradient` z * inverse becomes softmax(z) - onehot(label).
   S (*cross_entropy_row)(int64_t width, S* z, int64_t label, bool gradient, S* inverse);
+  // Returns sum exp(z - largest).
+  S (*exponential_sum)(int64_t width, const S* z, S* largest);
+  // z := exp(z - shift).
+  void (*exponentials)(int64_t width, S* z, S shift);
   // row = softmax(row) as sums.
   void (*softmax_row)(int64_t width, const T* z, S* probabilities);
 

@@ -11,8 +11,9 @@ at::Tensor Residual::sum() const {
 }
 
 std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const RmsNorm& norm) {
-  if (!hidden.delta.defined()) return {norm.forward(hidden.residual), hidden.residual};
-  auto [normed, sum] = kernels::add_rms_norm(hidden.delta, hidden.residual, norm.weight, norm.eps);
+  const bool adds = hidden.delta.defined();
+  auto [normed, sum] = kernels::add_rms_norm(adds ? hidden.delta : hidden.residual,
+                                             adds ? hidden.residual : at::Tensor(), norm.weight, norm.eps);
   return {std::move(normed), std::move(sum)};
 }
 
@@ -32,7 +33,9 @@ DecoderLayer::DecoderLayer(ParameterMaker& make, const Qwen3Config& config, std:
     experts_ = sparse.get();
     mlp_ = sparse;
   } else {
-    mlp_ = make.child<SwiGlu>(*this, "mlp", config.hidden_size, config.intermediate_size);
+    const auto dense = make.child<SwiGlu>(*this, "mlp", config.hidden_size, config.intermediate_size);
+    dense_ = dense.get();
+    mlp_ = dense;
   }
 }
 

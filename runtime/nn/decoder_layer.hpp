@@ -28,6 +28,9 @@ class DecoderLayer : public torch::nn::Module {
 
   Residual forward(const Residual& hidden, const LayerContext& context, bool recompute) const;
 
+  GroupedQueryAttention& attention() const { return *self_attn_; }
+  // Null for a sparse layer.
+  SwiGlu* dense() const { return dense_; }
   // Null for a dense layer.
   MixtureOfExperts* experts() const { return experts_; }
 
@@ -36,6 +39,7 @@ class DecoderLayer : public torch::nn::Module {
   std::shared_ptr<GroupedQueryAttention> self_attn_;
   std::shared_ptr<RmsNorm> post_attention_layernorm_;
   std::shared_ptr<FeedForward> mlp_;
+  SwiGlu* dense_ = nullptr;
   MixtureOfExperts* experts_ = nullptr;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
+
 namespace d9d {
 namespace {
 
@@ -31,20 +33,34 @@ std::int64_t active_matrix_weights(const Qwen3Config& config, std::int64_t layer
          config.num_experts_per_tok * 3 * w.hidden * config.moe_intermediate_size;
 }
 
-// Elements a decoder layer keeps per token: two sums and two norms, projections, rotated queries and keys,
-// attention output, then what the feed-forward half keeps.
-std::int64_t kept_elements(const Qwen3Config& config, std::int64_t layer_index) {
+// Per token what a decoder layer keeps: of tokens of this rank, and of those it gathers from the ranks of
+// tensor parallelism.
+struct Kept {
+  std::int64_t own;
+  std::int64_t gathered;
+
+  std::int64_t bytes(std::int64_t tokens, int tensor_parallel) const {
+    return tokens / tensor_parallel * own + tokens * gathered;
+  }
+};
+
+// Elements: two sums and two norms, projections, rotated queries and keys, attention output, then what the
+// feed-forward half keeps.
+Kept kept_elements(const Qwen3Config& config, std::int64_t layer_index) {
   const Widths w(config);
-  const std::int64_t attention = 4 * w.hidden + 3 * w.queries + 3 * w.keys;
-  if (!config.is_sparse_layer(layer_index)) return attention + 3 * config.intermediate_size;
-  return attention + config.num_experts_per_tok * 2 * config.moe_intermediate_size;
+  const Kept attention{2 * w.hidden, w.hidden + 3 * w.queries + 3 * w.keys};
+  if (!config.is_sparse_layer(layer_index)) {
+    return {attention.own, attention.gathered + w.hidden + 3 * config.intermediate_size};
+  }
+  const std::int64_t experts = config.num_experts_per_tok * 2 * config.moe_intermediate_size;
+  return {attention.own + w.hidden + experts, attention.gathered};
 }
 
 // fp32 and int64 values beside them: norm factors, log-sum-exp, router probabilities, routes.
-std::int64_t kept_side_bytes(const Qwen3Config& config, std::int64_t layer_index) {
-  const std::int64_t attention = 4 * (2 + 2 * config.num_attention_heads + config.num_key_value_heads);
+Kept kept_side_bytes(const Qwen3Config& config, std::int64_t layer_index) {
+  const Kept attention{4 * 2, 4 * (2 * config.num_attention_heads + config.num_key_value_heads)};
   if (!config.is_sparse_layer(layer_index)) return attention;
-  return attention + 4 * config.num_experts + 32 * config.num_experts_per_tok;
+  return {attention.own + 4 * config.num_experts + 32 * config.num_experts_per_tok, attention.gathered};
 }
 
 }  // namespace
@@ -55,8 +71,9 @@ ParameterCounts count_layer_parameters(const Qwen3Config& config, std::int64_t l
   const std::int64_t biases = config.attention_bias ? w.queries + 2 * w.keys + w.hidden : 0;
   const std::int64_t active = active_matrix_weights(config, layer_index) + norms + biases;
   if (!config.is_sparse_layer(layer_index)) return {active, active};
+  const std::int64_t expert = 3 * w.hidden * config.moe_intermediate_size;
   const std::int64_t idle_experts = config.num_experts - config.num_experts_per_tok;
-  return {active + idle_experts * 3 * w.hidden * config.moe_intermediate_size, active};
+  return {active + idle_experts * expert, active, config.num_experts * expert};
 }
 
 ParameterCounts count_parameters(const Qwen3Config& config, StagePosition position) {
@@ -64,6 +81,7 @@ ParameterCounts count_parameters(const Qwen3Config& config, StagePosition positi
   const auto add = [&](ParameterCounts part) {
     sum.total += part.total;
     sum.active += part.active;
+    sum.experts += part.experts;
   };
   const LayerRange layers = layers_of(config, position);
   for (std::int64_t layer = layers.begin; layer < layers.end; ++layer)
@@ -98,20 +116,22 @@ double training_flops_per_token(const Qwen3Config& config, std::int64_t length) 
 }
 
 std::int64_t activation_bytes(const Qwen3Config& config, StagePosition position, std::int64_t tokens,
-                              int bytes_per_element, bool checkpoint_activations) {
+                              int bytes_per_element, bool checkpoint_activations, int tensor_parallel) {
   const LayerRange layers = layers_of(config, position);
+  const Qwen3Config rank = config_of_tensor_rank(config, tensor_parallel);
   std::int64_t all = 0;
   std::int64_t largest = 0;
   for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-    const std::int64_t bytes =
-        tokens * (kept_elements(config, layer) * bytes_per_element + kept_side_bytes(config, layer));
+    const std::int64_t bytes = kept_elements(rank, layer).bytes(tokens, tensor_parallel) * bytes_per_element +
+                               kept_side_bytes(rank, layer).bytes(tokens, tensor_parallel);
     all += bytes;
     largest = std::max(largest, bytes);
   }
   const std::int64_t state = tokens * config.hidden_size * bytes_per_element;
-  if (checkpoint_activations) all = layers.size() * state + largest;
+  const std::int64_t own_state = state / tensor_parallel;
+  if (checkpoint_activations) all = layers.size() * own_state + largest;
   // The head keeps the sum, the normed state and its gradient.
-  return position.is_last() ? all + 3 * state : all;
+  return position.is_last() ? all + own_state + 2 * state : all;
 }
 
 }  // namespace d9d

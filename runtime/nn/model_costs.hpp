@@ -13,6 +13,7 @@ struct ParameterCounts {
   std::int64_t total = 0;
   std::int64_t active =
       0;  // used by one token: num_experts_per_tok experts of a sparse layer, all of the rest
+  std::int64_t experts = 0;  // of the total, what expert parallelism deals out
 };
 // Of the whole model, and of one pipeline stage.
 ParameterCounts count_parameters(const Qwen3Config& config);
@@ -29,8 +30,8 @@ double training_flops_per_token(const Qwen3Config& config, std::int64_t length, 
 // Bytes kept between forward and backward for one microbatch of `tokens` on a stage: what the kernels save
 // (layer inputs, projections, attention output and its log-sum-exp, expert activations). An estimate, exact
 // but for small index tensors. With checkpointing one hidden state per layer is kept, and one layer's
-// activations exist during backward.
+// activations exist during backward. With tensor parallelism: on one of its ranks, `tokens` those of all.
 std::int64_t activation_bytes(const Qwen3Config& config, StagePosition position, std::int64_t tokens,
-                              int bytes_per_element, bool checkpoint_activations);
+                              int bytes_per_element, bool checkpoint_activations, int tensor_parallel = 1);
 
 }  // namespace d9d

@@ -11,18 +11,6 @@
 namespace d9d {
 namespace {
 
-at::Tensor positions_of(const TensorMap& shared, const at::Tensor& hidden) {
-  const auto found = shared.find("position_ids");
-  if (found != shared.end()) {
-    D9D_REQUIRE(found->second.sizes() == hidden.sizes().slice(0, 2),
-                "position_ids has another shape than the batch: {} elements for {} x {} tokens",
-                found->second.numel(), hidden.size(0), hidden.size(1));
-    return found->second;
-  }
-  const at::Tensor row = at::arange(hidden.size(1), at::TensorOptions(at::kLong).device(hidden.device()));
-  return row.expand({hidden.size(0), hidden.size(1)});
-}
-
 void check_dtype(at::ScalarType dtype) {
   D9D_REQUIRE(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kDouble,
               "a model in {} cannot be computed; use float32 or bfloat16", c10::toString(dtype));
@@ -63,13 +51,13 @@ void Qwen3Model::build(ParameterMaker& make) {
       distribute_layers(config_.num_hidden_layers, position_.num_stages,
                         config_.pipeline_num_virtual_layers_pre, config_.pipeline_num_virtual_layers_post);
   const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
-  const auto model = make.child<Group>(*this, "model");
+  const auto model = make.child<ModuleGroup>(*this, "model");
   make.within("model", [&] {
     if (position_.is_first()) {
       embed_tokens_ = make.child<TokenEmbedding>(*model, "embed_tokens", config_.vocab_size,
                                                  config_.hidden_size, config_.pad_token_id);
     }
-    const auto layers = make.child<Group>(*model, "layers");
+    const auto layers = make.child<ModuleGroup>(*model, "layers");
     make.within("layers", [&] {
       for (std::int64_t index = mine.begin; index < mine.end; ++index) {
         layers_[index] = make.child<DecoderLayer>(*layers, std::to_string(index), config_, index);
@@ -114,18 +102,54 @@ Residual Qwen3Model::run_layers(at::Tensor hidden, const LayerContext& context) 
   return state;
 }
 
-TensorMap Qwen3Model::head(const Residual& hidden, const TensorMap& shared) const {
-  at::Tensor normed = add_and_norm(hidden, *norm_).first;
-  const auto labels = shared.find("labels");
-  if (labels == shared.end()) {
-    const auto wanted = shared.find("logit_positions");
-    if (wanted != shared.end()) normed = at::index_select(normed, 1, wanted->second);
-    return {{"logits", kernels::linear(normed, head_weight())}};
+std::vector<at::Tensor> Qwen3Model::vocabulary_weights() const {
+  std::vector<at::Tensor> weights;
+  if (embed_tokens_) weights.push_back(embed_tokens_->weight);
+  if (lm_head_) weights.push_back(lm_head_->weight);
+  return weights;
+}
+
+void Qwen3Model::share_tokens(ActivationShards tokens, std::shared_ptr<const VocabularyShards> vocabulary) {
+  tokens_ = std::move(tokens);
+  vocabulary_ = std::move(vocabulary);
+  if (embed_tokens_) embed_tokens_->shards = vocabulary_;
+}
+
+at::Tensor Qwen3Model::positions(const TensorMap& shared, const at::Tensor& hidden) const {
+  const std::int64_t batch = hidden.size(0), length = hidden.size(1) * tokens_.size();
+  const auto found = shared.find("position_ids");
+  if (found != shared.end()) {
+    D9D_REQUIRE(found->second.sizes() == at::IntArrayRef({batch, length}),
+                "position_ids has another shape than the batch: {} elements for {} x {} tokens",
+                found->second.numel(), batch, length);
+    return found->second;
   }
+  const at::Tensor row = at::arange(length, at::TensorOptions(at::kLong).device(hidden.device()));
+  return row.expand({batch, length});
+}
+
+at::Tensor Qwen3Model::logits(at::Tensor normed, const TensorMap& shared) const {
+  const auto wanted = shared.find("logit_positions");
+  const bool some = wanted != shared.end();
+  if (vocabulary_) {
+    return vocabulary_->logits(normed, head_weight(),
+                               some ? std::optional<at::Tensor>(wanted->second) : std::nullopt);
+  }
+  if (some) normed = at::index_select(normed, 1, wanted->second);
+  return kernels::linear(normed, head_weight());
+}
+
+TensorMap Qwen3Model::head(const Residual& hidden, const TensorMap& shared) const {
+  const at::Tensor normed = add_and_norm(hidden, *norm_).first;
+  const auto labels = shared.find("labels");
+  if (labels == shared.end()) return {{"logits", logits(normed, shared)}};
   const at::Tensor& target = labels->second;
-  D9D_REQUIRE(target.sizes() == normed.sizes().slice(0, 2) && target.scalar_type() == at::kLong,
-              "labels is a {} tensor of {} elements, expected int64 [{}, {}], already shifted",
-              c10::toString(target.scalar_type()), target.numel(), normed.size(0), normed.size(1));
+  const std::int64_t length = normed.size(1) * tokens_.size();
+  D9D_REQUIRE(
+      target.sizes() == at::IntArrayRef({normed.size(0), length}) && target.scalar_type() == at::kLong,
+      "labels is a {} tensor of {} elements, expected int64 [{}, {}], already shifted",
+      c10::toString(target.scalar_type()), target.numel(), normed.size(0), length);
+  if (vocabulary_) return {{"cross_entropy", vocabulary_->loss(normed, head_weight(), target)}};
   const at::Tensor loss = kernels::linear_cross_entropy(normed.view({-1, config_.hidden_size}), head_weight(),
                                                         target.reshape({-1}));
   return {{"cross_entropy", loss.view(target.sizes())}};
@@ -137,7 +161,7 @@ TensorMap Qwen3Model::forward(const TensorMap& inputs, const TensorMap& shared) 
   D9D_REQUIRE(hidden.dim() == 3 && hidden.size(2) == config_.hidden_size,
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(),
               config_.hidden_size);
-  const auto [cos, sin] = rotary_.at_positions(positions_of(shared, hidden));
+  const auto [cos, sin] = rotary_.at_positions(positions(shared, hidden));
   const Residual state = run_layers(std::move(hidden), {cos, sin});
   if (!position_.is_last()) return {{"hidden_states", state.sum()}};
   return head(state, shared);

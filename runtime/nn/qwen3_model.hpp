@@ -14,6 +14,7 @@
 
 #include "runtime/nn/block/rotary.hpp"
 #include "runtime/nn/decoder_layer.hpp"
+#include "runtime/nn/parallel/vocabulary.hpp"
 #include "runtime/nn/qwen3_stage.hpp"
 
 namespace d9d {
@@ -29,12 +30,19 @@ class Qwen3Model final : public torch::nn::Module, public StageModule {
   const Qwen3Config& config() const { return config_; }
   // By global index, this stage's only.
   const std::map<std::int64_t, std::shared_ptr<DecoderLayer>>& layers() const { return layers_; }
+  // Of this stage's embedding and head, [V, H]; one where they are tied.
+  std::vector<at::Tensor> vocabulary_weights() const;
+  // From now on hidden states between blocks and stages are this rank's tokens, [B, S / ranks, H], and
+  // embedding and head hold its rows of the vocabulary. Inputs and outputs stay those of all tokens.
+  void share_tokens(ActivationShards tokens, std::shared_ptr<const VocabularyShards> vocabulary);
 
  private:
   void build(ParameterMaker& make);
   at::Tensor embed(const TensorMap& inputs) const;
   Residual run_layers(at::Tensor hidden, const LayerContext& context) const;
   TensorMap head(const Residual& hidden, const TensorMap& shared) const;
+  at::Tensor positions(const TensorMap& shared, const at::Tensor& hidden) const;
+  at::Tensor logits(at::Tensor normed, const TensorMap& shared) const;
   const at::Tensor& head_weight() const;
 
   Qwen3Config config_;
@@ -46,6 +54,8 @@ class Qwen3Model final : public torch::nn::Module, public StageModule {
   std::shared_ptr<RmsNorm> norm_;    // last stage
   std::shared_ptr<Linear> lm_head_;  // last stage, untied
   std::vector<StageParameter> parameters_;
+  ActivationShards tokens_;
+  std::shared_ptr<const VocabularyShards> vocabulary_;
 };
 
 }  // namespace d9d

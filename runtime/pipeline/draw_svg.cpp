@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 
@@ -52,11 +53,28 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, double y, int height,
+struct Lane {
+  double y, height;
+};
+
+// Half a row for an action that overlaps with the one before or behind it.
+Lane lane_of(const std::vector<SimulatedAction>& actions, std::size_t i, double y, double height) {
+  const auto overlap = [&](std::size_t first) {
+    return actions[first + 1].start < actions[first].end && actions[first + 1].end > actions[first].start;
+  };
+  if (i > 0 && overlap(i - 1)) return {y + height / 2, height / 2};
+  if (i + 1 < actions.size() && overlap(i)) return {y, height / 2};
+  return {y, height};
+}
+
+void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, double row_y, double row_height,
                double scale) {
   std::set<int> stages;
   for (const SimulatedAction& a : actions) stages.insert(a.action.stage);
-  for (const SimulatedAction& a : actions) {
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const SimulatedAction& a = actions[i];
+    const Lane lane = lane_of(actions, i, row_y, row_height);
+    const double y = lane.y, height = lane.height;
     const double x = kLabelWidth + a.start * scale;
     const double width = (a.end - a.start) * scale;
     const auto depth = static_cast<int>(std::distance(stages.begin(), stages.find(a.action.stage)));
@@ -89,30 +107,53 @@ std::string legend(double y) {
   return svg;
 }
 
-}  // namespace
-
-std::string draw_svg(const Simulation& simulation, const SvgOptions& options) {
-  const double scale = simulation.makespan > 0 ? options.width / simulation.makespan : 0;
-  const auto ranks = static_cast<int>(simulation.ranks.size());
-  const int height = kHeader + ranks * options.row + kFooter;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n"
-      "<text x=\"{2}\" y=\"20\" font-size=\"13\">{3}</text>\n",
-      kLabelWidth + options.width + 10, height, kLabelWidth, escaped(options.title));
-  for (int rank = 0; rank < ranks; ++rank) {
-    const double y = kHeader + rank * options.row;
+double draw_panel(std::string& svg, const SvgPanel& panel, const SvgOptions& options, double top,
+                  double scale) {
+  const Simulation& simulation = *panel.simulation;
+  svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" font-size=\"13\">{}</text>\n", kLabelWidth, top + 20,
+                     escaped(panel.title));
+  double y = top + kHeader;
+  for (std::size_t rank = 0; rank < simulation.ranks.size(); ++rank, y += options.row) {
     svg += fmt::format("<text x=\"8\" y=\"{:.1f}\">rank {}</text>\n", y + options.row / 2.0 + 4, rank);
     svg += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"#eeeeee\"/>\n",
                        kLabelWidth, y, options.width, options.row - 4);
-    draw_rank(svg, simulation.ranks[static_cast<std::size_t>(rank)], y, options.row - 4, scale);
+    draw_rank(svg, simulation.ranks[rank], y, options.row - 4, scale);
   }
-  const double bottom = kHeader + ranks * options.row + 10;
-  svg += legend(bottom);
   svg += fmt::format(
-      "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">makespan {:.4g}, bubble {:.1f} %</text>\n</svg>\n",
-      kLabelWidth + options.width, bottom + 10, simulation.makespan, 100 * simulation.bubble);
-  return svg;
+      "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">makespan {:.4g}{}, bubble {:.1f} %</text>\n",
+      kLabelWidth + options.width, y + 20, simulation.makespan, options.unit, 100 * simulation.bubble);
+  return y;
+}
+
+double height_of(const std::vector<SvgPanel>& panels, const SvgOptions& options) {
+  double height = 0;
+  for (const SvgPanel& panel : panels) {
+    height += kHeader + static_cast<double>(panel.simulation->ranks.size()) * options.row + kFooter;
+  }
+  return height;
+}
+
+}  // namespace
+
+std::string draw_svg(const Simulation& simulation, const SvgOptions& options) {
+  return draw_svg(std::vector<SvgPanel>{{options.title, &simulation}}, options);
+}
+
+std::string draw_svg(const std::vector<SvgPanel>& panels, const SvgOptions& options) {
+  double longest = 0;
+  for (const SvgPanel& panel : panels) longest = std::max(longest, panel.simulation->makespan);
+  const double scale = longest > 0 ? options.width / longest : 0;
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
+      kLabelWidth + options.width + 10, height_of(panels, options));
+  double top = 0;
+  for (const SvgPanel& panel : panels) {
+    const double bottom = draw_panel(svg, panel, options, top, scale);
+    if (&panel == &panels.back()) svg += legend(bottom + 10);
+    top = bottom + kFooter;
+  }
+  return svg + "</svg>\n";
 }
 
 }  // namespace d9d

@@ -2,6 +2,7 @@
 // A simulated (or measured) program as a picture: a row per rank, time to the right, a box per action.
 
 #include <string>
+#include <vector>
 
 #include "runtime/pipeline/simulator.hpp"
 
@@ -11,10 +12,19 @@ struct SvgOptions {
   int width = 1200;  // pixels of the time axis
   int row = 28;      // pixels of a rank
   std::string title;
+  std::string unit;  // of the times, behind the makespan: " ms"
 };
 
 // F blue, B green, I teal, W amber; later stages of a rank are darker. Each box has its mnemonic, times and
 // length as tooltip, and its microbatch as text where that fits.
 std::string draw_svg(const Simulation& simulation, const SvgOptions& options);
+
+// Several above one another on one scale of time; options.title is not used. Actions that overlap on a rank
+// share its row.
+struct SvgPanel {
+  std::string title;
+  const Simulation* simulation = nullptr;
+};
+std::string draw_svg(const std::vector<SvgPanel>& panels, const SvgOptions& options);
 
 }  // namespace d9d

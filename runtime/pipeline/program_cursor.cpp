@@ -24,6 +24,12 @@ std::optional<Instruction> ProgramCursor::advance(const Ready& ready) {
   return instruction;
 }
 
+bool ProgramCursor::follow(const Instruction& instruction, const Ready& ready) {
+  D9D_CHECK(!done() && *head() == instruction, "rank {} is told to run {} where its program has {}", rank_,
+            to_string(instruction), done() ? "its end" : to_string(*head()));
+  return advance(ready).has_value();
+}
+
 bool ProgramCursor::done() const {
   return !program_ || next_ == instructions().size();
 }

@@ -3,33 +3,24 @@
 // compute program of one rank, over all stages that live there, one instruction at a time. No torch, no
 // messages, no threads.
 
-#include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <vector>
 
-#include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/pipeline/action_cursor.hpp"
 
 namespace d9d {
 
-class ProgramCursor {
+class ProgramCursor final : public ActionCursor {
  public:
-  // Whether the inputs of a compute action are there (StageCore::ready of its stage).
-  using Ready = std::function<bool(const Action&)>;
-
   // Nothing to do until start().
   explicit ProgramCursor(int rank) : rank_(rank) {}
 
-  // From the first instruction of `program`; the one before must be at its end.
-  void start(std::shared_ptr<const PipelineProgram> program);
+  void start(std::shared_ptr<const PipelineProgram> program) override;
+  // Only ever the head of the program. Never looks behind it.
+  std::optional<Instruction> advance(const Ready& ready) override;
+  bool follow(const Instruction& instruction, const Ready& ready) override;
+  bool done() const override;
 
-  // The head of the program when all its parts are ready, and the cursor moves behind it: the caller runs it
-  // now. Nothing while the head has to wait, and at the end. Never looks behind the head.
-  std::optional<Instruction> advance(const Ready& ready);
-
-  // All instructions were handed out.
-  bool done() const;
   // What it waits at, for reports; empty at the end.
   const Instruction* head() const;
 

@@ -1,16 +1,75 @@
 #include "runtime/pipeline/schedule_command.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/draw_svg.hpp"
+#include "runtime/pipeline/program/auto_schedule.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/pipeline/program/program_text.hpp"
 #include "runtime/pipeline/simulator.hpp"
 
 namespace d9d {
 namespace {
 
 constexpr double kActionsMax = 3e6;  // about 1 GB while it is printed
+
+struct Scheduled {
+  std::string name;
+  PipelineProgram program;
+  CostModel costs;
+  Simulation simulation;
+  std::optional<AutoChoice> searched;
+  bool unit = true;
+};
+
+CostModel costs_of(const ScheduleCommandOptions& options, const Topology& topology) {
+  CostModel costs = unit_costs(topology);
+  if (!options.costs.empty()) costs.stages = parse_costs(options.costs, topology.num_stages());
+  costs.transfer = options.transfer;
+  return costs;
+}
+
+Scheduled simulated(std::string name, PipelineProgram program, CostModel costs) {
+  Simulation simulation = simulate(program.compute, program.topology, costs);
+  return {std::move(name), std::move(program), std::move(costs), std::move(simulation), {}, true};
+}
+
+Scheduled schedule_by_name(const ScheduleCommandOptions& options) {
+  D9D_REQUIRE(options.ranks >= 1, "--pp is {}; expected the number of pipeline ranks, at least 1",
+              options.ranks);
+  D9D_REQUIRE(options.microbatches >= 1, "--microbatches is {}; expected at least 1", options.microbatches);
+  const ScheduleConfig config = schedule_from_keys(options.schedule);
+  const double actions = 3.0 * options.ranks * stages_per_rank(config) * options.microbatches;
+  D9D_REQUIRE(actions <= kActionsMax,
+              "{:.3g} actions are too many to print; at most {:.3g} (ranks x stages x microbatches x 3)",
+              actions, kActionsMax);
+  const Topology topology = topology_of(config, options.ranks);
+  CostModel costs = costs_of(options, topology);
+  const std::string name(name_of(config));
+  const auto* searched = std::get_if<AutoSchedule>(&config);
+  if (searched == nullptr) {
+    return simulated(name, build_program(config, options.ranks, options.microbatches), std::move(costs));
+  }
+  AutoChoice choice = search_schedule(auto_problem(*searched, topology, options.microbatches, costs));
+  Scheduled result =
+      simulated(name, complete_program(choice.compute, topology, options.microbatches), std::move(costs));
+  result.searched = std::move(choice);
+  return result;
+}
+
+Scheduled schedule_of(const ScheduleCommandOptions& options) {
+  D9D_REQUIRE(options.transfer >= 0, "--transfer is {}; expected a time of at least 0", options.transfer);
+  Scheduled result = [&] {
+    if (options.program.empty()) return schedule_by_name(options);
+    PipelineProgram program = parse_program(options.program);
+    CostModel costs = costs_of(options, program.topology);
+    return simulated("program", std::move(program), std::move(costs));
+  }();
+  result.unit = options.costs.empty();
+  return result;
+}
 
 nlohmann::json programs_to_json(const Program& program) {
   nlohmann::json ranks = nlohmann::json::object();
@@ -21,66 +80,71 @@ nlohmann::json programs_to_json(const Program& program) {
   return ranks;
 }
 
-std::string to_json(const ScheduleConfig& config, const PipelineProgram& program,
-                    const Simulation& simulation) {
+std::string to_json(const Scheduled& scheduled) {
+  const PipelineProgram& program = scheduled.program;
+  const Simulation& simulation = scheduled.simulation;
   const int per_rank = program.topology.stages_per_rank();
   std::vector<double> of_rank;
   for (const int peak : simulation.peak_activations) of_rank.push_back(static_cast<double>(peak) / per_rank);
-  const nlohmann::json json = {{"schedule", name_of(config)},
-                               {"pp", program.topology.num_ranks()},
-                               {"stages_per_rank", per_rank},
-                               {"microbatches", program.num_microbatches},
-                               {"programs", programs_to_json(program.compute)},
-                               {"programs_with_communication", programs_to_json(program.full)},
-                               {"makespan", simulation.makespan},
-                               {"bubble", simulation.bubble},
-                               {"peak_activations", simulation.peak_activations},
-                               {"peak_activations_of_rank", of_rank},
-                               {"peak_pending_weights", simulation.peak_pending_weights}};
+  nlohmann::json json = {{"schedule", scheduled.name},
+                         {"pp", program.topology.num_ranks()},
+                         {"stages_per_rank", per_rank},
+                         {"microbatches", program.num_microbatches},
+                         {"programs", programs_to_json(program.compute)},
+                         {"programs_with_communication", programs_to_json(program.full)},
+                         {"makespan", simulation.makespan},
+                         {"bubble", simulation.bubble},
+                         {"peak_activations", simulation.peak_activations},
+                         {"peak_activations_of_rank", of_rank},
+                         {"peak_pending_weights", simulation.peak_pending_weights},
+                         {"peak_held", simulation.peak_held}};
+  if (scheduled.searched) {
+    json["origin"] = scheduled.searched->origin;
+    json["fixed"] = scheduled.searched->fixed;
+    json["fixed_makespan"] = scheduled.searched->fixed_makespan;
+    json["fixed_bubble"] = scheduled.searched->fixed_bubble;
+  }
   return json.dump() + "\n";
 }
 
-std::string headline(const ScheduleConfig& config, const PipelineProgram& program) {
-  return fmt::format("{}: {} ranks x {} stages, {} microbatches", name_of(config),
+std::string headline(const Scheduled& scheduled) {
+  const PipelineProgram& program = scheduled.program;
+  return fmt::format("{}: {} ranks x {} stages, {} microbatches", scheduled.name,
                      program.topology.num_ranks(), program.topology.stages_per_rank(),
                      program.num_microbatches);
 }
 
-std::string to_text(const ScheduleConfig& config, const PipelineProgram& program,
-                    const Simulation& simulation) {
-  std::string text = headline(config, program) + "\n";
-  for (std::size_t rank = 0; rank < program.full.size(); ++rank) {
+std::string to_text(const Scheduled& scheduled) {
+  const Simulation& simulation = scheduled.simulation;
+  std::string text = headline(scheduled) + "\n";
+  for (std::size_t rank = 0; rank < scheduled.program.full.size(); ++rank) {
     text += fmt::format("rank {}:", rank);
-    for (const Instruction& instruction : program.full[rank]) text += " " + to_string(instruction);
+    for (const Instruction& instruction : scheduled.program.full[rank]) text += " " + to_string(instruction);
     text += "\n";
   }
-  text += fmt::format("makespan {:.6g} forwards of a rank, bubble {:.1f} %\n", simulation.makespan,
-                      100 * simulation.bubble);
+  text += fmt::format("makespan {:.6g}{}, bubble {:.1f} %\n", simulation.makespan,
+                      scheduled.unit ? " forwards of a rank" : "", 100 * simulation.bubble);
+  if (scheduled.searched) {
+    const AutoChoice& choice = *scheduled.searched;
+    text += choice.fixed.empty()
+                ? "no fixed schedule keeps the limit of activations\n"
+                : fmt::format("best fixed schedule: {}, makespan {:.6g}, bubble {:.1f} %\n", choice.fixed,
+                              choice.fixed_makespan, 100 * choice.fixed_bubble);
+  }
   text += "peak live activations (stage-microbatches) per rank:";
   for (const int peak : simulation.peak_activations) text += fmt::format(" {}", peak);
+  text += "\nwith those whose weight gradients are still to come:";
+  for (const int peak : simulation.peak_held) text += fmt::format(" {}", peak);
   return text + "\n";
 }
 
 }  // namespace
 
 ScheduleCommandResult run_schedule_command(const ScheduleCommandOptions& options) {
-  D9D_REQUIRE(options.ranks >= 1, "--pp is {}; expected the number of pipeline ranks, at least 1",
-              options.ranks);
-  D9D_REQUIRE(options.microbatches >= 1, "--microbatches is {}; expected at least 1", options.microbatches);
-  D9D_REQUIRE(options.transfer >= 0, "--transfer is {}; expected a time of at least 0", options.transfer);
-  const ScheduleConfig config = schedule_from_keys(options.schedule);
-  const double actions = 3.0 * options.ranks * stages_per_rank(config) * options.microbatches;
-  D9D_REQUIRE(actions <= kActionsMax,
-              "{:.3g} actions are too many to print; at most {:.3g} (ranks x stages x microbatches x 3)",
-              actions, kActionsMax);
-  const PipelineProgram program = build_program(config, options.ranks, options.microbatches);
-  CostModel costs = unit_costs(program.topology);
-  costs.transfer = options.transfer;
-  const Simulation simulation = simulate(program.compute, program.topology, costs);
+  const Scheduled scheduled = schedule_of(options);
   SvgOptions svg;
-  svg.title = headline(config, program);
-  return {options.json ? to_json(config, program, simulation) : to_text(config, program, simulation),
-          draw_svg(simulation, svg)};
+  svg.title = headline(scheduled);
+  return {options.json ? to_json(scheduled) : to_text(scheduled), draw_svg(scheduled.simulation, svg)};
 }
 
 }  // namespace d9d

@@ -11,8 +11,14 @@ struct ScheduleCommandOptions {
   ScheduleKeys schedule;
   int ranks = 0;         // --pp
   int microbatches = 0;  // --microbatches
-  double transfer = 0;   // --transfer, in forwards of a whole rank
+  double transfer = 0;   // --transfer, in the unit of the costs
   bool json = false;
+  // --costs: "F:I:W" or "F:I:W:B" of a microbatch, once for all stages or once per stage, parted by commas;
+  // empty: unit_costs(), times are in forwards of a whole rank.
+  std::string costs = {};
+  // What is in the file of --program: a line of mnemonics per pipeline rank, with or without "rank N:" before
+  // it and with or without SEND and RECV. Instead of a schedule; ranks and microbatches are what it has.
+  std::string program = {};
 };
 
 struct ScheduleCommandResult {
@@ -20,10 +26,11 @@ struct ScheduleCommandResult {
   std::string svg;   // for --svg
 };
 
-// Costs are unit_costs(): times are in forwards of a whole rank. JSON keys: schedule, pp, stages_per_rank,
-// microbatches, programs (compute actions by rank), programs_with_communication, makespan, bubble (a share in
-// [0, 1)), peak_activations (stage-microbatches per rank), peak_activations_of_rank (the same divided by
-// stages per rank), peak_pending_weights. Input errors as the builders say.
+// JSON keys: schedule, pp, stages_per_rank, microbatches, programs (compute actions by rank),
+// programs_with_communication, makespan, bubble (a share in [0, 1)), peak_activations (stage-microbatches per
+// rank), peak_activations_of_rank (the same divided by stages per rank), peak_pending_weights, peak_held; of
+// `auto` also origin, fixed, fixed_makespan, fixed_bubble (see AutoChoice). Input errors as the builders say,
+// and for a program that breaks a rule or deadlocks.
 ScheduleCommandResult run_schedule_command(const ScheduleCommandOptions& options);
 
 }  // namespace d9d

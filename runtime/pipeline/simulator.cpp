@@ -22,17 +22,18 @@ int microbatches_of(const Program& program) {
   return count;
 }
 
-double cost_of(ActionKind kind, const StageCosts& costs) {
-  switch (kind) {
-    case ActionKind::forward:
-      return costs.forward;
-    case ActionKind::backward:
-      return costs.backward_input + costs.backward_weight;
-    case ActionKind::backward_input:
-      return costs.backward_input;
-    default:
-      return costs.backward_weight;
+// The compute parts of a rank's program; those of a composed instruction together only where they overlap.
+std::vector<Instruction> compute_of(const RankProgram& program, bool together) {
+  std::vector<Instruction> compute;
+  for (const Instruction& instruction : program) {
+    if (!is_compute(instruction.parts.front().kind)) continue;
+    if (together) {
+      compute.push_back(instruction);
+    } else {
+      for (const Action& part : instruction.parts) compute.push_back({{part}});
+    }
   }
+  return compute;
 }
 
 class Simulator {
@@ -40,30 +41,22 @@ class Simulator {
   Simulator(const Program& program, const Topology& topology, const CostModel& costs)
       : topology_(topology),
         costs_(costs),
-        todo_(program.size()),
+        next_(program.size()),
         clock_(program.size()),
         forward_end_(topology.num_stages(), microbatches_of(program), kNever),
         backward_end_(topology.num_stages(), microbatches_of(program), kNever) {
-    for (std::size_t rank = 0; rank < program.size(); ++rank) {
-      for (const Instruction& instruction : program[rank]) {
-        for (const Action& action : instruction.parts) {
-          if (is_compute(action.kind)) todo_[rank].push_back(action);
-        }
-      }
+    for (const RankProgram& rank : program) {
+      todo_.push_back(compute_of(rank, costs.overlap.has_value()));
     }
     result_.ranks.resize(program.size());
   }
 
   Simulation run() {
-    std::vector<std::size_t> awake;
-    for (std::size_t rank = todo_.size(); rank-- > 0;) awake.push_back(rank);
-    while (!awake.empty()) {
-      const std::size_t rank = awake.back();
-      awake.pop_back();
-      while (const auto start = start_of_head(rank)) {
-        const auto woken = finish_head(rank, *start);
-        if (woken && *woken != rank) awake.push_back(*woken);
-      }
+    for (std::size_t rank = todo_.size(); rank-- > 0;) awake_.push_back(rank);
+    while (!awake_.empty()) {
+      const std::size_t rank = awake_.back();
+      awake_.pop_back();
+      while (const auto start = start_of_head(rank)) finish_head(rank, *start);
     }
     refuse_deadlock();
     sum_up();
@@ -71,7 +64,8 @@ class Simulator {
   }
 
  private:
-  std::size_t done(std::size_t rank) const { return result_.ranks[rank].size(); }
+  bool done(std::size_t rank) const { return next_[rank] == todo_[rank].size(); }
+  const Instruction& head(std::size_t rank) const { return todo_[rank][next_[rank]]; }
 
   // The stage whose action must have ended before, or nothing.
   std::optional<int> upstream(const Action& action) const {
@@ -82,82 +76,125 @@ class Simulator {
     return {};
   }
 
-  // Nothing when the rank is at its end or its head waits for another rank.
-  std::optional<double> start_of_head(std::size_t rank) const {
-    if (done(rank) == todo_[rank].size()) return {};
-    const Action& head = todo_[rank][done(rank)];
-    const auto from = upstream(head);
-    if (!from) return clock_[rank];
-    const auto& ends = head.kind == ActionKind::forward ? forward_end_ : backward_end_;
-    const double produced = ends.at(*from, head.microbatch);
-    if (produced == kNever) return {};
-    return std::max(clock_[rank], produced + (topology_.same_rank(*from, head.stage) ? 0 : costs_.transfer));
+  // When its input is there; kNever while nobody knows.
+  double arrival(const Action& action) const {
+    const auto from = upstream(action);
+    if (!from) return 0;
+    const auto& ends = action.kind == ActionKind::forward ? forward_end_ : backward_end_;
+    return ends.at(*from, action.microbatch) + costs_.transfer_between(*from, action.stage, topology_);
   }
 
-  // The rank that may go on now, if any.
-  std::optional<std::size_t> finish_head(std::size_t rank, double start) {
-    const Action& head = todo_[rank][done(rank)];
-    const double end =
-        start + costs_.overhead + cost_of(head.kind, costs_.stages[static_cast<std::size_t>(head.stage)]);
-    result_.ranks[rank].push_back({head, start, end});
-    clock_[rank] = end;
-    int waiting = head.stage;
-    if (head.kind == ActionKind::forward) {
-      forward_end_.at(head.stage, head.microbatch) = end;
-      waiting = head.stage + 1;
-    } else if (head.kind != ActionKind::backward_weight) {
-      backward_end_.at(head.stage, head.microbatch) = end;
-      waiting = head.stage - 1;
+  // Nothing when the rank is at its end or its head waits for another rank.
+  std::optional<double> start_of_head(std::size_t rank) const {
+    if (done(rank)) return {};
+    double start = clock_[rank];
+    for (const Action& part : head(rank).parts) start = std::max(start, arrival(part));
+    if (start == kNever) return {};
+    return start;
+  }
+
+  void finish_head(std::size_t rank, double start) {
+    const Instruction& instruction = head(rank);
+    double sum = 0;
+    double shortest = kNever;
+    for (const Action& part : instruction.parts) {
+      const double cost = costs_.stages[static_cast<std::size_t>(part.stage)].of(part.kind);
+      sum += cost;
+      shortest = std::min(shortest, cost);
     }
-    if (waiting == head.stage || waiting < 0 || waiting == topology_.num_stages()) return {};
-    return static_cast<std::size_t>(topology_.rank_of(waiting));
+    if (instruction.parts.size() > 1) sum -= costs_.overlap.value_or(0) * shortest;
+    clock_[rank] = start + costs_.overhead + sum;
+    busy_ += sum;
+    ++next_[rank];
+    for (const Action& part : instruction.parts) {
+      result_.ranks[rank].push_back({part, start, clock_[rank]});
+      hand_on(part, rank, clock_[rank]);
+    }
+  }
+
+  void hand_on(const Action& action, std::size_t rank, double end) {
+    int waiting = action.stage;
+    if (action.kind == ActionKind::forward) {
+      forward_end_.at(action.stage, action.microbatch) = end;
+      waiting = action.stage + 1;
+    } else if (action.kind != ActionKind::backward_weight) {
+      backward_end_.at(action.stage, action.microbatch) = end;
+      waiting = action.stage - 1;
+    }
+    if (waiting == action.stage || waiting < 0 || waiting == topology_.num_stages()) return;
+    const auto woken = static_cast<std::size_t>(topology_.rank_of(waiting));
+    if (woken != rank) awake_.push_back(woken);
   }
 
   void refuse_deadlock() const {
     std::string heads;
     for (std::size_t rank = 0; rank < todo_.size(); ++rank) {
-      if (done(rank) == todo_[rank].size()) continue;
-      const Action& head = todo_[rank][done(rank)];
-      const bool forward = head.kind == ActionKind::forward;
-      heads += fmt::format("; rank {} at {} waits for the {} of stage {} microbatch {}", rank,
-                           to_string(head), forward ? "F" : "B or I", *upstream(head), head.microbatch);
+      if (done(rank)) continue;
+      for (const Action& part : head(rank).parts) {
+        if (arrival(part) != kNever) continue;
+        const bool forward = part.kind == ActionKind::forward;
+        heads += fmt::format("; rank {} at {} waits for the {} of stage {} microbatch {}", rank,
+                             to_string(part), forward ? "F" : "B or I", *upstream(part), part.microbatch);
+      }
     }
     if (!heads.empty()) throw Error(ErrorKind::bug, "the pipeline program deadlocks" + heads);
   }
 
   void sum_up() {
-    double busy = 0;
     for (const auto& actions : result_.ranks) {
-      int live = 0, live_peak = 0, pending = 0, pending_peak = 0;
+      int live = 0, live_peak = 0, pending = 0, pending_peak = 0, held_peak = 0;
       for (const SimulatedAction& a : actions) {
         result_.makespan = std::max(result_.makespan, a.end);
-        busy += a.end - a.start - costs_.overhead;
         if (a.action.kind == ActionKind::forward) live_peak = std::max(live_peak, ++live);
         if (a.action.kind == ActionKind::backward || a.action.kind == ActionKind::backward_input) --live;
         if (a.action.kind == ActionKind::backward_input) pending_peak = std::max(pending_peak, ++pending);
         if (a.action.kind == ActionKind::backward_weight) --pending;
+        held_peak = std::max(held_peak, live + pending);
       }
       result_.peak_activations.push_back(live_peak);
       result_.peak_pending_weights.push_back(pending_peak);
+      result_.peak_held.push_back(held_peak);
     }
     const double available = result_.makespan * static_cast<double>(todo_.size());
-    result_.bubble = available > 0 ? std::max(0.0, 1 - busy / available) : 0;
+    result_.bubble = available > 0 ? std::max(0.0, 1 - busy_ / available) : 0;
   }
 
   const Topology& topology_;
   const CostModel& costs_;
-  std::vector<std::vector<Action>> todo_;
+  std::vector<std::vector<Instruction>> todo_;
+  std::vector<std::size_t> next_;
   std::vector<double> clock_;
+  std::vector<std::size_t> awake_;
   StageGrid<double> forward_end_, backward_end_;
+  double busy_ = 0;
   Simulation result_;
 };
 
 }  // namespace
 
+double StageCosts::of(ActionKind kind) const {
+  switch (kind) {
+    case ActionKind::forward:
+      return forward;
+    case ActionKind::backward:
+      return backward();
+    case ActionKind::backward_input:
+      return backward_input;
+    default:
+      return backward_weight;
+  }
+}
+
+double CostModel::transfer_between(int stage, int other, const Topology& topology) const {
+  if (topology.same_rank(stage, other)) return 0;
+  return transfers.empty() ? transfer : transfers[static_cast<std::size_t>(std::min(stage, other))];
+}
+
 CostModel unit_costs(const Topology& topology) {
   const double share = 1.0 / topology.stages_per_rank();
-  return {std::vector<StageCosts>(static_cast<std::size_t>(topology.num_stages()), {share, share, share}), 0,
-          0};
+  CostModel costs;
+  costs.stages.assign(static_cast<std::size_t>(topology.num_stages()), {share, share, share});
+  return costs;
 }
 
 Simulation simulate(const Program& program, const Topology& topology, const CostModel& costs) {
@@ -165,6 +202,10 @@ Simulation simulate(const Program& program, const Topology& topology, const Cost
             program.size(), topology.num_ranks());
   D9D_REQUIRE(static_cast<int>(costs.stages.size()) == topology.num_stages(),
               "costs of {} stages given for {} stages", costs.stages.size(), topology.num_stages());
+  D9D_REQUIRE(
+      costs.transfers.empty() || static_cast<int>(costs.transfers.size()) == topology.num_stages() - 1,
+      "{} transfer times given for the {} boundaries between stages", costs.transfers.size(),
+      topology.num_stages() - 1);
   return Simulator(program, topology, costs).run();
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 // What a program costs, without running it: start and end of every action, makespan, bubble, live
-// activations. Each rank computes one action at a time in program order; a transfer to another rank runs
-// beside the compute and arrives `transfer` after its producer ended. Composed actions run one after the
-// other. Times have the unit of the costs. Linear in the number of actions.
+// activations. Each rank runs one instruction at a time in program order; a transfer to another rank runs
+// beside the compute and arrives that long after its producer ended. Times have the unit of the costs. Linear
+// in the number of actions.
 
+#include <optional>
 #include <vector>
 
 #include "runtime/pipeline/action.hpp"
@@ -11,17 +12,30 @@
 
 namespace d9d {
 
-// Of one microbatch. A full backward costs backward_input + backward_weight.
+// Of one microbatch.
 struct StageCosts {
   double forward = 1;
   double backward_input = 1;
   double backward_weight = 1;
+  std::optional<double> full_backward = std::nullopt;  // none: backward_input + backward_weight
+
+  double backward() const { return full_backward.value_or(backward_input + backward_weight); }
+  double of(ActionKind kind) const;  // of a compute action
 };
 
 struct CostModel {
   std::vector<StageCosts> stages;  // one per stage
   double transfer = 0;             // between stages of different ranks; 0 within a rank
   double overhead = 0;             // added to every compute action; counts as bubble
+  // Of each boundary between stage i and i + 1, both ways alike; empty: `transfer` for all.
+  std::vector<double> transfers = {};
+  // None: the parts of a composed instruction run one after the other, each as soon as it can. A share in
+  // [0, 1]: they begin together once all are ready, the shorter hides that share of itself behind the longer,
+  // and all of them hand on at the end.
+  std::optional<double> overlap = std::nullopt;
+
+  // From one stage to its neighbour.
+  double transfer_between(int stage, int other, const Topology& topology) const;
 };
 // F = I = W = 1 / stages per rank for every stage: a rank's whole forward of one microbatch takes 1.
 CostModel unit_costs(const Topology& topology);
@@ -40,9 +54,11 @@ struct Simulation {
   std::vector<int> peak_activations;
   // Per rank, the most pairs whose I ended and whose W has not.
   std::vector<int> peak_pending_weights;
+  // Per rank, the most pairs of both kinds together: what is kept between a forward and its B or W.
+  std::vector<int> peak_held;
 };
 
-// Takes compute or full programs; communication instructions are skipped (their time is in `transfer`).
+// Takes compute or full programs; communication instructions are skipped (their time is in the transfers).
 // Deadlock: a bug error that names what each stuck rank waits for.
 Simulation simulate(const Program& program, const Topology& topology, const CostModel& costs);
 

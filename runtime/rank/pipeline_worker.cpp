@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/comm/compute_lanes.hpp"
 #include "runtime/nn/late_init.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
-#include "runtime/pipeline/program_cursor.hpp"
+#include "runtime/pipeline/run_instruction.hpp"
+#include "runtime/pipeline/step_programs.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
@@ -45,7 +48,7 @@ class PipelineWorker final : public StageWorker {
         pipeline_ranks_(options_.plan->parameters().pipeline_parallel),
         topology_(topology_of(options_.schedule, pipeline_ranks_)),
         programs_(options_.schedule, pipeline_ranks_),
-        cursor_(pipeline_rank_) {}
+        cursor_(make_cursor(options_.order, pipeline_rank_)) {}
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return entries_loaded_; }
@@ -60,21 +63,28 @@ class PipelineWorker final : public StageWorker {
   void put_gradient(int stage, int microbatch, Ticket ticket) override {
     core(stage).put_gradient(microbatch, ticket);
   }
-  std::optional<Instruction> next() override {
-    return cursor_.advance([this](const Action& action) { return core(action.stage).ready(action); });
-  }
+  std::optional<Instruction> next() override { return cursor_->advance(inputs_are_there()); }
+  bool follow(const Instruction& chosen) override { return cursor_->follow(chosen, inputs_are_there()); }
   ActionReport run(const Instruction& instruction) override;
-  bool step_done() const override { return cursor_.done(); }
+  bool step_done() const override { return cursor_->done(); }
   StepTotals finish_step() override;
   void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) override;
   Ticket snapshot(std::uint64_t step) override;
   std::int64_t num_parameters() const override { return flat_->num_elements(); }
+  void ran(const Instruction& instruction, double seconds) override { programs_.ran(instruction, seconds); }
+  void arrived(bool gradient, int stage, double seconds) override {
+    programs_.arrived(gradient, stage, seconds);
+  }
+  void agree(const std::vector<double>& costs) override;
 
  private:
   StageCore& core(int stage) const {
     const auto found = cores_.find(stage);
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
     return *found->second;
+  }
+  ActionCursor::Ready inputs_are_there() const {
+    return [this](const Action& action) { return core(action.stage).ready(action); };
   }
   struct BuiltStage {
     std::shared_ptr<StageModule> module;
@@ -84,6 +94,13 @@ class PipelineWorker final : public StageWorker {
   StagePosition position(int stage) const { return {stage, topology_.num_stages()}; }
   // Tensor-parallel ranks compute the same loss of the same samples: one of them counts it.
   bool counts_loss() const { return options_.plan->placement(options_.rank).tensor == 0; }
+  // Made when the first module asks for a communicator: without one there is nothing to overlap.
+  ComputeLanes& lanes() {
+    if (!lanes_) {
+      lanes_ = std::make_unique<ComputeLanes>([threads = options_.threads] { at::set_num_threads(threads); });
+    }
+    return *lanes_;
+  }
   void fill_parameters();
   StageCoreOptions core_options(int stage, const BuiltStage& built);
   void hand_on(Ticket ticket, bool gradient, int stage, int microbatch, ActionReport& report);
@@ -92,11 +109,12 @@ class PipelineWorker final : public StageWorker {
   const int pipeline_rank_;
   const int pipeline_ranks_;
   const Topology topology_;
-  ProgramCache programs_;
-  ProgramCursor cursor_;
+  StepPrograms programs_;
+  const std::unique_ptr<ActionCursor> cursor_;
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<StageGroups> groups_;
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
@@ -107,7 +125,11 @@ class PipelineWorker final : public StageWorker {
 
 void PipelineWorker::prepare() {
   at::set_num_threads(options_.threads);
-  groups_ = make_rank_groups(*options_.plan, options_.rank, options_.open_group);
+  groups_ =
+      make_rank_groups(*options_.plan, options_.rank,
+                       composes_actions(options_.schedule)
+                           ? on_lanes(options_.open_group, [this]() -> ComputeLanes& { return lanes(); })
+                           : options_.open_group);
   std::vector<StageParameter> parameters;
   for (const int stage : topology_.stages_of(pipeline_rank_)) {
     BuiltStage& built = stages_[stage];
@@ -174,13 +196,16 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
   }
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
-  cursor_.start(programs_.get(static_cast<int>(tensors.size())));
+  cursor_->start(programs_.get(static_cast<int>(tensors.size())));
 }
 
 ActionReport PipelineWorker::run(const Instruction& instruction) {
+  const auto results = run_instruction(
+      instruction, lanes_.get(), [this](const Action& action) { return core(action.stage).run(action); });
   ActionReport report;
-  for (const Action& action : instruction.parts) {
-    const ActionResult result = core(action.stage).run(action);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Action& action = instruction.parts[i];
+    const ActionResult& result = results[i];
     if (result.activation) hand_on(result.activation, false, action.stage + 1, action.microbatch, report);
     if (result.gradient) hand_on(result.gradient, true, action.stage - 1, action.microbatch, report);
   }
@@ -209,7 +234,13 @@ StepTotals PipelineWorker::finish_step() {
   for (const GradientBucket& bucket : flat_->buckets()) {
     if (bucket.reduce_axes.empty()) totals.squared_norm += squares_share(bucket);
   }
+  totals.costs = programs_.finish_step();
   return totals;
+}
+
+void PipelineWorker::agree(const std::vector<double>& costs) {
+  const std::string choice = programs_.choose(costs, options_.plan->world_size() / pipeline_ranks_);
+  if (options_.rank == 0) log::info("{}", choice);
 }
 
 void PipelineWorker::apply(std::uint64_t /*step*/, double gradient_scale, double lr_multiplier) {

@@ -8,6 +8,7 @@
 
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/parallel/parallel_options.hpp"
+#include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/rank/rank_groups.hpp"
 #include "runtime/rank/stage_worker.hpp"
@@ -24,6 +25,7 @@ struct PipelineWorkerOptions {
   int rank = 0;
   const Plan* plan = nullptr;
   ScheduleConfig schedule;
+  CursorOrder order = CursorOrder::program;
   std::shared_ptr<const ModelProvider> model;
   std::shared_ptr<const TrainTask> task;
   OptimizerConfig optimizer;

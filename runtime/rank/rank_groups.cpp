@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/lane_communicator.hpp"
 
 namespace d9d {
 namespace {
@@ -30,6 +31,17 @@ class RankGroups final : public StageGroups {
 };
 
 }  // namespace
+
+OpenGroup on_lanes(OpenGroup open, std::function<ComputeLanes&()> lanes) {
+  return [open = std::move(open), lanes = std::move(lanes)](
+             const std::string& domain, const std::vector<std::string>& axes,
+             const std::string& use) -> std::shared_ptr<Communicator> {
+    std::shared_ptr<Communicator> first = open(domain, axes, use);
+    if (first->size() == 1) return first;
+    std::shared_ptr<Communicator> second = open(domain, axes, use + ", lane 1");
+    return make_lane_communicator({std::move(first), std::move(second)}, lanes());
+  };
+}
 
 std::unique_ptr<StageGroups> make_rank_groups(const Plan& plan, int rank, OpenGroup open) {
   return std::make_unique<RankGroups>(plan, rank, std::move(open));

@@ -9,8 +9,14 @@
 
 namespace d9d {
 
+class ComputeLanes;
+
 using OpenGroup = std::function<std::shared_ptr<Communicator>(
     const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
+
+// Communicators that two lanes may use at a time (lane_communicator.hpp): opens one for each, one after the
+// other. `lanes` is asked when the first group of more than one rank is opened; they outlive what is opened.
+OpenGroup on_lanes(OpenGroup open, std::function<ComputeLanes&()> lanes);
 
 // `plan` outlives the groups.
 std::unique_ptr<StageGroups> make_rank_groups(const Plan& plan, int rank, OpenGroup open);

@@ -38,7 +38,8 @@ struct ActionReport {
 struct StepTotals {
   double loss_sum = 0;  // sum of loss * weight
   double weight_sum = 0;
-  double squared_norm = 0;  // this rank's share of the buckets that need no reduction
+  double squared_norm = 0;    // this rank's share of the buckets that need no reduction
+  std::vector<double> costs;  // measured by schedule `auto`, when it is time: to be summed over all ranks
 };
 
 class StageWorker {
@@ -61,8 +62,11 @@ class StageWorker {
   virtual void put_activation(int stage, int microbatch, Ticket ticket) = 0;
   virtual void put_gradient(int stage, int microbatch, Ticket ticket) = 0;
 
-  // The next instruction of the program when its inputs are there; empty while it has to wait, or at the end.
+  // The instruction to run now, whose inputs are there; empty while the rank has to wait, or at the end.
   virtual std::optional<Instruction> next() = 0;
+  // The same for what another rank chose (LeadAction): whether it is to run now; false while inputs are
+  // missing.
+  virtual bool follow(const Instruction& chosen) = 0;
   virtual ActionReport run(const Instruction& instruction) = 0;
   virtual bool step_done() const = 0;
   // After the last action: sums of the step; buckets without reduction are complete with it.
@@ -75,6 +79,12 @@ class StageWorker {
   virtual Ticket snapshot(std::uint64_t step) = 0;
 
   virtual std::int64_t num_parameters() const = 0;
+
+  // For schedule `auto`: an instruction took so long; a tensor from another rank came so long after it was
+  // produced; the costs of StepTotals summed over all ranks, between two steps.
+  virtual void ran(const Instruction& /*instruction*/, double /*seconds*/) {}
+  virtual void arrived(bool /*gradient*/, int /*stage*/, double /*seconds*/) {}
+  virtual void agree(const std::vector<double>& /*costs*/) {}
 };
 
 }  // namespace d9d

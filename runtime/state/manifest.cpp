@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/checksum.hpp"
@@ -50,22 +51,28 @@ ManifestFile file_from(const Json& json) {
           checksum_from(json.at("xxh3").get<std::string>())};
 }
 
-ManifestEntry entry_from(const Json& json) {
+// Text to value, and whether such a tensor can be.
+ManifestEntry checked_entry(const Json& kind, const Json& name, const Json& shape, const Json& slice,
+                            const Json& dtype, const std::string& file, const Json& checksum) {
   ManifestEntry entry;
-  entry.kind = json.at("kind").get<std::string>();
-  entry.name = json.at("name").get<std::string>();
-  entry.global_shape = json.at("shape").get<Shape>();
-  entry.slice = slice_from_text(json.at("slice").get<std::string>());
-  const auto dtype = json.at("dtype").get<std::string>();
-  const auto known = dtype_from(dtype);
-  D9D_REQUIRE(known.has_value(), "tensor \"{}\": unknown dtype \"{}\"", entry.name, dtype);
+  entry.kind = kind.get<std::string>();
+  entry.name = name.get<std::string>();
+  entry.global_shape = shape.get<Shape>();
+  entry.slice = slice_from_text(slice.get<std::string>());
+  const auto known = dtype_from(dtype.get<std::string>());
+  D9D_REQUIRE(known.has_value(), "tensor \"{}\": unknown dtype {}", entry.name, dtype.dump());
   entry.dtype = *known;
-  entry.file = file_name_from(json.at("file"));
-  entry.checksum = checksum_from(json.at("xxh3").get<std::string>());
+  entry.file = file;
+  entry.checksum = checksum_from(checksum.get<std::string>());
   D9D_REQUIRE(is_sane(entry.global_shape, size_of(entry.dtype)), "tensor \"{}\": shape {} is impossible",
               entry.name, to_text(entry.global_shape));
   require_inside(entry.slice, entry.global_shape, "tensor \"" + entry.tensor_name() + "\"");
   return entry;
+}
+
+ManifestEntry entry_from(const Json& json) {
+  return checked_entry(json.at("kind"), json.at("name"), json.at("shape"), json.at("slice"), json.at("dtype"),
+                       file_name_from(json.at("file")), json.at("xxh3"));
 }
 
 template <class Item>
@@ -166,14 +173,33 @@ Manifest manifest_from_json(const std::string& text, const std::string& path) {
   });
 }
 
+// {"file": .., "places": [[name, shape, slice], ..], "tensors": [[kind, place, dtype, checksum], ..]}: a
+// report is one message, and parameter and moments of an optimizer share their place.
 std::string to_json(const ShardReport& report) {
-  return Json{{"file", json_of(report.file)}, {"tensors", list_of(report.entries)}}.dump();
+  Json places = Json::array(), tensors = Json::array();
+  std::map<std::tuple<std::string, Shape, std::string>, std::size_t> known;
+  for (const auto& entry : report.entries) {
+    D9D_CHECK(entry.file == report.file.name, "the report of {} has a tensor in {}", report.file.name,
+              entry.file);
+    const std::string slice = to_text(entry.slice);
+    const auto [at, is_new] = known.emplace(std::tuple(entry.name, entry.global_shape, slice), places.size());
+    if (is_new) places.push_back({entry.name, entry.global_shape, slice});
+    tensors.push_back({entry.kind, at->second, name_of(entry.dtype), hex_of(entry.checksum)});
+  }
+  return Json{{"file", json_of(report.file)}, {"places", places}, {"tensors", tensors}}.dump();
 }
 
 ShardReport shard_report_from_json(const std::string& text) {
   return reading("shard report", [&] {
     const Json json = Json::parse(text);
-    return ShardReport{file_from(json.at("file")), items_from(json.at("tensors"), entry_from)};
+    ShardReport report{file_from(json.at("file")), {}};
+    const Json& places = json.at("places");
+    for (const Json& tensor : json.at("tensors")) {
+      const Json& place = places.at(tensor.at(1).get<std::size_t>());
+      report.entries.push_back(checked_entry(tensor.at(0), place.at(0), place.at(1), place.at(2),
+                                             tensor.at(2), report.file.name, tensor.at(3)));
+    }
+    return report;
   });
 }
 

@@ -11,6 +11,7 @@ std::int64_t stages_per_rank(const PipelineScheduleConfig& schedule) {
     std::int64_t operator()(const OneFOneBConfig& config) const { return config.num_stages_per_rank; }
     std::int64_t operator()(const ZeroBubbleVConfig&) const { return 2; }
     std::int64_t operator()(const DualPipeVConfig&) const { return 2; }
+    std::int64_t operator()(const AutoScheduleConfig& config) const { return config.num_stages_per_rank; }
     std::int64_t operator()(const InferenceConfig&) const { return 1; }
   };
   return std::visit(Count{}, schedule);

@@ -24,13 +24,6 @@ void refuse_mesh(const DeviceMeshParameters& mesh, Issues& issues) {
   refuse_degree(mesh.data_parallel_shard, "data_parallel_shard", issues);
   refuse_degree(mesh.context_parallel_replicate, "context_parallel_replicate", issues);
   refuse_degree(mesh.context_parallel_shard, "context_parallel_shard", issues);
-  refuse_degree(mesh.tensor_parallel, "tensor_parallel", issues);
-  refuse_degree(mesh.expert_parallel, "expert_parallel", issues);
-}
-
-void refuse_pipelining(const PipeliningConfig& pipelining, Issues& issues) {
-  refuse_if(pipelining.order == ActionOrder::dynamic, "trainer.pipelining.order", "dynamic", "choose static",
-            issues);
 }
 
 void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
@@ -70,7 +63,6 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_mesh(job.mesh, issues);
-  refuse_pipelining(job.trainer.pipelining, issues);
   refuse_trackers(job.trainer.logging, issues);
   refuse_optimizer(job, issues);
   refuse_dtypes(job, issues);

@@ -10,6 +10,7 @@
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/layer_distribution.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 
 namespace d9d {
 namespace {
@@ -84,6 +85,13 @@ void check_schedule(const JobConfig& job, Issues& issues) {
                      ranks, microbatches),
          "raise global_batch_size or lower microbatch_size"});
   }
+  const auto* searched = std::get_if<AutoScheduleConfig>(&schedule);
+  if (searched && searched->activations_max && *searched->activations_max < searched->num_stages_per_rank) {
+    issues.push_back({std::string(path) + ".activations_max",
+                      fmt::format("{} is less than one microbatch takes on a rank of {} stages",
+                                  *searched->activations_max, searched->num_stages_per_rank),
+                      fmt::format("give at least {}, or null", searched->num_stages_per_rank)});
+  }
   if (std::holds_alternative<InferenceConfig>(schedule)) {
     issues.push_back({path, "inference runs no backwards, so it cannot train", "choose gpipe or 1f1b"});
   }
@@ -99,6 +107,40 @@ void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues
         {"mesh.pipeline_parallel",
          fmt::format("{} stages over {} layers: {}", stages, model.num_hidden_layers, error.what()), ""});
   }
+}
+
+void check_experts(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  const int degree = job.mesh.expert_parallel;
+  if (degree == 1) return;
+  if (model.family != ModelFamily::moe) {
+    issues.push_back({"mesh.expert_parallel", fmt::format("{}, and the model has no experts", degree),
+                      "set it to 1, or choose model_provider qwen3_moe"});
+  } else if (model.num_experts % degree != 0) {
+    issues.push_back({"mesh.expert_parallel",
+                      fmt::format("{} does not divide the model's {} experts", degree, model.num_experts),
+                      "choose a divisor of model_provider.model.num_experts"});
+  }
+}
+
+void check_tensor_parallel(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+  try {
+    require_tensor_parallel(model, job.mesh.tensor_parallel);
+  } catch (const Error& error) {
+    issues.push_back({"mesh", error.what(), ""});
+  }
+}
+
+// Files of tokens tell their length later: the model refuses a length of theirs that cannot be shared.
+void check_sequence(const JobConfig& job, Issues& issues) {
+  const std::int64_t ranks = job.mesh.tensor_parallel;
+  const auto* synthetic = std::get_if<SyntheticDataConfig>(&job.data);
+  const auto* text = std::get_if<TextDataConfig>(&job.data);
+  if (!synthetic && !text) return;
+  const std::int64_t length = synthetic ? synthetic->sequence_length : text->sequence_length;
+  if (length % ranks == 0) return;
+  issues.push_back({"data.sequence_length",
+                    fmt::format("{} tokens cannot be shared by tensor_parallel {} ranks", length, ranks),
+                    fmt::format("give {}", (length / ranks + 1) * ranks)});
 }
 
 void check_profiling(const JobConfig& job, Issues& issues) {
@@ -202,6 +244,9 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
     check_ranks(job, issues);
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
+    if (model) check_experts(job, *model, issues);
+    if (model) check_tensor_parallel(job, *model, issues);
+    if (model) check_sequence(job, issues);
   }
   check_profiling(job, issues);
   check_length(job, issues);

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/task/auto_schedule_config.hpp"
 
 namespace d9d {
 
@@ -68,9 +69,9 @@ constexpr auto keys_of(config::Tag<DualPipeVConfig>) {
 }
 
 using PipelineScheduleConfig = std::variant<GpipeConfig, LoopedBfsConfig, OneFOneBConfig, ZeroBubbleVConfig,
-                                            DualPipeVConfig, InferenceConfig>;
+                                            DualPipeVConfig, AutoScheduleConfig, InferenceConfig>;
 constexpr auto choices_of(config::Tag<PipelineScheduleConfig>) {
-  return config::Choices<6>{
+  return config::Choices<7>{
       "schedule",
       {{{"gpipe", "All forwards, then all backwards; one stage per rank."},
         {"looped_bfs", "Breadth first over several stages per rank."},
@@ -80,6 +81,10 @@ constexpr auto choices_of(config::Tag<PipelineScheduleConfig>) {
         {"dual_pipe_v",
          "Two stages per rank in a V, forward and backward overlapped; microbatches >= 2 x "
          "pipeline_parallel."},
+        {"auto",
+         "The first steps measure what forwards, backwards and transfers take; then the program with the "
+         "least "
+         "simulated makespan is run, never a worse one than the best of the schedules above."},
         {"inference", "Forwards only."}}}};
 }
 

@@ -131,6 +131,17 @@ TEST(CliCheck, CountsParametersAndMemoryOfEachStage) {
   EXPECT_EQ(json["job"]["trainer"]["timeout"]["step_timeout"], 100);
 }
 
+TEST(CliCheck, CountsTheExpertsOfARankOnly) {
+  const auto memory_of = [](int ranks) {
+    const std::string degree = "mesh.expert_parallel=" + std::to_string(ranks);
+    const Outcome outcome = run(real(), {"check", job, "--json", "--set", degree});
+    return nlohmann::json::parse(outcome.out)["memory"][0]["parameter_bytes"].get<std::int64_t>();
+  };
+  const std::int64_t experts_of_two_layers = std::int64_t{4} * 2 * 8 * 3 * 64 * 32;
+
+  EXPECT_EQ(memory_of(1) - memory_of(2), experts_of_two_layers / 2);
+}
+
 TEST(CliCheck, RefusesABadJobInOneError) {
   const Outcome outcome = run(real(), {"check", job, "--set", "trainer.run.nam=x"});
 

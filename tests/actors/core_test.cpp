@@ -2,6 +2,7 @@
 // loopback.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 
 #include "actors/core/system.hpp"
@@ -179,6 +180,43 @@ TEST(ActorCore, ActorsOfTwoProcessesTalkThroughTheNetwork) {
   stop(there, kSecond);
   EXPECT_TRUE(near.await_all(kPatience));
   EXPECT_TRUE(far.await_all(kPatience));
+}
+
+class ClockAhead final : public Clock {
+ public:
+  std::int64_t now_ns() const override { return clock_.now_ns() + 3'600'000'000'000; }
+  std::int64_t wall_ns() const override { return clock_.wall_ns(); }
+
+ private:
+  SystemClock clock_;
+};
+
+TEST(ActorCore, AMessageOfAnotherProcessIsQueuedSinceItsArrivalWhateverTheClockThere) {
+  SystemClock clock;
+  const ClockAhead clock_there;
+  trace::Recorder recorder;
+  World here{.clock = clock, .recorder = &recorder}, there{.clock = clock_there};
+  Heard heard;
+  ActorSystem near(here, {}), far(there, {});
+  std::promise<std::uint16_t> opened;
+  far.spawn_root(kSecond, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
+  const std::uint16_t port = wait_for(opened);
+
+  near.spawn_root(kFirst, Threading::pool,
+                  [&](World& w) { return std::make_unique<Asker>(w, &heard, 1, port); });
+  wait_for(heard.buckets);
+  stop(here, kFirst);
+  stop(there, kSecond);
+  EXPECT_TRUE(near.await_all(kPatience));
+  EXPECT_TRUE(far.await_all(kPatience));
+
+  const trace::Recording recording = recorder.snapshot();
+  const auto answer =
+      std::find_if(recording.spans.begin(), recording.spans.end(),
+                   [&](const trace::Span& span) { return recording.names.at(span.name) == "BucketReduced"; });
+  ASSERT_NE(answer, recording.spans.end());
+  EXPECT_LE(answer->enqueue_ns, answer->start_ns);
+  EXPECT_GE(answer->enqueue_ns, recording.spans.front().start_ns);
 }
 
 TEST(ActorCore, APortInUseIsAClearError) {

@@ -16,6 +16,7 @@ using ::testing::ElementsAre;
 constexpr ActorId kStage{Role::stage, 0};
 constexpr ActorId kTrainer{Role::trainer, 0};
 constexpr ActorId kCollective{Role::collective, 2};
+constexpr ActorId kLeader{Role::stage, 9};
 
 Ticket ticket(std::uint32_t slot) {
   return {slot, 1};
@@ -56,6 +57,12 @@ class ScriptedWorker final : public StageWorker {
     if (step_done() || !inputs_.contains(script_.program[at_])) return std::nullopt;
     return parse_instruction(script_.program[at_]);
   }
+  bool follow(const Instruction& chosen) override {
+    for (const Action& action : chosen.parts) {
+      if (!inputs_.contains(to_string(action))) return false;
+    }
+    return true;
+  }
   ActionReport run(const Instruction& instruction) override {
     const std::string name = to_string(instruction);
     script_.ran.push_back(name);
@@ -87,7 +94,9 @@ class StageTest : public ::testing::Test {
                          .rank_of_stage = {1, 0, 2},
                          .remote_ranks = {2},
                          .collectives = {kCollective},
-                         .checkpoint_writer = {Role::checkpoint_writer, 0}};
+                         .checkpoint_writer = {Role::checkpoint_writer, 0},
+                         .leader = leader,
+                         .followers = followers};
     world->play<Stage>(kStage, options);
   }
   void begin(std::uint64_t step) {
@@ -120,7 +129,29 @@ class StageTest : public ::testing::Test {
   }
   std::size_t steps_computed() { return world->heard<wire::StepComputed>(kTrainer).size(); }
 
+  // What a leader of this stage announces.
+  void announce(std::uint64_t step, std::uint32_t number, const std::string& text) {
+    const Instruction instruction = parse_instruction(text);
+    world->post<wire::LeadAction>(
+        kStage,
+        [&](wire::LeadAction::Builder lead) {
+          lead.setStep(step);
+          lead.setNumber(number);
+          auto parts = lead.initParts(static_cast<unsigned>(instruction.parts.size()));
+          for (unsigned i = 0; i < parts.size(); ++i) {
+            const Action& action = instruction.parts[i];
+            parts[i].setKind(action.kind == ActionKind::forward ? wire::LeadAction::Kind::FORWARD
+                                                                : wire::LeadAction::Kind::BACKWARD);
+            parts[i].setStage(static_cast<std::uint32_t>(action.stage));
+            parts[i].setMicrobatch(static_cast<std::uint32_t>(action.microbatch));
+          }
+        },
+        kLeader);
+  }
+
   Script script{.program = {"1F0", "1F1", "1B0", "1B1"}};
+  std::optional<int> leader;
+  std::vector<int> followers;
   std::unique_ptr<ActorWorld> world;
 };
 
@@ -308,6 +339,158 @@ TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite
     EXPECT_EQ(write->getTicket(), copy.packed());
     EXPECT_EQ(std::string(write->getDirectory()), "dir");
     EXPECT_EQ(write->getRank(), 0);
+  }
+}
+
+TEST_F(StageTest, ALeaderTellsItsFollowersWhatItRunsNextAndTheyHearItBeforeItsResults) {
+  script.program = {"1F0", "1B0"};
+  script.outputs["1F0"] = {{false, 0, 0, ticket(7)}};
+  followers = {4, 5};
+  play();
+  begin(3);
+  ready<wire::ActivationReady>(3, 0);
+  ready<wire::GradientReady>(3, 0);
+  world->run();
+
+  for (const std::uint64_t follower : {4, 5}) {
+    const auto led = world->heard<wire::LeadAction>(ActorId{Role::stage, follower});
+    ASSERT_EQ(led.size(), 2U);
+    EXPECT_EQ(led[0]->getStep(), 3U);
+    EXPECT_EQ(led[0]->getNumber(), 0U);
+    EXPECT_EQ(led[0]->getParts()[0].getKind(), wire::LeadAction::Kind::FORWARD);
+    EXPECT_EQ(led[1]->getNumber(), 1U);
+    EXPECT_EQ(led[1]->getParts()[0].getKind(), wire::LeadAction::Kind::BACKWARD);
+  }
+  const auto& told = world->told();
+  const auto first = [&](std::uint64_t type) {
+    return std::find_if(told.begin(), told.end(), [&](const auto& message) { return message.type == type; });
+  };
+  EXPECT_LT(first(capnp::typeId<wire::LeadAction>()), first(capnp::typeId<wire::SendTensors>()) + 1);
+}
+
+TEST_F(StageTest, ALeaderCountsItsActionsFromZeroInEachStep) {
+  script.program = {"1F0"};
+  followers = {4};
+  play();
+  for (const std::uint64_t step : {1, 2}) {
+    begin(step);
+    ready<wire::ActivationReady>(step, 0);
+    world->run();
+    EXPECT_EQ(world->last<wire::LeadAction>()->getNumber(), 0U);
+    EXPECT_EQ(world->last<wire::LeadAction>()->getStep(), step);
+  }
+}
+
+TEST_F(StageTest, AFollowerRunsWhatItsLeaderChoseAndNothingElseHoweverMessagesArrive) {
+  leader = 9;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    script.ran.clear();
+    play(seed);
+    world->post<wire::BeginStep>(kStage, [](wire::BeginStep::Builder begin) {
+      begin.setStep(1);
+      begin.initMicrobatches(2);
+    });
+    std::uint32_t number = 0;
+    for (const char* action : {"1F1", "1B1", "1F0", "1B0"}) announce(1, number++, action);
+    for (std::uint32_t microbatch : {0, 1}) {
+      ready<wire::ActivationReady>(1, microbatch, {Role::probe, 10 + microbatch});
+      ready<wire::GradientReady>(1, microbatch, {Role::probe, 20 + microbatch});
+    }
+
+    world->run();
+
+    ASSERT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F1", "1B1", "1F0", "1B0"))
+        << "seed " << seed;
+    ASSERT_EQ(steps_computed(), 1U) << "seed " << seed;
+  }
+}
+
+TEST_F(StageTest, AFollowerWaitsForItsOwnInputsAndForItsLeader) {
+  leader = 9;
+  script.program = {"1F0", "1B0"};
+  play();
+  begin(1);
+  announce(1, 0, "1F0");
+  world->run();
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2")) << "its activation is not here";
+
+  ready<wire::ActivationReady>(1, 0);
+  ready<wire::GradientReady>(1, 0);
+  world->run();
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0")) << "1B0 was not announced";
+
+  announce(1, 1, "1B0");
+  world->run();
+  EXPECT_EQ(steps_computed(), 1U);
+}
+
+TEST_F(StageTest, AFollowerKeepsWhatItsLeaderAnnouncesOfTheNextStep) {
+  leader = 9;
+  script.program = {"1F0"};
+  play();
+  announce(1, 0, "1F0");
+  announce(2, 0, "1F0");
+  ready<wire::ActivationReady>(1, 0);
+  world->run();
+  begin(1);
+  EXPECT_EQ(steps_computed(), 1U);
+  ready<wire::ActivationReady>(2, 0);
+  world->run();
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0"));
+
+  begin(2);
+
+  EXPECT_EQ(steps_computed(), 2U);
+}
+
+TEST_F(StageTest, AGapInWhatTheLeaderAnnouncesIsABug) {
+  leader = 9;
+  play();
+  announce(1, 0, "1F0");
+  announce(1, 2, "1F1");
+  world->run();
+
+  const auto failed = world->last<wire::Failed>();
+  EXPECT_EQ(failed->getKind(), wire::Failed::Kind::BUG);
+  EXPECT_NE(std::string(failed->getText()).find("action 2 of step 1"), std::string::npos);
+}
+
+// Two real stages in one world: what one decides, both run, whoever gets its inputs first.
+TEST_F(StageTest, LeaderAndFollowerRunTheSameOrder) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    script = {.program = {"1F0", "1F1", "1B0", "1B1"}};
+    Script follower_script{.program = script.program};
+    followers = {5};
+    play(seed);
+    const ActorId follower{Role::stage, 5};
+    StageOptions options{.rank = 5,
+                         .make_worker = [&] { return std::make_unique<ScriptedWorker>(follower_script); },
+                         .rank_of_stage = {1, 0, 2},
+                         .checkpoint_writer = {Role::checkpoint_writer, 0},
+                         .leader = 0};
+    world->play<Stage>(follower, options);
+    for (const ActorId stage : {kStage, follower}) {
+      world->post<wire::BeginStep>(stage, [](wire::BeginStep::Builder begin) {
+        begin.setStep(1);
+        begin.initMicrobatches(2);
+      });
+      for (std::uint32_t microbatch : {0, 1}) {
+        const auto fill = [&](auto message) {
+          message.setStep(1);
+          message.setStage(1);
+          message.setMicrobatch(microbatch);
+          message.setTicket(ticket(microbatch).packed());
+        };
+        world->post<wire::ActivationReady>(stage, fill, {Role::probe, 10 + microbatch});
+        world->post<wire::GradientReady>(stage, fill, {Role::probe, 20 + microbatch});
+      }
+    }
+
+    world->run();
+
+    ASSERT_EQ(follower_script.ran, script.ran) << "seed " << seed;
+    ASSERT_EQ(script.ran.size(), 6U) << "seed " << seed;
+    ASSERT_EQ(steps_computed() + world->heard<wire::StepComputed>(ActorId{Role::trainer, 5}).size(), 2U);
   }
 }
 

@@ -90,6 +90,34 @@ TEST_F(TrainerTest, GradientsAreScaledByOneOverTheGlobalWeight) {
   EXPECT_DOUBLE_EQ(apply->getLearningRate(), 0.1);
 }
 
+// Schedule auto: what ranks measured is summed with the step's own numbers and goes back to the stages.
+TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
+  start();
+  batch(1);
+  world.say<wire::StepComputed>(
+      kTrainer,
+      [](wire::StepComputed::Builder message) {
+        message.setStep(1);
+        fill_list(message.initCosts(2), std::vector<double>{0.5, 0.25});
+      },
+      kStage);
+  EXPECT_THAT(to_vector<double>(world.last<wire::ReduceValues>()->getValues()),
+              ElementsAre(0, 0, 0, 64, 0.5, 0.25));
+
+  world.say<wire::ValuesReduced>(
+      kTrainer,
+      [](wire::ValuesReduced::Builder message) {
+        fill_list(message.initValues(6), std::vector<double>{24, 8, 64, 128, 1.5, 0.75});
+      },
+      kCollective);
+
+  EXPECT_THAT(to_vector<double>(world.last<wire::ApplyStep>(kStage)->getCosts()), ElementsAre(1.5, 0.75));
+  batch(2);
+  computed(2);
+  reduced();
+  EXPECT_EQ(world.last<wire::ApplyStep>(kStage)->getCosts().size(), 0U);
+}
+
 TEST_F(TrainerTest, ALargeNormIsClippedAndASmallOneIsNot) {
   options.max_norm = 0.5;
   start();

@@ -10,11 +10,11 @@ import sys
 import machine
 import programs
 import report
-from runs import OURS, Node, Peers
+from runs import OURS, STRATEGIES, Node, Peers
 from workloads import WORKLOADS
 
 CELLS = [("1 rank x 2 threads", "hf"), ("2 ranks x 1 thread", "ddp"), ("2 stages x 1 thread", "pp_1f1b")]
-PARTS = ("roof", "train", "compiled", "hops", "pipeline", "memory", "shares", "tracing")
+PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "tracing")
 
 
 def arguments():
@@ -79,6 +79,19 @@ def train(node, peers, options, results):
             rows.append(paired(node, peers, workload, mesh, peer, options.pairs, steps))
 
 
+def strategies(node, options, results):
+    """The same two ranks under each strategy, alternated; the sparse workloads, so that all of them apply."""
+    rows = results.setdefault("strategies", [])
+    for workload in (name for name in options.workloads.split(",") if name.endswith("moe")):
+        steps = options.steps if workload == "tiny_moe" else max(3, options.steps // 2)
+        runs = {mesh: [] for mesh in STRATEGIES}
+        for _ in range(options.pairs):
+            for mesh in STRATEGIES:
+                runs[mesh].append(node.train(workload, OURS[mesh], steps + 3))
+                progress(f"{workload}, {mesh}: {runs[mesh][-1]['step_s']:.3f} s")
+        rows += [dict(workload=workload, mesh=mesh, ours=summary(runs[mesh])) for mesh in STRATEGIES]
+
+
 def main():
     options = arguments()
     parts = options.parts.split(",")
@@ -102,6 +115,7 @@ def main():
         shares=lambda: results.update(shares=programs.step_shares(node, options.steps + 3)),
         tracing=lambda: results.update(tracing=programs.tracing_cost(node, options.pairs, options.steps)),
         train=lambda: train(node, peers, options, results),
+        strategies=lambda: strategies(node, options, results),
         compiled=lambda: results.setdefault("train", []).append(
             paired(node, peers, "tiny_moe", "1 rank x 2 threads", "hf_compile", 1, options.steps)) if peers else None)
     for part in sorted(parts, key=PARTS.index):

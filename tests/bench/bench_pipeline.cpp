@@ -114,9 +114,11 @@ std::vector<Member> members_of(Rig& rig, int rank) {
   const auto at = [rank](Role role) { return ActorId{role, static_cast<std::uint64_t>(rank)}; };
   const ActorId collective = collective_id(rank, 0);
   const int stages = rig.program->topology.num_stages();
-  StageOptions stage{.rank = rank, .make_worker = [&rig, rank] {
-                       return make_sleep_stage({rank, rig.program, rig.costs, &rig.table, &rig.log});
-                     }};
+  StageOptions stage{
+      .rank = rank, .make_worker = [&rig, rank] {
+        return make_sleep_stage(
+            {.rank = rank, .program = rig.program, .costs = rig.costs, .table = &rig.table, .log = &rig.log});
+      }};
   for (int i = 0; i < stages; ++i) stage.rank_of_stage.push_back(rig.program->topology.rank_of(i));
   TrainerOptions trainer{.rank = rank,
                          .world_size = kRanks,

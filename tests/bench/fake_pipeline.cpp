@@ -9,7 +9,6 @@
 
 #include "runtime/base/clock.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/pipeline/program_cursor.hpp"
 
 namespace d9d {
 namespace {
@@ -26,7 +25,8 @@ void sleep_until(std::int64_t until_ns) {
 
 class SleepStage final : public StageWorker {
  public:
-  explicit SleepStage(SleepStageOptions options) : options_(std::move(options)), cursor_(options_.rank) {}
+  explicit SleepStage(SleepStageOptions options)
+      : options_(std::move(options)), cursor_(make_cursor(options_.order, options_.rank)) {}
 
   // The kernel may wake a sleeper 50 us late to save power; that is not what is measured here.
   void prepare() override { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
@@ -38,7 +38,7 @@ class SleepStage final : public StageWorker {
     step_ = step;
     activations_.clear();
     gradients_.clear();
-    cursor_.start(options_.program);
+    cursor_->start(options_.program);
   }
   void put_activation(int stage, int microbatch, Ticket ticket) override {
     options_.table->take(ticket);
@@ -50,10 +50,13 @@ class SleepStage final : public StageWorker {
   }
 
   std::optional<Instruction> next() override {
-    return cursor_.advance([this](const Action& action) { return ready(action); });
+    return cursor_->advance([this](const Action& action) { return ready(action); });
+  }
+  bool follow(const Instruction& chosen) override {
+    return cursor_->follow(chosen, [this](const Action& action) { return ready(action); });
   }
   ActionReport run(const Instruction& instruction) override;
-  bool step_done() const override { return cursor_.done(); }
+  bool step_done() const override { return cursor_->done(); }
   StepTotals finish_step() override { return {.loss_sum = 1, .weight_sum = 1, .squared_norm = 1}; }
   void apply(std::uint64_t /*step*/, double /*scale*/, double /*lr_multiplier*/) override {}
   Ticket snapshot(std::uint64_t /*step*/) override { return {}; }
@@ -74,7 +77,7 @@ class SleepStage final : public StageWorker {
 
   const SleepStageOptions options_;
   const SystemClock clock_;
-  ProgramCursor cursor_;
+  const std::unique_ptr<ActionCursor> cursor_;
   std::uint64_t step_ = 0;
   std::map<Place, bool> activations_, gradients_;
 };

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
 #include "runtime/rank/batch_feed.hpp"
@@ -49,6 +50,7 @@ class SleepLog {
 struct SleepStageOptions {
   int rank = 0;
   std::shared_ptr<const PipelineProgram> program;
+  CursorOrder order = CursorOrder::program;
   SleepCosts costs;
   TensorTable* table = nullptr;
   SleepLog* log = nullptr;

@@ -37,6 +37,12 @@ def training(results):
                   "peer's time / ours", "peer's CPU / ours", "load"], rows)
 
 
+def strategies(results):
+    rows = [[cell["workload"], cell["mesh"], tokens_per_second(cell["workload"], cell["ours"]), cpu(cell["ours"]),
+             f"{cell['ours']['rss_mib']['median']:.0f}"] for cell in results["strategies"]]
+    return table(["workload", "mesh", "tokens/s", "CPU s/step", "peak MiB"], rows)
+
+
 def roof_shares(results):
     """Of two threads. By CPU time: what the rate would be if our threads had never waited for a core."""
     roof = results.get("roof")
@@ -127,7 +133,8 @@ def memory(results):
 
 
 SECTIONS = [("roof", "Roof", roof), ("train", "Training", training), ("train", "Share of the roof", roof_shares),
-            ("train", "Start and memory", starts), ("memory", "Memory before the model", memory),
+            ("train", "Start and memory", starts),
+            ("strategies", "Strategies on two ranks", strategies), ("memory", "Memory before the model", memory),
             ("hops", "Actor hop, 64-byte payload", hops), ("pipeline", "Pipeline of stages that only sleep", pipeline),
             ("shares", "Where a step's time goes", shares),
             ("tracing", "What tracing costs, 1 rank x 1 thread", tracing)]

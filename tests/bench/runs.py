@@ -15,7 +15,10 @@ OURS = {  # name -> settings of the job
     "2 ranks x 1 thread": {"mesh.data_parallel_replicate": 2, "node.threads_per_rank": 1},
     "2 stages x 1 thread": {"mesh.pipeline_parallel": 2, "node.threads_per_rank": 1},
     "1 rank x 1 thread": {"node.threads_per_rank": 1},
+    "2 ranks, experts apart": {"mesh.data_parallel_replicate": 2, "mesh.expert_parallel": 2,
+                               "node.threads_per_rank": 1},
 }
+STRATEGIES = ["2 ranks x 1 thread", "2 ranks, experts apart"]  # of these, compared with each other
 
 
 class Node:

@@ -102,6 +102,21 @@ TEST_F(Nodes, RefuseStrangersAndGoOnWaitingForTheRightOne) {
   EXPECT_EQ(job_.losses("tiny").size(), 20);
 }
 
+TEST_F(Nodes, RefuseAnotherBuildAndNameBoth) {
+  const auto first = start_first();
+  const std::string own = job_.call({"--version"}).out;
+
+  const auto stranger =
+      job_.spawn(Words{"job.yaml"} + mesh(1, 2) + Words{"--join", "127.0.0.1:" + port_of(*first)}, {},
+                 "tests/e2e/d9d_other_build");
+
+  EXPECT_EQ(stranger->wait(), 1);
+  EXPECT_THAT(stranger->err(),
+              AllOf(HasSubstr("it runs another build of d9d"), HasSubstr("0.0.9+other there"),
+                    HasSubstr(own.substr(own.find(' ') + 1, own.find('\n') - own.find(' ') - 1) + " here")));
+  EXPECT_TRUE(first->running());
+}
+
 TEST_F(Nodes, RefuseAThirdOneWhenAllRanksAreTaken) {
   const Words endless = set("trainer.schedule.total_steps", "1000000");
   const auto first = start_first(endless);

@@ -62,6 +62,8 @@ TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
   };
 
   expect_failure(mesh(2, 2) + tokens("large.npy"), 1, {"at step 2", "id 600", "512"});
+  // The other rank waits for tokens meanwhile.
+  expect_failure(mesh(1, 2) + experts_on(2) + tokens("large.npy"), 1, {"at step 2", "id 600", "512"});
   expect_failure(tokens("negative.npy"), 1, {"negative.npy: row 10 holds the token -3"});
   expect_failure(tokens("missing.npy"), 2, {"cannot open missing.npy: No such file"});
   expect_failure(text("missing.txt", tokenizer), 2, {"cannot open missing.txt: No such file"});
@@ -99,6 +101,40 @@ TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
   EXPECT_LT(last, 0.5) << "of 6.2 at the beginning; " << job_.losses("tiny").front();
   EXPECT_NEAR(loss, last, 0.1 * last) << "scored on the samples of training, one update later";
   EXPECT_TRUE(std::filesystem::exists(job_.folder() / "scores.safetensors"));
+}
+
+TEST_F(Outputs, ACheckpointIsExportedAfterwardsAsTheRunWouldHaveDone) {
+  job_.rewrite("{period_steps: last_step}", "{period_steps: 10}");
+  ASSERT_EQ(job_.run(mesh(2, 1) + set("export_to", "by_run")).code, 0);
+  const auto weights = [&](const std::string& folder) {
+    std::ifstream file(job_.folder() / folder / "model.safetensors", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+
+  const Outcome newest = job_.call({"export", "runs/tiny/checkpoints", "newest"});
+  const Outcome older = job_.call({"export", "runs/tiny/checkpoints/save-10", "older", "--job", "job.yaml"});
+
+  EXPECT_EQ(newest.code, 0) << newest.err;
+  EXPECT_THAT(newest.out, HasSubstr("exported runs/tiny/checkpoints/save-20 to newest"));
+  EXPECT_GT(weights("by_run").size(), 1000);
+  EXPECT_EQ(weights("newest"), weights("by_run"));
+  EXPECT_EQ(older.code, 0) << older.err;
+  EXPECT_NE(weights("older"), weights("by_run"));
+}
+
+TEST_F(Outputs, AnExportSaysWhatIsMissing) {
+  ASSERT_EQ(job_.run({}).code, 0);
+  const auto expect_error = [&](const Words& words, const std::string& text) {
+    const Outcome outcome = job_.call(Words{"export"} + words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_FALSE(std::filesystem::exists(job_.folder() / "out" / "config.json"));
+  };
+
+  expect_error({"nowhere", "out"}, "nowhere is not there");
+  expect_error({"runs/tiny", "out"}, "holds no checkpoint that was committed");
+  expect_error({"runs/tiny/checkpoints/save-20", "out", "--set", "model_provider.model.hidden_size=32"},
+               "model.embed_tokens.weight");
 }
 
 TEST_F(Outputs, AnExportThatCannotBeWrittenIsAFailure) {

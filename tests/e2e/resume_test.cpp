@@ -39,6 +39,17 @@ class Resume : public testing::Test {
     ASSERT_LT(job_.checkpoints("tiny").back(), 60) << "nothing was left to resume";
   }
 
+  // The name of a checkpoint that is not committed yet; empty when there is none.
+  std::string half_written() const {
+    std::error_code ignored;
+    const auto folder = job_.run_folder("tiny") / "checkpoints";
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+      const std::string name = entry.path().filename();
+      if (name.find(".tmp-") != std::string::npos) return name;
+    }
+    return {};
+  }
+
   std::string newest_checkpoint() const { return "save-" + std::to_string(job_.checkpoints("tiny").back()); }
 
   void expect_resumes_after_two_kills(const Words& words) {
@@ -63,6 +74,10 @@ TEST_F(Resume, IsBitExactAfterTwoKillsOnOneRank) {
 
 TEST_F(Resume, IsBitExactAfterTwoKillsOnStagesTimesReplicas) {
   expect_resumes_after_two_kills(mesh(2, 2));
+}
+
+TEST_F(Resume, IsBitExactAfterTwoKillsOnRanksThatShareTheExperts) {
+  expect_resumes_after_two_kills(mesh(2, 2) + experts_on(2));
 }
 
 TEST_F(Resume, IsBitExactWhenOneOfTwoProcessesWasKilled) {
@@ -125,6 +140,49 @@ TEST_F(Resume, TakesTheCheckpointBeforeADamagedOne) {
   EXPECT_THAT(rest.err, HasSubstr(damaged));
   EXPECT_THAT(rest.err, HasSubstr("resuming from runs/tiny/checkpoints/" + before));
   EXPECT_EQ(job_.exact_curve("tiny"), whole);
+}
+
+TEST_F(Resume, GoesOnFromTheCheckpointBeforeTheOneThatWasBeingWritten) {
+  // Large enough that the kill comes before the last byte is on disk.
+  job_.rewrite("hidden_size: 64", "hidden_size: 256");
+  job_.rewrite("vocab_size: 512\n", "vocab_size: 20000\n");
+  job_.rewrite("{total_steps: 60}", "{total_steps: 8}");
+  job_.rewrite("period_steps: 5,", "period_steps: 3,");
+  ASSERT_EQ(job_.run(named("whole") + mesh(1, 2)).code, 0);
+
+  {
+    const auto killed = job_.start(mesh(1, 2));
+    killed->wait_until("the second checkpoint being written",
+                       [&] { return half_written().starts_with("save-6"); });
+    killed->kill();
+  }
+  const std::string leftover = half_written();
+  ASSERT_TRUE(leftover.starts_with("save-6")) << "the checkpoint was committed before the kill";
+  const Outcome rest = job_.run(mesh(1, 2));
+
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("removed the leftover " + leftover));
+  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/tiny/checkpoints/save-3"));
+  EXPECT_EQ(half_written(), "");
+  EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
+}
+
+// Not every tensor of the model is in the checkpoint; not every tensor of the checkpoint is in the model; one
+// has another shape.
+TEST_F(Resume, FailsUnlessEveryTensorIsProducedAndConsumed) {
+  job_.rewrite("{total_steps: 60}", "{total_steps: 5}");
+  ASSERT_EQ(job_.run({}).code, 0);
+  const auto expect_failure = [&](const std::string& key, const std::string& value, const std::string& text) {
+    SCOPED_TRACE(text);
+    const Outcome outcome = job_.run(set("model_provider.model." + key, value) + mesh(1, 2));
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+  };
+
+  expect_failure("num_hidden_layers", "3", "has no param of model.layers.2.");
+  expect_failure("num_hidden_layers", "1", "tensors but the job's model and optimizer take");
+  expect_failure("moe_intermediate_size", "32", "in the shape");
+  EXPECT_EQ(job_.checkpoints("tiny").back(), 5) << "and the checkpoint stays as it was";
 }
 
 TEST_F(Resume, TrainsNothingWhenTheJobWasDone) {

@@ -58,15 +58,66 @@ TEST_F(SameLoss, OnOneRankAndOnStagesUnderEachSchedule) {
   expect_same_in_one_process("one_f_one_b", mesh(2, 1) + schedule("1f1b"));
 }
 
+// The first six steps measure under two programs; the search's program runs the rest.
+TEST_F(SameLoss, WhenTheProgramIsSearchedForWhileTheJobRuns) {
+  const auto searched = [](const std::string& keys) {
+    return set("trainer.pipelining.schedule", "{schedule: auto, measured_steps: 5" + keys + "}");
+  };
+
+  const Outcome fixed = job_.run(named("fixed") + mesh(2, 1) + schedule("1f1b"));
+  const Outcome outcome = job_.run(named("searched") + mesh(2, 1) + searched(""));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              testing::ContainsRegex("schedule auto, measured per microbatch: stage 0 F [0-9.]+ ms.*"
+                                     "bubble [0-9.]+ %; the best fixed schedule, 1f1b"));
+  EXPECT_EQ(job_.exact_curve("searched"), job_.exact_curve("fixed"));
+  expect_same_in_one_process("with_replicas", mesh(2, 2) + searched(""));
+  expect_same_in_one_process("tight", mesh(2, 1) + searched(", activations_max: 1"));
+}
+
 TEST_F(SameLoss, OnOneRankAndOnStagesTimesReplicas) {
   expect_same_in_one_process("gpipe", mesh(2, 2) + schedule("gpipe"));
   expect_same_in_one_process("one_f_one_b", mesh(2, 2) + schedule("1f1b"));
+}
+
+TEST_F(SameLoss, OnOneRankAndOnRanksThatShareTheExperts) {
+  expect_same_in_one_process("two", mesh(1, 2) + experts_on(2));
+  expect_same_in_one_process("two_of_four", mesh(1, 4) + experts_on(2));
+  expect_same_in_one_process("tensors", mesh(1, 2) + set("mesh.tensor_parallel", "2") + experts_on(4));
+  expect_same_in_one_process("stages", mesh(2, 2) + experts_on(2) + schedule("1f1b"));
+  const Words split = mesh(2, 2) + experts_on(2) + schedule("1f1b, zero_bubble: true");
+  expect_same_in_one_process("split_backward", split);
+  expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
+}
+
+TEST_F(SameLoss, OnOneRankAndOnRanksThatShareMatrices) {
+  expect_same_in_one_process("two", matrices_on(2));
+  expect_same_in_one_process("more_than_key_heads", matrices_on(4));
+  expect_same_in_one_process("replicas", matrices_on(2) + mesh(1, 2));
+  expect_same_in_one_process("experts_elsewhere", matrices_on(2) + mesh(1, 2) + experts_on(4));
+  const Words split = matrices_on(2) + mesh(2, 1) + schedule("1f1b, zero_bubble: true");
+  expect_same_in_one_process("stages", matrices_on(2) + mesh(2, 1) + schedule("1f1b"));
+  expect_same_in_one_process("split_backward", split);
+  expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
+}
+
+TEST_F(SameLoss, InTwoProcessesThatShareMatrices) {
+  expect_same_in_two_processes("across", 2, matrices_on(2));
+  expect_same_in_two_processes("across_and_within", 4, matrices_on(2) + mesh(1, 2) + experts_on(2));
+}
+
+TEST_F(SameLoss, InTwoProcessesThatShareTheExperts) {
+  expect_same_in_two_processes("across", 2, mesh(1, 2) + experts_on(2));
+  expect_same_in_two_processes("across_and_within", 4, mesh(1, 4) + experts_on(4));
+  expect_same_in_two_processes("stages", 4, mesh(2, 2) + experts_on(2) + schedule("1f1b"));
 }
 
 TEST_F(SameLoss, InTwoProcesses) {
   expect_same_in_two_processes("replicas", 2, mesh(1, 2));
   expect_same_in_two_processes("stages", 2, mesh(2, 1) + schedule("1f1b"));
   expect_same_in_two_processes("both", 4, mesh(2, 2) + schedule("1f1b"));
+  expect_same_in_two_processes("searched", 2, mesh(2, 1) + schedule("auto"));
 }
 
 TEST_F(SameLoss, InTwoProcessesThatFindEachOtherByTheLaunchersVariables) {

@@ -1,10 +1,24 @@
 #!/usr/bin/env bash
 # Three steps of examples/own_project with its task and its model, as an installed d9d-node loads them.
 #   own_project.sh D9D_NODE BUILD_FOLDER
+#
+# The model's own plan must not change the numbers: a second run shares its matrices, too.
 set -euo pipefail
-run="$2/run"
-rm -rf -- "$run"
-"$1" examples/own_project/job.yaml --set "plugins.0=$2/libmine.so" --set "output_dir=$run" \
-  --set trainer.schedule.total_steps=3 --set trainer.logging.period_steps=1
-[ "$(grep -c '"metrics/plain_loss"' "$run/metrics.jsonl")" = 3 ] ||
-  { echo "the task's own metric is not in each of three steps:"; cat "$run/metrics.jsonl"; exit 1; }
+train() {
+  local run="$1"
+  shift
+  rm -rf -- "$run"
+  "$node" examples/own_project/job.yaml --set "plugins.0=$folder/libmine.so" --set "output_dir=$run" \
+    --set trainer.schedule.total_steps=3 --set trainer.logging.period_steps=1 "$@"
+  [ "$(grep -c '"metrics/plain_loss"' "$run/metrics.jsonl")" = 3 ] ||
+    { echo "the task's own metric is not in each of three steps:"; cat "$run/metrics.jsonl"; exit 1; }
+}
+numbers() { sed -E 's/.*"loss":([0-9.]+).*"grad_norm":([0-9.]+).*/\1 \2/' "$1/metrics.jsonl"; }
+
+node="$1" folder="$2"
+train "$folder/run"
+train "$folder/shared" --set mesh.tensor_parallel=2
+paste <(numbers "$folder/run") <(numbers "$folder/shared") | awk '
+  function differ(a, b) { return !(a > 0 && b > 0) || (a - b) ^ 2 > (1e-5 * a) ^ 2 }
+  { print; bad += differ($1, $3) || differ($2, $4) }
+  END { exit bad > 0 || NR != 3 }' || { echo "losses and gradient norms with shared matrices are others"; exit 1; }

@@ -27,7 +27,83 @@ at::Tensor labels_with_holes(int64_t tokens, int64_t vocabulary) {
   return labels;
 }
 
+constexpr int64_t kCuts[] = {0, 11, 40, 43};  // of a vocabulary of 43 in three parts
+
+// Largest logit, sum of exponentials and label logit of one part, for tokens that count.
+at::Tensor statistics(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
+                      int part) {
+  const int64_t first = kCuts[part], rows = kCuts[part + 1] - first;
+  const auto logits = at::linear(hidden.to(at::kDouble), weight.narrow(0, first, rows).to(at::kDouble));
+  const auto own = labels.ge(first).logical_and(labels.lt(first + rows));
+  const auto at_label = logits.gather(1, (labels - first).clamp(0, rows - 1).unsqueeze(1)).squeeze(1) * own;
+  const auto largest = logits.amax(1);
+  return at::stack({largest, (logits - largest.unsqueeze(1)).exp().sum(1), at_label});
+}
+
+// The losses of every part, each with what the others would say; their hidden gradients meet in hidden.
+Tensors losses_of_parts(const Tensors& in, const at::Tensor& labels) {
+  const auto counted = labels.ne(-100).nonzero().squeeze(1);
+  const auto hidden = in[0].detach().index_select(0, counted), targets = labels.index_select(0, counted);
+  Tensors losses;
+  for (int mine = 0; mine < 3; ++mine) {
+    int64_t first = 0;
+    const auto gather = [&, first](const at::Tensor& own) mutable {
+      const auto rows = hidden.narrow(0, first, own.size(1)), label = targets.narrow(0, first, own.size(1));
+      first += own.size(1);
+      Tensors all;
+      for (int part = 0; part < 3; ++part)
+        all.push_back(part == mine ? own : statistics(rows, in[1].detach(), label, part).to(own));
+      return at::stack(all);
+    };
+    const auto weight = in[1].narrow(0, kCuts[mine], kCuts[mine + 1] - kCuts[mine]);
+    losses.push_back(
+        d9d::kernels::linear_cross_entropy_of_part(in[0], weight, labels, {kCuts[mine], 43, gather}));
+  }
+  return losses;
+}
+
+// The loss, with the gradients that the parts have together.
+at::Tensor loss_of_parts(const Tensors& in, const at::Tensor& labels, const at::Tensor& factor) {
+  const auto losses = losses_of_parts(in, labels);
+  const auto rest = losses[1] + losses[2];
+  return ((losses[0] + rest - rest.detach()) * factor).sum();
+}
+
 }  // namespace
+
+TEST(LinearCrossEntropy, OfPartsGivesEachTheLossOfTheWhole) {
+  const auto labels = labels_with_holes(600, 43);
+  const auto hidden = values({600, 19}, 1, at::kFloat), weight = values({43, 19}, 2, at::kFloat);
+
+  const auto losses = losses_of_parts({hidden, weight}, labels);
+
+  for (const auto& loss : losses)
+    d9d::test::expect_close(loss, reference_loss({hidden, weight}, labels), 1e-6, "loss");
+}
+
+TEST(LinearCrossEntropy, GradientsOfPartsAreThoseOfTheWhole) {
+  for (const int64_t tokens : {1, 10, 600}) {
+    const auto labels = labels_with_holes(tokens, 43);
+    for (const auto& factor : {values({tokens}, 4), at::full({tokens}, 0.25, at::kDouble)}) {
+      d9d::test::expect_matches_in_every_dtype(
+          [&](const Tensors& in) -> Tensors {
+            return {loss_of_parts(in, labels,
+                                  factor.to(in[0].dtype() == at::kDouble ? at::kDouble : at::kFloat))};
+          },
+          [&](const Tensors& in) -> Tensors { return {(reference_loss(in, labels) * factor).sum()}; },
+          {values({tokens, 19}, 1), values({43, 19}, 2)});
+    }
+  }
+}
+
+TEST(LinearCrossEntropy, OfPartsSurvivesPartsFarBelowTheLargestLogit) {
+  const auto labels = integers({9}, 43, 5);
+  const auto factor = at::ones({9}, at::kFloat);
+
+  d9d::test::expect_matches([&](const Tensors& in) -> Tensors { return {loss_of_parts(in, labels, factor)}; },
+                            [&](const Tensors& in) -> Tensors { return {reference_loss(in, labels).sum()}; },
+                            {values({9, 19}, 1) * 100, values({43, 19}, 2) * 10}, at::kFloat);
+}
 
 TEST(LinearCrossEntropy, MatchesTheLogitsForAnyUpstreamGradient) {
   for (const int64_t tokens : {1, 10, 300}) {

@@ -22,3 +22,21 @@ TEST(Embedding, NamesAnIdOutsideTheTable) {
 
   EXPECT_THROW(d9d::kernels::embedding(ids, values({7, 3}, 1)), c10::IndexError);
 }
+
+TEST(Embedding, OfAPartGivesZerosForOtherRowsAndItsRowsTheirGradients) {
+  const auto ids = integers({3, 17}, 9, 1);
+
+  d9d::test::expect_matches_in_every_dtype(
+      [&](const Tensors& in) -> Tensors { return {d9d::kernels::embedding_of_part(ids, in[0], 2, 9)}; },
+      [&](const Tensors& in) -> Tensors {
+        const auto whole = at::constant_pad_nd(in[0], {0, 0, 2, 3});
+        return {at::embedding(whole, ids)};
+      },
+      {values({4, 13}, 2)});
+}
+
+TEST(Embedding, OfAPartNamesAnIdOutsideTheVocabulary) {
+  const auto ids = at::tensor({0, 9}, at::kLong);
+
+  EXPECT_THROW(d9d::kernels::embedding_of_part(ids, values({4, 3}, 1), 2, 9), c10::IndexError);
+}

@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "tests/support/gradcheck.hpp"
 
@@ -60,6 +61,32 @@ TEST(RmsNorm, OfASumReturnsTheSumToo) {
                                              return {reference_norm(sum, in[2], 1e-6), sum};
                                            },
                                            {values({9, 2, 33}, 1), values({9, 2, 33}, 2), values({33}, 3)});
+}
+
+// The numbers of a model must not depend on where its layers are cut.
+TEST(RmsNorm, OfASumIsBitForBitThatOfTheTensorAddedBefore) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    for (int64_t width = 1; width < 140; width += width < 40 ? 1 : 7) {
+      SCOPED_TRACE(c10::str(dtype, " ", width));
+      const auto leaf = [&](at::IntArrayRef shape, int seed) {
+        return values(shape, seed).to(dtype).detach().requires_grad_(true);
+      };
+      const auto x = leaf({3, width}, 1), residual = leaf({3, width}, 2), weight = leaf({width}, 3);
+      const auto dy = values({3, width}, 4).to(dtype), dsum = values({3, width}, 5).to(dtype);
+      const auto run = [&](bool before) -> Tensors {
+        const auto [normed, sum] = before
+                                       ? d9d::kernels::add_rms_norm(x + residual, at::Tensor(), weight, 1e-6)
+                                       : d9d::kernels::add_rms_norm(x, residual, weight, 1e-6);
+        const auto grads = torch::autograd::grad({normed, sum}, {x, residual, weight}, {dy, dsum});
+        return {normed, sum, grads[0], grads[1], grads[2]};
+      };
+
+      const Tensors fused = run(false), apart = run(true);
+
+      for (std::size_t i = 0; i < fused.size(); ++i)
+        EXPECT_TRUE(at::equal(fused[i], apart[i])) << "tensor " << i;
+    }
+  }
 }
 
 TEST(RmsNorm, HasNoRowsWhenThereAreNone) {

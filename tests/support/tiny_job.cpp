@@ -68,6 +68,14 @@ Words mesh(int pipeline, int replicas) {
          set("mesh.data_parallel_replicate", std::to_string(replicas));
 }
 
+Words experts_on(int ranks) {
+  return set("mesh.expert_parallel", std::to_string(ranks));
+}
+
+Words matrices_on(int ranks) {
+  return set("mesh.tensor_parallel", std::to_string(ranks));
+}
+
 Words named(const std::string& run) {
   return set("trainer.run.name", run);
 }
@@ -88,8 +96,9 @@ void TinyJob::rewrite(const std::string& before, const std::string& after) {
   folder_.write("job.yaml", job.replace(at, before.size(), after));
 }
 
-std::unique_ptr<Process> TinyJob::spawn(const Words& words, const Environment& environment) {
-  return std::make_unique<Process>(ProcessOptions{.words = Words{D9D_BINARY_DIR "/d9d-node"} + words,
+std::unique_ptr<Process> TinyJob::spawn(const Words& words, const Environment& environment,
+                                        const std::string& program) {
+  return std::make_unique<Process>(ProcessOptions{.words = Words{D9D_BINARY_DIR "/" + program} + words,
                                                   .folder = folder_.path(),
                                                   .name = "node" + std::to_string(spawned_++),
                                                   .environment = environment});

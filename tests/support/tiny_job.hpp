@@ -18,6 +18,8 @@ using Environment = std::map<std::string, std::string>;
 Words operator+(Words a, const Words& b);
 Words set(const std::string& key, const std::string& value);  // --set key=value
 Words mesh(int pipeline, int replicas);
+Words experts_on(int ranks);   // expert_parallel
+Words matrices_on(int ranks);  // tensor_parallel
 Words named(const std::string& run);
 
 struct Outcome {
@@ -34,8 +36,9 @@ class TinyJob {
   std::string text() const;                                           // of job.yaml
   void rewrite(const std::string& before, const std::string& after);  // in job.yaml; `before` has to be there
 
-  // `d9d-node WORDS...` in the folder.
-  std::unique_ptr<Process> spawn(const Words& words, const Environment& environment = {});
+  // `d9d-node WORDS...` in the folder, or another program of the build.
+  std::unique_ptr<Process> spawn(const Words& words, const Environment& environment = {},
+                                 const std::string& program = "d9d-node");
   Outcome call(const Words& words);
   // `d9d-node job.yaml WORDS...`
   std::unique_ptr<Process> start(const Words& words, const Environment& environment = {});

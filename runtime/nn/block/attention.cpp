@@ -26,20 +26,25 @@ GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const Attenti
   k_norm_ = make.child<RmsNorm>(*this, "k_norm", options.head_dim, options.norm_eps);
 }
 
+// [B, S, K] -> [B, S, heads, D]
+at::Tensor GroupedQueryAttention::key_heads(const at::Tensor& rows) const {
+  const at::Tensor heads = rows.unflatten(-1, {-1, options_.head_dim});
+  return key_head_ ? heads.narrow(2, *key_head_, 1) : heads;
+}
+
 at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos,
                                           const at::Tensor& sin) const {
-  const std::int64_t batch = x.size(0);
-  const std::int64_t length = x.size(1);
-  const auto projected = options_.bias
-                             ? kernels::linear_multi(x, {q_proj_->weight, k_proj_->weight, v_proj_->weight},
-                                                     {q_proj_->bias, k_proj_->bias, v_proj_->bias})
-                             : kernels::linear_multi(x, {q_proj_->weight, k_proj_->weight, v_proj_->weight});
-  const auto heads = [&](const at::Tensor& rows) { return rows.unflatten(-1, {-1, options_.head_dim}); };
-  const auto [q, k] = kernels::qk_norm_rope(heads(projected[0]), heads(projected[1]), q_norm_->weight,
+  const at::Tensor all = tokens_.gather(x);
+  const auto projected =
+      options_.bias ? kernels::linear_multi(all, {q_proj_->weight, k_proj_->weight, v_proj_->weight},
+                                            {q_proj_->bias, k_proj_->bias, v_proj_->bias})
+                    : kernels::linear_multi(all, {q_proj_->weight, k_proj_->weight, v_proj_->weight});
+  const at::Tensor queries = projected[0].unflatten(-1, {-1, options_.head_dim});
+  const auto [q, k] = kernels::qk_norm_rope(queries, key_heads(projected[1]), q_norm_->weight,
                                             k_norm_->weight, options_.norm_eps, cos, sin);
   const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
-  const at::Tensor mixed = kernels::attention(q, k, heads(projected[2]), /*causal=*/true, scale);
-  return o_proj_->forward(mixed.view({batch, length, options_.num_heads * options_.head_dim}));
+  const at::Tensor mixed = kernels::attention(q, k, key_heads(projected[2]), /*causal=*/true, scale);
+  return o_proj_->forward_shared(mixed.flatten(2), tokens_);
 }
 
 }  // namespace d9d

@@ -3,6 +3,7 @@
 // before rotary embedding, as Qwen3 has it. Scale = head_dim^-1/2.
 
 #include "runtime/nn/block/leaf.hpp"
+#include "runtime/nn/parallel/activation_shards.hpp"
 
 namespace d9d {
 
@@ -15,6 +16,10 @@ struct AttentionOptions {
   bool bias;  // on all four projections
 };
 
+struct AttentionLinears {
+  Linear &q, &k, &v, &o;
+};
+
 class GroupedQueryAttention : public torch::nn::Module {
  public:
   GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options);
@@ -22,10 +27,22 @@ class GroupedQueryAttention : public torch::nn::Module {
   // x [B, S, H]; cos and sin as RotaryTable gives them -> [B, S, H].
   at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const;
 
+  AttentionLinears linears() const { return {*q_proj_, *k_proj_, *v_proj_, *o_proj_}; }
+  // From now on q_proj and o_proj hold the heads of this rank, x and the result its tokens. So do k_proj and
+  // v_proj, or they are whole and `key_head` is the one that this rank's queries read.
+  void share_heads(ActivationShards tokens, std::optional<std::int64_t> key_head) {
+    tokens_ = std::move(tokens);
+    key_head_ = key_head;
+  }
+
  private:
+  at::Tensor key_heads(const at::Tensor& rows) const;
+
   AttentionOptions options_;
   std::shared_ptr<Linear> q_proj_, k_proj_, v_proj_, o_proj_;
   std::shared_ptr<RmsNorm> q_norm_, k_norm_;
+  ActivationShards tokens_;
+  std::optional<std::int64_t> key_head_;
 };
 
 }  // namespace d9d

@@ -6,6 +6,7 @@
 #include "kernels/activation.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/moe.hpp"
+#include "runtime/nn/parallel/token_dispatch.hpp"
 
 namespace d9d {
 namespace {
@@ -31,13 +32,14 @@ SwiGlu::SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t inte
 }
 
 at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/) {
-  const auto inner = kernels::linear_multi(x, {gate_proj_->weight, up_proj_->weight});
-  return down_proj_->forward(kernels::silu_mul(inner[0], inner[1]));
+  const at::Tensor all = tokens_.gather(x);
+  const auto inner = kernels::linear_multi(all, {gate_proj_->weight, up_proj_->weight});
+  return down_proj_->forward_shared(kernels::silu_mul(inner[0], inner[1]), tokens_);
 }
 
 MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& options) : options_(options) {
   gate_ = make.child<Linear>(*this, "gate", options.hidden_size, options.num_experts);
-  experts_ = make.child<Group>(*this, "experts");
+  experts_ = make.child<ModuleGroup>(*this, "experts");
   make.within("experts", [&] {
     const auto grouped = [&](const char* name, std::int64_t in, std::int64_t out) {
       return make.child<GroupedLinear>(*experts_, name, options.num_experts, in, out);
@@ -55,9 +57,19 @@ at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute) {
   const auto [probs, experts] =
       kernels::moe_router(gate_->forward(rows), options_.top_k, options_.renormalise);
   if (!recompute) count_tokens(experts, expert_tokens_);
-  const at::Tensor mixed =
-      kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight, down_proj_->weight);
-  return mixed.view(x.sizes());
+  if (!group_) return run_experts(rows, probs, experts).view(x.sizes());
+  const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);
+  const at::Tensor shares = run_experts(here.x, here.probs, here.experts);
+  return return_tokens(shares, here.route, group_).view(x.sizes());
+}
+
+at::Tensor MixtureOfExperts::run_experts(const at::Tensor& rows, const at::Tensor& probs,
+                                         const at::Tensor& experts) const {
+  return kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight, down_proj_->weight);
+}
+
+std::array<at::Tensor, 3> MixtureOfExperts::expert_weights() const {
+  return {gate_proj_->weight, up_proj_->weight, down_proj_->weight};
 }
 
 void MixtureOfExperts::reset_expert_tokens() {

@@ -1,11 +1,13 @@
 #include "runtime/nn/block/leaf.hpp"
 
+#include <ATen/ops/add.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/where.h>
 
 #include "kernels/embedding.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/norm.hpp"
+#include "runtime/nn/parallel/vocabulary.hpp"
 
 namespace d9d {
 
@@ -19,6 +21,12 @@ void Linear::add_bias(ParameterMaker& make, const std::string& name) {
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
   return bias.defined() ? kernels::linear(x, weight, bias) : kernels::linear(x, weight);
+}
+
+at::Tensor Linear::forward_shared(const at::Tensor& x, const ActivationShards& positions) const {
+  if (!positions.shared()) return forward(x);
+  const at::Tensor own = positions.scatter_sum(kernels::linear(x, weight));
+  return bias.defined() ? at::add(own, bias) : own;
 }
 
 GroupedLinear::GroupedLinear(ParameterMaker& make, std::int64_t num_groups, std::int64_t in,
@@ -41,6 +49,7 @@ TokenEmbedding::TokenEmbedding(ParameterMaker& make, std::int64_t vocab_size, st
 }
 
 at::Tensor TokenEmbedding::forward(const at::Tensor& ids) const {
+  if (shards) return shards->embed(ids, weight, padding_id);
   const at::Tensor rows = kernels::embedding(ids, weight);
   if (!padding_id || !rows.requires_grad()) return rows;
   return at::where(at::eq(ids, *padding_id).unsqueeze(-1), rows.detach(), rows);

@@ -7,6 +7,9 @@
 
 namespace d9d {
 
+class ActivationShards;
+class VocabularyShards;
+
 // weight [out, in], normal. bias [out], zero, only after add_bias: neighbours that share an input (q, k, v)
 // make their weights first and their biases afterwards, so that the weights are adjacent in memory.
 struct Linear : torch::nn::Module {
@@ -14,6 +17,9 @@ struct Linear : torch::nn::Module {
   // `name` is this module's name in its parent, whose scope `make` is in.
   void add_bias(ParameterMaker& make, const std::string& name);
   at::Tensor forward(const at::Tensor& x) const;
+  // Where `positions` are shared, x holds this rank's part of the inputs, weight its columns: the own
+  // positions of the sum over ranks. Else as forward.
+  at::Tensor forward_shared(const at::Tensor& x, const ActivationShards& positions) const;
 
   at::Tensor weight;
   at::Tensor bias;  // undefined without
@@ -36,6 +42,7 @@ struct RmsNorm : torch::nn::Module {
 };
 
 // weight [V, H], normal. int64 ids [B, S] -> [B, S, H]. The row of `padding_id` gets no gradient from here.
+// With `shards` the weight is this rank's rows and the result its tokens.
 struct TokenEmbedding : torch::nn::Module {
   TokenEmbedding(ParameterMaker& make, std::int64_t vocab_size, std::int64_t width,
                  std::optional<std::int64_t> padding_id);
@@ -43,6 +50,7 @@ struct TokenEmbedding : torch::nn::Module {
 
   at::Tensor weight;
   std::optional<std::int64_t> padding_id;
+  std::shared_ptr<const VocabularyShards> shards;
 };
 
 }  // namespace d9d

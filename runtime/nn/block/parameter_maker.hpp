@@ -54,8 +54,8 @@ class ParameterMaker {
 };
 
 // A module that only groups others under a name.
-struct Group : torch::nn::Module {
-  explicit Group(ParameterMaker& /*make*/) {}
+struct ModuleGroup : torch::nn::Module {
+  explicit ModuleGroup(ParameterMaker& /*make*/) {}
 };
 
 }  // namespace d9d

@@ -66,19 +66,21 @@ namespace plain {
 
 at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, Communicator& group) {
   if (group.size() == 1) return x;
-  const at::Tensor front = x.movedim(dim, 0).contiguous();
-  at::Tensor all = at::empty(with_leading(front.size(0) * group.size(), front), front.options());
-  group.all_gather(all, front);
-  return all.movedim(0, dim).contiguous();
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  shape.insert(shape.begin(), group.size());
+  const at::Tensor all = at::empty(shape, x.options());
+  at::Tensor rows = all.flatten();
+  group.all_gather(rows, x.contiguous());
+  return all.movedim(0, dim).flatten(dim, dim + 1);
 }
 
 at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, Communicator& group) {
   if (group.size() == 1) return x;
   const std::int64_t block = block_of(x, dim, group);
-  const at::Tensor front = x.movedim(dim, 0).contiguous();
-  at::Tensor mine = at::empty(with_leading(block, front), front.options());
-  group.reduce_scatter(mine, front, ReduceOp::sum);
-  return mine.movedim(0, dim).contiguous();
+  const at::Tensor blocks = x.unflatten(dim, {group.size(), block}).movedim(dim, 0).contiguous();
+  at::Tensor mine = at::empty(blocks.sizes().slice(1), blocks.options());
+  group.reduce_scatter(mine, blocks, ReduceOp::sum);
+  return mine;
 }
 
 at::Tensor exchange_rows(const at::Tensor& x, const std::vector<std::int64_t>& send_rows,
@@ -123,6 +125,15 @@ at::Tensor split_along(const at::Tensor& x, std::int64_t dim, const SharedCommun
       x,
       [&](const at::Tensor& local) { return local.narrow(dim, group->rank() * block, block).contiguous(); },
       [group, dim](const at::Tensor& grad) { return plain::gather_along(grad, dim, *group); });
+}
+
+at::Tensor collect_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group) {
+  const std::int64_t block = x.size(dim);
+  return differentiable(
+      x, [&](const at::Tensor& local) { return plain::gather_along(local, dim, *group); },
+      [group, dim, block](const at::Tensor& grad) {
+        return grad.narrow(dim, group->rank() * block, block).contiguous();
+      });
 }
 
 at::Tensor exchange_rows(const at::Tensor& x, std::vector<std::int64_t> send_rows,

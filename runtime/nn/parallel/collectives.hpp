@@ -22,6 +22,9 @@ at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, const Shared
 // Own block of `dim` of what all ranks hold alike. Backward: gather, so that all hold the whole gradient
 // alike.
 at::Tensor split_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
+// Blocks of dimension `dim` of all ranks, in rank order, for what all go on to compute alike. Backward: own
+// block of the gradient that all hold alike.
+at::Tensor collect_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
 // Rows of dimension 0: `send_rows[r]` rows go to rank r, in order; `receive_rows[r]` rows come from it.
 // Backward: the way back. No rows at all is fine.
 at::Tensor exchange_rows(const at::Tensor& x, std::vector<std::int64_t> send_rows,

@@ -1,12 +1,37 @@
 #include "runtime/nn/parallel/qwen3_plan.hpp"
 
+#include "runtime/base/error.hpp"
+#include "runtime/nn/parallel/expert_parallel.hpp"
 #include "runtime/nn/parallel/replicate.hpp"
+#include "runtime/nn/parallel/tensor_parallel.hpp"
+#include "runtime/nn/qwen3_model.hpp"
 
 namespace d9d {
+namespace {
+
+Qwen3Model& qwen3(StageModule& stage) {
+  auto* const model = dynamic_cast<Qwen3Model*>(&stage);
+  D9D_CHECK(model != nullptr, "the plan of Qwen3 is given another model");
+  return *model;
+}
+
+void spread_experts(Qwen3Model& model, StageParameters& parameters, StageGroups& groups) {
+  if (!groups.domains().parameters().has_expert_parallel()) return;
+  D9D_REQUIRE(model.config().family == ModelFamily::moe,
+              "mesh.expert_parallel = {}: the model is dense and has no experts; set it to 1",
+              groups.domains().parameters().expert_parallel);
+  for (const auto& [index, layer] : model.layers()) {
+    if (layer->experts() != nullptr) parallelize_expert_parallel(*layer->experts(), parameters, groups);
+  }
+}
+
+}  // namespace
 
 StageParameters parallelize_qwen3(StageModule& stage, StageGroups& groups,
                                   const ParallelOptions& /*options*/) {
   StageParameters parameters = stage.parameters();
+  parallelize_tensor_parallel(qwen3(stage), parameters, groups);
+  spread_experts(qwen3(stage), parameters, groups);
   parallelize_replicate(parameters, groups.domains().mesh_for(kDenseDomain), dense_axes(), groups.rank());
   return parameters;
 }

@@ -10,7 +10,8 @@
 
 namespace d9d {
 
-// Every parameter that lies nowhere yet, on every axis of `axes` (of `mesh`).
+// On every axis of `axes` (of `mesh`) on which it does not lie yet: each parameter that lies nowhere, or on
+// other axes of `axes` only. One that lies in another domain stays as it is.
 void parallelize_replicate(StageParameters& parameters, const Mesh& mesh,
                            const std::vector<std::string>& axes, int rank);
 

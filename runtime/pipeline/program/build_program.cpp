@@ -1,5 +1,8 @@
 #include "runtime/pipeline/program/build_program.hpp"
 
+#include <algorithm>
+
+#include "runtime/pipeline/program/auto_schedule.hpp"
 #include "runtime/pipeline/program/builders.hpp"
 #include "runtime/pipeline/program/check_program.hpp"
 #include "runtime/pipeline/program/communication.hpp"
@@ -21,24 +24,49 @@ struct Build {
   Program operator()(const OneFOneBSchedule& s) const { return build_interleaved(ranks, microbatches, s); }
   Program operator()(const ZeroBubbleVSchedule&) const { return build_zero_bubble_v(ranks, microbatches); }
   Program operator()(const DualPipeVSchedule&) const { return build_dual_pipe_v(ranks, microbatches); }
+  Program operator()(const AutoSchedule& s) const {
+    const Topology topology = topology_of(s, ranks);
+    return search_schedule(auto_problem(s, topology, microbatches, unit_costs(topology))).compute;
+  }
 };
+
+bool is_backward(const Instruction& instruction) {
+  return std::any_of(instruction.parts.begin(), instruction.parts.end(), [](const Action& action) {
+    return action.kind == ActionKind::backward || action.kind == ActionKind::backward_input;
+  });
+}
 
 }  // namespace
 
 Topology topology_of(const ScheduleConfig& config, int ranks) {
+  const auto* searched = std::get_if<AutoSchedule>(&config);
   const bool v = std::holds_alternative<ZeroBubbleVSchedule>(config) ||
-                 std::holds_alternative<DualPipeVSchedule>(config);
+                 std::holds_alternative<DualPipeVSchedule>(config) ||
+                 (searched && searched->topology == TopologyKind::v);
   return Topology(v ? TopologyKind::v : TopologyKind::loop, ranks, ranks * stages_per_rank(config));
 }
 
-PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches) {
-  const Topology topology = topology_of(config, ranks);
-  Program compute = std::visit(Build{ranks, microbatches}, config);
+bool composes_actions(const ScheduleConfig& config) {
+  return std::holds_alternative<DualPipeVSchedule>(config);
+}
+
+Program build_compute(const ScheduleConfig& config, int ranks, int microbatches) {
+  return std::visit(Build{ranks, microbatches}, config);
+}
+
+PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches) {
   check_compute(compute, topology, microbatches);
   Program full = insert_communication(compute, topology, microbatches);
   check_communication(full, topology, microbatches);
-  const bool has_backward = !std::holds_alternative<InferenceSchedule>(config);
+  const bool has_backward = std::any_of(compute.begin(), compute.end(), [](const RankProgram& rank) {
+    return std::any_of(rank.begin(), rank.end(), is_backward);
+  });
   return {topology, microbatches, std::move(compute), std::move(full), has_backward};
+}
+
+PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches) {
+  return complete_program(build_compute(config, ranks, microbatches), topology_of(config, ranks),
+                          microbatches);
 }
 
 std::shared_ptr<const PipelineProgram> ProgramCache::get(int microbatches) {

@@ -19,7 +19,13 @@ struct PipelineProgram {
 };
 
 Topology topology_of(const ScheduleConfig& config, int ranks);
+// Whether its programs may have composed actions.
+bool composes_actions(const ScheduleConfig& config);
 
+// The compute actions alone. Of `auto`: what the search finds for unit costs.
+Program build_compute(const ScheduleConfig& config, int ranks, int microbatches);
+// Any compute program made ready to run. Deadlocks and broken rules are bugs.
+PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches);
 // Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
 

@@ -1,5 +1,6 @@
 #include "runtime/pipeline/program/schedule_config.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -39,6 +40,20 @@ void refuse_1f1b_keys(const ScheduleKeys& keys) {
   D9D_REQUIRE(!keys.warmup, "schedule {} has no warmup; only 1f1b has", keys.schedule);
 }
 
+// Only auto has them.
+void refuse_auto_keys(const ScheduleKeys& keys) {
+  D9D_REQUIRE(!keys.topology, "schedule {} has no topology; only auto has", keys.schedule);
+  D9D_REQUIRE(!keys.activations_max, "schedule {} has no activations_max; only auto has", keys.schedule);
+}
+
+AutoSchedule parse_auto(const ScheduleKeys& keys) {
+  AutoSchedule schedule;
+  schedule.num_stages_per_rank = free_stages(keys);
+  schedule.topology = parse_topology(keys.topology.value_or("loop"));
+  schedule.activations_max = keys.activations_max;
+  return schedule;
+}
+
 }  // namespace
 
 const std::vector<std::string_view>& schedule_names() {
@@ -59,16 +74,32 @@ int stages_per_rank(const ScheduleConfig& config) {
     int operator()(const OneFOneBSchedule& s) const { return s.num_stages_per_rank; }
     int operator()(const ZeroBubbleVSchedule&) const { return 2; }
     int operator()(const DualPipeVSchedule&) const { return 2; }
+    int operator()(const AutoSchedule& s) const { return s.num_stages_per_rank; }
   };
   return std::visit(Count{}, config);
 }
 
+bool serves(const ScheduleConfig& config, int ranks, int microbatches) {
+  if (std::holds_alternative<DualPipeVSchedule>(config)) return microbatches >= 2 * ranks;
+  if (std::holds_alternative<OneFOneBSchedule>(config))
+    return microbatches % std::max(1, microbatches / ranks) == 0;
+  return true;
+}
+
+TopologyKind parse_topology(const std::string& text) {
+  if (text == "loop") return TopologyKind::loop;
+  D9D_REQUIRE(text == "v", "topology is \"{}\"; expected loop or v", text);
+  return TopologyKind::v;
+}
+
 ScheduleConfig schedule_from_keys(const ScheduleKeys& keys) {
+  if (keys.schedule != AutoSchedule::kName) refuse_auto_keys(keys);
   if (keys.schedule == OneFOneBSchedule::kName) {
     return OneFOneBSchedule{free_stages(keys), keys.zero_bubble.value_or(false),
                             parse_warmup(keys.warmup.value_or("textbook"))};
   }
   refuse_1f1b_keys(keys);
+  if (keys.schedule == AutoSchedule::kName) return parse_auto(keys);
   if (keys.schedule == LoopedBfsSchedule::kName) return LoopedBfsSchedule{free_stages(keys)};
   if (keys.schedule == InferenceSchedule::kName) return fixed_stages(keys, 1), InferenceSchedule{};
   if (keys.schedule == GpipeSchedule::kName) return fixed_stages(keys, 1), GpipeSchedule{};

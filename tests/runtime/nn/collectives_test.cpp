@@ -69,6 +69,18 @@ TEST(Collectives, ScatterSumGivesEachRankItsBlockOfTheSum) {
   });
 }
 
+TEST(Collectives, CollectGivesEachRankItsBlockOfAGradientThatAllHoldAlike) {
+  run_ranks([](int rank, const SharedCommunicator& group) {
+    const at::Tensor x = numbers({2, 4}, 100 * rank).requires_grad_();
+
+    const at::Tensor all = collect_along(x, 1, group);
+    all.backward(numbers({2, 12}, 0));
+
+    EXPECT_TRUE(at::equal(all, at::cat({numbers({2, 4}, 0), numbers({2, 4}, 100), numbers({2, 4}, 200)}, 1)));
+    EXPECT_TRUE(at::equal(x.grad(), numbers({2, 12}, 0).narrow(1, 4 * rank, 4)));
+  });
+}
+
 TEST(Collectives, RowsGoWhereTheSplitsSayAndNoRowsAreFine) {
   run_ranks([](int rank, const SharedCommunicator& group) {
     // Rank r sends r rows to everyone.

@@ -100,6 +100,18 @@ TEST(ModelCosts, EstimatesWhatForwardKeeps) {
   }
 }
 
+TEST(ModelCosts, DividesWhatARankOfTensorParallelismKeepsButForWhatItGathers) {
+  Qwen3Config config = tiny_moe();
+  config.family = ModelFamily::dense;
+  const StagePosition middle{1, 4};
+
+  const auto alone = activation_bytes(config, middle, 512, 4, false);
+  const auto shared = activation_bytes(config, middle, 512, 4, false, 2);
+
+  const std::int64_t inputs_of_attention_and_feed_forward = 2 * 512 * 256 * 4;
+  EXPECT_EQ(2 * shared, alone + inputs_of_attention_and_feed_forward);
+}
+
 TEST(ModelCosts, CheckpointingKeepsOneStatePerLayer) {
   const Qwen3Config config = tiny_moe();
   const StagePosition middle{1, 4};

@@ -100,19 +100,12 @@ std::vector<ScheduleConfig> all_schedules() {
   return all;
 }
 
-bool servable(const ScheduleConfig& config, int ranks, int microbatches) {
-  if (std::holds_alternative<DualPipeVSchedule>(config)) return microbatches >= 2 * ranks;
-  if (std::holds_alternative<OneFOneBSchedule>(config))
-    return microbatches % std::max(1, microbatches / ranks) == 0;
-  return true;
-}
-
 TEST(Program, ExistsAndKeepsEveryRuleWhereverTheOriginalHasOne) {
   int built = 0, refused = 0;
   for (const ScheduleConfig& config : all_schedules()) {
     for (int ranks = 1; ranks <= 8; ++ranks) {
       for (int microbatches = 1; microbatches <= 32; ++microbatches) {
-        if (servable(config, ranks, microbatches)) {
+        if (serves(config, ranks, microbatches)) {
           EXPECT_NO_THROW(
               build_program(config, ranks, microbatches))  // runs check_compute and check_communication
               << name_of(config) << " p=" << ranks << " n=" << microbatches;
@@ -189,14 +182,18 @@ TEST(Communication, NamesTheHeadsOfADeadlock) {
 }
 
 TEST(ScheduleConfig, IsMadeFromKeysAndRefusesForeignOnes) {
-  EXPECT_EQ(name_of(schedule_from_keys({"1f1b", 2, true, "deep"})), "1f1b");
-  EXPECT_EQ(stages_per_rank(schedule_from_keys({"1f1b", 2, true, "deep"})), 2);
-  EXPECT_EQ(stages_per_rank(schedule_from_keys({"zero_bubble_v", {}, {}, {}})), 2);
-  EXPECT_THROW(schedule_from_keys({"gpipe", 2, {}, {}}), Error);
-  EXPECT_THROW(schedule_from_keys({"gpipe", {}, true, {}}), Error);
-  EXPECT_THROW(schedule_from_keys({"looped_bfs", 0, {}, {}}), Error);
-  EXPECT_THROW(schedule_from_keys({"1f1b", 1, false, "shallow"}), Error);
-  EXPECT_THROW(schedule_from_keys({"1f2b", {}, {}, {}}), Error);
+  EXPECT_EQ(name_of(schedule_from_keys({"1f1b", 2, true, "deep", {}, {}})), "1f1b");
+  EXPECT_EQ(stages_per_rank(schedule_from_keys({"1f1b", 2, true, "deep", {}, {}})), 2);
+  EXPECT_EQ(stages_per_rank(schedule_from_keys({"zero_bubble_v", {}, {}, {}, {}, {}})), 2);
+  EXPECT_THROW(schedule_from_keys({"gpipe", 2, {}, {}, {}, {}}), Error);
+  EXPECT_THROW(schedule_from_keys({"gpipe", {}, true, {}, {}, {}}), Error);
+  EXPECT_THROW(schedule_from_keys({"looped_bfs", 0, {}, {}, {}, {}}), Error);
+  EXPECT_THROW(schedule_from_keys({"1f1b", 1, false, "shallow", {}, {}}), Error);
+  EXPECT_THROW(schedule_from_keys({"gpipe", {}, {}, {}, "v", {}}), Error);
+  EXPECT_THROW(schedule_from_keys({"1f1b", {}, {}, {}, {}, 4}), Error);
+  EXPECT_THROW(schedule_from_keys({"auto", 2, {}, {}, "w", {}}), Error);
+  EXPECT_EQ(std::get<AutoSchedule>(schedule_from_keys({"auto", 2, {}, {}, "v", 6})).activations_max, 6);
+  EXPECT_THROW(schedule_from_keys({"1f2b", {}, {}, {}, {}, {}}), Error);
 }
 
 }  // namespace

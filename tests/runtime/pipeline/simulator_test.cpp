@@ -8,7 +8,6 @@
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/draw_svg.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/schedule_command.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 
 namespace d9d {
@@ -173,28 +172,87 @@ TEST(DrawSvg, DrawsABoxForEveryAction) {
   EXPECT_NE(svg.find("1f1b &lt;zero bubble>"), std::string::npos);
 }
 
-TEST(ScheduleCommand, PrintsProgramsMakespanBubbleAndPeaksAsJson) {
-  const ScheduleCommandResult result = run_schedule_command({{"gpipe", {}, {}, {}}, 2, 2, 0, true});
+TEST(DrawSvg, DrawsSeveralSimulationsOnOneScaleAndOverlapsInOneRow) {
+  const Topology topology(TopologyKind::loop, 1, 2);
+  const Program program = {rank_program("0F0 1F0 0F1|1B0 1F1 1B1 0B0 0B1")};
+  CostModel costs = unit_costs(topology);
+  costs.overlap = 1;
+  const Simulation together = simulate(program, topology, costs);
+  costs.overlap.reset();
+  const Simulation in_turn = simulate(program, topology, costs);
 
-  EXPECT_NE(result.text.find(R"("programs":{"0":["0F0","0F1","0B1","0B0"],"1":["1F0","1F1","1B1","1B0"]})"),
-            std::string::npos)
-      << result.text;
-  EXPECT_NE(result.text.find(R"("makespan":9.0)"), std::string::npos) << result.text;
-  EXPECT_NE(result.text.find(R"("peak_activations":[2,2])"), std::string::npos) << result.text;
-  EXPECT_NE(result.text.find(R"("0SEND_F0")"), std::string::npos) << result.text;
+  const std::string svg = draw_svg(std::vector<SvgPanel>{{"a", &together}, {"b", &in_turn}}, {.unit = " ms"});
+
+  EXPECT_NE(svg.find(">a</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">makespan 5.5 ms, bubble 0.0 %"), std::string::npos) << svg;
+  EXPECT_NE(svg.find(">makespan 6 ms, bubble 0.0 %"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("height=\"12\" fill=\"#7aace6\" stroke"), std::string::npos) << "0F1 shares its row";
 }
 
-TEST(ScheduleCommand, PrintsTheFullProgramsAsText) {
-  const ScheduleCommandResult result = run_schedule_command({{"1f1b", {}, {}, {}}, 2, 2, 0, false});
+// p = 8, n = 32, unit costs. Bubbles of the original's programs as fractions (reference C.8), peaks as the
+// papers bound them: GPipe n, 1F1B p, interleaved (v - 1) p + 2 (p - 1) + 1, ZB-H1 p, ZB-V 2 p halves,
+// DualPipeV 2 p + 1.
+TEST(Schedules, HaveNoLargerBubbleThanTheOriginalAndPeaksWithinThePapersBounds) {
+  struct Bound {
+    ScheduleConfig config;
+    double bubble;
+    int peak;
+  };
+  const Bound bounds[] = {
+      {GpipeSchedule{}, 7.0 / 39, 32},           {LoopedBfsSchedule{2}, 7.0 / 71, 64},
+      {OneFOneBSchedule{1}, 7.0 / 39, 8},        {OneFOneBSchedule{2}, 7.0 / 71, 23},
+      {OneFOneBSchedule{1, true}, 7.0 / 103, 8}, {OneFOneBSchedule{2, true}, 3.5 / 99.5, 16},
+      {ZeroBubbleVSchedule{}, 3.5 / 99.5, 16},   {DualPipeVSchedule{}, 3.5 / 99.5, 17}};
+  for (const Bound& bound : bounds) {
+    const Simulation result = simulated(bound.config, 8, 32);
 
-  EXPECT_NE(result.text.find("rank 1: 1RECV_F0 1F0"), std::string::npos) << result.text;
-  EXPECT_NE(result.text.find("bubble 33.3 %"), std::string::npos) << result.text;
+    EXPECT_LE(result.bubble, bound.bubble + 1e-9) << name_of(bound.config);
+    for (const int peak : result.peak_activations) EXPECT_LE(peak, bound.peak) << name_of(bound.config);
+  }
 }
 
-TEST(ScheduleCommand, RefusesWhatItCannotBuildOrPrint) {
-  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}}, 0, 2, 0, false}), Error);
-  EXPECT_THROW(run_schedule_command({{"1f1b", {}, {}, {}}, 2, 5, 0, false}), Error);
-  EXPECT_THROW(run_schedule_command({{"1f1b", 100000, {}, {}}, 100000, 100000, 0, false}), Error);
+TEST(Simulator, TakesEachBoundaryAndAFullBackwardAtTheirOwnTime) {
+  const Topology topology(TopologyKind::loop, 3, 3);
+  CostModel costs = unit_costs(topology);
+  costs.transfers = {0.5, 2};
+  costs.stages[2].full_backward = 1.5;
+
+  const Simulation result =
+      simulate({rank_program("0F0 0B0"), rank_program("1F0 1B0"), rank_program("2F0 2B0")}, topology, costs);
+
+  EXPECT_DOUBLE_EQ(result.ranks[2][0].start, 1 + 0.5 + 1 + 2);
+  EXPECT_DOUBLE_EQ(result.ranks[2][1].end, 4.5 + 1 + 1.5);
+  EXPECT_DOUBLE_EQ(result.ranks[1][1].start, 7 + 2);
+  EXPECT_DOUBLE_EQ(result.makespan, 9 + 2 + 0.5 + 2);
+  costs.transfers = {0.5};
+  EXPECT_THROW(simulate({{}, {}, {}}, topology, costs), Error);
+}
+
+TEST(Simulator, OverlapsThePartsOfAComposedInstructionWhenAsked) {
+  const Topology topology(TopologyKind::loop, 1, 2);
+  CostModel costs = unit_costs(topology);
+  costs.stages = {{1, 1, 1}, {1, 2, 2}};
+  const Program program = {rank_program("0F0 1F0 0F1|1B0 1F1 1B1 0B0 0B1")};
+
+  const double in_turn = simulate(program, topology, costs).makespan;
+  costs.overlap = 0.75;
+  const Simulation together = simulate(program, topology, costs);
+
+  EXPECT_DOUBLE_EQ(in_turn, 16);
+  EXPECT_DOUBLE_EQ(together.makespan, 16 - 0.75);
+  EXPECT_DOUBLE_EQ(together.ranks[0][2].start, together.ranks[0][3].start);
+  EXPECT_DOUBLE_EQ(together.bubble, 0);
+}
+
+TEST(Simulator, CountsWhatIsHeldUntilTheWeightGradientsAreDone) {
+  const Topology topology(TopologyKind::loop, 1, 1);
+
+  const Simulation result =
+      simulate({rank_program("0F0 0I0 0F1 0I1 0W0 0F2 0I2 0W1 0W2")}, topology, unit_costs(topology));
+
+  EXPECT_EQ(result.peak_activations, (std::vector<int>{1}));
+  EXPECT_EQ(result.peak_pending_weights, (std::vector<int>{2}));
+  EXPECT_EQ(result.peak_held, (std::vector<int>{2}));
 }
 
 }  // namespace

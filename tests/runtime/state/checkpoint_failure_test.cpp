@@ -158,6 +158,29 @@ TEST(Manifest, AndShardReportSurviveTheirJson) {
   EXPECT_EQ(shard_report_from_json(to_json(report)), report);
 }
 
+// A report is one message: the Coordinator's limit is 16 MiB.
+TEST(Manifest, AShardReportOfTenThousandTensorsIsSmall) {
+  ShardReport report{{"rank-00000.safetensors", 1, 2}, {}};
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string name = "model.layers." + std::to_string(i / 30) + ".mlp.experts." +
+                             std::to_string(i / 3) + ".gate_proj.weight";
+    report.entries.push_back({i % 3 == 0   ? "param"
+                              : i % 3 == 1 ? "exp_avg"
+                                           : "exp_avg_sq",
+                              name,
+                              {4096, 1536},
+                              {{2048, 0}, {4096, 1536}},
+                              Dtype::f32,
+                              report.file.name,
+                              0x0123456789abcdefULL + i});
+  }
+
+  const std::string text = to_json(report);
+
+  EXPECT_LT(text.size(), 1U << 20);
+  EXPECT_EQ(shard_report_from_json(text), report);
+}
+
 TEST(Manifest, FromAHostileHandIsRefusedWithTheReason) {
   const auto sealed = [](const std::string& body) {
     Manifest manifest;
@@ -183,6 +206,8 @@ TEST(Manifest, FromAHostileHandIsRefusedWithTheReason) {
               HasSubstr("impossible"));
   EXPECT_THAT(error_of([&] { shard_report_from_json(changed("[4,4]", "[-4,4]")); }), HasSubstr("impossible"));
   EXPECT_THAT(error_of([&] { shard_report_from_json(changed("F32", "Q4")); }), HasSubstr("Q4"));
+  EXPECT_THAT(error_of([&] { shard_report_from_json(changed("[\"param\",0,", "[\"param\",7,")); }),
+              HasSubstr("shard report"));
   EXPECT_THAT(error_of([&] { to_json(Manifest{.extra = "[1]"}); }), HasSubstr("not a JSON object"));
 }
 

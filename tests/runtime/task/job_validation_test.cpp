@@ -27,6 +27,12 @@ void expect_refused(const std::vector<Bad>& table) {
 TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
   expect_refused({
       {{"mesh.expert_parallel=3"}, {"mesh: mesh.expert_parallel = 3 does not divide", "choose one of 1, 2"}},
+      {{"mesh.expert_parallel=2", "model_provider.model.num_experts=5"},
+       {"mesh.expert_parallel: 2 does not divide the model's 5 experts", "a divisor"}},
+      {{"mesh.expert_parallel=2",
+        "model_provider={name: qwen3, model: {hidden_size: 64, num_hidden_layers: 4, num_attention_heads: 4, "
+        "num_key_value_heads: 2, head_dim: 16, intermediate_size: 96, vocab_size: 512}}"},
+       {"mesh.expert_parallel: 2, and the model has no experts", "set it to 1"}},
       {{"mesh.pipeline_parallel=0"}, {"0 is out of range", ">= 1"}},
       {{"node.ranks=3"},
        {"node.ranks: 3 ranks a node do not divide the 4 of the mesh", "set node.ranks to 4"}},
@@ -66,16 +72,17 @@ TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"node.listen=127.0.0.1:0"}));
   EXPECT_NO_THROW(load({"node.listen=0.0.0.0:29500", "node.insecure=true"}));
   EXPECT_NO_THROW(load({"mesh.pipeline_parallel=4"}));
+  EXPECT_NO_THROW(load({"mesh.expert_parallel=2"}));
+  EXPECT_NO_THROW(load({"mesh.tensor_parallel=2"}));
+  EXPECT_NO_THROW(load({"trainer.pipelining.order=dynamic"}));
   EXPECT_NO_THROW(load({"optimizer={name: sgd, lr: 1, nesterov: true, momentum: 0.9}"}));
   EXPECT_NO_THROW(load({"task={name: mine, size: 3}", "plugins=[libmine.so]"}));
 }
 
 TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
   expect_refused({
-      {{"mesh.tensor_parallel=2"}, {"mesh.tensor_parallel: 2 is not supported yet; set it to 1"}},
       {{"mesh.context_parallel_shard=2"}, {"mesh.context_parallel_shard: 2 is not supported yet"}},
       {{"mesh.context_parallel_replicate=2"}, {"mesh.context_parallel_replicate: 2 is not supported yet"}},
-      {{"trainer.pipelining.order=dynamic"}, {"trainer.pipelining.order: dynamic is not supported yet"}},
       {{"optimizer={name: stochastic_adamw, lr: 1, state_dtype: float32}"},
        {"optimizer.name: stochastic_adamw is for bfloat16 parameters", "choose adamw"}},
       {{"optimizer={name: mine}", "plugins=[libmine.so]"},

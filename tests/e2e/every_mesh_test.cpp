@@ -1,6 +1,6 @@
-// Any mesh trains to the same numbers: one step of a whole job on every mesh of up to eight ranks, its loss
-// and each gradient against those of one rank. The gradients are read from the checkpoint: the first velocity
-// of SGD with momentum is the gradient.
+// Any mesh trains to the same numbers: one step of a whole job, all its actors, on meshes of up to eight
+// ranks; its loss, norm and each gradient against those of one rank. The gradients are read from the
+// checkpoint: the first velocity of SGD with momentum is the gradient.
 #include <gtest/gtest.h>
 
 #include <ATen/TensorOperators.h>
@@ -112,7 +112,7 @@ std::vector<DeviceMeshParameters> meshes_of(int ranks, bool experts) {
   return all;
 }
 
-class Matrix : public testing::TestWithParam<bool> {
+class EveryMesh : public testing::TestWithParam<bool> {
  protected:
   bool experts() const { return GetParam(); }
 
@@ -149,10 +149,12 @@ class Matrix : public testing::TestWithParam<bool> {
     return result;
   }
 
-  void expect_same(const DeviceMeshParameters& mesh, bool checkpointed, const std::string& schedule) {
-    SCOPED_TRACE(text_of(mesh) + (checkpointed ? " checkpointed " : " ") + schedule);
+  void expect_same(const DeviceMeshParameters& mesh, bool checkpointed, const std::string& order,
+                   const std::string& schedule) {
+    SCOPED_TRACE(text_of(mesh) + (checkpointed ? " checkpointed " : " ") + order + " " + schedule);
     const std::string run = "run" + std::to_string(runs_++);
     expect_equal(train(run, words_of(mesh) + set("trainer.pipelining.schedule", schedule) +
+                                set("trainer.pipelining.order", order) +
                                 set("model_provider.enable_checkpointing", checkpointed ? "true" : "false")));
     std::filesystem::remove_all(job_.run_folder(run));
   }
@@ -178,20 +180,17 @@ class Matrix : public testing::TestWithParam<bool> {
     }
   }
 
-  // Every mesh of so many ranks, the schedules taking turns.
-  void expect_same_on_all(int ranks, bool both_ways) {
+  // Every `stride`-th mesh of so many ranks; schedules, orders and activation checkpointing take turns.
+  void expect_same_on_all(int ranks, std::size_t stride) {
     static const std::vector<std::string> schedules{"{schedule: 1f1b}", "{schedule: gpipe}",
                                                     "{schedule: 1f1b, zero_bubble: true}",
                                                     "{schedule: 1f1b, num_stages_per_rank: 2}"};
-    std::size_t turn = 0;
-    for (const DeviceMeshParameters& mesh : meshes_of(ranks, experts())) {
-      // Two stages on each of four ranks are more than the model's layers; one stage has no use for
-      // schedules.
-      const std::size_t choices = mesh.pipeline_parallel == 2 ? 4 : 3;
-      const std::string& schedule = schedules[turn % choices];
-      expect_same(mesh, turn % 2 == 0, schedule);
-      if (both_ways) expect_same(mesh, turn % 2 != 0, schedule);
-      ++turn;
+    const std::vector<DeviceMeshParameters> meshes = meshes_of(ranks, experts());
+    for (std::size_t i = 0; i < meshes.size(); i += stride) {
+      const std::size_t turn = i / stride;
+      // Two stages on each of four ranks are more than the model's layers.
+      const std::size_t choices = meshes[i].pipeline_parallel == 2 ? 4 : 3;
+      expect_same(meshes[i], turn % 2 == 0, turn % 5 == 0 ? "dynamic" : "static", schedules[turn % choices]);
     }
   }
 
@@ -201,30 +200,30 @@ class Matrix : public testing::TestWithParam<bool> {
   int runs_ = 0;
 };
 
-TEST_P(Matrix, OneRankWithActivationCheckpointing) {
-  expect_same({}, true, "{schedule: 1f1b}");
+TEST_P(EveryMesh, OneRankWithActivationCheckpointing) {
+  expect_same({}, true, "static", "{schedule: 1f1b}");
 }
 
-TEST_P(Matrix, TwoRanks) {
-  expect_same_on_all(2, true);
+TEST_P(EveryMesh, TwoRanks) {
+  expect_same_on_all(2, 1);
 }
 
-TEST_P(Matrix, FourRanks) {
-  expect_same_on_all(4, true);
+TEST_P(EveryMesh, FourRanks) {
+  expect_same_on_all(4, 1);
 }
 
-TEST_P(Matrix, EightRanks) {
-  expect_same_on_all(8, false);
+TEST_P(EveryMesh, EightRanks) {
+  expect_same_on_all(8, 3);
 }
 
-TEST_P(Matrix, FourRanksInTwoProcesses) {
+TEST_P(EveryMesh, FourRanksInTwoProcesses) {
   int turn = 0;
   for (const DeviceMeshParameters& mesh : meshes_of(4, experts())) {
     if (turn++ % 4 == 0) expect_same_in_two_processes(mesh);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Matrix, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Families, EveryMesh, testing::Bool(),
                          [](const auto& info) { return info.param ? "moe" : "dense"; });
 
 }  // namespace

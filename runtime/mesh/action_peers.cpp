@@ -1,0 +1,28 @@
+#include "runtime/mesh/action_peers.hpp"
+
+#include <set>
+
+#include "runtime/mesh/plan.hpp"
+
+namespace d9d {
+
+std::vector<int> action_peers(const Plan& plan, int rank) {
+  const Mesh& regular = plan.domains().mesh_for(kRegularDomain);
+  const Mesh& expert = plan.domains().mesh_for(kExpertDomain);
+  std::set<int> peers{rank};
+  std::vector<int> to_visit{rank};
+  const auto meet = [&](const std::vector<int>& group) {
+    for (const int other : group) {
+      if (peers.insert(other).second) to_visit.push_back(other);
+    }
+  };
+  while (!to_visit.empty()) {
+    const int next = to_visit.back();
+    to_visit.pop_back();
+    meet(regular.group(next, {"dp_shard", "cp_shard", "cp_replicate", "tp"}));
+    meet(expert.group(next, {"ep_shard"}));
+  }
+  return {peers.begin(), peers.end()};
+}
+
+}  // namespace d9d

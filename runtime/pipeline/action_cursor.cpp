@@ -1,0 +1,13 @@
+#include "runtime/pipeline/action_cursor.hpp"
+
+#include "runtime/pipeline/dynamic_cursor.hpp"
+#include "runtime/pipeline/program_cursor.hpp"
+
+namespace d9d {
+
+std::unique_ptr<ActionCursor> make_cursor(CursorOrder order, int rank) {
+  if (order == CursorOrder::dynamic) return std::make_unique<DynamicCursor>(rank);
+  return std::make_unique<ProgramCursor>(rank);
+}
+
+}  // namespace d9d

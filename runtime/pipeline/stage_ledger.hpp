@@ -1,0 +1,59 @@
+#pragma once
+// What one stage of one rank has run in a step, and what it may run next without changing any number and
+// without taking more memory than its static program takes. Pure integers. Internal to DynamicCursor.
+//
+// Three queues, each in the order of the static program: forwards; input gradients (I and B); weight
+// gradients (W and B). Running only their heads keeps every sum of the step in its order: a weight's gradient
+// grows in W and B, or, where the module cannot split, in I and B. Memory has three caps, all taken from the
+// static program of the stage: the most microbatches between F and B or I (live), between F and B or W
+// (held), between I and W (pending).
+//
+// Why nobody deadlocks: with the queues in a fixed order each cap is a precedence too ("the n-th F waits for
+// the (n - cap)-th B"), and the static program obeys every one of them. So the action that comes first in the
+// static order among all that are left is always allowed.
+
+#include <vector>
+
+#include "runtime/pipeline/action.hpp"
+
+namespace d9d {
+
+class StageLedger {
+ public:
+  // The actions of `stage` in a rank's static compute program.
+  StageLedger(int stage, const RankProgram& program, int microbatches);
+
+  // The heads of the queues; null at a queue's end.
+  const Action* next_forward() const { return at(forwards_, done_.forwards); }
+  const Action* next_input() const { return at(inputs_, done_.inputs); }
+  const Action* next_weight() const { return at(weights_, done_.weights); }
+
+  // Whether order and caps allow the action now. Says nothing of its inputs from other stages.
+  bool allows(const Action& action) const;
+  // The head of forwards, or of input gradients, is held back by a cap that the next W makes room under.
+  bool forward_waits_for_weight() const;
+  bool input_waits_for_weight() const;
+  // Counts an allowed action as run.
+  void ran(const Action& action);
+  bool done() const { return done_.forwards == forwards_.size() && done_.weights == weights_.size(); }
+
+ private:
+  struct Counts {
+    std::size_t forwards = 0, inputs = 0, weights = 0;
+
+    void count(ActionKind kind);
+    std::size_t live() const { return forwards - inputs; }
+    std::size_t held() const { return forwards - weights; }
+    std::size_t pending() const { return inputs - weights; }
+  };
+  static const Action* at(const std::vector<Action>& queue, std::size_t index) {
+    return index < queue.size() ? &queue[index] : nullptr;
+  }
+
+  std::vector<Action> forwards_, inputs_, weights_;
+  std::vector<bool> forwarded_, input_done_;  // by microbatch
+  std::size_t live_max_ = 0, held_max_ = 0, pending_max_ = 0;
+  Counts done_;
+};
+
+}  // namespace d9d

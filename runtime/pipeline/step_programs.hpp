@@ -1,0 +1,63 @@
+#pragma once
+// Which program each step of a rank runs. A fixed schedule: always its own. `auto`: a start program in the
+// first step and the measured ones, in turn with full and with split backwards, so that F, B, I and W of
+// every stage are timed; then what the search finds for the costs that all ranks have put together. All ranks
+// of a job begin at the same step and change programs at the same step. One thread; no torch, no clock.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/pipeline/program/auto_schedule.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
+
+namespace d9d {
+
+class StepPrograms {
+ public:
+  StepPrograms(const ScheduleConfig& config, int ranks);
+
+  // Of the step that begins now.
+  std::shared_ptr<const PipelineProgram> get(int microbatches);
+
+  // What the step measures: an instruction that took so long on this rank; the tensors of `stage`'s F (or of
+  // its gradient) that came from another rank, so long after they were produced. Clocks of two hosts may
+  // differ by a constant: it cancels out, since tensors go both ways.
+  void ran(const Instruction& instruction, double seconds);
+  void arrived(bool gradient, int stage, double seconds);
+
+  // At the end of a step. Behind the last measured one: what this rank has measured, to be summed over all
+  // ranks of the job; the same size everywhere. Otherwise empty.
+  std::vector<double> finish_step();
+  // `sums`: over all ranks; `replicas`: ranks that measured the same stage. Searches at once: the next step
+  // runs the result. Returns a line for people.
+  std::string choose(const std::vector<double>& sums, int replicas);
+
+ private:
+  struct Measured {
+    std::vector<double> forward, backward, backward_input, backward_weight;
+  };
+  enum class Phase { fixed, start, measuring, measured, chosen };
+
+  std::shared_ptr<const PipelineProgram> start_program(int microbatches, bool split);
+  CostModel costs_from(const std::vector<double>& sums, int replicas) const;
+
+  const ScheduleConfig config_;
+  const Topology topology_;
+  ProgramCache fixed_;
+  Phase phase_;
+  int steps_measured_ = 0;
+  int microbatches_ = 0;                                      // of the last step
+  std::vector<Measured> measured_;                            // by stage
+  std::vector<std::optional<double>> activation_, gradient_;  // by receiving stage; the fastest arrival
+  std::optional<CostModel> costs_;
+  std::map<int, std::shared_ptr<const PipelineProgram>> full_, split_, searched_;  // by microbatches
+};
+
+// Every B becomes I W, and every I takes its W back. No program ever deadlocks by it or holds more.
+Program split_backwards(const Program& compute);
+Program join_backwards(const Program& compute);
+
+}  // namespace d9d

@@ -1,0 +1,16 @@
+#include "runtime/rank/tensor_memory.hpp"
+
+#include <unistd.h>
+
+#include "kernels/caching_allocator.hpp"
+
+namespace d9d {
+
+void keep_tensor_memory() {
+  const auto pages = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
+  const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
+  // What is kept is what some step needed at once; the bound is for a job whose sizes never repeat.
+  kernels::install_caching_allocator(pages / 4 * page_bytes);
+}
+
+}  // namespace d9d

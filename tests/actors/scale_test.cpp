@@ -1,0 +1,133 @@
+// Thousands of virtual ranks: what a job computes about itself before anything runs, and how long that takes.
+#include <gtest/gtest.h>
+
+#include <ctime>
+#include <map>
+#include <set>
+
+#include "actors/cast.hpp"
+#include "actors/rank_cast.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/pipeline/program_cursor.hpp"
+#include "runtime/pipeline/simulator.hpp"
+#include "runtime/rank/registry_of_builtins.hpp"
+#include "tests/runtime/task/job_text.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr int kPipeline = 64;
+constexpr int kReplicas = 64;
+constexpr int kRanks = kPipeline * kReplicas;
+constexpr int kRanksPerNode = 8;
+constexpr int kMicrobatches = 128;
+
+// CPU time, since the machine may be busy; checked where the compiler optimises.
+class Scale : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    const double seconds = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
+    RecordProperty("cpu_seconds", std::to_string(seconds));
+#ifdef __OPTIMIZE__
+    EXPECT_LT(seconds, kRanks / 1000.0) << "a second per thousand ranks";
+#endif
+  }
+
+  static Plan big_plan() {
+    DeviceMeshParameters mesh;
+    mesh.pipeline_parallel = kPipeline;
+    mesh.data_parallel_replicate = kReplicas;
+    return {mesh, std::vector<int>(kRanks / kRanksPerNode, kRanksPerNode)};
+  }
+
+ private:
+  const std::clock_t begin_ = std::clock();
+};
+
+TEST_F(Scale, PlacesFourThousandRanksAndFindsTheirGroups) {
+  const Plan plan = big_plan();
+
+  std::map<std::string, std::set<int>> members;  // by group
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const RankPlacement& place = plan.placement(rank);
+    ASSERT_EQ(place.node * kRanksPerNode + place.local_index, rank);
+    ASSERT_EQ(place.pipeline * kReplicas + place.data, rank);
+    for (const Group& group : plan.groups_of(rank)) {
+      ASSERT_EQ(group.ranks[static_cast<std::size_t>(group.index)], rank) << group.name;
+      members[group.name].insert(rank);
+    }
+  }
+  std::map<std::size_t, std::size_t> groups_by_size;
+  for (const auto& [name, ranks] : members) ++groups_by_size[ranks.size()];
+  EXPECT_EQ(groups_by_size[kRanks], 1U);
+  EXPECT_GE(groups_by_size[64], std::size_t{kPipeline + kReplicas});
+  EXPECT_EQ(groups_by_size.size(), 2U) << "every group has 64 or all ranks";
+}
+
+TEST_F(Scale, BuildsProvesAndSimulatesTheProgramsOfSixtyFourStagesAndMore) {
+  for (const ScheduleConfig& config :
+       {ScheduleConfig{OneFOneBSchedule{}}, {OneFOneBSchedule{1, true}}, {ZeroBubbleVSchedule{}}}) {
+    const PipelineProgram program = build_program(config, kPipeline, kMicrobatches);
+    const Simulation result = simulate(program.compute, program.topology, unit_costs(program.topology));
+
+    EXPECT_LT(result.bubble, 0.34) << name_of(config);
+    std::map<std::pair<int, int>, std::size_t> sent, received;
+    for (int rank = 0; rank < kPipeline; ++rank) {
+      for (const auto& [peer, transfers] : transfers_of(program, rank)) {
+        sent[{rank, peer}] = transfers.sends.size();
+        received[{peer, rank}] = transfers.receives.size();
+      }
+    }
+    EXPECT_EQ(sent, received) << name_of(config);
+  }
+}
+
+TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
+  const LoadedJob loaded =
+      testing_job::load({"mesh.pipeline_parallel=64", "mesh.data_parallel_replicate=64",
+                         "model_provider.model.num_hidden_layers=64",
+                         "trainer.batching={global_batch_size: 8192, microbatch_size: 1}"});
+  const SystemClock clock;
+  World world{.clock = clock};
+  PosixDisk disk;
+  const Registry registry = registry_of_builtins(loaded, disk);
+  const ActorRegistry no_actors;
+  JobServices services{.loaded = loaded,
+                       .world = world,
+                       .disk = disk,
+                       .model = make_model(registry, loaded.job),
+                       .user_actors = no_actors,
+                       .make_task = [&] { return make_task(registry, loaded.job); },
+                       .total_steps = 20,
+                       .table = TensorTable(1),
+                       .source = SharedSource([] { return nullptr; })};
+  services.plan = std::make_unique<Plan>(big_plan());
+  const AddressBook::NodeOf node_of = node_of_plan(*services.plan);
+  Membership membership;
+  membership.ranks_per_node = services.plan->ranks_per_node();
+
+  std::set<ActorId> cast;
+  std::map<Role, int> roles;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (const CastMember& member : make_rank_cast(services, membership, rank)) {
+      ASSERT_TRUE(cast.insert(member.id).second) << to_string(member.id) << " twice";
+      ASSERT_EQ(rank_of(member.id), rank) << to_string(member.id);
+      ASSERT_EQ(node_of(member.id), rank / kRanksPerNode) << to_string(member.id);
+      ++roles[member.id.role];
+    }
+  }
+
+  for (const Role role : {Role::stage, Role::trainer, Role::loader, Role::metric_collector}) {
+    EXPECT_EQ(roles[role], kRanks);
+  }
+  EXPECT_EQ(roles[Role::collective], 4 * kRanks);  // step, metrics, gradients of layers and of experts
+  // Neighbours on pp are on different nodes: two ways, two ends each, 63 boundaries of 64 pipelines.
+  EXPECT_EQ(roles[Role::tensor_lane], 2 * 2 * (kPipeline - 1) * kReplicas);
+  for (const ActorId id : cast) {
+    if (id.role != Role::tensor_lane) continue;
+    EXPECT_TRUE(cast.contains({id.role, id.index ^ 1})) << "the other end of " << to_string(id);
+  }
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,292 @@
+#include "runtime/pipeline/dynamic_cursor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "runtime/base/error.hpp"
+#include "runtime/pipeline/order_simulator.hpp"
+#include "tests/runtime/pipeline/program_text.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::rank_program;
+using testing::text_of;
+
+std::shared_ptr<const PipelineProgram> program_of(const ScheduleConfig& config, int ranks, int microbatches) {
+  return std::make_shared<const PipelineProgram>(build_program(config, ranks, microbatches));
+}
+
+std::vector<ScheduleConfig> all_schedules() {
+  std::vector<ScheduleConfig> all = {InferenceSchedule{}, GpipeSchedule{}, ZeroBubbleVSchedule{},
+                                     DualPipeVSchedule{}};
+  for (const int stages : {1, 2, 3}) {
+    all.push_back(LoopedBfsSchedule{stages});
+    all.push_back(OneFOneBSchedule{stages});
+    all.push_back(OneFOneBSchedule{stages, false, Warmup::deep});
+    all.push_back(OneFOneBSchedule{stages, true});
+  }
+  return all;
+}
+
+std::string name_of_case(const ScheduleConfig& config, int ranks, int microbatches) {
+  return fmt::format("{} x {}, p={} n={}", name_of(config), stages_per_rank(config), ranks, microbatches);
+}
+
+// The schedules that take this many microbatches.
+template <class Call>
+void for_each_program(Call&& call) {
+  for (const ScheduleConfig& config : all_schedules()) {
+    for (const int ranks : {1, 2, 4}) {
+      for (const int microbatches : {1, 2, 3, 8, 12}) {
+        std::shared_ptr<const PipelineProgram> program;
+        try {
+          program = program_of(config, ranks, microbatches);
+        } catch (const Error&) {
+          continue;  // the schedule refuses this number
+        }
+        SCOPED_TRACE(name_of_case(config, ranks, microbatches));
+        call(*program);
+      }
+    }
+  }
+}
+
+// Every action costs its own random time between almost nothing and six units.
+std::function<double(const Action&)> random_durations(int seed) {
+  return [seed](const Action& action) {
+    std::seed_seq keys{seed, static_cast<int>(action.kind), action.stage, action.microbatch};
+    std::mt19937 engine(keys);
+    return std::uniform_real_distribution<double>(0.01, 6)(engine);
+  };
+}
+
+bool is_input_gradient(ActionKind kind) {
+  return kind == ActionKind::backward || kind == ActionKind::backward_input;
+}
+bool is_weight_gradient(ActionKind kind) {
+  return kind == ActionKind::backward || kind == ActionKind::backward_weight;
+}
+
+// What the law of the dynamic order speaks of, of one stage.
+struct StageHistory {
+  std::vector<Action> forwards, inputs, weights;
+  std::size_t live = 0, held = 0, pending = 0;  // the most at any time
+
+  void add(const Action& action) {
+    if (action.kind == ActionKind::forward) forwards.push_back(action);
+    if (is_input_gradient(action.kind)) inputs.push_back(action);
+    if (is_weight_gradient(action.kind)) weights.push_back(action);
+    live = std::max(live, forwards.size() - inputs.size());
+    held = std::max(held, forwards.size() - weights.size());
+    pending = std::max(pending, inputs.size() - weights.size());
+  }
+};
+
+std::map<int, StageHistory> histories_of(const Program& program) {
+  std::map<int, StageHistory> stages;
+  for (const RankProgram& rank : program) {
+    for (const Instruction& instruction : rank) {
+      for (const Action& action : instruction.parts) stages[action.stage].add(action);
+    }
+  }
+  return stages;
+}
+
+std::map<int, StageHistory> histories_of(const Simulation& simulation) {
+  std::map<int, StageHistory> stages;
+  for (const auto& rank : simulation.ranks) {
+    for (const SimulatedAction& simulated : rank) stages[simulated.action.stage].add(simulated.action);
+  }
+  return stages;
+}
+
+TEST(DynamicCursor, RunsEverythingOnceInTheOrderOfEachSumUnderTheCapsWhateverTheTimes) {
+  for_each_program([](const PipelineProgram& program) {
+    const auto expected = histories_of(program.compute);
+    for (int seed = 0; seed < 4; ++seed) {
+      const OrderCosts costs{random_durations(seed), seed % 2 == 0 ? 0 : 0.7};
+
+      const auto stages = histories_of(simulate_order(program, CursorOrder::dynamic, costs));
+
+      for (const auto& [stage, fixed] : expected) {
+        const StageHistory& got = stages.at(stage);
+        ASSERT_EQ(got.forwards, fixed.forwards) << "stage " << stage << " seed " << seed;
+        ASSERT_EQ(got.inputs, fixed.inputs) << "stage " << stage << " seed " << seed;
+        ASSERT_EQ(got.weights, fixed.weights) << "stage " << stage << " seed " << seed;
+        ASSERT_LE(got.live, fixed.live) << "stage " << stage << " seed " << seed;
+        ASSERT_LE(got.held, fixed.held) << "stage " << stage << " seed " << seed;
+        ASSERT_LE(got.pending, fixed.pending) << "stage " << stage << " seed " << seed;
+      }
+    }
+  });
+}
+
+TEST(DynamicCursor, IsTheProgramWhenAllTimesAreAsTheScheduleAssumes) {
+  for (const ScheduleConfig& config :
+       {ScheduleConfig(GpipeSchedule{}), ScheduleConfig(OneFOneBSchedule{}),
+        ScheduleConfig(OneFOneBSchedule{2}), ScheduleConfig(OneFOneBSchedule{1, true}),
+        ScheduleConfig(OneFOneBSchedule{2, true}), ScheduleConfig(ZeroBubbleVSchedule{})}) {
+    const auto program = program_of(config, 4, 16);
+    const OrderCosts costs{
+        [](const Action& action) { return action.kind == ActionKind::backward ? 2.0 : 1.0; }, 0};
+
+    const double fixed = simulate_order(*program, CursorOrder::program, costs).makespan;
+
+    EXPECT_EQ(simulate_order(*program, CursorOrder::dynamic, costs).makespan, fixed)
+        << name_of_case(config, 4, 16);
+  }
+}
+
+// Each rank is held up now and then, each at another time: actions that take six times as long.
+double held_up(const Topology& topology, const Action& action) {
+  const double cost = action.kind == ActionKind::backward ? 2 : 1;
+  const int moment =
+      action.microbatch + 3 * topology.rank_of(action.stage) + 5 * static_cast<int>(action.kind);
+  return moment % 10 == 3 ? 6 * cost : cost;
+}
+
+TEST(DynamicCursor, LosesLessWhereRanksAreHeldUpNowAndThen) {
+  const std::pair<ScheduleConfig, double> expected[] = {{OneFOneBSchedule{2}, 0.96},
+                                                        {OneFOneBSchedule{1, true}, 0.97},
+                                                        {OneFOneBSchedule{2, true}, 0.85},
+                                                        {ZeroBubbleVSchedule{}, 0.93},
+                                                        {DualPipeVSchedule{}, 0.89}};
+  for (const auto& [config, share] : expected) {
+    const auto program = program_of(config, 4, 16);
+    const OrderCosts costs{[&](const Action& action) { return held_up(program->topology, action); }, 0.02};
+
+    const double fixed = simulate_order(*program, CursorOrder::program, costs).makespan;
+    const double dynamic = simulate_order(*program, CursorOrder::dynamic, costs).makespan;
+
+    EXPECT_LT(dynamic, share * fixed) << name_of_case(config, 4, 16);
+  }
+}
+
+// Rank 0 of two, one stage, 1F1B with split backward: 0F0 0F1 0I0 0W0 0F2 0I1 0W1 ...
+class OneStage : public ::testing::Test {
+ protected:
+  void start(const std::string& text) {
+    const Topology topology(TopologyKind::loop, 2, 2);
+    PipelineProgram program{topology, 3, {rank_program(text), {}}, {}, true};
+    cursor.start(std::make_shared<const PipelineProgram>(std::move(program)));
+  }
+  // What runs when these have arrived, besides forwards and weights; "" when nothing can.
+  std::string next(const std::set<std::string>& arrived = {}) {
+    const auto chosen = cursor.advance([&](const Action& action) {
+      const bool waits = action.kind == ActionKind::backward || action.kind == ActionKind::backward_input;
+      return !waits || arrived.contains(to_string(action));
+    });
+    return chosen ? to_string(*chosen) : "";
+  }
+
+  DynamicCursor cursor{0};
+};
+
+TEST_F(OneStage, RunsAnotherActionWhileTheHeadOfTheProgramWaits) {
+  start("0F0 0F1 0I0 0I1 0F2 0I2 0W0 0W1 0W2");
+  next();
+  next();
+
+  EXPECT_EQ(next({"0I0"}), "0I0");
+  EXPECT_EQ(next(), "0F2") << "although 0I1 comes first, it is not here";
+  EXPECT_EQ(next(), "0W0") << "although 0I1 and 0I2 come first";
+  EXPECT_EQ(next(), "") << "nothing else is there: 0W1 needs 0I1";
+}
+
+TEST_F(OneStage, DoesNotHoldMoreMicrobatchesThanTheProgram) {
+  start("0F0 0B0 0F1 0B1 0F2 0B2");
+
+  EXPECT_EQ(next(), "0F0");
+  EXPECT_EQ(next(), "") << "0F1 would be a second one";
+  EXPECT_EQ(next({"0B0"}), "0B0");
+  EXPECT_EQ(next(), "0F1");
+}
+
+TEST_F(OneStage, LetsAWeightWaitUntilItsRoomIsWanted) {
+  start("0F0 0F1 0I0 0W0 0I1 0W1 0F2 0I2 0W2");
+  next();
+  next();
+  EXPECT_EQ(next({"0I0", "0I1"}), "0I0");
+  EXPECT_EQ(next({"0I0", "0I1"}), "0W0") << "0I1 is there, and the program never leaves two W undone";
+
+  EXPECT_EQ(next(), "0F2") << "the program has 0I1 here, which is not there";
+  EXPECT_EQ(next({"0I1"}), "0I1");
+}
+
+TEST_F(OneStage, KeepsSumsInTheProgramsOrderWhateverArrivesFirst) {
+  start("0F0 0F1 0F2 0B2 0B1 0B0");
+  for (int i = 0; i < 3; ++i) next();
+
+  EXPECT_EQ(next({"0B0", "0B1"}), "");
+  EXPECT_EQ(next({"0B0", "0B1", "0B2"}), "0B2");
+}
+
+TEST_F(OneStage, FollowsALeaderAndWaitsForItsOwnInputs) {
+  start("0F0 0F1 0B0 0B1");
+  const auto nothing = [](const Action&) { return false; };
+  const auto all = [](const Action&) { return true; };
+
+  EXPECT_FALSE(cursor.follow(parse_instruction("0F0"), nothing));
+  EXPECT_TRUE(cursor.follow(parse_instruction("0F0"), all));
+  EXPECT_TRUE(cursor.follow(parse_instruction("0B0"), all)) << "before 0F1: the leader's choice";
+  EXPECT_THROW(cursor.follow(parse_instruction("0B0"), all), Error) << "twice";
+  EXPECT_THROW(cursor.follow(parse_instruction("0B1"), all), Error) << "before its F";
+  EXPECT_THROW(cursor.follow(parse_instruction("1F0"), all), Error) << "not its stage";
+  EXPECT_TRUE(cursor.follow(parse_instruction("0F1"), all));
+  EXPECT_TRUE(cursor.follow(parse_instruction("0B1"), all));
+  EXPECT_TRUE(cursor.done());
+}
+
+TEST(DynamicCursor, ComposesWhatTheProgramComposesWhenAllOfItIsThere) {
+  const auto program = program_of(DualPipeVSchedule{}, 2, 4);
+  const auto composed_of = [&](const ActionCursor::Ready& ready) {
+    DynamicCursor cursor(1);
+    cursor.start(program);
+    std::set<std::string> composed;
+    while (const auto chosen = cursor.advance(ready)) {
+      if (chosen->parts.size() > 1) composed.insert(to_string(*chosen));
+    }
+    return composed;
+  };
+
+  EXPECT_FALSE(composed_of([](const Action&) { return true; }).empty());
+  EXPECT_TRUE(composed_of([](const Action& action) { return action.kind == ActionKind::forward; }).empty());
+}
+
+TEST(DynamicCursor, EndsAndStartsAgain) {
+  DynamicCursor cursor(0);
+  EXPECT_TRUE(cursor.done());
+  const auto program = program_of(InferenceSchedule{}, 1, 1);
+  cursor.start(program);
+
+  EXPECT_THROW(cursor.start(program), Error);
+  EXPECT_TRUE(cursor.advance([](const Action&) { return true; }));
+  EXPECT_TRUE(cursor.done());
+  EXPECT_NO_THROW(cursor.start(program));
+}
+
+TEST(OrderSimulator, AgreesWithTheSimulatorOnTheProgramsOrder) {
+  for_each_program([](const PipelineProgram& program) {
+    for (const Instruction& instruction : program.compute.front()) {
+      if (instruction.parts.size() > 1) return;  // one starts when all its parts can, the other part by part
+    }
+    const OrderCosts costs{
+        [](const Action& action) { return action.kind == ActionKind::backward ? 2.0 : 1.0; }, 0.25};
+    const CostModel model{std::vector<StageCosts>(static_cast<std::size_t>(program.topology.num_stages())),
+                          0.25, 0};
+
+    const Simulation expected = simulate(program.compute, program.topology, model);
+    const Simulation got = simulate_order(program, CursorOrder::program, costs);
+
+    ASSERT_EQ(got.makespan, expected.makespan);
+    ASSERT_EQ(got.peak_activations, expected.peak_activations);
+    ASSERT_EQ(got.peak_pending_weights, expected.peak_pending_weights);
+  });
+}
+
+}  // namespace
+}  // namespace d9d

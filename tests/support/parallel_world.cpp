@@ -1,0 +1,325 @@
+#include "tests/support/parallel_world.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/rng.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/factory.hpp"
+#include "runtime/nn/late_init.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/rank/gradient_groups.hpp"
+#include "runtime/rank/group_worker.hpp"
+#include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/rank/pipeline_worker.hpp"
+#include "runtime/rank/qwen3_provider.hpp"
+#include "runtime/rank/rank_gradients.hpp"
+#include "runtime/task/causal_lm_task.hpp"
+#include "runtime/task/model_provider.hpp"
+#include "runtime/train/flat_parameters.hpp"
+
+namespace d9d::test {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr auto kTimeout = std::chrono::seconds(60);
+constexpr std::int64_t kIgnored = -100;
+
+at::Tensor block_of(at::Tensor global, const Slice& slice) {
+  for (std::size_t dim = 0; dim < slice.begin.size(); ++dim) {
+    global =
+        global.narrow(static_cast<std::int64_t>(dim), slice.begin[dim], slice.end[dim] - slice.begin[dim]);
+  }
+  return global;
+}
+
+// What the ranks found, put together.
+class Gathered {
+ public:
+  void add_totals(double loss_sum, double weight_sum, double squared_norm) {
+    const std::lock_guard lock(mutex_);
+    loss_ += loss_sum;
+    weight_ += weight_sum;
+    squares_ += squared_norm;
+  }
+
+  void add_gradient(const StageParameter& parameter) {
+    const std::lock_guard lock(mutex_);
+    const auto [place, is_new] = entries_.try_emplace(parameter.name);
+    Entry& entry = place->second;
+    if (is_new) {
+      entry.gradient = at::zeros(parameter.layout.global_shape(), parameter.tensor.grad().options());
+      entry.found = at::zeros(parameter.layout.global_shape(), at::kBool);
+    }
+    const Slice slice = parameter.layout.local_slice();
+    const at::Tensor found = block_of(entry.found, slice);
+    const at::Tensor gradient = block_of(entry.gradient, slice);
+    if (found.any().item<bool>()) {
+      EXPECT_TRUE(at::equal(gradient, parameter.tensor.grad())) << "replicas differ in " << parameter.name;
+    }
+    gradient.copy_(parameter.tensor.grad());
+    found.fill_(true);
+  }
+
+  Trained result() const {
+    Trained trained{loss_ / weight_, {}, std::sqrt(squares_) / weight_};
+    for (const auto& [name, entry] : entries_) {
+      EXPECT_TRUE(entry.found.all().item<bool>()) << "no rank holds some elements of " << name;
+      trained.gradients[name] = entry.gradient / weight_;
+    }
+    return trained;
+  }
+
+ private:
+  struct Entry {
+    at::Tensor gradient;
+    at::Tensor found;  // bool: some rank has given this element
+  };
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+  double loss_ = 0, weight_ = 0, squares_ = 0;
+};
+
+// Tensors on their way from one rank's stage to another's.
+class Inbox {
+ public:
+  void put(const StageOutput& output) {
+    const std::lock_guard lock(mutex_);
+    arrived_.push_back(output);
+    changed_.notify_one();
+  }
+  // Waits for the next; throws when the world ends instead.
+  StageOutput take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || !arrived_.empty(); });
+    if (closed_) throw Error(ErrorKind::environment, "another rank failed");
+    const StageOutput output = arrived_.front();
+    arrived_.pop_front();
+    return output;
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<StageOutput> arrived_;
+  bool closed_ = false;
+};
+
+// The job's model, with some of its weights given.
+class GivenWeights final : public ModelProvider {
+ public:
+  GivenWeights(std::shared_ptr<const ModelProvider> model, TensorMap weights)
+      : model_(std::move(model)), weights_(std::move(weights)) {}
+
+  std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
+    return model_->build_stage(position);
+  }
+  std::vector<StageParameter> parallelize(StageModule& module, StageGroups& groups,
+                                          const ParallelOptions& options) const override {
+    return model_->parallelize(module, groups, options);
+  }
+  void load_weights(const std::string& /*directory*/, StagePosition /*position*/,
+                    const std::vector<StageParameter>& parameters) const override {
+    initialise(parameters, kSeed);
+    for (const StageParameter& parameter : parameters) {
+      const auto own = weights_.find(parameter.name);
+      if (own == weights_.end()) continue;
+      parameter.tensor.detach().copy_(block_of(own->second, parameter.layout.local_slice()));
+    }
+  }
+
+ private:
+  const std::shared_ptr<const ModelProvider> model_;
+  const TensorMap weights_;
+};
+
+class World {
+ public:
+  explicit World(const ParallelCase& given)
+      : given_(given),
+        plan_(given.mesh, {given.mesh.world_size()}),
+        topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
+        factory_(plan_, hub_, nullptr, {.timeout = kTimeout}),
+        provider_(std::make_shared<GivenWeights>(
+            make_qwen3_provider(given.model, ModelDtype::float32, given.enable_checkpointing, disk_),
+            given.weights)),
+        inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
+
+  Trained run() {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < plan_.world_size(); ++rank) {
+      threads.emplace_back([this, rank] { run_or_abort(rank); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (error_) std::rethrow_exception(error_);
+    return gathered_.result();
+  }
+
+ private:
+  void run_or_abort(int rank) {
+    try {
+      run_rank(rank);
+    } catch (const std::exception& error) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (!error_) error_ = std::current_exception();
+      }
+      hub_.abort_all(error.what());
+      for (Inbox& inbox : inboxes_) inbox.close();
+    }
+  }
+
+  std::shared_ptr<Communicator> open(int rank, const std::string& domain,
+                                     const std::vector<std::string>& axes, const std::string& use) const {
+    return factory_.open(rank, domain, axes, use);
+  }
+  void run_rank(int rank);
+  std::unique_ptr<StageWorker> worker_of(int rank, const std::shared_ptr<RankGradients>& gradients);
+  std::vector<std::shared_ptr<CollectiveWorker>> collectives_of(
+      int rank, const std::shared_ptr<RankGradients>& gradients) const;
+  std::vector<RankBatch> batches_of(int rank) const;
+  std::vector<Ticket> microbatches_of(int rank);
+  void run_step(int rank, StageWorker& worker);
+
+  const ParallelCase& given_;
+  const Plan plan_;
+  const Topology topology_;
+  SharedMemoryHub hub_;
+  const CommunicatorFactory factory_;
+  PosixDisk disk_;
+  const std::shared_ptr<const ModelProvider> provider_;
+  std::vector<Inbox> inboxes_;  // by rank
+  TensorTable table_{4096};
+  Gathered gathered_;
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+// Its samples in equal parts, along the sequence as the case says.
+std::vector<RankBatch> World::batches_of(int rank) const {
+  const std::int64_t samples = given_.batch.at("input_ids").size(0);
+  const int parts = given_.mesh.data_parallel() * given_.microbatches;
+  D9D_CHECK(samples % parts == 0, "{} samples are not divisible by {} microbatches", samples, parts);
+  std::vector<RankBatch> batches;
+  for (int i = 0; i < given_.microbatches; ++i) {
+    const std::int64_t first = (plan_.placement(rank).data * given_.microbatches + i) * (samples / parts);
+    const auto own = [&](const at::Tensor& whole) {
+      return whole.narrow(0, first, samples / parts).contiguous();
+    };
+    RankBatch batch{{{"input_ids", own(given_.batch.at("input_ids"))}}, {}, 0};
+    for (const auto& [name, tensor] : given_.batch) {
+      if (name != "input_ids") batch.shared[name] = own(tensor);
+    }
+    if (given_.mesh.context_parallel() > 1) batch = given_.split_sequence(std::move(batch), plan_, rank);
+    batch.weight = batch.shared.at("labels").ne(kIgnored).sum().item<double>();
+    batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+std::vector<Ticket> World::microbatches_of(int rank) {
+  std::vector<Ticket> tickets;
+  for (const RankBatch& batch : batches_of(rank)) {
+    const at::Tensor counted = at::full({}, batch.weight, at::kLong);
+    tickets.push_back(table_.put(std::make_unique<MicrobatchParcel>(
+        MicrobatchTensors{batch.inputs, batch.shared, {{"num_tokens", counted}}})));
+  }
+  return tickets;
+}
+
+std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<RankGradients>& gradients) {
+  return make_pipeline_worker(
+      {.rank = rank,
+       .plan = &plan_,
+       .schedule = given_.schedule,
+       .model = provider_,
+       .task = std::make_shared<CausalLmTask>(),
+       .optimizer = AdamWConfig{.lr = 1},
+       .seed = kSeed,
+       .source_checkpoint = "the given weights",
+       .parallel = given_.options,
+       .open_group = [this, rank](const auto& domain, const auto& axes,
+                                  const auto& use) { return open(rank, domain, axes, use); },
+       .shared = gradients,
+       .table = &table_,
+       .disk = &disk_});
+}
+
+std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
+    int rank, const std::shared_ptr<RankGradients>& gradients) const {
+  std::vector<std::shared_ptr<CollectiveWorker>> workers;
+  for (const GradientGroup& group : gradient_groups(plan_.domains())) {
+    const std::string use = "gradients " + std::to_string(workers.size());
+    workers.push_back(make_group_worker(
+        use, [=, this] { return open(rank, group.domain, group.axes, use); }, gradients));
+    workers.back()->prepare();
+  }
+  return workers;
+}
+
+// What a Stage actor does between BeginStep and the end of the step.
+void World::run_step(int rank, StageWorker& worker) {
+  const std::vector<int> pipeline = plan_.group(rank, kRegularDomain, {"pp"}).ranks;
+  worker.begin_step(1, microbatches_of(rank));
+  while (!worker.step_done()) {
+    const std::optional<Instruction> instruction = worker.next();
+    if (!instruction) {
+      const StageOutput arrived = inboxes_[static_cast<std::size_t>(rank)].take();
+      if (arrived.gradient) {
+        worker.put_gradient(arrived.stage, arrived.microbatch, arrived.ticket);
+      } else {
+        worker.put_activation(arrived.stage, arrived.microbatch, arrived.ticket);
+      }
+      continue;
+    }
+    for (const StageOutput& output : worker.run(*instruction).outputs) {
+      const int receiver = pipeline[static_cast<std::size_t>(topology_.rank_of(output.stage))];
+      inboxes_[static_cast<std::size_t>(receiver)].put(output);
+    }
+  }
+}
+
+// Reductions run on the rank's own thread, where in a job the Collectives have theirs.
+void World::run_rank(int rank) {
+  const auto gradients = std::make_shared<RankGradients>();
+  const std::unique_ptr<StageWorker> worker = worker_of(rank, gradients);
+  worker->prepare();
+  const auto collectives = collectives_of(rank, gradients);
+  const std::vector<int> groups = worker->bucket_groups();
+  double squares = 0;
+  worker->set_on_bucket_complete([&](int bucket) {
+    const int group = groups[static_cast<std::size_t>(bucket)];
+    squares += collectives[static_cast<std::size_t>(group)]->reduce_bucket(bucket);
+  });
+  run_step(rank, *worker);
+  const StepTotals totals = worker->finish_step();
+  gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.squared_norm + squares);
+  for (const StageParameter& parameter : gradients->parameters->parameters()) {
+    gathered_.add_gradient(parameter);
+  }
+}
+
+}  // namespace
+
+Trained train_once(const ParallelCase& given) {
+  return World(given).run();
+}
+
+}  // namespace d9d::test

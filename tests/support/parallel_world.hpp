@@ -1,0 +1,56 @@
+#pragma once
+// Ranks as threads over shared memory: one training step of a small Qwen3 on a mesh, by the workers a job's
+// actors have (PipelineWorker, a CollectiveWorker per gradient group), to be compared with one rank.
+
+#include <functional>
+
+#include "runtime/mesh/plan.hpp"
+#include "runtime/nn/parallel/parallel_options.hpp"
+#include "runtime/nn/qwen3_config.hpp"
+#include "runtime/pipeline/program/schedule_config.hpp"
+#include "runtime/tensor/tensor_map.hpp"
+
+namespace d9d::test {
+
+// One microbatch of what a rank works on.
+struct RankBatch {
+  TensorMap inputs;   // of the first stage
+  TensorMap shared;   // labels, position_ids
+  double weight = 0;  // labels that count
+};
+
+struct ParallelCase {
+  DeviceMeshParameters mesh;
+  Qwen3Config model;
+  ParallelOptions options = {};
+  bool enable_checkpointing = false;
+  TensorMap batch;  // input_ids and labels, int64 [B, S]; position_ids where given
+  ScheduleConfig schedule = GpipeSchedule{};
+  int microbatches = 1;    // of each rank; B is divisible by data-parallel ranks times this
+  TensorMap weights = {};  // global tensors by name, instead of what the seed draws
+  // The rank's part of its samples along the sequence: only meshes with context parallelism call it.
+  std::function<RankBatch(RankBatch, const Plan&, int rank)> split_sequence = {};
+};
+
+struct Trained {
+  double loss = 0;      // mean over the labels that count
+  TensorMap gradients;  // of the loss, global tensors by parameter name
+  double norm = 0;      // of all gradients, as the ranks' shares of it add up
+};
+
+// Gradients are reduced as the ranks' workers ask for it and put together by the parameters' layouts. Checks
+// by itself: every element lies somewhere, replicas hold the same bits. An error of a rank ends all and is
+// thrown.
+Trained train_once(const ParallelCase& given);
+
+// Trained on the mesh and on one rank: the same loss (1e-5), norm (1e-4) and gradients (each 1e-4 of its
+// norm, where it has one).
+void expect_equal_training(const ParallelCase& given);
+
+// Two layers of width 32 with 4 heads, 2 of them for keys; of the mixture every layer is sparse, 4 experts,
+// 2 of them for a token.
+Qwen3Config tiny_qwen3(ModelFamily family);
+// Tokens and next tokens; the number of labels that do not count differs from sample to sample.
+TensorMap tiny_batch(const Qwen3Config& model, int samples = 8, int length = 16);
+
+}  // namespace d9d::test
