@@ -31,7 +31,9 @@ void make_services_of_epoch(JobServices& services, const Membership& membership)
   }
   services.communicators = std::make_unique<CommunicatorFactory>(
       *services.plan, services.hub, services.gloo.get(),
-      CommunicatorOptions{.timeout = timeout, .epoch = membership.epoch});
+      CommunicatorOptions{.timeout = timeout,
+                          .check_collectives = services.job().debug.check_collectives,
+                          .epoch = membership.epoch});
 }
 
 // What trackers show as the run's settings.

@@ -8,6 +8,7 @@
 #include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
+#include "runtime/task/context_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -49,7 +50,9 @@ std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position
 std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, const RankMemory& rank,
                             int stages) {
   if (!summary.sequence_length) return 0;
-  const std::int64_t tokens = loaded.job.trainer.batching.microbatch_size * *summary.sequence_length;
+  const JobConfig& job = loaded.job;
+  const std::int64_t tokens =
+      job.trainer.batching.microbatch_size * *summary.sequence_length / job.mesh.context_parallel();
   std::int64_t largest = 0;
   for (const StageSummary& stage : summary.stages) {
     if (stage.pipeline_rank != rank.pipeline_rank) continue;
@@ -101,6 +104,7 @@ JobSummary summarize(const LoadedJob& loaded) {
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
   summary.sequence_length = sequence_length_of(job.data);
+  if (summary.sequence_length) require_sequence(job, sequence_key(job.data), *summary.sequence_length);
   const ScheduleConfig schedule = schedule_of(job.trainer.pipelining.schedule);
   const PipelineProgram program =
       build_program(schedule, job.mesh.pipeline_parallel, static_cast<int>(summary.microbatches));

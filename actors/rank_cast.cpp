@@ -16,6 +16,7 @@
 #include "runtime/mesh/action_peers.hpp"
 #include "runtime/pipeline/p2p_lane.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/rank/context_place.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/job_pieces.hpp"
@@ -155,8 +156,9 @@ CastMember RankCast::trainer() const {
           [&services = services, membership = membership](std::uint64_t step) {
             return temporary_checkpoint_dir(services, membership, step);
           },
-      .counts_tokens = placement.pipeline == 0 && placement.context == 0 && placement.tensor == 0,
-      .make_inputs = [task = task, &table = services.table] { return make_task_inputs(task, table); },
+      .counts_tokens = placement.pipeline == 0 && placement.tensor == 0,
+      .make_inputs = [task = task, place = context_place(plan(), rank, job().parallelism.context.order),
+                      &table = services.table] { return make_task_inputs(task, place, table); },
       .task_state = [task = task] { return task->state().dump(); },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .num_nodes = plan().num_nodes(),

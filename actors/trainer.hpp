@@ -40,7 +40,7 @@ struct TrainerOptions {
   std::function<bool(std::uint64_t)> checkpoint_due;   // after this step?
   std::function<bool(std::uint64_t)> metrics_due;
   std::function<std::string(std::uint64_t)> temporary_checkpoint_dir;  // of the checkpoint after this step
-  bool counts_tokens = true;  // one rank of those that see the same samples does
+  bool counts_tokens = true;  // one rank of those that see the same tokens does
   std::function<std::unique_ptr<InputBuilder>()> make_inputs;
   std::function<std::string()> task_state;  // JSON; rank 0 only
   std::optional<TraceWindow> trace_window;  // rank 0 only

@@ -3,6 +3,7 @@
 #include <kj/exception.h>
 
 #include "runtime/base/log.hpp"
+#include "runtime/base/log_place.hpp"
 
 namespace d9d {
 
@@ -64,6 +65,7 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
                           .name = actor_.trace_name(entry->name),
                           .step = static_cast<std::int32_t>(actor_.step_)});
   const log::Place place(name_);
+  const log::StepOfPlace step(actor_.step_);
   actor_.active_span_ = &span;
   actor_.set_incoming(&incoming);
   struct Leave {

@@ -189,10 +189,10 @@ struct Span {
 };
 
 Span span_of(const AttentionShape& shape, int64_t first, int64_t rows) {
-  return {first, rows, shape.causal ? first + rows : shape.length};
+  return {first, rows, shape.causal ? first + rows : shape.keys};
 }
 int64_t keys_of_row(const AttentionShape& shape, int64_t position) {
-  return shape.causal ? position + 1 : shape.length;
+  return shape.causal ? position + 1 : shape.keys;
 }
 
 // board rows row .. += a panel of queries (or dout) times every key the span sees.
@@ -222,7 +222,7 @@ void multiply_keys(const Keys& keys, const Span& span, const Board& board, int64
 void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, const GemmOutput* out,
                       float* const* lse) {
   thread_local Scratch scratch;
-  const int64_t length = shape.length, dim = shape.dim, width = round_up(dim, 16);
+  const int64_t length = shape.keys, dim = shape.dim, width = round_up(dim, 16);
   const int64_t size_t_panels = size_of_transposed(length, dim), size_v = size_of_columns(length, dim);
   const int64_t panel = tile_rows * panel_stride;
   float* memory = scratch.at_least(size_t_panels + size_v + panel * shape.group + tile_rows * width +
@@ -233,7 +233,7 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
   const Board board{results + tile_rows * width, tile_rows * shape.group};
   pack_transposed(in.k, length, dim, k.transposed);
   pack_columns(in.v, 0, length, dim, length, v.columns);
-  const Heights heights(length);
+  const Heights heights(shape.queries);
   for (int64_t t = 0; t < heights.tiles; ++t) {
     const Span span = span_of(shape, heights.first(t), heights.rows(t));
     const int64_t end = round_up(span.keys, 16);
@@ -271,7 +271,7 @@ int64_t positions_per_block(int64_t group) {
 }
 
 Workspace workspace_of(const AttentionShape& shape, int64_t width, int64_t block_rows, Scratch& scratch) {
-  const int64_t length = shape.length, dim = shape.dim;
+  const int64_t length = shape.keys, dim = shape.dim;
   const int64_t transposed = size_of_transposed(length, dim), columns = size_of_columns(length, dim);
   const int64_t panels = block_rows * panel_stride, block_columns = size_of_columns(block_rows, dim);
   const int64_t board = Board::size(block_rows, length);
@@ -326,7 +326,7 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
                                const AttentionGradients& grads, const GemmOutput* dq, const GemmOutput& dk,
                                const GemmOutput& dv) {
   thread_local Scratch scratch;
-  const int64_t length = shape.length, dim = shape.dim, width = round_up(dim, 16);
+  const int64_t length = shape.keys, dim = shape.dim, width = round_up(dim, 16);
   const int64_t positions = positions_per_block(shape.group);
   const Workspace w = workspace_of(shape, width, positions * shape.group, scratch);
   pack_transposed(in.k, length, dim, w.k.transposed);
@@ -335,8 +335,8 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
   std::fill_n(w.dk, 2 * length * width, 0.0f);
   float factor_of_dq[tile_rows];
   std::fill_n(factor_of_dq, tile_rows, shape.scale);
-  for (int64_t begin = 0; begin < length; begin += positions) {
-    const int64_t count = std::min(positions, length - begin), rows = count * shape.group;
+  for (int64_t begin = 0; begin < shape.queries; begin += positions) {
+    const int64_t count = std::min(positions, shape.queries - begin), rows = count * shape.group;
     const int64_t keys = shape.causal ? begin + count : length, end = round_up(keys, 16);
     const Board scores{w.scores.data, rows}, gradients{w.gradients.data, rows};
     const Heights heights(count);

@@ -8,11 +8,13 @@
 #include <mutex>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log_place.hpp"
 
 namespace d9d::log {
 namespace {
 
 thread_local std::string current_place;
+thread_local const std::uint64_t* current_step = nullptr;
 std::mutex before_line_mutex;
 std::function<void()> before_line;
 
@@ -70,7 +72,7 @@ void write(Level level, std::string_view text) {
   if (current_place.empty()) {
     logger().log(to_spdlog(level), text);
   } else {
-    logger().log(to_spdlog(level), "[{}] {}", current_place, text);
+    logger().log(to_spdlog(level), "[{}] {}", place(), text);
   }
 }
 
@@ -80,6 +82,19 @@ Place::Place(std::string place) : before_(std::move(current_place)) {
 
 Place::~Place() {
   current_place = std::move(before_);
+}
+
+StepOfPlace::StepOfPlace(const std::uint64_t& step) : before_(current_step) {
+  current_step = &step;
+}
+
+StepOfPlace::~StepOfPlace() {
+  current_step = before_;
+}
+
+std::string place() {
+  const std::uint64_t step = current_step == nullptr ? 0 : *current_step;
+  return step == 0 ? current_place : fmt::format("{}, step {}", current_place, step);
 }
 
 void set_before_line(std::function<void()> hook) {

@@ -49,10 +49,12 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_pair(int rank, int sende
 std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const std::string& use) const {
   group.name = fmt::format("{}/{}@{}", group.name, use, options_.epoch);
   if (group.size() == 1) return std::make_unique<SingleCommunicator>(group.name);
-  if (group.one_node) return hub_.open(group, options_.timeout);
-  D9D_CHECK(gloo_ != nullptr, "group {} spans nodes and there is no transport between them", group.name);
-  std::unique_ptr<Communicator> communicator = open_across_nodes(group);
-  return options_.check_collectives ? make_checked(std::move(communicator)) : std::move(communicator);
+  D9D_CHECK(group.one_node || gloo_ != nullptr, "group {} spans nodes and there is no transport between them",
+            group.name);
+  std::unique_ptr<Communicator> communicator =
+      group.one_node ? hub_.open(group, options_.timeout) : open_across_nodes(group);
+  if (!options_.check_collectives) return communicator;
+  return make_checked(std::move(communicator), group.ranks[static_cast<std::size_t>(group.index)]);
 }
 
 std::unique_ptr<Communicator> CommunicatorFactory::open_across_nodes(const Group& group) const {

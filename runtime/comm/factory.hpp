@@ -16,7 +16,7 @@ namespace d9d {
 
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout{300'000};
-  bool check_collectives = false;  // compare what the ranks call, over Gloo too
+  bool check_collectives = false;  // compare what the ranks call and say who did: see checked.hpp
   std::uint64_t epoch = 0;         // of the membership: groups of different epochs never meet
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/log.hpp"
+#include "runtime/base/log_place.hpp"
 #include "runtime/comm/compute_lanes.hpp"
 
 namespace d9d {
@@ -24,7 +26,11 @@ std::vector<ActionResult> run_instruction(const Instruction& instruction, Comput
     for (std::size_t i = begin; i < end; ++i) results[i] = run(parts[i]);
   };
   if (lanes != nullptr && may_overlap(parts)) {
-    lanes->run([&] { run_parts(0, 1); }, [&] { run_parts(1, parts.size()); });
+    const auto second = [&, place = log::place()] {
+      const log::Place here(place.empty() ? "lane 1" : place + ", lane 1");
+      run_parts(1, parts.size());
+    };
+    lanes->run([&] { run_parts(0, 1); }, second);
   } else {
     run_parts(0, parts.size());
   }

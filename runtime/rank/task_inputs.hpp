@@ -8,8 +8,10 @@
 namespace d9d {
 
 class TrainTask;
+struct ContextPlace;
 
-// `table` outlives the builder.
-std::unique_ptr<InputBuilder> make_task_inputs(std::shared_ptr<const TrainTask> task, TensorTable& table);
+// The task sees this rank's tokens only, `place` says which. `table` outlives the builder.
+std::unique_ptr<InputBuilder> make_task_inputs(std::shared_ptr<const TrainTask> task,
+                                               const ContextPlace& place, TensorTable& table);
 
 }  // namespace d9d

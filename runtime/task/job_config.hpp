@@ -1,6 +1,6 @@
 #pragma once
 // A whole job file: d9d's keys (reference, appendix A), and ours: task, plugins, actors, export_to,
-// output_dir, node. Relative paths are relative to the working directory, as in the original.
+// output_dir, node, debug. Relative paths are relative to the working directory, as in the original.
 
 #include <boost/describe/class.hpp>
 
@@ -13,6 +13,7 @@
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/section.hpp"
 #include "runtime/data/data_config.hpp"
+#include "runtime/task/debug_config.hpp"
 #include "runtime/task/mesh_config.hpp"
 #include "runtime/task/model_config.hpp"
 #include "runtime/task/node_config.hpp"
@@ -49,10 +50,11 @@ struct JobConfig {
   std::optional<std::string> export_to;
   std::optional<std::string> output_dir;
   NodeConfig node;
+  DebugConfig debug;
 };
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
                       (mesh, parallelism, trainer, model_provider, data, optimizer, lr_scheduler, task,
-                       plugins, actors, export_to, output_dir, node))
+                       plugins, actors, export_to, output_dir, node, debug))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
   using namespace config;
@@ -71,6 +73,7 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
       Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
       Key{"output_dir", "", "folder of all that the run leaves; null: `runs/<run name>`"},
       Key{"node", "", "this process"},
+      Key{"debug", "", "checks for a job that hangs or diverges"},
   };
 }
 

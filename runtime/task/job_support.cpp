@@ -22,8 +22,6 @@ void refuse_degree(int degree, const char* key, Issues& issues) {
 
 void refuse_mesh(const DeviceMeshParameters& mesh, Issues& issues) {
   refuse_degree(mesh.data_parallel_shard, "data_parallel_shard", issues);
-  refuse_degree(mesh.context_parallel_replicate, "context_parallel_replicate", issues);
-  refuse_degree(mesh.context_parallel_shard, "context_parallel_shard", issues);
 }
 
 void refuse_trackers(const LoggingConfig& logging, Issues& issues) {

@@ -11,6 +11,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/layer_distribution.hpp"
 #include "runtime/nn/parallel/tensor_parallel_limits.hpp"
+#include "runtime/task/context_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -130,19 +131,6 @@ void check_tensor_parallel(const JobConfig& job, const Qwen3Config& model, Issue
   }
 }
 
-// Files of tokens tell their length later: the model refuses a length of theirs that cannot be shared.
-void check_sequence(const JobConfig& job, Issues& issues) {
-  const std::int64_t ranks = job.mesh.tensor_parallel;
-  const auto* synthetic = std::get_if<SyntheticDataConfig>(&job.data);
-  const auto* text = std::get_if<TextDataConfig>(&job.data);
-  if (!synthetic && !text) return;
-  const std::int64_t length = synthetic ? synthetic->sequence_length : text->sequence_length;
-  if (length % ranks == 0) return;
-  issues.push_back({"data.sequence_length",
-                    fmt::format("{} tokens cannot be shared by tensor_parallel {} ranks", length, ranks),
-                    fmt::format("give {}", (length / ranks + 1) * ranks)});
-}
-
 void check_profiling(const JobConfig& job, Issues& issues) {
   const auto& profiling = job.trainer.profiling;
   if (!profiling || !profiling->enabled) return;
@@ -246,7 +234,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
     if (model) check_stages(job, *model, issues);
     if (model) check_experts(job, *model, issues);
     if (model) check_tensor_parallel(job, *model, issues);
-    if (model) check_sequence(job, issues);
+    for (JobIssue& issue : context_issues(job, model)) issues.push_back(std::move(issue));
   }
   check_profiling(job, issues);
   check_length(job, issues);

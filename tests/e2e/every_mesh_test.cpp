@@ -140,7 +140,7 @@ class EveryMesh : public testing::TestWithParam<bool> {
   }
 
   Training training_of(const std::string& run) const {
-    Training result{job_.losses(run).at(0), job_.series(run, "grad_norm").at(0), {}};
+    Training result{job_.losses(run).at(0), job_.values(run, "grad_norm").at(0), {}};
     const auto reader =
         CheckpointReader::open(disk_, (job_.run_folder(run) / "checkpoints" / "save-1").string());
     for (const TensorSpec& spec : reader->specs("momentum_buffer")) {

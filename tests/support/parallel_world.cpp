@@ -20,6 +20,7 @@
 #include "runtime/comm/factory.hpp"
 #include "runtime/nn/late_init.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/rank/context_split.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
@@ -32,6 +33,13 @@
 
 namespace d9d::test {
 namespace {
+
+// One microbatch of what a rank works on.
+struct RankBatch {
+  TensorMap inputs;   // of the first stage
+  TensorMap shared;   // labels, position_ids
+  double weight = 0;  // labels that count
+};
 
 constexpr std::uint64_t kSeed = 1;
 constexpr auto kTimeout = std::chrono::seconds(60);
@@ -212,7 +220,7 @@ class World {
   std::exception_ptr error_;
 };
 
-// Its samples in equal parts, along the sequence as the case says.
+// Its samples in equal parts, and of those its tokens.
 std::vector<RankBatch> World::batches_of(int rank) const {
   const std::int64_t samples = given_.batch.at("input_ids").size(0);
   const int parts = given_.mesh.data_parallel() * given_.microbatches;
@@ -223,11 +231,12 @@ std::vector<RankBatch> World::batches_of(int rank) const {
     const auto own = [&](const at::Tensor& whole) {
       return whole.narrow(0, first, samples / parts).contiguous();
     };
-    RankBatch batch{{{"input_ids", own(given_.batch.at("input_ids"))}}, {}, 0};
-    for (const auto& [name, tensor] : given_.batch) {
-      if (name != "input_ids") batch.shared[name] = own(tensor);
-    }
-    if (given_.mesh.context_parallel() > 1) batch = given_.split_sequence(std::move(batch), plan_, rank);
+    TensorMap microbatch;
+    for (const auto& [name, tensor] : given_.batch) microbatch[name] = own(tensor);
+    RankBatch batch;
+    batch.shared =
+        split_sequence(std::move(microbatch), context_place(plan_, rank, given_.options.context.order));
+    batch.inputs.insert(batch.shared.extract("input_ids"));
     batch.weight = batch.shared.at("labels").ne(kIgnored).sum().item<double>();
     batches.push_back(std::move(batch));
   }

@@ -2,8 +2,6 @@
 // Ranks as threads over shared memory: one training step of a small Qwen3 on a mesh, by the workers a job's
 // actors have (PipelineWorker, a CollectiveWorker per gradient group), to be compared with one rank.
 
-#include <functional>
-
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/parallel/parallel_options.hpp"
 #include "runtime/nn/qwen3_config.hpp"
@@ -11,13 +9,6 @@
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d::test {
-
-// One microbatch of what a rank works on.
-struct RankBatch {
-  TensorMap inputs;   // of the first stage
-  TensorMap shared;   // labels, position_ids
-  double weight = 0;  // labels that count
-};
 
 struct ParallelCase {
   DeviceMeshParameters mesh;
@@ -28,8 +19,6 @@ struct ParallelCase {
   ScheduleConfig schedule = GpipeSchedule{};
   int microbatches = 1;    // of each rank; B is divisible by data-parallel ranks times this
   TensorMap weights = {};  // global tensors by name, instead of what the seed draws
-  // The rank's part of its samples along the sequence: only meshes with context parallelism call it.
-  std::function<RankBatch(RankBatch, const Plan&, int rank)> split_sequence = {};
 };
 
 struct Trained {

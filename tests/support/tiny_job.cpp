@@ -126,7 +126,11 @@ std::pair<std::unique_ptr<Process>, std::unique_ptr<Process>> TinyJob::start_two
   return {std::move(first), std::move(second)};
 }
 
-std::vector<double> TinyJob::series(const std::string& run, const std::string& key) const {
+std::vector<double> TinyJob::losses(const std::string& run) const {
+  return values(run, "loss");
+}
+
+std::vector<double> TinyJob::values(const std::string& run, const std::string& key) const {
   std::vector<double> values;
   for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) values.push_back(line.at(key));
   return values;

@@ -47,9 +47,9 @@ class TinyJob {
   std::pair<std::unique_ptr<Process>, std::unique_ptr<Process>> start_two(int ranks, const Words& words);
 
   std::filesystem::path run_folder(const std::string& run) const { return folder_.path() / "runs" / run; }
-  // A number of metrics.jsonl, in the order of its lines.
-  std::vector<double> series(const std::string& run, const std::string& key) const;
-  std::vector<double> losses(const std::string& run) const { return series(run, "loss"); }
+  // Of metrics.jsonl, in the order of its lines.
+  std::vector<double> losses(const std::string& run) const;
+  std::vector<double> values(const std::string& run, const std::string& key) const;
   std::vector<std::string> exact_curve(
       const std::string& run) const;  // step, loss and norm, to the last digit
   // Steps of the committed checkpoints, ascending.

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "kernels/attention.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/rope.hpp"
 
@@ -43,7 +42,7 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor&
   const auto [q, k] = kernels::qk_norm_rope(queries, key_heads(projected[1]), q_norm_->weight,
                                             k_norm_->weight, options_.norm_eps, cos, sin);
   const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
-  const at::Tensor mixed = kernels::attention(q, k, key_heads(projected[2]), /*causal=*/true, scale);
+  const at::Tensor mixed = core_->mix(q, k, key_heads(projected[2]), scale);
   return o_proj_->forward_shared(mixed.flatten(2), tokens_);
 }
 

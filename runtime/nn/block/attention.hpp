@@ -2,6 +2,7 @@
 // Causal grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with RMS norm of queries and keys
 // before rotary embedding, as Qwen3 has it. Scale = head_dim^-1/2.
 
+#include "runtime/nn/block/attention_core.hpp"
 #include "runtime/nn/block/leaf.hpp"
 #include "runtime/nn/parallel/activation_shards.hpp"
 
@@ -34,6 +35,9 @@ class GroupedQueryAttention : public torch::nn::Module {
     tokens_ = std::move(tokens);
     key_head_ = key_head;
   }
+  // Of a sequence whose rest is on other ranks; heads attend to its tokens there, too. Before the first
+  // forward.
+  void set_core(std::shared_ptr<const AttentionCore> core) { core_ = std::move(core); }
 
  private:
   at::Tensor key_heads(const at::Tensor& rows) const;
@@ -41,6 +45,7 @@ class GroupedQueryAttention : public torch::nn::Module {
   AttentionOptions options_;
   std::shared_ptr<Linear> q_proj_, k_proj_, v_proj_, o_proj_;
   std::shared_ptr<RmsNorm> q_norm_, k_norm_;
+  std::shared_ptr<const AttentionCore> core_ = std::make_shared<LocalAttention>();
   ActivationShards tokens_;
   std::optional<std::int64_t> key_head_;
 };

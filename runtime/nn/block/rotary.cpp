@@ -74,18 +74,20 @@ std::pair<at::Tensor, at::Tensor> cos_sin(const at::Tensor& positions, const at:
 struct Positions {
   std::int64_t first;
   std::int64_t largest;
-  bool same_run;  // every row is first, first + 1, ...
+  bool same_run;   // every row is first, first + 1, ...
+  bool same_rows;  // every row is the first one
 };
 
 Positions inspect(const at::Tensor& ids) {
   const std::int64_t length = ids.size(-1);
   const auto* data = ids.const_data_ptr<std::int64_t>();
-  Positions seen{data[0], data[0], true};
+  Positions seen{data[0], data[0], true, true};
   std::int64_t smallest = data[0];
   for (std::int64_t i = 0; i < ids.numel(); ++i) {
     seen.largest = std::max(seen.largest, data[i]);
     smallest = std::min(smallest, data[i]);
     seen.same_run = seen.same_run && data[i] == seen.first + i % length;
+    seen.same_rows = seen.same_rows && data[i] == data[i % length];
   }
   D9D_REQUIRE(smallest >= 0, "position_ids holds {}; positions count from 0", smallest);
   return seen;
@@ -147,6 +149,7 @@ std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& po
   grow(seen.largest + 1);
   const std::int64_t length = ids.size(1);
   if (seen.same_run) return {cos_.narrow(0, seen.first, length), sin_.narrow(0, seen.first, length)};
+  if (seen.same_rows) return {at::index_select(cos_, 0, ids[0]), at::index_select(sin_, 0, ids[0])};
   const at::Tensor flat = ids.flatten();
   const auto rows_of = [&](const at::Tensor& table) {
     return at::index_select(table, 0, flat).view({ids.size(0), length, table.size(1)});

@@ -20,9 +20,9 @@ class RotaryTable {
   RotaryTable(const RopeOptions& rope, std::int64_t head_dim, std::int64_t max_position_embeddings);
 
   // (cos, sin) for int64 position_ids [B, S], as kernels/rope.hpp takes them, style half: [S, D] where all
-  // rows hold the same consecutive positions, else [B, S, D]. On the CPU the table grows to the largest
-  // position seen. Input error for a negative position, or one beyond max_position_embeddings with RoPE type
-  // dynamic. Thread: the owning stage's.
+  // rows hold the same positions (a view of the table where they are consecutive), else [B, S, D]. On the CPU
+  // the table grows to the largest position seen. Input error for a negative position, or one beyond
+  // max_position_embeddings with RoPE type dynamic. Thread: the owning stage's.
   std::pair<at::Tensor, at::Tensor> at_positions(const at::Tensor& position_ids);
 
  private:

@@ -1,6 +1,7 @@
 #include "runtime/nn/parallel/qwen3_plan.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/nn/parallel/context_parallel.hpp"
 #include "runtime/nn/parallel/expert_parallel.hpp"
 #include "runtime/nn/parallel/replicate.hpp"
 #include "runtime/nn/parallel/tensor_parallel.hpp"
@@ -27,11 +28,14 @@ void spread_experts(Qwen3Model& model, StageParameters& parameters, StageGroups&
 
 }  // namespace
 
-StageParameters parallelize_qwen3(StageModule& stage, StageGroups& groups,
-                                  const ParallelOptions& /*options*/) {
+StageParameters parallelize_qwen3(StageModule& stage, StageGroups& groups, const ParallelOptions& options) {
+  Qwen3Model& model = qwen3(stage);
   StageParameters parameters = stage.parameters();
-  parallelize_tensor_parallel(qwen3(stage), parameters, groups);
-  spread_experts(qwen3(stage), parameters, groups);
+  parallelize_tensor_parallel(model, parameters, groups);
+  parallelize_context_parallel(
+      model, groups, options.context,
+      model.config().num_attention_heads / groups.domains().parameters().tensor_parallel);
+  spread_experts(model, parameters, groups);
   parallelize_replicate(parameters, groups.domains().mesh_for(kDenseDomain), dense_axes(), groups.rank());
   return parameters;
 }

@@ -235,17 +235,21 @@ TEST_P(EveryBackend, RefusesTensorsThatAreNotContiguous) {
 }
 
 std::string name_of_world(const testing::TestParamInfo<CommWorldOptions>& info) {
-  std::string name = info.param.backend + "_of_" + std::to_string(info.param.size);
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
+  const std::string name = info.param.backend + "_of_" + std::to_string(info.param.size);
+  return info.param.checked ? "checked_" + name : name;
+}
+
+CommWorldOptions checked(const std::string& backend, int size) {
+  return {.backend = backend, .size = size, .checked = true};
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, EveryBackend,
                          testing::Values(CommWorldOptions{"single", 1}, CommWorldOptions{"shared_memory", 2},
                                          CommWorldOptions{"shared_memory", 3},
                                          CommWorldOptions{"shared_memory", 4}, CommWorldOptions{"gloo", 2},
-                                         CommWorldOptions{"gloo", 3}, CommWorldOptions{"checked gloo", 2},
-                                         CommWorldOptions{"hybrid", 4}, CommWorldOptions{"hybrid", 6}),
+                                         CommWorldOptions{"gloo", 3}, checked("gloo", 2),
+                                         checked("shared_memory", 3), CommWorldOptions{"hybrid", 4},
+                                         CommWorldOptions{"hybrid", 6}, checked("hybrid", 4)),
                          name_of_world);
 
 }  // namespace

@@ -77,19 +77,19 @@ TEST_P(BothBackends, DoNotWaitForAMessageLongerThanTheTimeout) {
   EXPECT_THAT(errors[1], AllOf(HasSubstr("environment: receive of group"), HasSubstr("rank 100")));
 }
 
-class Mismatch : public testing::TestWithParam<std::string> {
+class Mismatch : public testing::TestWithParam<CommWorldOptions> {
  protected:
   std::string error_of(const std::function<void(Communicator&)>& work) {
-    CommWorld world({GetParam(), 2, milliseconds(10'000)});
+    CommWorld world(GetParam());
     const auto errors = world.run_and_collect(work);
     EXPECT_THAT(errors[1], HasSubstr("bug: "));
     return errors[0];
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Mismatch, testing::Values("shared_memory", "checked gloo"),
-                         [](const auto& info) {
-                           return info.param == "shared_memory" ? "shared_memory" : "gloo";
-                         });
+INSTANTIATE_TEST_SUITE_P(Backends, Mismatch,
+                         testing::Values(CommWorldOptions{"shared_memory", 2},
+                                         CommWorldOptions{"gloo", 2, milliseconds(10'000), true}),
+                         [](const auto& info) { return info.param.backend; });
 
 TEST_P(Mismatch, OfOperationsIsNamed) {
   const std::string error = error_of([](Communicator& group) {

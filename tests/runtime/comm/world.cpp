@@ -28,6 +28,11 @@ CommWorld::CommWorld(CommWorldOptions options) : options_(std::move(options)), c
 CommWorld::~CommWorld() = default;
 
 std::unique_ptr<Communicator> CommWorld::open(int rank) {
+  auto communicator = open_plain(rank);
+  return options_.checked ? make_checked(std::move(communicator), 100 + rank) : std::move(communicator);
+}
+
+std::unique_ptr<Communicator> CommWorld::open_plain(int rank) {
   Group group;
   group.name = "test[all]";
   group.ranks.resize(size());
@@ -36,8 +41,7 @@ std::unique_ptr<Communicator> CommWorld::open(int rank) {
   if (options_.backend == "single") return std::make_unique<SingleCommunicator>();
   if (options_.backend == "shared_memory") return hub_.open(group, options_.timeout);
   if (options_.backend == "hybrid") return open_hybrid(rank);
-  auto communicator = gloo_->open(group, options_.timeout);
-  return options_.backend == "gloo" ? std::move(communicator) : make_checked(std::move(communicator));
+  return gloo_->open(group, options_.timeout);
 }
 
 std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {

@@ -13,9 +13,10 @@
 namespace d9d {
 
 struct CommWorldOptions {
-  std::string backend = "shared_memory";  // or "gloo", "checked gloo", "hybrid", "single"
+  std::string backend = "shared_memory";  // or "gloo", "hybrid", "single"
   int size = 2;
   std::chrono::milliseconds timeout{10'000};
+  bool checked = false;  // checked.hpp around it
 };
 
 class CommWorld {
@@ -32,6 +33,7 @@ class CommWorld {
 
  private:
   std::unique_ptr<Communicator> open(int rank);
+  std::unique_ptr<Communicator> open_plain(int rank);
   std::unique_ptr<Communicator> open_hybrid(int rank);
 
   const CommWorldOptions options_;

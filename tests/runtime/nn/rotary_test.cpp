@@ -1,6 +1,7 @@
 #include "runtime/nn/block/rotary.hpp"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/stack.h>
 #include <gtest/gtest.h>
@@ -51,6 +52,17 @@ TEST(RotaryTable, IsTheSameForARunAndForScatteredPositions) {
   EXPECT_EQ(run_cos.sizes(), (at::IntArrayRef{12, 8}));
   EXPECT_TRUE(at::equal(cos[0], run_cos) && at::equal(sin[0], run_sin));
   EXPECT_TRUE(at::equal(cos[1], run_cos.flip(0)) && at::equal(sin[1], run_sin.flip(0)));
+}
+
+TEST(RotaryTable, IsOneTableForRowsThatAreAlike) {
+  RotaryTable table({}, 8, 64);
+  const at::Tensor runs = at::cat({at::arange(4, at::kLong), at::arange(20, 24, at::kLong)});
+
+  const auto [cos, sin] = table.at_positions(runs.expand({3, 8}));
+
+  EXPECT_EQ(cos.sizes(), (at::IntArrayRef{8, 8}));
+  EXPECT_TRUE(at::equal(cos.narrow(0, 4, 4), table.at_positions(runs.narrow(0, 4, 4).unsqueeze(0)).first));
+  EXPECT_TRUE(at::equal(sin.narrow(0, 0, 4), table.at_positions(runs.narrow(0, 0, 4).unsqueeze(0)).second));
 }
 
 TEST(RotaryTable, GrowsWithoutChangingWhatWasThere) {

@@ -33,6 +33,15 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
         "model_provider={name: qwen3, model: {hidden_size: 64, num_hidden_layers: 4, num_attention_heads: 4, "
         "num_key_value_heads: 2, head_dim: 16, intermediate_size: 96, vocab_size: 512}}"},
        {"mesh.expert_parallel: 2, and the model has no experts", "set it to 1"}},
+      {{"mesh.context_parallel_shard=3"},
+       {"data.sequence_length: ",
+        "3 context-parallel ranks: not divisible by 6 (zigzag: two chunks a rank)"}},
+      {{"mesh.context_parallel_shard=3", "data.sequence_length=4", "parallelism.context.order=contiguous"},
+       {"data.sequence_length: 4 tokens", "not divisible by 3;", "give 3 or 6"}},
+      {{"mesh.context_parallel_replicate=2", "data.sequence_length=3"}, {"give 4"}},
+      {{"mesh.context_parallel_shard=8", "parallelism.context.attention=ulysses"},
+       {"parallelism.context.attention: ulysses cannot share 4 attention heads over 8", "choose ring"}},
+      {{"parallelism.context.attention=rings"}, {"parallelism.context.attention", "ring"}},
       {{"mesh.pipeline_parallel=0"}, {"0 is out of range", ">= 1"}},
       {{"node.ranks=3"},
        {"node.ranks: 3 ranks a node do not divide the 4 of the mesh", "set node.ranks to 4"}},
@@ -73,6 +82,8 @@ TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"node.listen=0.0.0.0:29500", "node.insecure=true"}));
   EXPECT_NO_THROW(load({"mesh.pipeline_parallel=4"}));
   EXPECT_NO_THROW(load({"mesh.expert_parallel=2"}));
+  EXPECT_NO_THROW(load({"mesh.context_parallel_shard=2", "mesh.context_parallel_replicate=2"}));
+  EXPECT_NO_THROW(load({"mesh.context_parallel_shard=2", "parallelism.context={attention: ulysses}"}));
   EXPECT_NO_THROW(load({"mesh.tensor_parallel=2"}));
   EXPECT_NO_THROW(load({"trainer.pipelining.order=dynamic"}));
   EXPECT_NO_THROW(load({"optimizer={name: sgd, lr: 1, nesterov: true, momentum: 0.9}"}));
@@ -81,8 +92,6 @@ TEST(JobValidation, AcceptsWhatFits) {
 
 TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
   expect_refused({
-      {{"mesh.context_parallel_shard=2"}, {"mesh.context_parallel_shard: 2 is not supported yet"}},
-      {{"mesh.context_parallel_replicate=2"}, {"mesh.context_parallel_replicate: 2 is not supported yet"}},
       {{"optimizer={name: stochastic_adamw, lr: 1, state_dtype: float32}"},
        {"optimizer.name: stochastic_adamw is for bfloat16 parameters", "choose adamw"}},
       {{"optimizer={name: mine}", "plugins=[libmine.so]"},

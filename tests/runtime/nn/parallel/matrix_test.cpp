@@ -7,6 +7,7 @@ namespace d9d::test {
 namespace {
 
 constexpr int kRanksMax = 8;
+constexpr int kContextMax = 4;  // heads, and half the tokens of a sample
 
 struct Degree {
   const char* name;
@@ -18,8 +19,8 @@ const std::vector<Degree>& degrees_of_ranks() {
   using Mesh = DeviceMeshParameters;
   static const std::vector<Degree> degrees{
       {"pp", &Mesh::pipeline_parallel, 4},       {"dpr", &Mesh::data_parallel_replicate, 8},
-      {"dps", &Mesh::data_parallel_shard, 1},    {"cpr", &Mesh::context_parallel_replicate, 1},
-      {"cps", &Mesh::context_parallel_shard, 1}, {"tp", &Mesh::tensor_parallel, 4}};
+      {"dps", &Mesh::data_parallel_shard, 1},    {"cpr", &Mesh::context_parallel_replicate, 2},
+      {"cps", &Mesh::context_parallel_shard, 4}, {"tp", &Mesh::tensor_parallel, 4}};
   return degrees;
 }
 
@@ -30,7 +31,8 @@ void for_meshes(DeviceMeshParameters mesh, std::size_t next, const Act& act) {
   const Degree& degree = degrees_of_ranks()[next];
   for (int value = 1; value <= degree.most; value *= 2) {
     mesh.*degree.value = value;
-    if (mesh.world_size() <= kRanksMax) for_meshes(mesh, next + 1, act);
+    const bool fits = mesh.world_size() <= kRanksMax && mesh.context_parallel() <= kContextMax;
+    if (fits) for_meshes(mesh, next + 1, act);
   }
 }
 
@@ -70,8 +72,12 @@ TEST_P(Matrix, TrainsAsOneRankDoes) {
       SCOPED_TRACE(std::string(family == ModelFamily::moe ? "moe" : "dense") +
                    (enable_checkpointing ? " checkpointed" : ""));
       const Qwen3Config model = model_of(family);
+      const auto heads = model.num_attention_heads / GetParam().tensor_parallel;
+      const bool ulysses = enable_checkpointing && heads % GetParam().context_parallel() == 0;
+      const auto attention = ulysses ? ContextAttention::ulysses : ContextAttention::ring;
       expect_equal_training({.mesh = GetParam(),
                              .model = model,
+                             .options = {.context = {.attention = attention}},
                              .enable_checkpointing = enable_checkpointing,
                              .batch = tiny_batch(model, 16, 8),
                              .schedule = OneFOneBSchedule{},

@@ -1,0 +1,74 @@
+#include "runtime/task/context_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+std::optional<std::int64_t> given_length(const DataConfig& data) {
+  if (const auto* synthetic = std::get_if<SyntheticDataConfig>(&data)) return synthetic->sequence_length;
+  if (const auto* text = std::get_if<TextDataConfig>(&data)) return text->sequence_length;
+  return std::nullopt;
+}
+
+std::optional<JobIssue> heads_issue(const JobConfig& job, const Qwen3Config& model) {
+  const std::int64_t ranks = job.mesh.context_parallel();
+  const std::int64_t heads = model.num_attention_heads / job.mesh.tensor_parallel;
+  if (job.parallelism.context.attention != ContextAttention::ulysses || heads % ranks == 0) return {};
+  return JobIssue{
+      "parallelism.context.attention",
+      fmt::format("ulysses cannot share {} attention heads{} over {} context-parallel ranks", heads,
+                  job.mesh.has_tensor_parallel() ? " of a tensor-parallel rank" : "", ranks),
+      "choose ring, or a degree that divides the heads"};
+}
+
+}  // namespace
+
+std::optional<JobIssue> sequence_issue(const JobConfig& job, const std::string& key, std::int64_t length) {
+  const std::int64_t ranks = job.mesh.context_parallel();
+  const std::int64_t shares = job.mesh.tensor_parallel;  // of each rank's tokens
+  const std::int64_t dealt = length_unit(job.parallelism.context.order, static_cast<int>(ranks));
+  const std::int64_t unit = std::lcm(dealt, ranks * shares);
+  if (length % unit == 0) return {};
+  const std::int64_t above = (length + unit - 1) / unit * unit;
+  if (ranks == 1) {
+    return JobIssue{key,
+                    fmt::format("{} tokens cannot be shared by tensor_parallel {} ranks", length, shares),
+                    fmt::format("give {}", above)};
+  }
+  const bool zigzag = dealt != ranks;
+  return JobIssue{
+      key,
+      fmt::format("{} tokens cannot be dealt out to {} context-parallel ranks: not divisible by {}{}", length,
+                  ranks, unit, zigzag ? " (zigzag: two chunks a rank)" : ""),
+      above == unit ? fmt::format("give {}", above) : fmt::format("give {} or {}", above - unit, above)};
+}
+
+void require_sequence(const JobConfig& job, const std::string& key, std::int64_t length) {
+  if (const auto issue = sequence_issue(job, key, length)) {
+    throw Error(ErrorKind::input, fmt::format("{}: {}; {}", issue->path, issue->what, issue->remedy));
+  }
+}
+
+std::string sequence_key(const DataConfig& data) {
+  if (given_length(data)) return "data.sequence_length";
+  return std::holds_alternative<TokensDataConfig>(data) ? "data.tokens" : "data";
+}
+
+std::vector<JobIssue> context_issues(const JobConfig& job, const std::optional<Qwen3Config>& model) {
+  std::vector<JobIssue> issues;
+  const auto add = [&](std::optional<JobIssue> issue) {
+    if (issue) issues.push_back(*std::move(issue));
+  };
+  if (const auto length = given_length(job.data)) {
+    add(sequence_issue(job, sequence_key(job.data), *length));
+  }
+  if (model && job.mesh.context_parallel() > 1) add(heads_issue(job, *model));
+  return issues;
+}
+
+}  // namespace d9d

@@ -1,0 +1,21 @@
+#pragma once
+// Whether sequences can be shared by context- and tensor-parallel ranks, and heads by Ulysses.
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/task/job_validation.hpp"
+
+namespace d9d {
+
+// Sequences of `length`, which comes from key `key`.
+std::optional<JobIssue> sequence_issue(const JobConfig& job, const std::string& key, std::int64_t length);
+// The same as an input error; nothing where it fits.
+void require_sequence(const JobConfig& job, const std::string& key, std::int64_t length);
+// The key of a job that its sequence length comes from.
+std::string sequence_key(const DataConfig& data);
+
+// All that the job file alone can tell.
+std::vector<JobIssue> context_issues(const JobConfig& job, const std::optional<Qwen3Config>& model);
+
+}  // namespace d9d
