@@ -196,7 +196,8 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
   }
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
-  cursor_->start(programs_.get(static_cast<int>(tensors.size())));
+  const auto program = programs_.get(static_cast<int>(tensors.size()));
+  cursor_->start(lanes_ ? program : parts_apart(program));
 }
 
 ActionReport PipelineWorker::run(const Instruction& instruction) {

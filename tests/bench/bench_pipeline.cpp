@@ -1,26 +1,24 @@
-// What the actors cost per pipeline action: four ranks in one process run real Trainer, Loader, Stage and
-// Collective actors over stages that only sleep (F = I = W, 20 ms for a whole rank), 16 microbatches. A step
+// Measured against theory: four ranks in one process run real Trainer, Loader, Stage and Collective actors
+// over stages that only sleep (F = I = W, 20 ms for a whole rank), 16 microbatches. A step of each schedule
 // is compared with the simulator's makespan. Sleeps overrun by themselves, the more the busier the machine,
-// so the cost of an action is also taken directly: how long after its inputs and its rank were there it
-// began (pipeline_gaps.hpp).
-//   bench_pipeline [--steps N] [--milliseconds T] [--traced]      prints one JSON object
+// so what actors and messages cost is also taken directly: how long after its inputs and its rank were there
+// an action began (pipeline_gaps.hpp). Then the static beside the dynamic order where ranks are held up, and
+// what two lanes of a rank cost and hide.
+//   bench_pipeline [--steps N] [--milliseconds T] [--traced]     prints one JSON object; a table goes to
+//   stderr
+// `chrt -f 10 bench_pipeline` keeps a busy machine from waking the sleepers late.
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
-#include <future>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "actors/collective.hpp"
-#include "actors/core/system.hpp"
-#include "actors/loader.hpp"
-#include "actors/stage.hpp"
-#include "actors/trainer.hpp"
-#include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
-#include "tests/bench/bench_support.hpp"
-#include "tests/bench/fake_pipeline.hpp"
+#include "runtime/pipeline/order_simulator.hpp"
+#include "tests/bench/lane_cost.hpp"
 #include "tests/bench/pipeline_gaps.hpp"
+#include "tests/bench/sleep_world.hpp"
 
 namespace d9d {
 namespace {
@@ -28,8 +26,6 @@ namespace {
 constexpr int kRanks = 4;
 constexpr int kMicrobatches = 16;
 constexpr std::uint64_t kWarmup = 1;  // steps
-constexpr std::chrono::seconds kPatience{300};
-constexpr ActorId kDirector{Role::node, 0};
 
 struct BenchOptions {
   std::uint64_t steps = 5;
@@ -37,123 +33,47 @@ struct BenchOptions {
   bool traced = false;
 };
 
-struct Member {
-  ActorId id;
-  Threading threading;
-  ActorFactory factory;
+struct NamedSchedule {
+  const char* name;
+  ScheduleConfig config;
 };
 
-// Hears the events of rank 0, as the event bus does.
-class Listener final : public Actor {
- public:
-  using Actor::Actor;
-  void behavior(Handlers& handlers) override { handlers.on(this, &Listener::publish); }
-  void started() override {
-    tell<wire::Ready>(parent(), [](wire::Ready::Builder) {});
-  }
-  void publish(wire::Publish::Reader /*message*/) {}
-};
-
-// Stands for node and tracker: spawns the ranks, starts them when all are ready, hears how long
-// the steps took.
-class Director final : public Actor {
- public:
-  struct Options {
-    std::vector<Member> members;
-    std::promise<std::string>* ended = nullptr;  // empty text: all went well
-    std::vector<double>* step_seconds = nullptr;
-  };
-  Director(World& world, Options options) : Actor(world), options_(std::move(options)) {}
-  void behavior(Handlers& handlers) override {
-    handlers.on(this, &Director::ready);
-    handlers.on(this, &Director::step_finished);
-    handlers.on(this, &Director::rank_finished);
-    handlers.on(this, &Director::failed);
-  }
-  void started() override {
-    answer_to({Role::tracker, 0});
-    for (Member& member : options_.members) spawn(member.id, member.threading, std::move(member.factory));
-  }
-  void ready(wire::Ready::Reader /*message*/) {
-    if (++ready_ < options_.members.size()) return;
-    for (int rank = 0; rank < kRanks; ++rank) {
-      tell<wire::StartTraining>({Role::trainer, static_cast<std::uint64_t>(rank)},
-                                [](wire::StartTraining::Builder start) { start.setFirstStep(1); });
-    }
-  }
-  void step_finished(wire::StepFinished::Reader message) {
-    options_.step_seconds->push_back(message.getStepSeconds());
-  }
-  void rank_finished(wire::RankFinished::Reader /*message*/) {
-    if (++finished_ == kRanks) end("");
-  }
-  void failed(wire::Failed::Reader message) { end(message.getText()); }
-
- private:
-  void end(const std::string& failure) {
-    if (std::exchange(ended_, true)) return;
-    options_.ended->set_value(failure);
-  }
-  Options options_;
-  std::size_t ready_ = 0;
-  int finished_ = 0;
-  bool ended_ = false;
-};
-
-struct Rig {
-  BenchOptions bench;
-  std::shared_ptr<const PipelineProgram> program;
-  SleepCosts costs;
-  TensorTable table{4096};
-  SleepLog log;
-  MeetingPlace meeting{kRanks};
-  std::uint64_t total_steps() const { return kWarmup + bench.steps; }
-};
-
-std::vector<Member> members_of(Rig& rig, int rank) {
-  const auto at = [rank](Role role) { return ActorId{role, static_cast<std::uint64_t>(rank)}; };
-  const ActorId collective = collective_id(rank, 0);
-  const int stages = rig.program->topology.num_stages();
-  StageOptions stage{
-      .rank = rank, .make_worker = [&rig, rank] {
-        return make_sleep_stage(
-            {.rank = rank, .program = rig.program, .costs = rig.costs, .table = &rig.table, .log = &rig.log});
-      }};
-  for (int i = 0; i < stages; ++i) stage.rank_of_stage.push_back(rig.program->topology.rank_of(i));
-  TrainerOptions trainer{.rank = rank,
-                         .world_size = kRanks,
-                         .total_steps = rig.total_steps(),
-                         .lr_multiplier = [](std::uint64_t) { return 1.0; },
-                         .max_norm = std::nullopt,
-                         .checkpoint_due = [](std::uint64_t) { return false; },
-                         .metrics_due = [](std::uint64_t) { return false; },
-                         .temporary_checkpoint_dir = [](std::uint64_t) { return std::string(); },
-                         .make_inputs = [&rig] { return make_empty_inputs(kMicrobatches, rig.table); },
-                         .task_state = [] { return std::string("{}"); },
-                         .world_collective = collective};
-  const std::function<std::unique_ptr<BatchFeed>()> feed = [&rig] {
-    return make_empty_feed(kMicrobatches, rig.table);
-  };
-  return {{at(Role::stage), Threading::own_thread, factory_of<Stage>(std::move(stage))},
-          {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(trainer))},
-          {at(Role::loader), Threading::own_thread, factory_of<Loader>(feed)},
-          {collective, Threading::own_thread,
-           factory_of<Collective>(Collective::Options{make_meeting_worker(rig.meeting)})}};
-}
+const NamedSchedule kSchedules[] = {
+    {"inference", InferenceSchedule{}},
+    {"gpipe", GpipeSchedule{}},
+    {"looped_bfs, 2 stages per rank", LoopedBfsSchedule{2}},
+    {"1f1b", OneFOneBSchedule{}},
+    {"1f1b, deep warm-up", OneFOneBSchedule{.warmup = Warmup::deep}},
+    {"1f1b, 2 stages per rank", OneFOneBSchedule{.num_stages_per_rank = 2}},
+    {"1f1b, zero bubble", OneFOneBSchedule{.zero_bubble = true}},
+    {"1f1b, zero bubble, 2 stages per rank", OneFOneBSchedule{.num_stages_per_rank = 2, .zero_bubble = true}},
+    {"zero_bubble_v", ZeroBubbleVSchedule{}},
+    {"dual_pipe_v", DualPipeVSchedule{}}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.at(values.size() / 2);
 }
 
-// Seconds that the program takes with these sleeps and `overhead` more per action.
-double makespan(const Rig& rig, double overhead) {
-  const StageCosts costs{rig.costs.forward, rig.costs.backward_input, rig.costs.backward_weight};
-  const Topology& topology = rig.program->topology;
-  const CostModel model{
-      .stages = std::vector<StageCosts>(static_cast<std::size_t>(topology.num_stages()), costs),
-      .overhead = overhead};
-  return simulate(rig.program->compute, topology, model).makespan;
+// Every action of every rank the same, a full backward two.
+SleepDuration even_durations(const ScheduleConfig& schedule, double milliseconds) {
+  const double seconds = 1e-3 * milliseconds / stages_per_rank(schedule);
+  return
+      [seconds](const Action& action) { return action.kind == ActionKind::backward ? 2 * seconds : seconds; };
+}
+
+SleepScenario scenario_of(const ScheduleConfig& schedule, const BenchOptions& bench) {
+  return {.program = parts_apart(
+              std::make_shared<const PipelineProgram>(build_program(schedule, kRanks, kMicrobatches))),
+          .duration = even_durations(schedule, bench.milliseconds),
+          .steps = kWarmup + bench.steps,
+          .traced = bench.traced};
+}
+
+// Seconds that a step takes with these sleeps and `overhead` more per action.
+double makespan(const SleepScenario& scenario, double overhead = 0) {
+  const OrderCosts costs{[&](const Action& action) { return scenario.duration(action) + overhead; }, 0};
+  return simulate_order(*scenario.program, scenario.order, costs).makespan;
 }
 
 struct PipelineTimes {
@@ -162,13 +82,12 @@ struct PipelineTimes {
   PipelineGaps gaps;
 };
 
-PipelineTimes times_of(const Rig& rig) {
+PipelineTimes times_of(const SleepRun& run, const Topology& topology) {
   PipelineTimes times;
-  const auto steps = rig.log.steps();
-  for (std::size_t i = kWarmup; i < steps.size(); ++i) {
+  for (std::size_t i = kWarmup; i < run.steps.size(); ++i) {
     std::int64_t begin = INT64_MAX, end = 0, overslept = 0;
     times.actions = 0;
-    for (const auto& [rank, actions] : steps[i]) {
+    for (const auto& [rank, actions] : run.steps[i]) {
       begin = std::min(begin, actions.front().begin_ns);
       end = std::max(end, actions.back().end_ns);
       for (const SleptAction& action : actions) overslept += action.overslept_ns;
@@ -176,7 +95,7 @@ PipelineTimes times_of(const Rig& rig) {
     }
     times.span.push_back(1e-9 * static_cast<double>(end - begin));
     times.overslept.push_back(1e-9 * static_cast<double>(overslept) / times.actions);
-    add_gaps(steps[i], rig.program->topology, times.gaps);
+    add_gaps(run.steps[i], topology, times.gaps);
   }
   return times;
 }
@@ -191,80 +110,113 @@ nlohmann::json quantiles(std::vector<std::int64_t> gaps) {
   return {{"p50", at(0.5)}, {"p90", at(0.9)}, {"count", gaps.size()}};
 }
 
-nlohmann::json evaluate(const Rig& rig, const std::vector<double>& step_seconds, double cpu) {
-  const PipelineTimes times = times_of(rig);
-  const std::vector<double> timed(step_seconds.begin() + kWarmup, step_seconds.end());
-  const double bound = makespan(rig, 0);
-  constexpr double probe = 1e-6;
-  const double on_path = (makespan(rig, probe) - bound) / probe;
-  const double step = median(timed), span = median(times.span);
-  return {{"makespan_ms", 1e3 * bound},
-          {"step_ms", 1e3 * step},
-          {"step_ms_min", 1e3 * *std::min_element(timed.begin(), timed.end())},
-          {"step_ms_max", 1e3 * *std::max_element(timed.begin(), timed.end())},
-          {"over_makespan_percent", 100 * (step / bound - 1)},
-          {"actions", times.actions},
-          {"actions_on_critical_path", on_path},
-          {"us_per_action", 1e6 * (span - bound) / on_path},
-          {"us_overslept_per_action", 1e6 * median(times.overslept)},
-          {"us_gap_after_message", quantiles(times.gaps.message)},
-          {"us_gap_after_own_action", quantiles(times.gaps.local)},
-          {"us_per_step_outside_the_pipeline", 1e6 * (step - span)},
-          {"cpu_us_per_action", 1e6 * cpu / (times.actions * static_cast<double>(rig.total_steps()))}};
+std::vector<double> timed(const SleepRun& run) {
+  return {run.step_seconds.begin() + kWarmup, run.step_seconds.end()};
 }
 
-nlohmann::json run_schedule(const ScheduleConfig& schedule, const BenchOptions& bench) {
-  const double per_action = 1e-3 * bench.milliseconds / stages_per_rank(schedule);
-  Rig rig{.bench = bench,
-          .program = std::make_shared<const PipelineProgram>(build_program(schedule, kRanks, kMicrobatches)),
-          .costs = {per_action, per_action, per_action}};
-  const SystemClock clock;
-  trace::Recorder recorder;
-  World world{.clock = clock, .recorder = bench.traced ? &recorder : nullptr};
-  ActorSystem system(world, {});
-  std::promise<std::string> ended;
-  std::vector<double> step_seconds;
-  Director::Options director{.ended = &ended, .step_seconds = &step_seconds};
-  director.members.push_back(
-      {{Role::event_bus, 0}, Threading::pool, [](World& w) { return std::make_unique<Listener>(w); }});
-  for (int rank = 0; rank < kRanks; ++rank) {
-    for (Member& member : members_of(rig, rank)) director.members.push_back(std::move(member));
+nlohmann::json against_theory(const NamedSchedule& schedule, const BenchOptions& bench) {
+  const SleepScenario scenario = scenario_of(schedule.config, bench);
+  const SleepRun run = run_sleeping(scenario);
+  const PipelineTimes times = times_of(run, scenario.program->topology);
+  const std::vector<double> steps = timed(run);
+  const double bound = makespan(scenario);
+  constexpr double probe = 1e-6;
+  const double on_path = (makespan(scenario, probe) - bound) / probe;
+  const double step = median(steps), span = median(times.span);
+  return {
+      {"schedule", schedule.name},
+      {"makespan_ms", 1e3 * bound},
+      {"step_ms", 1e3 * step},
+      {"step_ms_min", 1e3 * *std::min_element(steps.begin(), steps.end())},
+      {"step_ms_max", 1e3 * *std::max_element(steps.begin(), steps.end())},
+      {"over_makespan_percent", 100 * (step / bound - 1)},
+      {"actions", times.actions},
+      {"actions_on_critical_path", on_path},
+      {"us_per_action", 1e6 * (span - bound) / on_path},
+      {"us_overslept_per_action", 1e6 * median(times.overslept)},
+      {"us_gap_after_message", quantiles(times.gaps.message)},
+      {"us_gap_after_own_action", quantiles(times.gaps.local)},
+      {"us_per_step_outside_the_pipeline", 1e6 * (step - span)},
+      {"cpu_us_per_action", 1e6 * run.cpu_seconds / (times.actions * static_cast<double>(scenario.steps))}};
+}
+
+// Where each stage runs in one order of forwards and then one of backwards there is nothing to choose.
+bool has_choice(const ScheduleConfig& schedule) {
+  return !std::holds_alternative<InferenceSchedule>(schedule) &&
+         !std::holds_alternative<GpipeSchedule>(schedule) &&
+         !std::holds_alternative<LoopedBfsSchedule>(schedule);
+}
+
+// How a rank is held up: the durations of its actions.
+struct Trouble {
+  const char* name;
+  // How many times longer this action of this rank takes.
+  double (*slower)(const Action& action, int rank);
+};
+
+const Trouble kTroubles[] = {
+    {"every rank now and then, 6 times slower",
+     [](const Action& action, int rank) {
+       return (action.microbatch + 3 * rank + 5 * static_cast<int>(action.kind)) % 10 == 3 ? 6.0 : 1.0;
+     }},
+    {"rank 1 in every eighth microbatch, 6 times slower",
+     [](const Action& action, int rank) { return rank == 1 && action.microbatch % 8 == 3 ? 6.0 : 1.0; }},
+    {"rank 1 always, 1.5 times slower", [](const Action&, int rank) { return rank == 1 ? 1.5 : 1.0; }}};
+
+nlohmann::json orders(const NamedSchedule& schedule, const Trouble& trouble, const BenchOptions& bench) {
+  nlohmann::json row = {{"schedule", schedule.name}, {"trouble", trouble.name}};
+  for (const CursorOrder order : {CursorOrder::program, CursorOrder::dynamic}) {
+    SleepScenario scenario = scenario_of(schedule.config, bench);
+    scenario.order = order;
+    scenario.steps = kWarmup + std::min<std::uint64_t>(bench.steps, 2);
+    scenario.duration = [even = scenario.duration, &trouble,
+                         program = scenario.program](const Action& action) {
+      return even(action) * trouble.slower(action, program->topology.rank_of(action.stage));
+    };
+    const std::string name = order == CursorOrder::dynamic ? "dynamic" : "static";
+    row[name + "_simulated_ms"] = 1e3 * makespan(scenario);
+    row[name + "_step_ms"] = 1e3 * median(timed(run_sleeping(scenario)));
   }
-  std::vector<ActorId> ids{kDirector};
-  for (const Member& member : director.members) ids.push_back(member.id);
-  const double cpu_begin = cpu_seconds();
-  system.spawn_root(kDirector, Threading::pool,
-                    [&](World& w) { return std::make_unique<Director>(w, std::move(director)); });
-  auto future = ended.get_future();
-  if (future.wait_for(kPatience) != std::future_status::ready) {
-    throw Error(ErrorKind::environment, "the sleeping pipeline did not end");
+  row["dynamic_over_static"] = row["dynamic_step_ms"].get<double>() / row["static_step_ms"].get<double>();
+  return row;
+}
+
+void print_table(const nlohmann::json& report) {
+  fmt::print(stderr, "{:<38} {:>11} {:>11} {:>8} {:>10}\n", "schedule", "makespan ms", "step ms", "over",
+             "sleeps over");
+  for (const auto& row : report["schedules"]) {
+    fmt::print(stderr, "{:<38} {:>11.1f} {:>11.1f} {:>7.2f}% {:>7.0f} us\n",
+               row["schedule"].get<std::string>(), row["makespan_ms"].get<double>(),
+               row["step_ms"].get<double>(), row["over_makespan_percent"].get<double>(),
+               row["us_overslept_per_action"].get<double>());
   }
-  const std::string failure = future.get();
-  const double cpu = cpu_seconds() - cpu_begin;
-  for (auto id = ids.rbegin(); id != ids.rend(); ++id) stop_actor(world, *id);
-  system.await_all(kPatience);
-  D9D_CHECK(failure.empty(), "{}", failure);
-  return evaluate(rig, step_seconds, cpu);
+  fmt::print(stderr, "\n{:<38} {:<50} {:>10} {:>10} {:>7}\n", "schedule", "held up", "static ms",
+             "dynamic ms", "ratio");
+  for (const auto& row : report["orders"]) {
+    fmt::print(stderr, "{:<38} {:<50} {:>10.1f} {:>10.1f} {:>7.3f}\n", row["schedule"].get<std::string>(),
+               row["trouble"].get<std::string>(), row["static_step_ms"].get<double>(),
+               row["dynamic_step_ms"].get<double>(), row["dynamic_over_static"].get<double>());
+  }
+  fmt::print(stderr, "\nlanes: {}\n", report["lanes"].dump());
 }
 
 int run(const BenchOptions& bench) {
-  const std::pair<const char*, ScheduleConfig> schedules[] = {
-      {"gpipe", GpipeSchedule{}},
-      {"1f1b", OneFOneBSchedule{}},
-      {"1f1b, zero bubble", OneFOneBSchedule{.zero_bubble = true}},
-      {"1f1b, 2 stages per rank", OneFOneBSchedule{.num_stages_per_rank = 2}},
-      {"zero_bubble_v", ZeroBubbleVSchedule{}},
-      {"dual_pipe_v", DualPipeVSchedule{}}};
   nlohmann::json report = {{"ranks", kRanks},
                            {"microbatches", kMicrobatches},
                            {"milliseconds", bench.milliseconds},
                            {"steps", bench.steps},
-                           {"traced", bench.traced}};
-  for (const auto& [name, schedule] : schedules) {
-    nlohmann::json row = run_schedule(schedule, bench);
-    row["schedule"] = name;
-    report["schedules"].push_back(std::move(row));
+                           {"traced", bench.traced},
+                           {"real_time", sched_getscheduler(0) == SCHED_FIFO}};
+  report["lanes"] = measure_lanes(5, 4, 5);
+  for (const NamedSchedule& schedule : kSchedules) {
+    report["schedules"].push_back(against_theory(schedule, bench));
   }
+  for (const Trouble& trouble : kTroubles) {
+    for (const NamedSchedule& schedule : kSchedules) {
+      if (has_choice(schedule.config)) report["orders"].push_back(orders(schedule, trouble, bench));
+    }
+  }
+  print_table(report);
   std::cout << report.dump(1) << "\n";
   return 0;
 }

@@ -84,7 +84,9 @@ class SleepStage final : public StageWorker {
 
 ActionReport SleepStage::run(const Instruction& instruction) {
   const std::int64_t begin = clock_.now_ns();
-  const auto asked = static_cast<std::int64_t>(options_.costs.of(instruction) * second_ns);
+  double seconds = 0;
+  for (const Action& action : instruction.parts) seconds += options_.duration(action);
+  const auto asked = static_cast<std::int64_t>(seconds * second_ns);
   sleep_until(begin + asked);
   const std::int64_t end = clock_.now_ns();
   options_.log->add(step_, options_.rank, {instruction, begin, end, end - begin - asked});
@@ -156,17 +158,6 @@ class EmptyInputs final : public InputBuilder {
 };
 
 }  // namespace
-
-double SleepCosts::of(const Instruction& instruction) const {
-  double seconds = 0;
-  for (const Action& action : instruction.parts) {
-    if (action.kind == ActionKind::forward) seconds += forward;
-    if (action.kind == ActionKind::backward) seconds += backward_input + backward_weight;
-    if (action.kind == ActionKind::backward_input) seconds += backward_input;
-    if (action.kind == ActionKind::backward_weight) seconds += backward_weight;
-  }
-  return seconds;
-}
 
 void SleepLog::add(std::uint64_t step, int rank, SleptAction action) {
   const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,7 +12,6 @@
 
 #include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/simulator.hpp"
 #include "runtime/rank/batch_feed.hpp"
 #include "runtime/rank/collective_worker.hpp"
 #include "runtime/rank/input_builder.hpp"
@@ -19,13 +19,8 @@
 
 namespace d9d {
 
-// Seconds an action sleeps, the same for every stage.
-struct SleepCosts {
-  double forward = 0;
-  double backward_input = 0;
-  double backward_weight = 0;
-  double of(const Instruction& instruction) const;
-};
+// Seconds an action sleeps.
+using SleepDuration = std::function<double(const Action&)>;
 
 // What one rank did in a step: one entry per instruction, in the order it ran them.
 struct SleptAction {
@@ -51,7 +46,7 @@ struct SleepStageOptions {
   int rank = 0;
   std::shared_ptr<const PipelineProgram> program;
   CursorOrder order = CursorOrder::program;
-  SleepCosts costs;
+  SleepDuration duration;
   TensorTable* table = nullptr;
   SleepLog* log = nullptr;
 };

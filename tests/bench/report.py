@@ -108,6 +108,25 @@ def pipeline(results):
                   "gap after own action, p50 / p90 us", "CPU us per action"], rows)
 
 
+def orders(results):
+    rows = [[o["schedule"], o["trouble"], f"{o['static_simulated_ms']:.0f}", f"{o['static_step_ms']:.0f}",
+             f"{o['dynamic_simulated_ms']:.0f}", f"{o['dynamic_step_ms']:.0f}", f"{o['dynamic_over_static']:.3f}"]
+            for o in results["pipeline"]["orders"]]
+    return table(["schedule", "held up", "static: simulated ms", "measured ms", "dynamic: simulated ms", "measured ms",
+                  "dynamic / static"], rows)
+
+
+def lanes(results):
+    lane = results["pipeline"]["lanes"]
+    return table(["two lanes of a rank", ""],
+                 [["F, then B, ms", f"{lane['ms_one_after_the_other']:.1f}"],
+                  ["F|B on two lanes, ms", f"{lane['ms_on_two_lanes']:.1f}"],
+                  ["turn changes of a collective, no other lane, ns", f"{lane['ns_per_collective_alone']:.0f}"],
+                  ["turn changes of a collective beside another lane, us",
+                   f"{lane['us_per_collective_beside_another_lane']:.1f}"],
+                  ["a composed instruction that does nothing, us", f"{lane['us_per_composed_instruction']:.1f}"]])
+
+
 def shares(results):
     keys = ("compute", "exposed_communication", "bubble", "mailbox_wait", "other")
     rows = [[row["mesh"]] + [f"{row[key]:.2%}" for key in keys] for row in results["shares"]]
@@ -136,6 +155,7 @@ SECTIONS = [("roof", "Roof", roof), ("train", "Training", training), ("train", "
             ("train", "Start and memory", starts),
             ("strategies", "Strategies on two ranks", strategies), ("memory", "Memory before the model", memory),
             ("hops", "Actor hop, 64-byte payload", hops), ("pipeline", "Pipeline of stages that only sleep", pipeline),
+            ("pipeline", "Static and dynamic order", orders), ("pipeline", "Two lanes of a rank", lanes),
             ("shares", "Where a step's time goes", shares),
             ("tracing", "What tracing costs, 1 rank x 1 thread", tracing)]
 

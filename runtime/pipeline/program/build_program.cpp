@@ -47,7 +47,9 @@ Topology topology_of(const ScheduleConfig& config, int ranks) {
 }
 
 bool composes_actions(const ScheduleConfig& config) {
-  return std::holds_alternative<DualPipeVSchedule>(config);
+  const auto* searched = std::get_if<AutoSchedule>(&config);  // takes a fixed one where that is best
+  return std::holds_alternative<DualPipeVSchedule>(config) ||
+         (searched != nullptr && searched->topology == TopologyKind::v);
 }
 
 Program build_compute(const ScheduleConfig& config, int ranks, int microbatches) {
@@ -67,6 +69,25 @@ PipelineProgram complete_program(Program compute, const Topology& topology, int 
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches) {
   return complete_program(build_compute(config, ranks, microbatches), topology_of(config, ranks),
                           microbatches);
+}
+
+std::shared_ptr<const PipelineProgram> parts_apart(std::shared_ptr<const PipelineProgram> program) {
+  const auto is_composed = [](const Instruction& instruction) { return instruction.parts.size() > 1; };
+  const auto composes = [&](const RankProgram& rank) {
+    return std::any_of(rank.begin(), rank.end(), is_composed);
+  };
+  if (std::none_of(program->compute.begin(), program->compute.end(), composes)) return program;
+  auto apart = std::make_shared<PipelineProgram>(*program);
+  for (Program* each : {&apart->compute, &apart->full}) {
+    for (RankProgram& rank : *each) {
+      RankProgram parts;
+      for (const Instruction& instruction : rank) {
+        for (const Action& action : instruction.parts) parts.push_back({{action}});
+      }
+      rank = std::move(parts);
+    }
+  }
+  return apart;
 }
 
 std::shared_ptr<const PipelineProgram> ProgramCache::get(int microbatches) {

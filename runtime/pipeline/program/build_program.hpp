@@ -29,6 +29,10 @@ PipelineProgram complete_program(Program compute, const Topology& topology, int 
 // Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
 
+// The same with the parts of composed actions as instructions of their own, one after the other: the first
+// need not wait for the inputs of the second. For ranks where nothing of the two could overlap.
+std::shared_ptr<const PipelineProgram> parts_apart(std::shared_ptr<const PipelineProgram> program);
+
 // Programs by number of microbatches: a pack may have another size from step to step (reference PIPE-18).
 // Used by one thread; programs live as long as somebody holds them.
 class ProgramCache {

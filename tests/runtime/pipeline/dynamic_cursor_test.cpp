@@ -270,22 +270,34 @@ TEST(DynamicCursor, EndsAndStartsAgain) {
 }
 
 TEST(OrderSimulator, AgreesWithTheSimulatorOnTheProgramsOrder) {
-  for_each_program([](const PipelineProgram& program) {
-    for (const Instruction& instruction : program.compute.front()) {
-      if (instruction.parts.size() > 1) return;  // one starts when all its parts can, the other part by part
-    }
+  for_each_program([](const PipelineProgram& composed) {
+    const auto program = parts_apart(std::make_shared<const PipelineProgram>(composed));
+    const Topology& topology = program->topology;
     const OrderCosts costs{
         [](const Action& action) { return action.kind == ActionKind::backward ? 2.0 : 1.0; }, 0.25};
-    const CostModel model{std::vector<StageCosts>(static_cast<std::size_t>(program.topology.num_stages())),
-                          0.25, 0};
+    const CostModel model{std::vector<StageCosts>(static_cast<std::size_t>(topology.num_stages())), 0.25, 0};
 
-    const Simulation expected = simulate(program.compute, program.topology, model);
-    const Simulation got = simulate_order(program, CursorOrder::program, costs);
+    const Simulation expected = simulate(composed.compute, topology, model);
+    const Simulation got = simulate_order(*program, CursorOrder::program, costs);
 
     ASSERT_EQ(got.makespan, expected.makespan);
     ASSERT_EQ(got.peak_activations, expected.peak_activations);
     ASSERT_EQ(got.peak_pending_weights, expected.peak_pending_weights);
   });
+}
+
+TEST(PartsApart, AreTheSameActionsOneByOne) {
+  const auto composed = program_of(DualPipeVSchedule{}, 2, 4);
+  const auto apart = parts_apart(composed);
+
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    std::string text = text_of(composed->compute[rank]);
+    EXPECT_NE(text.find('|'), std::string::npos);
+    std::replace(text.begin(), text.end(), '|', ' ');
+    EXPECT_EQ(text_of(apart->compute[rank]), text);
+    EXPECT_EQ(text_of(apart->full[rank]).find('|'), std::string::npos);
+  }
+  EXPECT_EQ(parts_apart(apart), apart) << "nothing to do, nothing copied";
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+#include "tests/bench/lane_cost.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/comm/compute_lanes.hpp"
+#include "runtime/pipeline/run_instruction.hpp"
+
+namespace d9d {
+namespace {
+
+void sleep_ms(double milliseconds) {
+  const auto ns = static_cast<std::int64_t>(1e6 * milliseconds);
+  timespec left{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {
+  }
+}
+
+template <class Call>
+double seconds_of(Call&& call) {
+  const SystemClock clock;
+  const std::int64_t begin = clock.now_ns();
+  call();
+  return 1e-9 * static_cast<double>(clock.now_ns() - begin);
+}
+
+double median_of(int repeats, const std::function<double()>& measure) {
+  std::vector<double> values;
+  for (int i = 0; i < repeats; ++i) values.push_back(measure());
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+nlohmann::json measure_lanes(double milliseconds, int rounds, int repeats) {
+  ComputeLanes lanes;
+  const auto action = [&](const Action&) {
+    for (int i = 0; i < rounds; ++i) {
+      sleep_ms(milliseconds);  // computes: has the turn
+      const ComputeLanes::Away away(lanes);
+      sleep_ms(milliseconds);  // waits for other ranks
+    }
+    return ActionResult{};
+  };
+  const Instruction both = parse_instruction("0F3|3B1");
+  const auto wall = [&](ComputeLanes* used) {
+    return 1e3 * median_of(repeats, [&] { return seconds_of([&] { run_instruction(both, used, action); }); });
+  };
+  constexpr int kChanges = 100'000;
+  const auto changes = [&](int count) {
+    return [&lanes, count] {
+      for (int i = 0; i < count; ++i) const ComputeLanes::Away away(lanes);
+    };
+  };
+  const double alone = median_of(repeats, [&] { return seconds_of(changes(kChanges)); });
+  const double empty = median_of(repeats, [&] { return seconds_of([&] { lanes.run([] {}, [] {}); }); });
+  const double together = median_of(repeats, [&] {
+    return seconds_of([&] { lanes.run(changes(kChanges / 20), changes(kChanges / 20)); });
+  });
+  return {{"ms_compute_of_both", 2 * rounds * milliseconds},
+          {"ms_collectives_of_both", 2 * rounds * milliseconds},
+          {"ms_one_after_the_other", wall(nullptr)},
+          {"ms_on_two_lanes", wall(&lanes)},
+          {"ns_per_collective_alone", 1e9 * alone / kChanges},
+          {"us_per_composed_instruction", 1e6 * empty},
+          {"us_per_collective_beside_another_lane", 1e6 * together / (kChanges / 10)}};
+}
+
+}  // namespace d9d

@@ -1,0 +1,13 @@
+#pragma once
+// What two lanes of a rank cost, and what they hide.
+
+#include <nlohmann/json.hpp>
+
+namespace d9d {
+
+// A forward and a backward, each of `rounds` times compute, then a collective, that sleep `milliseconds`
+// each: one after the other and on two lanes, medians of `repeats`. And nanoseconds of a collective's two
+// turn changes when no other lane runs, and when one does.
+nlohmann::json measure_lanes(double milliseconds, int rounds, int repeats);
+
+}  // namespace d9d
