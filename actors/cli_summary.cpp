@@ -3,18 +3,14 @@
 #include <algorithm>
 
 #include "runtime/base/config/decode.hpp"
-#include "runtime/data/npy.hpp"
 #include "runtime/nn/model_costs.hpp"
-#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/sample_length.hpp"
 
 namespace d9d {
 namespace {
-
-constexpr std::int64_t bytes_of_element = 4;  // float32 parameters, gradients and moments; others are refused
-constexpr std::int64_t moments = 2;           // of AdamW
 
 ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
   const config::Json keys = config::encode(schedule);
@@ -29,40 +25,6 @@ ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
   return schedule_from_keys(out);
 }
 
-std::optional<std::int64_t> sequence_length_of(const DataConfig& data) {
-  if (const auto* synthetic = std::get_if<SyntheticDataConfig>(&data)) return synthetic->sequence_length;
-  if (const auto* text = std::get_if<TextDataConfig>(&data)) return text->sequence_length;
-  const auto* tokens = std::get_if<TokensDataConfig>(&data);
-  if (!tokens) return std::nullopt;
-  const NpyArray array(tokens->tokens);
-  return array.shape().size() == 2 ? std::optional(array.shape()[1]) : std::nullopt;
-}
-
-// That a rank holds of a stage.
-std::int64_t bytes_of_parameters(const LoadedJob& loaded, StagePosition position) {
-  const ParameterCounts counts =
-      count_parameters(config_of_tensor_rank(*loaded.model, loaded.job.mesh.tensor_parallel), position);
-  return (counts.total - counts.experts + counts.experts / loaded.job.mesh.expert_parallel) *
-         bytes_of_element;
-}
-
-// The stages of a rank share its peak; the largest of them bounds it.
-std::int64_t activations_of(const JobSummary& summary, const LoadedJob& loaded, const RankMemory& rank,
-                            int stages) {
-  if (!summary.sequence_length) return 0;
-  const JobConfig& job = loaded.job;
-  const std::int64_t tokens =
-      job.trainer.batching.microbatch_size * *summary.sequence_length / job.mesh.context_parallel();
-  std::int64_t largest = 0;
-  for (const StageSummary& stage : summary.stages) {
-    if (stage.pipeline_rank != rank.pipeline_rank) continue;
-    largest = std::max(largest, activation_bytes(*loaded.model, {stage.stage, stages}, tokens,
-                                                 static_cast<int>(bytes_of_element), false,
-                                                 loaded.job.mesh.tensor_parallel));
-  }
-  return largest * rank.live_microbatches;
-}
-
 void add_model(const LoadedJob& loaded, const Topology& topology, const Simulation& simulation,
                JobSummary& summary) {
   const Qwen3Config& model = *loaded.model;
@@ -73,27 +35,19 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
     summary.flops_per_token = training_flops_per_token(model, *summary.sequence_length);
   const int num_stages = topology.num_stages();
   const int extra = static_cast<int>(loaded.job.trainer.pipelining.extra_activations);
-  const auto layers =
-      distribute_layers(model.num_hidden_layers, num_stages, model.pipeline_num_virtual_layers_pre,
-                        model.pipeline_num_virtual_layers_post);
+  const auto layers = layers_of_stages(model, num_stages, loaded.split);
   for (int stage = 0; stage < num_stages; ++stage) {
     const LayerRange& range = layers[static_cast<std::size_t>(stage)];
     summary.stages.push_back({stage, topology.rank_of(stage), range.begin, range.end,
-                              count_parameters(model, {stage, num_stages}).total});
+                              count_parameters(model, {stage, num_stages}, loaded.split).total});
   }
   for (int pp = 0; pp < loaded.job.mesh.pipeline_parallel; ++pp) {
-    RankMemory rank;
-    rank.pipeline_rank = pp;
-    const int all = static_cast<int>(topology.stages_of(pp).size()) * static_cast<int>(summary.microbatches);
-    rank.live_microbatches = std::min(all, simulation.peak_activations[static_cast<std::size_t>(pp)] + extra);
-    for (const StageSummary& stage : summary.stages) {
-      if (stage.pipeline_rank == pp)
-        rank.parameters += bytes_of_parameters(loaded, {stage.stage, num_stages});
-    }
-    rank.gradients = rank.parameters;
-    rank.optimizer = moments * rank.parameters;
-    rank.activations = activations_of(summary, loaded, rank, num_stages);
-    summary.ranks.push_back(rank);
+    std::vector<StagePosition> stages;
+    for (const int stage : topology.stages_of(pp)) stages.push_back({stage, num_stages});
+    const int all = static_cast<int>(stages.size()) * static_cast<int>(summary.microbatches);
+    const int live = std::min(all, simulation.peak_activations[static_cast<std::size_t>(pp)] + extra);
+    summary.ranks.push_back(
+        estimate_memory(loaded, stages, {pp, live, summary.microbatches, summary.sequence_length}));
   }
 }
 
@@ -105,7 +59,7 @@ JobSummary summarize(const LoadedJob& loaded) {
   summary.world_size = job.mesh.world_size();
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
-  summary.sequence_length = sequence_length_of(job.data);
+  summary.sequence_length = sample_length(job.data);
   if (summary.sequence_length) require_sequence(job, sequence_key(job.data), *summary.sequence_length);
   const ScheduleConfig schedule = schedule_of(job.trainer.pipelining.schedule);
   const PipelineProgram program =

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/cli_memory.hpp"
 #include "runtime/base/config/codec.hpp"
 #include "runtime/task/job_load.hpp"
 
@@ -18,17 +19,6 @@ struct StageSummary {
   std::int64_t layer_begin = 0;
   std::int64_t layer_end = 0;
   std::int64_t parameters = 0;
-};
-
-// Estimated bytes of a rank of this coordinate on pp; all data replicas of it are alike.
-struct RankMemory {
-  int pipeline_rank = 0;
-  std::int64_t parameters = 0;
-  std::int64_t gradients = 0;
-  std::int64_t optimizer = 0;
-  std::int64_t activations = 0;  // at the program's peak; 0 where the sample length is not known
-  int live_microbatches = 0;     // (stage, microbatch) pairs at that peak
-  std::int64_t total() const { return parameters + gradients + optimizer + activations; }
 };
 
 struct JobSummary {

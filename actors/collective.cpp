@@ -30,7 +30,7 @@ void Collective::reduce_bucket(wire::ReduceBucket::Reader message) {
   {
     const Work work(*this, {.bytes = options_.worker->bucket_bytes(bucket),
                             .actor = track_,
-                            .name = trace_name("all_reduce"),
+                            .name = trace_name(options_.worker->reduction()),
                             .step = static_cast<std::int32_t>(step()),
                             .category = trace::Category::collective});
     squared_norm = options_.worker->reduce_bucket(bucket);

@@ -1,5 +1,7 @@
 #include "actors/rank_cast.hpp"
 
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -66,8 +68,7 @@ struct RankCast {
   CastMember loader() const;
   CastMember metric_collector() const;
   std::vector<ActorId> gradient_collectives() const;
-  CastMember collective(int index, const char* use, const std::string& domain,
-                        const std::vector<std::string>& axes) const;
+  CastMember collective(int index, const std::string& use, const GradientGroup& group) const;
   std::vector<CastMember> lanes() const;
   CastMember lane(int sender, int receiver) const;
 };
@@ -189,19 +190,25 @@ CastMember RankCast::metric_collector() const {
   return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
 }
 
-CastMember RankCast::collective(int index, const char* use, const std::string& domain,
-                                const std::vector<std::string>& axes) const {
-  auto open = [&services = services, rank = rank, domain, axes, use] {
-    return open_communicator(services, rank, domain, axes, use);
+CastMember RankCast::collective(int index, const std::string& use, const GradientGroup& group) const {
+  const auto opener = [&](const std::vector<std::string>& axes, const std::string& purpose) {
+    if (axes.empty()) return OpenCommunicator();
+    return OpenCommunicator([&services = services, rank = rank, domain = group.domain, axes, purpose] {
+      return open_communicator(services, rank, domain, axes, purpose);
+    });
   };
-  Collective::Options options{make_group_worker(use, std::move(open), gradients)};
+  // Shards of tensor-parallel blocks are summed over other ranks than the rest, each group in its own time.
+  const std::string scattered = fmt::format("{} scattered, then {}", use, fmt::join(group.axes, "+"));
+  const std::string summed = group.scatter.empty() ? use : use + " of shards";
+  Collective::Options options{
+      make_group_worker({use, opener(group.scatter, scattered), opener(group.axes, summed), gradients})};
   return {collective_id(rank, index), Threading::own_thread, factory_of<Collective>(std::move(options)),
           true};
 }
 
 std::vector<ActorId> RankCast::gradient_collectives() const {
   std::vector<ActorId> ids;
-  const auto groups = gradient_groups(plan().domains());
+  const auto groups = gradient_groups(plan().domains(), job().parallelism);
   for (int i = 0; i < static_cast<int>(groups.size()); ++i) {
     ids.push_back(collective_id(rank, first_gradient_group + i));
   }
@@ -263,11 +270,11 @@ std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& 
                                   cast.trainer(),
                                   cast.loader(),
                                   cast.metric_collector(),
-                                  cast.collective(step_group, "step", kFlatDomain, {"world"}),
-                                  cast.collective(metric_group, "metrics", kFlatDomain, {"world"})};
+                                  cast.collective(step_group, "step", {kFlatDomain, {}, {"world"}}),
+                                  cast.collective(metric_group, "metrics", {kFlatDomain, {}, {"world"}})};
   int index = first_gradient_group;
-  for (const GradientGroup& group : gradient_groups(cast.plan().domains())) {
-    members.push_back(cast.collective(index++, "gradients", group.domain, group.axes));
+  for (const GradientGroup& group : gradient_groups(cast.plan().domains(), cast.job().parallelism)) {
+    members.push_back(cast.collective(index++, "gradients", group));
   }
   for (CastMember& lane : cast.lanes()) members.push_back(std::move(lane));
   return members;

@@ -4,6 +4,7 @@
 
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/trace/scoped_span.hpp"
 
 namespace d9d {
 namespace {
@@ -50,6 +51,7 @@ void Stage::behavior(Handlers& handlers) {
 void Stage::started() {
   const std::int64_t begin = world().clock.now_ns();
   worker_ = options_.make_worker();
+  trace_communication();
   worker_->prepare();
   worker_->set_on_bucket_complete([this](int bucket) { request_reduction(bucket); });
   bucket_groups_ = worker_->bucket_groups();
@@ -64,6 +66,22 @@ void Stage::started() {
     ready.setEntries(worker_->entries_loaded());
     ready.setSeconds(1e-9 * static_cast<double>(world().clock.now_ns() - begin));
   });
+}
+
+void Stage::trace_communication() {
+  trace::Recorder* const recorder = world().recorder;
+  if (recorder == nullptr) return;
+  const auto around = [&](const std::string& track, trace::Category category) -> AroundWork {
+    return [recorder, &clock = world().clock, actor = recorder->actor(track, options_.rank), category](
+               const std::string& name, std::uint64_t bytes, const std::function<void()>& work) {
+      const trace::ScopedSpan span(
+          recorder, clock,
+          {.bytes = bytes, .actor = actor, .name = recorder->intern(name), .category = category});
+      work();
+    };
+  };
+  worker_->set_around_communication(around("communication lane", trace::Category::collective),
+                                    around("compute waits", trace::Category::stall));
 }
 
 void Stage::begin_step(wire::BeginStep::Reader message) {

@@ -50,6 +50,7 @@ class Stage final : public Actor {
   void snapshot(wire::Snapshot::Reader message);
 
  private:
+  void trace_communication();
   void advance();
   std::optional<Instruction> next();
   void look_again_when_due();

@@ -84,11 +84,10 @@ class CrossEntropyNode : public BackwardNode {
             beta == 0 ? into.copy_(kept->dweight()).mul_(factor) : into.add_(kept->dweight(), factor);
           });
     } else {
-      result[1] =
-          weight_gradient(1, weight, [=, shared = shared](const at::Tensor& into, double beta) mutable {
-            run_blocks(hidden, weight.detach(), valid, {{}, {}, into, beta, scale},
-                       shared ? &*shared : nullptr);
-          });
+      const auto compute = [=, shared = shared](const at::Tensor& into, double beta) mutable {
+        run_blocks(hidden, weight.detach(), valid, {{}, {}, into, beta, scale}, shared ? &*shared : nullptr);
+      };
+      result[1] = weight_gradient(1, weight, compute, /*reads=*/true);
     }
     kept.reset();
     return result;

@@ -35,7 +35,9 @@ class BackwardNode : public torch::autograd::Node {
   // True if the gradient of `weight` is to be added to weight.grad() by weight work.
   bool is_direct(const at::Tensor& weight) const;
   // What backward returns for a weight: undefined when not wanted or submitted as weight work.
-  at::Tensor weight_gradient(std::size_t input, const at::Tensor& weight, WeightGradient compute);
+  // `reads`: computing it takes the weight's values.
+  at::Tensor weight_gradient(std::size_t input, const at::Tensor& weight, WeightGradient compute,
+                             bool reads = false);
 
   c10::intrusive_ptr<WeightWork> work_;
 

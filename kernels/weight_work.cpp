@@ -26,8 +26,8 @@ WeightWork::WeightWork(Mode mode, std::shared_ptr<TemporarySlot> slot) : mode_(m
   if (!slot_) slot_ = std::make_shared<TemporarySlot>();
 }
 
-void WeightWork::submit(std::vector<at::Tensor> parameters, Job job) {
-  Entry entry{std::move(parameters), std::move(job)};
+void WeightWork::submit(std::vector<at::Tensor> parameters, Job job, bool reads) {
+  Entry entry{std::move(parameters), std::move(job), reads};
   if (mode_ == Mode::now) {
     run(entry);
   } else {
@@ -43,6 +43,9 @@ void WeightWork::run_queued() {
 }
 
 void WeightWork::run(const Entry& entry) const {
+  if (before_job_) {
+    for (const auto& parameter : entry.parameters) before_job_(parameter, entry.reads);
+  }
   {
     c10::NoGradGuard no_grad;
     at::AutoDispatchBelowADInplaceOrView below_autograd;

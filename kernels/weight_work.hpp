@@ -48,7 +48,12 @@ class WeightWork : public torch::CustomClassHolder {
   // Called once for each parameter of a job, after the job ran.
   void set_on_accumulated(OnAccumulated callback) { on_accumulated_ = std::move(callback); }
 
-  void submit(std::vector<at::Tensor> parameters, Job job);
+  // Called before a job runs, for each of its parameters; `reads`: the job looks at their values.
+  using BeforeJob = std::function<void(const at::Tensor& parameter, bool reads)>;
+  void set_before_job(BeforeJob callback) { before_job_ = std::move(callback); }
+
+  // Most jobs only add to the gradients; one with `reads` needs the parameters' values, too.
+  void submit(std::vector<at::Tensor> parameters, Job job, bool reads = false);
   // Runs what is queued, in the order of submission (action W). If a job throws, it and the rest stay queued.
   void run_queued();
   std::size_t pending() const { return queue_.size(); }
@@ -75,12 +80,14 @@ class WeightWork : public torch::CustomClassHolder {
   struct Entry {
     std::vector<at::Tensor> parameters;
     Job job;
+    bool reads = false;
   };
   void run(const Entry& entry) const;
 
   Mode mode_;
   std::shared_ptr<TemporarySlot> slot_;
   OnAccumulated on_accumulated_;
+  BeforeJob before_job_;
   std::deque<Entry> queue_;
 };
 

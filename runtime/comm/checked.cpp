@@ -53,6 +53,14 @@ class CheckedCommunicator final : public Communicator {
     compare("all_gather", input, input.sizes(), "");
     inner_->all_gather(output, input);
   }
+  void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) override {
+    compare("gather_shards", whole, whole.sizes(), "");
+    inner_->gather_shards(whole, shard, map);
+  }
+  void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) override {
+    compare("sum_to_shards", whole, whole.sizes(), "");
+    inner_->sum_to_shards(shard, whole, map);
+  }
   void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
                   const std::vector<std::int64_t>& input_splits) override {
     compare("all_to_all", input, input.sizes().slice(1), " a row");

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "runtime/base/error.hpp"
+#include "runtime/comm/shard_map.hpp"
 
 namespace d9d::comm {
 namespace {
@@ -48,6 +49,17 @@ void check_gather(const at::Tensor& output, const at::Tensor& input, int size, c
   check_same_type(output, input, group, "all_gather");
   D9D_CHECK(output.numel() == input.numel() * size, "all_gather of group {}: {} x {} elements into {}", group,
             size, input.numel(), output.numel());
+}
+
+void check_shards(const at::Tensor& whole, const at::Tensor& shard, const ShardMap& map, int rank, int size,
+                  const std::string& group) {
+  check_same_type(whole, shard, group, "shards");
+  D9D_CHECK(static_cast<int>(map.shard_sizes.size()) == size, "shards of group {}: a map for {} ranks of {}",
+            group, map.shard_sizes.size(), size);
+  const std::int64_t own = map.shard_sizes[static_cast<std::size_t>(rank)];
+  D9D_CHECK(whole.numel() == map.whole_size && shard.numel() == own,
+            "shards of group {}: {} elements and a shard of {} where the map has {} and {}", group,
+            whole.numel(), shard.numel(), map.whole_size, own);
 }
 
 std::int64_t check_splits(const at::Tensor& output, const at::Tensor& input,

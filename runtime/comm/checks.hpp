@@ -8,12 +8,19 @@
 #include <string>
 #include <vector>
 
+namespace d9d {
+struct ShardMap;
+}
+
 namespace d9d::comm {
 
 void check_contiguous(const at::Tensor& tensor, const std::string& group, const char* operation);
 // output [n], input [size * n], the same dtype.
 void check_scatter(const at::Tensor& output, const at::Tensor& input, int size, const std::string& group);
 void check_gather(const at::Tensor& output, const at::Tensor& input, int size, const std::string& group);
+// Both flat and contiguous, of one dtype and as long as the map says for position `rank`.
+void check_shards(const at::Tensor& whole, const at::Tensor& shard, const ShardMap& map, int rank, int size,
+                  const std::string& group);
 // Splits add up to the rows; rows are equally wide. Returns the bytes of a row.
 std::int64_t check_splits(const at::Tensor& output, const at::Tensor& input,
                           const std::vector<std::int64_t>& output_splits,

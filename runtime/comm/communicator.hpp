@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/shard_map.hpp"
+
 namespace d9d {
 
 enum class ReduceOp { sum, max, min };
@@ -39,6 +41,10 @@ class Communicator {
   virtual void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) = 0;
   // input [n] -> output [size * n], blocks in rank order.
   virtual void all_gather(at::Tensor& output, const at::Tensor& input) = 0;
+  // Flat contiguous tensors of one dtype, cut as `map` says. The shards of all ranks -> the whole on each.
+  virtual void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map);
+  // The sum of the ranks' wholes -> each its shard of it, summed as in reduce_scatter.
+  virtual void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map);
   // Rows of dimension 0: `input_splits[r]` rows go to rank r, `output_splits[r]` rows come from it.
   virtual void all_to_all(at::Tensor& output, const at::Tensor& input,
                           const std::vector<std::int64_t>& output_splits,

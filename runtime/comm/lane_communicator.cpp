@@ -27,6 +27,12 @@ class LaneCommunicator final : public Communicator {
   void all_gather(at::Tensor& output, const at::Tensor& input) override {
     away([&](Communicator& mine) { mine.all_gather(output, input); });
   }
+  void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) override {
+    away([&](Communicator& mine) { mine.gather_shards(whole, shard, map); });
+  }
+  void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) override {
+    away([&](Communicator& mine) { mine.sum_to_shards(shard, whole, map); });
+  }
   void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
                   const std::vector<std::int64_t>& input_splits) override {
     away([&](Communicator& mine) { mine.all_to_all(output, input, output_splits, input_splits); });

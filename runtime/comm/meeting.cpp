@@ -62,6 +62,8 @@ std::string text_of(const Call& call) {
       return fmt::format("broadcast({}, {} elements, root {})", c10::toString(call.dtype), call.numel,
                          call.root);
     case Call::Kind::all_gather:
+    case Call::Kind::gather_shards:
+    case Call::Kind::sum_to_shards:
       break;
   }
   return fmt::format("{}({}, {} elements)", name_of(call.kind), c10::toString(call.dtype), call.numel);
@@ -77,6 +79,10 @@ const char* name_of(Call::Kind kind) {
       return "reduce_scatter";
     case Call::Kind::all_gather:
       return "all_gather";
+    case Call::Kind::gather_shards:
+      return "gather_shards";
+    case Call::Kind::sum_to_shards:
+      return "sum_to_shards";
     case Call::Kind::all_to_all:
       return "all_to_all";
     case Call::Kind::broadcast:

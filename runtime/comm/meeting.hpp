@@ -3,41 +3,18 @@
 // for all, and then read each other's buffers. Waiting is a short bounded spin and then a futex: ranks share
 // few cores.
 
-#include <c10/core/ScalarType.h>
-
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/comm/abort_flag.hpp"
-#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/call.hpp"
 
 namespace d9d::comm {
-
-// What a rank brings to an operation.
-struct alignas(64) Call {
-  enum class Kind : std::uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, barrier };
-  static constexpr std::size_t kInlineBytes = 256;
-
-  Kind kind = Kind::barrier;
-  ReduceOp op = ReduceOp::sum;
-  c10::ScalarType dtype = c10::ScalarType::Byte;
-  int root = 0;
-  std::int64_t numel = 0;      // 0 where ranks may differ
-  std::int64_t row_bytes = 0;  // of all_to_all
-  const void* input = nullptr;
-  void* output = nullptr;
-  std::vector<std::int64_t> input_splits;
-  std::vector<std::int64_t> output_splits;
-  std::array<std::byte, kInlineBytes> values;  // a small tensor travels in the call itself
-};
-const char* name_of(Call::Kind kind);
 
 class Meeting {
  public:

@@ -46,6 +46,8 @@ class SharedMemoryCommunicator final : public Communicator {
   void all_reduce(at::Tensor& tensor, ReduceOp op) override;
   void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override;
   void all_gather(at::Tensor& output, const at::Tensor& input) override;
+  void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) override;
+  void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) override;
   void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
                   const std::vector<std::int64_t>& input_splits) override;
   void broadcast(at::Tensor& tensor, int root) override;
@@ -156,6 +158,41 @@ void SharedMemoryCommunicator::all_gather(at::Tensor& output, const at::Tensor& 
   std::byte* target = static_cast<std::byte*>(output.data_ptr());
   for (int rank = 0; rank < size(); ++rank, target += input.nbytes()) {
     copy_bytes(target, call_of(rank).input, input.nbytes());  // one's own block may be in place already
+  }
+  end();
+}
+
+void SharedMemoryCommunicator::gather_shards(at::Tensor& whole, const at::Tensor& shard,
+                                             const ShardMap& map) {
+  check_shards(whole, shard, map, rank_, size(), name());
+  Call& call = my_call(Call::Kind::gather_shards);
+  call.dtype = whole.scalar_type();
+  call.numel = whole.numel();
+  call.input = shard.numel() > 0 ? shard.const_data_ptr() : nullptr;
+  begin(call.kind);
+  const auto bytes = static_cast<std::int64_t>(whole.element_size());
+  auto* const target = static_cast<std::byte*>(whole.data_ptr());
+  for (const ShardPiece& piece : map.pieces) {
+    const auto* const source = static_cast<const std::byte*>(call_of(piece.rank).input);
+    copy_bytes(target + piece.in_whole * bytes, source + piece.in_shard * bytes,
+               static_cast<std::size_t>(piece.count * bytes));
+  }
+  end();
+}
+
+void SharedMemoryCommunicator::sum_to_shards(at::Tensor& shard, const at::Tensor& whole,
+                                             const ShardMap& map) {
+  check_shards(whole, shard, map, rank_, size(), name());
+  Call& call = my_call(Call::Kind::sum_to_shards);
+  call.dtype = whole.scalar_type();
+  call.numel = whole.numel();
+  call.input = whole.const_data_ptr();
+  begin(call.kind);
+  const auto bytes = static_cast<std::int64_t>(whole.element_size());
+  for (const ShardPiece& piece : map.pieces) {
+    if (piece.rank != rank_) continue;
+    void* const target = static_cast<std::byte*>(shard.data_ptr()) + piece.in_shard * bytes;
+    reduce(call.dtype, ReduceOp::sum, inputs(piece.in_whole * bytes), {&target, 1}, piece.count);
   }
   end();
 }

@@ -9,6 +9,7 @@ namespace d9d {
 std::vector<int> action_peers(const Plan& plan, int rank) {
   const Mesh& regular = plan.domains().mesh_for(kRegularDomain);
   const Mesh& expert = plan.domains().mesh_for(kExpertDomain);
+  const bool fully_sharded = plan.domains().mesh_for(kDenseDomain).axis_size("dp_cp_shard") > 1;
   std::set<int> peers{rank};
   std::vector<int> to_visit{rank};
   const auto meet = [&](const std::vector<int>& group) {
@@ -21,6 +22,8 @@ std::vector<int> action_peers(const Plan& plan, int rank) {
     to_visit.pop_back();
     meet(regular.group(next, {"dp_shard", "cp_shard", "cp_replicate", "tp"}));
     meet(expert.group(next, {"ep_shard"}));
+    // Gathered experts (fully_shard.hpp).
+    if (fully_sharded && expert.axis_size("ep_shard") > 1) meet(expert.group(next, {"ep_replicate"}));
   }
   return {peers.begin(), peers.end()};
 }

@@ -40,10 +40,13 @@ DecoderLayer::DecoderLayer(ParameterMaker& make, const Qwen3Config& config, std:
 }
 
 Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& context, bool recompute) const {
-  const auto [before_attention, entering] = add_and_norm(hidden, *input_layernorm_);
+  const std::vector<at::Tensor> entered = unit.enter({hidden.residual, hidden.delta}, recompute);
+  const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
   const Residual middle{entering, self_attn_->forward(before_attention, context.cos, context.sin)};
   const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
-  return {residual, mlp_->forward(before_mlp, recompute)};
+  const std::vector<at::Tensor> left =
+      unit.leave({residual, mlp_->forward(before_mlp, recompute)}, recompute);
+  return {left[0], left[1]};
 }
 
 }  // namespace d9d

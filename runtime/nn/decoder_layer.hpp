@@ -5,6 +5,7 @@
 #include "runtime/nn/block/attention.hpp"
 #include "runtime/nn/block/feed_forward.hpp"
 #include "runtime/nn/qwen3_config.hpp"
+#include "runtime/nn/unit_hook.hpp"
 
 namespace d9d {
 
@@ -33,6 +34,8 @@ class DecoderLayer : public torch::nn::Module {
   SwiGlu* dense() const { return dense_; }
   // Null for a dense layer.
   MixtureOfExperts* experts() const { return experts_; }
+
+  Unit unit;
 
  private:
   std::shared_ptr<RmsNorm> input_layernorm_;

@@ -17,11 +17,8 @@ struct Widths {
   std::int64_t keys;  // of keys, and of values
 };
 
-LayerRange layers_of(const Qwen3Config& config, StagePosition position) {
-  const auto ranges =
-      distribute_layers(config.num_hidden_layers, position.num_stages, config.pipeline_num_virtual_layers_pre,
-                        config.pipeline_num_virtual_layers_post);
-  return ranges.at(static_cast<std::size_t>(position.stage));
+LayerRange layers_of(const Qwen3Config& config, StagePosition position, const StageSplit& split) {
+  return layers_of_stages(config, position.num_stages, split).at(static_cast<std::size_t>(position.stage));
 }
 
 // Weights that multiply a vector per token: no norms, no biases.
@@ -76,14 +73,14 @@ ParameterCounts count_layer_parameters(const Qwen3Config& config, std::int64_t l
   return {active + idle_experts * expert, active, config.num_experts * expert};
 }
 
-ParameterCounts count_parameters(const Qwen3Config& config, StagePosition position) {
+ParameterCounts count_parameters(const Qwen3Config& config, StagePosition position, const StageSplit& split) {
   ParameterCounts sum;
   const auto add = [&](ParameterCounts part) {
     sum.total += part.total;
     sum.active += part.active;
     sum.experts += part.experts;
   };
-  const LayerRange layers = layers_of(config, position);
+  const LayerRange layers = layers_of(config, position, split);
   for (std::int64_t layer = layers.begin; layer < layers.end; ++layer)
     add(count_layer_parameters(config, layer));
   const std::int64_t table = config.vocab_size * config.hidden_size;
@@ -97,18 +94,27 @@ ParameterCounts count_parameters(const Qwen3Config& config) {
   return count_parameters(config, StagePosition{});
 }
 
-double training_flops_per_token(const Qwen3Config& config, std::int64_t length, StagePosition position) {
-  const Widths w(config);
-  const LayerRange layers = layers_of(config, position);
-  double weights = 0;
-  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-    weights += static_cast<double>(active_matrix_weights(config, layer));
-  }
-  if (position.is_last()) weights += static_cast<double>(config.vocab_size * config.hidden_size);
+LayerCosts layer_costs(const Qwen3Config& config, std::int64_t length) {
   const double keys_seen = static_cast<double>(length + 1) / 2.0;
-  const double attention =
-      static_cast<double>(layers.size()) * 4.0 * keys_seen * static_cast<double>(w.queries);
-  return 3.0 * (2.0 * weights + attention);
+  const double attention = 4.0 * keys_seen * static_cast<double>(Widths(config).queries);
+  LayerCosts costs;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    costs.layers.push_back(3.0 *
+                           (2.0 * static_cast<double>(active_matrix_weights(config, layer)) + attention));
+  }
+  costs.post = 6.0 * static_cast<double>(config.vocab_size * config.hidden_size);
+  return costs;
+}
+
+double training_flops_per_token(const Qwen3Config& config, std::int64_t length, StagePosition position,
+                                const StageSplit& split) {
+  const LayerRange layers = layers_of(config, position, split);
+  const LayerCosts costs = layer_costs(config, length);
+  double flops = position.is_last() ? costs.post : 0;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    flops += costs.layers[static_cast<std::size_t>(layer)];
+  }
+  return flops;
 }
 
 double training_flops_per_token(const Qwen3Config& config, std::int64_t length) {
@@ -116,8 +122,9 @@ double training_flops_per_token(const Qwen3Config& config, std::int64_t length) 
 }
 
 std::int64_t activation_bytes(const Qwen3Config& config, StagePosition position, std::int64_t tokens,
-                              int bytes_per_element, bool checkpoint_activations, int tensor_parallel) {
-  const LayerRange layers = layers_of(config, position);
+                              int bytes_per_element, bool checkpoint_activations, int tensor_parallel,
+                              const StageSplit& split) {
+  const LayerRange layers = layers_of(config, position, split);
   const Qwen3Config rank = config_of_tensor_rank(config, tensor_parallel);
   std::int64_t all = 0;
   std::int64_t largest = 0;

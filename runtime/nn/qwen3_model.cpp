@@ -47,9 +47,7 @@ Qwen3Model::Qwen3Model(const Qwen3Config& config, StagePosition position, const 
 }
 
 void Qwen3Model::build(ParameterMaker& make) {
-  const auto ranges =
-      distribute_layers(config_.num_hidden_layers, position_.num_stages,
-                        config_.pipeline_num_virtual_layers_pre, config_.pipeline_num_virtual_layers_post);
+  const auto ranges = layers_of_stages(config_, position_.num_stages, options_.split);
   const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
   const auto model = make.child<ModuleGroup>(*this, "model");
   make.within("model", [&] {
@@ -79,7 +77,8 @@ at::Tensor Qwen3Model::embed(const TensorMap& inputs) const {
   D9D_REQUIRE(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
               "input_ids is a {} tensor of {} dimensions, expected int64 [batch, sequence]",
               c10::toString(ids.scalar_type()), ids.dim());
-  return embed_tokens_->forward(ids);
+  embedding_unit_.enter({}, false);
+  return embedding_unit_.leave({embed_tokens_->forward(ids)}, false)[0];
 }
 
 const at::Tensor& Qwen3Model::head_weight() const {
@@ -140,19 +139,34 @@ at::Tensor Qwen3Model::logits(at::Tensor normed, const TensorMap& shared) const 
 }
 
 TensorMap Qwen3Model::head(const Residual& hidden, const TensorMap& shared) const {
-  const at::Tensor normed = add_and_norm(hidden, *norm_).first;
+  const std::vector<at::Tensor> entered = head_unit_.enter({hidden.residual, hidden.delta}, false);
+  const at::Tensor normed = add_and_norm({entered[0], entered[1]}, *norm_).first;
   const auto labels = shared.find("labels");
-  if (labels == shared.end()) return {{"logits", logits(normed, shared)}};
+  if (labels == shared.end()) return {{"logits", head_unit_.leave({logits(normed, shared)}, false)[0]}};
   const at::Tensor& target = labels->second;
   const std::int64_t length = normed.size(1) * tokens_.size();
   D9D_REQUIRE(
       target.sizes() == at::IntArrayRef({normed.size(0), length}) && target.scalar_type() == at::kLong,
       "labels is a {} tensor of {} elements, expected int64 [{}, {}], already shifted",
       c10::toString(target.scalar_type()), target.numel(), normed.size(0), length);
-  if (vocabulary_) return {{"cross_entropy", vocabulary_->loss(normed, head_weight(), target)}};
-  const at::Tensor loss = kernels::linear_cross_entropy(normed.view({-1, config_.hidden_size}), head_weight(),
-                                                        target.reshape({-1}));
-  return {{"cross_entropy", loss.view(target.sizes())}};
+  const at::Tensor loss = vocabulary_ ? vocabulary_->loss(normed, head_weight(), target)
+                                      : kernels::linear_cross_entropy(normed.view({-1, config_.hidden_size}),
+                                                                      head_weight(), target.reshape({-1}));
+  return {{"cross_entropy", head_unit_.leave({loss}, false)[0].view(target.sizes())}};
+}
+
+std::vector<UnitUse> Qwen3Model::unit_uses() {
+  std::vector<UnitUse> uses;
+  if (embed_tokens_) uses.push_back({"embedding", &embedding_unit_, embed_tokens_->parameters(), false});
+  for (const auto& [index, layer] : layers_) {
+    uses.push_back({"layer " + std::to_string(index), &layer->unit, layer->parameters()});
+  }
+  if (norm_) {
+    std::vector<at::Tensor> weights = norm_->parameters();
+    weights.push_back(head_weight());
+    uses.push_back({"head", &head_unit_, std::move(weights)});
+  }
+  return uses;
 }
 
 TensorMap Qwen3Model::forward(const TensorMap& inputs, const TensorMap& shared) {

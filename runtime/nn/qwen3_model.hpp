@@ -28,6 +28,9 @@ class Qwen3Model final : public torch::nn::Module, public StageModule {
   void set_training(bool training) override { train(training); }
 
   const Qwen3Config& config() const { return config_; }
+  // Where the stage's parameters are used, in forward order: embedding, layers, head.
+  std::vector<UnitUse> unit_uses();
+
   // By global index, this stage's only.
   const std::map<std::int64_t, std::shared_ptr<DecoderLayer>>& layers() const { return layers_; }
   // Of this stage's embedding and head, [V, H]; one where they are tied.
@@ -53,6 +56,8 @@ class Qwen3Model final : public torch::nn::Module, public StageModule {
   std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
   std::shared_ptr<RmsNorm> norm_;    // last stage
   std::shared_ptr<Linear> lm_head_;  // last stage, untied
+  Unit embedding_unit_;
+  Unit head_unit_;  // norm and head
   std::vector<StageParameter> parameters_;
   ActivationShards tokens_;
   std::shared_ptr<const VocabularyShards> vocabulary_;

@@ -9,6 +9,7 @@
 
 #include "runtime/nn/layer_distribution.hpp"
 #include "runtime/nn/qwen3_config.hpp"
+#include "runtime/nn/stage_layers.hpp"
 
 namespace d9d {
 
@@ -20,6 +21,7 @@ struct Qwen3Options {
   // Keep only the input of each decoder layer in forward and compute the layer again in backward: the same
   // loss bit for bit, gradients but for the rounding of one sum a layer, a third more work, far less memory.
   bool checkpoint_activations = false;
+  StageSplit split = {};  // the same for all stages of a pipeline
 };
 
 // Parameters are uninitialised (see late_init.hpp). Input error for an impossible config, for more stages

@@ -45,6 +45,10 @@ struct StageCoreOptions {
   // through, else behind the step's last action. A parameter that got no gradient is complete there too. On
   // CUDA the call may come from autograd's thread, while run() waits.
   std::function<void(std::size_t)> on_parameter_complete;
+  // The same of each microbatch but the last to finish, where given.
+  std::function<void(std::size_t)> on_microbatch_gradient;
+  // See kernels::WeightWork::set_before_job.
+  std::function<void(const at::Tensor& parameter, bool reads)> before_weight_job;
 };
 
 // `table` outlives the core. Gradients are added into each parameter's grad(), which should be defined.

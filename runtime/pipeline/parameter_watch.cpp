@@ -27,8 +27,9 @@ class Hook final : public torch::autograd::FunctionPostHook {
 
 }  // namespace
 
-ParameterWatch::ParameterWatch(const std::vector<StageParameter>& parameters, OnComplete on_complete)
-    : on_complete_(std::move(on_complete)) {
+ParameterWatch::ParameterWatch(const std::vector<StageParameter>& parameters, OnComplete on_complete,
+                               OnComplete on_each)
+    : on_complete_(std::move(on_complete)), on_each_(std::move(on_each)) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].tensor.requires_grad()) continue;
     auto entry = std::make_unique<Entry>();
@@ -47,17 +48,25 @@ ParameterWatch::~ParameterWatch() {
 }
 
 void ParameterWatch::begin_step() {
-  last_ = false;
+  last_ = in_full_backward_ = false;
   in_step_ = true;
   for (const auto& entry : entries_) entry->complete = false;
 }
 
-void ParameterWatch::end_last_action() {
-  last_ = false;
+void ParameterWatch::begin_full_backward(bool last) {
+  in_full_backward_ = true;
+  last_ = last;
+}
+
+void ParameterWatch::end_microbatch(bool last) {
+  last_ = last;
+  in_full_backward_ = false;
   for (const auto& entry : entries_) {
-    if (!entry->complete) report(*entry);
+    if (reports() && !entry->complete) report(*entry);
+    if (!last) entry->complete = false;
   }
-  in_step_ = false;
+  if (last) in_step_ = false;
+  last_ = false;
 }
 
 void ParameterWatch::passed(Entry& entry) {
@@ -65,12 +74,13 @@ void ParameterWatch::passed(Entry& entry) {
   // A second pass means a backward inside the backward (recomputation) uses a parameter that another part
   // uses too.
   D9D_CHECK(!entry.complete, "the gradient of parameter {} grew after it was declared complete", entry.index);
-  if (last_) report(entry);
+  if (in_full_backward_ && reports()) report(entry);
 }
 
 void ParameterWatch::report(Entry& entry) {
   entry.complete = true;
-  if (on_complete_) on_complete_(entry.index);
+  const OnComplete& tell = last_ ? on_complete_ : on_each_;
+  if (tell) tell(entry.index);
 }
 
 }  // namespace d9d

@@ -24,18 +24,20 @@ class ParameterWatch {
  public:
   using OnComplete = std::function<void(std::size_t)>;
 
-  // Watches those that require a gradient; indices are those of `parameters`.
-  ParameterWatch(const std::vector<StageParameter>& parameters, OnComplete on_complete);
+  // Watches those that require a gradient; indices are those of `parameters`. `on_each`, where given, is told
+  // of each microbatch but the last one.
+  ParameterWatch(const std::vector<StageParameter>& parameters, OnComplete on_complete, OnComplete on_each);
   ~ParameterWatch();
   ParameterWatch(const ParameterWatch&) = delete;
   ParameterWatch& operator=(const ParameterWatch&) = delete;
 
   // A new step: nothing is complete.
   void begin_step();
-  // From here on a parameter is complete as soon as autograd is through with it.
-  void begin_last_backward() { last_ = true; }
-  // The last action ended: whatever is not complete yet is now.
-  void end_last_action();
+  // From here on a parameter is complete, of its microbatch or of the step, as soon as autograd is through
+  // with it.
+  void begin_full_backward(bool last);
+  // A microbatch's last action ended: whatever is not complete yet is now.
+  void end_microbatch(bool last);
 
  private:
   struct Entry {
@@ -46,10 +48,13 @@ class ParameterWatch {
   };
   void passed(Entry& entry);
   void report(Entry& entry);
+  bool reports() const { return last_ || on_each_; }
 
   std::vector<std::unique_ptr<Entry>> entries_;
   OnComplete on_complete_;
+  OnComplete on_each_;
   bool in_step_ = false;
+  bool in_full_backward_ = false;
   bool last_ = false;
 };
 

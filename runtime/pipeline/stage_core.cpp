@@ -27,7 +27,7 @@ class TorchStageCore final : public StageCore {
       : options_(std::move(options)),
         table_(table),
         watch_(options_.training ? options_.module->parameters() : std::vector<StageParameter>(),
-               options_.on_parameter_complete) {
+               options_.on_parameter_complete, options_.on_microbatch_gradient) {
     D9D_CHECK(options_.stage >= 0 && options_.stage < options_.num_stages, "stage {} of {}", options_.stage,
               options_.num_stages);
     D9D_CHECK(
@@ -154,7 +154,10 @@ class TorchStageCore final : public StageCore {
 
   ActionResult forward(Microbatch& mb, int index) {
     const c10::AutoGradMode grad_mode(options_.training);
-    if (options_.training) mb.work = c10::make_intrusive<WeightWork>(WeightWork::Mode::now, slot_);
+    if (options_.training) {
+      mb.work = c10::make_intrusive<WeightWork>(WeightWork::Mode::now, slot_);
+      mb.work->set_before_job(options_.before_weight_job);
+    }
     const WeightWork::Scope scope(mb.work);
     const MicrobatchTensors given = std::exchange(mb.given, {});
     const TensorMap inputs = is_first() ? given.inputs : take_activation(mb);
@@ -236,7 +239,7 @@ class TorchStageCore final : public StageCore {
   ActionResult backward(Microbatch& mb, WeightWork::Mode mode) {
     const bool full = mode == WeightWork::Mode::now;
     mb.work->set_mode(mode);
-    if (full && unfinished_ == 1) watch_.begin_last_backward();
+    if (full) watch_.begin_full_backward(unfinished_ == 1);
     {
       const WeightWork::Scope scope(mb.work);  // for what is recomputed inside the backward
       run_backward(std::exchange(mb.roots, {}));
@@ -264,7 +267,8 @@ class TorchStageCore final : public StageCore {
   void finish(Microbatch& mb) {
     mb.work.reset();
     mb.phase = Microbatch::Phase::finished;
-    if (--unfinished_ == 0) watch_.end_last_action();
+    --unfinished_;
+    watch_.end_microbatch(unfinished_ == 0);
   }
 
   const StageCoreOptions options_;

@@ -24,44 +24,47 @@ ReduceOp to_reduce_op(ValueOperation operation) {
 
 class GroupWorker final : public CollectiveWorker {
  public:
-  GroupWorker(std::string name, std::function<std::shared_ptr<Communicator>()> open,
-              std::shared_ptr<RankGradients> gradients)
-      : name_(std::move(name)), open_(std::move(open)), gradients_(std::move(gradients)) {}
+  explicit GroupWorker(GroupWorkerOptions options) : options_(std::move(options)) {}
 
-  void prepare() override { communicator_ = open_(); }
-  const std::string& name() const override { return name_; }
+  void prepare() override {
+    if (options_.scatter) scatter_ = options_.scatter();
+    if (options_.sum) sum_ = options_.sum();
+  }
+  const std::string& name() const override { return options_.name; }
+  const char* reduction() const override { return scatter_ ? "reduce_scatter" : "all_reduce"; }
 
   double reduce_bucket(int bucket) override {
     const GradientBucket& reduced = bucket_at(bucket);
-    reduce_gradients(reduced, *communicator_);
+    if (scatter_ && !reduced.unit->reduce_gradient(reduced.grad, *scatter_)) return 0;
+    if (sum_) reduce_gradients(reduced, *sum_);
     return squares_share(reduced);
   }
 
-  std::uint64_t bucket_bytes(int bucket) const override { return bucket_at(bucket).grad.nbytes(); }
+  std::uint64_t bucket_bytes(int bucket) const override {
+    const GradientBucket& reduced = bucket_at(bucket);
+    return reduced.unit ? reduced.unit->gradient_bytes() : reduced.grad.nbytes();
+  }
 
   void reduce_values(std::vector<double>& values, ValueOperation operation) override {
     if (values.empty()) return;
     at::Tensor view = at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kDouble);
-    communicator_->all_reduce(view, to_reduce_op(operation));
+    sum_->all_reduce(view, to_reduce_op(operation));
   }
 
  private:
   const GradientBucket& bucket_at(int bucket) const {
-    return gradients_->parameters->buckets().at(static_cast<std::size_t>(bucket));
+    return options_.gradients->parameters->buckets().at(static_cast<std::size_t>(bucket));
   }
 
-  const std::string name_;
-  std::function<std::shared_ptr<Communicator>()> open_;
-  std::shared_ptr<RankGradients> gradients_;
-  std::shared_ptr<Communicator> communicator_;
+  const GroupWorkerOptions options_;
+  std::shared_ptr<Communicator> scatter_;
+  std::shared_ptr<Communicator> sum_;
 };
 
 }  // namespace
 
-std::shared_ptr<CollectiveWorker> make_group_worker(std::string name,
-                                                    std::function<std::shared_ptr<Communicator>()> open,
-                                                    std::shared_ptr<RankGradients> gradients) {
-  return std::make_shared<GroupWorker>(std::move(name), std::move(open), std::move(gradients));
+std::shared_ptr<CollectiveWorker> make_group_worker(GroupWorkerOptions options) {
+  return std::make_shared<GroupWorker>(std::move(options));
 }
 
 }  // namespace d9d

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "runtime/rank/collective_worker.hpp"
 
@@ -11,10 +12,16 @@ namespace d9d {
 class Communicator;
 struct RankGradients;
 
-// `open` runs on the actor's thread and waits for the other ranks. `gradients` may be null where only values
-// are reduced.
-std::shared_ptr<CollectiveWorker> make_group_worker(std::string name,
-                                                    std::function<std::shared_ptr<Communicator>()> open,
-                                                    std::shared_ptr<RankGradients> gradients);
+using OpenCommunicator = std::function<std::shared_ptr<Communicator>()>;
+
+struct GroupWorkerOptions {
+  std::string name;
+  // They run on the actor's thread and wait for the other ranks. Either may be missing: nothing is scattered,
+  // or nothing is summed after that. Values are summed over `sum`.
+  OpenCommunicator scatter;
+  OpenCommunicator sum;
+  std::shared_ptr<RankGradients> gradients;  // may be null where only values are reduced
+};
+std::shared_ptr<CollectiveWorker> make_group_worker(GroupWorkerOptions options);
 
 }  // namespace d9d

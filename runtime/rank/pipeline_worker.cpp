@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/optimizer_of_job.hpp"
 #include "runtime/rank/rank_gradients.hpp"
+#include "runtime/rank/stage_units.hpp"
 #include "runtime/rank/training_state.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
@@ -55,6 +57,10 @@ class PipelineWorker final : public StageWorker {
   void set_on_bucket_complete(std::function<void(int)> callback) override {
     on_bucket_complete_ = std::move(callback);
   }
+  void set_around_communication(AroundWork communication, AroundWork wait) override {
+    around_communication_ = std::move(communication);
+    around_wait_ = std::move(wait);
+  }
   std::vector<int> bucket_groups() const override;
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put_activation(int stage, int microbatch, Ticket ticket) override {
@@ -91,10 +97,16 @@ class PipelineWorker final : public StageWorker {
     std::shared_ptr<StageModule> module;
     std::size_t first_parameter = 0;  // in flat_
     std::size_t end_parameter = 0;
+    StageUnits units;
   };
   StagePosition position(int stage) const { return {stage, topology_.num_stages()}; }
   // Tensor-parallel ranks compute the same loss of the same samples: one of them counts it.
   bool counts_loss() const { return options_.plan->placement(options_.rank).tensor == 0; }
+  std::vector<StageParameter> parameters_of(const BuiltStage& built) const {
+    const auto begin = flat_->parameters().begin();
+    return {begin + static_cast<std::ptrdiff_t>(built.first_parameter),
+            begin + static_cast<std::ptrdiff_t>(built.end_parameter)};
+  }
   // Made when the first module asks for a communicator: without one there is nothing to overlap.
   ComputeLanes& lanes() {
     if (!lanes_) {
@@ -102,7 +114,14 @@ class PipelineWorker final : public StageWorker {
     }
     return *lanes_;
   }
+  // Which of two lanes asks a unit first is up to timing, and other ranks may see it otherwise.
+  bool parts_may_overlap() const {
+    return lanes_ && std::none_of(stages_.begin(), stages_.end(), [](const auto& stage) {
+             return stage.second.units.communicate_in_actions();
+           });
+  }
   void fill_parameters();
+  void complete(std::size_t parameter, bool last);
   StageCoreOptions core_options(int stage, const BuiltStage& built);
   void hand_on(Ticket ticket, bool gradient, int stage, int microbatch, ActionReport& report);
 
@@ -120,6 +139,8 @@ class PipelineWorker final : public StageWorker {
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::function<void(int)> on_bucket_complete_;
+  AroundWork around_communication_;
+  AroundWork around_wait_;
   std::vector<MetricValue> metrics_;
   std::uint64_t entries_loaded_ = 0;
 };
@@ -131,6 +152,7 @@ void PipelineWorker::prepare() {
                        composes_actions(options_.schedule)
                            ? on_lanes(options_.open_group, [this]() -> ComputeLanes& { return lanes(); })
                            : options_.open_group);
+  groups_->lane()->set_around(around_communication_, around_wait_);
   std::vector<StageParameter> parameters;
   for (const int stage : topology_.stages_of(pipeline_rank_)) {
     BuiltStage& built = stages_[stage];
@@ -145,6 +167,10 @@ void PipelineWorker::prepare() {
   optimizer_ = make_optimizer(optimizer_options(options_.optimizer, options_.seed), *flat_);
   fill_parameters();
   sync_ = std::make_unique<GradientSync>(*flat_);
+  for (auto& [stage, built] : stages_) {
+    built.units = StageUnits(built.module->parameters(), parameters_of(built));
+    built.units.after_update();
+  }
   for (const auto& [stage, built] : stages_) {
     cores_[stage] = make_stage_core(core_options(stage, built), *options_.table);
   }
@@ -157,9 +183,7 @@ void PipelineWorker::fill_parameters() {
     entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_);
   } else if (!options_.source_checkpoint.empty()) {
     for (const auto& [stage, built] : stages_) {
-      const auto begin = flat_->parameters().begin();
-      options_.model->load_weights(options_.source_checkpoint, position(stage),
-                                   {begin + built.first_parameter, begin + built.end_parameter});
+      options_.model->load_weights(options_.source_checkpoint, position(stage), parameters_of(built));
     }
   } else {
     initialise(flat_->parameters(), options_.seed);
@@ -168,9 +192,19 @@ void PipelineWorker::fill_parameters() {
 
 StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built) {
   StageCoreOptions core{.module = built.module, .stage = stage, .num_stages = topology_.num_stages()};
-  core.on_parameter_complete = [this, first_parameter = built.first_parameter](std::size_t index) {
-    for (const int bucket : sync_->complete(first_parameter + index)) on_bucket_complete_(bucket);
+  core.on_parameter_complete = [this, first = built.first_parameter](std::size_t index) {
+    complete(first + index, true);
   };
+  if (built.units.reduce_each_microbatch()) {
+    core.on_microbatch_gradient = [this, first = built.first_parameter](std::size_t index) {
+      complete(first + index, false);
+    };
+  }
+  if (!built.units.empty()) {
+    core.before_weight_job = [&units = built.units](const at::Tensor& weight, bool reads) {
+      units.before_weight_job(weight, reads);
+    };
+  }
   core.compute_loss = [this](const LastStageOutputs& outputs) {
     const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
     const Loss loss = options_.task->compute_loss(context);
@@ -181,11 +215,21 @@ StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built
   return core;
 }
 
+void PipelineWorker::complete(std::size_t parameter, bool last) {
+  for (const int bucket : sync_->complete(parameter, last)) {
+    const GradientBucket& ready = flat_->buckets()[static_cast<std::size_t>(bucket)];
+    if (ready.unit) ready.unit->hand_over_gradient(last);
+    on_bucket_complete_(bucket);
+  }
+}
+
 std::vector<int> PipelineWorker::bucket_groups() const {
-  const std::vector<GradientGroup> groups = gradient_groups(options_.plan->domains());
+  const std::vector<GradientGroup> groups = gradient_groups(options_.plan->domains(), options_.parallel);
   std::vector<int> indices;
   for (const GradientBucket& bucket : flat_->buckets()) {
-    indices.push_back(bucket.reduce_axes.empty() ? -1 : gradient_group_index(groups, bucket.reduce_axes));
+    indices.push_back(bucket.needs_reduction()
+                          ? gradient_group_index(groups, bucket.scatter_axes(), bucket.reduce_axes)
+                          : -1);
   }
   return indices;
 }
@@ -198,12 +242,15 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
   const auto program = programs_.get(static_cast<int>(tensors.size()));
-  cursor_->start(lanes_ ? program : parts_apart(program));
+  cursor_->start(parts_may_overlap() ? program : parts_apart(program));
 }
 
 ActionReport PipelineWorker::run(const Instruction& instruction) {
-  const auto results = run_instruction(
-      instruction, lanes_.get(), [this](const Action& action) { return core(action.stage).run(action); });
+  const auto results = run_instruction(instruction, lanes_.get(), [this](const Action& action) {
+    ActionResult result = core(action.stage).run(action);
+    if (action.kind != ActionKind::forward) stages_.at(action.stage).units.end_action();
+    return result;
+  });
   ActionReport report;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Action& action = instruction.parts[i];
@@ -229,12 +276,13 @@ StepTotals PipelineWorker::finish_step() {
   StepTotals totals;
   for (auto& [stage, core] : cores_) {
     const StageTotals sums = core->finish_step();
+    stages_.at(stage).units.end_step();
     if (!counts_loss()) continue;
     totals.loss_sum += sums.loss_sum;
     totals.weight_sum += sums.weight_sum;
   }
   for (const GradientBucket& bucket : flat_->buckets()) {
-    if (bucket.reduce_axes.empty()) totals.squared_norm += squares_share(bucket);
+    if (!bucket.needs_reduction()) totals.squared_norm += squares_share(bucket);
   }
   totals.costs = programs_.finish_step();
   return totals;
@@ -247,6 +295,7 @@ void PipelineWorker::agree(const std::vector<double>& costs) {
 
 void PipelineWorker::apply(std::uint64_t /*step*/, double gradient_scale, double lr_multiplier) {
   optimizer_->step({.lr_multiplier = lr_multiplier, .grad = gradient_scale});
+  for (const auto& [stage, built] : stages_) built.units.after_update();
 }
 
 Ticket PipelineWorker::snapshot(std::uint64_t /*step*/) {

@@ -23,13 +23,18 @@ c10::ScalarType to_scalar_type(ModelDtype dtype) {
 
 class Qwen3ModelProvider final : public ModelProvider {
  public:
-  Qwen3ModelProvider(Qwen3Config config, ModelDtype dtype, bool enable_checkpointing, Disk& disk)
-      : config_(std::move(config)), dtype_(dtype), enable_checkpointing_(enable_checkpointing), disk_(disk) {}
+  Qwen3ModelProvider(Qwen3Config config, ModelDtype dtype, bool enable_checkpointing, StageSplit split,
+                     Disk& disk)
+      : config_(std::move(config)),
+        dtype_(dtype),
+        enable_checkpointing_(enable_checkpointing),
+        split_(split),
+        disk_(disk) {}
 
   std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
     return build_qwen3_stage(
         config_, position,
-        {.dtype = to_scalar_type(dtype_), .checkpoint_activations = enable_checkpointing_});
+        {.dtype = to_scalar_type(dtype_), .checkpoint_activations = enable_checkpointing_, .split = split_});
   }
 
   std::vector<StageParameter> parallelize(StageModule& module, StageGroups& groups,
@@ -52,14 +57,16 @@ class Qwen3ModelProvider final : public ModelProvider {
   const Qwen3Config config_;
   const ModelDtype dtype_;
   const bool enable_checkpointing_;
+  const StageSplit split_;
   Disk& disk_;
 };
 
 }  // namespace
 
 std::shared_ptr<const ModelProvider> make_qwen3_provider(Qwen3Config config, ModelDtype dtype,
-                                                         bool enable_checkpointing, Disk& disk) {
-  return std::make_shared<Qwen3ModelProvider>(std::move(config), dtype, enable_checkpointing, disk);
+                                                         bool enable_checkpointing, StageSplit split,
+                                                         Disk& disk) {
+  return std::make_shared<Qwen3ModelProvider>(std::move(config), dtype, enable_checkpointing, split, disk);
 }
 
 }  // namespace d9d

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/nn/qwen3_config.hpp"
+#include "runtime/nn/stage_layers.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/model_config.hpp"
 #include "runtime/task/model_provider.hpp"
@@ -12,6 +12,7 @@ namespace d9d {
 
 // `disk` outlives the provider.
 std::shared_ptr<const ModelProvider> make_qwen3_provider(Qwen3Config config, ModelDtype dtype,
-                                                         bool enable_checkpointing, Disk& disk);
+                                                         bool enable_checkpointing, StageSplit split,
+                                                         Disk& disk);
 
 }  // namespace d9d

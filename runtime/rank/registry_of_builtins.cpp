@@ -40,7 +40,8 @@ Registry registry_of_builtins(const LoadedJob& loaded, Disk& disk) {
   Registry registry;
   const auto qwen3 = [&loaded, &disk](const config::Section&) {
     const ModelProviderConfig& provider = loaded.job.model_provider;
-    return make_qwen3_provider(*loaded.model, dtype_of(provider), enables_checkpointing(provider), disk);
+    return make_qwen3_provider(*loaded.model, dtype_of(provider), enables_checkpointing(provider),
+                               loaded.split, disk);
   };
   registry.add_model("qwen3_moe", qwen3);
   registry.add_model("qwen3", qwen3);

@@ -23,7 +23,7 @@ bool answers_for(const Layout& layout) {
 Ticket snapshot_training_state(const Optimizer& optimizer, TensorTable& table) {
   std::vector<NamedSlice> slices;
   for (const StateEntry& entry : optimizer.state_entries()) {
-    if (!entry.layout->is_writer()) continue;
+    if (!entry.layout->is_writer() || entry.tensor.numel() == 0) continue;
     slices.push_back({entry.kind, entry.name, entry.layout->global_shape(), entry.layout->local_slice(),
                       entry.tensor.detach().clone()});
   }
@@ -44,7 +44,9 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
     D9D_REQUIRE(reader->shape_of(entry.kind, entry.name) == entry.layout->global_shape(),
                 "{} holds {} of {} in the shape {}, the model has {}", checkpoint, entry.kind, entry.name,
                 to_text(reader->shape_of(entry.kind, entry.name)), to_text(entry.layout->global_shape()));
-    entry.tensor.copy_(reader->read(entry.kind, entry.name, entry.layout->local_slice()));
+    if (entry.tensor.numel() > 0) {
+      entry.tensor.copy_(reader->read(entry.kind, entry.name, entry.layout->local_slice()));
+    }
     if (answers_for(*entry.layout)) ++entries;
   }
   optimizer.set_step_count(static_cast<std::int64_t>(reader->manifest().step));

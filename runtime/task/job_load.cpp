@@ -7,7 +7,9 @@
 #include "runtime/base/config/override.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/nn/model_costs.hpp"
 #include "runtime/task/job_validation.hpp"
+#include "runtime/task/sample_length.hpp"
 
 namespace d9d {
 namespace {
@@ -63,6 +65,12 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   report(validate(loaded.job, loaded.model), root, problems);
   report(unsupported(loaded.job), root, problems);
   problems.throw_if_any();
+  if (loaded.job.trainer.pipelining.layer_split == LayerSplit::costs) {
+    // Attention counts as far as the length of samples is known.
+    if (loaded.model) {
+      loaded.split.costs = layer_costs(*loaded.model, sample_length(loaded.job.data).value_or(1));
+    }
+  }
   for (const config::Problem& warning : problems.warnings()) loaded.warnings.push_back(to_string(warning));
   return loaded;
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/codec.hpp"
 #include "runtime/base/config/problems.hpp"
+#include "runtime/nn/stage_layers.hpp"
 #include "runtime/task/job_config.hpp"
 
 namespace d9d {
@@ -16,6 +17,7 @@ namespace d9d {
 struct LoadedJob {
   JobConfig job;
   std::optional<Qwen3Config> model;   // of a built-in model
+  StageSplit split;                   // of its layers over pipeline stages
   std::vector<std::string> warnings;  // settings without effect, one a line
 };
 

@@ -16,14 +16,6 @@ void refuse_if(bool given, std::string path, const std::string& value, const std
   issues.push_back({std::move(path), what, instead});
 }
 
-void refuse_degree(int degree, const char* key, Issues& issues) {
-  refuse_if(degree > 1, std::string("mesh.") + key, std::to_string(degree), "set it to 1", issues);
-}
-
-void refuse_mesh(const DeviceMeshParameters& mesh, Issues& issues) {
-  refuse_degree(mesh.data_parallel_shard, "data_parallel_shard", issues);
-}
-
 void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
   const auto& trackers = logging.tracker.items;
   for (const TrackerConfig& tracker : trackers) {
@@ -34,8 +26,6 @@ void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
 }
 
 void refuse_optimizer(const JobConfig& job, Issues& issues) {
-  refuse_if(std::holds_alternative<StochasticAdamWConfig>(job.optimizer), "optimizer.name",
-            "stochastic_adamw is for bfloat16 parameters, and training with them", "choose adamw", issues);
   const bool own_optimizer = std::holds_alternative<config::Named>(job.optimizer) && !job.plugins.empty();
   refuse_if(own_optimizer, "optimizer.name", "an optimizer of your own", "choose adamw, adam or sgd", issues);
   const bool own_lr = job.lr_scheduler && std::holds_alternative<config::Named>(*job.lr_scheduler);
@@ -46,21 +36,20 @@ void refuse_optimizer(const JobConfig& job, Issues& issues) {
 void refuse_dtypes(const JobConfig& job, Issues& issues) {
   const auto check = [&](const auto& provider) {
     if constexpr (requires { provider.dtype; }) {
-      refuse_if(provider.dtype != ModelDtype::float32, "model_provider.dtype",
-                config::encode(provider.dtype).template get<std::string>(), "choose float32", issues);
+      refuse_if(provider.dtype == ModelDtype::float16, "model_provider.dtype", "float16",
+                "choose bfloat16 or float32", issues);
     }
   };
   std::visit(check, job.model_provider);
   const auto& dtype = job.trainer.gradient_manager.grad_dtype;
-  refuse_if(dtype && *dtype != GradDtype::float32, "trainer.gradient_manager.grad_dtype",
-            dtype ? config::encode(*dtype).get<std::string>() : "", "choose float32 or null", issues);
+  refuse_if(dtype && *dtype == GradDtype::float16, "trainer.gradient_manager.grad_dtype", "float16",
+            "choose float32 or null", issues);
 }
 
 }  // namespace
 
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
-  refuse_mesh(job.mesh, issues);
   refuse_trackers(job.trainer.logging, issues);
   refuse_optimizer(job, issues);
   refuse_dtypes(job, issues);

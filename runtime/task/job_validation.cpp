@@ -9,7 +9,7 @@
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/nn/layer_distribution.hpp"
+#include "runtime/nn/model_costs.hpp"
 #include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/task/context_rules.hpp"
 
@@ -34,6 +34,34 @@ bool check_mesh(const JobConfig& job, Issues& issues) {
   } catch (const Error& error) {
     issues.push_back({"mesh", error.what(), ""});
     return false;
+  }
+}
+
+void check_parallelism(const JobConfig& job, Issues& issues) {
+  const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
+  if (!job.parallelism.zero1 || shards == 1) return;
+  issues.push_back(
+      {"parallelism.zero1",
+       fmt::format("true, but parameters lie in {} parts already (fully_shard), and the optimizer state with "
+                   "them",
+                   shards),
+       "set it to false, or move the ranks to mesh.data_parallel_replicate"});
+}
+
+void check_dtypes(const JobConfig& job, Issues& issues) {
+  const auto dtype_of = [](const auto& provider) -> std::optional<ModelDtype> {
+    if constexpr (requires { provider.dtype; }) return provider.dtype;
+    return std::nullopt;
+  };
+  const std::optional<ModelDtype> dtype = std::visit(dtype_of, job.model_provider);
+  if (dtype != ModelDtype::float32) return;
+  if (std::holds_alternative<StochasticAdamWConfig>(job.optimizer)) {
+    issues.push_back({"optimizer.name", "stochastic_adamw is for bfloat16 parameters, these are float32",
+                      "choose adamw, or set model_provider.dtype to bfloat16"});
+  }
+  if (job.trainer.gradient_manager.grad_dtype == GradDtype::bfloat16) {
+    issues.push_back({"trainer.gradient_manager.grad_dtype", "bfloat16 gradients of float32 parameters",
+                      "choose float32 or null"});
   }
 }
 
@@ -108,8 +136,9 @@ void check_schedule(const JobConfig& job, Issues& issues) {
 void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
   const std::int64_t stages = job.mesh.pipeline_parallel * stages_per_rank(job.trainer.pipelining.schedule);
   try {
-    distribute_layers(model.num_hidden_layers, static_cast<int>(stages),
-                      model.pipeline_num_virtual_layers_pre, model.pipeline_num_virtual_layers_post);
+    StageSplit split;
+    if (job.trainer.pipelining.layer_split == LayerSplit::costs) split.costs = layer_costs(model, 1);
+    layers_of_stages(model, static_cast<int>(stages), split);
   } catch (const Error& error) {
     issues.push_back(
         {"mesh.pipeline_parallel",
@@ -237,12 +266,14 @@ std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Co
   check_run_name(job, issues);
   if (check_mesh(job, issues)) {
     check_ranks(job, issues);
+    check_parallelism(job, issues);
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
     if (model) check_experts(job, *model, issues);
     if (model) check_tensor_parallel(job, *model, issues);
     for (JobIssue& issue : context_issues(job, model)) issues.push_back(std::move(issue));
   }
+  check_dtypes(job, issues);
   check_profiling(job, issues);
   check_length(job, issues);
   if (model) check_vocabulary(job, *model, issues);

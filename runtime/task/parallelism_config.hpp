@@ -26,11 +26,34 @@ constexpr auto keys_of(config::Tag<ContextOptions>) {
   };
 }
 
-BOOST_DESCRIBE_STRUCT(ParallelOptions, (), (context))
-constexpr auto keys_of(config::Tag<ParallelOptions>) {
+BOOST_DESCRIBE_ENUM(ReshardAfterForward, default_, always, never)
+BOOST_DESCRIBE_ENUM(ReducePeriod, step, microbatch)
+
+BOOST_DESCRIBE_STRUCT(FullyShardOptions, (), (reshard_after_forward, reduce))
+constexpr auto keys_of(config::Tag<FullyShardOptions>) {
+  using namespace config;
   return std::array{
-      config::Key{"context", "", "how ranks share a sequence (context_parallel_shard and _replicate)"},
-  };
+      Key{"reshard_after_forward", "",
+          "free a layer's gathered parameters after its forward and gather them again for backward; default: "
+          "always, but never with a pipeline, where every microbatch would gather again"},
+      Key{"reduce", "",
+          "when gradients are scattered: once a step, or after each microbatch, which holds no whole "
+          "gradients "
+          "between them"}};
+}
+
+BOOST_DESCRIBE_STRUCT(ParallelOptions, (), (context, fully_shard, zero1))
+constexpr auto keys_of(config::Tag<ParallelOptions>) {
+  using namespace config;
+  return std::array{Key{"context", "", "how ranks share a sequence (context_parallel_shard and _replicate)"},
+                    Key{"fully_shard", "",
+                        "parameters, gradients and optimizer state in parts over data_parallel_shard x "
+                        "context_parallel_shard "
+                        "ranks (FSDP, ZeRO-3); with data_parallel_replicate it is the hybrid (HSDP)"},
+                    Key{"zero1", "",
+                        "replicas of data_parallel_replicate keep parts of the optimizer state and gather "
+                        "the parameters after "
+                        "each step (ZeRO-1)"}};
 }
 
 }  // namespace d9d

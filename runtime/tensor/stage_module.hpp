@@ -12,10 +12,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/tensor/layout.hpp"
+#include "runtime/tensor/sharded_unit.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {
@@ -34,6 +36,8 @@ struct StageParameter {
   at::Tensor tensor;
   Layout layout;
   Initial initial;
+  // The unit it is gathered with, when `tensor` is only a shard of what the module computes with.
+  std::shared_ptr<ShardedUnit> unit = {};
 };
 
 class StageModule {

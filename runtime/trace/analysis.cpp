@@ -12,7 +12,7 @@
 namespace d9d::trace {
 namespace {
 
-enum Layer : std::size_t { in_step, computing, communicating, waiting, busy, queued, layer_count };
+enum Layer : std::size_t { in_step, computing, stalled, communicating, waiting, busy, queued, layer_count };
 
 struct Step {
   int number = -1;
@@ -38,9 +38,15 @@ Layer layer_of(Category category) {
       return communicating;
     case Category::wait:
       return waiting;
+    case Category::stall:
+      return stalled;
     default:
       return busy;
   }
+}
+
+bool idle(Category category) {
+  return category == Category::wait || category == Category::stall;
 }
 
 // For traces without step spans: a step goes from its first action to the first action of the next.
@@ -96,7 +102,7 @@ RankReport report_rank(int rank, const RankSpans& mine) {
   sweep.walk([&](const auto& open, std::int64_t length) {
     if (open[in_step] == 0) return;
     if (open[communicating] > 0) report.communication += length;
-    std::int64_t& part = open[computing] > 0       ? time.compute
+    std::int64_t& part = open[computing] > open[stalled] ? time.compute
                          : open[communicating] > 0 ? time.exposed_communication
                          : open[waiting] > 0       ? time.bubble
                          : open[busy] > 0          ? time.other
@@ -168,7 +174,7 @@ std::vector<ActorReport> report_actors(const Recording& recording) {
   std::vector<ActorReport> result(recording.actors.size());
   for (const Span& span : recording.spans) {
     if (span.category == Category::step || span.category == Category::counter) continue;
-    sweeps.at(span.actor).add(span.category == Category::wait ? waiting : busy, span.start_ns, span.end_ns);
+    sweeps.at(span.actor).add(idle(span.category) ? waiting : busy, span.start_ns, span.end_ns);
     if (span.category == Category::message) ++result[span.actor].messages;
   }
   for (std::size_t i = 0; i < result.size(); ++i) {

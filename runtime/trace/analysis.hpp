@@ -11,7 +11,7 @@ namespace d9d::trace {
 
 // A rank's time within its steps. Each moment counts once, for the first of these that is going on:
 struct TimeSplit {
-  std::int64_t compute = 0;                // a compute span
+  std::int64_t compute = 0;                // a compute span that is not stalled
   std::int64_t exposed_communication = 0;  // a collective, and no compute that hides it
   std::int64_t bubble = 0;                 // a wait span, or nothing at all
   std::int64_t other = 0;                  // an actor handling a message, or a disk

@@ -5,8 +5,8 @@
 namespace d9d::trace {
 namespace {
 
-constexpr std::array<std::string_view, 7> names{"message", "compute", "collective", "io",
-                                                "wait",    "step",    "counter"};
+constexpr std::array<std::string_view, 8> names{"message", "compute", "collective", "io",
+                                                "wait",    "step",    "counter",    "stall"};
 
 }  // namespace
 

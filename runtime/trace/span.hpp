@@ -19,6 +19,7 @@ enum class Category : std::uint8_t {
   wait,        // idle by design: no input yet, no credit, another stage's turn
   step,        // one whole training step of a rank, on a track of its own: Recorder::actor(steps_track, rank)
   counter,     // not a span: `value` at `start_ns`
+  stall,       // inside a compute span of its rank, which stands still meanwhile
 };
 std::string_view name_of(Category category);
 std::optional<Category> category_from(std::string_view name);

@@ -15,6 +15,7 @@ constexpr std::int64_t kAlignment = 64;  // bytes
 struct FamilyKey {
   std::vector<std::string> reduce_axes;
   std::vector<std::string> replicate_axes;
+  std::vector<std::string> scatter_axes;
   at::ScalarType dtype;
   at::ScalarType grad_dtype;
   std::string device;
@@ -31,7 +32,8 @@ std::vector<std::string> reduce_axes_of(const Layout& layout, const std::vector<
 
 FamilyKey key_of(const StageParameter& parameter, const FlatOptions& options) {
   const at::ScalarType dtype = parameter.tensor.scalar_type();
-  return {reduce_axes_of(parameter.layout, options.summed_axes), parameter.layout.replicate_axes(), dtype,
+  return {reduce_axes_of(parameter.layout, options.summed_axes), parameter.layout.replicate_axes(),
+          parameter.unit ? parameter.unit->axes() : std::vector<std::string>(), dtype,
           options.grad_dtype.value_or(dtype), parameter.tensor.device().str()};
 }
 
@@ -51,19 +53,24 @@ std::vector<std::pair<FamilyKey, Members>> families_of(const std::vector<StagePa
   return families;
 }
 
-// From the last module to the first, as backward goes; a module is never cut.
+// What stays together: a unit, or a module.
+bool belong_together(const StageParameter& a, const StageParameter& b) {
+  return a.unit == b.unit && (a.unit || module_of(a.name) == module_of(b.name));
+}
+
+// From the last module to the first, as backward goes; a module is never cut, and a unit has its own bucket.
 std::vector<Members> cut_into_buckets(const std::vector<StageParameter>& parameters, const Members& members,
                                       std::int64_t count_max) {
   std::vector<Members> buckets;
   std::int64_t filled = 0;
   for (std::size_t end = members.size(); end > 0;) {
-    const std::string module = module_of(parameters[members[end - 1]].name);
+    const StageParameter& last = parameters[members[end - 1]];
     std::size_t begin = end;
     std::int64_t count = 0;
-    while (begin > 0 && module_of(parameters[members[begin - 1]].name) == module) {
+    while (begin > 0 && belong_together(parameters[members[begin - 1]], last)) {
       count += parameters[members[--begin]].tensor.numel();
     }
-    if (buckets.empty() || filled + count > count_max) {
+    if (buckets.empty() || last.unit || filled + count > count_max) {
       buckets.emplace_back();
       filled = 0;
     }
@@ -104,6 +111,7 @@ std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameter
   for (std::size_t i = cut.size(); i-- > 0;) {
     GradientBucket& bucket = buckets[i];
     bucket.reduce_axes = key.reduce_axes;
+    bucket.unit = parameters[cut[i].front()].unit;
     set_replicas(bucket, parameters[cut[i].front()].layout);
     end = bucket.begin = aligned(end, key);
     for (const std::size_t member : cut[i]) {

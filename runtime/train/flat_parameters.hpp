@@ -2,7 +2,8 @@
 // The trainable parameters of a stage in flat buffers: values and gradients, cut into buckets that are
 // reduced as one and updated in one pass.
 //
-// A family is what can share a buffer: the same reduction, dtype and gradient dtype. Within a family
+// A family is what can share a buffer: the same reduction, dtype and gradient dtype. The shards of a unit
+// (sharded_unit.hpp) are a bucket of their own. Within a family
 // parameters lie in definition order without gaps between those of one module (q, k, v; gate, up), which are
 // one matrix to the kernels; only a bucket's first parameter is aligned to 64 bytes. Buckets are numbered in
 // the order in which backward completes them: from the last parameter to the first.
@@ -36,7 +37,8 @@ struct FlatSegment {
 
 struct GradientBucket {
   std::size_t family = 0;
-  std::vector<std::string> reduce_axes;  // sorted as in the layouts; empty: nothing to reduce
+  std::vector<std::string> reduce_axes;  // summed over, sorted as in the layouts
+  std::shared_ptr<ShardedUnit> unit;     // the bucket is its shards; gradients are scattered over its axes first
   // Ranks that hold these very values, and this rank's number among them: each counts a part of the norm.
   int replicas = 1;
   int replica = 0;
@@ -44,6 +46,9 @@ struct GradientBucket {
   at::Tensor data;         // flat views
   at::Tensor grad;
   std::vector<FlatSegment> segments;  // in definition order
+
+  bool needs_reduction() const { return unit || !reduce_axes.empty(); }
+  std::vector<std::string> scatter_axes() const { return unit ? unit->axes() : std::vector<std::string>(); }
 };
 
 struct FlatFamily {

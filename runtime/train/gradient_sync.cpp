@@ -1,19 +1,34 @@
 #include "runtime/train/gradient_sync.hpp"
 
-#include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "runtime/base/error.hpp"
 
 namespace d9d {
+namespace {
+
+// Scattered over, summed over, and the unit where it is alone.
+using GroupKey = std::tuple<std::vector<std::string>, std::vector<std::string>, const ShardedUnit*>;
+
+bool each_microbatch(const GradientBucket& bucket) {
+  return bucket.unit && bucket.unit->reduces_each_microbatch();
+}
+
+}  // namespace
 
 GradientSync::GradientSync(const FlatParameters& parameters) : parameters_(parameters) {
-  const auto groups = parameters.reduce_groups();
-  order_.resize(groups.size());
-  for (std::size_t bucket = 0; bucket < parameters.buckets().size(); ++bucket) {
-    const auto& axes = parameters.buckets()[bucket].reduce_axes;
-    const auto found = std::find(groups.begin(), groups.end(), axes);
-    group_of_.push_back(found == groups.end() ? -1 : static_cast<int>(found - groups.begin()));
-    if (group_of_.back() >= 0) order_[group_of_.back()].push_back(static_cast<int>(bucket));
+  std::map<GroupKey, int> groups;
+  for (std::size_t index = 0; index < parameters.buckets().size(); ++index) {
+    const GradientBucket& bucket = parameters.buckets()[index];
+    group_of_.push_back(-1);
+    if (!bucket.needs_reduction()) continue;
+    const ShardedUnit* const own = each_microbatch(bucket) ? bucket.unit.get() : nullptr;
+    const GroupKey key{bucket.scatter_axes(), bucket.reduce_axes, own};
+    const auto [group, is_new] = groups.try_emplace(key, static_cast<int>(order_.size()));
+    if (is_new) order_.emplace_back();
+    group_of_.back() = group->second;
+    order_[static_cast<std::size_t>(group->second)].push_back(static_cast<int>(index));
   }
   begin_step();
 }
@@ -29,15 +44,27 @@ void GradientSync::begin_step() {
   }
 }
 
-std::vector<int> GradientSync::complete(std::size_t parameter) {
+void GradientSync::begin_round(const GradientBucket& bucket) {
+  for (const FlatSegment& segment : bucket.segments) complete_[segment.parameter] = false;
+  const int index = parameters_.bucket_of(bucket.segments.front().parameter);
+  left_[index] = static_cast<int>(bucket.segments.size());
+  pending_ += left_[index];
+  asked_[group_of_[index]] = 0;
+}
+
+std::vector<int> GradientSync::complete(std::size_t parameter, bool last) {
   const int bucket = parameters_.bucket_of(parameter);
   const std::string& name = parameters_.parameters()[parameter].name;
   D9D_CHECK(bucket >= 0, "parameter {} is not trainable and has no gradient", name);
+  const GradientBucket& its_bucket = parameters_.buckets()[bucket];
+  if (!last && !each_microbatch(its_bucket)) return {};
   D9D_CHECK(!complete_[parameter], "the gradient of {} is complete for the second time in a step", name);
   complete_[parameter] = true;
   --pending_;
   if (--left_[bucket] > 0 || group_of_[bucket] < 0) return {};
-  return take_ready(static_cast<std::size_t>(group_of_[bucket]));
+  std::vector<int> ready = take_ready(static_cast<std::size_t>(group_of_[bucket]));
+  if (!last) begin_round(its_bucket);
+  return ready;
 }
 
 std::vector<int> GradientSync::take_ready(std::size_t group) {

@@ -1,7 +1,8 @@
 #pragma once
 // From "this parameter's gradient is complete" to "reduce this bucket now", in an order that all ranks share:
 // a bucket is asked for when it and every bucket before it with the same reduction are complete. Which
-// parameter completes first may differ between ranks; what is asked for does not.
+// parameter completes first may differ between ranks; what is asked for does not. A unit that reduces each
+// microbatch has an order of its own: its ranks gather together and so run the same actions in one order.
 
 #include <vector>
 
@@ -17,9 +18,10 @@ class GradientSync {
 
   // Nothing is complete.
   void begin_step();
-  // The gradient of parameters()[parameter] saw its last addition of the step. The buckets to reduce now,
-  // ascending; buckets without reduction are never among them. Twice in a step is a bug.
-  std::vector<int> complete(std::size_t parameter);
+  // The gradient of parameters()[parameter] saw its last addition of the step, or of a microbatch (`last`
+  // false), which counts only for units that reduce each of them. The buckets to reduce now, ascending;
+  // buckets without reduction are never among them. Twice in a step, or in a microbatch, is a bug.
+  std::vector<int> complete(std::size_t parameter, bool last = true);
   // Parameters that are not complete yet.
   int pending() const { return pending_; }
   // Names of up to `most` parameters that are not complete, for an error.
@@ -27,6 +29,7 @@ class GradientSync {
 
  private:
   std::vector<int> take_ready(std::size_t group);
+  void begin_round(const GradientBucket& bucket);
 
   const FlatParameters& parameters_;
   std::vector<int> group_of_;            // of each bucket; -1: no reduction

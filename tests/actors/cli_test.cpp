@@ -114,6 +114,20 @@ TEST(CliCheck, PrintsTheResolvedJob) {
                                  HasSubstr("4 ranks on 1 nodes"), HasSubstr("0..1"), HasSubstr("2..3")));
 }
 
+TEST(CliCheck, ShowsTheLayersOfEachStageAsTheJobSplitsThem) {
+  const auto layers = [](const std::string& split) {
+    const auto json = nlohmann::json::parse(
+        run(real(), {"check", job, "--json", "--set", "model_provider.model.num_hidden_layers=6", "--set",
+                     "trainer.pipelining.layer_split=" + split})
+            .out);
+    return std::vector<nlohmann::json>{json["stages"][0]["layers"], json["stages"][1]["layers"]};
+  };
+
+  EXPECT_THAT(layers("even"), ElementsAre(nlohmann::json{0, 3}, nlohmann::json{3, 6}));
+  // The head costs more than a layer.
+  EXPECT_THAT(layers("costs"), ElementsAre(nlohmann::json{0, 4}, nlohmann::json{4, 6}));
+}
+
 TEST(CliCheck, CountsParametersAndMemoryOfEachStage) {
   const auto json = nlohmann::json::parse(run(real(), {"check", job, "--json", "--ranks", "2"}).out);
 

@@ -23,6 +23,7 @@ class HundredMore final : public CollectiveWorker {
   explicit HundredMore(std::vector<std::string>& ran) : ran_(ran) {}
   void prepare() override { ran_.push_back("prepare"); }
   const std::string& name() const override { return name_; }
+  const char* reduction() const override { return "all_reduce"; }
   double reduce_bucket(int bucket) override {
     ran_.push_back("bucket " + std::to_string(bucket));
     return 0.5 + bucket;

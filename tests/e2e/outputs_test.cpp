@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -18,24 +19,6 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 
 constexpr int kLength = 32;
-
-// A .npy file of int32 [rows, kLength], format version 1.0.
-std::string npy(int rows, const std::function<std::int32_t(int, int)>& token) {
-  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
-                       std::to_string(kLength) + "), }";
-  header.append(63 - (10 + header.size()) % 64, ' ').push_back('\n');
-  std::string text = std::string("\x93NUMPY\x01\x00", 8);
-  text.push_back(static_cast<char>(header.size() & 0xff));
-  text.push_back(static_cast<char>(header.size() >> 8));
-  text += header;
-  for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < kLength; ++column) {
-      const std::int32_t value = token(row, column);
-      text.append(reinterpret_cast<const char*>(&value), sizeof value);
-    }
-  }
-  return text;
-}
 
 // Every next token follows from the one before, so a small model learns it soon.
 std::int32_t chain(int row, int column) {
@@ -58,7 +41,7 @@ class Outputs : public testing::Test {
 };
 
 TEST_F(Outputs, AJobWithoutALengthEndsWithItsData) {
-  job_.folder().write("data.npy", npy(42, chain));
+  job_.folder().write("data.npy", npy_file(42, kLength, chain));
   job_.rewrite("schedule: {total_steps: 20}", "schedule: {}");
 
   const Outcome outcome = job_.run(mesh(1, 2) + tokens("data.npy"));
@@ -68,9 +51,10 @@ TEST_F(Outputs, AJobWithoutALengthEndsWithItsData) {
 }
 
 TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
-  job_.folder().write("large.npy",
-                      npy(24, [](int row, int column) { return row == 10 && column == 5 ? 600 : 1; }));
-  job_.folder().write("negative.npy", npy(24, [](int row, int) { return row == 10 ? -3 : 1; }));
+  job_.folder().write("large.npy", npy_file(24, kLength, [](int row, int column) {
+                        return row == 10 && column == 5 ? 600 : 1;
+                      }));
+  job_.folder().write("negative.npy", npy_file(24, kLength, [](int row, int) { return row == 10 ? -3 : 1; }));
   const std::string tokenizer = D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json";
   const auto text = [](const std::string& files, const std::string& with) {
     return set("data",
@@ -100,7 +84,7 @@ TEST_F(Outputs, TrainingGoesOnWhereNoCheckpointCanBeWritten) {
 }
 
 TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
-  job_.folder().write("data.npy", npy(64, chain));
+  job_.folder().write("data.npy", npy_file(64, kLength, chain));
   job_.rewrite("total_steps: 20", "total_steps: 60");
   const Outcome trained = job_.run(mesh(2, 2) + tokens("data.npy") + set("export_to", "exported"));
   ASSERT_EQ(trained.code, 0) << trained.err;

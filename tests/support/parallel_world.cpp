@@ -166,7 +166,8 @@ class World {
         topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
         factory_(plan_, hub_, nullptr, {.timeout = kTimeout}),
         provider_(std::make_shared<GivenWeights>(
-            make_qwen3_provider(given.model, ModelDtype::float32, given.enable_checkpointing, disk_),
+            make_qwen3_provider(given.model, ModelDtype::float32, given.enable_checkpointing, StageSplit{},
+                                disk_),
             given.weights)),
         inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
 
@@ -274,10 +275,14 @@ std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<Ra
 std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
     int rank, const std::shared_ptr<RankGradients>& gradients) const {
   std::vector<std::shared_ptr<CollectiveWorker>> workers;
-  for (const GradientGroup& group : gradient_groups(plan_.domains())) {
+  for (const GradientGroup& group : gradient_groups(plan_.domains(), given_.options)) {
+    const auto opener = [&](const std::vector<std::string>& axes, const std::string& use) {
+      if (axes.empty()) return OpenCommunicator();
+      return OpenCommunicator([=, this, domain = group.domain] { return open(rank, domain, axes, use); });
+    };
     const std::string use = "gradients " + std::to_string(workers.size());
     workers.push_back(make_group_worker(
-        use, [=, this] { return open(rank, group.domain, group.axes, use); }, gradients));
+        {use, opener(group.scatter, use + " scattered"), opener(group.axes, use), gradients}));
     workers.back()->prepare();
   }
   return workers;
@@ -317,7 +322,8 @@ void World::run_rank(int rank) {
     const int group = groups[static_cast<std::size_t>(bucket)];
     squares += collectives[static_cast<std::size_t>(group)]->reduce_bucket(bucket);
   });
-  run_step(rank, *worker);
+  const auto step = [&] { run_step(rank, *worker); };
+  given_.around_step ? given_.around_step(rank, step) : step();
   const StepTotals totals = worker->finish_step();
   gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.squared_norm + squares);
   for (const StageParameter& parameter : gradients->parameters->parameters()) {

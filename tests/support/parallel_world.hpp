@@ -19,6 +19,8 @@ struct ParallelCase {
   ScheduleConfig schedule = GpipeSchedule{};
   int microbatches = 1;    // of each rank; B is divisible by data-parallel ranks times this
   TensorMap weights = {};  // global tensors by name, instead of what the seed draws
+  // Called instead of the step, on the rank's thread; has to call it.
+  std::function<void(int rank, const std::function<void()>& step)> around_step = {};
 };
 
 struct Trained {

@@ -32,7 +32,6 @@ const std::map<std::string, std::size_t>& long_headers() {
       {"runtime/task/model_keys.hpp", 120},
       {"runtime/task/model_section.hpp", 280},
       {"runtime/task/optimizer_config.hpp", 120},
-      {"runtime/task/pipelining_config.hpp", 110},
       {"runtime/task/trainer_sections.hpp", 200},
   };
   return list;

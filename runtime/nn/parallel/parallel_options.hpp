@@ -14,8 +14,19 @@ struct ContextOptions {
   TokenOrder order = TokenOrder::zigzag;
 };
 
+// `default_`: always without pipeline, never with one, where each microbatch would gather again.
+enum class ReshardAfterForward { default_, always, never };
+enum class ReducePeriod { step, microbatch };
+
+struct FullyShardOptions {
+  ReshardAfterForward reshard_after_forward = ReshardAfterForward::default_;
+  ReducePeriod reduce = ReducePeriod::step;
+};
+
 struct ParallelOptions {
   ContextOptions context;
+  FullyShardOptions fully_shard;
+  bool zero1 = false;
 };
 
 }  // namespace d9d

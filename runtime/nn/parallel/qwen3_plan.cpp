@@ -3,6 +3,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/parallel/context_parallel.hpp"
 #include "runtime/nn/parallel/expert_parallel.hpp"
+#include "runtime/nn/parallel/fully_shard.hpp"
 #include "runtime/nn/parallel/replicate.hpp"
 #include "runtime/nn/parallel/tensor_parallel.hpp"
 #include "runtime/nn/qwen3_model.hpp"
@@ -36,6 +37,9 @@ StageParameters parallelize_qwen3(StageModule& stage, StageGroups& groups, const
       model, groups, options.context,
       model.config().num_attention_heads / groups.domains().parameters().tensor_parallel);
   spread_experts(model, parameters, groups);
+  // What modules compute with lies; from here on only how it is kept and reduced.
+  parallelize_fully_shard(parameters, model.unit_uses(), "dp_cp_shard", groups, options.fully_shard);
+  if (options.zero1) parallelize_zero1(parameters, model.unit_uses(), "dp_replicate", groups);
   parallelize_replicate(parameters, groups.domains().mesh_for(kDenseDomain), dense_axes(), groups.rank());
   return parameters;
 }

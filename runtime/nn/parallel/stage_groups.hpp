@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/mesh/domains.hpp"
+#include "runtime/nn/parallel/communication_lane.hpp"
 
 namespace d9d {
 
@@ -24,6 +25,13 @@ class StageGroups {
   // the same order: opening waits for the others.
   virtual std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
                                              const std::string& use) = 0;
+
+  // The rank's lane for what is communicated beside compute, one for all its stages. What runs there has
+  // communicators of its own.
+  const std::shared_ptr<CommunicationLane>& lane() const { return lane_; }
+
+ private:
+  const std::shared_ptr<CommunicationLane> lane_ = std::make_shared<CommunicationLane>();
 };
 
 }  // namespace d9d

@@ -122,6 +122,37 @@ TEST_P(EveryBackend, GathersABlockThatIsInPlaceAlready) {
   });
 }
 
+// Two tensors one after the other, 5 rows of 300 and `size` of 7, cut by rows; then 3 elements of nobody.
+ShardMap two_tensors(int size) {
+  ShardMap map{.shard_sizes = std::vector<std::int64_t>(static_cast<std::size_t>(size))};
+  for (const auto& [rows, width] : {std::pair{5, 300}, std::pair{size, 7}}) {
+    for (int rank = 0; rank < size; ++rank) {
+      const std::int64_t count = (rows / size + (rank < rows % size ? 1 : 0)) * width;
+      std::int64_t& shard = map.shard_sizes[static_cast<std::size_t>(rank)];
+      if (count > 0) map.pieces.push_back({rank, map.whole_size, shard, count});
+      map.whole_size += count;
+      shard += count;
+    }
+  }
+  map.whole_size += 3;
+  return map;
+}
+
+TEST_P(EveryBackend, GathersShardsOfAnyLengthAndSumsIntoThem) {
+  const ShardMap map = two_tensors(world.size());
+  const at::Tensor sum = paired_sum(map.whole_size, world.size(), at::kFloat);
+
+  world.run([&](Communicator& group) {
+    at::Tensor shard = at::empty({map.shard_sizes[static_cast<std::size_t>(group.rank())]});
+    group.sum_to_shards(shard, noise(map.whole_size, group.rank()), map);
+    at::Tensor whole = at::full({map.whole_size}, -1.0);
+    group.gather_shards(whole, shard, map);
+
+    EXPECT_TRUE(at::equal(whole.narrow(0, 0, map.whole_size - 3), sum.narrow(0, 0, map.whole_size - 3)));
+    EXPECT_EQ(whole[map.whole_size - 1].item<float>(), -1.0F);  // nobody's stay as they are
+  });
+}
+
 // Rank r sends r + q rows to rank q (none from 0 to 0): what MoE dispatch does.
 TEST_P(EveryBackend, ExchangesUnevenRowsAndEmptyOnes) {
   world.run([&](Communicator& group) {

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/runtime/nn/golden_model.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/hugging_face_config.hpp"
+#include "tests/runtime/nn/golden_model.hpp"
 
 namespace d9d::test {
 namespace {

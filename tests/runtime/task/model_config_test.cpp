@@ -106,7 +106,7 @@ TEST(ModelSection, RefusesWhatItWouldHaveToIgnore) {
               HasSubstr("given beside split_vocab_size"));
   EXPECT_THAT(error_of({}, changed("    hidden_size: 64\n    num_hidden_layers: 4\n", "")),
               HasSubstr("hidden_size, num_hidden_layers missing; add them"));
-  EXPECT_THAT(error_of({"model_provider.dtype=bfloat16"}), HasSubstr("bfloat16 is not supported yet"));
+  EXPECT_THAT(error_of({"model_provider.dtype=float16"}), HasSubstr("float16 is not supported yet"));
 }
 
 }  // namespace

@@ -89,6 +89,20 @@ TEST(Analysis, CountsAWaitInsideAHandlerAsBubble) {
   EXPECT_EQ(time.other, 4'000);
 }
 
+TEST(Analysis, HidesNothingBehindAComputationThatStandsStill) {
+  Story story;
+  story.on("steps", 0).span(Category::step, "step", 0, 20, 1);
+  story.on("compute stage 0", 0).span(Category::compute, "0F0", 0, 20);
+  story.on("communication lane", 0).span(Category::collective, "gather layer 1", 5, 15);
+  story.on("compute waits", 0).span(Category::stall, "wait for layer 1", 12, 15);
+
+  const RankReport rank = analyze(story.tell()).ranks.at(0);
+
+  EXPECT_EQ(rank.time.compute, 17'000);
+  EXPECT_EQ(rank.time.exposed_communication, 3'000);
+  EXPECT_EQ(rank.communication, 10'000);
+}
+
 TEST(Analysis, NamesTheSlowestEdgesFirst) {
   Story story;
   story.on("a", 0).span(Category::message, "start", 1, 2);

@@ -84,6 +84,58 @@ TEST(GradientSync, NeverAsksForWhatIsNotReplicated) {
   EXPECT_EQ(sync.pending(), 0);
 }
 
+// Answers only what GradientSync asks.
+class FakeUnit final : public ShardedUnit {
+ public:
+  explicit FakeUnit(bool each_microbatch) : each_microbatch_(each_microbatch) {}
+  const std::vector<std::string>& axes() const override { return axes_; }
+  std::uint64_t gradient_bytes() const override { return 0; }
+  bool reduces_each_microbatch() const override { return each_microbatch_; }
+  bool gathers_again() const override { return false; }
+  void attach() override {}
+  void before_weight_job(bool /*reads*/) override {}
+  void hand_over_gradient(bool /*last*/) override {}
+  void end_action() override {}
+  void end_step() override {}
+  void after_update() override {}
+  bool reduce_gradient(at::Tensor /*shard_gradient*/, Communicator& /*group*/) override { return true; }
+
+ private:
+  const bool each_microbatch_;
+  const std::vector<std::string> axes_{"dp_cp_shard"};
+};
+
+std::vector<StageParameter> in_units(bool each_microbatch) {
+  std::vector<StageParameter> stage = two_layers(2, 0);
+  stage[0].unit = stage[1].unit = std::make_shared<FakeUnit>(each_microbatch);
+  return stage;
+}
+
+TEST(GradientSync, KeepsAUnitTogetherAndApartFromTheRest) {
+  const FlatParameters flat(in_units(false), {.bucket_bytes = 1});
+  GradientSync sync(flat);
+
+  EXPECT_EQ(flat.bucket_of(0), flat.bucket_of(1));
+  EXPECT_NE(flat.families()[0].data.data_ptr(), flat.families()[1].data.data_ptr());
+  EXPECT_THAT(sync.complete(0), IsEmpty());
+  EXPECT_THAT(sync.complete(1), ElementsAre(flat.bucket_of(0)));
+  EXPECT_THAT(sync.complete(2), ElementsAre(flat.bucket_of(2)));
+}
+
+TEST(GradientSync, AsksForAUnitAfterEachMicrobatchWhereItIsReducedThen) {
+  const FlatParameters flat(in_units(true), {});
+  GradientSync sync(flat);
+
+  for (const bool last : {false, false, true}) {
+    EXPECT_THAT(sync.complete(1, last), IsEmpty());
+    EXPECT_THAT(sync.complete(0, last), ElementsAre(flat.bucket_of(0)));
+  }
+  EXPECT_THAT(sync.complete(2, false), IsEmpty());  // no unit: only the step counts
+  EXPECT_THAT(sync.complete(2, true), ElementsAre(flat.bucket_of(2)));
+  EXPECT_EQ(sync.pending(), 0);
+  EXPECT_THROW(sync.complete(0, true), Error);
+}
+
 TEST(GradientSync, RefusesAParameterThatCompletesTwice) {
   const FlatParameters flat(two_layers(2, 0), {});
   GradientSync sync(flat);

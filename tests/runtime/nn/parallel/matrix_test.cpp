@@ -19,7 +19,7 @@ const std::vector<Degree>& degrees_of_ranks() {
   using Mesh = DeviceMeshParameters;
   static const std::vector<Degree> degrees{
       {"pp", &Mesh::pipeline_parallel, 4},       {"dpr", &Mesh::data_parallel_replicate, 8},
-      {"dps", &Mesh::data_parallel_shard, 1},    {"cpr", &Mesh::context_parallel_replicate, 2},
+      {"dps", &Mesh::data_parallel_shard, 4},    {"cpr", &Mesh::context_parallel_replicate, 2},
       {"cps", &Mesh::context_parallel_shard, 4}, {"tp", &Mesh::tensor_parallel, 4}};
   return degrees;
 }

@@ -1,0 +1,43 @@
+#pragma once
+// How a rank describes to its group the collective that it calls.
+
+#include <c10/core/ScalarType.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d::comm {
+
+// What a rank brings to an operation.
+struct alignas(64) Call {
+  enum class Kind : std::uint8_t {
+    all_reduce,
+    reduce_scatter,
+    all_gather,
+    gather_shards,
+    sum_to_shards,
+    all_to_all,
+    broadcast,
+    barrier
+  };
+  static constexpr std::size_t kInlineBytes = 256;
+
+  Kind kind = Kind::barrier;
+  ReduceOp op = ReduceOp::sum;
+  c10::ScalarType dtype = c10::ScalarType::Byte;
+  int root = 0;
+  std::int64_t numel = 0;      // 0 where ranks may differ
+  std::int64_t row_bytes = 0;  // of all_to_all
+  const void* input = nullptr;
+  void* output = nullptr;
+  std::vector<std::int64_t> input_splits;
+  std::vector<std::int64_t> output_splits;
+  std::array<std::byte, kInlineBytes> values;  // a small tensor travels in the call itself
+};
+const char* name_of(Call::Kind kind);
+
+}  // namespace d9d::comm

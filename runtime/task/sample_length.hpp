@@ -1,0 +1,15 @@
+#pragma once
+// How long the samples of a job are, where that is known before they are read.
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/task/job_config.hpp"
+
+namespace d9d {
+
+// Tokens of a sample; none: only the data itself knows. Reads the header of `data.tokens` where that is the
+// source, and fails as that does.
+std::optional<std::int64_t> sample_length(const DataConfig& data);
+
+}  // namespace d9d

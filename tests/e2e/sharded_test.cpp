@@ -1,0 +1,118 @@
+// Parameters in shards: the same curve as on one rank, and checkpoints that do not tell.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::HasSubstr;
+
+Words shards(int ranks) {
+  return set("mesh.data_parallel_shard", std::to_string(ranks));
+}
+
+Words schedule(const std::string& name) {
+  return set("trainer.pipelining.schedule", "{schedule: " + name + "}");
+}
+
+class Sharded : public testing::Test {
+ protected:
+  void SetUp() override {
+    job_.rewrite("{period_steps: last_step}", "{period_steps: 10, num_to_keep: null}");
+    run(named("whole"));
+  }
+
+  void run(const Words& words) {
+    const Outcome outcome = job_.run(words);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+
+  void expect_same(const std::string& name, const Words& words) {
+    run(named(name) + words);
+    expect_same_curve(name);
+  }
+
+  void expect_same_in_two_processes(const std::string& name, int ranks, const Words& words) {
+    const auto [first, second] = job_.start_two(ranks, named(name) + words);
+    EXPECT_EQ(first->wait(), 0) << first->err();
+    EXPECT_EQ(second->wait(), 0) << second->err();
+    expect_same_curve(name);
+  }
+
+  void expect_same_curve(const std::string& name) {
+    const auto got = job_.losses(name);
+    const auto expected = job_.losses("whole");
+    ASSERT_EQ(got.size(), 20) << name;
+    ASSERT_EQ(expected.size(), 20);
+    EXPECT_LT(expected.back(), expected.front() - 0.5) << "the model learnt too little to compare anything";
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_NEAR(got[i], expected[i], 1e-5 * std::abs(expected[i])) << name << " at step " << i + 1;
+    }
+  }
+
+  // The first half of a run on one mesh and the second on another.
+  void expect_same_in_halves(const std::string& name, const Words& first, const Words& second) {
+    run(named(name) + first);
+    std::filesystem::remove_all(job_.run_folder(name) / "checkpoints/save-20");
+    const Outcome rest = job_.run(named(name) + second);
+    ASSERT_EQ(rest.code, 0) << rest.err;
+    EXPECT_THAT(rest.err, HasSubstr("resuming from runs/" + name + "/checkpoints/save-10"));
+    expect_same_curve(name);
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Sharded, TrainsToTheSameCurve) {
+  expect_same("two", shards(2));
+  expect_same("hybrid", mesh(1, 2) + shards(2));
+  expect_same("kept", shards(2) + set("parallelism.fully_shard.reshard_after_forward", "never"));
+  expect_same("each", shards(2) + set("parallelism.fully_shard.reduce", "microbatch"));
+  expect_same("recomputed", shards(2) + set("model_provider.enable_checkpointing", "true"));
+  expect_same("zero1", mesh(1, 2) + set("parallelism.zero1", "true"));
+}
+
+TEST_F(Sharded, TrainsToTheSameCurveInAPipeline) {
+  const Words always = set("parallelism.fully_shard.reshard_after_forward", "always");
+  const Words each = set("parallelism.fully_shard.reduce", "microbatch");
+  const Words split = mesh(2, 1) + shards(2) + schedule("1f1b, zero_bubble: true");
+  expect_same("one_f_one_b", mesh(2, 1) + shards(2) + schedule("1f1b"));
+  expect_same("resharded", mesh(2, 1) + shards(2) + schedule("1f1b") + always);
+  expect_same("split_backward", split);
+  expect_same("split_resharded", split + always + each);
+  expect_same("any_order", split + always + set("trainer.pipelining.order", "dynamic"));
+}
+
+TEST_F(Sharded, TrainsToTheSameCurveInTwoProcesses) {
+  expect_same_in_two_processes("across", 2, shards(2));
+  expect_same_in_two_processes("hybrid", 4, mesh(1, 2) + shards(2));
+  expect_same_in_two_processes("stages", 4, mesh(2, 1) + shards(2) + schedule("1f1b"));
+  expect_same_in_two_processes("zero1", 2, mesh(1, 2) + set("parallelism.zero1", "true"));
+}
+
+TEST_F(Sharded, GoesOnFromTheCheckpointOfAnotherMesh) {
+  expect_same_in_halves("apart_then_together", shards(2), {});
+  expect_same_in_halves("together_then_apart", {}, shards(2));
+  expect_same_in_halves("zero1_then_hybrid", mesh(1, 2) + set("parallelism.zero1", "true"),
+                        mesh(1, 2) + shards(2));
+}
+
+TEST_F(Sharded, ExportsAndReadsWeightsAsOneRankDoes) {
+  run(named("source") + shards(2) + set("export_to", "exported"));
+  const Words from = set("trainer.model_stage_factory", "{source_checkpoint: exported}");
+
+  run(named("alone") + from);
+  run(named("apart") + from + shards(2));
+
+  EXPECT_LT(job_.losses("alone").front(), job_.losses("source").front() - 0.5);
+  for (std::size_t i = 0; i < 20; ++i) {
+    const double expected = job_.losses("alone").at(i);
+    EXPECT_NEAR(job_.losses("apart").at(i), expected, 1e-5 * expected) << "at step " << i + 1;
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test
