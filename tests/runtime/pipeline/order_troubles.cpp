@@ -53,7 +53,8 @@ std::vector<Trouble> order_troubles(int ranks) {
           {"any action in ten, 6 times slower",
            [](const Action& action, int, std::uint64_t seed) {
              return RandomStream(seed, "held up").uniform(element_of(action)) < 0.1 ? 6.0 : 1.0;
-           }},
+           },
+           true},
           {"rank 1 in every eighth microbatch, 6 times slower",
            [](const Action& action, int rank, std::uint64_t) {
              return rank == 1 && action.microbatch % 8 == 3 ? 6.0 : 1.0;

@@ -32,6 +32,7 @@ struct Trouble {
   std::string name;
   // How many times longer an action takes.
   std::function<double(const Action& action, int rank, std::uint64_t seed)> slower;
+  bool by_chance = false;  // the seed matters: one draw says little
 };
 // The first is none at all.
 std::vector<Trouble> order_troubles(int ranks);

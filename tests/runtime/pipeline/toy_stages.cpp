@@ -9,6 +9,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernels/linear.hpp"
 
 namespace d9d::testing {
