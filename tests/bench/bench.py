@@ -13,7 +13,8 @@ import report
 from runs import OURS, STRATEGIES, Node, Peers
 from workloads import WORKLOADS
 
-CELLS = [("1 rank x 2 threads", "hf"), ("2 ranks x 1 thread", "ddp"), ("2 stages x 1 thread", "pp_1f1b")]
+CELLS = [("1 rank x 2 threads", "hf"), ("2 ranks x 1 thread", "ddp"), ("2 ranks, fully sharded", "fsdp2"),
+         ("2 stages x 1 thread", "pp_1f1b"), ("2 stages, zero bubble", "pp_zb1p")]
 PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "tracing")
 
 
@@ -80,16 +81,18 @@ def train(node, peers, options, results):
 
 
 def strategies(node, options, results):
-    """The same two ranks under each strategy, alternated; the sparse workloads, so that all of them apply."""
+    """Two ranks of one thread under each strategy, alternated."""
     rows = results.setdefault("strategies", [])
-    for workload in (name for name in options.workloads.split(",") if name.endswith("moe")):
+    for workload in options.workloads.split(","):
         steps = options.steps if workload == "tiny_moe" else max(3, options.steps // 2)
-        runs = {mesh: [] for mesh in STRATEGIES}
+        names = [name for name in STRATEGIES if name != "experts apart" or workload.endswith("moe")]
+        runs = {name: [] for name in names}
         for _ in range(options.pairs):
-            for mesh in STRATEGIES:
-                runs[mesh].append(node.train(workload, OURS[mesh], steps + 3))
-                progress(f"{workload}, {mesh}: {runs[mesh][-1]['step_s']:.3f} s")
-        rows += [dict(workload=workload, mesh=mesh, ours=summary(runs[mesh])) for mesh in STRATEGIES]
+            for name in names:
+                settings = {**STRATEGIES[name], "node.threads_per_rank": 1}
+                runs[name].append(node.train(workload, settings, steps + 3))
+                progress(f"{workload}, {name}: {runs[name][-1]['step_s']:.3f} s")
+        rows += [dict(workload=workload, mesh=name, ours=summary(runs[name])) for name in names]
 
 
 def main():

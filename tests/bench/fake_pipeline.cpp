@@ -114,6 +114,7 @@ class MeetingWorker final : public CollectiveWorker {
   explicit MeetingWorker(MeetingPlace& place) : place_(place) {}
   void prepare() override {}
   const std::string& name() const override { return name_; }
+  const char* reduction() const override { return "all_reduce"; }
   double reduce_bucket(int bucket) override {
     D9D_CHECK(false, "a sleeping stage has no bucket {}", bucket);
     return 0;

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 
 import machine
-from runs import OURS, WARMUP
+from runs import OURS, STRATEGIES, WARMUP
 
 # Of GEMMs: the shape of the roof, and those of the workloads beside it.
 ROOF = "2048x2048x2048"
@@ -49,17 +49,23 @@ def memory(node):
 
 
 def step_shares(node, steps):
-    """Where the time of traced tiny_moe steps went, by mesh."""
+    """Where the time of traced tiny_moe steps went, by mesh; `hidden`: of communication, beside compute."""
     rows = []
-    for mesh in ("1 rank x 1 thread", "1 rank x 2 threads", "2 ranks x 1 thread", "2 stages x 1 thread"):
+    meshes = {name: OURS[name] for name in ("1 rank x 1 thread", "1 rank x 2 threads")}
+    meshes.update({"2 ranks x 1 thread: " + name: {**settings, "node.threads_per_rank": 1}
+                   for name, settings in STRATEGIES.items()})
+    for mesh, settings in meshes.items():
         with tempfile.TemporaryDirectory(prefix="d9d-bench-") as folder:
-            node.train("tiny_moe", OURS[mesh], steps, keep=folder)
+            node.train("tiny_moe", settings, steps, keep=folder)
             traces = [os.path.join(folder, "traces", name) for name in os.listdir(os.path.join(folder, "traces"))]
             report = json.loads(output_of([node.binary, "trace", "--json", *traces]))
         total = sum(rank["time_ns"]["total"] for rank in report["ranks"])
         split = {key: sum(rank["time_ns"][key] for rank in report["ranks"]) / total
                  for key in ("compute", "exposed_communication", "bubble", "mailbox_wait", "other")}
-        rows.append(dict(mesh=mesh, **split, lost=report.get("lost", 0)))
+        communication = sum(rank["communication_ns"] for rank in report["ranks"])
+        exposed = sum(rank["time_ns"]["exposed_communication"] for rank in report["ranks"])
+        hidden = 1 - exposed / communication if communication > 0.001 * total else None
+        rows.append(dict(mesh=mesh, **split, hidden=hidden, lost=report.get("lost", 0)))
     return rows
 
 

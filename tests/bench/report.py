@@ -130,8 +130,10 @@ def lanes(results):
 
 def shares(results):
     keys = ("compute", "exposed_communication", "bubble", "mailbox_wait", "other")
-    rows = [[row["mesh"]] + [f"{row[key]:.2%}" for key in keys] for row in results["shares"]]
-    return table(["tiny_moe", "compute", "exposed collectives", "bubble", "waiting in a mailbox", "actors"], rows)
+    rows = [[row["mesh"]] + [f"{row[key]:.2%}" for key in keys]
+            + ["" if row["hidden"] is None else f"{row['hidden']:.0%}"] for row in results["shares"]]
+    return table(["tiny_moe", "compute", "exposed collectives", "bubble", "waiting in a mailbox", "actors",
+                  "of communication hidden"], rows)
 
 
 def tracing(results):

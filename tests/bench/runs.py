@@ -13,12 +13,29 @@ WARMUP = 3
 OURS = {  # name -> settings of the job
     "1 rank x 2 threads": {"node.threads_per_rank": 2},
     "2 ranks x 1 thread": {"mesh.data_parallel_replicate": 2, "node.threads_per_rank": 1},
+    "2 ranks, fully sharded": {"mesh.data_parallel_shard": 2, "node.threads_per_rank": 1},
     "2 stages x 1 thread": {"mesh.pipeline_parallel": 2, "node.threads_per_rank": 1},
     "1 rank x 1 thread": {"node.threads_per_rank": 1},
-    "2 ranks, experts apart": {"mesh.data_parallel_replicate": 2, "mesh.expert_parallel": 2,
-                               "node.threads_per_rank": 1},
+    "2 stages, zero bubble": {"mesh.pipeline_parallel": 2, "node.threads_per_rank": 1,
+                              "trainer.pipelining.schedule": "{schedule: 1f1b, zero_bubble: true}"},
 }
-STRATEGIES = ["2 ranks x 1 thread", "2 ranks, experts apart"]  # of these, compared with each other
+# The same two ranks under each strategy: name -> settings. Experts only where the model has some.
+STRATEGIES = {
+    "replicas": {"mesh.data_parallel_replicate": 2},
+    "replicas, ZeRO-1": {"mesh.data_parallel_replicate": 2, "parallelism.zero1": "true"},
+    "fully sharded": {"mesh.data_parallel_shard": 2},
+    "fully sharded, reduced each microbatch": {"mesh.data_parallel_shard": 2,
+                                               "parallelism.fully_shard.reduce": "microbatch"},
+    "experts apart": {"mesh.data_parallel_replicate": 2, "mesh.expert_parallel": 2},
+    "tensor parallel": {"mesh.tensor_parallel": 2},
+    "context parallel, ring": {"mesh.context_parallel_replicate": 2},
+    "context parallel, Ulysses": {"mesh.context_parallel_replicate": 2, "parallelism.context.attention": "ulysses"},
+    "2 stages, 1F1B": {"mesh.pipeline_parallel": 2},
+    "2 stages, zero bubble": {"mesh.pipeline_parallel": 2,
+                              "trainer.pipelining.schedule": "{schedule: 1f1b, zero_bubble: true}"},
+    "2 stages, zero bubble V": {"mesh.pipeline_parallel": 2,
+                                "trainer.pipelining.schedule": "{schedule: zero_bubble_v}"},
+}
 
 
 class Node:
