@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/pipeline/program_cursor.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
 
 namespace d9d::testing {
