@@ -59,6 +59,22 @@ TEST_F(SameLoss, OnOneRankAndOnStagesUnderEachSchedule) {
   expect_same_in_one_process("one_f_one_b", mesh(2, 1) + schedule("1f1b"));
 }
 
+// Experts on two ranks of every stage, and none in the layer of the first.
+TEST_F(SameLoss, WhenOneStageHasNoExpertsAndTheOtherShares) {
+  const Words model = set("model_provider.model.mlp_only_layers", "[0]") +
+                      set("model_provider.model.intermediate_size", "48");
+  const Outcome alone = job_.run(named("mixed") + mesh(1, 1) + model);
+  ASSERT_EQ(alone.code, 0) << alone.err;
+  for (const std::string name : {"1f1b", "1f1b, zero_bubble: true"}) {
+    SCOPED_TRACE(name);
+    const Outcome staged = job_.run(named("staged") + mesh(2, 2) + experts_on(2) + model + schedule(name));
+
+    ASSERT_EQ(staged.code, 0) << staged.err;
+    expect_same_curve(job_.losses("staged"), job_.losses("mixed"), 0.3);
+    std::filesystem::remove_all(job_.run_folder("staged"));
+  }
+}
+
 // The head of this model costs as much as two layers: four and two of them on two stages.
 TEST_F(SameLoss, WhenLayersAreSplitByCosts) {
   const Words model = set("model_provider.model.num_hidden_layers", "6");
