@@ -34,6 +34,7 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
   if (summary.sequence_length)
     summary.flops_per_token = training_flops_per_token(model, *summary.sequence_length);
   const int num_stages = topology.num_stages();
+  const int extra = static_cast<int>(loaded.job.trainer.pipelining.extra_activations);
   const auto layers = layers_of_stages(model, num_stages, loaded.split);
   for (int stage = 0; stage < num_stages; ++stage) {
     const LayerRange& range = layers[static_cast<std::size_t>(stage)];
@@ -41,9 +42,10 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
                               count_parameters(model, {stage, num_stages}, loaded.split).total});
   }
   for (int pp = 0; pp < loaded.job.mesh.pipeline_parallel; ++pp) {
-    const int live = simulation.peak_activations[static_cast<std::size_t>(pp)];
     std::vector<StagePosition> stages;
     for (const int stage : topology.stages_of(pp)) stages.push_back({stage, num_stages});
+    const int all = static_cast<int>(stages.size()) * static_cast<int>(summary.microbatches);
+    const int live = std::min(all, simulation.peak_activations[static_cast<std::size_t>(pp)] + extra);
     summary.ranks.push_back(
         estimate_memory(loaded, stages, {pp, live, summary.microbatches, summary.sequence_length}));
   }

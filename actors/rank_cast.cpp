@@ -56,7 +56,7 @@ struct RankCast {
   const Plan& plan() const { return *services.plan; }
   ActorId at(Role role) const { return {role, static_cast<std::uint64_t>(rank)}; }
   int num_stages() const { return stages_per_rank(schedule) * plan().parameters().pipeline_parallel; }
-  bool is_dynamic() const { return job().trainer.pipelining.order == ActionOrder::dynamic; }
+  bool is_dynamic() const { return job().trainer.pipelining.order == PipelineOrder::dynamic; }
   // Global ranks that hold each stage of this rank's pipeline.
   std::vector<int> ranks_of_stages() const;
   std::vector<int> remote_ranks() const;
@@ -105,6 +105,7 @@ CastMember RankCast::stage() const {
       .plan = services.plan.get(),
       .schedule = schedule,
       .order = is_dynamic() ? CursorOrder::dynamic : CursorOrder::program,
+      .extra_activations = static_cast<int>(job().trainer.pipelining.extra_activations),
       .model = services.model,
       .task = task,
       .optimizer = job().optimizer,

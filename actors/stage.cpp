@@ -41,6 +41,7 @@ void Stage::behavior(Handlers& handlers) {
   handlers.on(this, &Stage::begin_step);
   handlers.on(this, &Stage::activation_ready);
   handlers.on(this, &Stage::gradient_ready);
+  handlers.on(this, &Stage::tick);
   handlers.on(this, &Stage::lead_action);
   handlers.on(this, &Stage::bucket_reduced);
   handlers.on(this, &Stage::apply_step);
@@ -133,6 +134,11 @@ void Stage::gradient_ready(wire::GradientReady::Reader message) {
   advance();
 }
 
+// The head of the program may have been waited for long enough.
+void Stage::tick(wire::Tick::Reader /*message*/) {
+  advance();
+}
+
 void Stage::lead_action(wire::LeadAction::Reader message) {
   if (message.getStep() != lead_step_) number_ = 0;
   lead_step_ = message.getStep();
@@ -194,9 +200,24 @@ std::optional<Instruction> Stage::next() {
     led_.pop_front();
     return instruction;
   }
-  const auto instruction = worker_->next();
-  if (instruction) lead(*instruction);
+  const auto instruction = worker_->next(1e-9 * static_cast<double>(world().clock.now_ns()));
+  if (instruction) {
+    lead(*instruction);
+  } else {
+    look_again_when_due();
+  }
   return instruction;
+}
+
+// The worker would run something else if what it waits for is not there by then. Told once for each time.
+void Stage::look_again_when_due() {
+  const std::optional<double> due = worker_->look_again();
+  if (!due || *due == looks_again_at_) return;
+  looks_again_at_ = *due;
+  const double seconds = *due - 1e-9 * static_cast<double>(world().clock.now_ns());
+  const auto nanoseconds = static_cast<std::int64_t>(1e9 * seconds) + 1;
+  tell_self_after<wire::Tick>(std::chrono::nanoseconds(std::max<std::int64_t>(nanoseconds, 0)),
+                              [](wire::Tick::Builder) {});
 }
 
 // Told before it runs: the others meet this rank in collectives inside of it.

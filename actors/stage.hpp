@@ -4,7 +4,7 @@
 // the worker's cursor; a handler records the fact and calls advance(), and no handler issues a collective
 // itself. Peers that share collectives inside an action must all take one order: with the static order they
 // have the same program; with the dynamic one the first of them leads, the others follow. hears BeginStep
-// ActivationReady GradientReady LeadAction BucketReduced ApplyStep Snapshot says Ready ActivationReady
+// ActivationReady GradientReady Tick LeadAction BucketReduced ApplyStep Snapshot says Ready ActivationReady
 // GradientReady LeadAction SendTensors ReduceBucket MetricUpdate StepComputed WriteShard
 
 #include <deque>
@@ -15,6 +15,7 @@
 
 #include "actors/core/actor.hpp"
 #include "messages/checkpoint.capnp.h"
+#include "messages/cluster.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
 #include "messages/train.capnp.h"
@@ -42,6 +43,7 @@ class Stage final : public Actor {
   void begin_step(wire::BeginStep::Reader message);
   void activation_ready(wire::ActivationReady::Reader message);
   void gradient_ready(wire::GradientReady::Reader message);
+  void tick(wire::Tick::Reader message);
   void lead_action(wire::LeadAction::Reader message);
   void bucket_reduced(wire::BucketReduced::Reader message);
   void apply_step(wire::ApplyStep::Reader message);
@@ -51,6 +53,7 @@ class Stage final : public Actor {
   void trace_communication();
   void advance();
   std::optional<Instruction> next();
+  void look_again_when_due();
   void lead(const Instruction& instruction);
   void run(const Instruction& instruction);
   void hand_on(const StageOutput& output);
@@ -74,6 +77,7 @@ class Stage final : public Actor {
     Instruction instruction;
   };
   std::deque<Led> led_;  // what the leader told us to run and we did not run yet; maybe of the next step too
+  double looks_again_at_ = 0;    // when the last Tick told comes, in seconds of the clock
   std::uint32_t number_ = 0;     // of the next LeadAction of the step, told or heard
   std::uint64_t lead_step_ = 0;  // the step that number_ is of
   bool in_step_ = false;

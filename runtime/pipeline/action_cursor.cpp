@@ -5,8 +5,8 @@
 
 namespace d9d {
 
-std::unique_ptr<ActionCursor> make_cursor(CursorOrder order, int rank) {
-  if (order == CursorOrder::dynamic) return std::make_unique<DynamicCursor>(rank);
+std::unique_ptr<ActionCursor> make_cursor(CursorOrder order, int rank, int extra_activations) {
+  if (order == CursorOrder::dynamic) return std::make_unique<DynamicCursor>(rank, extra_activations);
   return std::make_unique<ProgramCursor>(rank);
 }
 

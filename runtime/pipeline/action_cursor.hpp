@@ -1,6 +1,7 @@
 #pragma once
 // Which action a rank runs next, over all stages that live there. Implementations: ProgramCursor (the
-// schedule's order) and DynamicCursor (any ready action, by priority). No torch, no messages, no threads.
+// schedule's order) and DynamicCursor (goes on with another action while the head is late). No torch, no
+// messages, no threads.
 
 #include <functional>
 #include <memory>
@@ -20,9 +21,12 @@ class ActionCursor {
   // From the beginning of `program`; the one before must be at its end.
   virtual void start(std::shared_ptr<const PipelineProgram> program) = 0;
 
-  // The instruction that the caller runs now, all of whose parts are ready; the cursor counts it as run.
-  // Nothing while the rank has to wait, and at the end.
-  virtual std::optional<Instruction> advance(const Ready& ready) = 0;
+  // The instruction that the caller, done with the one before, runs now; all of its parts are ready and the
+  // cursor counts it as run. Nothing while the rank has to wait, and at the end. `now`: seconds of a clock
+  // that only goes forward.
+  virtual std::optional<Instruction> advance(const Ready& ready, double now) = 0;
+  // After an advance() that gave nothing: the time to ask again even if nothing arrives; none: no need to.
+  virtual std::optional<double> look_again() const { return {}; }
   // The same for an instruction that another rank with the same program chose: false while it has to wait for
   // its inputs. A choice that breaks this cursor's rules is a bug.
   virtual bool follow(const Instruction& instruction, const Ready& ready) = 0;
@@ -32,6 +36,7 @@ class ActionCursor {
 };
 
 enum class CursorOrder { program, dynamic };
-std::unique_ptr<ActionCursor> make_cursor(CursorOrder order, int rank);
+// `extra_activations` is of the dynamic order (dynamic_cursor.hpp).
+std::unique_ptr<ActionCursor> make_cursor(CursorOrder order, int rank, int extra_activations = 0);
 
 }  // namespace d9d

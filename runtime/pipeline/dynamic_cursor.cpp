@@ -1,84 +1,116 @@
 #include "runtime/pipeline/dynamic_cursor.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "runtime/base/error.hpp"
 
 namespace d9d {
+namespace {
 
-// The smallest one runs.
-struct DynamicCursor::Candidate {
-  bool can_wait;
-  std::size_t position;
-  Action action;
+// In mean times of the rank's own actions. From simulations of all schedules under jitter and delays (see
+// README): shorter ones let jitter choose, longer ones waste what could be won.
+double patience_for(ActionKind kind) {
+  if (kind == ActionKind::forward) return 1;
+  return kind == ActionKind::backward_weight ? 0.3 : 0.5;
+}
 
-  auto operator<=>(const Candidate&) const = default;
-};
+bool is_weight(const Action& action) {
+  return action.kind == ActionKind::backward_weight;
+}
+
+}  // namespace
 
 void DynamicCursor::start(std::shared_ptr<const PipelineProgram> program) {
   D9D_CHECK(done(), "a program starts on rank {} before the one before is at its end", rank_);
   D9D_CHECK(rank_ < program->topology.num_ranks(), "rank {} of a program for {} ranks", rank_,
             program->topology.num_ranks());
   program_ = std::move(program);
-  ledgers_.clear();
-  positions_.clear();
-  const RankProgram& own = program_->compute[static_cast<std::size_t>(rank_)];
-  for (const int stage : program_->topology.stages_of(rank_)) {
-    ledgers_.emplace(stage, StageLedger(stage, own, program_->num_microbatches));
+  ledger_.emplace(rank_, *program_, extra_);
+  splits_ = false;
+  for (const Instruction& instruction : program_->compute[static_cast<std::size_t>(rank_)]) {
+    splits_ = splits_ || std::any_of(instruction.parts.begin(), instruction.parts.end(), is_weight);
   }
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    for (const Action& action : own[i].parts) positions_[action] = i;
-  }
+  seconds_ /= 2;
+  actions_ /= 2;
+  running_.reset();
+  look_again_.reset();
 }
 
-std::optional<Instruction> DynamicCursor::advance(const Ready& ready) {
-  std::vector<Candidate> candidates;
-  for (const auto& [stage, ledger] : ledgers_) consider(ledger, ready, candidates);
-  if (candidates.empty()) return {};
-  const Candidate best = *std::min_element(candidates.begin(), candidates.end());
-  Instruction chosen = program_->compute[static_cast<std::size_t>(rank_)][best.position];
-  const auto can = [&](const Action& part) { return ledgers_.at(part.stage).allows(part) && ready(part); };
-  if (!std::all_of(chosen.parts.begin(), chosen.parts.end(), can)) chosen.parts = {best.action};
-  ran(chosen);
-  return chosen;
+std::optional<Instruction> DynamicCursor::advance(const Ready& ready, double now) {
+  note_time(now);
+  look_again_.reset();
+  if (done()) return {};
+  Instruction head = ledger_->head();
+  if (std::all_of(head.parts.begin(), head.parts.end(), ready)) return run(std::move(head), now);
+  const auto best = best_of_the_rest(ready);
+  if (!best || actions_ == 0) return {};
+  const double due = since_ + patience_for(best->kind) * seconds_ / actions_;
+  if (now < due) {
+    look_again_ = due;
+    return {};
+  }
+  return run(with_its_partners(*best, ready), now);
 }
 
-void DynamicCursor::consider(const StageLedger& ledger, const Ready& ready,
-                             std::vector<Candidate>& candidates) const {
-  const auto can = [&](const Action* action) {
-    return action != nullptr && ledger.allows(*action) && ready(*action);
+// An instruction lasts until the next call.
+void DynamicCursor::note_time(double now) {
+  if (actions_ == 0 && !running_) since_ = now;
+  if (!running_) return;
+  seconds_ += now - since_;
+  actions_ += static_cast<double>(running_->parts.size());
+  running_.reset();
+  since_ = now;
+}
+
+std::optional<Action> DynamicCursor::best_of_the_rest(const Ready& ready) const {
+  const auto key = [this](const Action& action) {
+    return std::tuple(is_weight(action), ledger_->position(action), action);
   };
-  const auto add = [&](const Action& action, bool can_wait) {
-    candidates.push_back({can_wait, positions_.at(action), action});
+  std::optional<Action> best;
+  for (const Action& action : ledger_->allowed()) {
+    if (!ready(action) || !may_overtake(action)) continue;
+    if (!best || key(action) < key(*best)) best = action;
+  }
+  return best;
+}
+
+bool DynamicCursor::may_overtake(const Action& action) const {
+  if (action.kind != ActionKind::backward) return true;
+  const auto overtaken = ledger_->overtaken_by(action);
+  return std::none_of(overtaken.begin(), overtaken.end(), [&](const Action& other) {
+    return other.kind == ActionKind::forward && (!splits_ || other.stage == action.stage);
+  });
+}
+
+Instruction DynamicCursor::with_its_partners(const Action& action, const Ready& ready) const {
+  const Instruction& whole = ledger_->instruction(ledger_->position(action));
+  const auto can = [&](const Action& part) {
+    return ledger_->allows(part) && ready(part) && may_overtake(part);
   };
-  if (can(ledger.next_forward())) add(*ledger.next_forward(), false);
-  if (can(ledger.next_input())) add(*ledger.next_input(), false);
-  const Action* weight = ledger.next_weight();
-  if (!can(weight) || weight->kind != ActionKind::backward_weight) return;  // a B was an input already
-  const bool wanted = (ledger.forward_waits_for_weight() && ready(*ledger.next_forward())) ||
-                      (ledger.input_waits_for_weight() && ready(*ledger.next_input()));
-  add(*weight, !wanted);
+  return std::all_of(whole.parts.begin(), whole.parts.end(), can) ? whole : Instruction{{action}};
+}
+
+Instruction DynamicCursor::run(Instruction instruction, double now) {
+  count(instruction);
+  running_ = instruction;
+  since_ = now;
+  return instruction;
 }
 
 bool DynamicCursor::follow(const Instruction& instruction, const Ready& ready) {
   for (const Action& action : instruction.parts) {
-    const auto ledger = ledgers_.find(action.stage);
-    D9D_CHECK(ledger != ledgers_.end() && ledger->second.allows(action), "rank {} is told to run {} {}",
-              rank_, to_string(action),
-              ledger == ledgers_.end() ? "of a stage elsewhere" : "before its turn");
+    D9D_CHECK(ledger_ && ledger_->allows(action), "rank {} is told to run {} where its order forbids it",
+              rank_, to_string(action));
   }
   if (!std::all_of(instruction.parts.begin(), instruction.parts.end(), ready)) return false;
-  ran(instruction);
+  count(instruction);
   return true;
 }
 
-void DynamicCursor::ran(const Instruction& instruction) {
-  for (const Action& action : instruction.parts) ledgers_.at(action.stage).ran(action);
-}
-
-bool DynamicCursor::done() const {
-  return std::all_of(ledgers_.begin(), ledgers_.end(), [](const auto& entry) { return entry.second.done(); });
+void DynamicCursor::count(const Instruction& instruction) {
+  for (const Action& action : instruction.parts) ledger_->ran(action);
 }
 
 }  // namespace d9d

@@ -47,6 +47,10 @@ struct StageCoreOptions {
   std::function<void(std::size_t)> on_parameter_complete;
   // The same of each microbatch but the last to finish, where given.
   std::function<void(std::size_t)> on_microbatch_gradient;
+  // Called inside run() behind the stage's first I, for each trainable parameter whose gradient that I
+  // computed already, because the named nodes of autograd cannot leave it to W: the numbers are right, only
+  // not split.
+  std::function<void(std::size_t parameter, const std::string& nodes)> on_not_split;
   // See kernels::WeightWork::set_before_job.
   std::function<void(const at::Tensor& parameter, bool reads)> before_weight_job;
 };

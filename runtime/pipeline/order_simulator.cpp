@@ -17,11 +17,12 @@ struct Arrival {
 
 class OrderSimulator {
  public:
-  OrderSimulator(const PipelineProgram& program, CursorOrder order, const OrderCosts& costs)
-      : program_(program), costs_(costs), free_at_(program.compute.size()) {
+  OrderSimulator(const PipelineProgram& program, CursorOrder order, const OrderCosts& costs,
+                 int extra_activations)
+      : program_(program), costs_(costs), free_at_(program.compute.size()), wake_at_(program.compute.size()) {
     const std::shared_ptr<const PipelineProgram> unowned(std::shared_ptr<void>(), &program);
     for (std::size_t rank = 0; rank < program.compute.size(); ++rank) {
-      cursors_.push_back(make_cursor(order, static_cast<int>(rank)));
+      cursors_.push_back(make_cursor(order, static_cast<int>(rank), extra_activations));
       cursors_.back()->start(unowned);
       for (const Instruction& instruction : program.compute[rank]) left_ += instruction.parts.size();
     }
@@ -57,7 +58,9 @@ class OrderSimulator {
 
   void start(std::size_t rank, double now) {
     while (free_at_[rank] <= now) {
-      const auto chosen = cursors_[rank]->advance([this](const Action& action) { return ready(action); });
+      const auto chosen =
+          cursors_[rank]->advance([this](const Action& action) { return ready(action); }, now);
+      wake_at_[rank] = cursors_[rank]->look_again().value_or(0);
       if (!chosen) return;
       double begin = now;
       for (const Action& action : chosen->parts) {
@@ -94,13 +97,14 @@ class OrderSimulator {
     };
     if (!on_the_way_.empty()) consider(on_the_way_.top().time);
     for (const double time : free_at_) consider(time);
+    for (const double time : wake_at_) consider(time);
     return next;
   }
 
   void sum_up() {
     double busy = 0;
     for (const auto& actions : result_.ranks) {
-      int live = 0, live_peak = 0, pending = 0, pending_peak = 0;
+      int live = 0, live_peak = 0, pending = 0, pending_peak = 0, held_peak = 0;
       for (const auto& [action, start, end] : actions) {
         result_.makespan = std::max(result_.makespan, end);
         busy += end - start;
@@ -108,9 +112,11 @@ class OrderSimulator {
         if (action.kind == ActionKind::backward || action.kind == ActionKind::backward_input) --live;
         if (action.kind == ActionKind::backward_input) pending_peak = std::max(pending_peak, ++pending);
         if (action.kind == ActionKind::backward_weight) --pending;
+        held_peak = std::max(held_peak, live + pending);
       }
       result_.peak_activations.push_back(live_peak);
       result_.peak_pending_weights.push_back(pending_peak);
+      result_.peak_held.push_back(held_peak);
     }
     const double available = result_.makespan * static_cast<double>(result_.ranks.size());
     result_.bubble = available > 0 ? std::max(0.0, 1 - busy / available) : 0;
@@ -124,6 +130,7 @@ class OrderSimulator {
   const OrderCosts& costs_;
   std::vector<std::unique_ptr<ActionCursor>> cursors_;
   std::vector<double> free_at_;
+  std::vector<double> wake_at_;  // when its cursor wants to be asked again
   std::priority_queue<Arrival, std::vector<Arrival>, Later> on_the_way_;
   std::set<Action> arrived_;
   std::size_t left_ = 0;
@@ -132,8 +139,9 @@ class OrderSimulator {
 
 }  // namespace
 
-Simulation simulate_order(const PipelineProgram& program, CursorOrder order, const OrderCosts& costs) {
-  return OrderSimulator(program, order, costs).run();
+Simulation simulate_order(const PipelineProgram& program, CursorOrder order, const OrderCosts& costs,
+                          int extra_activations) {
+  return OrderSimulator(program, order, costs, extra_activations).run();
 }
 
 }  // namespace d9d

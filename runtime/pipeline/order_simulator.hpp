@@ -15,7 +15,8 @@ struct OrderCosts {
   double transfer = 0;                            // between stages of different ranks; 0 within a rank
 };
 
-// Deadlock: a bug error that says how many actions are left.
-Simulation simulate_order(const PipelineProgram& program, CursorOrder order, const OrderCosts& costs);
+// Deadlock: a bug error that says how many actions are left. `extra_activations`: of the dynamic order.
+Simulation simulate_order(const PipelineProgram& program, CursorOrder order, const OrderCosts& costs,
+                          int extra_activations = 0);
 
 }  // namespace d9d

@@ -16,7 +16,7 @@ void ProgramCursor::start(std::shared_ptr<const PipelineProgram> program) {
   next_ = 0;
 }
 
-std::optional<Instruction> ProgramCursor::advance(const Ready& ready) {
+std::optional<Instruction> ProgramCursor::advance(const Ready& ready, double /*now*/) {
   if (done()) return {};
   const Instruction& instruction = *head();
   if (!std::all_of(instruction.parts.begin(), instruction.parts.end(), ready)) return {};
@@ -27,7 +27,7 @@ std::optional<Instruction> ProgramCursor::advance(const Ready& ready) {
 bool ProgramCursor::follow(const Instruction& instruction, const Ready& ready) {
   D9D_CHECK(!done() && *head() == instruction, "rank {} is told to run {} where its program has {}", rank_,
             to_string(instruction), done() ? "its end" : to_string(*head()));
-  return advance(ready).has_value();
+  return advance(ready, 0).has_value();
 }
 
 bool ProgramCursor::done() const {

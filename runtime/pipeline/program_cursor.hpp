@@ -17,7 +17,7 @@ class ProgramCursor final : public ActionCursor {
 
   void start(std::shared_ptr<const PipelineProgram> program) override;
   // Only ever the head of the program. Never looks behind it.
-  std::optional<Instruction> advance(const Ready& ready) override;
+  std::optional<Instruction> advance(const Ready& ready, double now) override;
   bool follow(const Instruction& instruction, const Ready& ready) override;
   bool done() const override;
 

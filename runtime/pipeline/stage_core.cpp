@@ -14,6 +14,7 @@
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/microbatch.hpp"
 #include "runtime/pipeline/parameter_watch.hpp"
+#include "runtime/pipeline/split_watch.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {
@@ -248,12 +249,23 @@ class TorchStageCore final : public StageCore {
     if (full) watch_.begin_full_backward(unfinished_ == 1);
     {
       const WeightWork::Scope scope(mb.work);  // for what is recomputed inside the backward
+      const auto watch = full ? nullptr : watch_first_split(mb);
       run_backward(std::exchange(mb.roots, {}));
+      if (watch) {
+        for (const auto& found : watch->not_split()) options_.on_not_split(found.parameter, found.nodes);
+      }
     }
     ActionResult result;
     if (!is_first()) result.gradient = input_gradients(mb);
     if (full) finish(mb);
     return result;
+  }
+
+  std::unique_ptr<SplitWatch> watch_first_split(const Microbatch& mb) {
+    if (!options_.on_not_split || std::exchange(split_watched_, true)) return nullptr;
+    SplitWatch::Nodes roots;
+    for (const Root& root : mb.roots) roots.push_back(root.edge.function);
+    return std::make_unique<SplitWatch>(options_.module->parameters(), roots);
   }
 
   Ticket input_gradients(Microbatch& mb) {
@@ -283,6 +295,7 @@ class TorchStageCore final : public StageCore {
   ParameterWatch watch_;
   std::uint64_t step_ = 0;
   std::vector<Microbatch> microbatches_;
+  bool split_watched_ = false;
   int unfinished_ = 0;  // microbatches whose last action did not run yet
 };
 

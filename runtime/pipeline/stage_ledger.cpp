@@ -19,7 +19,7 @@ void StageLedger::Counts::count(ActionKind kind) {
   if (kind == ActionKind::backward || kind == ActionKind::backward_weight) ++weights;
 }
 
-StageLedger::StageLedger(int stage, const RankProgram& program, int microbatches)
+StageLedger::StageLedger(int stage, const RankProgram& program, int microbatches, int extra)
     : forwarded_(static_cast<std::size_t>(microbatches)),
       input_done_(static_cast<std::size_t>(microbatches)) {
   Counts counts;
@@ -31,39 +31,28 @@ StageLedger::StageLedger(int stage, const RankProgram& program, int microbatches
       if (full || action.kind == ActionKind::backward_input) inputs_.push_back(action);
       if (full || action.kind == ActionKind::backward_weight) weights_.push_back(action);
       counts.count(action.kind);
-      live_max_ = std::max(live_max_, counts.live());
-      held_max_ = std::max(held_max_, counts.held());
-      pending_max_ = std::max(pending_max_, counts.pending());
+      caps_.live = std::max(caps_.live, counts.live());
+      caps_.held = std::max(caps_.held, counts.held());
+      caps_.pending = std::max(caps_.pending, counts.pending());
     }
   }
+  for (std::size_t* cap : {&caps_.live, &caps_.held, &caps_.pending}) *cap += static_cast<std::size_t>(extra);
 }
 
 bool StageLedger::allows(const Action& action) const {
   const auto microbatch = static_cast<std::size_t>(action.microbatch);
   switch (action.kind) {
     case ActionKind::forward:
-      return is_head(action, next_forward()) && done_.live() < live_max_ && done_.held() < held_max_;
+      return is_head(action, next_forward()) && done_.live() < caps_.live && done_.held() < caps_.held;
     case ActionKind::backward:
       return is_head(action, next_input()) && is_head(action, next_weight()) && forwarded_[microbatch];
     case ActionKind::backward_input:
-      return is_head(action, next_input()) && forwarded_[microbatch] && done_.pending() < pending_max_;
+      return is_head(action, next_input()) && forwarded_[microbatch] && done_.pending() < caps_.pending;
     case ActionKind::backward_weight:
       return is_head(action, next_weight()) && input_done_[microbatch];
     default:
       return false;
   }
-}
-
-bool StageLedger::forward_waits_for_weight() const {
-  return next_forward() != nullptr && done_.live() < live_max_ && done_.held() == held_max_;
-}
-
-bool StageLedger::input_waits_for_weight() const {
-  const Action* input = next_input();
-  if (input == nullptr) return false;
-  // A B behind a W in the queue of weights, or an I at the cap.
-  return input->kind == ActionKind::backward ? !is_head(*input, next_weight())
-                                             : done_.pending() == pending_max_;
 }
 
 void StageLedger::ran(const Action& action) {

@@ -1,6 +1,6 @@
 #pragma once
 // What one stage of one rank has run in a step, and what it may run next without changing any number and
-// without taking more memory than its static program takes. Pure integers. Internal to DynamicCursor.
+// without taking more memory than its static program takes. Pure integers. Internal to RankLedger.
 //
 // Three queues, each in the order of the static program: forwards; input gradients (I and B); weight
 // gradients (W and B). Running only their heads keeps every sum of the step in its order: a weight's gradient
@@ -20,8 +20,17 @@ namespace d9d {
 
 class StageLedger {
  public:
-  // The actions of `stage` in a rank's static compute program.
-  StageLedger(int stage, const RankProgram& program, int microbatches);
+  // The actions of `stage` in a rank's static compute program; `extra` is added to the caps.
+  StageLedger(int stage, const RankProgram& program, int microbatches, int extra = 0);
+
+  // The most microbatches of the stage between F and B or I, between F and B or W, between I and W.
+  struct Caps {
+    std::size_t live = 0, held = 0, pending = 0;
+  };
+  const Caps& caps() const { return caps_; }
+  const std::vector<Action>& forwards() const { return forwards_; }
+  const std::vector<Action>& inputs() const { return inputs_; }    // I and B
+  const std::vector<Action>& weights() const { return weights_; }  // W and B
 
   // The heads of the queues; null at a queue's end.
   const Action* next_forward() const { return at(forwards_, done_.forwards); }
@@ -30,9 +39,6 @@ class StageLedger {
 
   // Whether order and caps allow the action now. Says nothing of its inputs from other stages.
   bool allows(const Action& action) const;
-  // The head of forwards, or of input gradients, is held back by a cap that the next W makes room under.
-  bool forward_waits_for_weight() const;
-  bool input_waits_for_weight() const;
   // Counts an allowed action as run.
   void ran(const Action& action);
   bool done() const { return done_.forwards == forwards_.size() && done_.weights == weights_.size(); }
@@ -52,7 +58,7 @@ class StageLedger {
 
   std::vector<Action> forwards_, inputs_, weights_;
   std::vector<bool> forwarded_, input_done_;  // by microbatch
-  std::size_t live_max_ = 0, held_max_ = 0, pending_max_ = 0;
+  Caps caps_;
   Counts done_;
 };
 

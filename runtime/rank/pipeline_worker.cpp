@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -50,7 +51,7 @@ class PipelineWorker final : public StageWorker {
         pipeline_ranks_(options_.plan->parameters().pipeline_parallel),
         topology_(topology_of(options_.schedule, pipeline_ranks_)),
         programs_(options_.schedule, pipeline_ranks_),
-        cursor_(make_cursor(options_.order, pipeline_rank_)) {}
+        cursor_(make_cursor(options_.order, pipeline_rank_, options_.extra_activations)) {}
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return entries_loaded_; }
@@ -69,7 +70,8 @@ class PipelineWorker final : public StageWorker {
   void put_gradient(int stage, int microbatch, Ticket ticket) override {
     core(stage).put_gradient(microbatch, ticket);
   }
-  std::optional<Instruction> next() override { return cursor_->advance(inputs_are_there()); }
+  std::optional<Instruction> next(double now) override { return cursor_->advance(inputs_are_there(), now); }
+  std::optional<double> look_again() const override { return cursor_->look_again(); }
   bool follow(const Instruction& chosen) override { return cursor_->follow(chosen, inputs_are_there()); }
   ActionReport run(const Instruction& instruction) override;
   bool step_done() const override { return cursor_->done(); }
@@ -204,6 +206,14 @@ StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built
       units.before_weight_job(weight, reads);
     };
   }
+  core.on_not_split = [stage, module = built.module, told = std::set<std::string>()](
+                          std::size_t parameter, const std::string& nodes) mutable {
+    if (!told.insert(nodes).second) return;
+    log::warn(
+        "stage {}: {} cannot leave weight gradients to W, so that of {} is computed with I: right, but not "
+        "split",
+        stage, nodes, module->parameters()[parameter].name);
+  };
   core.compute_loss = [this](const LastStageOutputs& outputs) {
     const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
     const Loss loss = options_.task->compute_loss(context);

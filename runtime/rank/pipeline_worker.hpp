@@ -26,6 +26,7 @@ struct PipelineWorkerOptions {
   const Plan* plan = nullptr;
   ScheduleConfig schedule;
   CursorOrder order = CursorOrder::program;
+  int extra_activations = 0;  // of the dynamic order
   std::shared_ptr<const ModelProvider> model;
   std::shared_ptr<const TrainTask> task;
   OptimizerConfig optimizer;

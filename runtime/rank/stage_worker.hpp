@@ -70,8 +70,10 @@ class StageWorker {
   virtual void put_activation(int stage, int microbatch, Ticket ticket) = 0;
   virtual void put_gradient(int stage, int microbatch, Ticket ticket) = 0;
 
-  // The instruction to run now, whose inputs are there; empty while the rank has to wait, or at the end.
-  virtual std::optional<Instruction> next() = 0;
+  // The instruction to run now (in seconds), its inputs are there; empty while it has to wait and at the end.
+  virtual std::optional<Instruction> next(double now) = 0;
+  // After a next() that gave nothing: when to ask again even if nothing arrives.
+  virtual std::optional<double> look_again() const { return {}; }
   // The same for what another rank chose (LeadAction): whether it is to run now; false while inputs are
   // missing.
   virtual bool follow(const Instruction& chosen) = 0;

@@ -121,6 +121,13 @@ void check_schedule(const JobConfig& job, Issues& issues) {
                                   *searched->activations_max, searched->num_stages_per_rank),
                       fmt::format("give at least {}, or null", searched->num_stages_per_rank)});
   }
+  const std::int64_t extra = job.trainer.pipelining.extra_activations;
+  const bool is_dynamic = job.trainer.pipelining.order == PipelineOrder::dynamic;
+  if (extra > 0 && !is_dynamic) {
+    issues.push_back({"trainer.pipelining.extra_activations",
+                      "a static order never holds more than its program",
+                      "give 0, or choose order: dynamic"});
+  }
   if (std::holds_alternative<InferenceConfig>(schedule)) {
     issues.push_back({path, "inference runs no backwards, so it cannot train", "choose gpipe or 1f1b"});
   }

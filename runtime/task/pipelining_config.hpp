@@ -11,23 +11,29 @@
 
 namespace d9d {
 
-enum class ActionOrder { static_, dynamic };
-BOOST_DESCRIBE_ENUM(ActionOrder, static_, dynamic)
+enum class PipelineOrder { static_, dynamic };
+BOOST_DESCRIBE_ENUM(PipelineOrder, static_, dynamic)
 
 enum class LayerSplit { even, costs };
 BOOST_DESCRIBE_ENUM(LayerSplit, even, costs)
 
 struct PipeliningConfig {
   PipelineScheduleConfig schedule;
-  ActionOrder order = ActionOrder::static_;
+  PipelineOrder order = PipelineOrder::static_;
+  std::int64_t extra_activations = 0;
   LayerSplit layer_split = LayerSplit::even;
 };
-BOOST_DESCRIBE_STRUCT(PipeliningConfig, (), (schedule, order, layer_split))
+BOOST_DESCRIBE_STRUCT(PipeliningConfig, (), (schedule, order, extra_activations, layer_split))
 constexpr auto keys_of(config::Tag<PipeliningConfig>) {
   using namespace config;
   return std::array{
       Key{"schedule", "", "the order in which stages run microbatches"},
-      Key{"order", "", "static: exactly the program; dynamic: any action that is ready, by priority"},
+      Key{"order", "",
+          "static: exactly the program; dynamic: another action while the next one is late, with the same "
+          "numbers"},
+      Key{"extra_activations", "activations",
+          "order dynamic: how many more than its program a rank may hold, to have more to go on with",
+          Need::optional, at_least(0)},
       Key{"layer_split", "",
           "layers over stages: even, with the model's virtual layers; costs: so that the stage with the most "
           "operations, head included, has as few as can be"},

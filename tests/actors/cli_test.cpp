@@ -145,6 +145,16 @@ TEST(CliCheck, CountsParametersAndMemoryOfEachStage) {
   EXPECT_EQ(json["job"]["trainer"]["timeout"]["step_timeout"], 100);
 }
 
+TEST(CliCheck, CountsActivationsThatTheDynamicOrderMayHoldBeyondTheProgram) {
+  const auto json = nlohmann::json::parse(
+      run(real(), {"check", job, "--json", "--ranks", "2", "--set", "trainer.pipelining.order=dynamic",
+                   "--set", "trainer.pipelining.extra_activations=1"})
+          .out);
+
+  EXPECT_EQ(json["memory"][0]["live_microbatches"], 2) << "there are no more than two";
+  EXPECT_EQ(json["memory"][1]["live_microbatches"], 2);
+}
+
 TEST(CliCheck, CountsTheExpertsOfARankOnly) {
   const auto memory_of = [](int ranks) {
     const std::string degree = "mesh.expert_parallel=" + std::to_string(ranks);

@@ -28,8 +28,14 @@ class TimedWorker final : public StageWorker {
   void begin_step(std::uint64_t /*step*/, const std::vector<Ticket>& /*microbatches*/) override {}
   void put_activation(int /*stage*/, int /*microbatch*/, Ticket /*ticket*/) override { ready_ = true; }
   void put_gradient(int /*stage*/, int /*microbatch*/, Ticket /*ticket*/) override {}
-  std::optional<Instruction> next() override {
-    return ready_ && !done_ ? std::optional(parse_instruction("1F0")) : std::nullopt;
+  // Does not wait for its input for more than five seconds.
+  std::optional<Instruction> next(double now) override {
+    if (!asked_) asked_ = now;
+    const bool runs = !done_ && (ready_ || now >= *asked_ + 5);
+    return runs ? std::optional(parse_instruction("1F0")) : std::nullopt;
+  }
+  std::optional<double> look_again() const override {
+    return done_ ? std::nullopt : std::optional(*asked_ + 5);
   }
   bool follow(const Instruction& /*chosen*/) override { return false; }
   ActionReport run(const Instruction& /*instruction*/) override {
@@ -60,6 +66,7 @@ class TimedWorker final : public StageWorker {
   std::vector<std::string>& heard_;
   const std::vector<double> costs_;
   bool ready_ = false;
+  std::optional<double> asked_;
   bool done_ = false;
 };
 
@@ -98,6 +105,15 @@ TEST_F(StageCosts, TimesActionsAndTransfersSinceTheirTensorsWereProduced) {
   tensors<wire::ActivationReady>(1);
 
   EXPECT_THAT(heard, ElementsAre("gradient of stage 0 took 3", "activation of stage 1 took 3", "1F0 took 0"));
+}
+
+TEST_F(StageCosts, AWorkerThatHasWaitedLongEnoughIsAskedAgain) {
+  world.after(std::chrono::milliseconds(4999));
+  EXPECT_THAT(heard, ElementsAre());
+
+  world.after(std::chrono::milliseconds(2));
+
+  EXPECT_THAT(heard, ElementsAre("1F0 took 0"));
 }
 
 TEST_F(StageCosts, GoToTheTrainerAndComeBackAsSumsOfAllRanks) {

@@ -53,7 +53,7 @@ class ScriptedWorker final : public StageWorker {
   void put_gradient(int stage, int microbatch, Ticket /*ticket*/) override {
     inputs_.insert(to_string(Action{ActionKind::backward, stage, microbatch}));
   }
-  std::optional<Instruction> next() override {
+  std::optional<Instruction> next(double /*now*/) override {
     if (step_done() || !inputs_.contains(script_.program[at_])) return std::nullopt;
     return parse_instruction(script_.program[at_]);
   }

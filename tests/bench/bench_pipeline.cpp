@@ -4,8 +4,8 @@
 // so what actors and messages cost is also taken directly: how long after its inputs and its rank were there
 // an action began (pipeline_gaps.hpp). Then the static beside the dynamic order where ranks are held up, and
 // what two lanes of a rank cost and hide.
-//   bench_pipeline [--steps N] [--milliseconds T] [--traced]     prints one JSON object; a table goes to
-//   stderr
+//   bench_pipeline [--steps N] [--milliseconds T] [--traced] [--only lanes|schedules|orders]
+// prints one JSON object; a table goes to stderr.
 // `chrt -f 10 bench_pipeline` keeps a busy machine from waking the sleepers late.
 #include <fmt/format.h>
 #include <sched.h>
@@ -15,10 +15,11 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/pipeline/order_simulator.hpp"
+#include "runtime/pipeline/order_bound.hpp"
 #include "tests/bench/lane_cost.hpp"
 #include "tests/bench/pipeline_gaps.hpp"
 #include "tests/bench/sleep_world.hpp"
+#include "tests/runtime/pipeline/order_troubles.hpp"
 
 namespace d9d {
 namespace {
@@ -31,41 +32,21 @@ struct BenchOptions {
   std::uint64_t steps = 5;
   double milliseconds = 20;
   bool traced = false;
-};
+  std::string only;  // empty: everything
 
-struct NamedSchedule {
-  const char* name;
-  ScheduleConfig config;
+  bool wants(const char* part) const { return only.empty() || only == part; }
 };
-
-const NamedSchedule kSchedules[] = {
-    {"inference", InferenceSchedule{}},
-    {"gpipe", GpipeSchedule{}},
-    {"looped_bfs, 2 stages per rank", LoopedBfsSchedule{2}},
-    {"1f1b", OneFOneBSchedule{}},
-    {"1f1b, deep warm-up", OneFOneBSchedule{.warmup = Warmup::deep}},
-    {"1f1b, 2 stages per rank", OneFOneBSchedule{.num_stages_per_rank = 2}},
-    {"1f1b, zero bubble", OneFOneBSchedule{.zero_bubble = true}},
-    {"1f1b, zero bubble, 2 stages per rank", OneFOneBSchedule{.num_stages_per_rank = 2, .zero_bubble = true}},
-    {"zero_bubble_v", ZeroBubbleVSchedule{}},
-    {"dual_pipe_v", DualPipeVSchedule{}}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.at(values.size() / 2);
 }
 
-// Every action of every rank the same, a full backward two.
-SleepDuration even_durations(const ScheduleConfig& schedule, double milliseconds) {
-  const double seconds = 1e-3 * milliseconds / stages_per_rank(schedule);
-  return
-      [seconds](const Action& action) { return action.kind == ActionKind::backward ? 2 * seconds : seconds; };
-}
-
-SleepScenario scenario_of(const ScheduleConfig& schedule, const BenchOptions& bench) {
-  return {.program = parts_apart(
-              std::make_shared<const PipelineProgram>(build_program(schedule, kRanks, kMicrobatches))),
-          .duration = even_durations(schedule, bench.milliseconds),
+SleepScenario scenario_of(const ScheduleConfig& schedule, const Trouble& trouble, const BenchOptions& bench,
+                          std::uint64_t seed = 0) {
+  const auto program = one_lane_program(schedule, kRanks, kMicrobatches);
+  return {.program = program,
+          .duration = troubled_durations(*program, trouble, 1e-3 * bench.milliseconds, 0, seed),
           .steps = kWarmup + bench.steps,
           .traced = bench.traced};
 }
@@ -115,7 +96,7 @@ std::vector<double> timed(const SleepRun& run) {
 }
 
 nlohmann::json against_theory(const NamedSchedule& schedule, const BenchOptions& bench) {
-  const SleepScenario scenario = scenario_of(schedule.config, bench);
+  const SleepScenario scenario = scenario_of(schedule.config, order_troubles(kRanks).front(), bench);
   const SleepRun run = run_sleeping(scenario);
   const PipelineTimes times = times_of(run, scenario.program->topology);
   const std::vector<double> steps = timed(run);
@@ -140,42 +121,23 @@ nlohmann::json against_theory(const NamedSchedule& schedule, const BenchOptions&
       {"cpu_us_per_action", 1e6 * run.cpu_seconds / (times.actions * static_cast<double>(scenario.steps))}};
 }
 
-// Where each stage runs in one order of forwards and then one of backwards there is nothing to choose.
-bool has_choice(const ScheduleConfig& schedule) {
-  return !std::holds_alternative<InferenceSchedule>(schedule) &&
-         !std::holds_alternative<GpipeSchedule>(schedule) &&
-         !std::holds_alternative<LoopedBfsSchedule>(schedule);
-}
-
-// How a rank is held up: the durations of its actions.
-struct Trouble {
-  const char* name;
-  // How many times longer this action of this rank takes.
-  double (*slower)(const Action& action, int rank);
-};
-
-const Trouble kTroubles[] = {
-    {"every rank now and then, 6 times slower",
-     [](const Action& action, int rank) {
-       return (action.microbatch + 3 * rank + 5 * static_cast<int>(action.kind)) % 10 == 3 ? 6.0 : 1.0;
-     }},
-    {"rank 1 in every eighth microbatch, 6 times slower",
-     [](const Action& action, int rank) { return rank == 1 && action.microbatch % 8 == 3 ? 6.0 : 1.0; }},
-    {"rank 1 always, 1.5 times slower", [](const Action&, int rank) { return rank == 1 ? 1.5 : 1.0; }}};
-
+// Means over several draws where chance decides who is held up.
 nlohmann::json orders(const NamedSchedule& schedule, const Trouble& trouble, const BenchOptions& bench) {
   nlohmann::json row = {{"schedule", schedule.name}, {"trouble", trouble.name}};
-  for (const CursorOrder order : {CursorOrder::program, CursorOrder::dynamic}) {
-    SleepScenario scenario = scenario_of(schedule.config, bench);
-    scenario.order = order;
-    scenario.steps = kWarmup + std::min<std::uint64_t>(bench.steps, 2);
-    scenario.duration = [even = scenario.duration, &trouble,
-                         program = scenario.program](const Action& action) {
-      return even(action) * trouble.slower(action, program->topology.rank_of(action.stage));
-    };
-    const std::string name = order == CursorOrder::dynamic ? "dynamic" : "static";
-    row[name + "_simulated_ms"] = 1e3 * makespan(scenario);
-    row[name + "_step_ms"] = 1e3 * median(timed(run_sleeping(scenario)));
+  const int draws = trouble.by_chance ? 4 : 1;
+  const auto add = [&](const std::string& name, double seconds) {
+    row[name] = row.value(name, 0.0) + 1e3 * seconds / draws;
+  };
+  for (int draw = 0; draw < draws; ++draw) {
+    SleepScenario scenario = scenario_of(schedule.config, trouble, bench, static_cast<std::uint64_t>(draw));
+    if (draws > 1) scenario.steps = kWarmup + 1;
+    add("bound_ms", order_bound(*scenario.program, {scenario.duration, 0}));
+    for (const CursorOrder order : {CursorOrder::program, CursorOrder::dynamic}) {
+      scenario.order = order;
+      const std::string name = order == CursorOrder::dynamic ? "dynamic" : "static";
+      add(name + "_simulated_ms", makespan(scenario));
+      add(name + "_step_ms", median(timed(run_sleeping(scenario))));
+    }
   }
   row["dynamic_over_static"] = row["dynamic_step_ms"].get<double>() / row["static_step_ms"].get<double>();
   return row;
@@ -190,12 +152,14 @@ void print_table(const nlohmann::json& report) {
                row["step_ms"].get<double>(), row["over_makespan_percent"].get<double>(),
                row["us_overslept_per_action"].get<double>());
   }
-  fmt::print(stderr, "\n{:<38} {:<50} {:>10} {:>10} {:>7}\n", "schedule", "held up", "static ms",
-             "dynamic ms", "ratio");
+  fmt::print(stderr, "\n{:<38} {:<50} {:>8} {:>21} {:>21} {:>7}\n", "schedule", "held up", "bound ms",
+             "static ms, simulated", "dynamic ms, simulated", "ratio");
   for (const auto& row : report["orders"]) {
-    fmt::print(stderr, "{:<38} {:<50} {:>10.1f} {:>10.1f} {:>7.3f}\n", row["schedule"].get<std::string>(),
-               row["trouble"].get<std::string>(), row["static_step_ms"].get<double>(),
-               row["dynamic_step_ms"].get<double>(), row["dynamic_over_static"].get<double>());
+    const auto ms = [&row](const char* name) { return row[name].get<double>(); };
+    fmt::print(stderr, "{:<38} {:<50} {:>8.0f} {:>12.1f} {:>8.0f} {:>12.1f} {:>8.0f} {:>7.3f}\n",
+               row["schedule"].get<std::string>(), row["trouble"].get<std::string>(), ms("bound_ms"),
+               ms("static_step_ms"), ms("static_simulated_ms"), ms("dynamic_step_ms"),
+               ms("dynamic_simulated_ms"), ms("dynamic_over_static"));
   }
   fmt::print(stderr, "\nlanes: {}\n", report["lanes"].dump());
 }
@@ -206,14 +170,18 @@ int run(const BenchOptions& bench) {
                            {"milliseconds", bench.milliseconds},
                            {"steps", bench.steps},
                            {"traced", bench.traced},
-                           {"real_time", sched_getscheduler(0) == SCHED_FIFO}};
-  report["lanes"] = measure_lanes(5, 4, 5);
-  for (const NamedSchedule& schedule : kSchedules) {
-    report["schedules"].push_back(against_theory(schedule, bench));
+                           {"real_time", sched_getscheduler(0) == SCHED_FIFO},
+                           {"lanes", nlohmann::json::object()},
+                           {"schedules", nlohmann::json::array()},
+                           {"orders", nlohmann::json::array()}};
+  if (bench.wants("lanes")) report["lanes"] = measure_lanes(5, 4, 5);
+  for (const NamedSchedule& schedule : bench_schedules()) {
+    if (bench.wants("schedules")) report["schedules"].push_back(against_theory(schedule, bench));
   }
-  for (const Trouble& trouble : kTroubles) {
-    for (const NamedSchedule& schedule : kSchedules) {
-      if (has_choice(schedule.config)) report["orders"].push_back(orders(schedule, trouble, bench));
+  for (const Trouble& trouble : order_troubles(kRanks)) {
+    for (const NamedSchedule& schedule : bench_schedules()) {
+      if (!bench.wants("orders") || !has_choice(schedule.config)) continue;
+      report["orders"].push_back(orders(schedule, trouble, bench));
     }
   }
   print_table(report);
@@ -233,10 +201,13 @@ int main(int argc, char** argv) {
         bench.traced = true;
       } else if (word == "--steps" && i + 1 < argc) {
         bench.steps = std::stoull(argv[++i]);
+      } else if (word == "--only" && i + 1 < argc) {
+        bench.only = argv[++i];
       } else if (word == "--milliseconds" && i + 1 < argc) {
         bench.milliseconds = std::stod(argv[++i]);
       } else {
-        std::cerr << "usage: bench_pipeline [--steps N] [--milliseconds T] [--traced]\n";
+        std::cerr << "usage: bench_pipeline [--steps N] [--milliseconds T] [--traced] [--only "
+                     "lanes|schedules|orders]\n";
         return 2;
       }
     }

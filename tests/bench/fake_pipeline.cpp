@@ -49,9 +49,10 @@ class SleepStage final : public StageWorker {
     gradients_[{stage, microbatch}] = true;
   }
 
-  std::optional<Instruction> next() override {
-    return cursor_->advance([this](const Action& action) { return ready(action); });
+  std::optional<Instruction> next(double now) override {
+    return cursor_->advance([this](const Action& action) { return ready(action); }, now);
   }
+  std::optional<double> look_again() const override { return cursor_->look_again(); }
   bool follow(const Instruction& chosen) override {
     return cursor_->follow(chosen, [this](const Action& action) { return ready(action); });
   }

@@ -52,6 +52,15 @@ TEST_F(Order, OfStagesIsNotSeenInTheNumbers) {
   }
 }
 
+TEST_F(Order, WithRoomForMoreActivationsIsNotSeenInTheNumbers) {
+  const Words words = mesh(2, 1) + four_layers() + schedule("1f1b, num_stages_per_rank: 2");
+  run("static", words);
+  run("dynamic", words + dynamic() + set("trainer.pipelining.extra_activations", "2"));
+
+  EXPECT_EQ(job_.exact_curve("static").size(), kSteps);
+  EXPECT_EQ(job_.exact_curve("dynamic"), job_.exact_curve("static"));
+}
+
 TEST_F(Order, OfStagesWhosePeersShareExpertsIsNotSeenInTheNumbers) {
   expect_same(mesh(2, 2) + experts_on(2) + four_layers() +
               schedule("1f1b, num_stages_per_rank: 2, zero_bubble: true"));

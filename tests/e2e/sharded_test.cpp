@@ -100,6 +100,42 @@ TEST_F(Sharded, GoesOnFromTheCheckpointOfAnotherMesh) {
                         mesh(1, 2) + shards(2));
 }
 
+// Same mesh, so the same bits.
+TEST_F(Sharded, GoesOnFromItsOwnCheckpointToTheBit) {
+  run(named("through") + shards(2));
+  run(named("halves") + shards(2));
+  std::filesystem::remove_all(job_.run_folder("halves") / "checkpoints/save-20");
+
+  const Outcome rest = job_.run(named("halves") + shards(2));
+
+  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/halves/checkpoints/save-10"));
+  EXPECT_EQ(job_.losses("halves"), job_.losses("through"));
+}
+
+TEST_F(Sharded, TrainsInBfloat16AsOneRankDoes) {
+  for (const std::string& optimizer :
+       {std::string("{name: adamw, lr: 0.003}"),
+        std::string("{name: stochastic_adamw, lr: 0.003, state_dtype: bfloat16}")}) {
+    SCOPED_TRACE(optimizer);
+    const Words half = set("model_provider.dtype", "bfloat16") + set("optimizer", optimizer) +
+                       set("trainer.gradient_manager.grad_dtype", "float32");
+    const std::string name = optimizer.substr(7, 10);
+    run(named(name + "_alone") + half);
+    run(named(name + "_sharded") + half + shards(2));
+    const auto alone = job_.losses(name + "_alone");
+    const auto sharded = job_.losses(name + "_sharded");
+
+    EXPECT_LT(alone.back(), alone.front() - 0.5);
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      // A bfloat16 has 8 bits: sums of other orders round otherwise, step after step.
+      EXPECT_NEAR(sharded.at(i), alone[i], 5e-3 * alone[i]) << "at step " << i + 1;
+    }
+    const auto exact = job_.losses("whole");
+    EXPECT_NE(alone.front(), exact.front()) << "this was float32";
+    EXPECT_NEAR(alone.front(), exact.front(), 5e-3 * exact.front());
+  }
+}
+
 TEST_F(Sharded, ExportsAndReadsWeightsAsOneRankDoes) {
   run(named("source") + shards(2) + set("export_to", "exported"));
   const Words from = set("trainer.model_stage_factory", "{source_checkpoint: exported}");

@@ -20,22 +20,23 @@ TEST(ProgramCursor, WaitsAtItsHeadHoweverMuchIsReadyBehindIt) {
   std::set<Action> arrived{parse_action("1F1"), parse_action("1F2")};
   const auto ready = [&](const Action& action) { return arrived.count(action) != 0; };
 
-  EXPECT_FALSE(cursor.advance(ready));
+  EXPECT_FALSE(cursor.advance(ready, 0));
   EXPECT_EQ(to_string(*cursor.head()), "1F0");
   arrived.insert(parse_action("1F0"));
-  for (const char* expected : {"1F0", "1F1", "1F2"}) EXPECT_EQ(to_string(*cursor.advance(ready)), expected);
-  EXPECT_FALSE(cursor.advance(ready));
+  for (const char* expected : {"1F0", "1F1", "1F2"})
+    EXPECT_EQ(to_string(*cursor.advance(ready, 0)), expected);
+  EXPECT_FALSE(cursor.advance(ready, 0));
 }
 
 TEST(ProgramCursor, StartsAComposedInstructionWhenAllItsPartsAreReady) {
   ProgramCursor cursor(1);
   cursor.start(program_of(DualPipeVSchedule{}, 2, 4));
   const auto all = [](const Action&) { return true; };
-  for (int i = 0; i < 6; ++i) cursor.advance(all);
+  for (int i = 0; i < 6; ++i) cursor.advance(all, 0);
 
   EXPECT_EQ(to_string(*cursor.head()), "2F2|1B0");
-  EXPECT_FALSE(cursor.advance([](const Action& action) { return action.kind == ActionKind::forward; }));
-  EXPECT_EQ(cursor.advance(all)->parts.size(), 2U);
+  EXPECT_FALSE(cursor.advance([](const Action& action) { return action.kind == ActionKind::forward; }, 0));
+  EXPECT_EQ(cursor.advance(all, 0)->parts.size(), 2U);
 }
 
 TEST(ProgramCursor, EndsAndStartsAgain) {
@@ -45,7 +46,7 @@ TEST(ProgramCursor, EndsAndStartsAgain) {
   cursor.start(program);
 
   EXPECT_THROW(cursor.start(program), Error);
-  EXPECT_TRUE(cursor.advance([](const Action&) { return true; }));
+  EXPECT_TRUE(cursor.advance([](const Action&) { return true; }, 0));
   EXPECT_TRUE(cursor.done());
   EXPECT_EQ(cursor.head(), nullptr);
   EXPECT_NO_THROW(cursor.start(program));

@@ -138,6 +138,25 @@ TEST_F(StageCoreTest, GivesTheSameBitsWhateverTheOrderOfMessages) {
   }
 }
 
+// Messages in any order, ranks at any pace.
+TEST_F(StageCoreTest, GivesTheSameBitsUnderTheDynamicOrder) {
+  for (const Case& c : all_cases()) {
+    if (!serves(c.schedule, c.ranks, 8)) continue;
+    SCOPED_TRACE(describe(c, 8));
+    ToyWorld fixed(c.schedule, c.ranks, 1);
+    fixed.run_step(8);
+    ToyWorld dynamic(c.schedule, c.ranks, 2, true, CursorOrder::dynamic);
+
+    dynamic.run_step(8);
+
+    EXPECT_EQ(dynamic.result().loss_sum, fixed.result().loss_sum);
+    for (const auto& [name, gradient] : fixed.result().gradients) {
+      EXPECT_TRUE(gradient.equal(dynamic.result().gradients.at(name))) << name;
+    }
+    EXPECT_EQ(dynamic.tickets_in_use(), 0U);
+  }
+}
+
 TEST_F(StageCoreTest, AddsGradientsOverStepsOfDifferentSizes) {
   ToyWorld world(OneFOneBSchedule{1, true}, 2, 5);
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/pipeline/program_cursor.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
 
 namespace d9d::testing {
@@ -63,7 +64,7 @@ class RankThread {
     cursor.start(std::make_shared<const PipelineProgram>(program_));
     while (!cursor.done()) {
       const auto instruction =
-          cursor.advance([&](const Action& action) { return cores_.at(action.stage)->ready(action); });
+          cursor.advance([&](const Action& action) { return cores_.at(action.stage)->ready(action); }, 0);
       if (!instruction) {
         receive(inboxes_[static_cast<std::size_t>(rank_)].take());
         continue;

@@ -9,6 +9,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernels/linear.hpp"
 
 namespace d9d::testing {
@@ -111,7 +113,8 @@ ToyResult toy_sequential(int num_stages, int microbatches) {
   return result;
 }
 
-ToyWorld::ToyWorld(const ScheduleConfig& schedule, int ranks, std::uint64_t seed, bool training)
+ToyWorld::ToyWorld(const ScheduleConfig& schedule, int ranks, std::uint64_t seed, bool training,
+                   CursorOrder order)
     : programs_(schedule, ranks), random_(seed, "delivery") {
   const int num_stages = topology_of(schedule, ranks).num_stages();
   for (int stage = 0; stage < num_stages; ++stage) {
@@ -132,7 +135,7 @@ ToyWorld::ToyWorld(const ScheduleConfig& schedule, int ranks, std::uint64_t seed
     };
     cores_.push_back(make_stage_core(std::move(options), table_));
   }
-  for (int rank = 0; rank < ranks; ++rank) cursors_.emplace_back(rank);
+  for (int rank = 0; rank < ranks; ++rank) cursors_.push_back(make_cursor(order, rank));
 }
 
 void ToyWorld::run_step(int microbatches) {
@@ -141,7 +144,7 @@ void ToyWorld::run_step(int microbatches) {
   completed_.clear();
   const std::vector<MicrobatchTensors> batch = toy_microbatches(microbatches);
   for (const auto& core : cores_) core->begin_step(++step_, batch);
-  for (ProgramCursor& cursor : cursors_) cursor.start(program_);
+  for (const auto& cursor : cursors_) cursor->start(program_);
   int idle = 0;
   while (!done()) {
     ASSERT_LT(idle, 10000) << "nothing moves";
@@ -163,18 +166,15 @@ void ToyWorld::run_step(int microbatches) {
 }
 
 bool ToyWorld::done() const {
-  for (const ProgramCursor& cursor : cursors_) {
-    if (!cursor.done()) return false;
-  }
-  return true;
+  return std::all_of(cursors_.begin(), cursors_.end(), [](const auto& cursor) { return cursor->done(); });
 }
 
 bool ToyWorld::advance(int rank) {
   const auto core_of = [&](const Action& action) -> StageCore& {
     return *cores_[static_cast<std::size_t>(action.stage)];
   };
-  const auto instruction = cursors_[static_cast<std::size_t>(rank)].advance(
-      [&](const Action& action) { return core_of(action).ready(action); });
+  const auto instruction = cursors_[static_cast<std::size_t>(rank)]->advance(
+      [&](const Action& action) { return core_of(action).ready(action); }, now_++);
   if (!instruction) return false;
   std::string& history = history_[static_cast<std::size_t>(rank)];
   history += (history.empty() ? "" : " ") + to_string(*instruction);

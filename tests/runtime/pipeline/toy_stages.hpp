@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/program_cursor.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d::testing {
@@ -57,7 +57,8 @@ ToyResult toy_sequential(int num_stages, int microbatches);
 
 class ToyWorld {
  public:
-  ToyWorld(const ScheduleConfig& schedule, int ranks, std::uint64_t seed, bool training = true);
+  ToyWorld(const ScheduleConfig& schedule, int ranks, std::uint64_t seed, bool training = true,
+           CursorOrder order = CursorOrder::program);
 
   void run_step(int microbatches);
 
@@ -89,7 +90,8 @@ class ToyWorld {
   std::shared_ptr<const PipelineProgram> program_;
   std::vector<std::shared_ptr<ToyStage>> modules_;
   std::vector<std::unique_ptr<StageCore>> cores_;
-  std::vector<ProgramCursor> cursors_;
+  std::vector<std::unique_ptr<ActionCursor>> cursors_;
+  double now_ = 0;  // of the cursors: a second for every turn
   std::vector<Message> bag_;
   std::vector<std::string> history_;
   std::map<int, std::vector<std::int64_t>> consumed_;

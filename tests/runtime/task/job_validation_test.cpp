@@ -54,6 +54,8 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
        {"trainer.pipelining.schedule: 1f1b cannot deal out 5 microbatches in 2 rounds", "give 4 or 6"}},
       {{"trainer.pipelining.schedule=dual_pipe_v"}, {"dual_pipe_v needs at least 2 x pipeline_parallel (2)"}},
       {{"trainer.pipelining.schedule=inference"}, {"cannot train", "choose gpipe or 1f1b"}},
+      {{"trainer.pipelining.extra_activations=2"},
+       {"trainer.pipelining.extra_activations: a static order never holds more", "choose order: dynamic"}},
       {{"mesh.pipeline_parallel=5"}, {"mesh.pipeline_parallel: 5 stages over 4 layers"}},
       {{"trainer.profiling={period_steps: 3, warmup_steps: 2, active_steps: 2}"},
        {"trainer.profiling.period_steps: 3 is shorter than warmup_steps + active_steps (4)", "at least 4"}},
