@@ -54,18 +54,25 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   return options;
 }
 
+// The loss keeps the gradient of the head's weight, float32, until the backward that adds it.
+std::int64_t kept_by_loss(const Qwen3Config& model, StagePosition stage, int tensor_parallel) {
+  return stage.is_last() ? 4 * model.vocab_size * model.hidden_size / tensor_parallel : 0;
+}
+
 // The stages of a rank share its peak; the largest of them bounds it.
 std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
                             const RankWork& work) {
   if (!work.sequence_length) return 0;
   const JobConfig& job = loaded.job;
+  const int tensor_parallel = job.mesh.tensor_parallel;
   const std::int64_t tokens =
       job.trainer.batching.microbatch_size * *work.sequence_length / job.mesh.context_parallel();
   std::int64_t largest = 0;
   for (const StagePosition stage : stages) {
-    largest = std::max(
-        largest, activation_bytes(*loaded.model, stage, tokens, static_cast<int>(bytes_of_parameter(job)),
-                                  checkpoints_activations(job), job.mesh.tensor_parallel, loaded.split));
+    const std::int64_t kept =
+        activation_bytes(*loaded.model, stage, tokens, static_cast<int>(bytes_of_parameter(job)),
+                         checkpoints_activations(job), tensor_parallel, loaded.split);
+    largest = std::max(largest, kept + kept_by_loss(*loaded.model, stage, tensor_parallel));
   }
   return largest * work.live_microbatches;
 }

@@ -3,20 +3,30 @@
 
 #include "actors/cli_job.hpp"
 #include "actors/run_job.hpp"
+#include "runtime/base/log.hpp"
 
 namespace d9d {
 namespace {
 
-int run(const Arguments& arguments, Console& console, const std::string& build) {
+constexpr double bytes_of_mib = 1 << 20;
+
+int run(const Arguments& arguments, Console& console, const std::string& build,
+        const TensorBytes& tensor_bytes_max) {
   const LoadedJob loaded = load_job(arguments, console);
   RunOptions options{
       .join = arguments.value("--join"), .listen = arguments.value("--listen"), .build = build};
-  return run_job(loaded, with_environment(std::move(options)));
+  const int code = run_job(loaded, with_environment(std::move(options)));
+  const double ranks = static_cast<double>(loaded.job.node.ranks.value_or(loaded.job.mesh.world_size()));
+  const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
+  if (code == 0)
+    log::info("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
+              peak / ranks);
+  return code;
 }
 
 }  // namespace
 
-Command run_command(const std::string& build) {
+Command run_command(const std::string& build, const TensorBytes& tensor_bytes_max) {
   return {
       .name = "run",
       .positional = "JOB.yaml",
@@ -27,7 +37,8 @@ Command run_command(const std::string& build) {
                   ranks_option(),
                   {"--join", "HOST:PORT", "join the job whose node 0 listens there"},
                   {"--listen", "HOST:PORT", "be node 0 and listen there; port 0 takes a free one"}},
-      .run = [build](const Arguments& arguments, Console& console) { return run(arguments, console, build); },
+      .run = [=](const Arguments& arguments,
+                 Console& console) { return run(arguments, console, build, tensor_bytes_max); },
       .details =
           "Without --join and --listen the usual variables count: MASTER_ADDR, MASTER_PORT and NODE_RANK (or "
           "SLURM's). A job that has a committed checkpoint goes on from it.\n"};

@@ -7,8 +7,8 @@
 
 int main(int argc, char** argv) {
   setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
-  // A short spin bridges the gaps between the loops of one layer; a longer one costs four times the step when somebody
-  // else wants the core (measured: tests/bench/README.md).
+  // A short spin bridges the gaps between the loops of one layer; a longer one costs four times the step when
+  // somebody else wants the core (measured: tests/bench/README.md).
   setenv("GOMP_SPINCOUNT", "2000", 0);
   void* library = dlopen("libd9d.so", RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {

@@ -12,12 +12,13 @@
 
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
-  keep_tensor_memory();
+  const auto tensor_bytes_max = keep_tensor_memory();
   const std::string build = build_id();
-  const Program program{.name = "d9d-node",
-                        .version = build,
-                        .commands = {run_command(build), check_command(), schedule_command(), lr_command(),
-                                     score_command(), generate_command(), export_command(), trace_command()}};
+  const Program program{
+      .name = "d9d-node",
+      .version = build,
+      .commands = {run_command(build, tensor_bytes_max), check_command(), schedule_command(), lr_command(),
+                   score_command(), generate_command(), export_command(), trace_command()}};
   const std::vector<std::string> words(argv + 1, argv + argc);
   Console console{std::cout, std::cerr};
   return cli_main(program, words, console);

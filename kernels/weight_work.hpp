@@ -57,7 +57,8 @@ class WeightWork : public torch::CustomClassHolder {
   // Runs what is queued, in the order of submission (action W). If a job throws, it and the rest stay queued.
   void run_queued();
   std::size_t pending() const { return queue_.size(); }
-  // Drops what is queued, for a step that was abandoned.
+  // Drops what is queued, for a step that was abandoned. Jobs hold the graph, and that holds the WeightWork:
+  // without this both would stay for ever.
   void discard() { queue_.clear(); }
 
   const std::shared_ptr<TemporarySlot>& slot() const { return slot_; }

@@ -36,6 +36,12 @@ class TorchStageCore final : public StageCore {
         "the last stage has no {} function", options_.training ? "loss" : "output");
     options_.module->set_training(options_.training);
   }
+  // A step may be abandoned between I and W.
+  ~TorchStageCore() override {
+    for (const Microbatch& mb : microbatches_) {
+      if (mb.work) mb.work->discard();
+    }
+  }
 
   int stage() const override { return options_.stage; }
 

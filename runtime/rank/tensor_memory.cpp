@@ -6,11 +6,12 @@
 
 namespace d9d {
 
-void keep_tensor_memory() {
+std::function<std::uint64_t()> keep_tensor_memory() {
   const auto pages = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
   // What is kept is what some step needed at once; the bound is for a job whose sizes never repeat.
-  kernels::install_caching_allocator(pages / 4 * page_bytes);
+  const auto& allocator = kernels::install_caching_allocator(pages / 4 * page_bytes);
+  return [&allocator] { return static_cast<std::uint64_t>(allocator.stats().bytes_in_use_max); };
 }
 
 }  // namespace d9d

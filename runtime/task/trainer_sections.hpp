@@ -149,7 +149,9 @@ constexpr auto keys_of(config::Tag<GradientManagerConfig>) {
   using namespace config;
   return std::array{
       Key{"grad_dtype", "", "type in which gradients are summed and reduced; null: the parameters'"},
-      Key{"bucket_size_mb", "MiB", "gradients reduced at once", config::optional, at_least(1)}};
+      Key{"bucket_size_mb", "MiB",
+          "gradients reduced at once, at most; a small model is cut into about eight parts", config::optional,
+          at_least(1)}};
 }
 
 struct ProfilingConfig {

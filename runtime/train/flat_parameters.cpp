@@ -32,9 +32,12 @@ std::vector<std::string> reduce_axes_of(const Layout& layout, const std::vector<
 
 FamilyKey key_of(const StageParameter& parameter, const FlatOptions& options) {
   const at::ScalarType dtype = parameter.tensor.scalar_type();
-  return {reduce_axes_of(parameter.layout, options.summed_axes), parameter.layout.replicate_axes(),
-          parameter.unit ? parameter.unit->axes() : std::vector<std::string>(), dtype,
-          options.grad_dtype.value_or(dtype), parameter.tensor.device().str()};
+  return {reduce_axes_of(parameter.layout, options.summed_axes),
+          parameter.layout.replicate_axes(),
+          parameter.unit ? parameter.unit->axes() : std::vector<std::string>(),
+          dtype,
+          options.grad_dtype.value_or(dtype),
+          parameter.tensor.device().str()};
 }
 
 // Families in order of first use, each with its parameters in definition order.
@@ -132,6 +135,13 @@ void move_in(const StageParameter& parameter, const FlatFamily& family, const Fl
   tensor.mutable_grad() = family.grad.narrow(0, segment.begin, segment.count).view(tensor.sizes());
 }
 
+// For a family with gradients of `total` bytes.
+std::int64_t bucket_bytes(std::int64_t total, const FlatOptions& options) {
+  constexpr std::int64_t kLeast = std::int64_t{1} << 20;
+  if (options.wanted_buckets <= 1) return options.bucket_bytes;
+  return std::min(options.bucket_bytes, std::max(kLeast, total / options.wanted_buckets));
+}
+
 }  // namespace
 
 std::string module_of(const std::string& parameter) {
@@ -144,7 +154,10 @@ FlatParameters::FlatParameters(std::vector<StageParameter> parameters, const Fla
     : parameters_(std::move(parameters)), bucket_of_(parameters_.size(), -1) {
   for (const auto& [key, members] : families_of(parameters_, options)) {
     const auto grad_bytes = static_cast<std::int64_t>(c10::elementSize(key.grad_dtype));
-    const auto buckets = cut_into_buckets(parameters_, members, options.bucket_bytes / grad_bytes);
+    std::int64_t elements = 0;
+    for (const std::size_t member : members) elements += parameters_[member].tensor.numel();
+    const std::int64_t bytes = bucket_bytes(elements * grad_bytes, options);
+    const auto buckets = cut_into_buckets(parameters_, members, bytes / grad_bytes);
     add_family(lay_out(parameters_, buckets, key), key.dtype, key.grad_dtype);
   }
 }

@@ -3,10 +3,10 @@
 // reduced as one and updated in one pass.
 //
 // A family is what can share a buffer: the same reduction, dtype and gradient dtype. The shards of a unit
-// (sharded_unit.hpp) are a bucket of their own. Within a family
-// parameters lie in definition order without gaps between those of one module (q, k, v; gate, up), which are
-// one matrix to the kernels; only a bucket's first parameter is aligned to 64 bytes. Buckets are numbered in
-// the order in which backward completes them: from the last parameter to the first.
+// (sharded_unit.hpp) are a bucket of their own. Within a family parameters lie in definition order without
+// gaps between those of one module (q, k, v; gate, up), which are one matrix to the kernels; only a bucket's
+// first parameter is aligned to 64 bytes. Buckets are numbered in the order in which backward completes them:
+// from the last parameter to the first.
 
 #include <ATen/core/Tensor.h>
 
@@ -21,8 +21,11 @@ namespace d9d {
 
 struct FlatOptions {
   std::optional<at::ScalarType> grad_dtype;  // none: the parameter's
-  std::int64_t bucket_bytes = std::int64_t{32}
-                              << 20;  // of gradients; a module larger than that has a bucket alone
+  // Of gradients, at most; a module larger than that has a bucket alone.
+  std::int64_t bucket_bytes = std::int64_t{32} << 20;
+  // A small family is cut into about as many, of a MiB at least, or nothing of it could be reduced while
+  // backward goes on.
+  std::int64_t wanted_buckets = 1;
   // Mesh axes whose ranks see different tokens, so that gradients are summed over those on which a parameter
   // is replicated. Not tp: its ranks see the same tokens, and have the same gradient of what they replicate.
   std::vector<std::string> summed_axes = {"dp_replicate", "dp_cp_shard", "cp_replicate", "ep_replicate"};
@@ -38,7 +41,7 @@ struct FlatSegment {
 struct GradientBucket {
   std::size_t family = 0;
   std::vector<std::string> reduce_axes;  // summed over, sorted as in the layouts
-  std::shared_ptr<ShardedUnit> unit;     // the bucket is its shards; gradients are scattered over its axes first
+  std::shared_ptr<ShardedUnit> unit;  // the bucket is its shards; gradients are scattered over its axes first
   // Ranks that hold these very values, and this rank's number among them: each counts a part of the norm.
   int replicas = 1;
   int replica = 0;

@@ -5,8 +5,9 @@
 #include "actors/cli_run.hpp"
 
 int main(int argc, char** argv) {
-  const d9d::Program program{
-      .name = "d9d-node", .version = "0.0.9+other", .commands = {d9d::run_command("0.0.9+other")}};
+  const d9d::Program program{.name = "d9d-node",
+                             .version = "0.0.9+other",
+                             .commands = {d9d::run_command("0.0.9+other", [] { return 0U; })}};
   const std::vector<std::string> words(argv + 1, argv + argc);
   d9d::Console console{std::cout, std::cerr};
   return d9d::cli_main(program, words, console);

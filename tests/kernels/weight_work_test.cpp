@@ -106,6 +106,8 @@ TEST(WeightWork, DeferredTouchesNoGradientBeforeItRuns) {
 
   EXPECT_EQ(model.grad.abs().max().item<float>(), 0);
   EXPECT_GT(work->pending(), 0U);
+  work->discard();
+  EXPECT_EQ(work->pending(), 0U);
 }
 
 TEST(WeightWork, ReportsEachParameterOnceAfterItsJob) {
@@ -143,6 +145,7 @@ TEST(WeightWork, LeavesFrozenParametersAlone) {
   model.loss(ids()).backward();
 
   EXPECT_EQ(work->pending(), 1U);
+  work->discard();
 }
 
 TEST(WeightWork, KeepsAJobThatThrewInTheQueue) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "kernels/weight_work.hpp"
 #include "runtime/base/error.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
@@ -237,6 +238,25 @@ TEST_F(StageCoreTest, LeavesSplittableWeightsToWAndTrainsTheOthersInI) {
   middle.run("1W0");
   EXPECT_TRUE(middle.has_gradient("weight"));
   EXPECT_TRUE(middle.core->step_done());
+}
+
+// The jobs hold the graph and the graph holds them.
+TEST_F(StageCoreTest, DropsTheWeightWorkOfAStepAbandonedBetweenIAndW) {
+  c10::intrusive_ptr<kernels::WeightWork> work;
+  Lone last(2, 3);
+  last.loss = [&](const LastStageOutputs& outputs) {
+    work = kernels::WeightWork::current();
+    return testing::toy_loss(outputs);
+  };
+  last.core->begin_step(1, testing::toy_microbatches(1));
+  last.activation(0);
+  last.run("2F0");
+  last.run("2I0");
+  ASSERT_GT(work->pending(), 0U);
+
+  last.core.reset();
+
+  EXPECT_EQ(work->pending(), 0U);
 }
 
 // PIPE-32.

@@ -67,6 +67,25 @@ TEST(FlatParameters, NumberBucketsFromTheLastParameterAndNeverCutAModule) {
   EXPECT_EQ(flat.bucket_of(0), 2);
 }
 
+TEST(FlatParameters, CutASmallFamilyIntoAsManyBucketsAsWanted) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 18;  // in elements
+  const auto buckets_of = [](int weights, std::int64_t wanted) {
+    std::vector<StageParameter> stage;
+    for (int i = 0; i < weights; ++i) {
+      const std::string name = "layer." + std::to_string(i) + ".linear.weight";
+      stage.push_back(make_parameter(name, Layout::local({kMiB}), at::kFloat));
+    }
+    return FlatParameters(std::move(stage), {.bucket_bytes = 4 << 20, .wanted_buckets = wanted})
+        .buckets()
+        .size();
+  };
+
+  EXPECT_EQ(buckets_of(8, 1), 2);  // of 4 MiB
+  EXPECT_EQ(buckets_of(8, 4), 4);
+  EXPECT_EQ(buckets_of(8, 64), 8);  // none below a MiB
+  EXPECT_EQ(buckets_of(32, 4), 8);  // none above the limit
+}
+
 TEST(FlatParameters, LetAutogradAddIntoTheBuffers) {
   const auto stage = attention_stage();
   const FlatParameters flat(stage, {});
