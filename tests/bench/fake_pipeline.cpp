@@ -33,7 +33,8 @@ void sleep_until(std::int64_t until_ns, const Clock& clock) {
 class SleepStage final : public StageWorker {
  public:
   explicit SleepStage(SleepStageOptions options)
-      : options_(std::move(options)), cursor_(make_cursor(options_.order, options_.rank)) {}
+      : options_(std::move(options)),
+        cursor_(make_cursor(options_.order, options_.rank, options_.extra_activations)) {}
 
   // The kernel may wake a sleeper 50 us late to save power; that is not what is measured here.
   void prepare() override { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
