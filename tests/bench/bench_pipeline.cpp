@@ -4,7 +4,8 @@
 // so what actors and messages cost is also taken directly: how long after its inputs and its rank were there
 // an action began (pipeline_gaps.hpp). Then the static beside the dynamic order where ranks are held up, and
 // what two lanes of a rank cost and hide.
-//   bench_pipeline [--steps N] [--milliseconds T] [--traced] [--only lanes|schedules|orders]
+//   bench_pipeline [--steps N] [--milliseconds T] [--traced] [--only lanes|schedules|orders|room] [--schedule
+//   NAME]
 // prints one JSON object; a table goes to stderr.
 // `chrt -f 10 bench_pipeline` keeps a busy machine from waking the sleepers late.
 #include <fmt/format.h>
@@ -32,7 +33,8 @@ struct BenchOptions {
   std::uint64_t steps = 5;
   double milliseconds = 20;
   bool traced = false;
-  std::string only;  // empty: everything
+  std::string only;      // empty: everything
+  std::string schedule;  // empty: all; otherwise the one of this name
 
   bool wants(const char* part) const { return only.empty() || only == part; }
 };
@@ -54,7 +56,7 @@ SleepScenario scenario_of(const ScheduleConfig& schedule, const Trouble& trouble
 // Seconds that a step takes with these sleeps and `overhead` more per action.
 double makespan(const SleepScenario& scenario, double overhead = 0) {
   const OrderCosts costs{[&](const Action& action) { return scenario.duration(action) + overhead; }, 0};
-  return simulate_order(*scenario.program, scenario.order, costs).makespan;
+  return simulate_order(*scenario.program, scenario.order, costs, scenario.extra_activations).makespan;
 }
 
 struct PipelineTimes {
@@ -122,8 +124,10 @@ nlohmann::json against_theory(const NamedSchedule& schedule, const BenchOptions&
 }
 
 // Means over several draws where chance decides who is held up.
-nlohmann::json orders(const NamedSchedule& schedule, const Trouble& trouble, const BenchOptions& bench) {
-  nlohmann::json row = {{"schedule", schedule.name}, {"trouble", trouble.name}};
+nlohmann::json orders(const NamedSchedule& schedule, const Trouble& trouble, const BenchOptions& bench,
+                      int extra_activations) {
+  nlohmann::json row = {
+      {"schedule", schedule.name}, {"trouble", trouble.name}, {"extra_activations", extra_activations}};
   const int draws = trouble.by_chance ? 4 : 1;
   const auto add = [&](const std::string& name, double seconds) {
     row[name] = row.value(name, 0.0) + 1e3 * seconds / draws;
@@ -131,7 +135,8 @@ nlohmann::json orders(const NamedSchedule& schedule, const Trouble& trouble, con
   for (int draw = 0; draw < draws; ++draw) {
     SleepScenario scenario = scenario_of(schedule.config, trouble, bench, static_cast<std::uint64_t>(draw));
     if (draws > 1) scenario.steps = kWarmup + 1;
-    add("bound_ms", order_bound(*scenario.program, {scenario.duration, 0}));
+    scenario.extra_activations = extra_activations;
+    add("bound_ms", order_bound(*scenario.program, {scenario.duration, 0}, extra_activations));
     for (const CursorOrder order : {CursorOrder::program, CursorOrder::dynamic}) {
       scenario.order = order;
       const std::string name = order == CursorOrder::dynamic ? "dynamic" : "static";
@@ -154,14 +159,24 @@ void print_table(const nlohmann::json& report) {
   }
   fmt::print(stderr, "\n{:<38} {:<50} {:>8} {:>21} {:>21} {:>7}\n", "schedule", "held up", "bound ms",
              "static ms, simulated", "dynamic ms, simulated", "ratio");
-  for (const auto& row : report["orders"]) {
-    const auto ms = [&row](const char* name) { return row[name].get<double>(); };
-    fmt::print(stderr, "{:<38} {:<50} {:>8.0f} {:>12.1f} {:>8.0f} {:>12.1f} {:>8.0f} {:>7.3f}\n",
-               row["schedule"].get<std::string>(), row["trouble"].get<std::string>(), ms("bound_ms"),
-               ms("static_step_ms"), ms("static_simulated_ms"), ms("dynamic_step_ms"),
-               ms("dynamic_simulated_ms"), ms("dynamic_over_static"));
+  for (const char* part : {"orders", "orders_with_room"}) {
+    for (const auto& row : report[part]) {
+      const auto ms = [&row](const char* name) { return row[name].get<double>(); };
+      fmt::print(stderr, "{:<38} {:<50} {:>8.0f} {:>12.1f} {:>8.0f} {:>12.1f} {:>8.0f} {:>7.3f}\n",
+                 row["schedule"].get<std::string>(), row["trouble"].get<std::string>(), ms("bound_ms"),
+                 ms("static_step_ms"), ms("static_simulated_ms"), ms("dynamic_step_ms"),
+                 ms("dynamic_simulated_ms"), ms("dynamic_over_static"));
+    }
   }
   fmt::print(stderr, "\nlanes: {}\n", report["lanes"].dump());
+}
+
+std::vector<NamedSchedule> chosen_schedules(const BenchOptions& bench) {
+  std::vector<NamedSchedule> chosen;
+  for (const NamedSchedule& schedule : bench_schedules()) {
+    if (bench.schedule.empty() || bench.schedule == schedule.name) chosen.push_back(schedule);
+  }
+  return chosen;
 }
 
 int run(const BenchOptions& bench) {
@@ -173,15 +188,19 @@ int run(const BenchOptions& bench) {
                            {"real_time", sched_getscheduler(0) == SCHED_FIFO},
                            {"lanes", nlohmann::json::object()},
                            {"schedules", nlohmann::json::array()},
-                           {"orders", nlohmann::json::array()}};
+                           {"orders", nlohmann::json::array()},
+                           {"orders_with_room", nlohmann::json::array()}};
   if (bench.wants("lanes")) report["lanes"] = measure_lanes(5, 4, 5);
-  for (const NamedSchedule& schedule : bench_schedules()) {
+  for (const NamedSchedule& schedule : chosen_schedules(bench)) {
     if (bench.wants("schedules")) report["schedules"].push_back(against_theory(schedule, bench));
   }
   for (const Trouble& trouble : order_troubles(kRanks)) {
-    for (const NamedSchedule& schedule : bench_schedules()) {
-      if (!bench.wants("orders") || !has_choice(schedule.config)) continue;
-      report["orders"].push_back(orders(schedule, trouble, bench));
+    for (const NamedSchedule& schedule : chosen_schedules(bench)) {
+      if (!has_choice(schedule.config)) continue;
+      if (bench.wants("orders")) report["orders"].push_back(orders(schedule, trouble, bench, 0));
+      if (bench.wants("room") && trouble.with_room) {
+        report["orders_with_room"].push_back(orders(schedule, trouble, bench, 2));
+      }
     }
   }
   print_table(report);
@@ -201,13 +220,15 @@ int main(int argc, char** argv) {
         bench.traced = true;
       } else if (word == "--steps" && i + 1 < argc) {
         bench.steps = std::stoull(argv[++i]);
+      } else if (word == "--schedule" && i + 1 < argc) {
+        bench.schedule = argv[++i];
       } else if (word == "--only" && i + 1 < argc) {
         bench.only = argv[++i];
       } else if (word == "--milliseconds" && i + 1 < argc) {
         bench.milliseconds = std::stod(argv[++i]);
       } else {
         std::cerr << "usage: bench_pipeline [--steps N] [--milliseconds T] [--traced] [--only "
-                     "lanes|schedules|orders]\n";
+                     "lanes|schedules|orders|room] [--schedule NAME]\n";
         return 2;
       }
     }

@@ -46,6 +46,7 @@ struct SleepStageOptions {
   int rank = 0;
   std::shared_ptr<const PipelineProgram> program;
   CursorOrder order = CursorOrder::program;
+  int extra_activations = 0;
   SleepDuration duration;
   TensorTable* table = nullptr;
   SleepLog* log = nullptr;

@@ -99,6 +99,7 @@ std::vector<Member> members_of(Rig& rig, int rank) {
                        return make_sleep_stage({.rank = rank,
                                                 .program = rig.scenario.program,
                                                 .order = rig.scenario.order,
+                                                .extra_activations = rig.scenario.extra_activations,
                                                 .duration = rig.scenario.duration,
                                                 .table = &rig.table,
                                                 .log = &rig.log});

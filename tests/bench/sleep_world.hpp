@@ -13,6 +13,7 @@ namespace d9d {
 struct SleepScenario {
   std::shared_ptr<const PipelineProgram> program;
   CursorOrder order = CursorOrder::program;
+  int extra_activations = 0;  // of the dynamic order
   SleepDuration duration;
   std::uint64_t steps = 1;
   bool traced = false;

@@ -1,76 +1,51 @@
 // The loss curve does not depend on how the job is cut into ranks and processes.
 #include <gmock/gmock.h>
 
-#include <cmath>
-
-#include "tests/support/tiny_job.hpp"
+#include "tests/support/curve_test.hpp"
 
 namespace d9d::test {
 namespace {
 
-constexpr double kTolerance = 1e-5;  // relative; sums in fp32 are taken in another order
-constexpr int kSteps = 20;
-
-Words schedule(const std::string& name) {
-  return set("trainer.pipelining.schedule", "{schedule: " + name + "}");
-}
-
-void expect_same_curve(const std::vector<double>& got, const std::vector<double>& expected,
-                       double learnt = 0.5) {
-  ASSERT_EQ(expected.size(), kSteps);
-  ASSERT_EQ(got.size(), kSteps);
-  EXPECT_LT(expected.back(), expected.front() - learnt) << "the model learnt too little to compare anything";
-  for (int i = 0; i < kSteps; ++i) {
-    EXPECT_NEAR(got[i], expected[i], kTolerance * std::abs(expected[i])) << "at step " << i + 1;
-  }
-}
-
-class SameLoss : public testing::Test {
+class SameLoss : public CurveTest {
  protected:
-  void SetUp() override {
-    const Outcome alone = job_.run(named("alone"));
-    ASSERT_EQ(alone.code, 0) << alone.err;
-  }
-
-  void expect_same_in_one_process(const std::string& run, const Words& words) {
-    SCOPED_TRACE(run);
-    const Outcome outcome = job_.run(named(run) + words);
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-    expect_same_curve(job_.losses(run), job_.losses("alone"));
-  }
-
-  void expect_same_in_two_processes(const std::string& run, int ranks, const Words& words) {
-    SCOPED_TRACE(run);
-    const auto [first, second] = job_.start_two(ranks, named(run) + words);
-    EXPECT_EQ(first->wait(), 0) << first->err();
-    EXPECT_EQ(second->wait(), 0) << second->err();
-    expect_same_curve(job_.losses(run), job_.losses("alone"));
-  }
-
-  TinyJob job_;
+  void SetUp() override { run(named("alone")); }
 };
 
 TEST_F(SameLoss, OnOneRankAndOnReplicas) {
-  expect_same_in_one_process("replicas", mesh(1, 2));
+  expect_same("replicas", mesh(1, 2));
 }
 
 TEST_F(SameLoss, OnOneRankAndOnStagesUnderEachSchedule) {
-  expect_same_in_one_process("gpipe", mesh(2, 1) + schedule("gpipe"));
-  expect_same_in_one_process("one_f_one_b", mesh(2, 1) + schedule("1f1b"));
+  expect_same("gpipe", mesh(2, 1) + schedule("gpipe"));
+  expect_same("one_f_one_b", mesh(2, 1) + schedule("1f1b"));
+}
+
+// Experts on two ranks of every stage, and none in the layer of the first.
+TEST_F(SameLoss, WhenOneStageHasNoExpertsAndTheOtherShares) {
+  const Words model = set("model_provider.model.mlp_only_layers", "[0]") +
+                      set("model_provider.model.intermediate_size", "48");
+  const Outcome alone = job_.run(named("mixed") + mesh(1, 1) + model);
+  ASSERT_EQ(alone.code, 0) << alone.err;
+  for (const std::string name : {"1f1b", "1f1b, zero_bubble: true"}) {
+    SCOPED_TRACE(name);
+    const Outcome staged = job_.run(named("staged") + mesh(2, 2) + experts_on(2) + model + schedule(name));
+
+    ASSERT_EQ(staged.code, 0) << staged.err;
+    expect_same_curve(job_.losses("staged"), job_.losses("mixed"), 0.3);
+    std::filesystem::remove_all(job_.run_folder("staged"));
+  }
 }
 
 // The head of this model costs as much as two layers: four and two of them on two stages.
 TEST_F(SameLoss, WhenLayersAreSplitByCosts) {
   const Words model = set("model_provider.model.num_hidden_layers", "6");
-  const Outcome alone = job_.run(named("six") + mesh(1, 1) + model);
-  ASSERT_EQ(alone.code, 0) << alone.err;
+  run(named("six") + model);
 
-  const Outcome split = job_.run(named("split") + mesh(2, 1) + schedule("1f1b") + model +
-                                 set("trainer.pipelining.layer_split", "costs"));
+  run(named("split") + mesh(2, 1) + schedule("1f1b") + model +
+      set("trainer.pipelining.layer_split", "costs"));
 
-  ASSERT_EQ(split.code, 0) << split.err;
   // Deep and narrow: it learns less in 20 steps.
-  expect_same_curve(job_.losses("split"), job_.losses("six"), 0.15);
+  expect_same_curve("split", "six", 0.15);
 }
 
 // The first six steps measure under two programs; the search's program runs the rest.
@@ -87,34 +62,34 @@ TEST_F(SameLoss, WhenTheProgramIsSearchedForWhileTheJobRuns) {
               testing::ContainsRegex("schedule auto, measured per microbatch: stage 0 F [0-9.]+ ms.*"
                                      "bubble [0-9.]+ %; the best fixed schedule, 1f1b"));
   EXPECT_EQ(job_.exact_curve("searched"), job_.exact_curve("fixed"));
-  expect_same_in_one_process("with_replicas", mesh(2, 2) + searched(""));
-  expect_same_in_one_process("tight", mesh(2, 1) + searched(", activations_max: 1"));
+  expect_same("with_replicas", mesh(2, 2) + searched(""));
+  expect_same("tight", mesh(2, 1) + searched(", activations_max: 1"));
 }
 
 TEST_F(SameLoss, OnOneRankAndOnStagesTimesReplicas) {
-  expect_same_in_one_process("gpipe", mesh(2, 2) + schedule("gpipe"));
-  expect_same_in_one_process("one_f_one_b", mesh(2, 2) + schedule("1f1b"));
+  expect_same("gpipe", mesh(2, 2) + schedule("gpipe"));
+  expect_same("one_f_one_b", mesh(2, 2) + schedule("1f1b"));
 }
 
 TEST_F(SameLoss, OnOneRankAndOnRanksThatShareTheExperts) {
-  expect_same_in_one_process("two", mesh(1, 2) + experts_on(2));
-  expect_same_in_one_process("two_of_four", mesh(1, 4) + experts_on(2));
-  expect_same_in_one_process("tensors", mesh(1, 2) + set("mesh.tensor_parallel", "2") + experts_on(4));
-  expect_same_in_one_process("stages", mesh(2, 2) + experts_on(2) + schedule("1f1b"));
+  expect_same("two", mesh(1, 2) + experts_on(2));
+  expect_same("two_of_four", mesh(1, 4) + experts_on(2));
+  expect_same("tensors", mesh(1, 2) + set("mesh.tensor_parallel", "2") + experts_on(4));
+  expect_same("stages", mesh(2, 2) + experts_on(2) + schedule("1f1b"));
   const Words split = mesh(2, 2) + experts_on(2) + schedule("1f1b, zero_bubble: true");
-  expect_same_in_one_process("split_backward", split);
-  expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
+  expect_same("split_backward", split);
+  expect_same("any_order", split + set("trainer.pipelining.order", "dynamic"));
 }
 
 TEST_F(SameLoss, OnOneRankAndOnRanksThatShareMatrices) {
-  expect_same_in_one_process("two", matrices_on(2));
-  expect_same_in_one_process("more_than_key_heads", matrices_on(4));
-  expect_same_in_one_process("replicas", matrices_on(2) + mesh(1, 2));
-  expect_same_in_one_process("experts_elsewhere", matrices_on(2) + mesh(1, 2) + experts_on(4));
+  expect_same("two", matrices_on(2));
+  expect_same("more_than_key_heads", matrices_on(4));
+  expect_same("replicas", matrices_on(2) + mesh(1, 2));
+  expect_same("experts_elsewhere", matrices_on(2) + mesh(1, 2) + experts_on(4));
   const Words split = matrices_on(2) + mesh(2, 1) + schedule("1f1b, zero_bubble: true");
-  expect_same_in_one_process("stages", matrices_on(2) + mesh(2, 1) + schedule("1f1b"));
-  expect_same_in_one_process("split_backward", split);
-  expect_same_in_one_process("any_order", split + set("trainer.pipelining.order", "dynamic"));
+  expect_same("stages", matrices_on(2) + mesh(2, 1) + schedule("1f1b"));
+  expect_same("split_backward", split);
+  expect_same("any_order", split + set("trainer.pipelining.order", "dynamic"));
 }
 
 TEST_F(SameLoss, InTwoProcessesThatShareMatrices) {
@@ -146,7 +121,7 @@ TEST_F(SameLoss, InTwoProcessesThatFindEachOtherByTheLaunchersVariables) {
 
   EXPECT_EQ(first->wait(), 0) << first->err();
   EXPECT_EQ(second->wait(), 0) << second->err();
-  expect_same_curve(job_.losses("variables"), job_.losses("alone"));
+  expect_same_curve("variables");
 }
 
 }  // namespace

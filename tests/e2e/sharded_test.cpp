@@ -1,69 +1,17 @@
 // Parameters in shards: the same curve as on one rank, and checkpoints that do not tell.
-#include <gmock/gmock.h>
 
-#include <cmath>
-
-#include "tests/support/tiny_job.hpp"
+#include "tests/support/curve_test.hpp"
 
 namespace d9d::test {
 namespace {
-
-using testing::HasSubstr;
 
 Words shards(int ranks) {
   return set("mesh.data_parallel_shard", std::to_string(ranks));
 }
 
-Words schedule(const std::string& name) {
-  return set("trainer.pipelining.schedule", "{schedule: " + name + "}");
-}
-
-class Sharded : public testing::Test {
+class Sharded : public CurveTest {
  protected:
-  void SetUp() override {
-    job_.rewrite("{period_steps: last_step}", "{period_steps: 10, num_to_keep: null}");
-    run(named("whole"));
-  }
-
-  void run(const Words& words) {
-    const Outcome outcome = job_.run(words);
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-  }
-
-  void expect_same(const std::string& name, const Words& words) {
-    run(named(name) + words);
-    expect_same_curve(name);
-  }
-
-  void expect_same_in_two_processes(const std::string& name, int ranks, const Words& words) {
-    const auto [first, second] = job_.start_two(ranks, named(name) + words);
-    EXPECT_EQ(first->wait(), 0) << first->err();
-    EXPECT_EQ(second->wait(), 0) << second->err();
-    expect_same_curve(name);
-  }
-
-  void expect_same_curve(const std::string& name) {
-    const auto got = job_.losses(name);
-    const auto expected = job_.losses("whole");
-    ASSERT_EQ(got.size(), 20) << name;
-    ASSERT_EQ(expected.size(), 20);
-    EXPECT_LT(expected.back(), expected.front() - 0.5) << "the model learnt too little to compare anything";
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      EXPECT_NEAR(got[i], expected[i], 1e-5 * std::abs(expected[i])) << name << " at step " << i + 1;
-    }
-  }
-
-  // The first half of a run on one mesh and the second on another.
-  void expect_same_in_halves(const std::string& name, const Words& first, const Words& second) {
-    run(named(name) + first);
-    std::filesystem::remove_all(job_.run_folder(name) / "checkpoints/save-20");
-    const Outcome rest = job_.run(named(name) + second);
-    ASSERT_EQ(rest.code, 0) << rest.err;
-    EXPECT_THAT(rest.err, HasSubstr("resuming from runs/" + name + "/checkpoints/save-10"));
-    expect_same_curve(name);
-  }
-
-  TinyJob job_;
+  void SetUp() override { run(named("alone")); }
 };
 
 TEST_F(Sharded, TrainsToTheSameCurve) {
@@ -103,12 +51,9 @@ TEST_F(Sharded, GoesOnFromTheCheckpointOfAnotherMesh) {
 // Same mesh, so the same bits.
 TEST_F(Sharded, GoesOnFromItsOwnCheckpointToTheBit) {
   run(named("through") + shards(2));
-  run(named("halves") + shards(2));
-  std::filesystem::remove_all(job_.run_folder("halves") / "checkpoints/save-20");
 
-  const Outcome rest = job_.run(named("halves") + shards(2));
+  run_in_halves("halves", shards(2), shards(2));
 
-  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/halves/checkpoints/save-10"));
   EXPECT_EQ(job_.losses("halves"), job_.losses("through"));
 }
 
@@ -130,7 +75,7 @@ TEST_F(Sharded, TrainsInBfloat16AsOneRankDoes) {
       // A bfloat16 has 8 bits: sums of other orders round otherwise, step after step.
       EXPECT_NEAR(sharded.at(i), alone[i], 5e-3 * alone[i]) << "at step " << i + 1;
     }
-    const auto exact = job_.losses("whole");
+    const auto exact = job_.losses("alone");
     EXPECT_NE(alone.front(), exact.front()) << "this was float32";
     EXPECT_NEAR(alone.front(), exact.front(), 5e-3 * exact.front());
   }
@@ -140,13 +85,13 @@ TEST_F(Sharded, ExportsAndReadsWeightsAsOneRankDoes) {
   run(named("source") + shards(2) + set("export_to", "exported"));
   const Words from = set("trainer.model_stage_factory", "{source_checkpoint: exported}");
 
-  run(named("alone") + from);
-  run(named("apart") + from + shards(2));
+  run(named("by_one") + from);
+  run(named("by_two") + from + shards(2));
 
-  EXPECT_LT(job_.losses("alone").front(), job_.losses("source").front() - 0.5);
+  EXPECT_LT(job_.losses("by_one").front(), job_.losses("source").front() - 0.5);
   for (std::size_t i = 0; i < 20; ++i) {
-    const double expected = job_.losses("alone").at(i);
-    EXPECT_NEAR(job_.losses("apart").at(i), expected, 1e-5 * expected) << "at step " << i + 1;
+    const double expected = job_.losses("by_one").at(i);
+    EXPECT_NEAR(job_.losses("by_two").at(i), expected, 1e-5 * expected) << "at step " << i + 1;
   }
 }
 

@@ -80,6 +80,15 @@ TEST(OrderPolicy, WinsMoreWithRoomForTwoMoreActivations) {
   }
 }
 
+TEST(OrderPolicy, WinsAlsoWithOneSlowRankWhereItMayHoldOneMore) {
+  const std::vector<Trouble> troubles = order_troubles(4);
+  const Trouble& in_every_eighth_microbatch = troubles[3];
+  const Trouble& always = troubles[5];
+
+  EXPECT_LT(steps_of(OneFOneBSchedule{}, in_every_eighth_microbatch, 4, 0.01, 1).ratio(), 0.97);
+  EXPECT_LT(steps_of(OneFOneBSchedule{}, always, 4, 0.01, 1).ratio(), 0.99);
+}
+
 TEST(OrderBound, IsTheSlowRanksOwnWorkBetweenFirstInputAndLastGradient) {
   // Two ranks, one microbatch: F on both, B on both.
   const auto program = one_lane_program(OneFOneBSchedule{}, 2, 1);

@@ -33,6 +33,7 @@ struct Trouble {
   // How many times longer an action takes.
   std::function<double(const Action& action, int rank, std::uint64_t seed)> slower;
   bool by_chance = false;  // the seed matters: one draw says little
+  bool with_room = false;  // also compared where ranks may hold more than their program
 };
 // The first is none at all.
 std::vector<Trouble> order_troubles(int ranks);
