@@ -1,6 +1,7 @@
 #include "actors/stage.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
@@ -80,8 +81,22 @@ void Stage::trace_communication() {
       work();
     };
   };
-  worker_->set_around_communication(around("communication lane", trace::Category::collective),
-                                    around("compute waits", trace::Category::stall));
+  CommunicationWatch watch{.beside = around("communication lane", trace::Category::collective),
+                           .wait = around("compute waits", trace::Category::stall)};
+  // On the track of the stage that runs; what a second lane does meanwhile has a track of its own.
+  running_track_ = recorder->actor("compute waits", options_.rank);
+  watch.inside = [this, recorder, second = recorder->actor("compute lane 1", options_.rank),
+                  mine = std::this_thread::get_id()](const std::string& name, std::uint64_t bytes,
+                                                     const std::function<void()>& work) {
+    const trace::ScopedSpan span(recorder, world().clock,
+                                 {.bytes = bytes,
+                                  .actor = std::this_thread::get_id() == mine ? running_track_ : second,
+                                  .name = recorder->intern(name),
+                                  .step = static_cast<std::int32_t>(step()),
+                                  .category = trace::Category::collective});
+    work();
+  };
+  worker_->watch_communication(std::move(watch));
 }
 
 void Stage::begin_step(wire::BeginStep::Reader message) {
@@ -244,7 +259,8 @@ void Stage::lead(const Instruction& instruction) {
 void Stage::run(const Instruction& instruction) {
   const Action& action = instruction.parts.front();
   const std::int64_t begin = world().clock.now_ns();
-  const Work work(*this, {.actor = tracks_.empty() ? 0 : tracks_.at(static_cast<std::size_t>(action.stage)),
+  if (!tracks_.empty()) running_track_ = tracks_.at(static_cast<std::size_t>(action.stage));
+  const Work work(*this, {.actor = running_track_,
                           .name = trace_name(to_string(instruction)),
                           .step = static_cast<std::int32_t>(step()),
                           .stage = static_cast<std::int16_t>(action.stage),

@@ -65,6 +65,7 @@ class Stage final : public Actor {
   std::unique_ptr<StageWorker> worker_;
   std::vector<int> bucket_groups_;
   std::vector<std::uint32_t> tracks_;  // by stage: a trace track of its own
+  std::uint32_t running_track_ = 0;    // of the action that runs
   std::uint32_t optimizer_track_ = 0;
   // Facts of a step that has not begun here yet: a fast neighbour may be ahead of our BeginStep.
   struct Early {

@@ -30,6 +30,8 @@ class ComputeLanes {
   // what the second threw. On lane 0's thread, not from within run().
   void run(const Work& first, const Work& second);
 
+  // Called on a lane: the other one has work, too.
+  bool both_run() const { return both_run_; }
   // The lane of the calling thread; nothing on any other thread.
   std::optional<int> current() const;
 

@@ -58,10 +58,7 @@ class PipelineWorker final : public StageWorker {
   void set_on_bucket_complete(std::function<void(int)> callback) override {
     on_bucket_complete_ = std::move(callback);
   }
-  void set_around_communication(AroundWork communication, AroundWork wait) override {
-    around_communication_ = std::move(communication);
-    around_wait_ = std::move(wait);
-  }
+  void watch_communication(CommunicationWatch watch) override { watch_ = std::move(watch); }
   std::vector<int> bucket_groups() const override;
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put_activation(int stage, int microbatch, Ticket ticket) override {
@@ -140,20 +137,19 @@ class PipelineWorker final : public StageWorker {
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::function<void(int)> on_bucket_complete_;
-  AroundWork around_communication_;
-  AroundWork around_wait_;
+  CommunicationWatch watch_;
   std::vector<MetricValue> metrics_;
   std::uint64_t entries_loaded_ = 0;
 };
 
 void PipelineWorker::prepare() {
   at::set_num_threads(options_.threads);
-  groups_ =
-      make_rank_groups(*options_.plan, options_.rank,
-                       composes_actions(options_.schedule)
-                           ? on_lanes(options_.open_group, [this]() -> ComputeLanes& { return lanes(); })
-                           : options_.open_group);
-  groups_->lane()->set_around(around_communication_, around_wait_);
+  const OpenGroup open = on_watch(options_.open_group, watch_, [this] { return lanes_.get(); });
+  groups_ = make_rank_groups(*options_.plan, options_.rank,
+                             composes_actions(options_.schedule)
+                                 ? on_lanes(open, [this]() -> ComputeLanes& { return lanes(); })
+                                 : open);
+  groups_->lane()->set_around(watch_.beside, watch_.wait);
   std::vector<StageParameter> parameters;
   for (const int stage : topology_.stages_of(pipeline_rank_)) {
     BuiltStage& built = stages_[stage];

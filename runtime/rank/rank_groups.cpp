@@ -1,10 +1,12 @@
 #include "runtime/rank/rank_groups.hpp"
 
 #include <map>
+#include <thread>
 #include <tuple>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/lane_communicator.hpp"
+#include "runtime/comm/traced.hpp"
 
 namespace d9d {
 namespace {
@@ -40,6 +42,25 @@ OpenGroup on_lanes(OpenGroup open, std::function<ComputeLanes&()> lanes) {
     if (first->size() == 1) return first;
     std::shared_ptr<Communicator> second = open(domain, axes, use + ", lane 1");
     return make_lane_communicator({std::move(first), std::move(second)}, lanes());
+  };
+}
+
+OpenGroup on_watch(OpenGroup open, CommunicationWatch watch, std::function<const ComputeLanes*()> lanes) {
+  if (!watch.inside || !watch.wait) return open;
+  const AroundCollective around =
+      [watch = std::move(watch), lanes = std::move(lanes), computes = std::this_thread::get_id()](
+          const std::string& name, std::uint64_t bytes, const std::function<void()>& call) {
+        const ComputeLanes* const both = lanes();
+        const bool on_lane = both != nullptr && both->current().has_value();
+        if (!on_lane && std::this_thread::get_id() != computes) return call();
+        if (on_lane && both->both_run()) return watch.inside(name, bytes, call);
+        watch.wait(name, bytes, [&] { watch.inside(name, bytes, call); });
+      };
+  return [open = std::move(open), around](const std::string& domain, const std::vector<std::string>& axes,
+                                          const std::string& use) -> std::shared_ptr<Communicator> {
+    std::shared_ptr<Communicator> group = open(domain, axes, use);
+    if (group->size() == 1) return group;
+    return make_traced(std::move(group), around);
   };
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/pipeline/action.hpp"
+#include "runtime/rank/communication_watch.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {
@@ -42,17 +43,12 @@ struct StepTotals {
   std::vector<double> costs;  // measured by schedule `auto`, when it is time: to be summed over all ranks
 };
 
-// Calls `work` once and may measure it.
-using AroundWork =
-    std::function<void(const std::string& name, std::uint64_t bytes, const std::function<void()>& work)>;
-
 class StageWorker {
  public:
   virtual ~StageWorker() = default;
 
-  // Before prepare(): around what the rank communicates beside its compute, on that thread, and around
-  // waiting for it inside run().
-  virtual void set_around_communication(AroundWork /*communication*/, AroundWork /*wait*/) {}
+  // Before prepare().
+  virtual void watch_communication(CommunicationWatch /*watch*/) {}
 
   // Builds, initialises or loads. Slow; the first call on the actor's thread.
   virtual void prepare() = 0;

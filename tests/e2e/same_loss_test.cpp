@@ -26,11 +26,12 @@ TEST_F(SameLoss, WhenOneStageHasNoExpertsAndTheOtherShares) {
                       set("model_provider.model.intermediate_size", "48");
   run(named("mixed") + model);
 
-  run(named("staged") + mesh(2, 2) + experts_on(2) + model + schedule("1f1b"));
-  run(named("split") + mesh(2, 2) + experts_on(2) + model + schedule("1f1b, zero_bubble: true"));
+  const Words stages = mesh(2, 2) + experts_on(2) + model;
+  run(named("full_backward") + stages + schedule("1f1b"));
+  run(named("split_backward") + stages + schedule("1f1b, zero_bubble: true"));
 
-  expect_same_curve("staged", "mixed", 0.3);
-  expect_same_curve("split", "mixed", 0.3);
+  expect_same_curve("full_backward", "mixed", 0.3);
+  expect_same_curve("split_backward", "mixed", 0.3);
 }
 
 // The head of this model costs as much as two layers: four and two of them on two stages.

@@ -293,7 +293,7 @@ void World::run_step(int rank, StageWorker& worker) {
   const std::vector<int> pipeline = plan_.group(rank, kRegularDomain, {"pp"}).ranks;
   worker.begin_step(1, microbatches_of(rank));
   while (!worker.step_done()) {
-    const std::optional<Instruction> instruction = worker.next();
+    const std::optional<Instruction> instruction = worker.next(/*now=*/0);
     if (!instruction) {
       const StageOutput arrived = inboxes_[static_cast<std::size_t>(rank)].take();
       if (arrived.gradient) {
