@@ -76,7 +76,11 @@ caf::behavior CafHost::make_behavior() {
 
 void CafHost::on_exit() {
   const Turn turn(this);
-  arguments_.world->book.remove(arguments_.id);
+  {
+    const std::lock_guard lock(arguments_.presence->mutex);
+    arguments_.presence->gone = true;
+    arguments_.world->book.remove(arguments_.id);
+  }
   // The mailbox holds a strong reference to this actor; dropping it lets the memory go.
   mailbox_.reset();
   dispatcher_.reset();
@@ -162,12 +166,15 @@ void CafHost::fail(Frame failure) {
 MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments) {
   World& world = *arguments.world;
   const ActorId id = arguments.id;
+  const std::shared_ptr<Presence> presence = arguments.presence;
   handed_over(&world);
   const caf::actor actor = threading == Threading::own_thread
                                ? system.spawn<CafHost, caf::detached>(std::move(arguments))
                                : system.spawn<CafHost>(std::move(arguments));
   auto mailbox = mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(actor));
-  world.book.enter(id, mailbox);
+  // Entered behind its end it would stay there, never destroyed, and CAF would wait for its thread for ever.
+  const std::lock_guard lock(presence->mutex);
+  if (!presence->gone) world.book.enter(id, mailbox);
   return mailbox;
 }
 

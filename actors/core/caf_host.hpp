@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "actors/core/actor.hpp"
 #include "actors/core/caf_packet.hpp"
@@ -23,12 +24,19 @@ class CafMailbox final : public Mailbox {
   caf::strong_actor_ptr target_;
 };
 
+// Whether an actor has ended: one on a thread of its own may do so before the spawning thread goes on.
+struct Presence {
+  std::mutex mutex;
+  bool gone = false;
+};
+
 struct HostArguments {
   World* world;
   ActorId id;
   ActorId parent;
   ActorFactory factory;
   bool tls = false;
+  std::shared_ptr<Presence> presence = std::make_shared<Presence>();
 };
 
 class CafHost final : public caf::event_based_actor, public ActorHost {
@@ -57,7 +65,7 @@ class CafHost final : public caf::event_based_actor, public ActorHost {
   std::map<caf::actor_addr, int> watched_;
 };
 
-// Spawns; the actor is in the address book when this returns.
+// Spawns; the actor is in the address book when this returns, or has ended already.
 MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments);
 
 }  // namespace d9d

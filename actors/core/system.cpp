@@ -58,7 +58,10 @@ ActorSystem::ActorSystem(World& world, const SystemOptions& options) {
   impl_ = std::make_unique<Impl>(world, options);
 }
 
-ActorSystem::~ActorSystem() = default;
+// CAF waits until the actors on threads of their own are destroyed; an address is a reference.
+ActorSystem::~ActorSystem() {
+  impl_->world.book.clear();
+}
 
 MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory factory) {
   return spawn_hosted(impl_->system, threading,

@@ -140,6 +140,49 @@ TEST(ActorCore, AHandlerThatThrowsIsReportedToItsParentWithActorMessageAndText) 
   EXPECT_TRUE(system.await_all(kPatience));
 }
 
+// Fails as soon as it starts, or does nothing under another address of its own.
+class Brief final : public Actor {
+ public:
+  Brief(World& world, bool fails) : Actor(world), fails_(fails) {}
+  void behavior(Handlers&) override {}
+  void started() override {
+    D9D_REQUIRE(!fails_, "nothing works here");
+    answer_to({Role::probe, 100});
+    host().finish();
+  }
+
+ private:
+  bool fails_;
+};
+
+// Which thread is first, the spawning one or the actor's own, is up to the machine: many try.
+TEST(ActorCore, ActorsThatEndAtOnceLeaveNoAddressBehind) {
+  SystemClock clock;
+  World world{.clock = clock};
+  ActorSystem system(world, {});
+
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    system.spawn_root({Role::probe, i}, Threading::own_thread,
+                      [](World& w) { return std::make_unique<Brief>(w, true); });
+  }
+
+  EXPECT_TRUE(system.await_all(kPatience));
+  for (std::uint64_t i = 0; i < 200; ++i) EXPECT_EQ(world.book.find({Role::probe, i}), nullptr) << i;
+}
+
+TEST(ActorCore, TheSystemEndsThoughAnAddressOfAnEndedActorIsStillInTheBook) {
+  SystemClock clock;
+  World world{.clock = clock};
+  {
+    ActorSystem system(world, {});
+    system.spawn_root(kFirst, Threading::own_thread,
+                      [](World& w) { return std::make_unique<Brief>(w, false); });
+    EXPECT_TRUE(system.await_all(kPatience));
+    EXPECT_NE(world.book.find({Role::probe, 100}), nullptr);
+  }
+  EXPECT_EQ(world.book.find({Role::probe, 100}), nullptr);
+}
+
 TEST(ActorCore, BadFramesAreRefusedAndCountedAndTheActorLivesOn) {
   SystemClock clock;
   World world{.clock = clock};
