@@ -36,9 +36,15 @@ function(d9d_tests name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  set(sanitizer_environment)
+  if(D9D_PROFILE STREQUAL "tsan")
+    # One thread a team, because it cannot judge OpenMP's; tests fork processes that have threads.
+    set(sanitizer_environment
+        "OMP_NUM_THREADS=1;TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp:die_after_fork=0")
+  endif()
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_TIER};${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
-               ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;GOMP_SPINCOUNT=0;TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp")
+               ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;GOMP_SPINCOUNT=0;${sanitizer_environment}")
 endfunction()
 
 # d9d_schemas(TARGET FILES ...): Cap'n Proto schemas -> a static library of the generated code.
