@@ -47,7 +47,7 @@ caf::behavior CafHost::make_behavior() {
   received(&world);
   const Turn turn(this);
   // Its own thread may be faster than the spawning one: whoever started() talks to must be able to answer.
-  world.book.enter(arguments_.id, mailbox_);
+  std::call_once(*arguments_.entered, [&] { world.book.enter(arguments_.id, mailbox_); });
   try {
     actor_ = arguments_.factory(world);
     actor_->attach(this, arguments_.id, arguments_.parent);
@@ -162,12 +162,13 @@ void CafHost::fail(Frame failure) {
 MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments) {
   World& world = *arguments.world;
   const ActorId id = arguments.id;
+  const auto entered = arguments.entered;
   handed_over(&world);
   const caf::actor actor = threading == Threading::own_thread
                                ? system.spawn<CafHost, caf::detached>(std::move(arguments))
                                : system.spawn<CafHost>(std::move(arguments));
   auto mailbox = mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(actor));
-  world.book.enter(id, mailbox);
+  std::call_once(*entered, [&] { world.book.enter(id, mailbox); });
   return mailbox;
 }
 

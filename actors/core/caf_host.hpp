@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "actors/core/actor.hpp"
 #include "actors/core/caf_packet.hpp"
@@ -29,6 +30,9 @@ struct HostArguments {
   ActorId parent;
   ActorFactory factory;
   bool tls = false;
+  // The spawning thread and the actor's own enter it into the book, whoever is first: an actor that failed at
+  // once has left the book for good.
+  std::shared_ptr<std::once_flag> entered = std::make_shared<std::once_flag>();
 };
 
 class CafHost final : public caf::event_based_actor, public ActorHost {
@@ -57,7 +61,7 @@ class CafHost final : public caf::event_based_actor, public ActorHost {
   std::map<caf::actor_addr, int> watched_;
 };
 
-// Spawns; the actor is in the address book when this returns.
+// Spawns; the actor is in the address book when this returns, unless it has ended by then.
 MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments);
 
 }  // namespace d9d

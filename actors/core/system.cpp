@@ -58,7 +58,10 @@ ActorSystem::ActorSystem(World& world, const SystemOptions& options) {
   impl_ = std::make_unique<Impl>(world, options);
 }
 
-ActorSystem::~ActorSystem() = default;
+// CAF waits for the threads of actors that are gone, and these for the last mailbox that points to them.
+ActorSystem::~ActorSystem() {
+  impl_->world.book.clear();
+}
 
 MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory factory) {
   return spawn_hosted(impl_->system, threading,

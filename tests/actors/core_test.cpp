@@ -140,6 +140,30 @@ TEST(ActorCore, AHandlerThatThrowsIsReportedToItsParentWithActorMessageAndText) 
   EXPECT_TRUE(system.await_all(kPatience));
 }
 
+class FailsAtOnce final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers&) override {}
+  void started() override { D9D_REQUIRE(false, "no such file"); }
+};
+
+// The actor's thread may be through with it before the spawning one goes on; CAF would wait for that thread
+// forever if the book still held the actor.
+TEST(ActorCore, AnActorThatFailsAtItsStartHasLeftTheAddressBook) {
+  SystemClock clock;
+  World world{.clock = clock};
+  ActorSystem system(world, {});
+  constexpr std::uint64_t actors = 200;
+
+  for (std::uint64_t i = 0; i < actors; ++i) {
+    system.spawn_root({Role::probe, i}, Threading::own_thread,
+                      [](World& w) { return std::make_unique<FailsAtOnce>(w); });
+  }
+
+  EXPECT_TRUE(system.await_all(kPatience));
+  for (std::uint64_t i = 0; i < actors; ++i) EXPECT_EQ(world.book.find_local({Role::probe, i}), nullptr) << i;
+}
+
 TEST(ActorCore, BadFramesAreRefusedAndCountedAndTheActorLivesOn) {
   SystemClock clock;
   World world{.clock = clock};
