@@ -32,10 +32,8 @@ Frame dialed_frame(World& world, ActorId receiver, int node, const std::string& 
 }  // namespace
 
 void CafMailbox::deliver(Frame frame, const MailboxPtr& attached) {
-  auto element = caf::make_mailbox_element(nullptr, caf::make_message_id(), caf::no_stages,
-                                           Packet{std::move(frame), target_of(attached)});
-  handed_over(target_.get());
-  target_->enqueue(std::move(element), nullptr);
+  handed_over(frame.data());
+  caf::anon_send(caf::actor_cast<caf::actor>(target_), Packet{std::move(frame), target_of(attached)});
 }
 
 CafHost::CafHost(caf::actor_config& config, HostArguments arguments)
@@ -49,7 +47,7 @@ caf::behavior CafHost::make_behavior() {
   received(&world);
   const Turn turn(this);
   // Its own thread may be faster than the spawning one: whoever started() talks to must be able to answer.
-  world.book.enter(arguments_.id, mailbox_);
+  std::call_once(*arguments_.entered, [&] { world.book.enter(arguments_.id, mailbox_); });
   try {
     actor_ = arguments_.factory(world);
     actor_->attach(this, arguments_.id, arguments_.parent);
@@ -67,8 +65,7 @@ caf::behavior CafHost::make_behavior() {
   }
   return {[this](Packet& packet) {
     const Turn turn(this);
-    received(ctrl());
-    received(packet.frame.data());  // of one that came from another process
+    received(packet.frame.data());
     packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
     if (!dispatcher_) return;
     if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
@@ -79,16 +76,11 @@ caf::behavior CafHost::make_behavior() {
 
 void CafHost::on_exit() {
   const Turn turn(this);
-  {
-    const std::lock_guard lock(arguments_.presence->mutex);
-    arguments_.presence->gone = true;
-    arguments_.world->book.remove(arguments_.id);
-  }
+  arguments_.world->book.remove(arguments_.id);
   // The mailbox holds a strong reference to this actor; dropping it lets the memory go.
   mailbox_.reset();
   dispatcher_.reset();
   actor_.reset();
-  handed_over(arguments_.world);
 }
 
 void CafHost::spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) {
@@ -96,7 +88,6 @@ void CafHost::spawn(ActorId id, Threading threading, ActorFactory factory, Actor
 }
 
 void CafHost::deliver_after(std::chrono::nanoseconds delay, Frame frame) {
-  handed_over(ctrl());
   delayed_anon_send(caf::actor_cast<caf::actor>(ctrl()), delay, Packet{std::move(frame), nullptr});
 }
 
@@ -171,15 +162,13 @@ void CafHost::fail(Frame failure) {
 MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments) {
   World& world = *arguments.world;
   const ActorId id = arguments.id;
-  const std::shared_ptr<Presence> presence = arguments.presence;
+  const auto entered = arguments.entered;
   handed_over(&world);
   const caf::actor actor = threading == Threading::own_thread
                                ? system.spawn<CafHost, caf::detached>(std::move(arguments))
                                : system.spawn<CafHost>(std::move(arguments));
   auto mailbox = mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(actor));
-  // Entered behind its end it would stay there, never destroyed, and CAF would wait for its thread for ever.
-  const std::lock_guard lock(presence->mutex);
-  if (!presence->gone) world.book.enter(id, mailbox);
+  std::call_once(*entered, [&] { world.book.enter(id, mailbox); });
   return mailbox;
 }
 

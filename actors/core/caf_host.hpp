@@ -24,19 +24,15 @@ class CafMailbox final : public Mailbox {
   caf::strong_actor_ptr target_;
 };
 
-// Whether an actor has ended: one on a thread of its own may do so before the spawning thread goes on.
-struct Presence {
-  std::mutex mutex;
-  bool gone = false;
-};
-
 struct HostArguments {
   World* world;
   ActorId id;
   ActorId parent;
   ActorFactory factory;
   bool tls = false;
-  std::shared_ptr<Presence> presence = std::make_shared<Presence>();
+  // The spawning thread and the actor's own enter it into the book, whoever is first: an actor that failed at
+  // once has left the book for good.
+  std::shared_ptr<std::once_flag> entered = std::make_shared<std::once_flag>();
 };
 
 class CafHost final : public caf::event_based_actor, public ActorHost {
@@ -65,7 +61,7 @@ class CafHost final : public caf::event_based_actor, public ActorHost {
   std::map<caf::actor_addr, int> watched_;
 };
 
-// Spawns; the actor is in the address book when this returns, or has ended already.
+// Spawns; the actor is in the address book when this returns, unless it has ended by then.
 MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments);
 
 }  // namespace d9d

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "actors/core/caf_host.hpp"
-#include "actors/core/handover.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -59,7 +58,7 @@ ActorSystem::ActorSystem(World& world, const SystemOptions& options) {
   impl_ = std::make_unique<Impl>(world, options);
 }
 
-// CAF waits until the actors on threads of their own are destroyed; an address is a reference.
+// CAF waits for the threads of actors that are gone, and these for the last mailbox that points to them.
 ActorSystem::~ActorSystem() {
   impl_->world.book.clear();
 }
@@ -75,7 +74,6 @@ bool ActorSystem::await_all(std::chrono::milliseconds deadline) {
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  received(&impl_->world);
   return true;
 }
 

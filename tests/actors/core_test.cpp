@@ -140,47 +140,28 @@ TEST(ActorCore, AHandlerThatThrowsIsReportedToItsParentWithActorMessageAndText) 
   EXPECT_TRUE(system.await_all(kPatience));
 }
 
-// Fails as soon as it starts, or does nothing under another address of its own.
-class Brief final : public Actor {
+class FailsAtOnce final : public Actor {
  public:
-  Brief(World& world, bool fails) : Actor(world), fails_(fails) {}
+  using Actor::Actor;
   void behavior(Handlers&) override {}
-  void started() override {
-    D9D_REQUIRE(!fails_, "nothing works here");
-    answer_to({Role::probe, 100});
-    host().finish();
-  }
-
- private:
-  bool fails_;
+  void started() override { D9D_REQUIRE(false, "no such file"); }
 };
 
-// Which thread is first, the spawning one or the actor's own, is up to the machine: many try.
-TEST(ActorCore, ActorsThatEndAtOnceLeaveNoAddressBehind) {
+// The actor's thread may be through with it before the spawning one goes on; CAF would wait for that thread
+// forever if the book still held the actor.
+TEST(ActorCore, AnActorThatFailsAtItsStartHasLeftTheAddressBook) {
   SystemClock clock;
   World world{.clock = clock};
   ActorSystem system(world, {});
+  constexpr std::uint64_t actors = 200;
 
-  for (std::uint64_t i = 0; i < 200; ++i) {
+  for (std::uint64_t i = 0; i < actors; ++i) {
     system.spawn_root({Role::probe, i}, Threading::own_thread,
-                      [](World& w) { return std::make_unique<Brief>(w, true); });
+                      [](World& w) { return std::make_unique<FailsAtOnce>(w); });
   }
 
   EXPECT_TRUE(system.await_all(kPatience));
-  for (std::uint64_t i = 0; i < 200; ++i) EXPECT_EQ(world.book.find({Role::probe, i}), nullptr) << i;
-}
-
-TEST(ActorCore, TheSystemEndsThoughAnAddressOfAnEndedActorIsStillInTheBook) {
-  SystemClock clock;
-  World world{.clock = clock};
-  {
-    ActorSystem system(world, {});
-    system.spawn_root(kFirst, Threading::own_thread,
-                      [](World& w) { return std::make_unique<Brief>(w, false); });
-    EXPECT_TRUE(system.await_all(kPatience));
-    EXPECT_NE(world.book.find({Role::probe, 100}), nullptr);
-  }
-  EXPECT_EQ(world.book.find({Role::probe, 100}), nullptr);
+  for (std::uint64_t i = 0; i < actors; ++i) EXPECT_EQ(world.book.find_local({Role::probe, i}), nullptr) << i;
 }
 
 TEST(ActorCore, BadFramesAreRefusedAndCountedAndTheActorLivesOn) {
