@@ -103,6 +103,7 @@ class Coordinator final : public Actor {
   void conclude_save(std::uint64_t step, std::string directory, std::string failure);
   void export_model();
   void flush_traces();
+  void conclude_job();
   void end_job(bool ok, const std::string& reason, bool input_error = false);
   void leave();
   void tell_to_stop(const MailboxPtr& mailbox, ActorId node);
@@ -123,6 +124,7 @@ class Coordinator final : public Actor {
   std::set<int> ranks_finished_;
   std::map<std::uint64_t, Save> saves_;
   std::string last_checkpoint_;
+  std::string unsaved_;  // why the newest checkpoint is not there
 };
 
 }  // namespace d9d

@@ -135,6 +135,14 @@ void check_schedule(const JobConfig& job, Issues& issues) {
 
 void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
   const std::int64_t stages = job.mesh.pipeline_parallel * stages_per_rank(job.trainer.pipelining.schedule);
+  if (model.tie_word_embeddings && stages > 1) {
+    issues.push_back(
+        {"mesh.pipeline_parallel",
+         fmt::format("{} stages, but the model ties its word embeddings (tie_word_embeddings), so "
+                     "its first and last layer share a table",
+                     stages),
+         "use one stage, or a model with tie_word_embeddings: false"});
+  }
   try {
     StageSplit split;
     if (job.trainer.pipelining.layer_split == LayerSplit::costs) split.costs = layer_costs(model, 1);

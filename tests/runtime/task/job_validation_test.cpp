@@ -56,6 +56,8 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
       {{"trainer.pipelining.schedule=inference"}, {"cannot train", "choose gpipe or 1f1b"}},
       {{"trainer.pipelining.extra_activations=2"},
        {"trainer.pipelining.extra_activations: a static order never holds more", "choose order: dynamic"}},
+      {{"model_provider.model.tie_word_embeddings=true"},
+       {"mesh.pipeline_parallel: 2 stages, but the model ties", "tie_word_embeddings: false"}},
       {{"mesh.pipeline_parallel=5"}, {"mesh.pipeline_parallel: 5 stages over 4 layers"}},
       {{"trainer.profiling={period_steps: 3, warmup_steps: 2, active_steps: 2}"},
        {"trainer.profiling.period_steps: 3 is shorter than warmup_steps + active_steps (4)", "at least 4"}},
