@@ -25,7 +25,10 @@ constexpr std::chrono::seconds kLeaveTimeout{5};
 }  // namespace
 
 Coordinator::Coordinator(World& world, CoordinatorOptions options)
-    : Actor(world), options_(std::move(options)) {}
+    : Actor(world),
+      options_(std::move(options)),
+      roster_(options_.world_size, {options_.build, options_.job_hash, options_.token}),
+      saves_(options_.world_size) {}
 
 void Coordinator::behavior(Handlers& handlers) {
   handlers.on_any_epoch(this, &Coordinator::join);
@@ -49,97 +52,50 @@ void Coordinator::started() {
                               [](wire::Tick::Builder tick) { tick.setKind(join_deadline); });
 }
 
-int Coordinator::ranks_joined() const {
-  int ranks = 0;
-  for (const Member& member : members_) ranks += member.ranks;
-  return ranks;
-}
-
-std::string Coordinator::reason_to_refuse(wire::Join::Reader message) const {
-  const int left = options_.world_size - ranks_joined();
-  const std::int64_t offered = message.getRanks();
-  if (message.getToken() != options_.token) return "the job token (node.job_token) differs";
-  if (message.getBuild() != options_.build) {
-    return fmt::format(
-        "it runs another build of d9d: {} here, {} there. Install the same version on every host",
-        options_.build, std::string(message.getBuild()));
-  }
-  if (message.getJobHash() != options_.job_hash) {
-    return fmt::format(
-        "its job file differs from node 0's (job hash {} here, {} there): all sections but `node` and "
-        "`output_dir` must be equal on every host",
-        options_.job_hash, std::string(message.getJobHash()));
-  }
-  if (formed_ || left == 0) {
-    return fmt::format(
-        "the mesh needs {} ranks and all of them are taken; set node.ranks (or --ranks) on each host so "
-        "that they add up",
-        options_.world_size);
-  }
-  if (offered > left) {
-    return fmt::format("it offers {} ranks but the mesh of {} has only {} left; set node.ranks (or --ranks)",
-                       offered, options_.world_size, left);
-  }
-  return {};
-}
-
 void Coordinator::join(wire::Join::Reader message) {
   const MailboxPtr mailbox = attached();
   D9D_CHECK(mailbox != nullptr, "a node joined without its mailbox");
-  const bool again = std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
-    return member.incarnation == message.getIncarnation();
-  });
-  if (again) return;
-  if (const std::string reason = reason_to_refuse(message); !reason.empty()) {
+  if (roster_.knows(message.getIncarnation())) return;
+  if (const std::string reason = roster_.reason_to_refuse(message); !reason.empty()) {
     log::warn("refused node at {}: {}", std::string(message.getHost()), reason);
     tell_via<wire::Refused>(mailbox, sender(),
                             [&](wire::Refused::Builder refused) { refused.setReason(reason); });
     return;
   }
-  const int left = options_.world_size - ranks_joined();
-  const int ranks = message.getRanks() == 0 ? left : static_cast<int>(message.getRanks());
-  members_.push_back({mailbox, sender(), message.getHost(), message.getPort(), ranks, message.getNodeIndex(),
-                      message.getIncarnation()});
+  roster_.add(message, mailbox, sender());
   watch_members();
-  if (ranks_joined() == options_.world_size) {
-    form();
-  } else {
-    log::info("waiting for nodes: {} of {} ranks are here", ranks_joined(), options_.world_size);
-  }
+  if (roster_.full()) return form();
+  log::info("waiting for nodes: {} of {} ranks are here", roster_.ranks(), options_.world_size);
 }
 
 // Node 0 is where the coordinator lives. Indices change while nodes come and go before the job forms.
 void Coordinator::watch_members() {
-  for (std::size_t node = 1; node < members_.size(); ++node) {
-    host().watch(members_[node].mailbox, static_cast<int>(node));
+  for (std::size_t node = 1; node < roster_.members().size(); ++node) {
+    host().watch(roster_.members()[node].mailbox, static_cast<int>(node));
   }
 }
 
 void Coordinator::form() {
-  formed_ = true;
-  // Node 0 is where the coordinator lives and joined first; the others in the order of their wishes, then of
-  // arrival.
-  std::stable_sort(members_.begin() + 1, members_.end(), [](const Member& a, const Member& b) {
-    return (a.wish < 0 ? INT32_MAX : a.wish) < (b.wish < 0 ? INT32_MAX : b.wish);
-  });
+  roster_.close();
   watch_members();
   std::pair<std::string, std::uint16_t> store;
-  if (members_.size() > 1) store = options_.open_store();
-  for (std::size_t node = 0; node < members_.size(); ++node) {
-    world().book.enter_node(static_cast<int>(node), members_[node].mailbox);
+  if (roster_.members().size() > 1) store = options_.open_store();
+  for (std::size_t node = 0; node < roster_.members().size(); ++node) {
+    world().book.enter_node(static_cast<int>(node), roster_.members()[node].mailbox);
     welcome(node, store);
   }
 }
 
 void Coordinator::welcome(std::size_t node, const std::pair<std::string, std::uint16_t>& store) {
-  tell_via<wire::Welcome>(members_[node].mailbox, members_[node].id, [&](wire::Welcome::Builder welcome) {
+  const std::vector<Member>& members = roster_.members();
+  tell_via<wire::Welcome>(members[node].mailbox, members[node].id, [&](wire::Welcome::Builder welcome) {
     welcome.setEpoch(kFirstEpoch);
     welcome.setNodeIndex(static_cast<std::uint32_t>(node));
-    auto list = welcome.initNodes(static_cast<unsigned>(members_.size()));
+    auto list = welcome.initNodes(static_cast<unsigned>(members.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
-      list[i].setHost(members_[i].host);
-      list[i].setPort(members_[i].port);
-      list[i].setRanks(static_cast<std::uint32_t>(members_[i].ranks));
+      list[i].setHost(members[i].host);
+      list[i].setPort(members[i].port);
+      list[i].setRanks(static_cast<std::uint32_t>(members[i].ranks));
     }
     welcome.setStoreHost(store.first);
     welcome.setStorePort(store.second);
@@ -154,7 +110,7 @@ void Coordinator::welcome(std::size_t node, const std::pair<std::string, std::ui
 void Coordinator::node_ready(wire::NodeReady::Reader message) {
   if (!nodes_ready_.insert(static_cast<int>(message.getNodeIndex())).second) return;
   entries_taken_ += message.getEntries();
-  if (nodes_ready_.size() < members_.size()) return;
+  if (nodes_ready_.size() < roster_.members().size()) return;
   if (entries_taken_ != resume_.entries) {
     return end_job(
         false,
@@ -163,7 +119,7 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
                     resume_.directory, resume_.entries, entries_taken_),
         true);
   }
-  for (std::size_t node = 0; node < members_.size(); ++node) {
+  for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     tell<wire::StartTraining>({Role::node, node}, [&](wire::StartTraining::Builder start) {
       start.setFirstStep(resume_.step + 1);
     });
@@ -200,9 +156,9 @@ void Coordinator::model_exported(wire::ModelExported::Reader message) {
 
 void Coordinator::flush_traces() {
   if (!options_.trace) return conclude_job();
-  for (std::size_t node = 0; node < members_.size(); ++node) {
+  for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
-      flush.setNodes(static_cast<std::uint32_t>(members_.size()));
+      flush.setNodes(static_cast<std::uint32_t>(roster_.members().size()));
       flush.setFromStep(-1);
     });
   }
@@ -223,12 +179,12 @@ void Coordinator::tick(wire::Tick::Reader message) {
   }
   if (message.getKind() == cause_deadline) return end_job(false, failure_);
   if (message.getKind() == leave_deadline) return leave();
-  if (formed_) return;
+  if (roster_.closed()) return;
   end_job(
       false,
       fmt::format("only {} of {} ranks joined within {} s. Start the missing d9d-node processes with --join, "
                   "or raise trainer.timeout.init_timeout",
-                  ranks_joined(), options_.world_size,
+                  roster_.ranks(), options_.world_size,
                   std::chrono::duration<double>(options_.join_timeout).count()));
 }
 
@@ -239,9 +195,10 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
     if (staying_.empty()) leave();
     return;
   }
-  if (!formed_) {
-    log::warn("node at {} is gone again: {}", members_.at(node).host, std::string(message.getReason()));
-    members_.erase(members_.begin() + node);
+  if (!roster_.closed()) {
+    log::warn("node at {} is gone again: {}", roster_.members().at(node).host,
+              std::string(message.getReason()));
+    roster_.remove(node);
     return watch_members();
   }
   gone_.insert(node);
@@ -249,7 +206,7 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
       false,
       fmt::format("node {} ({}) is gone: {}. The last committed checkpoint is intact; start the job again to "
                   "go on from it",
-                  node, members_.at(node).host, std::string(message.getReason())));
+                  node, roster_.members().at(node).host, std::string(message.getReason())));
 }
 
 void Coordinator::failed(wire::Failed::Reader message) {
@@ -258,7 +215,7 @@ void Coordinator::failed(wire::Failed::Reader message) {
                              : std::string(message.getActor());
   std::string text = fmt::format("{} failed at step {} while handling {}: {}", where, message.getStep(),
                                  std::string(message.getMessage()), std::string(message.getText()));
-  if (message.getKind() == wire::Failed::Kind::ENVIRONMENT && members_.size() > 1) {
+  if (message.getKind() == wire::Failed::Kind::ENVIRONMENT && roster_.members().size() > 1) {
     // Often a broken connection, and the first sign of a node that is gone: that is the better report.
     if (ended_ || !failure_.empty()) return;
     failure_ = std::move(text);
@@ -270,19 +227,13 @@ void Coordinator::failed(wire::Failed::Reader message) {
 }
 
 void Coordinator::shard_written(wire::ShardWritten::Reader message) {
-  Save& save = saves_[message.getStep()];
-  ++save.shards;
-  if (std::string failure = message.getFailure(); !failure.empty()) save.failure = std::move(failure);
-  if (message.getReport().size() > 0) save.parts.reports.emplace_back(message.getReport());
+  saves_.shard(message.getStep(), message.getReport(), message.getFailure());
   commit_when_complete(message.getStep());
 }
 
 void Coordinator::checkpoint_state(wire::CheckpointState::Reader message) {
-  const bool first =
-      !saves_.contains(message.getStep()) || saves_[message.getStep()].parts.rank_states.empty();
-  Save& save = saves_[message.getStep()];
-  save.parts.next_sample = message.getNextSample();
-  save.parts.rank_states[message.getRank()] = message.getState();
+  const bool first = saves_.rank_state(message.getStep(), static_cast<int>(message.getRank()),
+                                       message.getNextSample(), message.getState());
   if (first) {
     tell<wire::SaveTracker>({Role::tracker, 0},
                             [&](wire::SaveTracker::Builder ask) { ask.setStep(message.getStep()); });
@@ -291,18 +242,13 @@ void Coordinator::checkpoint_state(wire::CheckpointState::Reader message) {
 }
 
 void Coordinator::tracker_state(wire::TrackerState::Reader message) {
-  Save& save = saves_[message.getStep()];
-  save.tracker = true;
-  save.parts.tracker_state = message.getState();
+  saves_.tracker(message.getStep(), message.getState());
   commit_when_complete(message.getStep());
 }
 
 void Coordinator::commit_when_complete(std::uint64_t step) {
-  Save& save = saves_[step];
-  const bool complete = save.shards == options_.world_size && save.tracker &&
-                        static_cast<int>(save.parts.rank_states.size()) == options_.world_size;
-  if (!complete) return;
-  save.parts.step = step;
+  if (!saves_.complete(step)) return;
+  const PendingSaves::Save save = saves_.take(step);
   if (!save.failure.empty()) return conclude_save(step, {}, save.failure);
   try {
     last_checkpoint_ = options_.commit(save.parts);
@@ -312,9 +258,8 @@ void Coordinator::commit_when_complete(std::uint64_t step) {
   }
 }
 
-// By value: the texts may be those of the save that is erased here.
-void Coordinator::conclude_save(std::uint64_t step, std::string directory, std::string failure) {
-  saves_.erase(step);
+void Coordinator::conclude_save(std::uint64_t step, const std::string& directory,
+                                const std::string& failure) {
   unsaved_ = failure.empty() ? std::string() : fmt::format("step {}: {}", step, failure);
   if (!failure.empty()) {
     log::warn("the checkpoint of step {} was given up, the one before stays the last: {}", step, failure);
@@ -362,12 +307,13 @@ void Coordinator::end_job(bool ok, const std::string& reason, bool input_error) 
   ending_ = {!ok, reason, input_error};
   if (!ok) {
     log::error("the job stops: {}", reason);
-    if (formed_) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
+    if (roster_.closed()) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
   }
-  for (std::uint32_t node = 1; node < members_.size(); ++node) {
+  for (std::uint32_t node = 1; node < roster_.members().size(); ++node) {
     if (gone_.contains(node)) continue;
     staying_.insert(node);
-    tell_to_stop(members_[node].mailbox, formed_ ? ActorId{Role::node, node} : members_[node].id);
+    tell_to_stop(roster_.members()[node].mailbox,
+                 roster_.closed() ? ActorId{Role::node, node} : roster_.members()[node].id);
   }
   if (staying_.empty()) return leave();
   tell_self_after<wire::Tick>(kLeaveTimeout, [](wire::Tick::Builder tick) { tick.setKind(leave_deadline); });

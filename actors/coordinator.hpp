@@ -6,13 +6,12 @@
 // says Refused Welcome StartTraining CheckpointCommitted SaveTracker ExportModel FlushTrace Publish StopNode
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "actors/core/actor.hpp"
+#include "actors/pending_saves.hpp"
+#include "actors/roster.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/metrics.capnp.h"
@@ -26,15 +25,6 @@ struct ResumePoint {
   std::string state;              // JSON: what the checkpoint keeps beside tensors
   std::uint64_t next_sample = 0;  // data cursor in global samples
   std::uint64_t entries = 0;      // tensors in it: all of them must find a place
-};
-
-// Everything of one checkpoint, ready to be committed.
-struct CheckpointParts {
-  std::uint64_t step = 0;
-  std::uint64_t next_sample = 0;
-  std::vector<std::string> reports;        // JSON per rank: the shard it wrote
-  std::map<int, std::string> rank_states;  // JSON per rank
-  std::string tracker_state;               // JSON
 };
 
 struct CoordinatorOptions {
@@ -72,21 +62,6 @@ class Coordinator final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
-  struct Member {
-    MailboxPtr mailbox;
-    ActorId id;  // what it called itself when it joined
-    std::string host;
-    std::uint16_t port = 0;
-    int ranks = 0;
-    int wish = -1;
-    std::uint64_t incarnation = 0;
-  };
-  struct Save {
-    CheckpointParts parts;
-    int shards = 0;
-    bool tracker = false;
-    std::string failure;
-  };
   struct Ending {
     bool failed = false;
     std::string reason;
@@ -94,13 +69,11 @@ class Coordinator final : public Actor {
     void write(wire::StopNode::Builder stop) const;
   };
 
-  std::string reason_to_refuse(wire::Join::Reader message) const;
-  int ranks_joined() const;
   void watch_members();
   void form();
   void welcome(std::size_t node, const std::pair<std::string, std::uint16_t>& store);
   void commit_when_complete(std::uint64_t step);
-  void conclude_save(std::uint64_t step, std::string directory, std::string failure);
+  void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
   void export_model();
   void flush_traces();
   void conclude_job();
@@ -110,19 +83,16 @@ class Coordinator final : public Actor {
   void publish(const char* event, std::uint64_t step, const std::string& context);
 
   CoordinatorOptions options_;
-  std::vector<Member> members_;  // after form(): index = node
-  bool formed_ = false;
-  bool ended_ = false;
-  bool left_ = false;
+  Roster roster_;
+  bool ended_ = false, left_ = false;
   Ending ending_;
   std::string failure_;              // the first one whose cause may still be a node that is gone
   std::set<std::uint32_t> gone_;     // nodes whose process ended before the job did
   std::set<std::uint32_t> staying_;  // nodes that were told to stop and have not gone yet
   ResumePoint resume_;
-  std::set<int> nodes_ready_;
+  std::set<int> nodes_ready_, ranks_finished_;
   std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint
-  std::set<int> ranks_finished_;
-  std::map<std::uint64_t, Save> saves_;
+  PendingSaves saves_;
   std::string last_checkpoint_;
   std::string unsaved_;  // why the newest checkpoint is not there
 };

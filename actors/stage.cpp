@@ -3,37 +3,12 @@
 #include <algorithm>
 #include <thread>
 
+#include "actors/led_instruction.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/trace/scoped_span.hpp"
 
 namespace d9d {
-namespace {
-
-using WireKind = wire::LeadAction::Kind;
-constexpr std::pair<ActionKind, WireKind> kKinds[] = {
-    {ActionKind::forward, WireKind::FORWARD},
-    {ActionKind::backward, WireKind::BACKWARD},
-    {ActionKind::backward_input, WireKind::BACKWARD_INPUT},
-    {ActionKind::backward_weight, WireKind::BACKWARD_WEIGHT}};
-
-WireKind to_wire(ActionKind kind) {
-  for (const auto& [ours, theirs] : kKinds) {
-    if (ours == kind) return theirs;
-  }
-  throw Error(ErrorKind::bug, "only compute actions are led");
-}
-
-ActionKind from_wire(WireKind kind) {
-  for (const auto& [ours, theirs] : kKinds) {
-    if (theirs == kind) return ours;
-  }
-  throw Error(ErrorKind::bug,
-              fmt::format("the leader's action has the unknown kind {}", static_cast<int>(kind)));
-}
-
-}  // namespace
-
 Stage::Stage(World& world, StageOptions options) : Actor(world), options_(std::move(options)) {
   set_rank(options_.rank);
 }
@@ -112,41 +87,40 @@ void Stage::begin_step(wire::BeginStep::Reader message) {
   worker_->begin_step(step(), microbatches);
   for (const Early& early : early_) {
     D9D_CHECK(early.step == step(), "a tensor of step {} waits while step {} begins", early.step, step());
-    const StageOutput& tensor = early.tensor;
-    if (tensor.gradient) {
-      worker_->put_gradient(tensor.stage, tensor.microbatch, tensor.ticket);
-    } else {
-      worker_->put_activation(tensor.stage, tensor.microbatch, tensor.ticket);
-    }
+    take(early.tensor);
   }
   early_.clear();
   advance();
 }
 
 void Stage::activation_ready(wire::ActivationReady::Reader message) {
-  const Ticket ticket = Ticket::from_packed(message.getTicket());
-  const int stage = static_cast<int>(message.getStage());
-  worker_->arrived(false, stage, seconds_since(message.getProducedNs()));
-  const int microbatch = static_cast<int>(message.getMicrobatch());
-  if (!in_step_ || message.getStep() != step()) {
-    early_.push_back({message.getStep(), {false, stage, microbatch, ticket}});
-    return;
-  }
-  worker_->put_activation(stage, microbatch, ticket);
-  advance();
+  arrived(message, false);
 }
 
 void Stage::gradient_ready(wire::GradientReady::Reader message) {
-  const Ticket ticket = Ticket::from_packed(message.getTicket());
-  const int stage = static_cast<int>(message.getStage());
-  worker_->arrived(true, stage, seconds_since(message.getProducedNs()));
-  const int microbatch = static_cast<int>(message.getMicrobatch());
+  arrived(message, true);
+}
+
+template <class Reader>
+void Stage::arrived(Reader message, bool gradient) {
+  const StageOutput tensor{gradient, static_cast<int>(message.getStage()),
+                           static_cast<int>(message.getMicrobatch()),
+                           Ticket::from_packed(message.getTicket())};
+  worker_->arrived(gradient, tensor.stage, seconds_since(message.getProducedNs()));
   if (!in_step_ || message.getStep() != step()) {
-    early_.push_back({message.getStep(), {true, stage, microbatch, ticket}});
+    early_.push_back({message.getStep(), tensor});
     return;
   }
-  worker_->put_gradient(stage, microbatch, ticket);
+  take(tensor);
   advance();
+}
+
+void Stage::take(const StageOutput& tensor) {
+  if (tensor.gradient) {
+    worker_->put_gradient(tensor.stage, tensor.microbatch, tensor.ticket);
+  } else {
+    worker_->put_activation(tensor.stage, tensor.microbatch, tensor.ticket);
+  }
 }
 
 // The head of the program may have been waited for long enough.
@@ -160,12 +134,7 @@ void Stage::lead_action(wire::LeadAction::Reader message) {
   D9D_CHECK(message.getNumber() == number_, "action {} of step {} was announced where {} is next",
             message.getNumber(), message.getStep(), number_);
   ++number_;
-  Instruction instruction;
-  for (const auto part : message.getParts()) {
-    instruction.parts.push_back({from_wire(part.getKind()), static_cast<int>(part.getStage()),
-                                 static_cast<int>(part.getMicrobatch())});
-  }
-  led_.push_back({message.getStep(), std::move(instruction)});
+  led_.push_back({message.getStep(), instruction_of(message)});
   advance();
 }
 
@@ -241,17 +210,12 @@ void Stage::lead(const Instruction& instruction) {
   if (step() != lead_step_) number_ = 0;
   lead_step_ = step();
   for (const int rank : options_.followers) {
-    tell<wire::LeadAction>(
-        {Role::stage, static_cast<std::uint64_t>(rank)}, [&](wire::LeadAction::Builder lead) {
-          lead.setStep(step());
-          lead.setNumber(number_);
-          auto parts = lead.initParts(static_cast<unsigned>(instruction.parts.size()));
-          for (unsigned i = 0; i < parts.size(); ++i) {
-            parts[i].setKind(to_wire(instruction.parts[i].kind));
-            parts[i].setStage(static_cast<std::uint32_t>(instruction.parts[i].stage));
-            parts[i].setMicrobatch(static_cast<std::uint32_t>(instruction.parts[i].microbatch));
-          }
-        });
+    tell<wire::LeadAction>({Role::stage, static_cast<std::uint64_t>(rank)},
+                           [&](wire::LeadAction::Builder lead) {
+                             lead.setStep(step());
+                             lead.setNumber(number_);
+                             fill_parts(lead, instruction);
+                           });
   }
   ++number_;
 }

@@ -51,6 +51,9 @@ class Stage final : public Actor {
 
  private:
   void trace_communication();
+  template <class Reader>
+  void arrived(Reader message, bool gradient);
+  void take(const StageOutput& tensor);
   void advance();
   std::optional<Instruction> next();
   void look_again_when_due();

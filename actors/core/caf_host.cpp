@@ -32,8 +32,10 @@ Frame dialed_frame(World& world, ActorId receiver, int node, const std::string& 
 }  // namespace
 
 void CafMailbox::deliver(Frame frame, const MailboxPtr& attached) {
-  handed_over(frame.data());
-  caf::anon_send(caf::actor_cast<caf::actor>(target_), Packet{std::move(frame), target_of(attached)});
+  auto element = caf::make_mailbox_element(nullptr, caf::make_message_id(), caf::no_stages,
+                                           Packet{std::move(frame), target_of(attached)});
+  handed_over(target_.get());
+  target_->enqueue(std::move(element), nullptr);
 }
 
 CafHost::CafHost(caf::actor_config& config, HostArguments arguments)
@@ -65,7 +67,8 @@ caf::behavior CafHost::make_behavior() {
   }
   return {[this](Packet& packet) {
     const Turn turn(this);
-    received(packet.frame.data());
+    received(ctrl());
+    received(packet.frame.data());  // of one that came from another process
     packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
     if (!dispatcher_) return;
     if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
@@ -81,6 +84,7 @@ void CafHost::on_exit() {
   mailbox_.reset();
   dispatcher_.reset();
   actor_.reset();
+  handed_over(arguments_.world);
 }
 
 void CafHost::spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) {
@@ -88,6 +92,7 @@ void CafHost::spawn(ActorId id, Threading threading, ActorFactory factory, Actor
 }
 
 void CafHost::deliver_after(std::chrono::nanoseconds delay, Frame frame) {
+  handed_over(ctrl());
   delayed_anon_send(caf::actor_cast<caf::actor>(ctrl()), delay, Packet{std::move(frame), nullptr});
 }
 

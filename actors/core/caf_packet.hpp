@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "actors/core/handover.hpp"
 #include "messages/decode.hpp"
 #include "messages/frame.hpp"
 
@@ -33,6 +34,7 @@ typename Inspector::result_type inspect(Inspector& f, Packet& packet) {
   auto load = [&]() -> caf::error {
     try {
       packet.frame = Frame::from_bytes(std::as_bytes(std::span(bytes)), kWireBytesMax);
+      handed_over(packet.frame.data());
       return caf::none;
     } catch (const Refused&) {
       return caf::sec::invalid_argument;

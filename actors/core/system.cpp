@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "actors/core/caf_host.hpp"
+#include "actors/core/handover.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -81,6 +82,7 @@ bool ActorSystem::await_all(std::chrono::milliseconds deadline) {
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+  received(&impl_->world);
   return true;
 }
 

@@ -36,6 +36,38 @@ Scheduled simulated(std::string name, PipelineProgram program, CostModel costs) 
   return {std::move(name), std::move(program), std::move(costs), std::move(simulation), {}, true};
 }
 
+Scheduled searched(const AutoSchedule& schedule, const ScheduleCommandOptions& options) {
+  const Topology topology = topology_of(schedule, options.ranks);
+  const CostModel costs = costs_of(options, topology);
+  AutoChoice choice = search_schedule(auto_problem(schedule, topology, options.microbatches, costs));
+  Scheduled result = simulated(std::string(AutoSchedule::kName),
+                               complete_program(choice.compute, topology, options.microbatches), costs);
+  result.searched = std::move(choice);
+  return result;
+}
+
+// Where nothing is said about stages, and so nothing about their costs: one of a rank, or two on a V if that
+// is faster. Both hold as many activations at most.
+Scheduled best_searched(const AutoSchedule& given, const ScheduleCommandOptions& options) {
+  Scheduled best = searched(given, options);
+  const ScheduleKeys& keys = options.schedule;
+  const bool free = !keys.num_stages_per_rank && !keys.topology && !keys.activations_max;
+  if (!free || !options.costs.empty() || options.ranks == 1) return best;
+  AutoSchedule two_on_v = given;
+  two_on_v.num_stages_per_rank = 2;
+  two_on_v.topology = TopologyKind::v;
+  Scheduled on_v = searched(two_on_v, options);
+  if (on_v.simulation.makespan < best.simulation.makespan) std::swap(best, on_v);
+  const AutoChoice& other = *on_v.searched;
+  AutoChoice& kept = *best.searched;
+  if (!other.fixed.empty() && (kept.fixed.empty() || other.fixed_makespan < kept.fixed_makespan)) {
+    kept.fixed = other.fixed;
+    kept.fixed_makespan = other.fixed_makespan;
+    kept.fixed_bubble = other.fixed_bubble;
+  }
+  return best;
+}
+
 Scheduled schedule_by_name(const ScheduleCommandOptions& options) {
   D9D_REQUIRE(options.ranks >= 1, "--pp is {}; expected the number of pipeline ranks, at least 1",
               options.ranks);
@@ -45,18 +77,9 @@ Scheduled schedule_by_name(const ScheduleCommandOptions& options) {
   D9D_REQUIRE(actions <= kActionsMax,
               "{:.3g} actions are too many to print; at most {:.3g} (ranks x stages x microbatches x 3)",
               actions, kActionsMax);
-  const Topology topology = topology_of(config, options.ranks);
-  CostModel costs = costs_of(options, topology);
-  const std::string name(name_of(config));
-  const auto* searched = std::get_if<AutoSchedule>(&config);
-  if (searched == nullptr) {
-    return simulated(name, build_program(config, options.ranks, options.microbatches), std::move(costs));
-  }
-  AutoChoice choice = search_schedule(auto_problem(*searched, topology, options.microbatches, costs));
-  Scheduled result =
-      simulated(name, complete_program(choice.compute, topology, options.microbatches), std::move(costs));
-  result.searched = std::move(choice);
-  return result;
+  if (const auto* given = std::get_if<AutoSchedule>(&config)) return best_searched(*given, options);
+  return simulated(std::string(name_of(config)), build_program(config, options.ranks, options.microbatches),
+                   costs_of(options, topology_of(config, options.ranks)));
 }
 
 Scheduled schedule_of(const ScheduleCommandOptions& options) {

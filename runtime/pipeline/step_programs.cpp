@@ -74,7 +74,6 @@ StepPrograms::StepPrograms(const ScheduleConfig& config, int ranks)
       gradient_(measured_.size()) {}
 
 std::shared_ptr<const PipelineProgram> StepPrograms::get(int microbatches) {
-  microbatches_ = microbatches;
   if (phase_ == Phase::fixed) return fixed_.get(microbatches);
   if (phase_ == Phase::start) return start_program(microbatches, false);
   if (phase_ == Phase::measuring) return start_program(microbatches, steps_measured_ % 2 == 1);
@@ -83,6 +82,7 @@ std::shared_ptr<const PipelineProgram> StepPrograms::get(int microbatches) {
   if (program) return program;
   const auto& schedule = std::get<AutoSchedule>(config_);
   AutoChoice choice = search_schedule(auto_problem(schedule, topology_, microbatches, *costs_));
+  if (searched_.size() == 1) news_ = describe(choice, *costs_);
   program = std::make_shared<const PipelineProgram>(
       complete_program(std::move(choice.compute), topology_, microbatches));
   return program;
@@ -157,16 +157,10 @@ CostModel StepPrograms::costs_from(const std::vector<double>& sums, int replicas
   return costs;
 }
 
-std::string StepPrograms::choose(const std::vector<double>& sums, int replicas) {
+void StepPrograms::agree(const std::vector<double>& sums, int replicas) {
   D9D_CHECK(phase_ == Phase::measured, "costs came, but none were asked for");
   costs_ = costs_from(sums, replicas);
-  phase_ = Phase::chosen;
-  const auto& schedule = std::get<AutoSchedule>(config_);
-  AutoChoice choice = search_schedule(auto_problem(schedule, topology_, microbatches_, *costs_));
-  const std::string text = describe(choice, *costs_);
-  searched_[microbatches_] = std::make_shared<const PipelineProgram>(
-      complete_program(std::move(choice.compute), topology_, microbatches_));
-  return text;
+  phase_ = Phase::searched;
 }
 
 Program split_backwards(const Program& compute) {

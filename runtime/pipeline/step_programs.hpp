@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/pipeline/program/auto_schedule.hpp"
@@ -31,15 +32,17 @@ class StepPrograms {
   // At the end of a step. Behind the last measured one: what this rank has measured, to be summed over all
   // ranks of the job; the same size everywhere. Otherwise empty.
   std::vector<double> finish_step();
-  // `sums`: over all ranks; `replicas`: ranks that measured the same stage. Searches at once: the next step
-  // runs the result. Returns a line for people.
-  std::string choose(const std::vector<double>& sums, int replicas);
+  // `sums`: over all ranks; `replicas`: ranks that measured the same stage. The next step searches and runs
+  // the result; a job that ends here does not.
+  void agree(const std::vector<double>& sums, int replicas);
+  // What the first search found, once: a line for people.
+  std::string take_news() { return std::exchange(news_, {}); }
 
  private:
   struct Measured {
     std::vector<double> forward, backward, backward_input, backward_weight;
   };
-  enum class Phase { fixed, start, measuring, measured, chosen };
+  enum class Phase { fixed, start, measuring, measured, searched };
 
   std::shared_ptr<const PipelineProgram> start_program(int microbatches, bool split);
   CostModel costs_from(const std::vector<double>& sums, int replicas) const;
@@ -49,10 +52,10 @@ class StepPrograms {
   ProgramCache fixed_;
   Phase phase_;
   int steps_measured_ = 0;
-  int microbatches_ = 0;                                      // of the last step
   std::vector<Measured> measured_;                            // by stage
   std::vector<std::optional<double>> activation_, gradient_;  // by receiving stage; the fastest arrival
   std::optional<CostModel> costs_;
+  std::string news_;
   std::map<int, std::shared_ptr<const PipelineProgram>> full_, split_, searched_;  // by microbatches
 };
 

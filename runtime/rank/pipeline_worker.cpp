@@ -247,6 +247,8 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
   const auto program = programs_.get(static_cast<int>(tensors.size()));
+  const std::string news = programs_.take_news();
+  if (options_.rank == 0 && !news.empty()) log::info("{}", news);
   cursor_->start(parts_may_overlap() ? program : parts_apart(program));
 }
 
@@ -294,8 +296,7 @@ StepTotals PipelineWorker::finish_step() {
 }
 
 void PipelineWorker::agree(const std::vector<double>& costs) {
-  const std::string choice = programs_.choose(costs, options_.plan->world_size() / pipeline_ranks_);
-  if (options_.rank == 0) log::info("{}", choice);
+  programs_.agree(costs, options_.plan->world_size() / pipeline_ranks_);
 }
 
 void PipelineWorker::apply(std::uint64_t /*step*/, double gradient_scale, double lr_multiplier) {

@@ -134,14 +134,15 @@ void check_schedule(const JobConfig& job, Issues& issues) {
 }
 
 void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
-  const std::int64_t stages = job.mesh.pipeline_parallel * stages_per_rank(job.trainer.pipelining.schedule);
+  const std::int64_t per_rank = stages_per_rank(job.trainer.pipelining.schedule);
+  const std::int64_t stages = job.mesh.pipeline_parallel * per_rank;
   if (model.tie_word_embeddings && stages > 1) {
-    issues.push_back(
-        {"mesh.pipeline_parallel",
-         fmt::format("{} stages, but the model ties its word embeddings (tie_word_embeddings), so "
-                     "its first and last layer share a table",
-                     stages),
-         "use one stage, or a model with tie_word_embeddings: false"});
+    issues.push_back({"mesh.pipeline_parallel",
+                      fmt::format("{} stages, but the model's embedding and head are one weight "
+                                  "(tie_word_embeddings), which lies on one stage",
+                                  stages),
+                      per_rank == 1 ? "set it to 1 and spread over other degrees of `mesh`"
+                                    : "set it to 1, with a schedule of one stage per rank"});
   }
   try {
     StageSplit split;

@@ -76,8 +76,8 @@ constexpr auto keys_of(config::Tag<MoeLayerSection>) {
                     head_dim};
 }
 
-struct DenseModelSection {
-  std::optional<DenseLayerSection> layer;
+// What both families have.
+struct Qwen3Section {
   std::optional<std::int64_t> hidden_size;
   std::optional<std::int64_t> intermediate_size;
   std::optional<std::int64_t> num_hidden_layers;
@@ -115,8 +115,8 @@ struct DenseModelSection {
   std::optional<nlohmann::json> use_cache;
   std::optional<nlohmann::json> transformers_version;
 };
-BOOST_DESCRIBE_STRUCT(DenseModelSection, (),
-                      (layer, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
+BOOST_DESCRIBE_STRUCT(Qwen3Section, (),
+                      (hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
                        num_key_value_heads, head_dim, vocab_size, max_position_embeddings, rms_norm_eps,
                        initializer_range, tie_word_embeddings, attention_bias, rope_theta, rope_scaling,
                        rope_parameters, pad_token_id, bos_token_id, eos_token_id, rope_base, max_position_ids,
@@ -124,10 +124,9 @@ BOOST_DESCRIBE_STRUCT(DenseModelSection, (),
                        pipeline_num_virtual_layers_post, hidden_act, attention_dropout, use_sliding_window,
                        sliding_window, max_window_layers, layer_types, architectures, model_type, dtype,
                        torch_dtype, use_cache, transformers_version))
-constexpr auto keys_of(config::Tag<DenseModelSection>) {
+constexpr auto keys_of(config::Tag<Qwen3Section>) {
   using namespace model_keys;
-  return std::array{layer,
-                    hidden_size,
+  return std::array{hidden_size,
                     intermediate_size,
                     num_hidden_layers,
                     num_attention_heads,
@@ -165,26 +164,16 @@ constexpr auto keys_of(config::Tag<DenseModelSection>) {
                     transformers_version};
 }
 
-struct MoeModelSection {
+struct DenseModelSection : Qwen3Section {
+  std::optional<DenseLayerSection> layer;
+};
+BOOST_DESCRIBE_STRUCT(DenseModelSection, (Qwen3Section), (layer))
+constexpr auto keys_of(config::Tag<DenseModelSection>) {
+  return config::join(keys_of(config::Tag<Qwen3Section>{}), std::array{model_keys::layer});
+}
+
+struct MoeModelSection : Qwen3Section {
   std::optional<MoeLayerSection> layer;
-  std::optional<std::int64_t> hidden_size;
-  std::optional<std::int64_t> intermediate_size;
-  std::optional<std::int64_t> num_hidden_layers;
-  std::optional<std::int64_t> num_attention_heads;
-  std::optional<std::int64_t> num_key_value_heads;
-  std::optional<std::int64_t> head_dim;
-  std::optional<std::int64_t> vocab_size;
-  std::optional<std::int64_t> max_position_embeddings;
-  std::optional<double> rms_norm_eps;
-  std::optional<double> initializer_range;
-  std::optional<bool> tie_word_embeddings;
-  std::optional<bool> attention_bias;
-  std::optional<double> rope_theta;
-  std::optional<nlohmann::json> rope_scaling;
-  std::optional<nlohmann::json> rope_parameters;
-  std::optional<std::int64_t> pad_token_id;
-  std::optional<std::int64_t> bos_token_id;
-  std::optional<nlohmann::json> eos_token_id;
   std::optional<std::int64_t> moe_intermediate_size;
   std::optional<std::int64_t> num_experts;
   std::optional<std::int64_t> num_local_experts;
@@ -192,86 +181,19 @@ struct MoeModelSection {
   std::optional<bool> norm_topk_prob;
   std::optional<std::int64_t> decoder_sparse_step;
   std::optional<std::vector<std::int64_t>> mlp_only_layers;
-  std::optional<double> rope_base;
-  std::optional<std::int64_t> max_position_ids;
-  std::optional<std::map<std::string, std::int64_t>> split_vocab_size;
-  std::optional<std::vector<std::string>> split_vocab_order;
-  std::optional<std::int64_t> pipeline_num_virtual_layers_pre;
-  std::optional<std::int64_t> pipeline_num_virtual_layers_post;
-  std::optional<nlohmann::json> hidden_act;
-  std::optional<nlohmann::json> attention_dropout;
-  std::optional<nlohmann::json> use_sliding_window;
-  std::optional<nlohmann::json> sliding_window;
-  std::optional<nlohmann::json> max_window_layers;
-  std::optional<nlohmann::json> layer_types;
-  std::optional<nlohmann::json> architectures;
-  std::optional<nlohmann::json> model_type;
-  std::optional<nlohmann::json> dtype;
-  std::optional<nlohmann::json> torch_dtype;
-  std::optional<nlohmann::json> use_cache;
-  std::optional<nlohmann::json> transformers_version;
   std::optional<nlohmann::json> output_router_logits;
   std::optional<nlohmann::json> router_aux_loss_coef;
 };
-BOOST_DESCRIBE_STRUCT(MoeModelSection, (),
-                      (layer, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
-                       num_key_value_heads, head_dim, vocab_size, max_position_embeddings, rms_norm_eps,
-                       initializer_range, tie_word_embeddings, attention_bias, rope_theta, rope_scaling,
-                       rope_parameters, pad_token_id, bos_token_id, eos_token_id, moe_intermediate_size,
-                       num_experts, num_local_experts, num_experts_per_tok, norm_topk_prob,
-                       decoder_sparse_step, mlp_only_layers, rope_base, max_position_ids, split_vocab_size,
-                       split_vocab_order, pipeline_num_virtual_layers_pre, pipeline_num_virtual_layers_post,
-                       hidden_act, attention_dropout, use_sliding_window, sliding_window, max_window_layers,
-                       layer_types, architectures, model_type, dtype, torch_dtype, use_cache,
-                       transformers_version, output_router_logits, router_aux_loss_coef))
+BOOST_DESCRIBE_STRUCT(MoeModelSection, (Qwen3Section),
+                      (layer, moe_intermediate_size, num_experts, num_local_experts, num_experts_per_tok,
+                       norm_topk_prob, decoder_sparse_step, mlp_only_layers, output_router_logits,
+                       router_aux_loss_coef))
 constexpr auto keys_of(config::Tag<MoeModelSection>) {
   using namespace model_keys;
-  return std::array{layer,
-                    hidden_size,
-                    intermediate_size,
-                    num_hidden_layers,
-                    num_attention_heads,
-                    num_key_value_heads,
-                    head_dim,
-                    vocab_size,
-                    max_position_embeddings,
-                    rms_norm_eps,
-                    initializer_range,
-                    tie_word_embeddings,
-                    attention_bias,
-                    rope_theta,
-                    rope_scaling,
-                    rope_parameters,
-                    pad_token_id,
-                    bos_token_id,
-                    eos_token_id,
-                    moe_intermediate_size,
-                    num_experts,
-                    num_local_experts,
-                    num_experts_per_tok,
-                    norm_topk_prob,
-                    decoder_sparse_step,
-                    mlp_only_layers,
-                    rope_base,
-                    max_position_ids,
-                    split_vocab_size,
-                    split_vocab_order,
-                    pipeline_num_virtual_layers_pre,
-                    pipeline_num_virtual_layers_post,
-                    hidden_act,
-                    attention_dropout,
-                    use_sliding_window,
-                    sliding_window,
-                    max_window_layers,
-                    layer_types,
-                    architectures,
-                    model_type,
-                    dtype,
-                    torch_dtype,
-                    use_cache,
-                    transformers_version,
-                    output_router_logits,
-                    router_aux_loss_coef};
+  return config::join(keys_of(config::Tag<Qwen3Section>{}),
+                      std::array{layer, moe_intermediate_size, num_experts, num_local_experts,
+                                 num_experts_per_tok, norm_topk_prob, decoder_sparse_step, mlp_only_layers,
+                                 output_router_logits, router_aux_loss_coef});
 }
 
 }  // namespace d9d

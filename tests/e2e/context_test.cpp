@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/curve_test.hpp"
+#include "tests/support/npy_file.hpp"
 
 namespace d9d::test {
 namespace {
@@ -73,6 +74,18 @@ TEST_F(Context, RefusesSequencesThatCannotBeDealtOut) {
   EXPECT_EQ(outcome.code, 2) << outcome.err;
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("data.sequence_length: 30 tokens cannot be dealt out to 2"),
                                  HasSubstr("give 28 or 32")));
+}
+
+TEST_F(Context, RefusesTokensThatCannotBeDealtOutBeforeItStarts) {
+  job_.folder().write("tokens.npy", npy_file(8, 31, [](int, int column) { return column; }));
+
+  const Outcome outcome =
+      job_.run(named("odd") + sequences_on(2) + set("data", "{source: tokens, tokens: tokens.npy}"));
+
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("data.tokens: 31 tokens cannot be dealt out to 2"),
+                                 HasSubstr("give 28 or 32")));
+  EXPECT_FALSE(std::filesystem::exists(job_.run_folder("odd")));
 }
 
 TEST_F(Context, CheckedCollectivesTrainTheSameToTheLastBit) {

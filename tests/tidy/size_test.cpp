@@ -20,7 +20,6 @@ constexpr std::size_t kFunction = 40;
 // Headers that are over the limit, and what each may have at most.
 const std::map<std::string, std::size_t>& long_headers() {
   static const std::map<std::string, std::size_t> list{
-      {"actors/coordinator.hpp", 130},
       {"actors/core/actor.hpp", 160},
       {"actors/node.hpp", 110},
       {"actors/trainer.hpp", 110},

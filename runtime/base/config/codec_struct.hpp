@@ -53,7 +53,9 @@ bool check_member(const M& value, const Range& range, const Node& node, const Pa
 
 template <DescribedStruct T>
 struct Codec<T> {
-  using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
+  // Those of a base first.
+  using Members =
+      boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
   static constexpr auto keys = keys_of(Tag<T>{});
 
   static consteval bool keys_match_members() {

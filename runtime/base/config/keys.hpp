@@ -62,6 +62,15 @@ struct Key {
   std::string_view no_effect = {};
 };
 
+// Of a struct with a base: the base's keys come first.
+template <std::size_t N, std::size_t M>
+constexpr std::array<Key, N + M> join(const std::array<Key, N>& base, const std::array<Key, M>& own) {
+  std::array<Key, N + M> all{};
+  for (std::size_t i = 0; i < N; ++i) all[i] = base[i];
+  for (std::size_t i = 0; i < M; ++i) all[N + i] = own[i];
+  return all;
+}
+
 struct Choice {
   std::string_view name;
   std::string_view meaning;

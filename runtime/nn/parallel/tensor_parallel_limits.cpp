@@ -3,6 +3,16 @@
 #include "runtime/base/error.hpp"
 
 namespace d9d {
+namespace {
+
+bool has_dense_layers(const Qwen3Config& config) {
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    if (!config.is_sparse_layer(layer)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 void require_tensor_parallel(const Qwen3Config& config, int ranks) {
   D9D_REQUIRE(config.num_attention_heads % ranks == 0,
@@ -13,7 +23,7 @@ void require_tensor_parallel(const Qwen3Config& config, int ranks) {
               "tensor_parallel is {}, but the model has {} key heads; choose a divisor or a multiple of "
               "{}",
               ranks, config.num_key_value_heads, config.num_key_value_heads);
-  D9D_REQUIRE(config.intermediate_size >= ranks || config.family == ModelFamily::moe,
+  D9D_REQUIRE(config.intermediate_size >= ranks || !has_dense_layers(config),
               "tensor_parallel is {}, but the model's intermediate_size is {}; choose fewer ranks", ranks,
               config.intermediate_size);
   D9D_REQUIRE(config.vocab_size >= ranks,

@@ -99,7 +99,10 @@ PipelineProgram parse_program(std::string_view text) {
   try {
     return complete_program(std::move(program), topology, extent.microbatches);
   } catch (const Error& error) {
-    throw Error(ErrorKind::input, fmt::format("the program cannot run: {}", error.what()));
+    // What a builder must never break is a rule for users here; where the code checks it is of no help.
+    std::string_view text = error.what();
+    if (!error.where().empty()) text.remove_prefix(error.where().size() + 2);
+    throw Error(ErrorKind::input, fmt::format("the program cannot run: {}", text));
   }
 }
 

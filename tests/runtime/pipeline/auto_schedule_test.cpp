@@ -189,6 +189,20 @@ TEST(AutoSchedule, ServesNumbersThatNoFixedScheduleServes) {
   EXPECT_LT(choice.simulation.bubble, 0.12);
 }
 
+TEST(AutoSchedule, ServesAnyNumberOfStagesOnAV) {
+  for (const int stages : {1, 2, 3, 4}) {
+    for (const int ranks : {1, 3}) {
+      SCOPED_TRACE(std::to_string(stages) + " stages on each of " + std::to_string(ranks));
+      const AutoProblem problem = unit_problem(TopologyKind::v, ranks, stages, 6);
+
+      const AutoChoice choice = search_schedule(problem, kQuick);
+
+      EXPECT_NO_THROW(complete_program(choice.compute, problem.topology, problem.microbatches));
+      EXPECT_EQ(choice.fixed.empty(), stages > 2) << choice.fixed;
+    }
+  }
+}
+
 TEST(AutoSchedule, MeetsTheBoundOfZeroBubbleWithUnitCosts) {
   EXPECT_DOUBLE_EQ(search_schedule(unit_problem(TopologyKind::loop, 8, 1, 32), kQuick).simulation.makespan,
                    103);

@@ -1,0 +1,49 @@
+#pragma once
+// The checkpoints that are being written: what has come of each, and whether it is whole. The Coordinator's
+// bookkeeping; it knows neither messages nor the disk.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace d9d {
+
+// Everything of one checkpoint, ready to be committed.
+struct CheckpointParts {
+  std::uint64_t step = 0;
+  std::uint64_t next_sample = 0;
+  std::vector<std::string> reports;        // JSON per rank: the shard it wrote
+  std::map<int, std::string> rank_states;  // JSON per rank
+  std::string tracker_state;               // JSON
+};
+
+class PendingSaves {
+ public:
+  struct Save {
+    CheckpointParts parts;
+    int shards = 0;
+    bool tracker = false;
+    std::string failure;  // of any of its shards; empty = none
+  };
+
+  explicit PendingSaves(int world_size) : world_size_(world_size) {}
+
+  // `failure` empty: written; then `report` says what.
+  void shard(std::uint64_t step, const std::string& report, const std::string& failure);
+  // Returns whether it is the step's first.
+  bool rank_state(std::uint64_t step, int rank, std::uint64_t next_sample, const std::string& state);
+  void tracker(std::uint64_t step, const std::string& state);
+
+  // All ranks and the tracker have handed in theirs.
+  bool complete(std::uint64_t step) const;
+  Save take(std::uint64_t step);
+
+ private:
+  Save& of(std::uint64_t step);
+
+  int world_size_;
+  std::map<std::uint64_t, Save> saves_;
+};
+
+}  // namespace d9d

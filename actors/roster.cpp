@@ -1,0 +1,65 @@
+#include "actors/roster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace d9d {
+
+int Roster::ranks() const {
+  int ranks = 0;
+  for (const Member& member : members_) ranks += member.ranks;
+  return ranks;
+}
+
+bool Roster::knows(std::uint64_t incarnation) const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [&](const Member& member) { return member.incarnation == incarnation; });
+}
+
+std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
+  const int left = world_size_ - ranks();
+  const std::int64_t offered = join.getRanks();
+  if (join.getToken() != identity_.token) return "the job token (node.job_token) differs";
+  if (join.getBuild() != identity_.build) {
+    return fmt::format(
+        "it runs another build of d9d: {} here, {} there. Install the same version on every host",
+        identity_.build, std::string(join.getBuild()));
+  }
+  if (join.getJobHash() != identity_.job_hash) {
+    return fmt::format(
+        "its job file differs from node 0's (job hash {} here, {} there): all sections but `node` and "
+        "`output_dir` must be equal on every host",
+        identity_.job_hash, std::string(join.getJobHash()));
+  }
+  if (closed_ || left == 0) {
+    return fmt::format(
+        "the mesh needs {} ranks and all of them are taken; set node.ranks (or --ranks) on each host so "
+        "that they add up",
+        world_size_);
+  }
+  if (offered > left) {
+    return fmt::format("it offers {} ranks but the mesh of {} has only {} left; set node.ranks (or --ranks)",
+                       offered, world_size_, left);
+  }
+  return {};
+}
+
+void Roster::add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id) {
+  const int ranks = join.getRanks() == 0 ? world_size_ - this->ranks() : static_cast<int>(join.getRanks());
+  members_.push_back({std::move(mailbox), id, join.getHost(), join.getPort(), ranks, join.getNodeIndex(),
+                      join.getIncarnation()});
+}
+
+void Roster::remove(std::size_t node) {
+  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(node));
+}
+
+void Roster::close() {
+  closed_ = true;
+  std::stable_sort(members_.begin() + 1, members_.end(), [](const Member& a, const Member& b) {
+    return (a.wish < 0 ? INT32_MAX : a.wish) < (b.wish < 0 ? INT32_MAX : b.wish);
+  });
+}
+
+}  // namespace d9d

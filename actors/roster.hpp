@@ -1,0 +1,57 @@
+#pragma once
+// Who takes part in a job: the nodes that joined, and why another one may not. The Coordinator's bookkeeping.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/core/mailbox.hpp"
+#include "messages/actor_id.hpp"
+#include "messages/cluster.capnp.h"
+
+namespace d9d {
+
+// What a node must have in common with node 0.
+struct JobIdentity {
+  std::string build;
+  std::string job_hash;
+  std::string token;
+};
+
+struct Member {
+  MailboxPtr mailbox;
+  ActorId id;  // what it called itself when it joined
+  std::string host;
+  std::uint16_t port = 0;
+  int ranks = 0;
+  int wish = -1;  // the index it asked for, -1 = any
+  std::uint64_t incarnation = 0;
+};
+
+class Roster {
+ public:
+  Roster(int world_size, JobIdentity identity) : world_size_(world_size), identity_(std::move(identity)) {}
+
+  int ranks() const;
+  bool full() const { return ranks() == world_size_; }
+  bool knows(std::uint64_t incarnation) const;
+  // Empty: it may join. Once `closed()` nobody may.
+  std::string reason_to_refuse(wire::Join::Reader join) const;
+  // A node that offers no number of ranks takes what is left.
+  void add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id);
+  void remove(std::size_t node);
+  // Ends the joining and numbers the nodes: node 0 is where the coordinator lives and joined first, the
+  // others follow in the order of their wishes, then of arrival.
+  void close();
+  bool closed() const { return closed_; }
+
+  const std::vector<Member>& members() const { return members_; }  // once closed: index = node
+
+ private:
+  int world_size_;
+  JobIdentity identity_;
+  std::vector<Member> members_;
+  bool closed_ = false;
+};
+
+}  // namespace d9d
