@@ -26,8 +26,8 @@ AppendFile::AppendFile(std::filesystem::path path, Mode mode) : path_(std::move(
   if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), trouble);
   if (trouble) {
     throw Error(ErrorKind::environment,
-                fmt::format("cannot create the folder {}: {}; choose another place (output_dir)",
-                            path_.parent_path().string(), trouble.message()));
+                fmt::format("cannot open {}: cannot create its folder: {}; choose another place (output_dir)",
+                            path_.string(), trouble.message()));
   }
   const int exclusive = mode == Mode::create_new ? O_EXCL : 0;
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | exclusive, 0666);

@@ -18,7 +18,7 @@ TEST_F(AppendFiles, SayWhatIsWrongWithTheirFolder) {
     FAIL() << "a folder inside of a file";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), testing::HasSubstr("cannot create the folder"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("run/metrics.jsonl: cannot create its folder"));
     EXPECT_THAT(error.what(), testing::HasSubstr("Not a directory"));
   }
 }
