@@ -15,6 +15,17 @@ constexpr std::string_view kByteLevelPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 // Word characters and white space as the library's other engine knows them: joiners belong to words.
 constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
+// Punctuation as the library's tables (Unicode 8) know it: without what came later, with the two signs that
+// are symbols today.
+constexpr std::string_view kPunctuation =
+    R"((?![)"
+    R"(\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}-\x{1B7E}\x{2E43}-\x{2E4F}\x{2E52}-\x{2E5D})"
+    R"(\x{10EAD}\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{1144B}-\x{1144F}\x{1145A}-\x{1145B})"
+    R"(\x{1145D}\x{11660}-\x{1166C}\x{116B9}\x{1183B}\x{11944}-\x{11946}\x{119E2})"
+    R"(\x{11A3F}-\x{11A46}\x{11A9A}-\x{11A9C}\x{11A9E}-\x{11AA2}\x{11C41}-\x{11C45})"
+    R"(\x{11C70}-\x{11C71}\x{11EF7}-\x{11EF8}\x{11FFF}\x{12FF1}-\x{12FF2}\x{16E97}-\x{16E9A})"
+    R"(\x{16FE2}\x{1E95E}-\x{1E95F})"
+    R"(])[!-/:-@\[-`{-~\p{P}]|\x{166D}|\x{111C9})";
 
 }  // namespace
 
@@ -46,8 +57,8 @@ void PreTokenizer::add(const JsonSection& section) {
   } else if (type == "WhitespaceSplit") {
     split(R"(\s)", Behavior::removed, false);
   } else if (type == "Punctuation") {
-    split(R"([!-/:-@\[-`{-~\p{P}])",
-          section.has("behavior") ? behavior_of(section.at("behavior")) : Behavior::isolated, false);
+    split(kPunctuation, section.has("behavior") ? behavior_of(section.at("behavior")) : Behavior::isolated,
+          false);
   } else if (type == "CharDelimiterSplit") {
     steps_.emplace_back(Split{Regex::from_literal(section.text("delimiter")), Behavior::removed, false});
   } else {
