@@ -46,7 +46,8 @@ Command run_command(const std::string& build, const TensorBytes& tensor_bytes_ma
                  Console& console) { return run(arguments, console, build, tensor_bytes_max); },
       .details =
           "Without --join and --listen the usual variables count: MASTER_ADDR, MASTER_PORT and NODE_RANK (or "
-          "SLURM's). A job that has a committed checkpoint goes on from it.\n"};
+          "SLURM's); with NNODES and no ranks given every node takes an equal share. A job that has a "
+          "committed checkpoint goes on from it.\n"};
 }
 
 }  // namespace d9d

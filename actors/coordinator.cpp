@@ -155,7 +155,7 @@ void Coordinator::model_exported(wire::ModelExported::Reader message) {
 }
 
 void Coordinator::flush_traces() {
-  if (!options_.trace) return end_job(true, "done");
+  if (!options_.trace) return conclude_job();
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
       flush.setNodes(static_cast<std::uint32_t>(roster_.members().size()));
@@ -168,14 +168,14 @@ void Coordinator::flush_traces() {
 void Coordinator::trace_written(wire::TraceWritten::Reader message) {
   const std::string failure = message.getFailure();
   if (!failure.empty()) log::warn("the trace was not written: {}", failure);
-  end_job(true, "done");
+  conclude_job();
 }
 
 void Coordinator::tick(wire::Tick::Reader message) {
   if (message.getKind() == trace_deadline) {
     log::warn("not all nodes handed in their spans within {} s; the trace is left out",
               kTraceTimeout.count());
-    return end_job(true, "done");
+    return conclude_job();
   }
   if (message.getKind() == cause_deadline) return end_job(false, failure_);
   if (message.getKind() == leave_deadline) return leave();
@@ -260,6 +260,7 @@ void Coordinator::commit_when_complete(std::uint64_t step) {
 
 void Coordinator::conclude_save(std::uint64_t step, const std::string& directory,
                                 const std::string& failure) {
+  unsaved_ = failure.empty() ? std::string() : fmt::format("step {}: {}", step, failure);
   if (!failure.empty()) {
     log::warn("the checkpoint of step {} was given up, the one before stays the last: {}", step, failure);
     try {
@@ -278,6 +279,18 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
                                       committed.setFailure(failure);
                                     });
   }
+}
+
+// Done is done only when what was learned is on disk.
+void Coordinator::conclude_job() {
+  if (unsaved_.empty()) return end_job(true, "done");
+  end_job(false, fmt::format("training is over, but its last checkpoint could not be written ({}); {}. Start "
+                             "the job again when that is mended: it goes on from there",
+                             unsaved_,
+                             last_checkpoint_.empty() && resume_.directory.empty()
+                                 ? std::string("there is none")
+                                 : "the last one is " +
+                                       (last_checkpoint_.empty() ? resume_.directory : last_checkpoint_)));
 }
 
 void Coordinator::publish(const char* event, std::uint64_t step, const std::string& context) {

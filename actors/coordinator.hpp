@@ -76,6 +76,7 @@ class Coordinator final : public Actor {
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
   void export_model();
   void flush_traces();
+  void conclude_job();
   void end_job(bool ok, const std::string& reason, bool input_error = false);
   void leave();
   void tell_to_stop(const MailboxPtr& mailbox, ActorId node);
@@ -83,18 +84,17 @@ class Coordinator final : public Actor {
 
   CoordinatorOptions options_;
   Roster roster_;
-  bool ended_ = false;
-  bool left_ = false;
+  bool ended_ = false, left_ = false;
   Ending ending_;
   std::string failure_;              // the first one whose cause may still be a node that is gone
   std::set<std::uint32_t> gone_;     // nodes whose process ended before the job did
   std::set<std::uint32_t> staying_;  // nodes that were told to stop and have not gone yet
   ResumePoint resume_;
-  std::set<int> nodes_ready_;
+  std::set<int> nodes_ready_, ranks_finished_;
   std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint
-  std::set<int> ranks_finished_;
   PendingSaves saves_;
   std::string last_checkpoint_;
+  std::string unsaved_;  // why the newest checkpoint is not there
 };
 
 }  // namespace d9d

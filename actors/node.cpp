@@ -82,7 +82,7 @@ void Node::dialed(wire::Dialed::Reader message) {
   if (joined_ || waited > std::chrono::duration<double>(options_.join_timeout).count()) {
     end(exit_failed,
         fmt::format("cannot reach node {} at {}:{} after {:.1f} s: {}. Is d9d-node running there, with "
-                    "node.listen on an address this host can reach?",
+                    "node.listen on an address this host can reach and the same kind of node.tls?",
                     node, peers_[node].first, peers_[node].second, waited, reason));
     return;
   }

@@ -12,6 +12,7 @@
 #include "actors/cast.hpp"
 #include "actors/core/system.hpp"
 #include "actors/job_resume.hpp"
+#include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/build_source.hpp"
@@ -25,6 +26,7 @@ namespace d9d {
 namespace {
 
 constexpr std::chrono::seconds kShutdown{10};
+constexpr int kNodesMax = 1 << 20;
 
 struct HostPort {
   std::string host;
@@ -58,9 +60,25 @@ HostPort listening_address(const JobConfig& job, const RunOptions& options) {
   return address;
 }
 
+// 0: as many as the others leave.
 std::uint32_t ranks_offered(const JobConfig& job, const RunOptions& options) {
   if (options.ranks) return static_cast<std::uint32_t>(*options.ranks);
-  return static_cast<std::uint32_t>(job.node.ranks.value_or(0));
+  if (job.node.ranks) return static_cast<std::uint32_t>(*job.node.ranks);
+  if (!options.num_nodes || *options.num_nodes == 1) return 0;
+  const int ranks = job.mesh.world_size();
+  D9D_REQUIRE(
+      ranks % *options.num_nodes == 0,
+      "NNODES is {}, but the mesh has {} ranks, which it does not divide; set node.ranks (or --ranks) "
+      "on each host so that they add up, or change a degree of `mesh`",
+      *options.num_nodes, ranks);
+  return static_cast<std::uint32_t>(ranks / *options.num_nodes);
+}
+
+int whole_number(const std::string& text, const char* variable, int min, int max) {
+  const auto number = config::integer_from(text);
+  D9D_REQUIRE(number && *number >= min && *number <= max,
+              "{} is \"{}\", expected a whole number from {} to {}", variable, text, min, max);
+  return static_cast<int>(*number);
 }
 
 int threads_per_rank(const JobConfig& job, const RunOptions& options) {
@@ -214,10 +232,12 @@ RunOptions with_environment(RunOptions options) {
   const auto host = variable({"MASTER_ADDR"});
   const auto port = variable({"MASTER_PORT"});
   const auto nodes = variable({"NNODES", "SLURM_NNODES"});
-  if (nodes && *nodes == "1") return options;
+  if (nodes) options.num_nodes = whole_number(*nodes, "NNODES (or SLURM_NNODES)", 1, kNodesMax);
+  if (options.num_nodes == 1) return options;
   D9D_REQUIRE(host && port,
               "NODE_RANK is set but MASTER_ADDR or MASTER_PORT is not; set all three, or use --join");
-  options.node_index = std::stoi(*index);
+  options.node_index =
+      whole_number(*index, "NODE_RANK (or SLURM_NODEID)", 0, options.num_nodes.value_or(kNodesMax) - 1);
   (options.node_index == 0 ? options.listen : options.join) = *host + ":" + *port;
   return options;
 }

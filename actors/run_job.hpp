@@ -14,6 +14,7 @@ struct RunOptions {
   std::optional<std::string> listen;  // HOST:PORT; overrides node.listen
   std::optional<int> ranks;           // overrides node.ranks
   int node_index = -1;                // wished place (NODE_RANK)
+  std::optional<int> num_nodes;       // NNODES: without ranks given, every node takes an equal share
   std::string build = build_id();     // how this process introduces itself; node 0 refuses another one
 };
 

@@ -4,6 +4,7 @@
 #include <caf/io/all.hpp>
 #include <caf/openssl/all.hpp>
 
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -41,6 +42,12 @@ void require_whole_tls(const TlsOptions& tls) {
       "node.tls needs ca, certificate and key together; only {} of the three is given. Without all of them "
       "the connection would not be authenticated",
       given);
+  const std::pair<const char*, const std::string&> files[] = {
+      {"ca", tls.ca}, {"certificate", tls.certificate}, {"key", tls.key}};
+  for (const auto& [key, path] : files) {
+    D9D_REQUIRE(given == 0 || std::ifstream(path).good(),
+                "node.tls.{}: cannot read {}; give the path of a PEM file", key, path);
+  }
 }
 
 }  // namespace

@@ -22,12 +22,16 @@ struct TypeRow {
   std::string_view name;
   std::size_t bytes;
 };
-constexpr std::array<TypeRow, 6> kTypes{{{NpyType::int32, "<i4", "int32", 4},
-                                         {NpyType::int64, "<i8", "int64", 8},
-                                         {NpyType::uint16, "<u2", "uint16", 2},
-                                         {NpyType::uint32, "<u4", "uint32", 4},
-                                         {NpyType::float32, "<f4", "float32", 4},
-                                         {NpyType::float64, "<f8", "float64", 8}}};
+constexpr std::array<TypeRow, 10> kTypes{{{NpyType::int8, "|i1", "int8", 1},
+                                          {NpyType::int16, "<i2", "int16", 2},
+                                          {NpyType::int32, "<i4", "int32", 4},
+                                          {NpyType::int64, "<i8", "int64", 8},
+                                          {NpyType::uint8, "|u1", "uint8", 1},
+                                          {NpyType::uint16, "<u2", "uint16", 2},
+                                          {NpyType::uint32, "<u4", "uint32", 4},
+                                          {NpyType::uint64, "<u8", "uint64", 8},
+                                          {NpyType::float32, "<f4", "float32", 4},
+                                          {NpyType::float64, "<f8", "float64", 8}}};
 
 const TypeRow& row_of(NpyType type) {
   return kTypes[static_cast<std::size_t>(type)];
@@ -40,8 +44,8 @@ NpyType type_of(std::string_view descr) {
   throw Error(
       ErrorKind::input,
       fmt::format(
-          "dtype \"{}\" is not supported; expected little-endian int32, int64, uint16, uint32, float32 "
-          "or float64 (numpy: array.astype(\"int32\"))",
+          "dtype \"{}\" is not supported; expected little-endian integers, float32 or float64 (numpy: "
+          "array.astype(\"int32\"))",
           descr));
 }
 
@@ -81,14 +85,22 @@ Body read_header(std::string_view text) {
 template <class Use>
 void with_type(NpyType type, Use&& use) {
   switch (type) {
+    case NpyType::int8:
+      return use(std::int8_t{});
+    case NpyType::int16:
+      return use(std::int16_t{});
     case NpyType::int32:
       return use(std::int32_t{});
     case NpyType::int64:
       return use(std::int64_t{});
+    case NpyType::uint8:
+      return use(std::uint8_t{});
     case NpyType::uint16:
       return use(std::uint16_t{});
     case NpyType::uint32:
       return use(std::uint32_t{});
+    case NpyType::uint64:
+      return use(std::uint64_t{});
     case NpyType::float32:
       return use(float{});
     case NpyType::float64:
@@ -122,6 +134,9 @@ std::string_view name_of(NpyType type) {
 std::size_t bytes_of(NpyType type) {
   return row_of(type).bytes;
 }
+bool is_integer(NpyType type) {
+  return type != NpyType::float32 && type != NpyType::float64;
+}
 
 NpyArray::NpyArray(const std::filesystem::path& path) : path_(path), file_(path) {
   try {
@@ -146,8 +161,7 @@ std::int64_t NpyArray::num_elements() const {
 }
 
 void NpyArray::read(std::int64_t first, std::span<std::int64_t> out) const {
-  D9D_REQUIRE(type_ != NpyType::float32 && type_ != NpyType::float64, "{} holds {}, expected integers",
-              path_.string(), name_of(type_));
+  D9D_REQUIRE(is_integer(type_), "{} holds {}, expected integers", path_.string(), name_of(type_));
   convert(*this, first, out);
 }
 

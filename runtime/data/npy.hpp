@@ -1,5 +1,5 @@
 #pragma once
-// NumPy's array file, without torch: C order, little endian, int32 int64 uint16 uint32 float32 float64, any
+// NumPy's array file, without torch: C order, little endian, integers of 8 to 64 bits, float32 float64, any
 // rank. Format: numpy.lib.format, versions 1.0 and 2.0 (NEP 1).
 
 #include <cstddef>
@@ -14,10 +14,11 @@
 
 namespace d9d {
 
-enum class NpyType { int32, int64, uint16, uint32, float32, float64 };
+enum class NpyType { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
 
 std::string_view name_of(NpyType type);  // as numpy says it: "int32", ...
 std::size_t bytes_of(NpyType type);
+bool is_integer(NpyType type);
 
 // A mapped array. Opening reads the header only, checks it, and that the file is exactly as long as it says.
 class NpyArray {
@@ -31,7 +32,8 @@ class NpyArray {
   std::int64_t num_elements() const;
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  // Elements [first, first + out.size()) in C order, converted. Floating-point arrays are an input error.
+  // Elements [first, first + out.size()) in C order, converted. Floating-point arrays are an input error,
+  // and uint64 above the largest int64 comes out negative.
   void read(std::int64_t first, std::span<std::int64_t> out) const;
   // The same as floating point, from any dtype (rounded to nearest where it does not fit).
   void read(std::int64_t first, std::span<float> out) const;

@@ -29,7 +29,7 @@ NpyType npy_type_of(at::ScalarType type) {
 
 at::Tensor load_npy(const std::filesystem::path& path) {
   const NpyArray array(path);
-  const bool floating = array.type() == NpyType::float32 || array.type() == NpyType::float64;
+  const bool floating = !is_integer(array.type());
   at::Tensor out = at::empty(array.shape(), floating ? at::kFloat : at::kLong);
   const auto count = static_cast<std::size_t>(array.num_elements());
   if (floating) {

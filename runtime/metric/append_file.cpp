@@ -22,8 +22,13 @@ namespace {
 }  // namespace
 
 AppendFile::AppendFile(std::filesystem::path path, Mode mode) : path_(std::move(path)) {
-  std::error_code ignored;  // opening the file reports what is wrong
-  if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), ignored);
+  std::error_code trouble;
+  if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), trouble);
+  if (trouble) {
+    throw Error(ErrorKind::environment,
+                fmt::format("cannot open {}: cannot create its folder: {}; choose another place (output_dir)",
+                            path_.string(), trouble.message()));
+  }
   const int exclusive = mode == Mode::create_new ? O_EXCL : 0;
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | exclusive, 0666);
   if (descriptor_ < 0) fail_on(path_, "open");

@@ -97,15 +97,6 @@ void check_schedule(const JobConfig& job, Issues& issues) {
   const std::int64_t microbatches = microbatches_per_step(job);
   const std::int64_t ranks = job.mesh.pipeline_parallel;
   const char* path = "trainer.pipelining.schedule";
-  const std::int64_t rounds = std::max<std::int64_t>(1, microbatches / ranks);
-  if (std::holds_alternative<OneFOneBConfig>(schedule) && microbatches % rounds != 0) {
-    issues.push_back({path,
-                      fmt::format("1f1b cannot deal out {} microbatches in {} rounds (microbatches / "
-                                  "pipeline_parallel {})",
-                                  microbatches, rounds, ranks),
-                      fmt::format("choose batch sizes that give {} or {} microbatches a step", rounds * ranks,
-                                  (rounds + 1) * ranks)});
-  }
   if (std::holds_alternative<DualPipeVConfig>(schedule) && microbatches < 2 * ranks) {
     issues.push_back(
         {path,

@@ -4,7 +4,9 @@
 namespace d9d {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using namespace testing;
 
 TEST_F(CoordinatorTest, CommitsOnlyWhenAllShardsStatesAndTheTrackerAreIn) {
@@ -76,6 +78,31 @@ TEST_F(CoordinatorTest, ACommitThatFailsGivesTheCheckpointUpAndTheNextOneCommits
   ASSERT_EQ(commits.size(), 1U);
   EXPECT_EQ(commits[0].step, 6U);
   EXPECT_EQ(std::string(world.last<wire::CheckpointCommitted>()->getDirectory()), "save-6");
+}
+
+TEST_F(CoordinatorTest, AJobWhoseLastCheckpointIsMissingHasFailed) {
+  form();
+  save(5);
+  disk_full = true;
+  save(6);
+  finish_all();
+
+  ASSERT_FALSE(stops().empty());
+  EXPECT_TRUE(stops().back()->getFailed());
+  EXPECT_THAT(std::string(stops().back()->getReason()),
+              AllOf(HasSubstr("step 6: no space left on device"), HasSubstr("the last one is save-5")));
+}
+
+TEST_F(CoordinatorTest, AJobWhoseLaterCheckpointIsThereIsDone) {
+  form();
+  disk_full = true;
+  save(5);
+  disk_full = false;
+  save(6);
+  finish_all();
+
+  ASSERT_FALSE(stops().empty());
+  EXPECT_FALSE(stops().back()->getFailed());
 }
 
 TEST_F(CoordinatorTest, AnExportUsesTheLastCheckpointThatWasReallyCommitted) {

@@ -58,6 +58,42 @@ class Nodes : public testing::Test {
   TinyJob job_;
 };
 
+TEST_F(Nodes, ShareTheRanksWhenTheEnvironmentSaysHowManyTheyAre) {
+  const std::string address = TakenPort(false).address();
+  const std::string port = address.substr(address.find(':') + 1);
+  const auto of_node = [&](const char* index) {
+    return Environment{
+        {"NODE_RANK", index}, {"NNODES", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}};
+  };
+
+  const auto second = job_.start(mesh(1, 2), of_node("1"));
+  const auto first = job_.start(mesh(1, 2), of_node("0"));
+
+  EXPECT_EQ(first->wait(), 0) << first->err();
+  EXPECT_EQ(second->wait(), 0) << second->err();
+  EXPECT_EQ(job_.losses("tiny").size(), 20);
+}
+
+TEST_F(Nodes, SayWhichVariableOfTheEnvironmentIsWrong) {
+  const Environment good{
+      {"NODE_RANK", "0"}, {"NNODES", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "1"}};
+  for (const auto& [key, value, message] : std::vector<std::array<const char*, 3>>{
+           {"NODE_RANK", "first", "NODE_RANK (or SLURM_NODEID) is \"first\""},
+           {"NODE_RANK", "2", "expected a whole number from 0 to 1"},
+           {"NNODES", "many", "NNODES (or SLURM_NNODES) is \"many\""},
+           {"NNODES", "3", "NNODES is 3, but the mesh has 2 ranks"},
+           {"MASTER_PORT", "x", "has to be HOST:PORT"},
+           {"MASTER_ADDR", "", "MASTER_ADDR or MASTER_PORT is not"}}) {
+    Environment bad = good;
+    bad[key] = value;
+
+    const auto node = job_.start(mesh(1, 2), bad);
+
+    EXPECT_EQ(node->wait(), 2) << key;
+    EXPECT_THAT(node->err(), HasSubstr(message)) << key;
+  }
+}
+
 TEST_F(Nodes, WaitOnlySoLongForOneThatNeverJoins) {
   const auto first = start_first(set("trainer.timeout.init_timeout", "2"));
 
@@ -127,6 +163,13 @@ TEST_F(Nodes, RefuseAThirdOneWhenAllRanksAreTaken) {
   expect_refused(port, endless, "all of them are taken");
   EXPECT_TRUE(first->running());
   EXPECT_TRUE(second->running());
+}
+
+TEST_F(Nodes, NameTheFileOfTlsThatIsNotThere) {
+  const Outcome outcome = job_.run(set("node.tls", "{ca: job.yaml, certificate: none.pem, key: job.yaml}"));
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("node.tls.certificate: cannot read none.pem"));
 }
 
 TEST_F(Nodes, NeedTlsOrAnExplicitWordBeyondThisHost) {

@@ -70,15 +70,16 @@ TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
   expect_failure(text("job.yaml", "missing.json"), 2, {"missing.json", "tokenizer.json"});
 }
 
-TEST_F(Outputs, TrainingGoesOnWhereNoCheckpointCanBeWritten) {
+TEST_F(Outputs, TrainingGoesOnWhereNoCheckpointCanBeWrittenButTheJobIsNotDone) {
   job_.folder().write("file", "not a folder");
   job_.rewrite("{period_steps: last_step}", "{period_steps: 8, save_dir: file/checkpoints}");
 
   const Outcome outcome = job_.run(mesh(2, 1));
 
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
   EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("the checkpoint of step 8 was given up"),
+              AllOf(HasSubstr("its last checkpoint could not be written (step 20: "),
+                    HasSubstr("the checkpoint of step 8 was given up"),
                     HasSubstr("the checkpoint of step 20 was given up"), HasSubstr("file/checkpoints")));
   EXPECT_EQ(job_.losses("tiny").size(), 20);
 }

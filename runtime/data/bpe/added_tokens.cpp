@@ -94,7 +94,8 @@ void AddedTokenFinder::split(std::string_view text, std::vector<Part>& parts, Re
     if (token.lstrip) begin = std::max(begin - trailing_white_space(text.substr(0, begin)), done);
     if (token.rstrip) end += leading_white_space(text.substr(end));
     if (done < begin) parts.push_back({text.substr(done, begin - done), std::nullopt});
-    parts.push_back({text.substr(begin, end - begin), token.id});
+    // A token whose whole text the one before has stripped is none.
+    if (begin < end) parts.push_back({text.substr(begin, end - begin), token.id});
     done = end;
   }
   if (done < text.size() || text.empty()) parts.push_back({text.substr(done), std::nullopt});

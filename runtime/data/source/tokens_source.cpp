@@ -5,8 +5,14 @@
 namespace d9d {
 namespace {
 
+void require_integers(const NpyArray& array, const char* key) {
+  D9D_REQUIRE(is_integer(array.type()), "{}: {} holds {}, expected integers (numpy: array.astype(\"int32\"))",
+              key, array.path().string(), name_of(array.type()));
+}
+
 NpyArray open_tokens(const TokensDataConfig& config) {
   NpyArray tokens(config.tokens);
+  require_integers(tokens, "data.tokens");
   D9D_REQUIRE(tokens.shape().size() == 2 && tokens.num_elements() > 0,
               "data.tokens: {} has shape [{}], expected [samples, length] with at least one of each",
               config.tokens, fmt::join(tokens.shape(), ", "));
@@ -16,6 +22,7 @@ NpyArray open_tokens(const TokensDataConfig& config) {
 std::optional<NpyArray> open_labels(const TokensDataConfig& config, const NpyArray& tokens) {
   if (!config.labels) return std::nullopt;
   NpyArray labels(*config.labels);
+  require_integers(labels, "data.labels");
   D9D_REQUIRE(labels.shape() == tokens.shape(),
               "data.labels: {} has shape [{}], expected that of data.tokens, [{}]", *config.labels,
               fmt::join(labels.shape(), ", "), fmt::join(tokens.shape(), ", "));

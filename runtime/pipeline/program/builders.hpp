@@ -14,7 +14,8 @@ Program build_looped_bfs(int ranks, int stages_per_rank, int microbatches, bool 
 
 // Loop topology. 1F1B (Narayanan et al. 2019), interleaved 1F1B with more stages per rank (Narayanan et al.
 // 2021), and with zero_bubble ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2023) and its interleaved
-// form. Needs microbatches divisible by the rounds max(1, microbatches / ranks).
+// form. The rounds max(1, microbatches / ranks) need not divide the microbatches:
+// the first ones then take one more.
 Program build_interleaved(int ranks, int microbatches, const OneFOneBSchedule& schedule);
 
 // V topology, two stages per rank. ZB-V of Qi et al., "Pipeline Parallelism with Controllable Memory", 2024.

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <vector>
 
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/program/builders.hpp"
@@ -7,18 +9,32 @@
 namespace d9d {
 namespace {
 
+// The local stage of the k-th forward: round after round, the microbatches of a round on one stage after the
+// other. Rounds are as even as can be, of at least `ranks` microbatches where there are as many.
+std::vector<int> local_stages(int ranks, int microbatches, int stages) {
+  const int rounds = std::max(1, microbatches / ranks);
+  std::vector<int> order;
+  for (int round = 0; round < rounds; ++round) {
+    const int size = microbatches / rounds + (round < microbatches % rounds ? 1 : 0);
+    for (int local = 0; local < stages; ++local)
+      order.insert(order.end(), static_cast<std::size_t>(size), local);
+  }
+  return order;
+}
+
 // Writes the program of one rank: the k-th forward and the k-th backward walk the rank's stages in rounds.
 class InterleavedRank {
  public:
-  InterleavedRank(int ranks, int rank, int microbatches_per_round, const OneFOneBSchedule& schedule)
+  InterleavedRank(int ranks, int rank, const std::vector<int>& local_stages, const OneFOneBSchedule& schedule)
       : ranks_(ranks),
         rank_(rank),
-        per_round_(microbatches_per_round),
+        local_stages_(local_stages),
         schedule_(schedule),
         next_forward_(static_cast<std::size_t>(schedule.num_stages_per_rank)),
         next_backward_(next_forward_.size()) {}
 
-  RankProgram write(int total, int warmup) {
+  RankProgram write(int warmup) {
+    const int total = static_cast<int>(local_stages_.size());
     for (int k = 0; k < warmup; ++k) forward(k);
     for (int k = 0; k < total; ++k) {
       if (warmup + k < total) forward(warmup + k);
@@ -30,12 +46,12 @@ class InterleavedRank {
 
  private:
   void forward(int k) {
-    const int local = (k / per_round_) % schedule_.num_stages_per_rank;
+    const int local = local_stages_[static_cast<std::size_t>(k)];
     emit(ActionKind::forward, local, next_forward_[static_cast<std::size_t>(local)]++);
   }
 
   void backward(int k) {
-    const int local = schedule_.num_stages_per_rank - 1 - (k / per_round_) % schedule_.num_stages_per_rank;
+    const int local = schedule_.num_stages_per_rank - 1 - local_stages_[static_cast<std::size_t>(k)];
     const int microbatch = next_backward_[static_cast<std::size_t>(local)]++;
     if (!schedule_.zero_bubble) return emit(ActionKind::backward, local, microbatch);
     emit(ActionKind::backward_input, local, microbatch);
@@ -54,7 +70,8 @@ class InterleavedRank {
     program_.push_back({{{kind, rank_ + local * ranks_, microbatch}}});
   }
 
-  const int ranks_, rank_, per_round_;
+  const int ranks_, rank_;
+  const std::vector<int>& local_stages_;
   const OneFOneBSchedule& schedule_;
   std::vector<int> next_forward_, next_backward_;
   std::deque<Action> deferred_;
@@ -75,19 +92,13 @@ Program build_interleaved(int ranks, int microbatches, const OneFOneBSchedule& s
   D9D_REQUIRE(ranks >= 1 && stages >= 1 && microbatches >= 1,
               "a pipeline of {} ranks, {} stages per rank and {} microbatches; each must be at least 1",
               ranks, stages, microbatches);
-  const int rounds = std::max(1, microbatches / ranks);
-  D9D_REQUIRE(microbatches % rounds == 0,
-              "schedule 1f1b: {} microbatches on {} pipeline ranks make {} rounds, which do not divide them; "
-              "use {} or "
-              "{} microbatches",
-              microbatches, ranks, rounds, microbatches - microbatches % ranks,
-              microbatches + ranks - microbatches % ranks);
-  const int per_round = microbatches / rounds;
-  const int total = microbatches * stages;
+  const std::vector<int> order = local_stages(ranks, microbatches, stages);
+  const auto first_round = static_cast<int>(std::find(order.begin(), order.end(), 1) - order.begin());
   Program program;
   for (int rank = 0; rank < ranks; ++rank) {
-    const int depth = (stages - 1) * per_round + warmup_per_rank(schedule) * (ranks - 1 - rank);
-    program.push_back(InterleavedRank(ranks, rank, per_round, schedule).write(total, std::min(depth, total)));
+    const int depth = (stages - 1) * first_round + warmup_per_rank(schedule) * (ranks - 1 - rank);
+    program.push_back(
+        InterleavedRank(ranks, rank, order, schedule).write(std::min<int>(depth, std::ssize(order))));
   }
   return program;
 }

@@ -1,6 +1,5 @@
 #include "runtime/pipeline/program/schedule_config.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -80,10 +79,7 @@ int stages_per_rank(const ScheduleConfig& config) {
 }
 
 bool serves(const ScheduleConfig& config, int ranks, int microbatches) {
-  if (std::holds_alternative<DualPipeVSchedule>(config)) return microbatches >= 2 * ranks;
-  if (std::holds_alternative<OneFOneBSchedule>(config))
-    return microbatches % std::max(1, microbatches / ranks) == 0;
-  return true;
+  return !std::holds_alternative<DualPipeVSchedule>(config) || microbatches >= 2 * ranks;
 }
 
 TopologyKind parse_topology(const std::string& text) {

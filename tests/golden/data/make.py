@@ -37,7 +37,10 @@ def arrays():
     np.save(HERE / "empty.npy", np.zeros((0, 4), np.int64))
     np.save(HERE / "fortran.npy", np.asfortranarray(values.astype(np.int32)))
     np.save(HERE / "big_endian.npy", values.astype(">i4"))
-    np.save(HERE / "int8.npy", np.zeros(3, np.int8))
+    np.save(HERE / "int8.npy", np.array([-128, 0, 127], np.int8))
+    np.save(HERE / "uint8.npy", np.array([0, 255], np.uint8))
+    np.save(HERE / "int16.npy", np.array([-32768, 32767], np.int16))
+    np.save(HERE / "uint64.npy", np.array([0, 2**63 - 1], np.uint64))
     with open(HERE / "version2.npy", "wb") as f:
         npy.write_array(f, values.astype(np.int32), version=(2, 0))
     with open(HERE / "version3.npy", "wb") as f:

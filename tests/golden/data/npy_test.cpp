@@ -45,6 +45,10 @@ TEST(NpyGolden, ReadsEveryIntegerTypeThatNumpyWrites) {
   EXPECT_EQ(integers(NpyArray(kFolder / "version2.npy")), grid);
   EXPECT_EQ(integers(NpyArray(kFolder / "uint16.npy")), (std::vector<std::int64_t>{0, 1, 65535}));
   EXPECT_EQ(integers(NpyArray(kFolder / "uint32.npy")), (std::vector<std::int64_t>{0, 4294967295}));
+  EXPECT_EQ(integers(NpyArray(kFolder / "int8.npy")), (std::vector<std::int64_t>{-128, 0, 127}));
+  EXPECT_EQ(integers(NpyArray(kFolder / "uint8.npy")), (std::vector<std::int64_t>{0, 255}));
+  EXPECT_EQ(integers(NpyArray(kFolder / "int16.npy")), (std::vector<std::int64_t>{-32768, 32767}));
+  EXPECT_EQ(integers(NpyArray(kFolder / "uint64.npy")), (std::vector<std::int64_t>{0, INT64_MAX}));
   EXPECT_EQ(integers(NpyArray(kFolder / "scalar.npy")), (std::vector<std::int64_t>{-7}));
 }
 
@@ -83,7 +87,6 @@ TEST(NpyGolden, WritesTheBytesThatNumpyWrites) {
 TEST(NpyGolden, RefusesWhatItDoesNotReadByName) {
   EXPECT_THAT(error_of(kFolder / "fortran.npy"), HasSubstr("Fortran order"));
   EXPECT_THAT(error_of(kFolder / "big_endian.npy"), HasSubstr("\">i4\""));
-  EXPECT_THAT(error_of(kFolder / "int8.npy"), HasSubstr("\"|i1\""));
   EXPECT_THAT(error_of(kFolder / "version3.npy"), HasSubstr("version 3.0"));
   EXPECT_THAT(error_of(kFolder / "make.py"), HasSubstr("not a .npy file"));
   EXPECT_THAT(error_of(kFolder / "absent.npy"), HasSubstr("cannot open"));

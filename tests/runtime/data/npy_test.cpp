@@ -69,6 +69,25 @@ TEST(Npy, RefusesADamagedHeader) {
   }
 }
 
+TEST(Npy, ReadsIntegersOfEveryWidth) {
+  const Folder folder;
+  for (const char* descr : {"|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"}) {
+    const std::size_t bytes = static_cast<std::size_t>(descr[2] - '0');
+    const std::string header =
+        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (2,), }}", descr);
+    std::string file = file_with(header, 2 * bytes);
+    file[file.size() - bytes] = '\x07';
+    for (std::size_t i = 0; i < bytes; ++i) file[file.size() - 2 * bytes + i] = '\xFF';
+    std::vector<std::int64_t> out(2);
+
+    NpyArray(folder.write("array.npy", file)).read(0, out);
+
+    const bool negative = descr[1] == 'i' || bytes == 8;
+    EXPECT_EQ(out[0], negative ? -1 : (std::int64_t{1} << 8 * bytes) - 1) << descr;
+    EXPECT_EQ(out[1], 7) << descr;
+  }
+}
+
 TEST(Npy, DoesNotReadRealNumbersAsTokens) {
   const Folder folder;
   const NpyArray array(

@@ -184,7 +184,7 @@ TEST(AutoSchedule, ServesNumbersThatNoFixedScheduleServes) {
 
   const AutoChoice choice = search_schedule(problem, kQuick);
 
-  EXPECT_EQ(choice.fixed, "");  // looped_bfs holds too much, 1f1b cannot deal out 6 microbatches
+  EXPECT_EQ(choice.fixed, "");  // they hold too much
   EXPECT_EQ(choice.origin, "searched");
   EXPECT_LT(choice.simulation.bubble, 0.12);
 }

@@ -131,7 +131,7 @@ TEST(ScheduleCommand, NamesWhatIsWrongWithAProgram) {
 
 TEST(ScheduleCommand, RefusesWhatItCannotBuildOrPrint) {
   EXPECT_THROW(run_schedule_command(named("1f1b", 0, 2)), Error);
-  EXPECT_THROW(run_schedule_command(named("1f1b", 2, 5)), Error);
+  EXPECT_THROW(run_schedule_command(named("dual_pipe_v", 2, 3)), Error);
   ScheduleCommandOptions huge = named("1f1b", 100000, 100000);
   huge.schedule.num_stages_per_rank = 100000;
   EXPECT_THROW(run_schedule_command(huge), Error);

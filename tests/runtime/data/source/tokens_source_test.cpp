@@ -76,5 +76,14 @@ TEST(TokensSource, RefusesWrongShapesAndImpossibleIds) {
               HasSubstr("row 0 holds the label -1"));
 }
 
+TEST(TokensSource, RefusesRealNumbersWhenItIsOpened) {
+  const Folder folder;
+  const std::vector<float> values{1, 2};
+  write_npy(folder.path("real.npy"), NpyType::float32, std::vector<std::int64_t>{1, 2},
+            std::as_bytes(std::span(values)));
+
+  EXPECT_THROW(TokensSource({folder.path("real.npy")}), Error);
+}
+
 }  // namespace
 }  // namespace d9d
