@@ -3,6 +3,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <ostream>
 #include <thread>
 
@@ -17,8 +19,10 @@
 namespace d9d {
 namespace {
 
-void use_all_cores() {
-  at::set_num_threads(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+void use_all_cores_unless_told() {
+  // OpenMP has read this one already.
+  const bool chosen = std::getenv("OMP_NUM_THREADS") != nullptr;
+  if (!chosen) at::set_num_threads(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
 }
 
 std::string required(const Arguments& arguments, const char* option) {
@@ -36,7 +40,7 @@ void write_tensors(Disk& disk, const std::string& path, const TensorMap& tensors
 }
 
 int score(const Arguments& arguments, Console& console) {
-  use_all_cores();
+  use_all_cores_unless_told();
   PosixDisk disk;
   const at::Tensor tokens = load_npy(required(arguments, "--tokens"));
   std::optional<at::Tensor> labels;
@@ -53,7 +57,7 @@ int score(const Arguments& arguments, Console& console) {
 }
 
 int generate_text(const Arguments& arguments, Console& console) {
-  use_all_cores();
+  use_all_cores_unless_told();
   PosixDisk disk;
   const Tokenizer tokenizer = Tokenizer::from_file(required(arguments, "--tokenizer"));
   const LoadedModel model = load_hugging_face_model(disk, arguments.positional().front());

@@ -75,8 +75,7 @@ constexpr auto choices_of(config::Tag<PipelineScheduleConfig>) {
       "schedule",
       {{{"gpipe", "All forwards, then all backwards; one stage per rank."},
         {"looped_bfs", "Breadth first over several stages per rank."},
-        {"1f1b",
-         "One forward, one backward; microbatches divisible by max(1, microbatches / pipeline_parallel)."},
+        {"1f1b", "One forward, one backward."},
         {"zero_bubble_v", "Two stages per rank in a V, split backwards."},
         {"dual_pipe_v",
          "Two stages per rank in a V, forward and backward overlapped; microbatches >= 2 x "
@@ -84,7 +83,8 @@ constexpr auto choices_of(config::Tag<PipelineScheduleConfig>) {
         {"auto",
          "The first steps measure what forwards, backwards and transfers take; then the program with the "
          "least "
-         "simulated makespan is run, never a worse one than the best of the schedules above."},
+         "simulated makespan is run, never a worse one than the best of the schedules above with as many "
+         "stages."},
         {"inference", "Forwards only."}}}};
 }
 

@@ -24,7 +24,8 @@ Tokens row_of(const at::Tensor& tensor, std::int64_t row) {
 }
 
 TEST(SyntheticGolden, GivesTheSequencesOfTheBenchmarkTokenForToken) {
-  for (const auto& one : expected()["sequences"]) {
+  const nlohmann::json golden = expected();
+  for (const auto& one : golden["sequences"]) {
     EXPECT_EQ(synthetic_sequence(one["index"], one["length"], one["vocab"], one["seed"]),
               one["tokens"].get<Tokens>());
   }
