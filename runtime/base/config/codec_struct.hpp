@@ -35,7 +35,10 @@ bool check_member(const M& value, const Range& range, const Node& node, const Pa
                   Problems& problems) {
   if constexpr (std::is_arithmetic_v<M>) {
     return check_range(static_cast<double>(value), range, node, path, problems);
-  } else if constexpr (requires { value.has_value() ? *value : *value; }) {
+  } else if constexpr (requires {
+                         value.has_value();
+                         *value;
+                       }) {
     return !value.has_value() || check_member(*value, range, node, path, problems);
   } else if constexpr (requires {
                          std::is_arithmetic_v<typename M::value_type>;
