@@ -51,7 +51,7 @@ bool is_loopback(const std::string& host) {
 HostPort listening_address(const JobConfig& job, const RunOptions& options) {
   const NodeConfig& node = job.node;
   const std::string text = options.listen ? *options.listen : node.listen.value_or("127.0.0.1:0");
-  const HostPort address = parse_host_port(text, options.listen ? "--listen" : "node.listen");
+  HostPort address = parse_host_port(text, options.listen ? "--listen" : "node.listen");
   D9D_REQUIRE(
       is_loopback(address.host) || node.tls || node.insecure,
       "node.listen is {} but the connection is not protected: give node.tls {{ca, certificate, key}}, or set "

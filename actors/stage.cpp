@@ -184,7 +184,7 @@ std::optional<Instruction> Stage::next() {
     led_.pop_front();
     return instruction;
   }
-  const auto instruction = worker_->next(1e-9 * static_cast<double>(world().clock.now_ns()));
+  auto instruction = worker_->next(1e-9 * static_cast<double>(world().clock.now_ns()));
   if (instruction) {
     lead(*instruction);
   } else {

@@ -241,6 +241,7 @@ std::vector<int> PipelineWorker::bucket_groups() const {
 
 void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) {
   std::vector<MicrobatchTensors> tensors;
+  tensors.reserve(microbatches.size());
   for (const Ticket ticket : microbatches) {
     tensors.push_back(std::move(options_.table->take_as<MicrobatchParcel>(ticket)->tensors));
   }
