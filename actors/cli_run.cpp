@@ -5,7 +5,6 @@
 #include "actors/run_job.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/task/context_rules.hpp"
-#include "runtime/task/sample_length.hpp"
 
 namespace d9d {
 namespace {
@@ -15,9 +14,7 @@ constexpr double bytes_of_mib = 1 << 20;
 int run(const Arguments& arguments, Console& console, const std::string& build,
         const TensorBytes& tensor_bytes_max) {
   const LoadedJob loaded = load_job(arguments, console);
-  if (const auto length = sample_length(loaded.job.data)) {
-    require_sequence(loaded.job, sequence_key(loaded.job.data), *length);
-  }
+  required_sample_length(loaded.job);  // before the run folder exists
   RunOptions options{
       .join = arguments.value("--join"), .listen = arguments.value("--listen"), .build = build};
   const int code = run_job(loaded, with_environment(std::move(options)));

@@ -59,8 +59,7 @@ JobSummary summarize(const LoadedJob& loaded) {
   summary.world_size = job.mesh.world_size();
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
-  summary.sequence_length = sample_length(job.data);
-  if (summary.sequence_length) require_sequence(job, sequence_key(job.data), *summary.sequence_length);
+  summary.sequence_length = required_sample_length(job);
   const ScheduleConfig schedule = schedule_of(job.trainer.pipelining.schedule);
   const PipelineProgram program =
       build_program(schedule, job.mesh.pipeline_parallel, static_cast<int>(summary.microbatches));

@@ -48,6 +48,7 @@ void Coordinator::started() {
   // Decided once, before anyone joins, and told to all: half a job resuming and half starting afresh cannot
   // happen.
   resume_ = options_.find_resume_point();
+  last_checkpoint_ = resume_.directory;
   tell_self_after<wire::Tick>(options_.join_timeout,
                               [](wire::Tick::Builder tick) { tick.setKind(join_deadline); });
 }
@@ -133,13 +134,12 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
 
 void Coordinator::export_model() {
   if (options_.export_to.empty()) return flush_traces();
-  const std::string source = last_checkpoint_.empty() ? resume_.directory : last_checkpoint_;
-  if (source.empty()) {
+  if (last_checkpoint_.empty()) {
     return end_job(false,
                    fmt::format("cannot export to {}: no checkpoint was committed", options_.export_to));
   }
   tell<wire::ExportModel>({Role::checkpoint_writer, 0}, [&](wire::ExportModel::Builder message) {
-    message.setCheckpoint(source);
+    message.setCheckpoint(last_checkpoint_);
     message.setTarget(options_.export_to);
   });
 }
@@ -287,10 +287,8 @@ void Coordinator::conclude_job() {
   end_job(false, fmt::format("training is over, but its last checkpoint could not be written ({}); {}. Start "
                              "the job again when that is mended: it goes on from there",
                              unsaved_,
-                             last_checkpoint_.empty() && resume_.directory.empty()
-                                 ? std::string("there is none")
-                                 : "the last one is " +
-                                       (last_checkpoint_.empty() ? resume_.directory : last_checkpoint_)));
+                             last_checkpoint_.empty() ? std::string("there is none")
+                                                      : "the last one is " + last_checkpoint_));
 }
 
 void Coordinator::publish(const char* event, std::uint64_t step, const std::string& context) {

@@ -93,7 +93,7 @@ class Coordinator final : public Actor {
   std::set<int> nodes_ready_, ranks_finished_;
   std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint
   PendingSaves saves_;
-  std::string last_checkpoint_;
+  std::string last_checkpoint_;  // committed; at first the one resumed from
   std::string unsaved_;  // why the newest checkpoint is not there
 };
 

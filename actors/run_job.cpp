@@ -109,7 +109,7 @@ std::uint64_t random_bits() {
 // A token id that the model has no row for would end the run at some later step.
 std::shared_ptr<const SampleSource> checked_source(const LoadedJob& loaded) {
   auto source = build_source(loaded.job.data);
-  require_sequence(loaded.job, sequence_key(loaded.job.data), source->sequence_length());
+  require_sequence(loaded.job, source->sequence_length());
   const auto vocabulary = source->vocab_size();
   if (loaded.model && vocabulary) {
     D9D_REQUIRE(

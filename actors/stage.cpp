@@ -9,6 +9,7 @@
 #include "runtime/trace/scoped_span.hpp"
 
 namespace d9d {
+
 Stage::Stage(World& world, StageOptions options) : Actor(world), options_(std::move(options)) {
   set_rank(options_.rank);
 }
@@ -40,7 +41,7 @@ void Stage::started() {
   tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) {
     ready.setRank(options_.rank);
     ready.setEntries(worker_->entries_loaded());
-    ready.setSeconds(1e-9 * static_cast<double>(world().clock.now_ns() - begin));
+    ready.setSeconds(seconds_since(begin));
   });
 }
 
@@ -184,7 +185,7 @@ std::optional<Instruction> Stage::next() {
     led_.pop_front();
     return instruction;
   }
-  auto instruction = worker_->next(1e-9 * static_cast<double>(world().clock.now_ns()));
+  auto instruction = worker_->next(now());
   if (instruction) {
     lead(*instruction);
   } else {
@@ -198,7 +199,7 @@ void Stage::look_again_when_due() {
   const std::optional<double> due = worker_->look_again();
   if (!due || *due == looks_again_at_) return;
   looks_again_at_ = *due;
-  const double seconds = *due - 1e-9 * static_cast<double>(world().clock.now_ns());
+  const double seconds = *due - now();
   const auto nanoseconds = static_cast<std::int64_t>(1e9 * seconds) + 1;
   tell_self_after<wire::Tick>(std::chrono::nanoseconds(std::max<std::int64_t>(nanoseconds, 0)),
                               [](wire::Tick::Builder) {});

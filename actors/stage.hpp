@@ -63,6 +63,7 @@ class Stage final : public Actor {
   void request_reduction(int bucket);
   void finish_step_when_done();
   double seconds_since(std::int64_t begin_ns);
+  double now() { return seconds_since(0); }
 
   StageOptions options_;
   std::unique_ptr<StageWorker> worker_;

@@ -11,7 +11,7 @@ std::uint64_t larger(const at::Tensor& a, const at::Tensor& b) {
 
 class TracedCommunicator final : public Communicator {
  public:
-  TracedCommunicator(std::shared_ptr<Communicator> inner, AroundCollective around)
+  TracedCommunicator(std::shared_ptr<Communicator> inner, AroundWork around)
       : inner_(std::move(inner)), around_(std::move(around)) {}
 
   int rank() const override { return inner_->rank(); }
@@ -57,7 +57,7 @@ class TracedCommunicator final : public Communicator {
   std::string of_group(const char* operation) const { return std::string(operation) + " " + name(); }
 
   const std::shared_ptr<Communicator> inner_;
-  const AroundCollective around_;
+  const AroundWork around_;
   // Made once: a call is traced in less than a microsecond.
   const std::string all_reduce_ = of_group("all_reduce");
   const std::string reduce_scatter_ = of_group("reduce_scatter");
@@ -72,7 +72,7 @@ class TracedCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_traced(std::shared_ptr<Communicator> inner, AroundCollective around) {
+std::unique_ptr<Communicator> make_traced(std::shared_ptr<Communicator> inner, AroundWork around) {
   return std::make_unique<TracedCommunicator>(std::move(inner), std::move(around));
 }
 

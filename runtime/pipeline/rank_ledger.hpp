@@ -10,7 +10,6 @@
 // nobody deadlocks stands.
 
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "runtime/pipeline/program/build_program.hpp"

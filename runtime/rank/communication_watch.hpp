@@ -1,15 +1,9 @@
 #pragma once
 // How what a rank communicates is measured from outside. No torch in this header.
 
-#include <cstdint>
-#include <functional>
-#include <string>
+#include "runtime/comm/around_work.hpp"
 
 namespace d9d {
-
-// Calls `work` once and may measure it.
-using AroundWork =
-    std::function<void(const std::string& name, std::uint64_t bytes, const std::function<void()>& work)>;
 
 struct CommunicationWatch {
   AroundWork beside;  // what is communicated beside compute, on the thread of the communication lane

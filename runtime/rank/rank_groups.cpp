@@ -47,7 +47,7 @@ OpenGroup on_lanes(OpenGroup open, std::function<ComputeLanes&()> lanes) {
 
 OpenGroup on_watch(OpenGroup open, CommunicationWatch watch, std::function<const ComputeLanes*()> lanes) {
   if (!watch.inside || !watch.wait) return open;
-  const AroundCollective around =
+  const AroundWork around =
       [watch = std::move(watch), lanes = std::move(lanes), computes = std::this_thread::get_id()](
           const std::string& name, std::uint64_t bytes, const std::function<void()>& call) {
         const ComputeLanes* const both = lanes();

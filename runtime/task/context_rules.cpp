@@ -5,15 +5,10 @@
 #include <numeric>
 
 #include "runtime/base/error.hpp"
+#include "runtime/task/sample_length.hpp"
 
 namespace d9d {
 namespace {
-
-std::optional<std::int64_t> given_length(const DataConfig& data) {
-  if (const auto* synthetic = std::get_if<SyntheticDataConfig>(&data)) return synthetic->sequence_length;
-  if (const auto* text = std::get_if<TextDataConfig>(&data)) return text->sequence_length;
-  return std::nullopt;
-}
 
 std::optional<JobIssue> heads_issue(const JobConfig& job, const Qwen3Config& model) {
   const std::int64_t ranks = job.mesh.context_parallel();
@@ -24,6 +19,12 @@ std::optional<JobIssue> heads_issue(const JobConfig& job, const Qwen3Config& mod
       fmt::format("ulysses cannot share {} attention heads{} over {} context-parallel ranks", heads,
                   job.mesh.has_tensor_parallel() ? " of a tensor-parallel rank" : "", ranks),
       "choose ring, or a degree that divides the heads"};
+}
+
+// The key of a job that its sequence length comes from.
+std::string sequence_key(const DataConfig& data) {
+  if (given_length(data)) return "data.sequence_length";
+  return std::holds_alternative<TokensDataConfig>(data) ? "data.tokens" : "data";
 }
 
 }  // namespace
@@ -48,15 +49,16 @@ std::optional<JobIssue> sequence_issue(const JobConfig& job, const std::string& 
       above == unit ? fmt::format("give {}", above) : fmt::format("give {} or {}", above - unit, above)};
 }
 
-void require_sequence(const JobConfig& job, const std::string& key, std::int64_t length) {
-  if (const auto issue = sequence_issue(job, key, length)) {
+void require_sequence(const JobConfig& job, std::int64_t length) {
+  if (const auto issue = sequence_issue(job, sequence_key(job.data), length)) {
     throw Error(ErrorKind::input, fmt::format("{}: {}; {}", issue->path, issue->what, issue->remedy));
   }
 }
 
-std::string sequence_key(const DataConfig& data) {
-  if (given_length(data)) return "data.sequence_length";
-  return std::holds_alternative<TokensDataConfig>(data) ? "data.tokens" : "data";
+std::optional<std::int64_t> required_sample_length(const JobConfig& job) {
+  const auto length = sample_length(job.data);
+  if (length) require_sequence(job, *length);
+  return length;
 }
 
 std::vector<JobIssue> context_issues(const JobConfig& job, const std::optional<Qwen3Config>& model) {

@@ -10,10 +10,10 @@ namespace d9d {
 
 // Sequences of `length`, which comes from key `key`.
 std::optional<JobIssue> sequence_issue(const JobConfig& job, const std::string& key, std::int64_t length);
-// The same as an input error; nothing where it fits.
-void require_sequence(const JobConfig& job, const std::string& key, std::int64_t length);
-// The key of a job that its sequence length comes from.
-std::string sequence_key(const DataConfig& data);
+// The same of the job's data as an input error; nothing where it fits.
+void require_sequence(const JobConfig& job, std::int64_t length);
+// sample_length() of the job's data, which has to fit.
+std::optional<std::int64_t> required_sample_length(const JobConfig& job);
 
 // All that the job file alone can tell.
 std::vector<JobIssue> context_issues(const JobConfig& job, const std::optional<Qwen3Config>& model);

@@ -8,6 +8,8 @@
 
 namespace d9d {
 
+// Tokens of a sample where the job file itself says it.
+std::optional<std::int64_t> given_length(const DataConfig& data);
 // Tokens of a sample; none: only the data itself knows. Reads the header of `data.tokens` where that is the
 // source, and fails as that does.
 std::optional<std::int64_t> sample_length(const DataConfig& data);

@@ -22,7 +22,7 @@ std::future<void> CommunicationLane::submit(LaneJob job) {
   return done;
 }
 
-void CommunicationLane::set_around(Around job, Around wait) {
+void CommunicationLane::set_around(AroundWork job, AroundWork wait) {
   around_job_ = std::move(job);
   around_wait_ = std::move(wait);
 }

@@ -12,6 +12,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/comm/around_work.hpp"
+
 namespace d9d {
 
 struct LaneJob {
@@ -22,10 +24,6 @@ struct LaneJob {
 
 class CommunicationLane {
  public:
-  // Calls `work` once and may measure it.
-  using Around =
-      std::function<void(const std::string& name, std::uint64_t bytes, const std::function<void()>& work)>;
-
   CommunicationLane() = default;
   // Waits for the job that runs; those behind it are dropped.
   ~CommunicationLane();
@@ -33,7 +31,7 @@ class CommunicationLane {
   CommunicationLane& operator=(const CommunicationLane&) = delete;
 
   // Before the first job: around jobs, on the lane's thread; around waiting for one, on the waiting thread.
-  void set_around(Around job, Around wait);
+  void set_around(AroundWork job, AroundWork wait);
   // To be waited for by wait().
   std::future<void> submit(LaneJob job);
   // Throws what the job threw. `name` as in traces.
@@ -47,8 +45,8 @@ class CommunicationLane {
   void work();
   void run(Entry& entry) const;
 
-  Around around_job_;
-  Around around_wait_;
+  AroundWork around_job_;
+  AroundWork around_wait_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> queue_;
