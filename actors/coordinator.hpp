@@ -1,7 +1,7 @@
 #pragma once
-// Coordinator: membership, the start and end of a job, and the commit of checkpoints. Own thread: a commit
-// waits for the disk. One per job, on node 0. Parent: Node 0. hears Join PeerDown NodeReady RankFinished
-// Failed ShardWritten CheckpointState TrackerState ModelExported
+// Coordinator: membership, the start and end of a job, and the commit of checkpoints. Own thread: a commit waits
+// for the disk. One per job, on node 0. Parent: Node 0.
+// hears Join PeerDown NodeReady RankFinished Failed ShardWritten CheckpointState TrackerState ModelExported
 //       TraceWritten Tick
 // says Refused Welcome StartTraining CheckpointCommitted SaveTracker ExportModel FlushTrace Publish StopNode
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "actors/cli_commands.hpp"
-#include "actors/cli_main.hpp"
-#include "actors/cli_run.hpp"
+#include "actors/cli/cli_main.hpp"
+#include "actors/cli/commands.hpp"
+#include "actors/cli/running_commands.hpp"
 #include "runtime/base/version.hpp"
 #include "runtime/rank/tensor_memory.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
-// Node: the root of a process: joins the job, spawns the cast of its ranks, passes messages on to them,
-// reports their failures, ends the process. Pool. One per process. hears Welcome Refused Dialed PeerDown
-// Ready StartTraining RankFinished Failed StopNode Tick says Join NodeReady StartTraining RankFinished Failed
-// Stop Publish
+// Node: the root of a process: joins the job, spawns the cast of its ranks, passes messages on to them, reports
+// their failures, ends the process. Pool. One per process.
+// hears Welcome Refused Dialed PeerDown Ready StartTraining RankFinished Failed StopNode Tick
+// says Join NodeReady StartTraining RankFinished Failed Stop Publish
 
 #include <functional>
 #include <map>

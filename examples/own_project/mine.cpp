@@ -1,7 +1,7 @@
 // Called when d9d-node loads this library: a name in the job file -> the object that it makes.
 #include "mine.hpp"
 
-#include "actors/actor_registry.hpp"
+#include "actors/job/actor_registry.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/task/registry.hpp"
 

@@ -19,7 +19,7 @@ foreach(folder messages kernels runtime actors/core)
           FILES_MATCHING PATTERN "*.hpp" PATTERN "cmake" EXCLUDE PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE
           PATTERN "caf_*" EXCLUDE)
 endforeach()
-install(FILES actors/actor_registry.hpp DESTINATION include/d9d/actors)
+install(FILES actors/job/actor_registry.hpp DESTINATION include/d9d/actors/job)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/generated/messages DESTINATION include/d9d FILES_MATCHING PATTERN "*.h")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/d9d)

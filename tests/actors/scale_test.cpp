@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "actors/cast.hpp"
-#include "actors/rank_cast.hpp"
+#include "actors/job/cast.hpp"
+#include "actors/job/rank_cast.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/program_cursor.hpp"
 #include "runtime/pipeline/simulator.hpp"

@@ -1,8 +1,8 @@
 // d9d-node as somebody would have it who built it from other sources: only what it says about itself differs.
 #include <iostream>
 
-#include "actors/cli_main.hpp"
-#include "actors/cli_run.hpp"
+#include "actors/cli/cli_main.hpp"
+#include "actors/cli/running_commands.hpp"
 
 int main(int argc, char** argv) {
   const d9d::Program program{.name = "d9d-node",

@@ -29,7 +29,7 @@ const std::vector<Banned>& banned() {
        R"(\b(exit|_Exit|quick_exit)\()",
        "throw an Error; only main ends the process",
        kShipped,
-       {"actors/main.cpp", "actors/d9d_node.cpp", "actors/run_job.cpp"}},
+       {"actors/main.cpp", "actors/d9d_node.cpp", "actors/job/run_job.cpp"}},
       {"std::cout",
        R"(std::cout)",
        "log, or the Console that a command is given",

@@ -1,0 +1,129 @@
+// d9d-node check: everything about a job that can be said without running it.
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "actors/cli/commands.hpp"
+#include "actors/cli/job_options.hpp"
+#include "actors/cli/summary.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/mesh/plan.hpp"
+#include "runtime/task/job_paths.hpp"
+
+namespace d9d {
+namespace {
+
+std::string short_count(double number) {
+  if (number >= 1e9) return fmt::format("{:.3g} G", number / 1e9);
+  if (number >= 1e6) return fmt::format("{:.3g} M", number / 1e6);
+  return number >= 1e4 ? fmt::format("{:.3g} k", number / 1e3) : fmt::format("{:.0f}", number);
+}
+
+std::string mib(std::int64_t bytes) {
+  return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string line(std::string_view name, const std::string& text) {
+  return fmt::format("{:<10}{}\n", name, text);
+}
+
+std::string name_in(const config::Json& section) {
+  return section.value("name", std::string());
+}
+
+std::string model_lines(const LoadedJob& loaded, const JobSummary& summary) {
+  const std::string name = name_in(config::encode(loaded.job.model_provider));
+  if (!loaded.model) return line("model", name + " (a plugin's)");
+  std::string text = fmt::format("{}, {} layers, {} parameters", name, loaded.model->num_hidden_layers,
+                                 short_count(static_cast<double>(summary.parameters)));
+  if (summary.active_parameters != summary.parameters) {
+    text += fmt::format(" ({} used by a token)", short_count(static_cast<double>(summary.active_parameters)));
+  }
+  return line("model", text + ", " + loaded.model->dtype);
+}
+
+std::string batch_text(const JobConfig& job, const JobSummary& summary) {
+  const BatchingConfig& batching = job.trainer.batching;
+  std::string text = fmt::format("{} samples a step = {} replicas x {} microbatches x {} samples",
+                                 batching.global_batch_size, job.mesh.data_parallel(), summary.microbatches,
+                                 batching.microbatch_size);
+  if (summary.sequence_length) {
+    text += fmt::format("; {} tokens a sample, {} a step", *summary.sequence_length,
+                        *summary.sequence_length * batching.global_batch_size);
+  }
+  return text;
+}
+
+std::string head(const LoadedJob& loaded, const JobSummary& summary) {
+  const JobConfig& job = loaded.job;
+  const auto& steps = job.trainer.schedule.total_steps;
+  const auto& source = job.trainer.model_stage_factory.source_checkpoint;
+  const std::string optimizer = name_in(config::encode(job.optimizer));
+  return line("run", fmt::format("{}, {}", job.trainer.run.name,
+                                 steps ? fmt::format("{} steps", *steps) : "as long as the data lasts")) +
+         model_lines(loaded, summary) +
+         line("weights", source ? "from " + *source
+                                : fmt::format("drawn from seed {}", job.trainer.determinism.base_seed)) +
+         line("data", config::encode(job.data)["source"].get<std::string>()) +
+         line("batch", batch_text(job, summary)) +
+         line("schedule",
+              fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
+         line("optimizer", optimizer) + line("output", output_dir(job).string());
+}
+
+std::string tables(const JobSummary& summary) {
+  if (summary.stages.empty()) return {};
+  std::string text = "\nstage  pp rank  layers      parameters\n";
+  for (const StageSummary& stage : summary.stages) {
+    const std::string layers = fmt::format("{}..{}", stage.layer_begin, stage.layer_end - 1);
+    text += fmt::format("{:>5}  {:>7}  {:<10}  {:>10}\n", stage.stage, stage.pipeline_rank, layers,
+                        short_count(static_cast<double>(stage.parameters)));
+  }
+  text +=
+      "\nestimated memory of a rank, MiB\npp rank  parameters  gradients  optimizer  activations  total\n";
+  for (const RankMemory& rank : summary.ranks) {
+    text +=
+        fmt::format("{:>7}  {:>10}  {:>9}  {:>9}  {:>11}  {:>5}\n", rank.pipeline_rank, mib(rank.parameters),
+                    mib(rank.gradients), mib(rank.optimizer), mib(rank.activations), mib(rank.total()));
+  }
+  return text + "activations: what " + std::to_string(summary.ranks.front().live_microbatches) +
+         " microbatches keep at the peak of pp rank 0\n";
+}
+
+int run(const Arguments& arguments, Console& console) {
+  if (arguments.has("--reference")) {
+    console.out << job_reference();
+    return 0;
+  }
+  D9D_REQUIRE(!arguments.positional().empty(), "check: JOB.yaml is missing; see `check --help`");
+  const LoadedJob loaded = load_job(arguments, console);
+  const JobSummary summary = summarize(loaded);
+  if (arguments.has("--json")) {
+    config::Json out = to_json(summary);
+    out["job"] = resolved_keys(loaded.job);
+    console.out << out.dump(2) << "\n";
+    return 0;
+  }
+  const auto ranks = summary.world_size / summary.num_nodes;
+  const Plan plan(loaded.job.mesh, std::vector<int>(static_cast<std::size_t>(summary.num_nodes), ranks));
+  console.out << head(loaded, summary) << tables(summary) << "\n" << plan.text();
+  return 0;
+}
+
+}  // namespace
+
+Command check_command() {
+  return {"check",
+          "[JOB.yaml]",
+          "validate a job and print what it would do, without running it",
+          0,
+          1,
+          {set_option(),
+           ranks_option(),
+           {"--json", "", "print JSON: the summary, and all keys with their values"},
+           {"--reference", "", "print the reference of all keys (Markdown)"}},
+          run};
+}
+
+}  // namespace d9d

@@ -1,0 +1,91 @@
+#include "actors/cli/cli_main.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "runtime/base/config/problems.hpp"
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr int done = 0;
+constexpr int failed = 1;
+constexpr int bad_input = 2;
+
+std::string overview(const Program& program) {
+  const Command& standard = program.commands.front();
+  std::string text = fmt::format(
+      "Trains large language models on many hosts.\n\nusage: {} [COMMAND] ...\n\ncommands:\n", program.name);
+  std::size_t width = 0;
+  for (const Command& command : program.commands) width = std::max(width, command.name.size());
+  for (const Command& command : program.commands) {
+    text += fmt::format("  {:<{}}  {}\n", command.name, width, command.summary);
+  }
+  return text +
+         fmt::format("\n`{} {}` means `{} {} {}`. Every command has --help; --version prints the version.\n",
+                     program.name, standard.positional, program.name, standard.name, standard.positional);
+}
+
+bool asks_for(std::span<const std::string> words, std::string_view option) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::find(words.begin(), end, option) != end;
+}
+
+const Command* find_command(const Program& program, const std::string& name) {
+  for (const Command& command : program.commands) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+// `d9d-node chek job.yaml` is a slip; `d9d-node job` with a file of that name is a job.
+void refuse_unknown_command(const Program& program, const std::string& word) {
+  std::error_code ignored;
+  const bool path = word.find_first_of("./\\") != std::string::npos || std::filesystem::exists(word, ignored);
+  if (path || word.starts_with("-")) return;
+  std::vector<std::string_view> names;
+  for (const Command& command : program.commands) names.push_back(command.name);
+  throw Error(ErrorKind::input, fmt::format("unknown command {}, and there is no file of that name; {}", word,
+                                            config::suggestion(word, names)));
+}
+
+int dispatch(const Program& program, std::span<const std::string> words, Console& console) {
+  const Command* command = words.empty() ? nullptr : find_command(program, words.front());
+  const auto rest = command ? words.subspan(1) : words;
+  if (asks_for(rest, "--version")) {
+    console.out << program.name << " " << program.version << "\n";
+    return done;
+  }
+  if (asks_for(rest, "--help") || asks_for(rest, "-h")) {
+    console.out << (command ? help_of(program.name, *command) : overview(program));
+    return done;
+  }
+  if (words.empty()) {
+    console.err << overview(program);
+    return bad_input;
+  }
+  if (!command) {
+    refuse_unknown_command(program, words.front());
+    command = &program.commands.front();
+  }
+  return command->run(parse_arguments(rest, *command), console);
+}
+
+}  // namespace
+
+int cli_main(const Program& program, std::span<const std::string> words, Console& console) {
+  try {
+    return dispatch(program, words, console);
+  } catch (...) {
+    const Caught caught = describe_current_exception();
+    const std::string_view kind = caught.kind == ErrorKind::bug ? "bug: " : "error: ";
+    console.err << program.name << ": " << kind << caught.what << "\n";
+    return caught.kind == ErrorKind::input ? bad_input : failed;
+  }
+}
+
+}  // namespace d9d

@@ -1,0 +1,22 @@
+#pragma once
+// Which command a command line means, and what becomes of its errors.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actors/cli/arguments.hpp"
+
+namespace d9d {
+
+struct Program {
+  std::string name;               // "d9d-node"
+  std::string version;            // what --version prints after the name
+  std::vector<Command> commands;  // the first one is meant when the first word names none
+};
+
+// `words` are those after the program's name. Exit codes: 0 done, 2 bad usage or config (any
+// ErrorKind::input), 1 anything else. Errors go to console.err as "d9d-node: error: ...".
+int cli_main(const Program& program, std::span<const std::string> words, Console& console);
+
+}  // namespace d9d

@@ -1,0 +1,67 @@
+// d9d-node export: a committed checkpoint as a Hugging Face folder, without a run.
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "actors/cli/job_options.hpp"
+#include "actors/cli/running_commands.hpp"
+#include "runtime/base/config/parse.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/rank/registry_of_builtins.hpp"
+#include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/task/model_provider.hpp"
+
+namespace d9d {
+namespace {
+
+// The checkpoint itself, or the newest good one of a run's folder of checkpoints.
+std::string checkpoint_in(const Disk& disk, const std::string& directory) {
+  D9D_REQUIRE(disk.exists(directory),
+              "{} is not there; give a checkpoint, for example runs/NAME/checkpoints/save-100", directory);
+  if (disk.exists(join_path(directory, manifest_name))) return directory;
+  const Choice choice = newest_good_checkpoint(disk, directory, Check::contents);
+  D9D_REQUIRE(choice.checkpoint.has_value(),
+              "{} holds no checkpoint that was committed; give a folder save-STEP, or the folder with such",
+              directory);
+  return choice.checkpoint->path;
+}
+
+// The job that a checkpoint was written by is in it.
+LoadedJob job_of(const Disk& disk, const std::string& checkpoint, const Arguments& arguments) {
+  const auto overrides = arguments.values("--set");
+  if (const auto file = arguments.value("--job")) return load_job(std::filesystem::path(*file), overrides);
+  const auto state = nlohmann::json::parse(read_manifest(disk, checkpoint).extra);
+  D9D_REQUIRE(state.contains("job"),
+              "{} does not say which job wrote it; give the job file with --job JOB.yaml", checkpoint);
+  return load_job(config::parse(state.at("job").dump(), join_path(checkpoint, manifest_name)), overrides);
+}
+
+int export_checkpoint(const Arguments& arguments, Console& console) {
+  PosixDisk disk;
+  const std::string checkpoint = checkpoint_in(disk, arguments.positional()[0]);
+  const std::string& target = arguments.positional()[1];
+  const LoadedJob loaded = job_of(disk, checkpoint, arguments);
+  Registry registry = registry_of_builtins(loaded, disk);
+  for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
+  make_model(registry, loaded.job)->export_model(checkpoint, target);
+  console.out << "exported " << checkpoint << " to " << target << "\n";
+  return 0;
+}
+
+}  // namespace
+
+Command export_command() {
+  return {
+      .name = "export",
+      .positional = "CHECKPOINT OUT_DIR",
+      .summary = "a committed checkpoint as a Hugging Face folder",
+      .positional_min = 2,
+      .positional_max = 2,
+      .options = {{"--job", "JOB.yaml", "the job that wrote it; left out: as the checkpoint remembers it"},
+                  set_option()},
+      .run = export_checkpoint,
+      .details =
+          "CHECKPOINT is a folder save-STEP, or the folder of a run's checkpoints: then the newest good "
+          "one is taken. OUT_DIR is replaced when it holds an export.\n"};
+}
+
+}  // namespace d9d

@@ -1,0 +1,15 @@
+#pragma once
+// What all commands that read a job file share.
+
+#include "actors/cli/arguments.hpp"
+#include "runtime/task/job_load.hpp"
+
+namespace d9d {
+
+OptionSpec set_option();    // --set KEY.PATH=VALUE
+OptionSpec ranks_option();  // --ranks N, the same as --set node.ranks=N
+
+// Loads the first positional word with the command line's changes; warnings go to console.err, one a line.
+LoadedJob load_job(const Arguments& arguments, Console& console);
+
+}  // namespace d9d

@@ -1,0 +1,95 @@
+#include "actors/cli/memory.hpp"
+
+#include <algorithm>
+
+#include "runtime/nn/model_costs.hpp"
+#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
+#include "runtime/nn/state_memory.hpp"
+
+namespace d9d {
+namespace {
+
+std::int64_t bytes_of_parameter(const JobConfig& job) {
+  const auto bytes = [](const auto& provider) -> std::int64_t {
+    if constexpr (requires { provider.dtype; }) return provider.dtype == ModelDtype::float32 ? 4 : 2;
+    return 4;
+  };
+  return std::visit(bytes, job.model_provider);
+}
+
+bool checkpoints_activations(const JobConfig& job) {
+  const auto enabled = [](const auto& provider) {
+    if constexpr (requires { provider.enable_checkpointing; }) return provider.enable_checkpointing;
+    return false;
+  };
+  return std::visit(enabled, job.model_provider);
+}
+
+// Per element: AdamW's two moments, which stochastic AdamW may keep in bfloat16.
+std::int64_t bytes_of_optimizer(const JobConfig& job) {
+  const auto* stochastic = std::get_if<StochasticAdamWConfig>(&job.optimizer);
+  return stochastic != nullptr && stochastic->state_dtype == OptimizerStateDtype::bfloat16 ? 4 : 8;
+}
+
+StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches) {
+  const FullyShardOptions& fully_shard = job.parallelism.fully_shard;
+  const bool pipeline = job.mesh.pipeline_parallel > 1;
+  const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
+  const bool zero1 = job.parallelism.zero1 && shards == 1;
+  StateMemoryOptions options;
+  options.parameter_bytes = bytes_of_parameter(job);
+  const auto& grad_dtype = job.trainer.gradient_manager.grad_dtype;
+  options.gradient_bytes = grad_dtype == GradDtype::float32 ? 4 : options.parameter_bytes;
+  options.optimizer_bytes = bytes_of_optimizer(job);
+  options.expert_ranks = job.mesh.expert_parallel;
+  options.shards = zero1 ? job.mesh.data_parallel_replicate : shards;
+  if (options.shards > 1) {
+    const int ranks_of_stage = job.mesh.world_size() / job.mesh.pipeline_parallel;
+    options.expert_shards = ranks_of_stage / job.mesh.expert_parallel;
+  }
+  options.keeps_values = zero1 || fully_shard.reshard_after_forward == ReshardAfterForward::never ||
+                         (fully_shard.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
+  options.keeps_gradients = microbatches > 1 && (zero1 || fully_shard.reduce == ReducePeriod::step);
+  options.adds_gradients = microbatches > 1 && !options.keeps_gradients;
+  return options;
+}
+
+// The loss keeps the gradient of the head's weight, float32, until the backward that adds it.
+std::int64_t kept_by_loss(const Qwen3Config& model, StagePosition stage, int tensor_parallel) {
+  return stage.is_last() ? 4 * model.vocab_size * model.hidden_size / tensor_parallel : 0;
+}
+
+// The stages of a rank share its peak; the largest of them bounds it.
+std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
+                            const RankWork& work) {
+  if (!work.sequence_length) return 0;
+  const JobConfig& job = loaded.job;
+  const int tensor_parallel = job.mesh.tensor_parallel;
+  const std::int64_t tokens =
+      job.trainer.batching.microbatch_size * *work.sequence_length / job.mesh.context_parallel();
+  std::int64_t largest = 0;
+  for (const StagePosition stage : stages) {
+    const std::int64_t kept =
+        activation_bytes(*loaded.model, stage, tokens, static_cast<int>(bytes_of_parameter(job)),
+                         checkpoints_activations(job), tensor_parallel, loaded.split);
+    largest = std::max(largest, kept + kept_by_loss(*loaded.model, stage, tensor_parallel));
+  }
+  return largest * work.live_microbatches;
+}
+
+}  // namespace
+
+RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
+                           const RankWork& work) {
+  const StateMemory state =
+      state_memory(config_of_tensor_rank(*loaded.model, loaded.job.mesh.tensor_parallel), stages,
+                   state_options(loaded.job, work.microbatches), loaded.split);
+  return {.pipeline_rank = work.pipeline_rank,
+          .parameters = state.parameters + state.gathered,
+          .gradients = state.gradients + state.whole_gradients,
+          .optimizer = state.optimizer,
+          .activations = activations_of(loaded, stages, work),
+          .live_microbatches = work.live_microbatches};
+}
+
+}  // namespace d9d

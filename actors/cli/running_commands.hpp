@@ -1,0 +1,21 @@
+#pragma once
+// The commands that use tensors: a job, a model, a checkpoint.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "actors/cli/arguments.hpp"
+
+namespace d9d {
+
+// The most bytes that tensors of this process have had at once.
+using TensorBytes = std::function<std::uint64_t()>;
+
+// `build` is what the process tells the others it was built from; see build_id().
+Command run_command(const std::string& build, const TensorBytes& tensor_bytes_max);
+Command score_command();
+Command generate_command();
+Command export_command();
+
+}  // namespace d9d

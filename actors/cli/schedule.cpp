@@ -1,0 +1,90 @@
+// d9d-node schedule: see runtime/pipeline/schedule_command.hpp.
+#include <fstream>
+#include <iterator>
+#include <ostream>
+
+#include "actors/cli/commands.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/pipeline/schedule_command.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::int64_t count_max = 100000;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  D9D_REQUIRE(file.good(), "--program: cannot read {}; give a file with a line of actions per rank", path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::optional<int> count(const Arguments& arguments, const char* option) {
+  const auto given = arguments.integer(option, 1, count_max);
+  return given ? std::optional(static_cast<int>(*given)) : std::nullopt;
+}
+
+ScheduleKeys schedule_keys(const Arguments& arguments) {
+  ScheduleKeys keys;
+  const auto name = arguments.value("--schedule");
+  D9D_REQUIRE(name.has_value(), "--schedule is missing; give a name, for example --schedule 1f1b");
+  keys.schedule = *name;
+  keys.num_stages_per_rank = count(arguments, "--stages-per-rank");
+  if (arguments.has("--zero-bubble")) keys.zero_bubble = true;
+  keys.warmup = arguments.value("--warmup");
+  keys.topology = arguments.value("--topology");
+  keys.activations_max = count(arguments, "--activations-max");
+  return keys;
+}
+
+int run(const Arguments& arguments, Console& console) {
+  ScheduleCommandOptions options;
+  if (const auto file = arguments.value("--program")) {
+    options.program = text_of(*file);
+  } else {
+    options.schedule = schedule_keys(arguments);
+    options.ranks = static_cast<int>(arguments.required_integer("--pp", 1, count_max));
+    options.microbatches = static_cast<int>(arguments.required_integer("--microbatches", 1, count_max));
+  }
+  options.costs = arguments.value("--costs").value_or("");
+  options.transfer = arguments.number("--transfer").value_or(0);
+  options.json = arguments.has("--json");
+
+  const ScheduleCommandResult result = run_schedule_command(options);
+  if (const auto file = arguments.value("--svg")) {
+    std::ofstream svg(*file, std::ios::binary);
+    svg << result.svg;
+    svg.flush();
+    if (!svg) throw Error(ErrorKind::environment, "cannot write " + *file);
+  }
+  console.out << result.text;
+  return 0;
+}
+
+}  // namespace
+
+Command schedule_command() {
+  return {
+      "schedule",
+      "",
+      "print, simulate and draw a pipeline schedule",
+      0,
+      0,
+      {{"--schedule", "NAME", "gpipe, looped_bfs, 1f1b, zero_bubble_v, dual_pipe_v, auto or inference"},
+       {"--program", "FILE", "a program of your own instead: a line of actions per rank, 0F0 0F1 0B0 ..."},
+       {"--pp", "P", "pipeline ranks"},
+       {"--microbatches", "N", "microbatches of a step"},
+       {"--stages-per-rank", "V",
+        "stages of each rank (looped_bfs, 1f1b; auto: without it 1, or 2 on a v if that is faster)"},
+       {"--zero-bubble", "", "split backwards (1f1b)"},
+       {"--warmup", "DEPTH", "textbook, or deep as the original does (1f1b)"},
+       {"--topology", "KIND", "loop or v (auto)"},
+       {"--activations-max", "N",
+        "stage-microbatches a rank may hold until their weight gradients are done (auto)"},
+       {"--costs", "F:I:W[:B],...", "times of a microbatch, for all stages or for each"},
+       {"--transfer", "T", "time of a transfer between ranks, in forwards of a rank or as --costs"},
+       {"--svg", "FILE", "also draw it"},
+       {"--json", "", "print JSON"}},
+      run};
+}
+
+}  // namespace d9d

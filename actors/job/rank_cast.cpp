@@ -1,0 +1,283 @@
+#include "actors/job/rank_cast.hpp"
+
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "actors/collective.hpp"
+#include "actors/loader.hpp"
+#include "actors/metric_collector.hpp"
+#include "actors/stage.hpp"
+#include "actors/tensor_lane.hpp"
+#include "actors/trainer.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/data/batch_maths.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/mesh/action_peers.hpp"
+#include "runtime/pipeline/p2p_lane.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/rank/context_place.hpp"
+#include "runtime/rank/gradient_groups.hpp"
+#include "runtime/rank/group_worker.hpp"
+#include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/pipeline_worker.hpp"
+#include "runtime/rank/rank_gradients.hpp"
+#include "runtime/rank/task_inputs.hpp"
+#include "runtime/task/task.hpp"
+
+namespace d9d {
+namespace {
+
+// The collectives of a rank; the index is part of their address.
+enum GroupIndex : int { step_group = 0, metric_group = 1, first_gradient_group = 2 };
+
+std::shared_ptr<Communicator> open_communicator(JobServices& services, int rank, const std::string& domain,
+                                                const std::vector<std::string>& axes,
+                                                const std::string& use) {
+  std::shared_ptr<Communicator> communicator = services.communicators->open(rank, domain, axes, use);
+  services.open_communicators.add(communicator);
+  return communicator;
+}
+
+// Everything that the members of one rank's cast have in common.
+struct RankCast {
+  JobServices& services;
+  const Membership& membership;
+  const int rank;
+  const RankPlacement& placement;
+  const ScheduleConfig schedule;
+  const std::shared_ptr<TrainTask> task;
+  const std::shared_ptr<RankGradients> gradients;
+  const nlohmann::json resumed;  // this rank's state in the checkpoint
+
+  const JobConfig& job() const { return services.job(); }
+  const Plan& plan() const { return *services.plan; }
+  ActorId at(Role role) const { return {role, static_cast<std::uint64_t>(rank)}; }
+  int num_stages() const { return stages_per_rank(schedule) * plan().parameters().pipeline_parallel; }
+  bool is_dynamic() const { return job().trainer.pipelining.order == PipelineOrder::dynamic; }
+  // Global ranks that hold each stage of this rank's pipeline.
+  std::vector<int> ranks_of_stages() const;
+  std::vector<int> remote_ranks() const;
+
+  std::optional<TraceWindow> trace_window() const;
+
+  CastMember stage() const;
+  CastMember trainer() const;
+  CastMember loader() const;
+  CastMember metric_collector() const;
+  std::vector<ActorId> gradient_collectives() const;
+  CastMember collective(int index, const std::string& use, const GradientGroup& group) const;
+  std::vector<CastMember> lanes() const;
+  CastMember lane(int sender, int receiver) const;
+};
+
+std::vector<int> RankCast::ranks_of_stages() const {
+  const int pipeline_ranks = plan().parameters().pipeline_parallel;
+  const Topology topology = topology_of(schedule, pipeline_ranks);
+  const Group pipeline = plan().group(rank, kRegularDomain, {"pp"});
+  std::vector<int> ranks;
+  for (int stage = 0; stage < num_stages(); ++stage) {
+    ranks.push_back(pipeline.ranks.at(static_cast<std::size_t>(topology.rank_of(stage))));
+  }
+  return ranks;
+}
+
+std::vector<int> RankCast::remote_ranks() const {
+  std::set<int> remote;
+  for (const int other : ranks_of_stages()) {
+    if (plan().placement(other).node != placement.node) remote.insert(other);
+  }
+  return {remote.begin(), remote.end()};
+}
+
+std::optional<TraceWindow> RankCast::trace_window() const {
+  const auto& profiling = job().trainer.profiling;
+  if (!profiling || !profiling->enabled || !job().node.trace) return std::nullopt;
+  return TraceWindow{static_cast<std::uint64_t>(profiling->period_steps),
+                     static_cast<std::uint64_t>(profiling->active_steps)};
+}
+
+CastMember RankCast::stage() const {
+  PipelineWorkerOptions worker{
+      .rank = rank,
+      .plan = services.plan.get(),
+      .schedule = schedule,
+      .order = is_dynamic() ? CursorOrder::dynamic : CursorOrder::program,
+      .extra_activations = static_cast<int>(job().trainer.pipelining.extra_activations),
+      .model = services.model,
+      .task = task,
+      .optimizer = job().optimizer,
+      .gradients = job().trainer.gradient_manager,
+      .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
+      .threads = services.threads_per_rank,
+      .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
+      .resume_from = membership.resume_from,
+      .parallel = job().parallelism,
+      .open_group =
+          [&services = services, rank = rank](const std::string& domain, const std::vector<std::string>& axes,
+                                              const std::string& use) {
+            return open_communicator(services, rank, domain, axes, use);
+          },
+      .shared = gradients,
+      .table = &services.table,
+      .disk = &services.disk};
+  StageOptions options{
+      .rank = rank,
+      .make_worker = [worker = std::move(worker)] { return make_pipeline_worker(worker); },
+      .rank_of_stage = ranks_of_stages(),
+      .remote_ranks = remote_ranks(),
+      .collectives = gradient_collectives(),
+      .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)}};
+  if (is_dynamic()) {
+    const std::vector<int> peers = action_peers(plan(), rank);
+    if (peers.front() != rank) {
+      options.leader = peers.front();
+    } else {
+      options.followers.assign(peers.begin() + 1, peers.end());
+    }
+  }
+  return {at(Role::stage), Threading::own_thread, factory_of<Stage>(std::move(options)), true};
+}
+
+CastMember RankCast::trainer() const {
+  const TrainerConfig& config = job().trainer;
+  const std::uint64_t total = services.total_steps;
+  TrainerOptions options{
+      .rank = rank,
+      .world_size = plan().world_size(),
+      .total_steps = total,
+      .batch_credits = static_cast<std::uint32_t>(config.data_prefetch.prefetch_factor) + 1,
+      .lr_multiplier = step_multiplier(job(), total),
+      .base_lr = base_learning_rate(job().optimizer),
+      .max_norm = config.gradient_clipping.max_norm,
+      .checkpoint_due = checkpoint_due(job(), total),
+      .metrics_due = metrics_due(job(), total),
+      .temporary_checkpoint_dir =
+          [&services = services, membership = membership](std::uint64_t step) {
+            return temporary_checkpoint_dir(services, membership, step);
+          },
+      .counts_tokens = placement.pipeline == 0 && placement.tensor == 0,
+      .make_inputs = [task = task, place = context_place(plan(), rank, job().parallelism.context.order),
+                      &table = services.table] { return make_task_inputs(task, place, table); },
+      .task_state = [task = task] { return task->state().dump(); },
+      .trace_window = rank == 0 ? trace_window() : std::nullopt,
+      .num_nodes = plan().num_nodes(),
+      .world_collective = collective_id(rank, step_group),
+      .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
+      .step_timeout = std::chrono::seconds(config.timeout.step_timeout)};
+  return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
+}
+
+CastMember RankCast::loader() const {
+  const BatchingConfig& batching = job().trainer.batching;
+  const BatchMaths maths =
+      batch_maths(batching.global_batch_size, batching.microbatch_size, plan().parameters().data_parallel());
+  auto make_feed = [&services = services, maths, data_rank = placement.data,
+                    start = membership.resume_sample] {
+    return make_source_feed(services.source.get(), maths, data_rank, start, services.table);
+  };
+  return {at(Role::loader), Threading::own_thread,
+          factory_of<Loader>(std::function<std::unique_ptr<BatchFeed>()>(std::move(make_feed))), true};
+}
+
+CastMember RankCast::metric_collector() const {
+  MetricCollectorOptions options{.rank = rank,
+                                 .collective = collective_id(rank, metric_group),
+                                 .create = [task = task](Compose& metrics) { task->create_metrics(metrics); },
+                                 .state = resumed.contains("metrics") ? resumed["metrics"].dump() : ""};
+  return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
+}
+
+CastMember RankCast::collective(int index, const std::string& use, const GradientGroup& group) const {
+  const auto opener = [&](const std::vector<std::string>& axes, const std::string& purpose) {
+    if (axes.empty()) return OpenCommunicator();
+    return OpenCommunicator([&services = services, rank = rank, domain = group.domain, axes, purpose] {
+      return open_communicator(services, rank, domain, axes, purpose);
+    });
+  };
+  // Shards of tensor-parallel blocks are summed over other ranks than the rest, each group in its own time.
+  const std::string scattered = fmt::format("{} scattered, then {}", use, fmt::join(group.axes, "+"));
+  const std::string summed = group.scatter.empty() ? use : use + " of shards";
+  Collective::Options options{
+      make_group_worker({use, opener(group.scatter, scattered), opener(group.axes, summed), gradients})};
+  return {collective_id(rank, index), Threading::own_thread, factory_of<Collective>(std::move(options)),
+          true};
+}
+
+std::vector<ActorId> RankCast::gradient_collectives() const {
+  std::vector<ActorId> ids;
+  const auto groups = gradient_groups(plan().domains(), job().parallelism);
+  for (int i = 0; i < static_cast<int>(groups.size()); ++i) {
+    ids.push_back(collective_id(rank, first_gradient_group + i));
+  }
+  return ids;
+}
+
+CastMember RankCast::lane(int sender, int receiver) const {
+  const LaneEnd end = rank == sender ? LaneEnd::sender : LaneEnd::receiver;
+  auto open = [&services = services, rank = rank, sender, receiver] {
+    std::shared_ptr<Communicator> pair =
+        services.communicators->open_pair(rank, sender, receiver, "pipeline");
+    services.open_communicators.add(pair);
+    const int peer = 1 - pair->rank();
+    return make_p2p_lane({.communicator = std::move(pair), .peer = peer}, services.table);
+  };
+  TensorLaneOptions options{sender, receiver, std::move(open)};
+  return {lane_id(sender, receiver, end), Threading::own_thread, factory_of<TensorLane>(std::move(options)),
+          true};
+}
+
+std::vector<CastMember> RankCast::lanes() const {
+  std::set<std::pair<int, int>> pairs;  // sender, receiver
+  const std::vector<int> ranks = ranks_of_stages();
+  for (std::size_t stage = 0; stage + 1 < ranks.size(); ++stage) {
+    const int here = ranks[stage];
+    const int next = ranks[stage + 1];
+    if (here != rank && next != rank) continue;
+    if (plan().placement(here).node == plan().placement(next).node) continue;
+    pairs.insert({here, next});
+    pairs.insert({next, here});
+  }
+  std::vector<CastMember> members;
+  for (const auto& [sender, receiver] : pairs) members.push_back(lane(sender, receiver));
+  return members;
+}
+
+nlohmann::json resumed_state(const Membership& membership, int rank) {
+  if (membership.resume_state.empty()) return nlohmann::json::object();
+  const auto state = nlohmann::json::parse(membership.resume_state);
+  const std::string key = std::to_string(rank);
+  return state.contains("ranks") && state["ranks"].contains(key) ? state["ranks"][key]
+                                                                 : nlohmann::json::object();
+}
+
+}  // namespace
+
+std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& membership, int rank) {
+  const RankCast cast{.services = services,
+                      .membership = membership,
+                      .rank = rank,
+                      .placement = services.plan->placement(rank),
+                      .schedule = schedule_of(services.job()),
+                      .task = services.make_task(),
+                      .gradients = std::make_shared<RankGradients>(),
+                      .resumed = resumed_state(membership, rank)};
+  if (const auto main = resumed_state(membership, 0); main.contains("task"))
+    cast.task->load_state(main["task"]);
+  std::vector<CastMember> members{cast.stage(),
+                                  cast.trainer(),
+                                  cast.loader(),
+                                  cast.metric_collector(),
+                                  cast.collective(step_group, "step", {kFlatDomain, {}, {"world"}}),
+                                  cast.collective(metric_group, "metrics", {kFlatDomain, {}, {"world"}})};
+  int index = first_gradient_group;
+  for (const GradientGroup& group : gradient_groups(cast.plan().domains(), cast.job().parallelism)) {
+    members.push_back(cast.collective(index++, "gradients", group));
+  }
+  for (CastMember& lane : cast.lanes()) members.push_back(std::move(lane));
+  return members;
+}
+
+}  // namespace d9d

@@ -1,0 +1,14 @@
+#pragma once
+// The coordinator's side of checkpoints for a job: where to resume, how to commit, what to keep.
+
+#include <string>
+
+#include "actors/coordinator.hpp"
+#include "actors/job/services.hpp"
+
+namespace d9d {
+
+CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions& node,
+                                       const std::string& tag);
+
+}  // namespace d9d

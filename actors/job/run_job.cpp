@@ -1,0 +1,182 @@
+#include "actors/job/run_job.hpp"
+
+#include <unistd.h>
+
+#include <future>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "actors/core/system.hpp"
+#include "actors/job/cast.hpp"
+#include "actors/job/node_address.hpp"
+#include "actors/job/resume.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/data/build_source.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/registry_of_builtins.hpp"
+#include "runtime/task/context_rules.hpp"
+#include "runtime/task/job_paths.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::chrono::seconds kShutdown{10};
+
+// 0: as many as the others leave.
+std::uint32_t ranks_offered(const JobConfig& job, const RunOptions& options) {
+  if (options.ranks) return static_cast<std::uint32_t>(*options.ranks);
+  if (job.node.ranks) return static_cast<std::uint32_t>(*job.node.ranks);
+  if (!options.num_nodes || *options.num_nodes == 1) return 0;
+  const int ranks = job.mesh.world_size();
+  D9D_REQUIRE(
+      ranks % *options.num_nodes == 0,
+      "NNODES is {}, but the mesh has {} ranks, which it does not divide; set node.ranks (or --ranks) "
+      "on each host so that they add up, or change a degree of `mesh`",
+      *options.num_nodes, ranks);
+  return static_cast<std::uint32_t>(ranks / *options.num_nodes);
+}
+
+int threads_per_rank(const JobConfig& job, const RunOptions& options) {
+  if (job.node.threads_per_rank) return static_cast<int>(*job.node.threads_per_rank);
+  const int ranks = static_cast<int>(ranks_offered(job, options));
+  const int here = ranks > 0 ? ranks : job.mesh.world_size();
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / here);
+}
+
+// Slots of the tensor table, summed by reason. Every bound is per rank of this process.
+std::size_t table_slots(const JobConfig& job) {
+  const auto ranks = static_cast<std::size_t>(job.mesh.world_size());
+  const auto packs =
+      static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 2;  // loader's credits
+  const auto microbatches = static_cast<std::size_t>(microbatches_per_step(job));
+  const auto stages = static_cast<std::size_t>(stages_per_rank(schedule_of(job)));
+  const std::size_t inputs = 2 * microbatches;              // this step's and the next one's
+  const std::size_t transfers = 4 * microbatches * stages;  // activations and gradients, both ways
+  const std::size_t snapshots = 2;
+  return ranks * (packs + inputs + transfers + snapshots);
+}
+
+std::uint64_t random_bits() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+// A token id that the model has no row for would end the run at some later step.
+std::shared_ptr<const SampleSource> checked_source(const LoadedJob& loaded) {
+  auto source = build_source(loaded.job.data);
+  require_sequence(loaded.job, source->sequence_length());
+  const auto vocabulary = source->vocab_size();
+  if (loaded.model && vocabulary) {
+    D9D_REQUIRE(
+        *vocabulary <= loaded.model->vocab_size,
+        "data: its ids go up to {}, but model_provider.model.vocab_size is {}; raise it to at least {}",
+        *vocabulary - 1, loaded.model->vocab_size, *vocabulary);
+  }
+  return source;
+}
+
+std::uint64_t total_steps_of(const JobConfig& job, SharedSource& source) {
+  if (job.trainer.schedule.total_steps) return static_cast<std::uint64_t>(*job.trainer.schedule.total_steps);
+  const auto steps = steps_per_epoch(source.get()->num_samples(), job.trainer.batching.global_batch_size);
+  D9D_REQUIRE(steps.has_value(),
+              "trainer.schedule.total_steps is missing and the data never ends; give the number of steps");
+  return *steps;
+}
+
+NodeOptions node_options(JobServices& services, const RunOptions& options, std::promise<int>& ended) {
+  const JobConfig& job = services.job();
+  const HostPort listen = listening_address(job, options);
+  const std::uint64_t incarnation = random_bits() >> 16;
+  NodeOptions node{
+      .first = !options.join,
+      .join_timeout = std::chrono::seconds(std::min<std::int64_t>(60, job.trainer.timeout.init_timeout)),
+      .ranks = ranks_offered(job, options),
+      .node_index = options.node_index,
+      .listen_host = listen.host,
+      .listen_port = listen.port,
+      .opens_port = options.join || options.listen || job.node.listen || ranks_offered(job, options) != 0,
+      .host = job.node.advertise.value_or(listen.host),
+      .build = options.build,
+      .job_hash = fmt::format("{:016x}", job_fingerprint(job)),
+      .token = job.node.job_token.value_or(""),
+      .incarnation = incarnation};
+  if (options.join) {
+    const HostPort target = parse_host_port(*options.join, "--join");
+    node.join_host = target.host;
+    node.join_port = target.port;
+  } else {
+    node.coordinator =
+        make_coordinator(coordinator_options(services, node, fmt::format("{:012x}", incarnation)));
+  }
+  node.cast = [&services](const Membership& membership) { return make_cast(services, membership); };
+  node.node_of = [&services] { return node_of_plan(*services.plan); };
+  node.abort_collectives = [&services](const std::string& reason) {
+    services.hub.abort_all(reason);
+    services.open_communicators.abort_all(reason);
+  };
+  node.on_end = [&ended](int exit_code) { ended.set_value(exit_code); };
+  return node;
+}
+
+}  // namespace
+
+int run_job(const LoadedJob& loaded, const RunOptions& options) {
+  const JobConfig& job = loaded.job;
+  const SystemClock clock;
+  PosixDisk disk;
+  trace::Recorder recorder;
+  World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
+  Registry registry = registry_of_builtins(loaded, disk);
+  ActorRegistry user_actors;
+  for (const std::string& plugin : job.plugins) {
+    load_plugin(plugin, registry);
+    load_plugin_actors(plugin, user_actors);
+  }
+  for (const config::Named& actor : job.actors) user_actors.find(actor.name);
+  ProgressDisplay progress(std::cerr, {.is_terminal = isatty(STDERR_FILENO) == 1}, clock);
+
+  // The bar leaves its line before the log prints on it.
+  struct BeforeLine {
+    explicit BeforeLine(ProgressDisplay& bar) {
+      log::set_before_line([&bar] { bar.leave_line(); });
+    }
+    ~BeforeLine() { log::set_before_line({}); }
+  } before_line(progress);
+
+  JobServices services{.loaded = loaded,
+                       .world = world,
+                       .disk = disk,
+                       .model = make_model(registry, job),
+                       .user_actors = user_actors,
+                       .make_task = [&] { return make_task(registry, job); },
+                       .host = job.node.advertise.value_or(listening_address(job, options).host),
+                       .threads_per_rank = threads_per_rank(job, options),
+                       .table = TensorTable(table_slots(job)),
+                       .source = SharedSource([&loaded] { return checked_source(loaded); }),
+                       .progress = options.join ? nullptr : &progress};
+  services.total_steps = total_steps_of(job, services.source);
+
+  SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
+                               .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};
+  if (job.node.tls) system_options.tls = {job.node.tls->ca, job.node.tls->certificate, job.node.tls->key};
+  std::promise<int> ended;
+  NodeOptions node = node_options(services, options, ended);
+  const ActorId root{Role::node, node.first ? 0 : node.incarnation};
+
+  ActorSystem system(world, system_options);
+  system.spawn_root(root, Threading::pool,
+                    [&node](World& w) { return std::make_unique<Node>(w, std::move(node)); });
+  const int exit_code = ended.get_future().get();
+  if (!system.await_all(kShutdown)) {
+    log::warn("some actors did not end within {} s; leaving without them", kShutdown.count());
+    std::cerr.flush();
+    std::_Exit(exit_code == 0 ? 1 : exit_code);
+  }
+  return exit_code;
+}
+
+}  // namespace d9d

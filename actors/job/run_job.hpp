@@ -1,0 +1,24 @@
+#pragma once
+// Runs a job in this process: makes its world, starts the node, waits for the end.
+
+#include <optional>
+#include <string>
+
+#include "runtime/base/version.hpp"
+#include "runtime/task/job_load.hpp"
+
+namespace d9d {
+
+struct RunOptions {
+  std::optional<std::string> join;    // HOST:PORT of node 0; none: this is node 0
+  std::optional<std::string> listen;  // HOST:PORT; overrides node.listen
+  std::optional<int> ranks;           // overrides node.ranks
+  int node_index = -1;                // wished place (NODE_RANK)
+  std::optional<int> num_nodes;       // NNODES: without ranks given, every node takes an equal share
+  std::string build = build_id();     // how this process introduces itself; node 0 refuses another one
+};
+
+// The exit code: 0 done, 2 the job's input is at fault, 1 anything else. Reports what went wrong on stderr.
+int run_job(const LoadedJob& loaded, const RunOptions& options);
+
+}  // namespace d9d

@@ -1,0 +1,54 @@
+#pragma once
+// What the actors of one process share without talking: the plan, the tensor table, the ways to reach other
+// ranks. Made by run_job, handed to the cast; outlives every actor. No torch.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "actors/core/world.hpp"
+#include "actors/job/actor_registry.hpp"
+#include "actors/node.hpp"
+#include "runtime/comm/factory.hpp"
+#include "runtime/comm/open_communicators.hpp"
+#include "runtime/comm/store.hpp"
+#include "runtime/mesh/plan.hpp"
+#include "runtime/metric/progress.hpp"
+#include "runtime/rank/source_feed.hpp"
+#include "runtime/state/disk.hpp"
+#include "runtime/task/job_load.hpp"
+#include "runtime/task/registry.hpp"
+
+namespace d9d {
+
+struct JobServices {
+  const LoadedJob& loaded;
+  World& world;
+  Disk& disk;
+  std::shared_ptr<const ModelProvider> model;
+  const ActorRegistry& user_actors;
+  std::function<std::shared_ptr<TrainTask>()> make_task;
+  std::uint64_t total_steps = 0;
+  std::string host;  // of this process, as others reach it
+  int threads_per_rank = 1;
+  TensorTable table;
+  SharedSource source;
+  SharedMemoryHub hub{};
+  OpenCommunicators open_communicators{};
+  ProgressDisplay* progress = nullptr;  // node 0
+
+  // Made when the job has formed.
+  std::unique_ptr<Store> store{};
+  std::unique_ptr<GlooTransport> gloo{};
+  std::unique_ptr<Plan> plan{};
+  std::unique_ptr<CommunicatorFactory> communicators{};
+
+  const JobConfig& job() const { return loaded.job; }
+};
+
+// Of a checkpoint that is being written; the same on all nodes.
+std::string temporary_checkpoint_dir(const JobServices& services, const Membership& membership,
+                                     std::uint64_t step);
+
+}  // namespace d9d

@@ -1,0 +1,221 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "actors/cli/cli_main.hpp"
+#include "actors/cli/commands.hpp"
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(const Program& program, const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{out, err};
+  const int code = cli_main(program, words, console);
+  return {code, out.str(), err.str()};
+}
+
+// Tells what it was given.
+Program echo() {
+  Command command{
+      "run", "JOB.yaml", "run a job",
+      1,     1,          {{"--set", "K=V", "change", true}, {"--fast", "", "go"}, {"--ranks", "N", "ranks"}}};
+  command.run = [](const Arguments& arguments, Console& console) {
+    const auto ranks = arguments.integer("--ranks", 1, 8);
+    console.out << arguments.positional().front();
+    for (const std::string& value : arguments.values("--set")) console.out << " " << value;
+    if (arguments.has("--fast")) console.out << " fast";
+    if (ranks) console.out << " " << *ranks;
+    return 0;
+  };
+  Command broken{"break", "", "throw"};
+  broken.run = [](const Arguments&, Console&) -> int { throw Error(ErrorKind::environment, "disk full"); };
+  return {"d9d-node", "0.1.0 (test)", {command, broken}};
+}
+
+Program real() {
+  return {"d9d-node", "0.1.0", {check_command(), lr_command(), schedule_command(), trace_command()}};
+}
+
+TEST(Cli, RunsTheFirstCommandWhenNoneIsNamed) {
+  EXPECT_EQ(run(echo(), {"job.yaml", "--fast"}).out, "job.yaml fast");
+  EXPECT_EQ(run(echo(), {"run", "job.yaml"}).out, "job.yaml");
+  EXPECT_EQ(run(echo(), {"--fast", "job.yaml"}).out, "job.yaml fast");
+}
+
+TEST(Cli, TakesValuesInEitherForm) {
+  EXPECT_EQ(run(echo(), {"job.yaml", "--set", "a=1", "--set=b=2", "--ranks=3"}).out, "job.yaml a=1 b=2 3");
+  EXPECT_EQ(run(echo(), {"--", "--job.yaml"}).out, "--job.yaml");
+}
+
+TEST(Cli, AnswersHelpAndVersionEverywhere) {
+  EXPECT_EQ(run(echo(), {"--version"}).out, "d9d-node 0.1.0 (test)\n");
+  EXPECT_EQ(run(echo(), {"run", "x.yaml", "--version"}).out, "d9d-node 0.1.0 (test)\n");
+  EXPECT_THAT(run(echo(), {"--help"}).out, AllOf(HasSubstr("commands:"), HasSubstr("break  throw")));
+  EXPECT_THAT(run(echo(), {"run", "--help"}).out,
+              AllOf(HasSubstr("usage: d9d-node run JOB.yaml"), HasSubstr("--set K=V")));
+  for (const Command& command : real().commands) {
+    const Outcome outcome = run(real(), {command.name, "--help"});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.out, HasSubstr("usage: d9d-node " + command.name));
+  }
+}
+
+TEST(Cli, ExitsWithTwoOnBadUsageAndNamesTheNearest) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> table = {
+      {{}, "usage: d9d-node"},
+      {{"rum", "job.yaml"}, "unknown command rum, and there is no file of that name; did you mean \"run\"?"},
+      {{"job.yaml", "--rank", "2"}, "run: unknown option --rank; did you mean \"--ranks\"?"},
+      {{"job.yaml", "--ranks"}, "run: --ranks needs a value: --ranks N"},
+      {{"job.yaml", "--ranks", "two"}, "--ranks two: expected an integer from 1 to 8"},
+      {{"job.yaml", "--ranks", "9"}, "--ranks 9: expected an integer from 1 to 8"},
+      {{"job.yaml", "--fast=1"}, "run: --fast takes no value"},
+      {{"job.yaml", "--fast", "--fast"}, "run: --fast is given twice"},
+      {{"run"}, "run: JOB.yaml is missing"},
+      {{"a.yaml", "b.yaml"}, "run: \"b.yaml\" is one word too many"},
+  };
+  for (const auto& [words, text] : table) {
+    const Outcome outcome = run(echo(), words);
+    EXPECT_EQ(outcome.code, 2) << text;
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(outcome.out, IsEmpty());
+  }
+}
+
+TEST(Cli, ExitsWithOneOnAnyOtherFailure) {
+  const Outcome outcome = run(echo(), {"break"});
+
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "d9d-node: error: disk full\n");
+}
+
+const std::string job = std::string(D9D_SOURCE_DIR) + "/tests/actors/cli/job.yaml";
+
+TEST(CliCheck, PrintsTheResolvedJob) {
+  const Outcome outcome = run(real(), {"check", job});
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("8 samples a step = 2 replicas x 2 microbatches x 2 samples"),
+                                 HasSubstr("qwen3_moe, 4 layers"), HasSubstr("drawn from seed 0"),
+                                 HasSubstr("4 ranks on 1 nodes"), HasSubstr("0..1"), HasSubstr("2..3")));
+}
+
+TEST(CliCheck, ShowsTheLayersOfEachStageAsTheJobSplitsThem) {
+  const auto layers = [](const std::string& split) {
+    const auto json = nlohmann::json::parse(
+        run(real(), {"check", job, "--json", "--set", "model_provider.model.num_hidden_layers=6", "--set",
+                     "trainer.pipelining.layer_split=" + split})
+            .out);
+    return std::vector<nlohmann::json>{json["stages"][0]["layers"], json["stages"][1]["layers"]};
+  };
+
+  EXPECT_THAT(layers("even"), ElementsAre(nlohmann::json{0, 3}, nlohmann::json{3, 6}));
+  // The head costs more than a layer.
+  EXPECT_THAT(layers("costs"), ElementsAre(nlohmann::json{0, 4}, nlohmann::json{4, 6}));
+}
+
+TEST(CliCheck, CountsParametersAndMemoryOfEachStage) {
+  const auto json = nlohmann::json::parse(run(real(), {"check", job, "--json", "--ranks", "2"}).out);
+
+  // Embedding or head 512 x 64, final norm 64; a layer: q and o 64 x 64, k and v 64 x 32, norms 2 x 64 + 2 x
+  // 16, router 64 x 8, experts 8 x 3 x 64 x 32.
+  const std::int64_t layer = 2 * 64 * 64 + 2 * 64 * 32 + 2 * 64 + 2 * 16 + 64 * 8 + 8 * 3 * 64 * 32;
+  EXPECT_EQ(json["stages"][0]["parameters"], 2 * layer + 512 * 64);
+  EXPECT_EQ(json["stages"][1]["parameters"], 2 * layer + 512 * 64 + 64);
+  EXPECT_EQ(json["parameters"], 4 * layer + 2 * 512 * 64 + 64);
+  EXPECT_EQ(json["memory"][0]["optimizer_bytes"], 8 * (2 * layer + 512 * 64));
+  EXPECT_EQ(json["memory"][0]["live_microbatches"], 2);
+  EXPECT_EQ(json["memory"][1]["live_microbatches"], 1);
+  EXPECT_GT(json["memory"][0]["activation_bytes"], json["memory"][1]["activation_bytes"]);
+  EXPECT_EQ(json["num_nodes"], 2);
+  EXPECT_EQ(json["job"]["trainer"]["timeout"]["step_timeout"], 100);
+}
+
+TEST(CliCheck, CountsActivationsThatTheDynamicOrderMayHoldBeyondTheProgram) {
+  const auto json = nlohmann::json::parse(
+      run(real(), {"check", job, "--json", "--ranks", "2", "--set", "trainer.pipelining.order=dynamic",
+                   "--set", "trainer.pipelining.extra_activations=1"})
+          .out);
+
+  EXPECT_EQ(json["memory"][0]["live_microbatches"], 2) << "there are no more than two";
+  EXPECT_EQ(json["memory"][1]["live_microbatches"], 2);
+}
+
+TEST(CliCheck, CountsTheExpertsOfARankOnly) {
+  const auto memory_of = [](int ranks) {
+    const std::string degree = "mesh.expert_parallel=" + std::to_string(ranks);
+    const Outcome outcome = run(real(), {"check", job, "--json", "--set", degree});
+    return nlohmann::json::parse(outcome.out)["memory"][0]["parameter_bytes"].get<std::int64_t>();
+  };
+  const std::int64_t experts_of_two_layers = std::int64_t{4} * 2 * 8 * 3 * 64 * 32;
+
+  EXPECT_EQ(memory_of(1) - memory_of(2), experts_of_two_layers / 2);
+}
+
+TEST(CliCheck, RefusesABadJobInOneError) {
+  const Outcome outcome = run(real(), {"check", job, "--set", "trainer.run.nam=x"});
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "d9d-node: error: --set trainer.run.nam=x: trainer.run.nam: unknown key; did you mean "
+            "\"name\"?\n");
+}
+
+TEST(CliCheck, WarnsOfKeysWithoutEffect) {
+  const Outcome outcome = run(real(), {"check", job, "--set", "trainer.gc.period_steps=3"});
+
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("warning: --set trainer.gc.period_steps=3: trainer.gc.period_steps: has no effect"));
+}
+
+TEST(CliLr, PrintsTheMultiplierOfEveryStep) {
+  const auto json = nlohmann::json::parse(
+      run(real(), {"lr", job, "--json", "--set", "trainer.schedule.total_steps=4"}).out);
+
+  EXPECT_EQ(json["total_steps"], 4);
+  EXPECT_EQ(json["lr"], 3.0e-4);
+  EXPECT_THAT(json["multipliers"].get<std::vector<double>>(), ElementsAre(0.0, 0.5, 1.0, 0.5));
+}
+
+TEST(CliLr, DrawsTheCurve) {
+  const Outcome outcome = run(real(), {"lr", job, "--steps", "4"});
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("       1           0.5       0.00015\n"),
+                                 HasSubstr("        1 |  *\n"), HasSubstr("+----\n")));
+}
+
+TEST(CliSchedule, PrintsAnOriginalProgram) {
+  const auto json = nlohmann::json::parse(
+      run(real(), {"schedule", "--schedule", "gpipe", "--pp", "2", "--microbatches", "2", "--json"}).out);
+
+  EXPECT_THAT(json["programs"]["1"].get<std::vector<std::string>>(), ElementsAre("1F0", "1F1", "1B1", "1B0"));
+  EXPECT_EQ(run(real(), {"schedule", "--pp", "2"}).code, 2);
+  EXPECT_THAT(run(real(), {"schedule", "--schedule", "gpip", "--pp", "2", "--microbatches", "2"}).err,
+              HasSubstr("gpipe"));
+}
+
+TEST(CliTrace, NamesAFileThatIsNoTrace) {
+  const Outcome outcome = run(real(), {"trace", job});
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("job.yaml"));
+}
+
+}  // namespace
+}  // namespace d9d
