@@ -98,10 +98,19 @@ void TinyJob::rewrite(const std::string& before, const std::string& after) {
 
 std::unique_ptr<Process> TinyJob::spawn(const Words& words, const Environment& environment,
                                         const std::string& program) {
-  return std::make_unique<Process>(ProcessOptions{.words = Words{D9D_BINARY_DIR "/" + program} + words,
+  return spawn_words(Words{D9D_BINARY_DIR "/" + program} + words, environment);
+}
+
+std::unique_ptr<Process> TinyJob::spawn_words(const Words& words, const Environment& environment) {
+  return std::make_unique<Process>(ProcessOptions{.words = words,
                                                   .folder = folder_.path(),
                                                   .name = "node" + std::to_string(spawned_++),
                                                   .environment = environment});
+}
+
+std::unique_ptr<Process> TinyJob::start_within(const Words& wrapper, const Words& words,
+                                               const Environment& environment) {
+  return spawn_words(wrapper + Words{D9D_BINARY_DIR "/d9d-node", "job.yaml"} + words, environment);
 }
 
 Outcome TinyJob::call(const Words& words) {

@@ -39,6 +39,9 @@ class TinyJob {
   // `d9d-node WORDS...` in the folder, or another program of the build.
   std::unique_ptr<Process> spawn(const Words& words, const Environment& environment = {},
                                  const std::string& program = "d9d-node");
+  // `d9d-node job.yaml WORDS...`, started by other words (NetworkNamespaces::on).
+  std::unique_ptr<Process> start_within(const Words& wrapper, const Words& words,
+                                        const Environment& environment = {});
   Outcome call(const Words& words);
   // `d9d-node job.yaml WORDS...`
   std::unique_ptr<Process> start(const Words& words, const Environment& environment = {});
@@ -56,6 +59,8 @@ class TinyJob {
   std::vector<int> checkpoints(const std::string& run) const;
 
  private:
+  std::unique_ptr<Process> spawn_words(const Words& words, const Environment& environment);
+
   TemporaryFolder folder_;
   int spawned_ = 0;
 };
