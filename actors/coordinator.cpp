@@ -21,6 +21,8 @@ constexpr std::uint32_t kFirstEpoch = 1;
 constexpr std::chrono::seconds kTraceTimeout{20};
 constexpr std::chrono::seconds kCauseTimeout{1};  // between a broken connection and the news of a gone node
 constexpr std::chrono::seconds kLeaveTimeout{5};
+constexpr std::chrono::milliseconds kRescueTimeout{
+    3000};  // for the spans of a failed job; within kLeaveTimeout
 
 }  // namespace
 
@@ -120,6 +122,7 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
                     resume_.directory, resume_.entries, entries_taken_),
         true);
   }
+  training_ = true;
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     tell<wire::StartTraining>({Role::node, node}, [&](wire::StartTraining::Builder start) {
       start.setFirstStep(resume_.step + 1);
@@ -129,6 +132,7 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
 
 void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   ranks_finished_.insert(message.getRank());
+  if (message.getStep() > resume_.step) trained_ = true;
   if (static_cast<int>(ranks_finished_.size()) == options_.world_size) export_model();
 }
 
@@ -155,7 +159,9 @@ void Coordinator::model_exported(wire::ModelExported::Reader message) {
 }
 
 void Coordinator::flush_traces() {
-  if (!options_.trace) return conclude_job();
+  // A start that found nothing left to train has nothing to show.
+  if (!options_.trace || !trained_) return conclude_job();
+  asked_traces_ = true;
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
       flush.setNodes(static_cast<std::uint32_t>(roster_.members().size()));
@@ -165,10 +171,27 @@ void Coordinator::flush_traces() {
   tell_self_after<wire::Tick>(kTraceTimeout, [](wire::Tick::Builder tick) { tick.setKind(trace_deadline); });
 }
 
+// A failed job is where a trace is needed most. Nodes that are gone or hang do not answer: node 0 writes what it has
+// by then.
+void Coordinator::rescue_traces() {
+  if (!options_.trace || !training_ || asked_traces_) return;
+  asked_traces_ = awaits_rescue_ = true;
+  for (std::uint32_t node = 0; node < roster_.members().size(); ++node) {
+    if (gone_.contains(node)) continue;
+    tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
+      flush.setNodes(static_cast<std::uint32_t>(roster_.members().size() - gone_.size()));
+      flush.setFromStep(-1);
+      flush.setDeadlineMs(static_cast<std::uint32_t>(kRescueTimeout.count()));
+    });
+  }
+}
+
 void Coordinator::trace_written(wire::TraceWritten::Reader message) {
   const std::string failure = message.getFailure();
   if (!failure.empty()) log::warn("the trace was not written: {}", failure);
-  conclude_job();
+  if (!ended_) return conclude_job();
+  awaits_rescue_ = false;
+  if (staying_.empty()) leave();
 }
 
 void Coordinator::tick(wire::Tick::Reader message) {
@@ -192,7 +215,7 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
   const auto node = message.getNodeIndex();
   if (ended_) {
     staying_.erase(node);
-    if (staying_.empty()) leave();
+    if (staying_.empty() && !awaits_rescue_) leave();
     return;
   }
   if (!roster_.closed()) {
@@ -202,11 +225,13 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
     return watch_members();
   }
   gone_.insert(node);
-  end_job(
-      false,
-      fmt::format("node {} ({}) is gone: {}. The last committed checkpoint is intact; start the job again to "
-                  "go on from it",
-                  node, roster_.members().at(node).host, std::string(message.getReason())));
+  end_job(false, fmt::format("node {} ({}) is gone: {}. {}", node, roster_.members().at(node).host,
+                             std::string(message.getReason()), what_is_kept()));
+}
+
+std::string Coordinator::what_is_kept() const {
+  if (last_checkpoint_.empty()) return "No checkpoint was committed; start the job again to begin anew";
+  return "The last committed checkpoint is intact; start the job again to go on from it";
 }
 
 void Coordinator::failed(wire::Failed::Reader message) {
@@ -306,6 +331,7 @@ void Coordinator::end_job(bool ok, const std::string& reason, bool input_error) 
   if (!ok) {
     log::error("the job stops: {}", reason);
     if (roster_.closed()) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
+    rescue_traces();
   }
   for (std::uint32_t node = 1; node < roster_.members().size(); ++node) {
     if (gone_.contains(node)) continue;
@@ -313,7 +339,7 @@ void Coordinator::end_job(bool ok, const std::string& reason, bool input_error) 
     tell_to_stop(roster_.members()[node].mailbox,
                  roster_.closed() ? ActorId{Role::node, node} : roster_.members()[node].id);
   }
-  if (staying_.empty()) return leave();
+  if (staying_.empty() && !awaits_rescue_) return leave();
   tell_self_after<wire::Tick>(kLeaveTimeout, [](wire::Tick::Builder tick) { tick.setKind(leave_deadline); });
 }
 

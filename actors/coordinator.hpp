@@ -76,6 +76,8 @@ class Coordinator final : public Actor {
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
   void export_model();
   void flush_traces();
+  void rescue_traces();
+  std::string what_is_kept() const;
   void conclude_job();
   void end_job(bool ok, const std::string& reason, bool input_error = false);
   void leave();
@@ -85,6 +87,10 @@ class Coordinator final : public Actor {
   CoordinatorOptions options_;
   Roster roster_;
   bool ended_ = false, left_ = false;
+  bool training_ = false;  // StartTraining was told
+  bool trained_ = false;   // a rank has done a step that the checkpoint had not
+  bool asked_traces_ = false;
+  bool awaits_rescue_ = false;  // the trace of a failed job, for a moment
   Ending ending_;
   std::string failure_;              // the first one whose cause may still be a node that is gone
   std::set<std::uint32_t> gone_;     // nodes whose process ended before the job did
@@ -94,7 +100,7 @@ class Coordinator final : public Actor {
   std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint
   PendingSaves saves_;
   std::string last_checkpoint_;  // committed; at first the one resumed from
-  std::string unsaved_;  // why the newest checkpoint is not there
+  std::string unsaved_;          // why the newest checkpoint is not there
 };
 
 }  // namespace d9d

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/trace/chrome_writer.hpp"
+#include "runtime/trace/trace_file.hpp"
 
 namespace d9d {
 namespace {
 
 constexpr std::size_t kSpansPerMessage = 8192;  // 72 bytes each: well below the limit of a message
 constexpr std::chrono::seconds kProbePeriod{2};
+enum TickKind : std::uint32_t { probe_clock = 0, write_now = 1 };
 
 trace::Recording recording_of(wire::Spans::Reader message) {
   trace::Recording recording;
@@ -53,7 +54,12 @@ void TraceCollector::started() {
   if (options_.node != 0) tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
 }
 
-void TraceCollector::tick(wire::Tick::Reader /*message*/) {
+void TraceCollector::tick(wire::Tick::Reader message) {
+  if (message.getKind() == write_now) {
+    // Nodes that could not answer are missing from it.
+    if (gathered_.contains("")) conclude("");
+    return;
+  }
   tell<wire::ClockProbe>({Role::trace_collector, 0},
                          [&](wire::ClockProbe::Builder probe) { probe.setSentNs(world().clock.now_ns()); });
   tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
@@ -79,6 +85,9 @@ void TraceCollector::flush_trace(wire::FlushTrace::Reader message) {
     std::erase_if(recording.spans, [first](const trace::Span& span) { return span.step < first; });
   }
   send(recording, message);
+  if (options_.node != 0 || message.getDeadlineMs() == 0) return;
+  tell_self_after<wire::Tick>(std::chrono::milliseconds(message.getDeadlineMs()),
+                              [](wire::Tick::Builder tick) { tick.setKind(write_now); });
 }
 
 void TraceCollector::send(const trace::Recording& recording, wire::FlushTrace::Reader request) {
@@ -108,18 +117,23 @@ void TraceCollector::send(const trace::Recording& recording, wire::FlushTrace::R
 }
 
 void TraceCollector::spans(wire::Spans::Reader message) {
-  parts_.push_back({static_cast<int>(message.getNode()), message.getOffsetNs(), recording_of(message)});
-  if (!message.getLast() || ++nodes_done_ < message.getNodes()) return;
+  const std::string label = message.getLabel();
+  Gathered& gathered = gathered_[label];
+  gathered.parts.push_back(
+      {static_cast<int>(message.getNode()), message.getOffsetNs(), recording_of(message)});
+  if (message.getLast() && ++gathered.nodes_done >= message.getNodes()) conclude(label);
+}
+
+void TraceCollector::conclude(const std::string& label) {
+  const Gathered gathered = std::move(gathered_.extract(label).mapped());
   std::string failure;
   std::string path;
   try {
-    path = write(message.getLabel());
+    path = write(label, gathered.parts);
   } catch (const Error& error) {
     failure = error.what();
   }
-  const bool asked_by_coordinator = message.getLabel().size() == 0;
-  parts_.clear();
-  nodes_done_ = 0;
+  const bool asked_by_coordinator = label.empty();
   if (!asked_by_coordinator) {
     if (!failure.empty()) log::warn("a trace was not written: {}", failure);
     return;
@@ -130,20 +144,18 @@ void TraceCollector::spans(wire::Spans::Reader message) {
   });
 }
 
-std::string TraceCollector::write(const std::string& label) {
-  std::filesystem::create_directories(options_.directory);
-  const std::string name = label.empty() ? "trace.json.gz" : label + ".trace.json.gz";
-  const std::filesystem::path path = std::filesystem::path(options_.directory) / name;
-  trace::ChromeWriter writer(path, {.job = options_.job,
-                                    .node = options_.node,
-                                    .world_size = options_.world_size,
-                                    .base_ns = base_ns_,
-                                    .base_wall_ns = base_wall_ns_});
-  for (const Part& part : parts_) {
+std::string TraceCollector::write(const std::string& label, const std::vector<Part>& parts) {
+  const trace::TraceFile file(options_.directory, label);
+  trace::ChromeWriter writer(file.draft(), {.job = options_.job,
+                                            .node = options_.node,
+                                            .world_size = options_.world_size,
+                                            .base_ns = base_ns_,
+                                            .base_wall_ns = base_wall_ns_});
+  for (const Part& part : parts) {
     writer.add(part.recording, part.offset_ns, options_.hosts.at(static_cast<std::size_t>(part.node)));
   }
   writer.finish();
-  return path.string();
+  return file.publish().string();
 }
 
 }  // namespace d9d

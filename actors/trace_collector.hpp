@@ -42,15 +42,19 @@ class TraceCollector final : public Actor {
     std::int64_t offset_ns;
     trace::Recording recording;
   };
+  struct Gathered {
+    std::vector<Part> parts;
+    std::size_t nodes_done = 0;
+  };
   void send(const trace::Recording& recording, wire::FlushTrace::Reader request);
-  std::string write(const std::string& label);
+  void conclude(const std::string& label);
+  std::string write(const std::string& label, const std::vector<Part>& parts);
 
   TraceCollectorOptions options_;
   std::int64_t base_ns_;
   std::int64_t base_wall_ns_;
   trace::ClockOffset offset_;
-  std::vector<Part> parts_;
-  std::size_t nodes_done_ = 0;
+  std::map<std::string, Gathered> gathered_;  // by label: flushes that are not complete yet
   ActorId asker_;
 };
 

@@ -1,5 +1,8 @@
 #include "actors/tracker.hpp"
 
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
 namespace d9d {
 
 Tracker::Tracker(World& world, TrackerOptions options) : Actor(world), options_(std::move(options)) {}
@@ -16,7 +19,14 @@ void Tracker::started() {
 
 void Tracker::stop() {
   if (options_.hide) options_.hide();
-  for (auto& run : runs_) run->close();
+  for (auto& run : runs_) {
+    try {
+      run->close();
+    } catch (const Error& error) {
+      // What was trained is there all the same.
+      log::warn("{}", error.what());
+    }
+  }
   finish();
 }
 

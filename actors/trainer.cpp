@@ -47,6 +47,7 @@ void Trainer::started() {
 void Trainer::start_training(wire::StartTraining::Reader message) {
   first_step_ = current_ = message.getFirstStep();
   started_ = true;
+  has_checkpoint_ = first_step_ > 1;
   step_begin_ns_ = world().clock.now_ns();
   publish("train.ready");
   if (current_ > options_.total_steps) {
@@ -134,11 +135,12 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   const double loss = values[0] / weight;
   const double norm = std::sqrt(values[2]) / weight;
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("step {}: loss is {} and gradient norm is {}; the last committed checkpoint is intact. "
-                    "Lower the learning rate, or set trainer.gradient_clipping.max_norm",
-                    current_, loss, norm));
+    throw Error(ErrorKind::environment,
+                fmt::format("step {}: loss is {} and gradient norm is {}; {}. Lower the learning rate{}",
+                            current_, loss, norm,
+                            has_checkpoint_ ? "the last committed checkpoint is intact"
+                                            : "no checkpoint was committed before it",
+                            options_.max_norm ? "" : ", or set trainer.gradient_clipping.max_norm"));
   }
   apply(norm, weight, std::vector<double>(values.begin() + kStepValues, values.end()));
   report(loss, norm, values[3]);
@@ -248,6 +250,7 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
 void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
   snapshot_in_flight_.reset();
+  if (message.getFailure().size() == 0) has_checkpoint_ = true;
   if (snapshot_wanted_) take_snapshot();
   finish_when_done();
   advance();

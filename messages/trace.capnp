@@ -8,6 +8,7 @@ struct FlushTrace {
   label @0 :Text;      # becomes part of the file name; empty = the job's trace
   nodes @1 :UInt32;    # how many nodes take part
   fromStep @2 :Int32;  # spans of earlier steps are left out; -1 = all
+  deadlineMs @3 :UInt32;  # node 0 writes what has come in by then; 0 = it waits for all nodes
 }
 
 struct Spans {

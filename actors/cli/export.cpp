@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/state/export_folder.hpp"
 #include "runtime/task/model_provider.hpp"
 
 namespace d9d {
@@ -19,6 +20,11 @@ std::string checkpoint_in(const Disk& disk, const std::string& directory) {
               "{} is not there; give a checkpoint, for example runs/NAME/checkpoints/save-100", directory);
   if (disk.exists(join_path(directory, manifest_name))) return directory;
   const Choice choice = newest_good_checkpoint(disk, directory, Check::contents);
+  if (!choice.checkpoint && !choice.refused.empty()) {
+    throw Error(ErrorKind::environment,
+                fmt::format("none of the {} checkpoints in {} can be used; the newest: {}",
+                            choice.refused.size(), directory, choice.refused.front()));
+  }
   D9D_REQUIRE(choice.checkpoint.has_value(),
               "{} holds no checkpoint that was committed; give a folder save-STEP, or the folder with such",
               directory);
@@ -42,7 +48,9 @@ int export_checkpoint(const Arguments& arguments, Console& console) {
   const LoadedJob loaded = job_of(disk, checkpoint, arguments);
   Registry registry = registry_of_builtins(loaded, disk);
   for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
-  make_model(registry, loaded.job)->export_model(checkpoint, target);
+  const auto model = make_model(registry, loaded.job);
+  write_model_folder(disk, target,
+                     [&](const std::string& folder) { model->export_model(checkpoint, folder); });
   console.out << "exported " << checkpoint << " to " << target << "\n";
   return 0;
 }
@@ -61,7 +69,7 @@ Command export_command() {
       .run = export_checkpoint,
       .details =
           "CHECKPOINT is a folder save-STEP, or the folder of a run's checkpoints: then the newest good "
-          "one is taken. OUT_DIR is replaced when it holds an export.\n"};
+          "one is taken. files of another model in OUT_DIR are replaced, other files stay.\n"};
 }
 
 }  // namespace d9d

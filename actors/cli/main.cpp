@@ -1,4 +1,5 @@
 // What libd9d.so offers the program d9d-node: everything behind the command line.
+#include <csignal>
 #include <iostream>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes fails one write, not the process
   const auto tensor_bytes_max = keep_tensor_memory();
   const std::string build = build_id();
   const Program program{

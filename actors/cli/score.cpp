@@ -12,6 +12,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/npy_tensor.hpp"
 #include "runtime/data/tokenizer.hpp"
+#include "runtime/state/disk_error.hpp"
 #include "runtime/state/safetensors.hpp"
 #include "runtime/task/model_use.hpp"
 #include "runtime/tensor/tensor_map.hpp"
@@ -34,9 +35,16 @@ std::string required(const Arguments& arguments, const char* option) {
 void write_tensors(Disk& disk, const std::string& path, const TensorMap& tensors) {
   std::vector<TensorSpec> specs;
   for (const auto& [name, tensor] : tensors) specs.push_back(spec_of(name, tensor));
-  SafetensorsWriter writer(disk, path, specs);
-  for (const auto& [name, tensor] : tensors) writer.write(name, tensor);
-  writer.finish(false);
+  const std::string temporary = path + ".tmp";
+  try {
+    SafetensorsWriter writer(disk, temporary, specs);
+    for (const auto& [name, tensor] : tensors) writer.write(name, tensor);
+    writer.finish(false);
+    disk.rename(temporary, path);
+  } catch (const Error&) {
+    remove_quietly(disk, temporary);
+    throw;
+  }
 }
 
 int score(const Arguments& arguments, Console& console) {

@@ -5,12 +5,14 @@
 #include "actors/checkpoint_writer.hpp"
 #include "actors/event_bus.hpp"
 #include "actors/job/rank_cast.hpp"
+#include "actors/job/run_folders.hpp"
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/tracker_runs.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/state/export_folder.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
@@ -46,7 +48,8 @@ nlohmann::json job_hparams(const JobServices& services) {
 CastMember tracker_member(JobServices& services, const Membership& membership) {
   TrackerOptions options;
   options.open_runs = [&services, step = membership.resume_step] {
-    return open_tracker_runs(services.job(), step, job_hparams(services), services.world.clock);
+    return open_tracker_runs(services.job(), step, job_hparams(services), services.world.clock,
+                             *services.disk_watch);
   };
   if (ProgressDisplay* progress = services.progress) {
     options.show = [progress](const ProgressState& state) { progress->update(state); };
@@ -76,7 +79,8 @@ CastMember writer_member(JobServices& services, int node) {
     return write_shard_file(services.disk, services.table, directory, file, shard);
   };
   options.export_model = [&services](const std::string& checkpoint, const std::string& target) {
-    services.model->export_model(checkpoint, target);
+    write_model_folder(services.disk, target,
+                       [&](const std::string& folder) { services.model->export_model(checkpoint, folder); });
   };
   return {{Role::checkpoint_writer, static_cast<std::uint64_t>(node)},
           Threading::own_thread,
@@ -126,6 +130,8 @@ AddressBook::NodeOf node_of_plan(const Plan& plan) {
 }
 
 std::vector<CastMember> make_cast(JobServices& services, const Membership& membership) {
+  if (membership.node != 0)
+    require_shared_folders(services.disk, services.job(), membership.tag, membership.node);
   make_services_of_epoch(services, membership);
   std::vector<CastMember> cast;
   if (membership.node == 0) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "actors/job/run_folders.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
@@ -20,12 +21,55 @@ std::uint64_t num_tensors(const Manifest& manifest) {
   return names.size();
 }
 
-ResumePoint find_resume_point(JobServices& services, const std::string& job_hash) {
+// Earlier versions wrote `<save_dir>/save-<step>`, without the run's name.
+void require_no_checkpoints_at_the_old_place(const JobServices& services) {
+  const auto& save_dir = services.job().trainer.checkpointing.save_dir;
   const std::string directory = checkpoint_dir(services.job()).string();
-  // Nobody writes yet: what an earlier, killed run left half-done may go.
+  if (!save_dir || !find_checkpoints(services.disk, directory).empty()) return;
+  const auto found = find_checkpoints(services.disk, *save_dir);
+  if (found.empty()) return;
+  const std::string& run = services.job().trainer.run.name;
+  try {
+    const auto extra = nlohmann::json::parse(read_manifest(services.disk, found.front().path).extra);
+    if (extra.at("job").at("trainer").at("run").at("name") != run) return;
+  } catch (const std::exception&) {
+    // Whose they are is not known: better asked than passed over.
+  }
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("{} holds the checkpoints of run {} as earlier versions wrote them (newest: {}). They "
+                  "belong into {} now: move them there (mv {}/save-* {}/) and start again, or start "
+                  "with --fresh to leave them and begin at step 1",
+                  *save_dir, run, found.front().path, directory, *save_dir, directory));
+}
+
+Choice choose_checkpoint(const JobServices& services, const std::string& directory) {
+  constexpr const char* remedy =
+      "Nothing was changed. Mend that and start again, or start with --fresh to begin at step 1 (the "
+      "checkpoints are kept under other names)";
+  try {
+    const Choice choice = newest_good_checkpoint(services.disk, directory, Check::contents);
+    if (choice.checkpoint || choice.refused.empty()) return choice;
+    throw Error(ErrorKind::environment,
+                fmt::format("none of the {} checkpoints in {} can be used; the newest: {}",
+                            choice.refused.size(), directory, choice.refused.front()));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::environment, fmt::format("{}. {}", error.what(), remedy));
+  }
+}
+
+// Of all nodes only this one looks, and before any of them writes.
+ResumePoint find_resume_point(JobServices& services, const std::string& job_hash, bool fresh,
+                              std::set<std::uint64_t>& damaged) {
+  const std::string directory = checkpoint_dir(services.job()).string();
+  if (fresh) {
+    put_aside(services.disk, services.job());
+  } else {
+    require_no_checkpoints_at_the_old_place(services);
+  }
+  const Choice choice = choose_checkpoint(services, directory);
   for (const std::string& name : remove_stale(services.disk, directory))
     log::info("removed the leftover {}", name);
-  const Choice choice = newest_good_checkpoint(services.disk, directory, Check::contents);
   if (!choice.checkpoint) return {};
   const Manifest manifest = read_manifest(services.disk, choice.checkpoint->path);
   if (manifest.job_hash != job_hash) {
@@ -33,6 +77,11 @@ ResumePoint find_resume_point(JobServices& services, const std::string& job_hash
               choice.checkpoint->path);
   }
   log::info("resuming from {}", choice.checkpoint->path);
+  if (!choice.damaged.empty()) {
+    log::warn("that is step {} and not step {}: {} newer checkpoints are damaged. They stay where they are",
+              choice.checkpoint->step, choice.damaged.front().step, choice.damaged.size());
+  }
+  for (const FoundCheckpoint& bad : choice.damaged) damaged.insert(bad.step);
   return {.directory = choice.checkpoint->path,
           .step = manifest.step,
           .state = manifest.extra,
@@ -40,8 +89,19 @@ ResumePoint find_resume_point(JobServices& services, const std::string& job_hash
           .entries = num_tensors(manifest)};
 }
 
+// A disk that does not let go of the old ones has the new one all the same.
+void rotate(JobServices& services, const std::string& directory, const std::set<std::uint64_t>& damaged) {
+  const auto keep = services.job().trainer.checkpointing.num_to_keep;
+  if (!keep) return;
+  try {
+    rotate_checkpoints(services.disk, directory, static_cast<std::size_t>(*keep), damaged);
+  } catch (const Error& error) {
+    log::warn("older checkpoints were not removed: {}", error.what());
+  }
+}
+
 std::string commit(JobServices& services, const std::string& job_hash, const std::string& tag,
-                   const CheckpointParts& parts) {
+                   std::set<std::uint64_t>& damaged, const CheckpointParts& parts) {
   const std::string directory = checkpoint_dir(services.job()).string();
   nlohmann::json extra{{"job", nlohmann::json(resolved_keys(services.job()))},
                        {"ranks", nlohmann::json::object()},
@@ -61,17 +121,17 @@ std::string commit(JobServices& services, const std::string& job_hash, const std
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
   commit_checkpoint(services.disk, join_path(directory, temporary_name(parts.step, tag)), final_dir,
                     manifest);
-  if (const auto keep = services.job().trainer.checkpointing.num_to_keep) {
-    rotate_checkpoints(services.disk, directory, static_cast<std::size_t>(*keep));
-  }
+  damaged.erase(parts.step);
+  rotate(services, directory, damaged);
   return final_dir;
 }
 
 }  // namespace
 
-CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions& node,
-                                       const std::string& tag) {
+CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions& node, const std::string& tag,
+                                       bool fresh) {
   const JobConfig& job = services.job();
+  const auto damaged = std::make_shared<std::set<std::uint64_t>>();  // steps of checkpoints not to count on
   return {
       .world_size = job.mesh.world_size(),
       .build = node.build,
@@ -79,14 +139,15 @@ CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions&
       .token = node.token,
       .tag = tag,
       .join_timeout = std::chrono::seconds(job.trainer.timeout.init_timeout),
-      .find_resume_point = [&services, hash = node.job_hash] { return find_resume_point(services, hash); },
+      .find_resume_point = [&services, hash = node.job_hash, fresh,
+                            damaged] { return find_resume_point(services, hash, fresh, *damaged); },
       .open_store =
           [&services] {
             services.store = Store::host(services.host, 0);
             return std::pair(services.store->address(), services.store->port());
           },
-      .commit = [&services, hash = node.job_hash,
-                 tag](const CheckpointParts& parts) { return commit(services, hash, tag, parts); },
+      .commit = [&services, hash = node.job_hash, tag, damaged](
+                    const CheckpointParts& parts) { return commit(services, hash, tag, *damaged, parts); },
       .discard =
           [&services, tag](std::uint64_t step) {
             services.disk.remove_all(

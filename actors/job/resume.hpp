@@ -8,7 +8,8 @@
 
 namespace d9d {
 
-CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions& node,
-                                       const std::string& tag);
+// `fresh`: checkpoints that are there are put aside instead of resumed from.
+CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions& node, const std::string& tag,
+                                       bool fresh);
 
 }  // namespace d9d

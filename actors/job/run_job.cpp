@@ -12,12 +12,14 @@
 #include "actors/job/cast.hpp"
 #include "actors/job/node_address.hpp"
 #include "actors/job/resume.hpp"
+#include "actors/job/run_folders.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/build_source.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/registry_of_builtins.hpp"
+#include "runtime/state/watched_disk.hpp"
 #include "runtime/task/context_rules.hpp"
 #include "runtime/task/job_paths.hpp"
 
@@ -65,6 +67,18 @@ std::uint64_t random_bits() {
   return std::uint64_t{device()} << 32 | device();
 }
 
+// By it the nodes of a job know their own files.
+std::string job_tag(std::uint64_t incarnation_of_node_0) {
+  return fmt::format("{:012x}", incarnation_of_node_0);
+}
+
+// Nobody can take a hanging call back, and the thread that made it may be any: the process ends here.
+void leave_hanging_disk(const std::string& report) {
+  log::error("{}", report);
+  std::cerr.flush();
+  std::_Exit(1);
+}
+
 // A token id that the model has no row for would end the run at some later step.
 std::shared_ptr<const SampleSource> checked_source(const LoadedJob& loaded) {
   auto source = build_source(loaded.job.data);
@@ -110,7 +124,7 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, std::
     node.join_port = target.port;
   } else {
     node.coordinator =
-        make_coordinator(coordinator_options(services, node, fmt::format("{:012x}", incarnation)));
+        make_coordinator(coordinator_options(services, node, job_tag(incarnation), options.fresh));
   }
   node.cast = [&services](const Membership& membership) { return make_cast(services, membership); };
   node.node_of = [&services] { return node_of_plan(*services.plan); };
@@ -127,7 +141,9 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, std::
 int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;
   const SystemClock clock;
-  PosixDisk disk;
+  PosixDisk plain_disk;
+  DiskWatch disk_watch(std::chrono::seconds(job.node.disk_timeout), leave_hanging_disk);
+  WatchedDisk disk(plain_disk, disk_watch);
   trace::Recorder recorder;
   World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
   Registry registry = registry_of_builtins(loaded, disk);
@@ -157,7 +173,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                        .threads_per_rank = threads_per_rank(job, options),
                        .table = TensorTable(table_slots(job)),
                        .source = SharedSource([&loaded] { return checked_source(loaded); }),
-                       .progress = options.join ? nullptr : &progress};
+                       .progress = options.join ? nullptr : &progress,
+                       .disk_watch = &disk_watch};
   services.total_steps = total_steps_of(job, services.source);
 
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
@@ -165,6 +182,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   if (job.node.tls) system_options.tls = {job.node.tls->ca, job.node.tls->certificate, job.node.tls->key};
   std::promise<int> ended;
   NodeOptions node = node_options(services, options, ended);
+  std::optional<RunFolders> folders;
+  if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch);
   const ActorId root{Role::node, node.first ? 0 : node.incarnation};
 
   ActorSystem system(world, system_options);
@@ -174,6 +193,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   if (!system.await_all(kShutdown)) {
     log::warn("some actors did not end within {} s; leaving without them", kShutdown.count());
     std::cerr.flush();
+    folders.reset();
     std::_Exit(exit_code == 0 ? 1 : exit_code);
   }
   return exit_code;

@@ -16,6 +16,7 @@ struct RunOptions {
   int node_index = -1;                // wished place (NODE_RANK)
   std::optional<int> num_nodes;       // NNODES: without ranks given, every node takes an equal share
   std::string build = build_id();     // how this process introduces itself; node 0 refuses another one
+  bool fresh = false;                 // --fresh: begin at step 1 although there are checkpoints
 };
 
 // The exit code: 0 done, 2 the job's input is at fault, 1 anything else. Reports what went wrong on stderr.

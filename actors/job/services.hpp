@@ -17,6 +17,7 @@
 #include "runtime/metric/progress.hpp"
 #include "runtime/rank/source_feed.hpp"
 #include "runtime/state/disk.hpp"
+#include "runtime/state/disk_watch.hpp"
 #include "runtime/task/job_load.hpp"
 #include "runtime/task/registry.hpp"
 
@@ -37,6 +38,7 @@ struct JobServices {
   SharedMemoryHub hub{};
   OpenCommunicators open_communicators{};
   ProgressDisplay* progress = nullptr;  // node 0
+  DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
 
   // Made when the job has formed.
   std::unique_ptr<Store> store{};

@@ -49,7 +49,12 @@ void AppendFile::replace_tail(std::uint64_t offset, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::pwrite(descriptor_, text.data(), text.size(), static_cast<off_t>(at));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_on(path_, "write");
+    if (written < 0) {
+      const int reason = errno;
+      if (::ftruncate(descriptor_, static_cast<off_t>(offset)) == 0) size_ = offset;
+      errno = reason;
+      fail_on(path_, "write");
+    }
     at += static_cast<std::uint64_t>(written);
     text.remove_prefix(static_cast<std::size_t>(written));
   }

@@ -20,7 +20,7 @@ class AppendFile {
   AppendFile& operator=(const AppendFile&) = delete;
 
   // Everything from `offset` on becomes `text`. A reader sees the old or the new bytes; the file is cut only
-  // after they are there.
+  // after they are there. When that fails, the file ends at `offset`: no reader sees half a line.
   void replace_tail(std::uint64_t offset, std::string_view text);
   void append(std::string_view text) { replace_tail(size_, text); }
 

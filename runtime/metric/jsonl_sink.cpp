@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -47,6 +48,7 @@ bool purge_jsonl(const std::filesystem::path& path, std::int64_t last_step) {
 
 JsonlRun::JsonlRun(const std::filesystem::path& path, std::int64_t last_step)
     : file_((purge_jsonl(path, last_step), path), AppendFile::Mode::keep),
+      retry_(path),
       published_(last_step),
       forgotten_(last_step) {}
 
@@ -74,36 +76,46 @@ void JsonlRun::write(const Point& point, const TrackerValue& value) {
 
 void JsonlRun::end_step(std::int64_t step) {
   published_ = std::max(published_, step);
-  publish();
+  publish(false);
 }
 
 void JsonlRun::flush() {
   if (!lines_.empty()) published_ = std::max(published_, lines_.rbegin()->first);
-  publish();
+  publish(true);
 }
 
-// Writes from the first changed line on: usually that is the new last line, and nothing before it.
-void JsonlRun::publish() {
+// Writes from the first changed line on: usually that is the new last line, and nothing before it. Lines that were
+// not written stay changed.
+void JsonlRun::publish(bool urgent) {
   const auto end = lines_.upper_bound(published_);
   const auto first =
       std::find_if(lines_.begin(), end, [](const auto& entry) { return entry.second.changed; });
   if (first == end) return;
-  std::uint64_t offset = file_.size();
-  for (auto line = first; line != end; ++line) offset = std::min(offset, line->second.offset);
-  const std::uint64_t start = offset;
-  std::string text;
-  for (auto line = first; line != end; ++line) {
-    line->second.offset = start + text.size();
-    line->second.changed = false;
-    text += line->second.values.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    text.push_back('\n');
-  }
-  file_.replace_tail(start, text);
-  forget_old_lines();
+  const bool written = retry_.attempt(
+      [&] {
+        std::uint64_t start = file_.size();
+        for (auto line = first; line != end; ++line) start = std::min(start, line->second.offset);
+        std::string text;
+        std::vector<std::uint64_t> offsets;
+        for (auto line = first; line != end; ++line) {
+          offsets.push_back(start + text.size());
+          text += line->second.values.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+          text.push_back('\n');
+        }
+        file_.replace_tail(start, text);
+        auto offset = offsets.begin();
+        for (auto line = first; line != end; ++line) {
+          line->second.offset = *offset++;
+          line->second.changed = false;
+        }
+      },
+      urgent);
+  forget_old_lines(written ? remembered_lines : waiting_lines_max);
 }
 
-void JsonlRun::forget_old_lines() {
-  while (lines_.size() > remembered_lines && lines_.begin()->first <= published_) {
+void JsonlRun::forget_old_lines(std::size_t remembered) {
+  while (lines_.size() > remembered && lines_.begin()->first <= published_) {
+    if (lines_.begin()->second.offset == not_written) ++lost_lines_;
     forgotten_ = lines_.begin()->first;
     lines_.erase(lines_.begin());
   }
@@ -117,6 +129,12 @@ nlohmann::json JsonlRun::state() {
 void JsonlRun::close() {
   if (!file_.is_open()) return;
   flush();
+  if (retry_.is_failing())
+    lost_lines_ += static_cast<std::uint64_t>(
+        std::count_if(lines_.begin(), lines_.end(), [](const auto& line) { return line.second.changed; }));
+  if (lost_lines_ > 0)
+    log::warn("{} lines of {} were never written: there was no room for them", lost_lines_,
+              file_.path().string());
   file_.close();
 }
 

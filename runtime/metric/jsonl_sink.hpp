@@ -2,13 +2,14 @@
 // `metrics.jsonl`: one JSON object per step, in order of steps, with every value written for that step, at
 // full double precision (NaN and infinities as null). A line appears at end_step and is never lost to a kill.
 // A value that comes later (a metric reduced beside training) is put into its step's line, as long as that is
-// one of the last lines.
+// one of the last lines. A disk that is full ends nothing: the lines wait in memory, 10,000 of them at most.
 
 #include <filesystem>
 #include <map>
 
 #include "runtime/metric/append_file.hpp"
 #include "runtime/metric/tracker.hpp"
+#include "runtime/metric/write_retry.hpp"
 
 namespace d9d {
 
@@ -29,6 +30,7 @@ class JsonlRun final : public TrackerRun {
 
  private:
   static constexpr std::size_t remembered_lines = 64;
+  static constexpr std::size_t waiting_lines_max = 10'000;
   static constexpr std::uint64_t not_written = ~0ULL;
   struct Line {
     nlohmann::ordered_json values;
@@ -36,14 +38,16 @@ class JsonlRun final : public TrackerRun {
     bool changed = true;
   };
 
-  void publish();
-  void forget_old_lines();
+  void publish(bool urgent);
+  void forget_old_lines(std::size_t remembered);
 
   AppendFile file_;
+  WriteRetry retry_;
   std::map<std::int64_t, Line> lines_;  // the last ones written, and those to come
   std::int64_t published_;              // lines up to this step are in the file
   std::int64_t forgotten_;              // lines up to this step are not to be touched
   std::uint64_t late_values_ = 0;
+  std::uint64_t lost_lines_ = 0;
 };
 
 // The purge by itself: true when the file had to be rewritten.

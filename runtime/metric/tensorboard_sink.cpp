@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view prefix = "events.out.tfevents.";
 constexpr std::size_t pending_max = 1U << 16;
+constexpr std::size_t waiting_max = 1U << 24;  // while the disk takes nothing
 
 // Readers take the files of a folder in the order of their names, so the number must be larger than any
 // there.
@@ -43,6 +44,7 @@ std::string table_cell(const std::string& text) {
 TensorboardRun::TensorboardRun(const TensorboardOptions& options, const Clock& clock)
     : clock_(clock),
       file_(next_file(options, clock.wall_ns() / 1'000'000'000), AppendFile::Mode::create_new),
+      retry_(file_.path()),
       last_step_(options.last_step) {
   file_.append(event_file::record(event_file::file_version(now())) +
                event_file::record(event_file::session_start(now(), options.last_step + 1)));
@@ -64,17 +66,25 @@ void TensorboardRun::write(const Point& point, const TrackerValue& value) {
   D9D_CHECK(file_.is_open(), "{} of step {} was written after the run was closed", point.name, point.step);
   const std::string tag = flat_name(point);
   if (const auto* histogram = std::get_if<Histogram>(&value)) {
-    pending_ += event_file::record(event_file::histogram(now(), point.step, tag, *histogram));
+    add(event_file::histogram(now(), point.step, tag, *histogram));
   } else {
-    pending_ += event_file::record(event_file::scalar(now(), point.step, tag, std::get<Scalar>(value).value));
+    add(event_file::scalar(now(), point.step, tag, std::get<Scalar>(value).value));
   }
   last_step_ = std::max(last_step_, point.step);
-  if (pending_.size() > pending_max) flush();
+  if (pending_.size() > pending_max) publish(false);
+}
+
+void TensorboardRun::add(const std::string& event) {
+  if (pending_.size() < waiting_max) {
+    pending_ += event_file::record(event);
+  } else {
+    ++left_out_;
+  }
 }
 
 void TensorboardRun::end_step(std::int64_t step) {
   last_step_ = std::max(last_step_, step);
-  flush();
+  publish(false);
 }
 
 void TensorboardRun::hparams(const nlohmann::json& hparams) {
@@ -82,7 +92,7 @@ void TensorboardRun::hparams(const nlohmann::json& hparams) {
   for (const auto& [name, value] : flat_hparams(hparams)) {
     table += fmt::format("| {} | {} |\n", table_cell(name), table_cell(value));
   }
-  pending_ += event_file::record(event_file::text(now(), 0, "hparams", table));
+  add(event_file::text(now(), 0, "hparams", table));
   flush();
 }
 
@@ -92,14 +102,19 @@ nlohmann::json TensorboardRun::state() {
 }
 
 void TensorboardRun::flush() {
+  publish(true);
+}
+
+void TensorboardRun::publish(bool urgent) {
   if (pending_.empty()) return;
-  file_.append(pending_);
-  pending_.clear();
+  if (retry_.attempt([&] { file_.append(pending_); }, urgent)) pending_.clear();
 }
 
 void TensorboardRun::close() {
   if (!file_.is_open()) return;
   flush();
+  if (retry_.is_failing() || left_out_ > 0)
+    log::warn("the last values of {} were never written: there was no room for them", file_.path().string());
   file_.close();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // TensorBoard event files in a folder. Every opening makes a new file, which readers take up after the older
-// ones.
+// ones. A disk that is full ends nothing: 16 MiB of values wait in memory, later ones are left out.
 
 #include <filesystem>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "runtime/base/clock.hpp"
 #include "runtime/metric/append_file.hpp"
 #include "runtime/metric/tracker.hpp"
+#include "runtime/metric/write_retry.hpp"
 
 namespace d9d {
 
@@ -36,10 +37,14 @@ class TensorboardRun final : public TrackerRun {
 
  private:
   double now() const;
+  void add(const std::string& event);
+  void publish(bool urgent);
 
   const Clock& clock_;
   AppendFile file_;
+  WriteRetry retry_;
   std::string pending_;
+  std::uint64_t left_out_ = 0;
   std::int64_t last_step_;
 };
 

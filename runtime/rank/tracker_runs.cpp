@@ -26,17 +26,58 @@ struct TargetOf {
   TrackerTarget operator()(const MlflowTracker&) const { return UnavailableTarget{"mlflow"}; }
 };
 
+// Tracker files do not go through a Disk.
+class WatchedRun final : public TrackerRun {
+ public:
+  WatchedRun(std::unique_ptr<TrackerRun> run, DiskWatch& watch, std::string path)
+      : run_(std::move(run)), watch_(watch), path_(std::move(path)) {}
+
+  void write(const Point& point, const TrackerValue& value) override {
+    const DiskWatch::Call call(watch_, "write", path_);
+    run_->write(point, value);
+  }
+  void end_step(std::int64_t step) override {
+    const DiskWatch::Call call(watch_, "write", path_);
+    run_->end_step(step);
+  }
+  void hparams(const nlohmann::json& hparams) override {
+    const DiskWatch::Call call(watch_, "write", path_);
+    run_->hparams(hparams);
+  }
+  nlohmann::json state() override {
+    const DiskWatch::Call call(watch_, "write", path_);
+    return run_->state();
+  }
+  void flush() override {
+    const DiskWatch::Call call(watch_, "write", path_);
+    run_->flush();
+  }
+  void close() override {
+    const DiskWatch::Call call(watch_, "close", path_);
+    run_->close();
+  }
+
+ private:
+  std::unique_ptr<TrackerRun> run_;
+  DiskWatch& watch_;
+  const std::string path_;
+};
+
 }  // namespace
 
 std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, std::uint64_t last_step,
-                                                           const nlohmann::json& hparams,
-                                                           const Clock& clock) {
+                                                           const nlohmann::json& hparams, const Clock& clock,
+                                                           DiskWatch& watch) {
   const auto resumed = static_cast<std::int64_t>(last_step);
   std::vector<std::unique_ptr<TrackerRun>> runs;
-  runs.push_back(open_tracker(JsonlTarget{metrics_file(job)}, resumed, clock));
-  for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
-    runs.push_back(open_tracker(std::visit(TargetOf{job}, tracker), resumed, clock));
-  }
+  const auto add = [&](const TrackerTarget& target, const std::string& path) {
+    const DiskWatch::Call call(watch, "open", path);
+    runs.push_back(std::make_unique<WatchedRun>(open_tracker(target, resumed, clock), watch, path));
+  };
+  const std::string metrics = metrics_file(job).string();
+  add(JsonlTarget{metrics}, metrics);
+  for (const TrackerConfig& tracker : job.trainer.logging.tracker.items)
+    add(std::visit(TargetOf{job}, tracker), output_dir(job).string());
   for (auto& run : runs) run->hparams(hparams);
   return runs;
 }

@@ -7,12 +7,15 @@
 
 #include "runtime/base/clock.hpp"
 #include "runtime/metric/tracker.hpp"
+#include "runtime/state/disk_watch.hpp"
 #include "runtime/task/job_config.hpp"
 
 namespace d9d {
 
-// `last_step`: of the checkpoint that is resumed, 0 for a fresh run. The clock outlives the runs.
+// `last_step`: of the checkpoint that is resumed, 0 for a fresh run. Clock and watch outlive the runs; every call to
+// them is watched for a disk that hangs.
 std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, std::uint64_t last_step,
-                                                           const nlohmann::json& hparams, const Clock& clock);
+                                                           const nlohmann::json& hparams, const Clock& clock,
+                                                           DiskWatch& watch);
 
 }  // namespace d9d

@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/state/checksum.hpp"
+#include "runtime/state/disk_error.hpp"
 #include "runtime/state/safetensors_header.hpp"
 
 namespace d9d {
@@ -119,21 +120,48 @@ std::optional<std::string> damage_of(const Disk& disk, const FoundCheckpoint& ch
     require_complete(manifest);
     require_files(disk, checkpoint.path, manifest);
     if (check == Check::contents) require_contents(disk, checkpoint.path, manifest);
+  } catch (const DiskError& error) {
+    // A file that is gone is damage, as long as the folder it is missing from is there.
+    if (!error.is_missing() || !disk.exists(checkpoint.path)) throw;
+    return error.what();
   } catch (const Error& error) {
     return error.what();
   }
   return {};
 }
 
+namespace {
+
+std::optional<std::string> damage_of_readable(const Disk& disk, const FoundCheckpoint& checkpoint,
+                                              Check check) {
+  try {
+    return damage_of(disk, checkpoint, check);
+  } catch (const DiskError& error) {
+    throw Error(ErrorKind::environment,
+                fmt::format("the checkpoint {} cannot be read: {}", checkpoint.path, error.what()));
+  }
+}
+
+bool is_good(const Disk& disk, const FoundCheckpoint& checkpoint) {
+  try {
+    return !damage_of(disk, checkpoint, Check::sizes);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 Choice newest_good_checkpoint(const Disk& disk, const std::string& directory, Check check) {
   Choice choice;
   for (const auto& candidate : find_checkpoints(disk, directory)) {
-    const auto damage = damage_of(disk, candidate, check);
+    const auto damage = damage_of_readable(disk, candidate, check);
     if (!damage) {
       choice.checkpoint = candidate;
       return choice;
     }
     choice.refused.push_back(fmt::format("checkpoint {} is damaged: {}", candidate.path, *damage));
+    choice.damaged.push_back(candidate);
     log::warn("{}; trying the one before", choice.refused.back());
   }
   return choice;
@@ -152,16 +180,17 @@ std::vector<std::string> remove_stale(Disk& disk, const std::string& directory) 
 }
 
 std::vector<std::string> rotate_checkpoints(Disk& disk, const std::string& directory, std::size_t num_to_keep,
-                                            const std::set<std::uint64_t>& protected_steps) {
+                                            const std::set<std::uint64_t>& damaged_steps) {
   std::vector<std::string> removed;
-  const auto found = find_checkpoints(disk, directory);
-  for (std::size_t i = num_to_keep; i < found.size(); ++i) {
-    if (protected_steps.contains(found[i].step)) continue;
-    const auto hidden = join_path(directory, temporary_name(found[i].step, "removed"));
+  std::size_t kept = 0;
+  for (const auto& found : find_checkpoints(disk, directory)) {
+    if (damaged_steps.contains(found.step) || !is_good(disk, found)) continue;
+    if (++kept <= num_to_keep) continue;
+    const auto hidden = join_path(directory, temporary_name(found.step, "removed"));
     disk.remove_all(hidden);
-    disk.rename(found[i].path, hidden);
+    disk.rename(found.path, hidden);
     disk.remove_all(hidden);
-    removed.push_back(checkpoint_name(found[i].step));
+    removed.push_back(checkpoint_name(found.step));
   }
   return removed;
 }

@@ -37,21 +37,25 @@ enum class Check {
   contents,  // and every file's checksum: reads all bytes once
 };
 // What is wrong with a checkpoint, naming the file (and the tensor, where its bytes are wrong); nothing when
-// it is good.
+// it is good. A checkpoint that cannot be read (permissions, an I/O error, a mount that went away) is not a
+// damaged one: that is an environment error.
 std::optional<std::string> damage_of(const Disk& disk, const FoundCheckpoint& checkpoint, Check check);
 
 struct Choice {
   std::optional<FoundCheckpoint> checkpoint;  // the newest good one
   std::vector<std::string> refused;           // reasons for the newer ones that are not
+  std::vector<FoundCheckpoint> damaged;       // these, newest first
 };
-// Each refusal is also logged as a warning.
+// Each refusal is also logged as a warning. An environment error, naming the checkpoint, where one that is newer
+// than every good one cannot be read: it may be the better one.
 Choice newest_good_checkpoint(const Disk& disk, const std::string& directory, Check check);
 
 // Removes what a killed run left. Returns the names. Only while no writer is at work.
 std::vector<std::string> remove_stale(Disk& disk, const std::string& directory);
-// Keeps the newest `num_to_keep` and those of `protected_steps`; removes the rest, first from sight, then
-// from disk.
+// Keeps the newest `num_to_keep` good checkpoints and removes the older good ones, first from sight, then from
+// disk. What is damaged, cannot be read, is another's folder or one of `damaged_steps` is neither counted nor
+// touched. Returns the names that are gone.
 std::vector<std::string> rotate_checkpoints(Disk& disk, const std::string& directory, std::size_t num_to_keep,
-                                            const std::set<std::uint64_t>& protected_steps = {});
+                                            const std::set<std::uint64_t>& damaged_steps = {});
 
 }  // namespace d9d

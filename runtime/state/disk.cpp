@@ -12,18 +12,24 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/state/disk_error.hpp"
 
 namespace d9d {
 namespace {
 
 namespace fs = std::filesystem;
 
+std::string text_of(const std::string& operation, const std::string& path, int error_number) {
+  const char* hint = "";
+  if (error_number == ENOSPC || error_number == EDQUOT) hint = "; free some space or choose another folder";
+  if (error_number == EFBIG) hint = "; the limit is `ulimit -f`";
+  return fmt::format("cannot {} {}: {}{}", operation, path, std::generic_category().message(error_number),
+                     hint);
+}
+
 [[noreturn]] void fail_with(const std::string& operation, const std::string& path, int error_number) {
-  const char* hint =
-      error_number == ENOSPC || error_number == EDQUOT ? "; free some space or choose another folder" : "";
-  throw Error(ErrorKind::environment, fmt::format("cannot {} {}: {}{}", operation, path,
-                                                  std::generic_category().message(error_number), hint));
+  throw DiskError(operation, path, error_number);
 }
 
 class Descriptor {
@@ -119,6 +125,13 @@ class PosixWriteFile final : public WriteFile {
 
 }  // namespace
 
+DiskError::DiskError(const std::string& operation, const std::string& path, int error_number)
+    : Error(ErrorKind::environment, text_of(operation, path, error_number)), error_number_(error_number) {}
+
+bool DiskError::is_missing() const {
+  return error_number_ == ENOENT || error_number_ == ENOTDIR || error_number_ == EISDIR;
+}
+
 std::unique_ptr<ReadFile> PosixDisk::open(const std::string& path) const {
   return std::make_unique<PosixReadFile>(path);
 }
@@ -159,17 +172,22 @@ void PosixDisk::remove_all(const std::string& path) {
 
 bool PosixDisk::exists(const std::string& path) const {
   std::error_code error;
-  return fs::exists(path, error);
+  const bool exists = fs::exists(path, error);
+  if (error) fail_with("look for", path, error.value());
+  return exists;
 }
 
 std::vector<DirectoryEntry> PosixDisk::list(const std::string& directory) const {
   std::vector<DirectoryEntry> entries;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;  // An entry may vanish between listing and looking at it.
-    const bool is_directory = it->is_directory(gone);
-    const auto size = !is_directory && it->is_regular_file(gone) ? it->file_size(gone) : 0;
-    if (!gone) entries.push_back({it->path().filename().string(), is_directory, size});
+    // An entry may vanish between listing and looking at it; one that cannot be looked at has not.
+    std::error_code trouble;
+    const bool is_directory = it->is_directory(trouble);
+    const auto size = !is_directory && it->is_regular_file(trouble) ? it->file_size(trouble) : 0;
+    if (trouble && trouble != std::errc::no_such_file_or_directory)
+      fail_with("inspect", it->path().string(), trouble.value());
+    if (!trouble) entries.push_back({it->path().filename().string(), is_directory, size});
   }
   if (error) fail_with("list", directory, error.value());
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -187,10 +205,23 @@ std::string read_text(const Disk& disk, const std::string& path, std::uint64_t b
 
 void write_text(Disk& disk, const std::string& path, const std::string& text) {
   const std::string temporary = path + ".tmp";
-  auto file = disk.create(temporary);
-  file->write(0, text.data(), text.size());
-  file->close(true);
-  disk.rename(temporary, path);
+  try {
+    auto file = disk.create(temporary);
+    file->write(0, text.data(), text.size());
+    file->close(true);
+    disk.rename(temporary, path);
+  } catch (const Error&) {
+    remove_quietly(disk, temporary);
+    throw;
+  }
+}
+
+void remove_quietly(Disk& disk, const std::string& path) {
+  try {
+    disk.remove_all(path);
+  } catch (const Error& error) {
+    log::warn("{}; remove it by hand when that works again", error.what());
+  }
 }
 
 std::string join_path(const std::string& directory, const std::string& name) {

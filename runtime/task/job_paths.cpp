@@ -9,7 +9,11 @@ std::filesystem::path output_dir(const JobConfig& job) {
 
 std::filesystem::path checkpoint_dir(const JobConfig& job) {
   const auto& given = job.trainer.checkpointing.save_dir;
-  return given ? std::filesystem::path(*given) : output_dir(job) / "checkpoints";
+  return given ? std::filesystem::path(*given) / job.trainer.run.name : output_dir(job) / "checkpoints";
+}
+
+bool writes_checkpoints(const JobConfig& job) {
+  return job.trainer.checkpointing.period_steps.kind != config::Period::Kind::disable || job.export_to;
 }
 
 std::filesystem::path traces_dir(const JobConfig& job) {

@@ -8,7 +8,9 @@
 namespace d9d {
 
 std::filesystem::path output_dir(const JobConfig& job);  // runs/<run name>
+// <save_dir>/<run name>, as in the original: jobs may share a save_dir. Without one: <output_dir>/checkpoints.
 std::filesystem::path checkpoint_dir(const JobConfig& job);
+bool writes_checkpoints(const JobConfig& job);  // periodic ones, or the one that an export is made from
 std::filesystem::path traces_dir(const JobConfig& job);
 std::filesystem::path metrics_file(const JobConfig& job);
 std::filesystem::path tensorboard_dir(const JobConfig& job, const TensorboardTracker& tracker);

@@ -42,10 +42,11 @@ struct NodeConfig {
   std::optional<std::string> job_token;
   std::int64_t heartbeat_ms = 1000;
   bool trace = true;
+  std::int64_t disk_timeout = 300;
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
                       (ranks, threads_per_rank, device, listen, advertise, insecure, tls, job_token,
-                       heartbeat_ms, trace))
+                       heartbeat_ms, trace, disk_timeout))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
   return std::array{
@@ -64,6 +65,10 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           "period of signs of life between nodes; a peer silent for ten of them is taken for dead",
           config::optional, at_least(10)},
       Key{"trace", "", "record a span of each message and action, written to `<output_dir>/traces`"},
+      Key{"disk_timeout", "s",
+          "a single call to the disk (a read, a write, a sync) that takes longer ends the job: the disk "
+          "hangs",
+          config::optional, at_least(1)},
   };
 }
 

@@ -117,7 +117,9 @@ struct CheckpointingConfig {
 BOOST_DESCRIBE_STRUCT(CheckpointingConfig, (), (save_dir, period_steps, num_to_keep))
 constexpr auto keys_of(config::Tag<CheckpointingConfig>) {
   using namespace config;
-  return std::array{Key{"save_dir", "", "folder of `save-<step>/`; null: `<output_dir>/checkpoints`"},
+  return std::array{Key{"save_dir", "",
+                        "checkpoints go to `<save_dir>/<run name>/save-<step>/`; null: "
+                        "`<output_dir>/checkpoints/save-<step>/`"},
                     Key{"period_steps", "steps",
                         "period of checkpoints; a periodic one also writes after the last step", required},
                     Key{"num_to_keep", "checkpoints", "the newest so many are kept; null: all",

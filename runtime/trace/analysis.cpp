@@ -103,11 +103,11 @@ RankReport report_rank(int rank, const RankSpans& mine) {
     if (open[in_step] == 0) return;
     if (open[communicating] > 0) report.communication += length;
     std::int64_t& part = open[computing] > open[stalled] ? time.compute
-                         : open[communicating] > 0 ? time.exposed_communication
-                         : open[waiting] > 0       ? time.bubble
-                         : open[busy] > 0          ? time.other
-                         : open[queued] > 0        ? time.mailbox_wait
-                                                   : time.bubble;
+                         : open[communicating] > 0       ? time.exposed_communication
+                         : open[waiting] > 0             ? time.bubble
+                         : open[busy] > 0                ? time.other
+                         : open[queued] > 0              ? time.mailbox_wait
+                                                         : time.bubble;
     part += length;
   });
   return report;

@@ -70,8 +70,10 @@ class CoordinatorTest : public ::testing::Test {
                                {Role::node, node});
   }
   void finish(int rank) {
-    world.say<wire::RankFinished>(kCoordinator,
-                                  [&](wire::RankFinished::Builder message) { message.setRank(rank); });
+    world.say<wire::RankFinished>(kCoordinator, [&](wire::RankFinished::Builder message) {
+      message.setRank(rank);
+      message.setStep(last_step);
+    });
   }
   void finish_all() {
     for (const int rank : {0, 1, 2}) finish(rank);
@@ -113,6 +115,7 @@ class CoordinatorTest : public ::testing::Test {
 
   CoordinatorOptions options;
   ResumePoint resume;
+  std::uint64_t last_step = 10;
   bool disk_full = false;
   std::vector<CheckpointParts> commits;
   std::vector<std::uint64_t> discarded;

@@ -331,5 +331,64 @@ TEST_F(CoordinatorTest, ATraceThatNeverComesDoesNotKeepTheJobFromEnding) {
   EXPECT_FALSE(stops()[0]->getFailed());
 }
 
+TEST_F(CoordinatorTest, AStartThatFoundNothingToTrainWritesNoTrace) {
+  options.trace = true;
+  resume = {.directory = "save-10", .step = 10};
+  form();
+  finish_all();
+
+  EXPECT_TRUE(world.heard<wire::FlushTrace>().empty());
+  EXPECT_FALSE(stops().at(0)->getFailed());
+}
+
+TEST_F(CoordinatorTest, AFailedJobAsksTheNodesThatAreLeftForItsTraceBeforeItEnds) {
+  options.trace = true;
+  form();
+  gone(1);
+
+  const auto flushes = world.heard<wire::FlushTrace>();
+  ASSERT_EQ(flushes.size(), 1U);
+  EXPECT_EQ(flushes[0].to(), (ActorId{Role::trace_collector, 0}));
+  EXPECT_EQ(flushes[0]->getNodes(), 1U);
+  EXPECT_GT(flushes[0]->getDeadlineMs(), 0U);
+  EXPECT_TRUE(stops().empty()) << "node 0 has to write it first";
+
+  world.say<wire::TraceWritten>(kCoordinator);
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_TRUE(stops()[0]->getFailed());
+}
+
+TEST_F(CoordinatorTest, AFailedJobEndsInTimeWhenItsTraceDoesNotCome) {
+  options.trace = true;
+  form();
+  gone(1);
+  world.after(std::chrono::seconds(5));
+
+  ASSERT_EQ(stops().size(), 1U);
+}
+
+TEST_F(CoordinatorTest, AJobThatFailsBeforeItTrainsHasNoTraceToRescue) {
+  options.trace = true;
+  play();
+  join(100, 2);
+  join(101, 1);
+  gone(1);
+
+  EXPECT_TRUE(world.heard<wire::FlushTrace>().empty());
+}
+
+TEST_F(CoordinatorTest, SpeaksOfACheckpointOnlyWhereThereIsOne) {
+  form();
+  gone(1);
+  EXPECT_THAT(std::string(stops().back()->getReason()), HasSubstr("No checkpoint was committed"));
+}
+
+TEST_F(CoordinatorTest, SaysThatTheLastCheckpointIsIntact) {
+  form();
+  save(5);
+  gone(1);
+  EXPECT_THAT(std::string(stops().back()->getReason()), HasSubstr("The last committed checkpoint is intact"));
+}
+
 }  // namespace
 }  // namespace d9d

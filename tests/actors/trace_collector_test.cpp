@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "runtime/trace/chrome_reader.hpp"
 #include "tests/support/actor_world.hpp"
@@ -129,6 +131,56 @@ TEST_F(TraceCollectorTest, ATraceOfAFewStepsHasAFileOfItsOwnAndTheCoordinatorHea
 
   EXPECT_TRUE(std::filesystem::exists(folder + "/step_4.trace.json.gz"));
   EXPECT_TRUE(near.heard<wire::TraceWritten>().empty());
+}
+
+TEST_F(TraceCollectorTest, AtTheDeadlineWhatHasComeInIsWritten) {
+  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  near.say<wire::FlushTrace>(
+      kFirst,
+      [](wire::FlushTrace::Builder flush) {
+        flush.setNodes(2);
+        flush.setFromStep(-1);
+        flush.setDeadlineMs(3000);
+      },
+      kCoordinator);
+  EXPECT_TRUE(near.heard<wire::TraceWritten>().empty());
+
+  near.after(std::chrono::seconds(3));
+
+  const auto written = near.last<wire::TraceWritten>(kCoordinator);
+  EXPECT_EQ(std::string(written->getFailure()), "");
+  const auto trace = trace::read_chrome_trace(std::string(written->getPath()));
+  EXPECT_EQ(span_named(trace.recording, "0F0").step, 1);
+}
+
+TEST_F(TraceCollectorTest, AFlushOfSomeStepsThatIsNotCompleteIsNoPartOfTheJobsTrace) {
+  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  flush(near, kFirst, 2, -1, "step_4");
+  flush(near, kFirst, 1);
+
+  const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
+  EXPECT_EQ(std::count_if(trace.recording.spans.begin(), trace.recording.spans.end(),
+                          [&](const auto& span) { return trace.recording.names.at(span.name) == "0F0"; }),
+            1);
+}
+
+TEST_F(TraceCollectorTest, AnEarlierTraceOfTheRunIsKept) {
+  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  flush(near, kFirst, 1);
+  record(near_recorder, "stage/0", 0, "second start", 3'000'000'000);
+  flush(near, kFirst, 1);
+
+  const auto earlier = trace::read_chrome_trace(folder + "/trace-1.json.gz");
+  EXPECT_THROW(span_named(earlier.recording, "second start"), std::runtime_error);
+  EXPECT_NO_THROW(span_named(trace::read_chrome_trace(folder + "/trace.json.gz").recording, "second start"));
+}
+
+TEST_F(TraceCollectorTest, AFolderThatCannotBeMadeIsAFailureOfTheTraceAlone) {
+  std::ofstream(folder) << "a file";
+  flush(near, kFirst, 1);
+
+  EXPECT_NE(std::string(near.last<wire::TraceWritten>()->getFailure()).find(folder), std::string::npos);
+  EXPECT_TRUE(near.heard<wire::Failed>().empty());
 }
 
 TEST_F(TraceCollectorTest, ASpanOfAnUnknownNameIsRefused) {

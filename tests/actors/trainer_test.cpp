@@ -200,8 +200,28 @@ TEST_F(TrainerTest, ANanLossEndsTheJobWithAText) {
   reduced(std::numeric_limits<double>::quiet_NaN(), 8, 64);
 
   EXPECT_THAT(failure(), HasSubstr("step 1: loss is nan"));
-  EXPECT_THAT(failure(), HasSubstr("last committed checkpoint is intact"));
+  EXPECT_THAT(failure(), HasSubstr("no checkpoint was committed before it"));
   EXPECT_TRUE(world.heard<wire::ApplyStep>().empty()) << "the parameters stay as they were";
+}
+
+TEST_F(TrainerTest, ANanLossProposesClippingOnlyWhereNoneIsSet) {
+  options.max_norm.reset();
+  start();
+  batch(1);
+  computed(1);
+  reduced(std::numeric_limits<double>::quiet_NaN(), 8, 64);
+
+  EXPECT_THAT(failure(), HasSubstr("Lower the learning rate, or set trainer.gradient_clipping.max_norm"));
+}
+
+TEST_F(TrainerTest, ANanLossWithClippingSetSpeaksOfTheLearningRateAlone) {
+  options.max_norm = 1.0;
+  start();
+  batch(1);
+  computed(1);
+  reduced(std::numeric_limits<double>::quiet_NaN(), 8, 64);
+
+  EXPECT_THAT(failure(), ::testing::EndsWith("Lower the learning rate"));
 }
 
 TEST_F(TrainerTest, AnInfiniteNormEndsTheJobToo) {

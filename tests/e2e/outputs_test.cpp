@@ -70,20 +70,6 @@ TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
   expect_failure(text("job.yaml", "missing.json"), 2, {"missing.json", "tokenizer.json"});
 }
 
-TEST_F(Outputs, TrainingGoesOnWhereNoCheckpointCanBeWrittenButTheJobIsNotDone) {
-  job_.folder().write("file", "not a folder");
-  job_.rewrite("{period_steps: last_step}", "{period_steps: 8, save_dir: file/checkpoints}");
-
-  const Outcome outcome = job_.run(mesh(2, 1));
-
-  EXPECT_EQ(outcome.code, 1) << outcome.err;
-  EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("its last checkpoint could not be written (step 20: "),
-                    HasSubstr("the checkpoint of step 8 was given up"),
-                    HasSubstr("the checkpoint of step 20 was given up"), HasSubstr("file/checkpoints")));
-  EXPECT_EQ(job_.losses("tiny").size(), 20);
-}
-
 TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
   job_.folder().write("data.npy", npy_file(64, kLength, chain));
   job_.rewrite("total_steps: 20", "total_steps: 60");
@@ -136,13 +122,6 @@ TEST_F(Outputs, AnExportSaysWhatIsMissing) {
   expect_error({"runs/tiny", "out"}, "holds no checkpoint that was committed");
   expect_error({"runs/tiny/checkpoints/save-20", "out", "--set", "model_provider.model.hidden_size=32"},
                "model.embed_tokens.weight");
-}
-
-TEST_F(Outputs, AnExportThatCannotBeWrittenIsAFailure) {
-  job_.folder().write("file", "not a folder");
-
-  expect_failure(set("export_to", "file/exported"), 1, {"export to file/exported failed"});
-  EXPECT_EQ(job_.losses("tiny").size(), 20);
 }
 
 TEST_F(Outputs, TheTraceOfARunSaysWhereItsTimeWent) {

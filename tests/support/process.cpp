@@ -1,6 +1,7 @@
 #include "tests/support/process.hpp"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -54,8 +55,12 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 // Between fork and exec: only calls that are safe there.
 [[noreturn]] void become(char* const* words, char* const* environment, const char* folder, const char* out,
-                         const char* err) {
+                         const char* err, bool obeys_modes) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (obeys_modes) {
+    prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);
+    prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH);
+  }
   const int out_file = ::open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const int err_file = ::open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const bool ready = out_file >= 0 && err_file >= 0 && ::dup2(out_file, STDOUT_FILENO) >= 0 &&
@@ -78,7 +83,7 @@ Process::Process(const ProcessOptions& options)
   if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (pid_ == 0) {
     become(word_pointers.data(), environment_pointers.data(), options.folder.c_str(), out_.c_str(),
-           err_.c_str());
+           err_.c_str(), options.obeys_modes);
   }
   handle_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
   if (handle_ < 0) {

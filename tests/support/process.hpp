@@ -23,6 +23,7 @@ struct ProcessOptions {
   std::string name = "process";    // of these files
   // Added to the test's own environment, from which the variables of launchers are taken away.
   std::map<std::string, std::string> environment = {};
+  bool obeys_modes = false;  // root too may read only what the modes of files allow
 };
 
 class Process {
@@ -39,6 +40,7 @@ class Process {
                   std::chrono::seconds deadline = kPatience);
   void wait_for_error_text(const std::string& text);
   bool running();
+  pid_t pid() const { return pid_; }
   void kill();  // SIGKILL; returns when the process is gone
 
   std::string out() const;

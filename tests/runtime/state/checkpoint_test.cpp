@@ -210,7 +210,7 @@ TEST(Checkpoint, LeftoversOfAKilledRunAreIgnoredAndRemoved) {
   EXPECT_FALSE(newest_good_checkpoint(disk, scratch / "nowhere", Check::contents).checkpoint.has_value());
 }
 
-TEST(Checkpoint, RotationKeepsTheNewestAndTheProtected) {
+TEST(Checkpoint, RotationKeepsTheNewestAndWhatIsKnownToBeDamaged) {
   const test::Scratch scratch;
   test::QuickDisk disk;
   for (const std::uint64_t step : {2, 10, 9, 100}) save(disk, scratch.path(), step, 1, 1);

@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/disk.hpp"
+#include "runtime/state/disk_error.hpp"
 
 namespace d9d::test {
 
@@ -106,6 +107,28 @@ class DyingDisk final : public QuickDisk {
     --left_;
   }
   int left_;
+};
+
+// Refuses to read every path that contains a text, as a disk with a bad sector or a user without rights sees it.
+class UnreadableDisk final : public QuickDisk {
+ public:
+  UnreadableDisk(std::string part, int error_number) : part_(std::move(part)), error_number_(error_number) {}
+
+  std::unique_ptr<ReadFile> open(const std::string& path) const override {
+    refuse("open", path);
+    return QuickDisk::open(path);
+  }
+  std::vector<DirectoryEntry> list(const std::string& path) const override {
+    refuse("list", path + "/");
+    return QuickDisk::list(path);
+  }
+
+ private:
+  void refuse(const char* operation, const std::string& path) const {
+    if (path.find(part_) != std::string::npos) throw DiskError(operation, path, error_number_);
+  }
+  const std::string part_;
+  const int error_number_;
 };
 
 // Holds `capacity` bytes.

@@ -89,7 +89,7 @@ TEST(JobConfig, AcceptsTheOriginalsTrainerSection) {
   EXPECT_EQ(trainer.determinism.base_seed, 1337);
   EXPECT_EQ(trainer.checkpointing.num_to_keep, 3);
   EXPECT_EQ(trainer.gradient_clipping.max_norm, 5.0);
-  EXPECT_EQ(checkpoint_dir(loaded.job), "ck");
+  EXPECT_EQ(checkpoint_dir(loaded.job), "ck/qwen3-moe-pretrain");
   EXPECT_EQ(loaded.warnings.size(), 6u);
   EXPECT_THAT(loaded.warnings,
               testing::Contains(HasSubstr("trainer.gradient_clipping.log_total_steps: has no effect: ")));

@@ -1,0 +1,100 @@
+#include "actors/job/run_folders.hpp"
+
+#include <filesystem>
+#include <thread>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/state/folder_probe.hpp"
+#include "runtime/task/job_paths.hpp"
+
+namespace d9d {
+namespace {
+
+// A network file system may show a new file late.
+constexpr int kLooks = 8;
+constexpr std::chrono::milliseconds kBetweenLooks{250};
+
+std::string key_of_checkpoints(const JobConfig& job) {
+  return job.trainer.checkpointing.save_dir ? "trainer.checkpointing.save_dir" : "output_dir";
+}
+
+// Why node 0 does not hold this folder; empty when it does.
+std::string difference(const std::string& folder, const std::string& tag) {
+  const auto holder = holder_of(folder);
+  if (!holder) return fmt::format("node 0's {} is not in it", lock_name);
+  return holder->tag == tag ? "" : "it is another job's";
+}
+
+}  // namespace
+
+RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch) {
+  const LockHolder holder = LockHolder::this_process(job.trainer.run.name, tag);
+  const std::string output = output_dir(job).string();
+  require_writable(disk, output, "output_dir");
+  hold(output, holder, watch);
+  if (writes_checkpoints(job)) {
+    const std::string checkpoints = checkpoint_dir(job).string();
+    require_writable(disk, checkpoints, key_of_checkpoints(job));
+    hold(checkpoints, holder, watch);
+  }
+  if (job.node.trace) require_writable(disk, traces_dir(job).string(), "trainer.profiling.traces_dir");
+  if (job.export_to) require_creatable(disk, *job.export_to, "export_to");
+}
+
+// Two keys may name one folder.
+void RunFolders::hold(const std::string& folder, const LockHolder& holder, DiskWatch& watch) {
+  const auto held = locks_.empty() ? std::nullopt : holder_of(folder);
+  if (held && held->tag == holder.tag) return;
+  locks_.emplace_back(folder, holder, LockTimes{}, &watch);
+}
+
+void require_shared_folders(Disk& disk, const JobConfig& job, const std::string& tag, int node) {
+  if (!writes_checkpoints(job)) return;
+  const std::string folder = checkpoint_dir(job).string();
+  std::string problem = difference(folder, tag);
+  for (int look = 1; look < kLooks && !problem.empty(); ++look) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    problem = difference(folder, tag);
+  }
+  if (!problem.empty()) {
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("the checkpoint folder {} on node {} (host {}) is not the one of node 0: {}. Every "
+                    "node writes its part of a checkpoint there: set {} to a folder that all nodes share, "
+                    "under the same path on each",
+                    std::filesystem::absolute(folder).string(), node, LockHolder::this_process("", "").host,
+                    problem, key_of_checkpoints(job)));
+  }
+  require_writable(disk, folder, key_of_checkpoints(job));
+}
+
+void put_aside(Disk& disk, const JobConfig& job) {
+  const std::string directory = checkpoint_dir(job).string();
+  const std::string metrics = metrics_file(job).string();
+  const auto aside = [&](int number, const std::string& name) {
+    return fmt::format("old-{}.{}", number, name);
+  };
+  const auto found = find_checkpoints(disk, directory);
+  const auto is_taken = [&](int number) {
+    if (disk.exists(join_path(output_dir(job).string(), aside(number, "metrics.jsonl")))) return true;
+    if (!disk.exists(directory)) return false;
+    for (const auto& entry : disk.list(directory))
+      if (entry.name.starts_with(aside(number, ""))) return true;
+    return false;
+  };
+  int number = 1;
+  while (is_taken(number)) ++number;
+  // Within the folder, because a folder without permissions can be renamed but not moved to another.
+  for (const auto& checkpoint : found) {
+    disk.rename(checkpoint.path, join_path(directory, aside(number, checkpoint_name(checkpoint.step))));
+  }
+  if (disk.exists(metrics))
+    disk.rename(metrics, join_path(output_dir(job).string(), aside(number, "metrics.jsonl")));
+  log::info(
+      "--fresh: the job begins at step 1; {} checkpoints in {} and its metrics.jsonl are kept as old-{}.*",
+      found.size(), directory, number);
+}
+
+}  // namespace d9d

@@ -1,0 +1,31 @@
+#pragma once
+// The folders that a job writes to: proved before the first step, held while it runs. Blocks on the disk.
+
+#include <string>
+#include <vector>
+
+#include "runtime/state/disk.hpp"
+#include "runtime/state/folder_lock.hpp"
+#include "runtime/task/job_config.hpp"
+
+namespace d9d {
+
+// Node 0's part. Environment errors that name key, folder and remedy: a folder cannot be written, or another job
+// has it. `tag` is the job's, random per start: by it the other nodes know that they see the same folder.
+class RunFolders {
+ public:
+  RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch);
+
+ private:
+  void hold(const std::string& folder, const LockHolder& holder, DiskWatch& watch);
+
+  std::vector<FolderLock> locks_;
+};
+
+// The other nodes' part: the checkpoint folder here is node 0's, and this node can write to it.
+void require_shared_folders(Disk& disk, const JobConfig& job, const std::string& tag, int node);
+
+// The job's checkpoints stay under other names, and its metrics.jsonl: the next start begins at step 1.
+void put_aside(Disk& disk, const JobConfig& job);
+
+}  // namespace d9d

@@ -1,0 +1,60 @@
+#pragma once
+// Notices a disk that hangs: a call that does not return in time. Nothing can take such a call back, so whoever
+// made the watch reports and leaves the process. Thread-safe; outlives every call that it watches.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace d9d {
+
+class DiskWatch {
+ public:
+  using OnHang = std::function<void(const std::string& report)>;
+
+  // `on_hang` is called once, on the watch's own thread. Time counts only while this process runs, so that one
+  // that was stopped and continued is not taken for hanging.
+  DiskWatch(std::chrono::milliseconds limit, OnHang on_hang);
+  ~DiskWatch();
+  DiskWatch(const DiskWatch&) = delete;
+  DiskWatch& operator=(const DiskWatch&) = delete;
+
+  // One call to the disk, from construction to destruction.
+  class Call {
+   public:
+    // Operation and path as they shall be read: "write" "/a/b".
+    Call(DiskWatch& watch, const char* operation, const std::string& path);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    DiskWatch& watch_;
+    std::uint64_t id_;
+  };
+
+ private:
+  struct Running {
+    const char* operation;
+    std::string path;
+    int periods = 0;  // of the watch's looks that it has lasted
+  };
+  void run();
+  std::string report_of(const Running& call) const;
+
+  const std::chrono::milliseconds limit_;
+  const OnHang on_hang_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool over_ = false;
+  std::uint64_t next_id_ = 0;
+  std::map<std::uint64_t, Running> calls_;
+  std::thread thread_;
+};
+
+}  // namespace d9d

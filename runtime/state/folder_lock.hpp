@@ -1,0 +1,56 @@
+#pragma once
+// One job at a time in a folder: the file `job.lock` says who has it. Made in one step also on NFS (a link), kept
+// fresh while it is held, removed at the end. Blocks on the disk.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace d9d {
+
+class DiskWatch;
+
+inline constexpr const char* lock_name = "job.lock";
+
+struct LockHolder {
+  std::string host;
+  std::string machine;  // boot id and pid namespace: only where both are equal a pid says anything
+  long pid = 0;
+  std::string started;  // of the process, in the kernel's ticks: a pid is used again
+  std::string run;
+  std::string tag;    // random per job start
+  std::string since;  // for people
+
+  static LockHolder this_process(const std::string& run, const std::string& tag);
+};
+
+struct LockTimes {
+  std::chrono::milliseconds heartbeat{5'000};
+  // A holder that cannot be asked (another host's) is taken for dead when its lock was not refreshed for so long.
+  std::chrono::milliseconds silence_max{60'000};
+};
+
+class FolderLock {
+ public:
+  // The folder must exist. A lock of a process that is gone is taken over, with a warning; for one of another host
+  // this waits until it is refreshed or too old. Environment errors: another job has the folder (says which, and
+  // what to do), or the disk fails. `watch` may be null.
+  FolderLock(const std::string& folder, const LockHolder& holder, LockTimes times = {},
+             DiskWatch* watch = nullptr);
+  // Removes the lock, unless another has taken it.
+  ~FolderLock();
+  FolderLock(FolderLock&&) noexcept;
+  FolderLock& operator=(FolderLock&&) = delete;
+
+ private:
+  class Heart;
+  std::unique_ptr<Heart> heart_;
+};
+
+// Whether this very process has the folder.
+bool is_held_here(const std::string& folder);
+// Who has the folder; nothing where there is no lock, or none that can be read as one.
+std::optional<LockHolder> holder_of(const std::string& folder);
+
+}  // namespace d9d
