@@ -46,8 +46,9 @@ void Collective::reduce_values(wire::ReduceValues::Reader message) {
   std::vector<double> values = to_vector<double>(message.getValues());
   const bool fresh = message.getOrder() >= next_order_ && !waiting_.contains(message.getOrder());
   D9D_CHECK(fresh, "reduction {} was asked for twice", message.getOrder());
+  set_step(message.getStep());
   waiting_[message.getOrder()] = {sender(), std::move(values),
-                                  static_cast<ValueOperation>(message.getOperation())};
+                                  static_cast<ValueOperation>(message.getOperation()), message.getStep()};
   reduce_values_in_order();
 }
 
@@ -59,12 +60,13 @@ void Collective::reduce_values_in_order() {
       const Work work(*this, {.bytes = request.values.size() * sizeof(double),
                               .actor = track_,
                               .name = trace_name("all_reduce_values"),
-                              .step = static_cast<std::int32_t>(next_order_),
+                              .step = trace::step_of_span(request.step),
                               .category = trace::Category::collective});
       options_.worker->reduce_values(request.values, request.operation);
     }
     tell<wire::ValuesReduced>(request.asker, [&](wire::ValuesReduced::Builder reduced) {
       reduced.setOrder(next_order_);
+      reduced.setStep(request.step);
       fill_list(reduced.initValues(static_cast<unsigned>(request.values.size())), request.values);
     });
     ++next_order_;

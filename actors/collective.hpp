@@ -30,6 +30,7 @@ class Collective final : public Actor {
     ActorId asker;
     std::vector<double> values;
     ValueOperation operation;
+    std::uint64_t step;
   };
   void reduce_values_in_order();
 

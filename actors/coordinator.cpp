@@ -14,11 +14,13 @@ enum TickKind : std::uint32_t {
   join_deadline = 1,
   trace_deadline = 2,
   cause_deadline = 3,
-  leave_deadline = 4
+  leave_deadline = 4,
+  tracker_deadline = 5
 };
 
 constexpr std::uint32_t kFirstEpoch = 1;
 constexpr std::chrono::seconds kTraceTimeout{20};
+constexpr std::chrono::seconds kTrackerTimeout{20};
 constexpr std::chrono::seconds kCauseTimeout{1};  // between a broken connection and the news of a gone node
 constexpr std::chrono::seconds kLeaveTimeout{5};
 constexpr std::chrono::milliseconds kRescueTimeout{
@@ -133,7 +135,13 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
 void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   ranks_finished_.insert(message.getRank());
   if (message.getStep() > resume_.step) trained_ = true;
-  if (static_cast<int>(ranks_finished_.size()) == options_.world_size) export_model();
+  if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
+  // Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
+  waits_for_tracker_ = true;
+  tell<wire::SaveTracker>({Role::tracker, 0},
+                          [&](wire::SaveTracker::Builder ask) { ask.setStep(message.getStep()); });
+  tell_self_after<wire::Tick>(kTrackerTimeout,
+                              [](wire::Tick::Builder tick) { tick.setKind(tracker_deadline); });
 }
 
 void Coordinator::export_model() {
@@ -199,6 +207,12 @@ void Coordinator::tick(wire::Tick::Reader message) {
     log::warn("not all nodes handed in their spans within {} s; the trace is left out",
               kTraceTimeout.count());
     return conclude_job();
+  }
+  if (message.getKind() == tracker_deadline) {
+    if (!std::exchange(waits_for_tracker_, false)) return;
+    log::warn("the last metrics did not come within {} s; metrics.jsonl is left without them",
+              kTrackerTimeout.count());
+    return export_model();
   }
   if (message.getKind() == cause_deadline) return end_job(false, failure_);
   if (message.getKind() == leave_deadline) return leave();
@@ -267,6 +281,8 @@ void Coordinator::checkpoint_state(wire::CheckpointState::Reader message) {
 }
 
 void Coordinator::tracker_state(wire::TrackerState::Reader message) {
+  // No checkpoint is being written any more when all ranks have finished.
+  if (std::exchange(waits_for_tracker_, false)) return export_model();
   saves_.tracker(message.getStep(), message.getState());
   commit_when_complete(message.getStep());
 }

@@ -86,7 +86,7 @@ class Coordinator final : public Actor {
 
   CoordinatorOptions options_;
   Roster roster_;
-  bool ended_ = false, left_ = false;
+  bool ended_ = false, left_ = false, waits_for_tracker_ = false;
   bool training_ = false;  // StartTraining was told
   bool trained_ = false;   // a rank has done a step that the checkpoint had not
   bool asked_traces_ = false;

@@ -41,7 +41,7 @@ void MetricCollector::metric_update(wire::MetricUpdate::Reader message) {
 }
 
 void MetricCollector::collect_metrics(wire::CollectMetrics::Reader message) {
-  if (layout_.empty()) return;
+  if (layout_.empty()) return report(message.getStep(), {});
   collections_.push_back({message.getStep(), pack_state(layout_, metrics_.state())});
   metrics_.reset();
   if (collections_.size() == 1) reduce(collections_.front().packed.sums, false);
@@ -50,6 +50,7 @@ void MetricCollector::collect_metrics(wire::CollectMetrics::Reader message) {
 void MetricCollector::reduce(const std::vector<double>& values, bool maxima) {
   tell<wire::ReduceValues>(options_.collective, [&](wire::ReduceValues::Builder message) {
     message.setOrder(next_order_++);
+    message.setStep(collections_.front().step);
     message.setOperation(maxima ? wire::ReduceValues::Operation::MAX : wire::ReduceValues::Operation::SUM);
     fill_list(message.initValues(static_cast<unsigned>(values.size())), values);
   });
@@ -68,10 +69,13 @@ void MetricCollector::finish_collection() {
   const Collection done = std::move(collections_.front());
   collections_.erase(collections_.begin());
   if (!collections_.empty()) reduce(collections_.front().packed.sums, false);
+  if (options_.rank == 0) report(done.step, metrics_.compute(unpack_state(layout_, done.packed)));
+}
+
+void MetricCollector::report(std::uint64_t step, const MetricValues& values) {
   if (options_.rank != 0) return;
-  const MetricValues values = metrics_.compute(unpack_state(layout_, done.packed));
   tell<wire::MetricValues>({Role::tracker, 0}, [&](wire::MetricValues::Builder message) {
-    message.setStep(done.step);
+    message.setStep(step);
     auto names = message.initNames(static_cast<unsigned>(values.size()));
     auto numbers = message.initValues(static_cast<unsigned>(values.size()));
     for (unsigned i = 0; i < names.size(); ++i) {

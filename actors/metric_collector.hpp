@@ -41,6 +41,7 @@ class MetricCollector final : public Actor {
   };
   void reduce(const std::vector<double>& values, bool maxima);
   void finish_collection();
+  void report(std::uint64_t step, const MetricValues& values);
 
   MetricCollectorOptions options_;
   Compose metrics_;

@@ -129,6 +129,7 @@ void Node::welcome(wire::Welcome::Reader message) {
   for (const auto member : message.getNodes())
     membership_.ranks_per_node.push_back(static_cast<int>(member.getRanks()));
   world().epoch = membership_.epoch;
+  if (world().recorder != nullptr) world().recorder->set_node(membership_.node);
   answer_to({Role::node, static_cast<std::uint64_t>(membership_.node)});
   // Node 0 knows everyone from their Join; the others know node 0 and call the rest.
   if (membership_.node != kFirstNode) {
@@ -213,7 +214,7 @@ void Node::ready(wire::Ready::Reader message) {
 
 void Node::start_training(wire::StartTraining::Reader message) {
   for (const ActorId child : children_) {
-    if (child.role != Role::trainer) continue;
+    if (child.role != Role::trainer && child.role != Role::trace_collector) continue;
     tell<wire::StartTraining>(
         child, [&](wire::StartTraining::Builder start) { start.setFirstStep(message.getFirstStep()); });
   }

@@ -49,11 +49,14 @@ void Stage::trace_communication() {
   trace::Recorder* const recorder = world().recorder;
   if (recorder == nullptr) return;
   const auto around = [&](const std::string& track, trace::Category category) -> AroundWork {
-    return [recorder, &clock = world().clock, actor = recorder->actor(track, options_.rank), category](
+    return [this, recorder, actor = recorder->actor(track, options_.rank), category](
                const std::string& name, std::uint64_t bytes, const std::function<void()>& work) {
-      const trace::ScopedSpan span(
-          recorder, clock,
-          {.bytes = bytes, .actor = actor, .name = recorder->intern(name), .category = category});
+      const trace::ScopedSpan span(recorder, world().clock,
+                                   {.bytes = bytes,
+                                    .actor = actor,
+                                    .name = recorder->intern(name),
+                                    .step = traced_step(),
+                                    .category = category});
       work();
     };
   };
@@ -68,7 +71,7 @@ void Stage::trace_communication() {
                                  {.bytes = bytes,
                                   .actor = std::this_thread::get_id() == mine ? running_track_ : second,
                                   .name = recorder->intern(name),
-                                  .step = static_cast<std::int32_t>(step()),
+                                  .step = traced_step(),
                                   .category = trace::Category::collective});
     work();
   };
@@ -150,7 +153,7 @@ void Stage::bucket_reduced(wire::BucketReduced::Reader message) {
 void Stage::apply_step(wire::ApplyStep::Reader message) {
   const Work work(*this, {.actor = optimizer_track_,
                           .name = trace_name("optimizer"),
-                          .step = static_cast<std::int32_t>(step()),
+                          .step = trace::step_of_span(message.getStep()),
                           .category = trace::Category::compute});
   worker_->apply(message.getStep(), message.getGradientScale(), message.getLearningRate());
   if (message.hasCosts() && message.getCosts().size() > 0) {

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kSpansPerMessage = 8192;  // 72 bytes each: well below the limit of a message
 constexpr std::chrono::seconds kProbePeriod{2};
 enum TickKind : std::uint32_t { probe_clock = 0, write_now = 1 };
+constexpr int kFirstProbes = 16;  // one after the other: the shortest way there and back counts
 
 trace::Recording recording_of(wire::Spans::Reader message) {
   trace::Recording recording;
@@ -43,6 +44,7 @@ TraceCollector::TraceCollector(World& world, TraceCollectorOptions options)
       base_wall_ns_(world.clock.wall_ns()) {}
 
 void TraceCollector::behavior(Handlers& handlers) {
+  handlers.on(this, &TraceCollector::start_training);
   handlers.on(this, &TraceCollector::flush_trace);
   handlers.on(this, &TraceCollector::spans);
   handlers.on(this, &TraceCollector::clock_probe);
@@ -50,8 +52,11 @@ void TraceCollector::behavior(Handlers& handlers) {
   handlers.on(this, &TraceCollector::tick);
 }
 
-void TraceCollector::started() {
-  if (options_.node != 0) tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
+// Now the collector of node 0 is there to answer.
+void TraceCollector::start_training(wire::StartTraining::Reader /*message*/) {
+  if (options_.node == 0) return;
+  probe();
+  tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
 }
 
 void TraceCollector::tick(wire::Tick::Reader message) {
@@ -60,9 +65,15 @@ void TraceCollector::tick(wire::Tick::Reader message) {
     if (gathered_.contains("")) conclude("");
     return;
   }
-  tell<wire::ClockProbe>({Role::trace_collector, 0},
-                         [&](wire::ClockProbe::Builder probe) { probe.setSentNs(world().clock.now_ns()); });
+  probe();
   tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
+}
+
+void TraceCollector::probe() {
+  ++probes_;
+  tell<wire::ClockProbe>({Role::trace_collector, 0}, [&](wire::ClockProbe::Builder message) {
+    message.setSentNs(world().clock.now_ns());
+  });
 }
 
 void TraceCollector::clock_probe(wire::ClockProbe::Reader message) {
@@ -75,6 +86,7 @@ void TraceCollector::clock_probe(wire::ClockProbe::Reader message) {
 void TraceCollector::clock_reply(wire::ClockReply::Reader message) {
   offset_.add(
       {message.getSentNs(), message.getReceivedNs(), message.getReceivedNs(), world().clock.now_ns()});
+  if (probes_ < kFirstProbes) probe();
 }
 
 void TraceCollector::flush_trace(wire::FlushTrace::Reader message) {
@@ -125,11 +137,11 @@ void TraceCollector::spans(wire::Spans::Reader message) {
 }
 
 void TraceCollector::conclude(const std::string& label) {
-  const Gathered gathered = std::move(gathered_.extract(label).mapped());
+  Gathered gathered = std::move(gathered_.extract(label).mapped());
   std::string failure;
   std::string path;
   try {
-    path = write(label, gathered.parts);
+    path = write(label, std::move(gathered.parts));
   } catch (const Error& error) {
     failure = error.what();
   }
@@ -144,17 +156,16 @@ void TraceCollector::conclude(const std::string& label) {
   });
 }
 
-std::string TraceCollector::write(const std::string& label, const std::vector<Part>& parts) {
+std::string TraceCollector::write(const std::string& label, std::vector<trace::NodeRecording> parts) {
   const trace::TraceFile file(options_.directory, label);
   trace::ChromeWriter writer(file.draft(), {.job = options_.job,
                                             .node = options_.node,
                                             .world_size = options_.world_size,
                                             .base_ns = base_ns_,
                                             .base_wall_ns = base_wall_ns_});
-  for (const Part& part : parts) {
-    writer.add(part.recording, part.offset_ns, options_.hosts.at(static_cast<std::size_t>(part.node)));
-  }
-  writer.finish();
+  const std::int64_t error_ns = trace::align_clocks(parts);
+  for (const trace::NodeRecording& part : parts) writer.add(part.recording, part.offset_ns);
+  writer.finish(0, error_ns);
   return file.publish().string();
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // TraceCollector: empties the span rings of a process when asked; node 0's gathers those of all nodes on one
-// clock and writes the trace file. Own thread: it compresses and writes. One per node. Parent: Node. hears
-// FlushTrace Spans ClockReply ClockProbe Tick    says Spans TraceWritten ClockProbe ClockReply
+// clock and writes the trace file. Own thread: it compresses and writes. One per node. Parent: Node.
+// hears StartTraining FlushTrace Spans ClockReply ClockProbe Tick
+// says Spans TraceWritten ClockProbe ClockReply
 
 #include <map>
 #include <optional>
@@ -11,8 +12,8 @@
 #include "actors/core/actor.hpp"
 #include "messages/cluster.capnp.h"
 #include "messages/trace.capnp.h"
+#include "runtime/trace/clock_alignment.hpp"
 #include "runtime/trace/clock_offset.hpp"
-#include "runtime/trace/recorder.hpp"
 
 namespace d9d {
 
@@ -20,16 +21,15 @@ struct TraceCollectorOptions {
   int node = 0;
   int world_size = 1;
   std::string job;
-  std::string directory;           // of the trace files
-  std::vector<std::string> hosts;  // by node, for people
+  std::string directory;  // of the trace files
 };
 
 class TraceCollector final : public Actor {
  public:
   TraceCollector(World& world, TraceCollectorOptions options);
   void behavior(Handlers& handlers) override;
-  void started() override;
 
+  void start_training(wire::StartTraining::Reader message);
   void flush_trace(wire::FlushTrace::Reader message);
   void spans(wire::Spans::Reader message);
   void clock_probe(wire::ClockProbe::Reader message);
@@ -37,23 +37,20 @@ class TraceCollector final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
-  struct Part {
-    int node;
-    std::int64_t offset_ns;
-    trace::Recording recording;
-  };
   struct Gathered {
-    std::vector<Part> parts;
+    std::vector<trace::NodeRecording> parts;
     std::size_t nodes_done = 0;
   };
+  void probe();
   void send(const trace::Recording& recording, wire::FlushTrace::Reader request);
   void conclude(const std::string& label);
-  std::string write(const std::string& label, const std::vector<Part>& parts);
+  std::string write(const std::string& label, std::vector<trace::NodeRecording> parts);
 
   TraceCollectorOptions options_;
   std::int64_t base_ns_;
   std::int64_t base_wall_ns_;
   trace::ClockOffset offset_;
+  int probes_ = 0;
   std::map<std::string, Gathered> gathered_;  // by label: flushes that are not complete yet
   ActorId asker_;
 };

@@ -1,11 +1,14 @@
 #include "actors/tracker.hpp"
 
+#include <utility>
+
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
 namespace d9d {
 
-Tracker::Tracker(World& world, TrackerOptions options) : Actor(world), options_(std::move(options)) {}
+Tracker::Tracker(World& world, TrackerOptions options)
+    : Actor(world), options_(std::move(options)), ledger_(options_.resumed_step) {}
 
 void Tracker::behavior(Handlers& handlers) {
   handlers.on(this, &Tracker::step_finished);
@@ -44,7 +47,8 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   write("tokens", step, {static_cast<double>(message.getTokens()), true});
   write("tokens_per_second", step, {rate});
   write("step_seconds", step, {seconds});
-  write("time", step, {message.getWallTime()});
+  write("time", step, {.value = message.getWallTime(), .is_time = true});
+  write_progress_of_data(message);
   for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
   if (options_.show) {
     const auto left = static_cast<double>(message.getTotalSteps() - step);
@@ -56,21 +60,48 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
                    .tokens_per_second = rate,
                    .seconds_left = seconds * left});
   }
+  ledger_.finished(step, message.getMetricsFollow());
+  answer_when_complete();
+}
+
+void Tracker::write_progress_of_data(wire::StepFinished::Reader message) {
+  write("tokens_total", message.getStep(), {static_cast<double>(message.getTokensTotal()), true});
+  if (!std::exchange(asked_epoch_, true) && options_.samples_per_epoch) {
+    samples_per_epoch_ = options_.samples_per_epoch();
+  }
+  if (!samples_per_epoch_) return;
+  const double epochs =
+      static_cast<double>(message.getNextSample()) / static_cast<double>(*samples_per_epoch_);
+  write("epoch", message.getStep(), {epochs});
 }
 
 void Tracker::metric_values(wire::MetricValues::Reader message) {
   for (unsigned i = 0; i < message.getNames().size(); ++i) {
     write("metrics/" + std::string(message.getNames()[i]), message.getStep(), {message.getValues()[i]});
   }
-  for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(message.getStep()));
+  if (message.getNames().size() > 0) {
+    for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(message.getStep()));
+  }
+  ledger_.metrics(message.getStep());
+  answer_when_complete();
 }
 
 void Tracker::save_tracker(wire::SaveTracker::Reader message) {
-  auto states = nlohmann::json::array();
-  for (auto& run : runs_) states.push_back(run->state());
-  tell<wire::TrackerState>(sender(), [&](wire::TrackerState::Builder state) {
-    state.setStep(message.getStep());
-    state.setState(states.dump());
+  questions_.push_back({message.getStep(), sender()});
+  answer_when_complete();
+}
+
+// Whoever commits a checkpoint or ends the job on this answer loses no number of the steps up to there.
+void Tracker::answer_when_complete() {
+  std::erase_if(questions_, [&](const Question& question) {
+    if (!ledger_.complete(question.step)) return false;
+    auto states = nlohmann::json::array();
+    for (auto& run : runs_) states.push_back(run->state());
+    tell<wire::TrackerState>(question.asker, [&](wire::TrackerState::Builder state) {
+      state.setStep(question.step);
+      state.setState(states.dump());
+    });
+    return true;
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "messages/metrics.capnp.h"
 #include "messages/train.capnp.h"
 #include "runtime/metric/progress.hpp"
+#include "runtime/metric/step_ledger.hpp"
 #include "runtime/metric/tracker.hpp"
 
 namespace d9d {
@@ -21,6 +23,9 @@ struct TrackerOptions {
   std::function<std::vector<std::unique_ptr<TrackerRun>>()> open_runs;
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end
+  std::uint64_t resumed_step = 0;
+  // Nothing: the data never ends. Asked at the first step, when the loaders have opened the data.
+  std::function<std::optional<std::uint64_t>()> samples_per_epoch;
 };
 
 class Tracker final : public Actor {
@@ -35,10 +40,20 @@ class Tracker final : public Actor {
   void save_tracker(wire::SaveTracker::Reader message);
 
  private:
+  struct Question {
+    std::uint64_t step;
+    ActorId asker;
+  };
   void write(const std::string& name, std::uint64_t step, Scalar value);
+  void write_progress_of_data(wire::StepFinished::Reader message);
+  void answer_when_complete();
 
   TrackerOptions options_;
   std::vector<std::unique_ptr<TrackerRun>> runs_;
+  StepLedger ledger_;
+  std::vector<Question> questions_;
+  bool asked_epoch_ = false;
+  std::optional<std::uint64_t> samples_per_epoch_;
 };
 
 }  // namespace d9d

@@ -24,7 +24,8 @@ const char* name_of(int phase) {
 
 }  // namespace
 
-Trainer::Trainer(World& world, TrainerOptions options) : Actor(world), options_(std::move(options)) {
+Trainer::Trainer(World& world, TrainerOptions options)
+    : Actor(world), options_(std::move(options)), tokens_total_(options_.tokens_before) {
   set_rank(options_.rank);
 }
 
@@ -100,7 +101,7 @@ void Trainer::begin(const Batch& batch) {
   // The credit of the pack now in use goes back, unless the last step is already on its way.
   if (current_ + options_.batch_credits <= options_.total_steps) {
     tell<wire::LoadBatches>({Role::loader, self().index}, [&](wire::LoadBatches::Builder load) {
-      load.setStep(current_ + 1);
+      load.setStep(current_ + options_.batch_credits);
       load.setCredits(1);
     });
   }
@@ -118,6 +119,7 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   for (const double cost : message.getCosts()) values.push_back(cost);
   tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
     reduce.setOrder(reductions_++);
+    reduce.setStep(current_);
     reduce.setOperation(wire::ReduceValues::Operation::SUM);
     fill_list(reduce.initValues(static_cast<unsigned>(values.size())), values);
   });
@@ -166,6 +168,7 @@ void Trainer::report(double loss, double norm, double tokens) {
   record_step(now);
   const double seconds = 1e-9 * static_cast<double>(now - step_begin_ns_);
   step_begin_ns_ = now;
+  tokens_total_ += static_cast<std::uint64_t>(tokens);
   if (options_.rank == 0) {
     tell<wire::StepFinished>({Role::tracker, 0}, [&](wire::StepFinished::Builder finished) {
       finished.setStep(current_);
@@ -176,6 +179,9 @@ void Trainer::report(double loss, double norm, double tokens) {
       finished.setTokens(static_cast<std::uint64_t>(tokens));
       finished.setStepSeconds(seconds);
       finished.setWallTime(1e-9 * static_cast<double>(world().clock.wall_ns()));
+      finished.setNextSample(next_sample_);
+      finished.setTokensTotal(tokens_total_);
+      finished.setMetricsFollow(options_.metrics_due(current_));
     });
   }
   if (options_.metrics_due(current_)) {
@@ -213,7 +219,7 @@ void Trainer::after_apply() {
   const bool trained = current_ <= options_.total_steps;
   const std::uint64_t done = trained ? current_ : current_ - 1;
   if (trained) {
-    if (options_.checkpoint_due(done)) snapshot_wanted_ = Save{done, next_sample_};
+    if (options_.checkpoint_due(done)) snapshot_wanted_ = Save{done, next_sample_, tokens_total_};
     ++current_;
   }
   phase_ = done >= options_.total_steps ? Phase::finished : Phase::waiting;
@@ -243,7 +249,8 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
     state.setStep(message.getStep());
     state.setRank(options_.rank);
     state.setNextSample(snapshot_in_flight_->next_sample);
-    state.setState(fmt::format(R"({{"metrics":{},"task":{}}})", metrics, task));
+    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{}}})", metrics, task,
+                               snapshot_in_flight_->tokens_total));
   });
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Trainer: the step of one rank as a state machine: batch -> begin -> computed -> reduced -> apply -> next.
-// Pool: it only counts and tells. One per rank. Parent: Node. hears StartTraining BatchReady DataEnded
-// StepComputed ValuesReduced MetricState CheckpointCommitted Tick says Ready LoadBatches BeginStep
-// ReduceValues ApplyStep Snapshot CollectMetrics SaveMetrics CheckpointState
+// Pool: it only counts and tells. One per rank. Parent: Node.
+// hears StartTraining BatchReady DataEnded StepComputed ValuesReduced MetricState CheckpointCommitted Tick
+// says Ready LoadBatches BeginStep ReduceValues ApplyStep Snapshot CollectMetrics SaveMetrics CheckpointState
 //      FlushTrace StepFinished Publish RankFinished
 
 #include <deque>
@@ -45,7 +45,8 @@ struct TrainerOptions {
   std::function<std::string()> task_state;  // JSON; rank 0 only
   std::optional<TraceWindow> trace_window;  // rank 0 only
   int num_nodes = 1;
-  ActorId world_collective;  // of this rank
+  std::uint64_t tokens_before = 0;  // of all ranks in the steps before the checkpoint that is resumed
+  ActorId world_collective;         // of this rank
   std::chrono::milliseconds first_step_timeout{10'000'000};
   std::chrono::milliseconds step_timeout{100'000};
 };
@@ -93,18 +94,17 @@ class Trainer final : public Actor {
   std::deque<Batch> batches_;      // loaded ahead, in step order
   std::uint64_t next_sample_ = 0;  // cursor after the current step
   std::uint64_t tokens_ = 0;       // of this rank in the current step
+  std::uint64_t tokens_total_;     // of all ranks in all steps so far
   std::uint64_t reductions_ = 0;
   std::int64_t step_begin_ns_ = 0;
   bool started_ = false, told_finished_ = false;
-  bool has_checkpoint_ = false;  // committed by this run, or resumed from
+  bool has_checkpoint_ = false;  // committed or resumed from
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
   struct Save {
-    std::uint64_t step;
-    std::uint64_t next_sample;
+    std::uint64_t step, next_sample, tokens_total;
   };
-  std::optional<Save> snapshot_in_flight_;
-  std::optional<Save> snapshot_wanted_;
+  std::optional<Save> snapshot_in_flight_, snapshot_wanted_;
 };
 
 }  // namespace d9d

@@ -47,7 +47,7 @@ struct NodeReady {
 }
 
 struct StartTraining {
-  # Coordinator -> Node -> its Trainers, when all nodes are ready.
+  # Coordinator -> Node -> its Trainers and its TraceCollector, when all nodes are ready.
   firstStep @0 :UInt64;  # 1 for a fresh job, the resumed step + 1 otherwise
 }
 

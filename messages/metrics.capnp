@@ -22,7 +22,7 @@ struct CollectMetrics {
 }
 
 struct MetricValues {
-  # MetricCollector of rank 0 -> Tracker.
+  # MetricCollector of rank 0 -> Tracker, for every CollectMetrics; without names where the task has no metrics.
   step @0 :UInt64;
   names @1 :List(Text);
   values @2 :List(Float64);
@@ -40,7 +40,8 @@ struct MetricState {
 }
 
 struct SaveTracker {
-  # Coordinator -> Tracker: flush and report your state for the checkpoint of `step`. Reply: TrackerState.
+  # Coordinator -> Tracker: flush and report your state, for the checkpoint of `step` or at the job's end. Reply:
+  # TrackerState, once StepFinished of `step` has come and all metrics up to it. Repeated: answered again.
   step @0 :UInt64;
 }
 

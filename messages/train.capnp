@@ -24,12 +24,14 @@ struct ReduceValues {
   values @1 :List(Float64);
   operation @2 :Operation;
   enum Operation { sum @0; max @1; min @2; }
+  step @3 :UInt64;  # for traces
 }
 
 struct ValuesReduced {
   # Collective -> the asker.
   order @0 :UInt64;
   values @1 :List(Float64);
+  step @2 :UInt64;  # of the request
 }
 
 struct ApplyStep {
@@ -50,5 +52,8 @@ struct StepFinished {
   tokens @5 :UInt64;           # of this step, over all ranks
   stepSeconds @6 :Float64;
   wallTime @7 :Float64;        # seconds since 1970
-  epoch @8 :UInt32;
+  obsoleteEpoch @8 :UInt32;
+  nextSample @9 :UInt64;       # data cursor in global samples after this step
+  tokensTotal @10 :UInt64;     # of all steps so far, those before a resume included
+  metricsFollow @11 :Bool;     # MetricValues of this step are on their way
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/draw_svg.hpp"
@@ -10,6 +11,12 @@
 
 namespace d9d {
 namespace {
+
+constexpr const char* kMeasured =
+    "from the first action to the end of the last; not loading, reducing gradients after it, and the "
+    "optimizer";
+constexpr const char* kSimulated =
+    "every action at the mean of its kind and stage; slow ones that nobody waited for make it the longer one";
 
 struct MeasuredAction {
   Instruction instruction;
@@ -72,7 +79,9 @@ Simulation measured_times(const RankActions& actions, const std::vector<int>& ra
       const double end = milliseconds(a.end_ns - zero_ns);
       busy += end - begin;
       result.makespan = std::max(result.makespan, end);
-      for (const Action& part : a.instruction.parts) result.ranks.back().push_back({part, begin, end});
+      bool joined = false;
+      for (const Action& part : a.instruction.parts)
+        result.ranks.back().push_back({part, begin, end, std::exchange(joined, true)});
     }
   }
   result.bubble = std::max(0.0, 1 - busy / (result.makespan * static_cast<double>(ranks.size())));
@@ -201,9 +210,15 @@ std::string timeline_svg(const MeasuredStep& step) {
   SvgOptions options;
   options.unit = " ms";
   const std::string title = fmt::format("step {}, ", step.step);
+  std::vector<std::string> rows;
+  for (std::size_t i = 0; i < step.ranks.size(); ++i)
+    rows.push_back(fmt::format("pp {}, rank {}", i, step.ranks[i]));
   const std::vector<SvgPanel> panels{
-      {title + "measured", &step.measured},
-      {title + "the same program in simulation, with the measured mean costs", &step.simulated}};
+      {.title = title + "measured", .simulation = &step.measured, .rows = rows, .note = kMeasured},
+      {.title = title + "the same program in simulation",
+       .simulation = &step.simulated,
+       .rows = rows,
+       .note = kSimulated}};
   return draw_svg(panels, options);
 }
 
@@ -211,9 +226,9 @@ std::string timeline_text(const MeasuredStep& step) {
   return fmt::format(
       "step {}: measured makespan {:.3f} ms, bubble {:.1f} %; simulated with its mean costs {:.3f} ms, "
       "bubble "
-      "{:.1f} %; measured / simulated {:.3f}\n",
+      "{:.1f} %; measured / simulated {:.3f}\nmeasured: {}\nsimulated: {}\n",
       step.step, step.measured.makespan, 100 * step.measured.bubble, step.simulated.makespan,
-      100 * step.simulated.bubble, step.measured.makespan / step.simulated.makespan);
+      100 * step.simulated.bubble, step.measured.makespan / step.simulated.makespan, kMeasured, kSimulated);
 }
 
 }  // namespace d9d

@@ -103,7 +103,9 @@ class Actor {
   }
   template <class T, class Fill>
   void tell_self_after(std::chrono::nanoseconds delay, Fill&& fill) {
-    host_->deliver_after(delay, encode<T>(next_header(self_), std::forward<Fill>(fill)));
+    Header header = next_header(self_);
+    header.flow = 0;  // no arrow in a trace: the timer was not waiting for anybody
+    host_->deliver_after(delay, encode<T>(header, std::forward<Fill>(fill)));
   }
   void spawn(ActorId id, Threading threading, ActorFactory factory);
   void finish() { host_->finish(); }
@@ -127,6 +129,8 @@ class Actor {
     trace::ScopedSpan* before_;
   };
   std::uint32_t trace_name(std::string_view text) { return names_(text); }
+  // For Span::step of work in the actor's step.
+  std::int32_t traced_step() const { return trace::step_of_span(step_); }
 
  private:
   friend class Dispatcher;

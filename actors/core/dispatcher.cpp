@@ -9,7 +9,9 @@ namespace d9d {
 
 Dispatcher::Dispatcher(World& world, Actor& actor, ActorId id)
     : world_(world), actor_(actor), id_(id), name_(to_string(id)) {
-  if (world_.recorder != nullptr) track_ = world_.recorder->actor(name_, rank_of(id));
+  // A node learns its index only when it has joined; its process has it in its name.
+  const std::string track = id.role == Role::node ? "node" : name_;
+  if (world_.recorder != nullptr) track_ = world_.recorder->actor(track, rank_of(id));
   handlers_.on_any_epoch(this, &Dispatcher::stop);
   actor_.behavior(handlers_);
 }
@@ -22,6 +24,7 @@ std::optional<Frame> Dispatcher::start() {
   current_message_ = "(start)";
   return translate_errors([&] {
     const log::Place place(name_);
+    const Actor::Work work(actor_, {.actor = track_, .name = actor_.trace_name("start")});
     actor_.started();
     // Users' actors are waited for without having to say so.
     if (id_.role == Role::user) actor_.tell<wire::Ready>(actor_.parent());
@@ -55,27 +58,32 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
   }
   current_message_ = entry->name;
   check(incoming.header, *entry);
-  // The sender's clock is of use in its own process only.
-  const std::int64_t enqueue_ns = frame.arrived_ns() != 0 ? frame.arrived_ns() : incoming.header.send_time_ns;
-  trace::ScopedSpan span(world_.recorder, world_.clock,
-                         {.enqueue_ns = enqueue_ns,
-                          .bytes = frame.size_bytes(),
-                          .flow_in = incoming.header.flow,
-                          .actor = track_,
-                          .name = actor_.trace_name(entry->name),
-                          .step = static_cast<std::int32_t>(actor_.step_)});
+  trace::ScopedSpan span(world_.recorder, world_.clock, span_of(frame, incoming.header, entry->name));
   const log::Place place(name_);
   const log::StepOfPlace step(actor_.step_);
   actor_.active_span_ = &span;
   actor_.set_incoming(&incoming);
+  // The message's step; of one that names none, the step that the actor is in when it has handled it.
   struct Leave {
     Actor& actor;
+    trace::ScopedSpan& span;
+    std::uint64_t step;
     ~Leave() {
+      span.span().step = trace::step_of_span(step > 0 ? step : actor.step_);
       actor.active_span_ = nullptr;
       actor.set_incoming(nullptr);
     }
-  } leave{actor_};
+  } leave{actor_, span, entry->step != nullptr ? entry->step(decoded) : 0};
   entry->call(decoded);
+}
+
+trace::Span Dispatcher::span_of(const Frame& frame, const Header& header, const std::string& name) {
+  trace::Span span{.bytes = frame.size_bytes(), .actor = track_, .name = actor_.trace_name(name)};
+  if (header.sender == id_) return span;  // a timer: it waits because it was asked to
+  span.flow_in = header.flow;
+  span.sent_elsewhere = frame.arrived_ns() != 0 && header.flow != 0;
+  span.enqueue_ns = span.sent_elsewhere || frame.arrived_ns() == 0 ? header.send_time_ns : frame.arrived_ns();
+  return span;
 }
 
 void Dispatcher::pass_on(const Frame& frame, const Header& header, const MailboxPtr& attached) {

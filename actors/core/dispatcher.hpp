@@ -29,6 +29,7 @@ class Dispatcher {
   void handle(const Frame& frame, const MailboxPtr& attached);
   void pass_on(const Frame& frame, const Header& header, const MailboxPtr& attached);
   void check(const Header& header, const Handlers::Entry& entry);
+  trace::Span span_of(const Frame& frame, const Header& header, const std::string& name);
   void refuse(const Refused& refusal);
   template <class Body>
   std::optional<Frame> translate_errors(Body&& body);

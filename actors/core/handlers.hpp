@@ -19,6 +19,8 @@ class Handlers {
     std::string name;  // of the message, as in its schema
     std::function<void(const Decoded&)> call;
     bool any_epoch = false;
+    // The training step that a message of this type belongs to, for traces; null: it names none.
+    std::uint64_t (*step)(const Decoded&) = nullptr;
   };
 
   template <class Self, class Base, class Reader>
@@ -49,6 +51,11 @@ class Handlers {
     entries_[capnp::typeId<Message>()] = {
         capnp::Schema::from<Message>().getShortDisplayName().cStr(),
         [self, handler](const Decoded& decoded) { (self->*handler)(decoded.body<Message>()); }, any_epoch};
+    if constexpr (requires(typename Message::Reader message) { message.getStep(); }) {
+      entries_[capnp::typeId<Message>()].step = [](const Decoded& decoded) -> std::uint64_t {
+        return decoded.body<Message>().getStep();
+      };
+    }
   }
 
   std::unordered_map<std::uint64_t, Entry> entries_;

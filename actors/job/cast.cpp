@@ -9,6 +9,7 @@
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/sample_source.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/tracker_runs.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
@@ -38,11 +39,17 @@ void make_services_of_epoch(JobServices& services, const Membership& membership)
                           .epoch = membership.epoch});
 }
 
-// What trackers show as the run's settings.
+// What trackers show as the run's settings: the job without addresses and secrets, and what its parts tell.
 nlohmann::json job_hparams(const JobServices& services) {
-  return {{"run", services.job().trainer.run.hparams},
-          {"model", services.model->hparams()},
-          {"task", services.make_task()->hparams()}};
+  nlohmann::json hparams = resolved_keys(services.job());
+  hparams.erase("node");
+  const auto add = [&hparams](const char* key, nlohmann::json values) {
+    if (!values.empty()) hparams[key] = std::move(values);
+  };
+  add("run", services.job().trainer.run.hparams);
+  add("model", services.model->hparams());
+  add("task", services.make_task()->hparams());
+  return hparams;
 }
 
 CastMember tracker_member(JobServices& services, const Membership& membership) {
@@ -51,6 +58,8 @@ CastMember tracker_member(JobServices& services, const Membership& membership) {
     return open_tracker_runs(services.job(), step, job_hparams(services), services.world.clock,
                              *services.disk_watch);
   };
+  options.resumed_step = membership.resume_step;
+  options.samples_per_epoch = [&services] { return services.source.get()->num_samples(); };
   if (ProgressDisplay* progress = services.progress) {
     options.show = [progress](const ProgressState& state) { progress->update(state); };
     options.hide = [progress] { progress->finish(); };
@@ -92,8 +101,6 @@ CastMember tracer_member(JobServices& services, const Membership& membership) {
                                 .world_size = services.plan->world_size(),
                                 .job = services.job().trainer.run.name,
                                 .directory = traces_dir(services.job()).string()};
-  for (int node = 0; node < services.plan->num_nodes(); ++node)
-    options.hosts.push_back(fmt::format("node {}", node));
   return {{Role::trace_collector, static_cast<std::uint64_t>(membership.node)},
           Threading::own_thread,
           factory_of<TraceCollector>(std::move(options))};

@@ -41,6 +41,15 @@ std::shared_ptr<Communicator> open_communicator(JobServices& services, int rank,
   return communicator;
 }
 
+// What a rank left in the checkpoint beside tensors; an empty object without one.
+nlohmann::json resumed_state(const Membership& membership, int rank) {
+  if (membership.resume_state.empty()) return nlohmann::json::object();
+  const auto state = nlohmann::json::parse(membership.resume_state);
+  const std::string key = std::to_string(rank);
+  return state.contains("ranks") && state["ranks"].contains(key) ? state["ranks"][key]
+                                                                 : nlohmann::json::object();
+}
+
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
   JobServices& services;
@@ -62,6 +71,7 @@ struct RankCast {
   std::vector<int> remote_ranks() const;
 
   std::optional<TraceWindow> trace_window() const;
+  std::uint64_t tokens_before() const;
 
   CastMember stage() const;
   CastMember trainer() const;
@@ -97,6 +107,10 @@ std::optional<TraceWindow> RankCast::trace_window() const {
   if (!profiling || !profiling->enabled || !job().node.trace) return std::nullopt;
   return TraceWindow{static_cast<std::uint64_t>(profiling->period_steps),
                      static_cast<std::uint64_t>(profiling->active_steps)};
+}
+
+std::uint64_t RankCast::tokens_before() const {
+  return resumed_state(membership, 0).value("tokens_total", std::uint64_t{0});
 }
 
 CastMember RankCast::stage() const {
@@ -164,6 +178,7 @@ CastMember RankCast::trainer() const {
       .task_state = [task = task] { return task->state().dump(); },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .num_nodes = plan().num_nodes(),
+      .tokens_before = tokens_before(),
       .world_collective = collective_id(rank, step_group),
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout)};
@@ -243,14 +258,6 @@ std::vector<CastMember> RankCast::lanes() const {
   std::vector<CastMember> members;
   for (const auto& [sender, receiver] : pairs) members.push_back(lane(sender, receiver));
   return members;
-}
-
-nlohmann::json resumed_state(const Membership& membership, int rank) {
-  if (membership.resume_state.empty()) return nlohmann::json::object();
-  const auto state = nlohmann::json::parse(membership.resume_state);
-  const std::string key = std::to_string(rank);
-  return state.contains("ranks") && state["ranks"].contains(key) ? state["ranks"][key]
-                                                                 : nlohmann::json::object();
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   PosixDisk plain_disk;
   DiskWatch disk_watch(std::chrono::seconds(job.node.disk_timeout), leave_hanging_disk);
   WatchedDisk disk(plain_disk, disk_watch);
-  trace::Recorder recorder;
+  trace::Recorder recorder({.node = options.join ? trace::unknown_node : 0, .random = random_bits()});
   World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
   Registry registry = registry_of_builtins(loaded, disk);
   ActorRegistry user_actors;

@@ -9,12 +9,14 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 320, 56, 16, 34, 44
 INK, FAINT, GRID, DOT, LINE = "#24292f", "#57606a", "#e4e7eb", "#9ec5e8", "#0b61a4"
 
 
-def smooth(values, share=0.9):
-    """Exponential mean, corrected for its start."""
-    out, mean, weight = [], 0.0, 0.0
-    for value in values:
-        mean, weight = share * mean + (1 - share) * value, share * weight + (1 - share)
-        out.append(mean / weight)
+def smooth(values, reach=10):
+    """Mean of each value and up to `reach` neighbours, as many before it as after: the line runs through the data and
+    not behind it."""
+    out = []
+    for i in range(len(values)):
+        near = min(reach, i, len(values) - 1 - i)
+        window = values[i - near:i + near + 1]
+        out.append(sum(window) / len(window))
     return out
 
 

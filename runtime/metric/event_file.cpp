@@ -106,6 +106,32 @@ std::string histogram(double time, std::int64_t step, std::string_view tag, cons
   return summary_event(time, step, value);
 }
 
+std::string hparams_session(double time, const std::vector<std::pair<std::string, nlohmann::json>>& hparams) {
+  ProtobufWriter session;
+  for (const auto& [name, leaf] : hparams) {
+    ProtobufWriter setting, entry;
+    if (leaf.is_boolean()) {
+      setting.varint(4, leaf.get<bool>() ? 1 : 0);
+    } else if (leaf.is_number()) {
+      setting.number(2, leaf.get<double>());
+    } else {
+      setting.bytes(3, text_of(leaf));
+    }
+    entry.bytes(1, name);
+    entry.message(2, setting);
+    session.message(1, entry);
+  }
+  session.number(5, time);
+  ProtobufWriter data, plugin, metadata, value;
+  data.message(3, session);
+  plugin.bytes(1, "hparams");
+  plugin.message(2, data);
+  metadata.message(1, plugin);
+  value.bytes(1, "_hparams_/session_start_info");
+  value.message(9, metadata);
+  return summary_event(time, 0, value);
+}
+
 std::string text(double time, std::int64_t step, std::string_view tag, std::string_view markdown) {
   ProtobufWriter plugin, metadata, tensor, value;
   plugin.bytes(1, "text");

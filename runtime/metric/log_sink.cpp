@@ -6,7 +6,7 @@ namespace d9d {
 
 void LogRun::write(const Point& point, const TrackerValue& value) {
   const auto* scalar = std::get_if<Scalar>(&value);
-  if (scalar == nullptr) return;
+  if (scalar == nullptr || scalar->is_time) return;  // a line of the log has its time
   std::string& line = lines_[point.step];
   line += fmt::format("{}{} {:.6g}", line.empty() ? "" : ", ", flat_name(point), scalar->value);
 }
@@ -19,7 +19,7 @@ void LogRun::end_step(std::int64_t step) {
 }
 
 void LogRun::hparams(const nlohmann::json& hparams) {
-  for (const auto& [name, value] : flat_hparams(hparams)) log::info("{} = {}", name, value);
+  for (const auto& [name, value] : flat_hparams(hparams)) log::info("{} = {}", name, text_of(value));
 }
 
 nlohmann::json LogRun::state() {

@@ -64,11 +64,13 @@ double TensorboardRun::now() const {
 
 void TensorboardRun::write(const Point& point, const TrackerValue& value) {
   D9D_CHECK(file_.is_open(), "{} of step {} was written after the run was closed", point.name, point.step);
+  const auto* scalar = std::get_if<Scalar>(&value);
+  if (scalar != nullptr && scalar->is_time) return;  // fp32 would round it to minutes
   const std::string tag = flat_name(point);
   if (const auto* histogram = std::get_if<Histogram>(&value)) {
     add(event_file::histogram(now(), point.step, tag, *histogram));
   } else {
-    add(event_file::scalar(now(), point.step, tag, std::get<Scalar>(value).value));
+    add(event_file::scalar(now(), point.step, tag, scalar->value));
   }
   last_step_ = std::max(last_step_, point.step);
   if (pending_.size() > pending_max) publish(false);
@@ -89,9 +91,11 @@ void TensorboardRun::end_step(std::int64_t step) {
 
 void TensorboardRun::hparams(const nlohmann::json& hparams) {
   std::string table = "| name | value |\n| --- | --- |\n";
-  for (const auto& [name, value] : flat_hparams(hparams)) {
-    table += fmt::format("| {} | {} |\n", table_cell(name), table_cell(value));
+  const auto leaves = flat_hparams(hparams);
+  for (const auto& [name, leaf] : leaves) {
+    table += fmt::format("| {} | {} |\n", table_cell(name), table_cell(text_of(leaf)));
   }
+  add(event_file::hparams_session(now(), leaves));
   add(event_file::text(now(), 0, "hparams", table));
   flush();
 }

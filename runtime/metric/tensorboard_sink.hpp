@@ -27,7 +27,7 @@ class TensorboardRun final : public TrackerRun {
 
   void write(const Point& point, const TrackerValue& value) override;
   void end_step(std::int64_t step) override;
-  // A Markdown table under the tag `hparams`.
+  // For the dashboard of hyperparameters, and as a Markdown table under the tag `hparams`.
   void hparams(const nlohmann::json& hparams) override;
   nlohmann::json state() override;
   void flush() override;

@@ -17,10 +17,12 @@ struct Point {
   std::map<std::string, std::string> context;  // {"stage": "train"}
 };
 
-// `integer`: a count, written without a decimal point where the backend can.
+// `integer`: a count, written without a decimal point where the backend can. `is_time`: seconds since 1970;
+// backends that stamp every value with its time leave it out.
 struct Scalar {
   double value = 0;
   bool integer = false;
+  bool is_time = false;
 };
 
 // counts[i] is how many values lay in [i, i + 1).
@@ -49,7 +51,9 @@ class TrackerRun {
 
 // For backends without contexts: the context's values and the name, joined by `/` (TRACK-11).
 std::string flat_name(const Point& point);
-// Leaves of nested objects and lists by their `/`-joined path, as text.
-std::vector<std::pair<std::string, std::string>> flat_hparams(const nlohmann::json& hparams);
+// Leaves of nested objects and lists by their `/`-joined path.
+std::vector<std::pair<std::string, nlohmann::json>> flat_hparams(const nlohmann::json& hparams);
+// As people read it: a string without quotes.
+std::string text_of(const nlohmann::json& leaf);
 
 }  // namespace d9d

@@ -3,16 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <iterator>
 #include <set>
 
 namespace d9d {
 namespace {
 
-constexpr int kLabelWidth = 64;
+constexpr int kLabelWidth = 92;
 constexpr int kHeader = 30;
-constexpr int kFooter = 46;
+constexpr int kAxis = 22;
+constexpr int kFooter = 34;
+constexpr int kLegend = 26;
 constexpr double kTextWidth = 14;  // narrowest box that gets its microbatch written in
+constexpr const char* kInk = "#24292f";
+constexpr std::array kKinds{ActionKind::forward, ActionKind::backward, ActionKind::backward_input,
+                            ActionKind::backward_weight};
 
 struct Color {
   int red, green, blue;
@@ -67,6 +74,27 @@ Lane lane_of(const std::vector<SimulatedAction>& actions, std::size_t i, double 
   return {y, height};
 }
 
+// Around the parts of each composed action.
+void draw_frames(std::string& svg, const std::vector<SimulatedAction>& actions, double row_y,
+                 double row_height, double scale) {
+  for (std::size_t first = 0; first < actions.size();) {
+    std::size_t last = first;
+    double start = actions[first].start, end = actions[first].end;
+    while (last + 1 < actions.size() && actions[last + 1].joined) {
+      ++last;
+      start = std::min(start, actions[last].start);
+      end = std::max(end, actions[last].end);
+    }
+    if (last > first) {
+      svg += fmt::format(
+          "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" fill=\"none\" stroke=\"{}\" "
+          "stroke-width=\"1.4\"/>\n",
+          kLabelWidth + start * scale, row_y, (end - start) * scale, row_height, kInk);
+    }
+    first = last + 1;
+  }
+}
+
 void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, double row_y, double row_height,
                double scale) {
   std::set<int> stages;
@@ -89,46 +117,119 @@ void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, do
     }
     svg += "</g>\n";
   }
+  draw_frames(svg, actions, row_y, row_height, scale);
 }
 
-std::string legend(double y) {
+// What the pictures have, for the legend.
+struct Contents {
+  std::set<ActionKind> kinds;
+  std::size_t stages = 1;  // of a rank, at most
+  bool composed = false;
+};
+
+Contents contents_of(const std::vector<SvgPanel>& panels) {
+  Contents contents;
+  for (const SvgPanel& panel : panels) {
+    for (const auto& rank : panel.simulation->ranks) {
+      std::set<int> stages;
+      for (const SimulatedAction& a : rank) {
+        contents.kinds.insert(a.action.kind);
+        stages.insert(a.action.stage);
+        contents.composed = contents.composed || a.joined;
+      }
+      contents.stages = std::max(contents.stages, stages.size());
+    }
+  }
+  return contents;
+}
+
+const char* name_of(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::forward:
+      return "forward F";
+    case ActionKind::backward:
+      return "backward B";
+    case ActionKind::backward_input:
+      return "input half I";
+    default:
+      return "weight half W";
+  }
+}
+
+std::string legend(const Contents& contents, double y) {
   std::string svg;
   double x = kLabelWidth;
-  for (const auto& [kind, name] : {std::pair{ActionKind::forward, "forward F"},
-                                   {ActionKind::backward, "backward B"},
-                                   {ActionKind::backward_input, "input half I"},
-                                   {ActionKind::backward_weight, "weight half W"}}) {
-    svg += fmt::format(
-        "<rect x=\"{}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\"/>"
-        "<text x=\"{}\" y=\"{:.1f}\">{}</text>\n",
-        x, y, fill_of(kind, 0), x + 17, y + 10, name);
-    x += 120;
+  const auto box = [&](const std::string& fill, const char* stroke, const std::string& text, double width) {
+    svg += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\" stroke=\"{}\"/>\n",
+                       x, y, fill, stroke);
+    if (!text.empty()) {
+      svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\">{}</text>\n", x + 17, y + 10, text);
+    }
+    x += width;
+  };
+  for (const ActionKind kind : kKinds) {
+    if (contents.kinds.contains(kind)) box(fill_of(kind, 0), "none", name_of(kind), 110);
+  }
+  if (contents.stages > 1) {
+    const auto shades = static_cast<int>(std::min<std::size_t>(contents.stages, 4));
+    for (int depth = 0; depth + 1 < shades; ++depth) box(fill_of(ActionKind::forward, depth), "none", "", 14);
+    box(fill_of(ActionKind::forward, shades - 1), "none", "darker: the later stages of a rank", 230);
+  }
+  if (contents.composed) box("#ffffff", kInk, "framed: one composed action", 0);
+  return svg;
+}
+
+// 1, 2 or 5 times a power of ten, so that about ten fit.
+double tick_of(double longest) {
+  const double rough = longest / 10;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) return factor * power;
+  }
+  return 10 * power;
+}
+
+std::string time_axis(double y, double longest, double scale) {
+  std::string svg;
+  if (longest <= 0) return svg;
+  const double tick = tick_of(longest);
+  for (int i = 0; i * tick <= longest * (1 + 1e-9); ++i) {
+    const double x = kLabelWidth + i * tick * scale;
+    svg += fmt::format("<path d=\"M{0:.2f} {1:.1f}v5\" stroke=\"{2}\"/>\n", x, y, kInk);
+    svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.4g}</text>\n", x, y + 16,
+                       i * tick);
   }
   return svg;
 }
 
 double draw_panel(std::string& svg, const SvgPanel& panel, const SvgOptions& options, double top,
-                  double scale) {
+                  double longest, double scale) {
   const Simulation& simulation = *panel.simulation;
   svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" font-size=\"13\">{}</text>\n", kLabelWidth, top + 20,
                      escaped(panel.title));
   double y = top + kHeader;
   for (std::size_t rank = 0; rank < simulation.ranks.size(); ++rank, y += options.row) {
-    svg += fmt::format("<text x=\"8\" y=\"{:.1f}\">rank {}</text>\n", y + options.row / 2.0 + 4, rank);
+    const std::string name = rank < panel.rows.size() ? panel.rows[rank] : fmt::format("pp rank {}", rank);
+    svg += fmt::format("<text x=\"8\" y=\"{:.1f}\">{}</text>\n", y + options.row / 2.0 + 4, escaped(name));
     svg += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"#eeeeee\"/>\n",
                        kLabelWidth, y, options.width, options.row - 4);
     draw_rank(svg, simulation.ranks[rank], y, options.row - 4, scale);
   }
+  svg += time_axis(y, longest, scale);
+  y += kAxis;
+  svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\">time{}{}{}</text>\n", kLabelWidth, y + 14,
+                     options.unit.empty() ? "" : " in", options.unit,
+                     panel.note.empty() ? "" : "; " + escaped(panel.note));
   svg += fmt::format(
       "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">makespan {:.4g}{}, bubble {:.1f} %</text>\n",
-      kLabelWidth + options.width, y + 20, simulation.makespan, options.unit, 100 * simulation.bubble);
-  return y;
+      kLabelWidth + options.width, y + 14, simulation.makespan, options.unit, 100 * simulation.bubble);
+  return y + kFooter;
 }
 
 double height_of(const std::vector<SvgPanel>& panels, const SvgOptions& options) {
-  double height = 0;
+  double height = kLegend;
   for (const SvgPanel& panel : panels) {
-    height += kHeader + static_cast<double>(panel.simulation->ranks.size()) * options.row + kFooter;
+    height += kHeader + static_cast<double>(panel.simulation->ranks.size()) * options.row + kAxis + kFooter;
   }
   return height;
 }
@@ -136,7 +237,7 @@ double height_of(const std::vector<SvgPanel>& panels, const SvgOptions& options)
 }  // namespace
 
 std::string draw_svg(const Simulation& simulation, const SvgOptions& options) {
-  return draw_svg(std::vector<SvgPanel>{{options.title, &simulation}}, options);
+  return draw_svg(std::vector<SvgPanel>{{.title = options.title, .simulation = &simulation}}, options);
 }
 
 std::string draw_svg(const std::vector<SvgPanel>& panels, const SvgOptions& options) {
@@ -146,14 +247,10 @@ std::string draw_svg(const std::vector<SvgPanel>& panels, const SvgOptions& opti
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-      kLabelWidth + options.width + 10, height_of(panels, options));
+      kLabelWidth + options.width + 20, height_of(panels, options));
   double top = 0;
-  for (const SvgPanel& panel : panels) {
-    const double bottom = draw_panel(svg, panel, options, top, scale);
-    if (&panel == &panels.back()) svg += legend(bottom + 10);
-    top = bottom + kFooter;
-  }
-  return svg + "</svg>\n";
+  for (const SvgPanel& panel : panels) top = draw_panel(svg, panel, options, top, longest, scale);
+  return svg + legend(contents_of(panels), top) + "</svg>\n";
 }
 
 }  // namespace d9d

@@ -105,7 +105,7 @@ class OrderSimulator {
     double busy = 0;
     for (const auto& actions : result_.ranks) {
       int live = 0, live_peak = 0, pending = 0, pending_peak = 0, held_peak = 0;
-      for (const auto& [action, start, end] : actions) {
+      for (const auto& [action, start, end, joined] : actions) {
         result_.makespan = std::max(result_.makespan, end);
         busy += end - start;
         if (action.kind == ActionKind::forward) live_peak = std::max(live_peak, ++live);

@@ -167,6 +167,7 @@ ScheduleCommandResult run_schedule_command(const ScheduleCommandOptions& options
   const Scheduled scheduled = schedule_of(options);
   SvgOptions svg;
   svg.title = headline(scheduled);
+  if (scheduled.unit) svg.unit = " forwards of a rank";
   return {options.json ? to_json(scheduled) : to_text(scheduled), draw_svg(scheduled.simulation, svg)};
 }
 

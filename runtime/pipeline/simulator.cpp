@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/program/stage_grid.hpp"
@@ -22,15 +23,22 @@ int microbatches_of(const Program& program) {
   return count;
 }
 
+// What runs as one.
+struct Work {
+  Instruction instruction;
+  bool joined = false;  // with the one before it
+};
+
 // The compute parts of a rank's program; those of a composed instruction together only where they overlap.
-std::vector<Instruction> compute_of(const RankProgram& program, bool together) {
-  std::vector<Instruction> compute;
+std::vector<Work> compute_of(const RankProgram& program, bool together) {
+  std::vector<Work> compute;
   for (const Instruction& instruction : program) {
     if (!is_compute(instruction.parts.front().kind)) continue;
     if (together) {
-      compute.push_back(instruction);
+      compute.push_back({instruction});
     } else {
-      for (const Action& part : instruction.parts) compute.push_back({{part}});
+      for (std::size_t i = 0; i < instruction.parts.size(); ++i)
+        compute.push_back({{{instruction.parts[i]}}, i > 0});
     }
   }
   return compute;
@@ -65,7 +73,7 @@ class Simulator {
 
  private:
   bool done(std::size_t rank) const { return next_[rank] == todo_[rank].size(); }
-  const Instruction& head(std::size_t rank) const { return todo_[rank][next_[rank]]; }
+  const Instruction& head(std::size_t rank) const { return todo_[rank][next_[rank]].instruction; }
 
   // The stage whose action must have ended before, or nothing.
   std::optional<int> upstream(const Action& action) const {
@@ -95,6 +103,7 @@ class Simulator {
 
   void finish_head(std::size_t rank, double start) {
     const Instruction& instruction = head(rank);
+    bool joined = todo_[rank][next_[rank]].joined;
     double sum = 0;
     double shortest = kNever;
     for (const Action& part : instruction.parts) {
@@ -107,7 +116,7 @@ class Simulator {
     busy_ += sum;
     ++next_[rank];
     for (const Action& part : instruction.parts) {
-      result_.ranks[rank].push_back({part, start, clock_[rank]});
+      result_.ranks[rank].push_back({part, start, clock_[rank], std::exchange(joined, true)});
       hand_on(part, rank, clock_[rank]);
     }
   }
@@ -161,7 +170,7 @@ class Simulator {
 
   const Topology& topology_;
   const CostModel& costs_;
-  std::vector<std::vector<Instruction>> todo_;
+  std::vector<std::vector<Work>> todo_;
   std::vector<std::size_t> next_;
   std::vector<double> clock_;
   std::vector<std::size_t> awake_;

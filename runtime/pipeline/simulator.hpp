@@ -44,6 +44,7 @@ struct SimulatedAction {
   Action action;
   double start = 0;
   double end = 0;
+  bool joined = false;  // a part of the same instruction as the action before it
 };
 
 struct Simulation {

@@ -52,10 +52,7 @@ bool idle(Category category) {
 // For traces without step spans: a step goes from its first action to the first action of the next.
 std::vector<Step> steps_from_actions(const std::vector<const Span*>& spans) {
   std::map<int, Step> by_number;
-  std::int64_t first = spans.front()->start_ns, last = spans.front()->end_ns;
   for (const Span* span : spans) {
-    first = std::min(first, span->start_ns);
-    last = std::max(last, span->end_ns);
     if (span->step < 0 || (span->category != Category::compute && span->category != Category::collective))
       continue;
     const auto [entry, is_new] =
@@ -63,7 +60,6 @@ std::vector<Step> steps_from_actions(const std::vector<const Span*>& spans) {
     entry->second.start = std::min(entry->second.start, span->start_ns);
     entry->second.end = std::max(entry->second.end, span->end_ns);
   }
-  if (by_number.empty()) return {{-1, first, last}};
   std::vector<Step> steps;
   for (const auto& [number, step] : by_number) {
     if (!steps.empty()) steps.back().end = step.start;
@@ -87,6 +83,7 @@ std::map<int, RankSpans> spans_by_rank(const Recording& recording) {
   for (auto& [rank, mine] : ranks) {
     if (mine.steps.empty()) mine.steps = steps_from_actions(mine.spans);
   }
+  std::erase_if(ranks, [](const auto& rank) { return rank.second.steps.empty(); });
   return ranks;
 }
 

@@ -32,7 +32,8 @@ struct EdgeReport {
   std::string receiver;
   std::string message;
   std::int64_t count = 0;
-  std::int64_t queue_total = 0;  // in the receiver's mailbox
+  std::int64_t queue_total =
+      0;  // from being sent to being handled: in the mailbox, and on the way between nodes
   std::int64_t queue_max = 0;
   std::uint64_t bytes = 0;
 };
@@ -65,7 +66,7 @@ struct Analysis {
 };
 
 // Steps are the spans of Category::step; a rank without any gets them from the first compute or collective
-// span of each step number, or is taken as one long step. Spans of no rank count for edges and actors only.
+// span of each step number. Spans of no rank, and of ranks that trained no step, count for edges and actors only.
 Analysis analyze(const Recording& recording);
 
 // For people (the `top` worst edges and actors) and for programs (JSON with everything, durations in ns).

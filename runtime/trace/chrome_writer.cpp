@@ -6,21 +6,13 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/trace/chrome_format.hpp"
+#include "runtime/trace/track_order.hpp"
 
 namespace d9d::trace {
 namespace {
 
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-// What matters most stands on top of a process in the viewer.
-int sort_index(std::string_view actor) {
-  constexpr std::array<std::string_view, 6> order{"steps",      "trainer", "stage",
-                                                  "collective", "loader",  "metrics"};
-  const auto found =
-      std::find_if(order.begin(), order.end(), [&](auto key) { return actor.starts_with(key); });
-  return static_cast<int>(found - order.begin());
 }
 
 // The category that PyTorch's profiler gives to the like, and the stream where it would run (-1: on the
@@ -141,7 +133,7 @@ int ChromeWriter::tid_of(Track& track, std::size_t lane) {
     begin_event();
     fmt::format_to(std::back_inserter(text_),
                    R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
-                   track.pid, tid, sort_index(actor) * 100'000 + tid);
+                   track.pid, tid, track_order(actor, static_cast<int>(number)));
   }
   return track.tids[lane];
 }
@@ -174,14 +166,14 @@ void ChromeWriter::slice(Track& track, const Span& span, std::string_view quoted
 // Ends the event. Flow ids are text, because 64 bits do not fit a JSON number.
 void ChromeWriter::slice_args(const Span& span) {
   auto out = std::back_inserter(text_);
-  if (span.step >= 0) fmt::format_to(out, "\"step\":{},", span.step);
+  fmt::format_to(out, "\"step\":{},", span.step);
   if (span.stage >= 0) fmt::format_to(out, "\"stage\":{},", span.stage);
   if (span.microbatch >= 0) fmt::format_to(out, "\"microbatch\":{},", span.microbatch);
   if (span.bytes != 0) fmt::format_to(out, "\"bytes\":{},", span.bytes);
   if (span.flow_in != 0) fmt::format_to(out, "\"flow_in\":\"{:x}\",", span.flow_in);
   if (span.flow_out != 0) fmt::format_to(out, "\"flow_out\":\"{:x}\",", span.flow_out);
   if (span.enqueue_ns != 0) fmt::format_to(out, "\"queue_us\":{},", Micros{span.start_ns - span.enqueue_ns});
-  if (text_[text_.size() - 1] == ',') text_.resize(text_.size() - 1);
+  text_.resize(text_.size() - 1);  // the last comma
   fmt::format_to(out, "}}}}");
 }
 
@@ -196,9 +188,18 @@ void ChromeWriter::counter(const Track& track, const Span& span, std::string_vie
                  track.pid, Micros{span.start_ns + shift_ns}, value.dump());
 }
 
-// One arrow per message, so that a span that sends to many has many. It leaves where the message was sent.
+// One arrow per message, so that a span that sends to many has many. It leaves where the message was sent, within
+// the sender's slice, and never goes back in time: where clocks of nodes drift apart, a viewer would draw it as a
+// message from the future.
 void ChromeWriter::arrow(const FlowJoiner::Arrow& arrow) {
-  const std::int64_t left = arrow.to.enqueue_ns == 0 ? arrow.from.end_ns : arrow.to.enqueue_ns;
+  const std::int64_t sent = arrow.to.enqueue_ns == 0 ? arrow.from.end_ns : arrow.to.enqueue_ns;
+  const std::int64_t left = std::min(std::clamp(sent, arrow.from.start_ns, arrow.from.end_ns),
+                                     std::max(arrow.to.end_ns, arrow.from.start_ns));
+  const std::int64_t came = std::max(arrow.to.start_ns, left);
+  if (came > arrow.to.end_ns) {
+    ++arrows_left_out_;
+    return;
+  }
   const std::uint64_t id = next_arrow_++;
   const auto point = [&](std::string_view phase, const Slice& slice, std::int64_t ns) {
     begin_event();
@@ -206,8 +207,8 @@ void ChromeWriter::arrow(const FlowJoiner::Arrow& arrow) {
                    R"({{"ph":{},"cat":"flow","name":"message","id":{},"pid":{},"tid":{},"ts":{}}})", phase,
                    id, slice.pid, slice.tid, Micros{ns});
   };
-  point(R"("s")", arrow.from, std::clamp(left, arrow.from.start_ns, arrow.from.end_ns));
-  point(R"("f","bp":"e")", arrow.to, arrow.to.start_ns);
+  point(R"("s")", arrow.from, left);
+  point(R"("f","bp":"e")", arrow.to, came);
 }
 
 void ChromeWriter::flush_over(std::size_t bytes) {
@@ -226,7 +227,8 @@ void ChromeWriter::finish(std::int64_t offset_to_node0_ns, std::int64_t offset_e
                            {"offset_to_node0_ns", offset_to_node0_ns},
                            {"offset_error_ns", offset_error_ns},
                            {"lost_spans", lost_},
-                           {"unmatched_flows", flows_.unmatched()}};
+                           {"unmatched_flows", flows_.unmatched()},
+                           {"arrows_left_out", arrows_left_out_}};
   fmt::format_to(std::back_inserter(text_), "\n],\n\"{}\": {}\n}}\n", trace_format_key,
                  d9d.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   flush_over(0);

@@ -1,7 +1,7 @@
 #pragma once
 // Spans as Chrome / Perfetto JSON (gzip), streamed to disk: a process per rank (and one per node for what
 // belongs to no rank), a track per actor, arrows from the sender of a message to its handler, graphs for
-// counters. Format: "Trace Event Format" (Google); times are microseconds with three decimals, so nanoseconds
+// counters. Every slice has its step in its arguments, -1 for what belongs to none. Format: "Trace Event Format" (Google); times are microseconds with three decimals, so nanoseconds
 // survive.
 
 #include <fmt/format.h>
@@ -79,6 +79,7 @@ class ChromeWriter {
   std::set<int> named_pids_;
   FlowJoiner flows_;
   std::uint64_t next_arrow_ = 1;
+  std::uint64_t arrows_left_out_ = 0;
   int next_tid_ = 1;
   std::uint64_t spans_ = 0;
   std::uint64_t lost_ = 0;

@@ -2,6 +2,11 @@
 
 namespace d9d::trace {
 
+void Names::set_node(int node) {
+  const std::lock_guard lock(mutex_);
+  node_ = node;
+}
+
 std::uint32_t Names::intern(std::string_view text) {
   const std::lock_guard lock(mutex_);
   if (const auto known = text_ids_.find(text); known != text_ids_.end()) return known->second;

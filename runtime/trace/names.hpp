@@ -25,6 +25,8 @@ class Names {
  public:
   explicit Names(int node = 0) : node_(node) {}
 
+  void set_node(int node);
+
   // The same text (or actor) always gets the same id. Ids count from 0.
   std::uint32_t intern(std::string_view text);
   std::uint32_t actor(std::string_view name, int rank);
@@ -34,8 +36,8 @@ class Names {
   std::vector<ActorName> actors() const;
 
  private:
-  const int node_;
   mutable std::mutex mutex_;
+  int node_;
   std::map<std::string, std::uint32_t, std::less<>> text_ids_;
   std::map<std::pair<std::string, int>, std::uint32_t> actor_ids_;
 };

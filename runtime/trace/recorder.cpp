@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/error.hpp"
+
 namespace d9d::trace {
 namespace {
 
@@ -28,11 +30,20 @@ std::uint64_t read_ring(const SpanRing& ring, std::uint64_t from, std::vector<Sp
 }  // namespace
 
 Recorder::Recorder(RecorderOptions options)
-    : options_(options), identity_(std::make_shared<const char>('r')), names_(options.node) {
+    : options_(options),
+      identity_(std::make_shared<const char>('r')),
+      flow_prefix_(flow_prefix(options.node, options.random)),
+      names_(options.node) {
   const SpanRing validates_the_capacity(options.spans_per_thread);
 }
 
 Recorder::~Recorder() = default;
+
+void Recorder::set_node(int node) {
+  D9D_CHECK(node >= 0 && node < num_nodes_max, "node {} of at most {} in a trace", node, num_nodes_max);
+  flow_prefix_.store(flow_prefix(node, options_.random), std::memory_order_relaxed);
+  names_.set_node(node);
+}
 
 Recorder::Slot& Recorder::my_slot() {
   if (cached_identity == identity_.get()) return *static_cast<Slot*>(cached_slot);
@@ -43,9 +54,7 @@ Recorder::Slot& Recorder::find_or_make_slot() {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Slot>& slot = slots_[std::this_thread::get_id()];
   if (!slot) {
-    const std::uint64_t thread_number = slots_.size();
-    slot = std::make_unique<Slot>(options_.spans_per_thread,
-                                  std::uint64_t{options_.node} << 48 | (thread_number & 0xFFF) << 36);
+    slot = std::make_unique<Slot>(options_.spans_per_thread, slots_.size());
   }
   cached_identity = identity_.get();
   cached_identity_owner = identity_;
@@ -65,7 +74,7 @@ void Recorder::counter(std::uint32_t track, std::uint32_t name, double value, st
 
 std::uint64_t Recorder::next_flow() {
   Slot& slot = my_slot();
-  return slot.flow_base | (slot.ring.next_serial() & 0xFFFFFFFFFULL);
+  return flow_id(flow_prefix_.load(std::memory_order_relaxed), slot.thread, slot.ring.next_serial());
 }
 
 std::vector<Recorder::Slot*> Recorder::slots() const {

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/trace/flow_id.hpp"
 #include "runtime/trace/names.hpp"
 #include "runtime/trace/ring.hpp"
 #include "runtime/trace/span.hpp"
@@ -20,8 +21,9 @@
 namespace d9d::trace {
 
 struct RecorderOptions {
-  std::uint16_t node = 0;                   // makes flow ids unique in the job
+  int node = 0;                             // makes flow ids unique in the job; unknown_node: see set_node()
   std::size_t spans_per_thread = 1U << 14;  // power of two; 72 B each
+  std::uint64_t random = 0;                 // of this process, for flow ids while the node is not known
 };
 
 // What a recorder held; ids in the spans index `names` and `actors`. Where a thread's ring overwrote spans
@@ -45,6 +47,9 @@ class Recorder {
   void set_enabled(bool enabled) { enabled_.store(enabled, std::memory_order_relaxed); }
   bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
 
+  // For a process that learns its index when the job has formed. Flow ids drawn before stay unique.
+  void set_node(int node);
+
   std::uint32_t intern(std::string_view text) { return names_.intern(text); }
   std::uint32_t actor(std::string_view name, int rank = -1) { return names_.actor(name, rank); }
 
@@ -54,8 +59,7 @@ class Recorder {
   // A value over time, drawn as a graph: mailbox depth, memory, credits. `track` is an id of actor().
   void counter(std::uint32_t track, std::uint32_t name, double value, std::int64_t now_ns);
 
-  // A number for Span::flow_out and for the header of the messages sent meanwhile: node, thread and serial,
-  // never 0.
+  // A number for Span::flow_out and for the header of the messages sent meanwhile (flow_id.hpp), never 0.
   std::uint64_t next_flow();
 
   // Everything recorded since the last drain. One thread drains at a time (the TraceCollector).
@@ -65,9 +69,9 @@ class Recorder {
 
  private:
   struct Slot {
-    explicit Slot(std::size_t capacity, std::uint64_t flow_base) : ring(capacity), flow_base(flow_base) {}
+    Slot(std::size_t capacity, std::uint64_t thread) : ring(capacity), thread(thread) {}
     SpanRing ring;
-    const std::uint64_t flow_base;
+    const std::uint64_t thread;  // from 1
     std::uint64_t drained = 0;
   };
   SpanRing& my_ring() { return my_slot().ring; }
@@ -81,6 +85,7 @@ class Recorder {
   // reused.
   const std::shared_ptr<const char> identity_;
   std::atomic<bool> enabled_{true};
+  std::atomic<std::uint64_t> flow_prefix_;
   Names names_;
   mutable std::mutex mutex_;
   std::map<std::thread::id, std::unique_ptr<Slot>>

@@ -36,8 +36,9 @@ void print_ranks(const Analysis& analysis, std::back_insert_iterator<std::string
 
 void print_edges(const Analysis& analysis, std::size_t top, std::back_insert_iterator<std::string> out) {
   if (analysis.edges.empty()) return;
-  fmt::format_to(out, "\nslowest edges, by time in the receiver's mailbox\n{:>11} {:>9} {:>10} {:>10}  {}\n",
-                 "total ms", "messages", "mean ms", "max ms", "sender -> receiver: message");
+  fmt::format_to(
+      out, "\nslowest edges, by time from being sent to being handled\n{:>11} {:>9} {:>10} {:>10}  {}\n",
+      "total ms", "messages", "mean ms", "max ms", "sender -> receiver: message");
   for (std::size_t i = 0; i < std::min(top, analysis.edges.size()); ++i) {
     const EdgeReport& edge = analysis.edges[i];
     fmt::format_to(out, "{:>11.3f} {:>9} {:>10.3f} {:>10.3f}  {} -> {}: {}\n", milliseconds(edge.queue_total),
@@ -68,7 +69,11 @@ std::string to_text(const Analysis& analysis, std::size_t top) {
   auto out = std::back_inserter(text);
   const StepReport& steps = analysis.steps;
   if (analysis.ranks.empty()) {
-    fmt::format_to(out, "no spans of any rank\n");
+    fmt::format_to(
+        out, "{}\n",
+        analysis.actors.empty()
+            ? "no spans in the trace"
+            : "no training step in the trace: the job had nothing to train, or ended before its first");
   } else {
     fmt::format_to(
         out, "{} steps on {} ranks: mean {:.3f} ms, median {:.3f} ms, max {:.3f} ms (step {}, rank {})\n\n",

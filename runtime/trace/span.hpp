@@ -24,11 +24,16 @@ enum class Category : std::uint8_t {
 std::string_view name_of(Category category);
 std::optional<Category> category_from(std::string_view name);
 
+// Steps count from 1; 0 is none yet.
+constexpr std::int32_t step_of_span(std::uint64_t step) {
+  return step == 0 ? -1 : static_cast<std::int32_t>(step);
+}
+
 inline constexpr std::string_view steps_track = "steps";
 
-// Times are nanoseconds of Clock::now_ns. Ids come from Recorder::actor and Recorder::intern.
+// Times are nanoseconds of Clock::now_ns of this process. Ids come from Recorder::actor and Recorder::intern.
 struct Span {
-  std::int64_t enqueue_ns = 0;  // when the message entered the mailbox; 0: it did not wait in one
+  std::int64_t enqueue_ns = 0;  // when the message was sent; 0: not known, or nobody sent it (a timer)
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::uint64_t bytes = 0;     // moved or read; of a counter: the bits of its double
@@ -36,10 +41,11 @@ struct Span {
   std::uint64_t flow_out = 0;  // stamped on every message this span sends (Recorder::next_flow); 0: none
   std::uint32_t actor = 0;
   std::uint32_t name = 0;  // message type or action ("2F3")
-  std::int32_t step = -1;
+  std::int32_t step = -1;  // from 1; -1: of no step (the job forms, ends, measures clocks)
   std::int16_t stage = -1;
   std::int16_t microbatch = -1;
   Category category = Category::message;
+  bool sent_elsewhere = false;  // enqueue_ns is of the clock of another node, the one that drew flow_in
 
   double value() const { return std::bit_cast<double>(bytes); }
   bool operator==(const Span&) const = default;

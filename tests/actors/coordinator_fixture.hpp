@@ -75,8 +75,10 @@ class CoordinatorTest : public ::testing::Test {
       message.setStep(last_step);
     });
   }
+  // The tracker has all numbers, too.
   void finish_all() {
     for (const int rank : {0, 1, 2}) finish(rank);
+    tracker(0);
   }
   void shard(std::uint64_t step, int rank, const std::string& failure = {}) {
     world.say<wire::ShardWritten>(kCoordinator, [&](wire::ShardWritten::Builder written) {

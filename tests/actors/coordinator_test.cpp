@@ -216,11 +216,33 @@ TEST_F(CoordinatorTest, EndsWhenEveryRankIsFinished) {
   EXPECT_TRUE(stops().empty());
 
   finish(2);
+  tracker(0);
   ASSERT_EQ(stops().size(), 1U);
   EXPECT_FALSE(stops()[0]->getFailed());
 
   gone(1);
   EXPECT_EQ(stops().size(), 2U) << "node 0 ends when the others have left";
+}
+
+TEST_F(CoordinatorTest, EndsOnlyWhenTheTrackerHasTheNumbersOfTheLastStep) {
+  form();
+  for (const int rank : {0, 1, 2}) finish(rank);
+  EXPECT_TRUE(stops().empty());
+  EXPECT_EQ(world.heard<wire::SaveTracker>(ActorId{Role::tracker, 0}).size(), 1U);
+
+  tracker(0);
+
+  EXPECT_EQ(stops().size(), 1U);
+  EXPECT_TRUE(commits.empty()) << "that was no checkpoint";
+}
+
+TEST_F(CoordinatorTest, ATrackerThatNeverAnswersDoesNotKeepTheJobFromEnding) {
+  form();
+  for (const int rank : {0, 1, 2}) finish(rank);
+  world.after(std::chrono::seconds(20));
+
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_FALSE(stops()[0]->getFailed());
 }
 
 TEST_F(CoordinatorTest, ANodeThatDoesNotLeaveDoesNotKeepTheFirstOne) {

@@ -1,6 +1,8 @@
 // What happens to a frame before its handler: wrong ones are counted and dropped, and the actor lives on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "messages/cluster.capnp.h"
 #include "messages/train.capnp.h"
 #include "tests/support/actor_world.hpp"
@@ -162,6 +164,95 @@ TEST_F(DispatcherTest, AMessageThatNobodyWouldTakeFailsItsSenderAndNotItsReceive
   EXPECT_NE(std::string(failed->getText()).find(std::to_string(Limits{}.bytes_max)), std::string::npos)
       << std::string(failed->getText());
   EXPECT_EQ(refused(), 0U);
+}
+
+// Sets itself a timer whenever it is told of a bucket, and goes on to step 7 with bucket 7.
+class Sleeper final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& handlers) override {
+    handlers.on(this, &Sleeper::reduce_bucket);
+    handlers.on(this, &Sleeper::stop_node);
+    handlers.on(this, &Sleeper::tick);
+  }
+  void reduce_bucket(wire::ReduceBucket::Reader /*message*/) {
+    tell_self_after<wire::Tick>(std::chrono::seconds(100), [](wire::Tick::Builder) {});
+  }
+  void stop_node(wire::StopNode::Reader /*message*/) { set_step(7); }
+  void tick(wire::Tick::Reader /*message*/) {}
+};
+
+// Says Ready when it starts.
+class Starter final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& /*handlers*/) override {}
+  void started() override { tell<wire::Ready>(parent()); }
+};
+
+class DispatcherTrace : public ::testing::Test {
+ protected:
+  DispatcherTrace() { world.play<Sleeper>(kEcho); }
+  trace::Span span_of(const std::string& name) {
+    const trace::Recording seen = recorder.snapshot();
+    for (const trace::Span& span : seen.spans) {
+      if (seen.names.at(span.name) == name) return span;
+    }
+    throw std::runtime_error("no span " + name);
+  }
+  trace::Recorder recorder;
+  ActorWorld world{0, &recorder};
+};
+
+TEST_F(DispatcherTrace, ATimerWaitsForNobodyAndHasNoArrow) {
+  world.say<wire::ReduceBucket>(kEcho);
+  world.after(std::chrono::seconds(100));
+
+  EXPECT_EQ(span_of("Tick").enqueue_ns, 0);
+  EXPECT_EQ(span_of("Tick").flow_in, 0U);
+  EXPECT_EQ(span_of("ReduceBucket").flow_out, 0U);
+}
+
+TEST_F(DispatcherTrace, ASpanHasTheStepOfItsMessageElseOfTheActorAfterwards) {
+  world.say<wire::ReduceBucket>(kEcho, [](wire::ReduceBucket::Builder bucket) { bucket.setStep(9); });
+  world.say<wire::StopNode>(kEcho);
+  world.after(std::chrono::seconds(100));
+
+  EXPECT_EQ(span_of("ReduceBucket").step, 9);
+  EXPECT_EQ(span_of("StopNode").step, 7);
+  EXPECT_EQ(span_of("Tick").step, 7);
+}
+
+TEST_F(DispatcherTrace, TheStartOfAnActorIsASpanThatItsFirstMessagesComeFrom) {
+  world.play<Starter>(kOther);
+
+  EXPECT_EQ(span_of("start").step, -1);
+  const std::uint64_t said = world.last<wire::Ready>(ActorWorld::kParent).flow();
+  const trace::Recording seen = recorder.snapshot();
+  EXPECT_NE(said, 0U);
+  EXPECT_TRUE(std::any_of(seen.spans.begin(), seen.spans.end(), [&](const trace::Span& span) {
+    return span.flow_out == said && seen.names.at(span.name) == "start";
+  }));
+}
+
+TEST_F(DispatcherTrace, BeforeTheFirstStepASpanSaysSo) {
+  world.say<wire::ReduceBucket>(kEcho);
+
+  EXPECT_EQ(span_of("ReduceBucket").step, -1);
+}
+
+TEST_F(DispatcherTrace, AMessageFromElsewhereKeepsTheTimeWhenItWasSent) {
+  const Frame made = encode<wire::ReduceBucket>(
+      {.epoch = 0, .sender = kOther, .receiver = kEcho, .sequence = 1, .send_time_ns = 123, .flow = 5},
+      [](auto) {});
+  Frame frame = Frame::from_bytes(made.bytes(), made.size_bytes());
+  frame.stamp_arrival(456);
+
+  world.deliver(frame);
+  world.run();
+
+  EXPECT_EQ(span_of("ReduceBucket").enqueue_ns, 123);
+  EXPECT_TRUE(span_of("ReduceBucket").sent_elsewhere);
 }
 
 TEST(AddressBook, AnActorElsewhereIsReachedThroughItsNode) {

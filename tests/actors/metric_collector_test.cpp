@@ -141,6 +141,9 @@ TEST_F(MetricCollectorTest, ATaskWithoutMetricsReducesNothing) {
   collect(10);
 
   EXPECT_TRUE(world.heard<wire::ReduceValues>().empty());
+  EXPECT_EQ(world.last<wire::MetricValues>(kTracker)->getStep(), 10U)
+      << "whoever waits for it hears that it is empty";
+  EXPECT_EQ(world.last<wire::MetricValues>()->getNames().size(), 0U);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class TraceCollectorTest : public ::testing::Test {
   ~TraceCollectorTest() override { std::filesystem::remove_all(folder); }
 
   TraceCollectorOptions options(int node) const {
-    return {.node = node, .world_size = 2, .job = "job", .directory = folder, .hosts = {"node 0", "node 1"}};
+    return {.node = node, .world_size = 2, .job = "job", .directory = folder};
   }
   static void record(trace::Recorder& recorder, const char* actor, int rank, const char* name,
                      std::int64_t start_ns, std::int32_t step = 1) {
@@ -87,9 +87,8 @@ TEST_F(TraceCollectorTest, MergesTheSpansOfTwoNodesIntoOneFile) {
 }
 
 TEST_F(TraceCollectorTest, SpansOfANodeWhoseClockIsOffAreMovedByTheMeasuredOffset) {
-  far.clock().now += 1'000'000'000;    // ahead of node 0
-  far.after(std::chrono::seconds(1));  // its first probe leaves
-  near.after(std::chrono::seconds(1));
+  far.clock().now += 1'000'000'000;  // ahead of node 0
+  far.say<wire::StartTraining>(kSecond, {Role::node, 1});
   carry<wire::ClockProbe>(far, near, kFirst);
   carry<wire::ClockReply>(near, far, kSecond);
   const std::int64_t now = near.clock().now;
@@ -102,6 +101,68 @@ TEST_F(TraceCollectorTest, SpansOfANodeWhoseClockIsOffAreMovedByTheMeasuredOffse
   const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
 
   EXPECT_EQ(span_named(trace.recording, "1F0").start_ns, span_named(trace.recording, "0F0").start_ns);
+}
+
+TEST_F(TraceCollectorTest, ProbesTheClockManyTimesAtOnceAndThenNowAndThen) {
+  const auto probes = [&] { return far.heard<wire::ClockProbe>(kFirst).size(); };
+  near.say<wire::StartTraining>(kFirst, {Role::node, 0});
+  EXPECT_TRUE(near.heard<wire::ClockProbe>().empty()) << "the clock of node 0 is the job's";
+
+  far.say<wire::StartTraining>(kSecond, {Role::node, 1});
+  for (int i = 0; i < 100; ++i) {
+    far.say<wire::ClockReply>(
+        kSecond,
+        [&](wire::ClockReply::Builder reply) {
+          reply.setSentNs(far.clock().now);
+          reply.setReceivedNs(far.clock().now);
+        },
+        kFirst);
+  }
+  EXPECT_EQ(probes(), 16U);
+
+  far.after(std::chrono::seconds(4));
+  EXPECT_EQ(probes(), 18U);
+}
+
+// A message of 1000 ns in a job whose probes said nothing yet: by the two clocks it came an hour before it was sent.
+TEST_F(TraceCollectorTest, NoArrowGoesBackInTimeWhateverTheClocksSay) {
+  constexpr std::int64_t hour = 3'600'000'000'000;
+  const std::uint64_t there = near_recorder.next_flow(), back = far_recorder.next_flow();
+  const auto sent = [](trace::Recorder& recorder, std::int64_t ns, std::uint64_t flow) {
+    recorder.record({.start_ns = ns - 10,
+                     .end_ns = ns + 10,
+                     .flow_out = flow,
+                     .actor = recorder.actor("sender", 0),
+                     .name = recorder.intern("Said"),
+                     .step = 1});
+  };
+  const auto handled = [](trace::Recorder& recorder, std::int64_t sent_ns, std::int64_t ns,
+                          std::uint64_t flow) {
+    recorder.record({.enqueue_ns = sent_ns,
+                     .start_ns = ns,
+                     .end_ns = ns + 100,
+                     .flow_in = flow,
+                     .actor = recorder.actor("receiver", 0),
+                     .name = recorder.intern("Heard"),
+                     .step = 1,
+                     .sent_elsewhere = true});
+  };
+  sent(near_recorder, 2 * hour, there);
+  handled(far_recorder, 2 * hour, hour + 1'000, there);
+  sent(far_recorder, hour + 5'000, back);
+  handled(near_recorder, hour + 5'000, 2 * hour + 6'000, back);
+  flush(near, kFirst, 2);
+  flush(far, kSecond, 2);
+  carry<wire::Spans>(far, near, kFirst);
+
+  const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
+
+  for (const trace::Span& span : trace.recording.spans) {
+    if (span.flow_in == 0) continue;
+    EXPECT_LE(span.enqueue_ns, span.start_ns);
+    EXPECT_LE(span.start_ns - span.enqueue_ns, 2'000);
+  }
+  EXPECT_EQ(trace.offset_error_ns, 1'000) << "half of there and back";
 }
 
 TEST_F(TraceCollectorTest, ManySpansTravelInSeveralParts) {

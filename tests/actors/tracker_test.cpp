@@ -43,11 +43,14 @@ class TrackerTest : public ::testing::Test {
                                                        return runs;
                                                      },
                                                  .show = [this](const ProgressState& view) { shown = view; },
-                                                 .hide = [this] { hidden = true; }});
+                                                 .hide = [this] { hidden = true; },
+                                                 .resumed_step = 3,
+                                                 .samples_per_epoch = [this] { return samples_per_epoch; }});
   }
   Ledger ledger;
   ProgressState shown;
   bool hidden = false;
+  std::optional<std::uint64_t> samples_per_epoch = 64;
   ActorWorld world;
 };
 
@@ -60,12 +63,16 @@ TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
     step.setLearningRate(0.1);
     step.setTokens(1000);
     step.setStepSeconds(2);
+    step.setNextSample(96);
+    step.setTokensTotal(4000);
   });
 
   EXPECT_EQ(ledger.values["loss"], 2.5);
   EXPECT_EQ(ledger.values["grad_norm"], 0.5);
   EXPECT_EQ(ledger.values["lr"], 0.1);
   EXPECT_EQ(ledger.values["tokens_per_second"], 500);
+  EXPECT_EQ(ledger.values["tokens_total"], 4000);
+  EXPECT_EQ(ledger.values["epoch"], 1.5);
   EXPECT_EQ(ledger.ended, std::vector<std::int64_t>{4});
   EXPECT_EQ(shown.total_steps, 9);
   EXPECT_EQ(shown.tokens_per_second, 500);
@@ -82,9 +89,25 @@ TEST_F(TrackerTest, WritesMetricsUnderTheirNames) {
   EXPECT_EQ(ledger.values["metrics/accuracy"], 0.75);
 }
 
-TEST_F(TrackerTest, AnswersWithTheStateOfItsRuns) {
+TEST_F(TrackerTest, OfDataThatNeverEndsHasNoEpoch) {
+  samples_per_epoch.reset();
+  world.say<wire::StepFinished>(kTracker, [](wire::StepFinished::Builder step) { step.setStep(4); });
+
+  EXPECT_FALSE(ledger.values.contains("epoch"));
+}
+
+TEST_F(TrackerTest, AnswersWithTheStateOfItsRunsOnceAllOfTheStepIsThere) {
   world.say<wire::SaveTracker>(kTracker, [](wire::SaveTracker::Builder save) { save.setStep(6); },
                                {Role::coordinator, 0});
+  for (const std::uint64_t number : {4, 5, 6}) {
+    EXPECT_TRUE(world.heard<wire::TrackerState>().empty());
+    world.say<wire::StepFinished>(kTracker, [&](wire::StepFinished::Builder step) {
+      step.setStep(number);
+      step.setMetricsFollow(number == 5);
+    });
+  }
+  EXPECT_TRUE(world.heard<wire::TrackerState>().empty()) << "metrics of step 5 are missing";
+  world.say<wire::MetricValues>(kTracker, [](wire::MetricValues::Builder values) { values.setStep(5); });
 
   const auto state = world.last<wire::TrackerState>(ActorId{Role::coordinator, 0});
   EXPECT_EQ(state->getStep(), 6U);

@@ -45,7 +45,20 @@ TEST_F(TrainerTest, TheCursorOfItsStepAndTheStatesGoToTheCoordinatorEvenWhenTheN
   const auto state = world.last<wire::CheckpointState>(kCoordinator);
   EXPECT_EQ(state->getStep(), 1U);
   EXPECT_EQ(state->getNextSample(), 8U);
-  EXPECT_EQ(std::string(state->getState()), R"({"metrics":{"m":[1]},"task":{"seen":1}})");
+  EXPECT_EQ(std::string(state->getState()), R"({"metrics":{"m":[1]},"task":{"seen":1},"tokens_total":128})");
+}
+
+TEST_F(TrainerTest, TheTokensOfItsStepGoIntoTheCheckpointEvenWhenTheNextStepIsDone) {
+  due = {1};
+  options.tokens_before = 1000;
+  start();
+  step(1);
+  step(2);
+  metric_state(1);
+
+  const std::string state = world.last<wire::CheckpointState>(kCoordinator)->getState();
+  EXPECT_NE(state.find(R"("tokens_total":1128})"), std::string::npos) << state;
+  EXPECT_EQ(world.last<wire::StepFinished>()->getTokensTotal(), 1256U);
 }
 
 TEST_F(TrainerTest, ASecondDueCheckpointWaitsForTheCommitOfTheFirst) {

@@ -147,6 +147,9 @@ TEST_F(TrainerTest, Rank0ReportsLossNormRateTokensAndTime) {
   EXPECT_DOUBLE_EQ(report->getGradNorm(), 1);
   EXPECT_DOUBLE_EQ(report->getLearningRate(), 0.2);
   EXPECT_EQ(report->getTokens(), 128U);
+  EXPECT_EQ(report->getTokensTotal(), 128U);
+  EXPECT_EQ(report->getNextSample(), 8U);
+  EXPECT_FALSE(report->getMetricsFollow());
   EXPECT_DOUBLE_EQ(report->getStepSeconds(), 0.5);
 }
 

@@ -117,6 +117,8 @@ TEST_F(Resume, GoesOnOnAnotherMesh) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     EXPECT_NEAR(got[i], expected[i], 1e-5 * std::abs(expected[i])) << "at step " << i + 1;
   }
+  EXPECT_EQ(job_.values("tiny", "tokens_total"), job_.values("whole", "tokens_total"));
+  EXPECT_EQ(job_.values("tiny", "tokens_total").back(), 60 * 8 * 32);
 }
 
 TEST_F(Resume, TakesTheCheckpointBeforeADamagedOne) {

@@ -37,6 +37,7 @@ class Heard {
   explicit Heard(const Told& told) : told_(told), decoded_(std::make_shared<Decoded>(told_.frame)) {}
   ActorId from() const { return told_.header.sender; }
   ActorId to() const { return told_.header.receiver; }
+  std::uint64_t flow() const { return told_.header.flow; }
   const MailboxPtr& attached() const { return told_.attached; }
   struct Arrow {
     typename T::Reader reader;

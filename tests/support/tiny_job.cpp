@@ -149,7 +149,7 @@ std::vector<std::string> TinyJob::exact_curve(const std::string& run) const {
   std::vector<std::string> curve;
   for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) {
     curve.push_back(line.at("step").dump() + ": loss " + line.at("loss").dump() + " norm " +
-                    line.at("grad_norm").dump());
+                    line.at("grad_norm").dump() + " after " + line.at("tokens_total").dump() + " tokens");
   }
   return curve;
 }

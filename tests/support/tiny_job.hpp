@@ -54,7 +54,7 @@ class TinyJob {
   std::vector<double> losses(const std::string& run) const;
   std::vector<double> values(const std::string& run, const std::string& key) const;
   std::vector<std::string> exact_curve(
-      const std::string& run) const;  // step, loss and norm, to the last digit
+      const std::string& run) const;  // step, loss, norm and tokens so far, to the last digit
   // Steps of the committed checkpoints, ascending.
   std::vector<int> checkpoints(const std::string& run) const;
 

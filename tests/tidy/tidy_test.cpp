@@ -88,15 +88,50 @@ TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
   }
 }
 
-TEST(Tidy, TheTopLevelIsTheFixedOne) {
+// What git ignores at the top level: lines such as "/runs/". Runs of users lie there.
+std::set<std::string> ignored_at_top(const std::filesystem::path& root) {
+  std::set<std::string> names;
+  std::ifstream in(root / ".gitignore");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("/")) continue;
+    line.erase(0, 1);
+    if (line.ends_with("/")) line.pop_back();
+    names.insert(line);
+  }
+  return names;
+}
+
+std::set<std::string> strangers_at_top(const std::filesystem::path& root) {
   const std::set<std::string> fixed{"CMakeLists.txt", "actors",  "examples", "kernels",
                                     "messages",       "runtime", "tests",    "README.md"};
-  for (const auto& entry : std::filesystem::directory_iterator(D9D_SOURCE_DIR)) {
+  const std::set<std::string> ignored = ignored_at_top(root);
+  std::set<std::string> strangers;
+  for (const auto& entry : std::filesystem::directory_iterator(root)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(".") || name == "build") continue;
-    EXPECT_TRUE(fixed.contains(name))
-        << name << " does not belong to the top level: move it into one of its folders";
+    if (!name.starts_with(".") && !fixed.contains(name) && !ignored.contains(name)) strangers.insert(name);
   }
+  return strangers;
+}
+
+TEST(Tidy, TheTopLevelIsTheFixedOne) {
+  for (const std::string& name : strangers_at_top(D9D_SOURCE_DIR)) {
+    ADD_FAILURE() << name << " does not belong to the top level: move it into one of its folders";
+  }
+}
+
+// Both commands of README.md pass in one clone: the first leaves runs/.
+TEST(Tidy, WhatTheQuickstartLeavesAtTheTopIsNoStranger) {
+  namespace fs = std::filesystem;
+  const fs::path clone = fs::path(::testing::TempDir()) / "d9d_tidy_clone";
+  fs::remove_all(clone);
+  for (const char* folder : {"actors", "build", "runs/quickstart", "notes"})
+    fs::create_directories(clone / folder);
+  fs::copy_file(fs::path(D9D_SOURCE_DIR) / ".gitignore", clone / ".gitignore");
+
+  const std::set<std::string> strangers = strangers_at_top(clone);
+  fs::remove_all(clone);
+
+  EXPECT_EQ(strangers, std::set<std::string>{"notes"});
 }
 
 TEST(Tidy, EveryHeaderBeginsWithPragmaOnce) {

@@ -61,11 +61,42 @@ TEST_F(Tensorboard, WritesSettingsAsATable) {
   TensorboardRun run({folder_, "h", 0}, clock_);
 
   run.hparams({{"run", {{"name", "a|b"}, {"seed", 1}}}});
-  const auto value = summary_value(parse_events(content(run.path())).at(2));
+  const auto value = summary_value(parse_events(content(run.path())).at(3));
 
   EXPECT_EQ(field(parse_message(field(parse_message(field(value, 9).bytes), 1).bytes), 1).bytes, "text");
   EXPECT_EQ(field(parse_message(field(value, 8).bytes), 8).bytes,
             "| name | value |\n| --- | --- |\n| run/name | a\\|b |\n| run/seed | 1 |\n");
+}
+
+TEST_F(Tensorboard, GivesSettingsToTheDashboardOfHyperparametersWithTheirTypes) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+
+  run.hparams({{"a", "adamw"}, {"b", {{"lr", 0.25}}}, {"c", true}});
+  const auto value = summary_value(parse_events(content(run.path())).at(2));
+  const auto plugin = parse_message(field(parse_message(field(value, 9).bytes), 1).bytes);
+  const auto session = parse_message(field(parse_message(field(plugin, 2).bytes), 3).bytes);
+  const auto [begin, end] = session.equal_range(1);
+  std::vector<WireMessage> entries;
+  for (auto entry = begin; entry != end; ++entry) entries.push_back(parse_message(entry->second.bytes));
+  const auto setting = [&](std::size_t i) { return parse_message(field(entries.at(i), 2).bytes); };
+
+  EXPECT_EQ(field(value, 1).bytes, "_hparams_/session_start_info");
+  EXPECT_EQ(field(plugin, 1).bytes, "hparams");
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(field(setting(0), 3).bytes, "adamw");
+  EXPECT_EQ(field(entries[1], 1).bytes, "b/lr");
+  EXPECT_EQ(field(setting(1), 2).as_double(), 0.25);
+  EXPECT_EQ(field(setting(2), 4).number, 1U);
+}
+
+// Every event has its time, and fp32 would round seconds since 1970 to minutes.
+TEST_F(Tensorboard, HasNoCurveOfTheTimeOfDay) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+
+  run.write({"time", 1}, Scalar{.value = 1.7e9, .is_time = true});
+  run.end_step(1);
+
+  EXPECT_EQ(parse_events(content(run.path())).size(), 2U) << "the version and the session";
 }
 
 TEST_F(Tensorboard, OpensALaterFileEvenWithinTheSameSecond) {

@@ -17,8 +17,10 @@ TEST(FlatNames, JoinTheContextAndTheName) {
 TEST(FlatNames, WalkNestedSettings) {
   const nlohmann::json hparams{{"a", {{"b", 1}, {"c", {true, "x"}}}}, {"empty", nlohmann::json::object()}};
 
-  EXPECT_EQ(flat_hparams(hparams), (std::vector<std::pair<std::string, std::string>>{
-                                       {"a/b", "1"}, {"a/c/0", "true"}, {"a/c/1", "x"}, {"empty", "{}"}}));
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const auto& [name, leaf] : flat_hparams(hparams)) texts.emplace_back(name, text_of(leaf));
+  EXPECT_EQ(texts, (std::vector<std::pair<std::string, std::string>>{
+                       {"a/b", "1"}, {"a/c/0", "true"}, {"a/c/1", "x"}, {"empty", "{}"}}));
 }
 
 TEST_F(Tracker, OpensEveryProviderThatIsBuiltIn) {

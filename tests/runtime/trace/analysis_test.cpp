@@ -174,6 +174,19 @@ TEST(Analysis, FindsStepsByTheirActionsWhenNoneWereRecorded) {
   EXPECT_EQ(analysis.ranks.at(0).time.bubble, 6'000);
 }
 
+TEST(Analysis, OfARunThatTrainedNothingHasNoSteps) {
+  Story story;
+  story.on("trainer/0", 0).message("StartTraining", 1, 2, 3);
+  story.on("node/0", -1).message("Welcome", 1, 2, 3);
+
+  const Analysis analysis = analyze(story.tell());
+
+  EXPECT_TRUE(analysis.ranks.empty());
+  EXPECT_EQ(analysis.steps.count, 0);
+  EXPECT_THAT(to_text(analysis), testing::AllOf(testing::HasSubstr("no training step in the trace"),
+                                                testing::Not(testing::HasSubstr("-1"))));
+}
+
 TEST(Analysis, OfNothingIsEmptyAndSaysSo) {
   const Analysis analysis = analyze({});
 

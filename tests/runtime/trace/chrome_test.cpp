@@ -1,8 +1,10 @@
 #include <fstream>
+#include <set>
 
 #include "runtime/base/error.hpp"
 #include "runtime/trace/chrome_reader.hpp"
 #include "runtime/trace/chrome_writer.hpp"
+#include "runtime/trace/track_order.hpp"
 #include "tests/runtime/trace/trace_fixture.hpp"
 
 namespace d9d::trace {
@@ -96,6 +98,53 @@ TEST_F(Chrome, JoinsSenderAndReceiverWithAnArrowThatLeavesWhenTheMessageWasSent)
   EXPECT_EQ(finish.at("ts"), 13.0);
   EXPECT_EQ(finish.at("pid"), 2);
   EXPECT_EQ(finish.at("bp"), "e");
+}
+
+// Clocks of nodes that drift apart leave a rest that no offset takes away.
+TEST_F(Chrome, DrawsNoArrowThatGoesBackInTime) {
+  Recording late = two_stages(), impossible = two_stages();
+  late.spans[3].start_ns = 1'000;  // handled before the span that sent it began, and still at work then
+  impossible.spans[1].flow_out = impossible.spans[3].flow_in = 5;
+  impossible.spans[3].start_ns = 1'000;
+  impossible.spans[3].end_ns = 1'500;
+
+  ChromeWriter writer(file(), {});
+  writer.add(late);
+  writer.add(impossible);
+  writer.finish();
+  const json document = parsed(file());
+  const json starts = events(document, "s"), ends = events(document, "f");
+
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_LE(starts.at(0).at("ts").get<double>(), ends.at(0).at("ts").get<double>());
+  EXPECT_GE(starts.at(0).at("ts").get<double>(), 2.0) << "within the sender";
+  EXPECT_LE(ends.at(0).at("ts").get<double>(), 20.001) << "within the receiver";
+  EXPECT_EQ(document.at("d9d").at("arrows_left_out"), 1);
+}
+
+TEST_F(Chrome, GivesEverySliceItsStepAndMinusOneToThoseOfNone) {
+  Recording recording = two_stages();
+  recording.spans[1].step = -1;
+  ChromeWriter writer(file(), {});
+  writer.add(recording);
+  writer.finish();
+
+  const json slices = events(parsed(file()), "X");
+  EXPECT_EQ(slices.at(1).at("args").at("step"), -1);
+  EXPECT_EQ(slices.at(2).at("args").at("step"), 7);
+}
+
+TEST_F(Chrome, PutsTheTrainerAndTheComputationAboveTheRest) {
+  const std::vector<std::string> wanted{
+      "steps",    "trainer/0",          "compute stage 0",      "compute stage 10",
+      "stage/0",  "gradients",          "tensor_lane/0-1.send", "collective/0",
+      "loader/0", "metric_collector/0", "something of a user"};
+  std::vector<int> places;
+  for (const std::string& name : wanted) places.push_back(track_order(name, 0));
+
+  EXPECT_TRUE(std::is_sorted(places.begin(), places.end()));
+  EXPECT_EQ(std::set<int>(places.begin(), places.end()).size(), places.size());
+  EXPECT_LT(track_order("compute stage 2", 3), track_order("compute stage 10", 0));
 }
 
 TEST_F(Chrome, JoinsArrowsAcrossBatchesWhicheverComesFirst) {

@@ -48,6 +48,35 @@ TEST(Recorder, DrainsEachSpanOnceWhileSnapshotsSeeThemAll) {
   EXPECT_EQ(recorder.snapshot().spans.size(), 2U);
 }
 
+TEST(FlowId, OfNodesAndOfProcessesThatDoNotKnowTheirsNeverMeet) {
+  Recorder first({.node = 0}), second({.node = unknown_node, .random = 12}),
+      third({.node = unknown_node, .random = 13});
+  std::set<std::uint64_t> flows;
+  for (Recorder* recorder : {&first, &second, &third}) {
+    for (int i = 0; i < 100; ++i) flows.insert(recorder->next_flow());
+  }
+
+  second.set_node(1);
+  third.set_node(2);
+  for (Recorder* recorder : {&first, &second, &third}) {
+    for (int i = 0; i < 100; ++i) flows.insert(recorder->next_flow());
+  }
+
+  EXPECT_EQ(flows.size(), 600U);
+  EXPECT_EQ(node_of_flow(second.next_flow()), 1);
+  EXPECT_FALSE(node_of_flow(Recorder({.node = unknown_node, .random = 5}).next_flow()).has_value());
+  EXPECT_THROW(first.set_node(num_nodes_max), Error);
+}
+
+TEST(Recorder, NamesItsNodeOnceItKnowsIt) {
+  Recorder recorder({.node = unknown_node});
+  recorder.record({.actor = recorder.actor("node/0")});
+
+  recorder.set_node(3);
+
+  EXPECT_EQ(recorder.snapshot().actors.at(0).node, 3);
+}
+
 TEST(Recorder, OverwritesTheOldestSpansAndCountsThem) {
   Recorder recorder({.spans_per_thread = 8});
 

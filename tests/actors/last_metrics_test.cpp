@@ -1,0 +1,136 @@
+// The end of a job loses no metric: they are reduced beside training, and may come after everything else.
+#include <gtest/gtest.h>
+
+#include "actors/metric_collector.hpp"
+#include "actors/tracker.hpp"
+#include "runtime/metric/aggregation.hpp"
+#include "tests/actors/coordinator_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+using testing::kCoordinator;
+
+constexpr ActorId kTracker{Role::tracker, 0};
+constexpr ActorId kMetrics{Role::metric_collector, 0};
+constexpr ActorId kCollective{Role::collective, 1};
+constexpr ActorId kTrainer{Role::trainer, 0};
+
+// What the tracker wrote, while it was open.
+class Page final : public TrackerRun {
+ public:
+  explicit Page(std::map<std::string, double>& values) : values_(values) {}
+  void write(const Point& point, const TrackerValue& value) override {
+    values_[point.name + "@" + std::to_string(point.step)] = std::get<Scalar>(value).value;
+  }
+  void end_step(std::int64_t /*step*/) override {}
+  void hparams(const nlohmann::json& /*hparams*/) override {}
+  nlohmann::json state() override { return {}; }
+  void flush() override {}
+  void close() override {}
+
+ private:
+  std::map<std::string, double>& values_;
+};
+
+// A group of one rank: the sum over all is what was asked.
+class Alone final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& handlers) override { handlers.on(this, &Alone::reduce_values); }
+  void reduce_values(wire::ReduceValues::Reader message) {
+    tell<wire::ValuesReduced>(sender(), [&](wire::ValuesReduced::Builder reduced) {
+      reduced.setOrder(message.getOrder());
+      reduced.setValues(message.getValues());
+    });
+  }
+};
+
+// The parent of all, which stops the tracker when the job is over.
+class Parent final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& handlers) override { handlers.on(this, &Parent::stop_node); }
+  void stop_node(wire::StopNode::Reader /*message*/) { tell<wire::Stop>(kTracker); }
+};
+
+class LastMetrics : public ::testing::TestWithParam<std::uint64_t> {
+ protected:
+  void play(std::uint64_t resumed_step) {
+    world.play<Parent>(ActorWorld::kParent);
+    world.play<Alone>(kCollective);
+    world.play<Tracker>(kTracker, TrackerOptions{.open_runs =
+                                                     [this] {
+                                                       std::vector<std::unique_ptr<TrackerRun>> runs;
+                                                       runs.push_back(std::make_unique<Page>(page));
+                                                       return runs;
+                                                     },
+                                                 .resumed_step = resumed_step});
+    world.play<MetricCollector>(
+        kMetrics,
+        MetricCollectorOptions{.rank = 0, .collective = kCollective, .create = [](Compose& metrics) {
+                                 metrics.add("accuracy", std::make_unique<WeightedMean>());
+                               }});
+    world.play<Coordinator>(
+        kCoordinator, CoordinatorOptions{.world_size = 1, .find_resume_point = [] { return ResumePoint(); }});
+    world.say<wire::Join>(
+        kCoordinator, [](wire::Join::Builder join) { join.setRanks(1); }, {Role::node, 9}, world.ear());
+  }
+  // What a trainer says of a step; of the last one, in the order in which it says it.
+  void step(std::uint64_t number) {
+    world.post<wire::MetricUpdate>(
+        kMetrics,
+        [](wire::MetricUpdate::Builder update) {
+          auto list = update.initValues(1);
+          list[0].setName("accuracy");
+          list[0].setValue(0.75);
+          list[0].setWeight(4);
+        },
+        kTrainer);
+    world.post<wire::StepFinished>(
+        kTracker,
+        [&](wire::StepFinished::Builder finished) {
+          finished.setStep(number);
+          finished.setMetricsFollow(true);
+        },
+        kTrainer);
+    world.post<wire::CollectMetrics>(
+        kMetrics, [&](wire::CollectMetrics::Builder collect) { collect.setStep(number); }, kTrainer);
+  }
+  void finished(std::uint64_t number) {
+    world.post<wire::RankFinished>(
+        kCoordinator, [&](wire::RankFinished::Builder done) { done.setStep(number); }, {Role::node, 0});
+  }
+
+  std::map<std::string, double> page;
+  ActorWorld world{GetParam()};
+};
+
+TEST_P(LastMetrics, AreWrittenBeforeTheTrackerStopsWhateverOvertakesWhat) {
+  play(0);
+
+  step(1);
+  step(2);
+  finished(2);
+  world.run();
+
+  EXPECT_FALSE(world.lives(kTracker)) << "the job has to end";
+  EXPECT_EQ(page.count("metrics/accuracy@1"), 1U);
+  EXPECT_EQ(page.count("metrics/accuracy@2"), 1U);
+  EXPECT_EQ(page.count("loss@2"), 1U);
+}
+
+TEST_P(LastMetrics, OfAJobWithNothingLeftToTrainAreNotWaitedFor) {
+  play(7);
+
+  finished(5);
+  world.run();
+
+  EXPECT_FALSE(world.lives(kTracker));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LastMetrics, ::testing::Range<std::uint64_t>(1, 200));
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,218 @@
+// The trace of several real processes, checked arrow by arrow.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tests/support/tiny_job.hpp"
+#include "tests/support/trace_file.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using Names = std::set<std::string>;
+struct Sentences {
+  Names hears, says;
+};
+
+Names words_of(const std::string& cell) {
+  std::istringstream in(cell);
+  Names words;
+  for (std::string word; in >> word;) words.insert(word);
+  return words;
+}
+
+// The table of actors/README.md, which tests/tidy holds against the code: who hears and says what, by actor.
+std::map<std::string, Sentences> cast_table() {
+  std::map<std::string, Sentences> table;
+  std::ifstream in(std::string(D9D_SOURCE_DIR) + "/actors/README.md");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| ") || line.find('(') == std::string::npos) continue;
+    std::vector<std::string> cells;
+    std::istringstream rest(line.substr(1));
+    for (std::string cell; std::getline(rest, cell, '|');) cells.push_back(cell);
+    if (cells.size() >= 4)
+      table[cells[0].substr(1, cells[0].find(' ', 1) - 1)] = {words_of(cells[2]), words_of(cells[3])};
+  }
+  return table;
+}
+
+// The actor that records on a track.
+std::string actor_of(const std::string& track) {
+  const std::map<std::string, std::string> roles{{"trainer", "Trainer"},
+                                                 {"stage", "Stage"},
+                                                 {"compute", "Stage"},
+                                                 {"loader", "Loader"},
+                                                 {"metric_collector", "MetricCollector"},
+                                                 {"collective", "Collective"},
+                                                 {"tensor_lane", "TensorLane"},
+                                                 {"node", "Node"},
+                                                 {"coordinator", "Coordinator"},
+                                                 {"tracker", "Tracker"},
+                                                 {"event_bus", "EventBus"},
+                                                 {"checkpoint_writer", "CheckpointWriter"},
+                                                 {"disk", "CheckpointWriter"},
+                                                 {"trace_collector", "TraceCollector"}};
+  const auto found = roles.find(track.substr(0, track.find_first_of("/ ")));
+  return found == roles.end() ? "Collective" : found->second;  // groups record under their use
+}
+
+// Sentences whose two actors work for one rank.
+const Names& within_a_rank() {
+  static const Names names{"LoadBatches",  "BatchReady",    "BeginStep",    "StepComputed",  "ApplyStep",
+                           "ReduceValues", "ValuesReduced", "ReduceBucket", "BucketReduced", "CollectMetrics",
+                           "MetricUpdate", "SendTensors",   "SaveMetrics",  "MetricState"};
+  return names;
+}
+
+class Traces : public testing::Test {
+ protected:
+  void run(const std::vector<std::string>& ranks) {
+    std::vector<std::unique_ptr<Process>> nodes;
+    std::string port;
+    for (const std::string& count : ranks) {
+      const Words place =
+          nodes.empty() ? Words{"--listen", "127.0.0.1:0"} : Words{"--join", "127.0.0.1:" + port};
+      nodes.push_back(
+          job_.start(mesh(2, static_cast<int>(job_ranks_ / 2)) + Words{"--ranks", count} + place));
+      if (port.empty()) port = port_of(*nodes.front());
+    }
+    for (auto& node : nodes) ASSERT_EQ(node->wait(), 0) << node->err();
+    trace_ = std::make_unique<TraceFile>(job_.run_folder("tiny") / "traces/trace.json.gz");
+  }
+
+  void expect_unique_flows() {
+    std::map<std::string, const TraceSlice*> senders;
+    for (const TraceSlice& slice : trace_->slices()) {
+      if (slice.flow_out.empty()) continue;
+      const auto [known, is_new] = senders.emplace(slice.flow_out, &slice);
+      EXPECT_TRUE(is_new) << slice.flow_out << " on " << slice.track << " and " << known->second->track;
+    }
+  }
+
+  void expect_true_arrows() {
+    const auto table = cast_table();
+    ASSERT_GE(table.size(), 12U);
+    for (const TraceArrow& arrow : trace_->arrows()) {
+      ASSERT_LE(arrow.left_ns, arrow.came_ns);
+      ASSERT_NE(arrow.to, nullptr);
+      ASSERT_NE(arrow.from, nullptr) << arrow.to->track << " " << arrow.to->name;
+      const std::string sentence = arrow.from->track + " -> " + arrow.to->track + ": " + arrow.to->name;
+      const std::string& message = arrow.to->name;
+      ASSERT_TRUE(table.contains(actor_of(arrow.from->track))) << sentence;
+      EXPECT_TRUE(table.at(actor_of(arrow.from->track)).says.contains(message)) << sentence;
+      EXPECT_TRUE(message == "Stop" || table.at(actor_of(arrow.to->track)).hears.contains(message))
+          << sentence;
+      EXPECT_NE(arrow.from->track, arrow.to->track) << sentence;
+      if (within_a_rank().contains(message)) EXPECT_EQ(arrow.from->rank, arrow.to->rank) << sentence;
+      if (message == "TensorsAnnounced") {
+        EXPECT_EQ(arrow.from->track.substr(0, arrow.from->track.find('.')),
+                  arrow.to->track.substr(0, arrow.to->track.find('.')));
+        EXPECT_EQ(arrow.from->step, arrow.to->step) << sentence;
+      }
+    }
+  }
+
+  std::size_t arrows_of(const std::string& message) {
+    std::size_t count = 0;
+    for (const TraceArrow& arrow : trace_->arrows()) count += arrow.to->name == message ? 1U : 0U;
+    return count;
+  }
+
+  void expect_steps() {
+    std::map<int, std::pair<std::int64_t, std::int64_t>> trained;  // by rank: from the first step to the last
+    for (const TraceSlice& slice : trace_->slices()) {
+      ASSERT_TRUE(slice.has_step) << slice.track << " " << slice.name;
+      EXPECT_TRUE(slice.step >= 1 || slice.step == -1) << slice.track << " " << slice.name;
+      if (slice.category != "step") continue;
+      const auto [span, is_new] = trained.try_emplace(slice.rank, slice.start_ns, slice.end_ns);
+      span->second = {std::min(span->second.first, slice.start_ns),
+                      std::max(span->second.second, slice.end_ns)};
+    }
+    EXPECT_EQ(trained.size(), job_ranks_);
+    for (const TraceSlice& slice : trace_->slices()) {
+      const auto span = trained.find(slice.rank);
+      if (span == trained.end() || slice.start_ns <= span->second.first ||
+          slice.end_ns >= span->second.second)
+        continue;
+      EXPECT_GE(slice.step, 1) << slice.track << " " << slice.name << " within the steps of rank "
+                               << slice.rank;
+    }
+  }
+
+  TinyJob job_;
+  std::size_t job_ranks_ = 0;
+  std::unique_ptr<TraceFile> trace_;
+};
+
+TEST_F(Traces, OfTwoProcessesAreTrueArrowByArrow) {
+  job_ranks_ = 2;
+  run({"1", "1"});
+
+  expect_unique_flows();
+  expect_true_arrows();
+  expect_steps();
+  EXPECT_EQ(arrows_of("TensorsAnnounced"), 20U * 4 * 2) << "20 steps of 4 microbatches, there and back";
+  EXPECT_EQ(arrows_of("Join"), 2U) << "said before the job had formed";
+  EXPECT_GE(arrows_of("Ready"), 8U) << "said while actors start";
+  EXPECT_GE(arrows_of("ClockReply"), 16U);
+  EXPECT_EQ(arrows_of("Tick"), 0U);
+}
+
+TEST_F(Traces, OfThreeProcessesAreTrueArrowByArrow) {
+  job_ranks_ = 4;
+  run({"2", "1", "1"});
+
+  expect_unique_flows();
+  expect_true_arrows();
+  expect_steps();
+}
+
+TEST_F(Traces, NameProcessesAndOrderTheirTracks) {
+  job_ranks_ = 2;
+  run({"1", "1"});
+
+  std::set<std::string> processes;
+  for (const TraceSlice& slice : trace_->slices()) processes.insert(slice.process);
+  EXPECT_THAT(processes, testing::ElementsAre("node 0", "node 1", "rank 0 (node 0)", "rank 1 (node 1)"));
+  const std::vector<std::string> tracks = trace_->tracks_of("rank 0 (node 0)");
+  ASSERT_GE(tracks.size(), 4U);
+  EXPECT_EQ(std::vector(tracks.begin(), tracks.begin() + 4),
+            (std::vector<std::string>{"steps", "trainer/0", "compute stage 0", "compute optimizer"}));
+}
+
+TEST_F(Traces, TableOfEdgesHasNoTimers) {
+  job_ranks_ = 2;
+  run({"1", "1"});
+
+  const Outcome table = job_.call({"trace", "runs/tiny/traces/trace.json.gz", "--top", "1000"});
+
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out,
+              AllOf(HasSubstr("20 steps on 2 ranks"), HasSubstr("TensorsAnnounced"), Not(HasSubstr("Tick"))));
+}
+
+TEST_F(Traces, OfARunWithNothingLeftToTrainSaysSo) {
+  ASSERT_EQ(job_.run({}).code, 0);
+  const Outcome again = job_.run({});
+  ASSERT_EQ(again.code, 0) << again.err;
+  // Whatever name the second trace has, it is the newest file.
+  std::filesystem::path newest;
+  for (const auto& file : std::filesystem::directory_iterator(job_.run_folder("tiny") / "traces")) {
+    if (newest.empty() || file.last_write_time() > std::filesystem::last_write_time(newest))
+      newest = file.path();
+  }
+
+  const Outcome table = job_.call({"trace", newest.string()});
+
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("no training step in the trace"), Not(HasSubstr("step -1"))));
+}
+
+}  // namespace
+}  // namespace d9d::test
