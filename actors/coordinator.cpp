@@ -15,7 +15,8 @@ enum TickKind : std::uint32_t {
   trace_deadline = 2,
   cause_deadline = 3,
   leave_deadline = 4,
-  tracker_deadline = 5
+  tracker_deadline = 5,
+  still_waiting = 6
 };
 
 constexpr std::uint32_t kFirstEpoch = 1;
@@ -25,6 +26,7 @@ constexpr std::chrono::seconds kCauseTimeout{1};  // between a broken connection
 constexpr std::chrono::seconds kLeaveTimeout{5};
 constexpr std::chrono::milliseconds kRescueTimeout{
     3000};  // for the spans of a failed job; within kLeaveTimeout
+constexpr std::chrono::seconds kSayThatItWaits{30};
 
 }  // namespace
 
@@ -55,6 +57,12 @@ void Coordinator::started() {
   last_checkpoint_ = resume_.directory;
   tell_self_after<wire::Tick>(options_.join_timeout,
                               [](wire::Tick::Builder tick) { tick.setKind(join_deadline); });
+  remind_later();
+}
+
+// A silent node 0 would look as if it trained.
+void Coordinator::remind_later() {
+  tell_self_after<wire::Tick>(kSayThatItWaits, [](wire::Tick::Builder tick) { tick.setKind(still_waiting); });
 }
 
 void Coordinator::join(wire::Join::Reader message) {
@@ -63,6 +71,7 @@ void Coordinator::join(wire::Join::Reader message) {
   if (roster_.knows(message.getIncarnation())) return;
   if (const std::string reason = roster_.reason_to_refuse(message); !reason.empty()) {
     log::warn("refused node at {}: {}", std::string(message.getHost()), reason);
+    roster_.note_refused(message.getHost(), reason);
     tell_via<wire::Refused>(mailbox, sender(),
                             [&](wire::Refused::Builder refused) { refused.setReason(reason); });
     return;
@@ -70,7 +79,7 @@ void Coordinator::join(wire::Join::Reader message) {
   roster_.add(message, mailbox, sender());
   watch_members();
   if (roster_.full()) return form();
-  log::info("waiting for nodes: {} of {} ranks are here", roster_.ranks(), options_.world_size);
+  log::info("waiting for nodes: {}", roster_.missing());
 }
 
 // Node 0 is where the coordinator lives. Indices change while nodes come and go before the job forms.
@@ -216,13 +225,15 @@ void Coordinator::tick(wire::Tick::Reader message) {
   }
   if (message.getKind() == cause_deadline) return end_job(false, failure_);
   if (message.getKind() == leave_deadline) return leave();
-  if (roster_.closed()) return;
-  end_job(
-      false,
-      fmt::format("only {} of {} ranks joined within {} s. Start the missing d9d-node processes with --join, "
-                  "or raise trainer.timeout.init_timeout",
-                  roster_.ranks(), options_.world_size,
-                  std::chrono::duration<double>(options_.join_timeout).count()));
+  if (roster_.closed() || ended_) return;
+  if (message.getKind() == still_waiting) {
+    log::info("still waiting for nodes: {}", roster_.missing());
+    return remind_later();
+  }
+  end_job(false,
+          fmt::format("after {} s (node.join_timeout) {}. Start the missing d9d-node processes with "
+                      "--join HOST:PORT of this node, or raise node.join_timeout on all nodes",
+                      std::chrono::duration<double>(options_.join_timeout).count(), roster_.missing()));
 }
 
 void Coordinator::peer_down(wire::PeerDown::Reader message) {

@@ -33,7 +33,7 @@ struct CoordinatorOptions {
   std::string job_hash;
   std::string token;
   std::string tag;  // random per job start: names what is being written
-  std::chrono::milliseconds join_timeout{10'000'000};
+  std::chrono::milliseconds join_timeout{600'000};
   std::function<ResumePoint()> find_resume_point;
   // Opens the rendezvous of the collectives: host and port. Not called for a job of one process.
   std::function<std::pair<std::string, std::uint16_t>()> open_store;
@@ -69,6 +69,7 @@ class Coordinator final : public Actor {
     void write(wire::StopNode::Builder stop) const;
   };
 
+  void remind_later();
   void watch_members();
   void form();
   void welcome(std::size_t node, const std::pair<std::string, std::uint16_t>& store);

@@ -11,8 +11,14 @@ namespace d9d {
 namespace {
 
 constexpr int kFirstNode = 0;
-constexpr std::chrono::milliseconds kDialAgain{200};
+constexpr std::chrono::milliseconds kTryAgain{200};
+constexpr std::chrono::seconds kPoliteness{10};  // node 0's own deadline comes first
 enum ExitCode { exit_done = 0, exit_failed = 1, exit_bad_input = 2 };
+enum TickKind : std::uint32_t { dial_again = 1, listen_again = 2, join_deadline = 3 };
+
+std::string text_of(const HostPort& address) {
+  return host_port_text(address.host, address.port);
+}
 
 }  // namespace
 
@@ -32,76 +38,142 @@ void Node::behavior(Handlers& handlers) {
 }
 
 void Node::started() {
-  started_ns_ = world().clock.now_ns();
   // Before the plan is known, the only others to talk to are those of node 0.
   world().book.set_node_of([](ActorId) { return kFirstNode; });
+  set_deadline(options_.join_timeout);
+  if (options_.first) return take_part();
+  log::info("joining the job at {}", text_of(options_.join));
+  dial(kFirstNode, options_.join);
+}
+
+// Opens the port, then joins.
+void Node::take_part() {
   if (options_.opens_port && !open_port()) return;
   if (options_.first) {
+    // Who is missing from here on is the Coordinator's business.
+    ++deadline_;
     spawn(options_.coordinator.id, options_.coordinator.threading, options_.coordinator.factory);
     children_.push_back(options_.coordinator.id);
-    join();
-  } else {
-    log::info("joining the job at {}:{}", options_.join_host, options_.join_port);
-    dial_first_node();
   }
+  join();
 }
 
 bool Node::open_port() {
   try {
-    port_ = host().publish(options_.listen_host, options_.listen_port);
+    if (!know_own_host()) return false;
+    port_ = host().publish(membership_.bound_host, port_to_bind(options_.address));
   } catch (const Error& error) {
-    log::error("{}", error.what());
-    end(exit_failed, error.what());
+    stop_here(error.kind() == ErrorKind::input ? exit_bad_input : exit_failed, error.what());
     return false;
   }
-  if (options_.first) log::info("listening on {}:{}", options_.listen_host, port_);
+  const std::string bound = host_port_text(membership_.bound_host, port_);
+  if (options_.first) log::info("listening on {}", bound);
+  if (is_unprotected(options_.address, membership_.bound_host)) {
+    log::warn(
+        "node.insecure: nothing protects the connections at {}; whoever reaches them may read along and "
+        "take part",
+        bound);
+  }
+  options_.on_listening(membership_.bound_host);
   return true;
 }
 
-void Node::dial_first_node() {
-  dial(kFirstNode, options_.join_host, options_.join_port);
+// False while the name to listen on is not known; then it is asked for again.
+bool Node::know_own_host() {
+  try {
+    membership_.bound_host = host_to_bind(options_.address, route_);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    if (std::exchange(problem_, error.what()) != error.what()) log::info("{}; asking again", problem_);
+  }
+  tell_self_after<wire::Tick>(kTryAgain, [](wire::Tick::Builder tick) { tick.setKind(listen_again); });
+  return false;
 }
 
-void Node::dial(int node, const std::string& address, std::uint16_t port) {
-  peers_[node] = {address, port};
-  host().dial(address, port, node);
+void Node::dial(int node, const HostPort& address) {
+  dials_.begin(node, address);
+  host().dial(address.host, address.port, node);
 }
 
 void Node::dialed(wire::Dialed::Reader message) {
   const auto node = static_cast<int>(message.getNodeIndex());
-  if (ended_) return;
-  if (message.getOk()) {
-    world().book.enter_node(node, attached());
-    if (node == kFirstNode) host().watch(attached(), kFirstNode);
-    if (!joined_) return join();
-    if (--dials_pending_ == 0) spawn_cast();
-    return;
+  if (ended_ || !dials_.open(node)) return;
+  if (!message.getOk()) return dial_failed(node, message.getReason());
+  dials_.answered(node);
+  world().book.enter_node(node, attached());
+  if (node == kFirstNode) {
+    host().watch(attached(), kFirstNode);
+    route_ = message.getOwnHost();
+    return take_part();
   }
-  const std::string reason = message.getReason();
-  const double waited = 1e-9 * static_cast<double>(world().clock.now_ns() - started_ns_);
-  if (joined_ || waited > std::chrono::duration<double>(options_.join_timeout).count()) {
-    end(exit_failed,
-        fmt::format("cannot reach node {} at {}:{} after {:.1f} s: {}. Is d9d-node running there, with "
-                    "node.listen on an address this host can reach and the same kind of node.tls?",
-                    node, peers_[node].first, peers_[node].second, waited, reason));
-    return;
-  }
-  tell_self_after<wire::Tick>(kDialAgain, [](wire::Tick::Builder) {});
+  if (dials_.all_answered()) spawn_cast();
 }
 
-void Node::tick(wire::Tick::Reader /*message*/) {
-  if (!joined_ && !ended_) dial_first_node();
+void Node::dial_failed(int node, const std::string& reason) {
+  if (dials_.failed(node, reason)) {
+    log::info("cannot reach node {} at {} yet: {}; trying again", node, text_of(dials_.address(node)),
+              reason);
+  }
+  tell_self_after<wire::Tick>(kTryAgain, [node](wire::Tick::Builder tick) {
+    tick.setKind(dial_again);
+    tick.setValue(static_cast<std::uint64_t>(node));
+  });
+}
+
+void Node::set_deadline(std::chrono::nanoseconds delay) {
+  ++deadline_;
+  tell_self_after<wire::Tick>(delay, [this](wire::Tick::Builder tick) {
+    tick.setKind(join_deadline);
+    tick.setValue(deadline_);
+  });
+}
+
+void Node::tick(wire::Tick::Reader message) {
+  if (ended_) return;
+  const auto node = static_cast<int>(message.getValue());
+  if (message.getKind() == listen_again) return take_part();
+  if (message.getKind() == dial_again && dials_.open(node)) {
+    return host().dial(dials_.address(node).host, dials_.address(node).port, node);
+  }
+  if (message.getKind() == join_deadline && message.getValue() == deadline_) give_up();
+}
+
+void Node::give_up() {
+  const double waited = std::chrono::duration<double>(options_.join_timeout).count();
+  if (formed_) {
+    return tell_failed(
+        ErrorKind::environment,
+        fmt::format("node {} cannot reach {} after {} s (node.join_timeout); every node has to "
+                    "be reached by all others under the address that it announces "
+                    "(node.advertise, --listen)",
+                    membership_.node, dials_.missing(), waited));
+  }
+  if (joined_) {
+    return stop_here(exit_failed,
+                     fmt::format("node 0 at {} has let this node join, but the job did not start "
+                                 "within {} s (node.join_timeout)",
+                                 text_of(options_.join), waited));
+  }
+  if (dials_.all_answered()) return stop_here(exit_failed, fmt::format("{} after {} s", problem_, waited));
+  stop_here(
+      exit_failed,
+      fmt::format("cannot reach {} after {} s (node.join_timeout). Is d9d-node running there, listening "
+                  "on an address and port that this host can reach, with the same kind of node.tls?",
+                  dials_.missing(), waited));
 }
 
 void Node::join() {
   joined_ = true;
+  if (!options_.first) set_deadline(options_.join_timeout + kPoliteness);
+  const HostPort address = announced(options_.address, port_, route_);
   tell<wire::Join>(
       {Role::coordinator, 0},
       [&](wire::Join::Builder join) {
         join.setRanks(options_.ranks);
         join.setNodeIndex(options_.node_index);
-        join.setHost(options_.host);
-        join.setPort(port_);
+        join.setHost(address.host);
+        join.setPort(address.port);
         join.setBuild(options_.build);
         join.setJobHash(options_.job_hash);
         join.setToken(options_.token);
@@ -119,43 +191,44 @@ void Node::welcome(wire::Welcome::Reader message) {
   formed_ = true;
   membership_ = {.epoch = message.getEpoch(),
                  .node = static_cast<int>(message.getNodeIndex()),
-                 .store_host = message.getStoreHost(),
+                 .bound_host = membership_.bound_host,
                  .store_port = message.getStorePort(),
                  .resume_from = message.getResumeFrom(),
                  .resume_step = message.getResumeStep(),
                  .resume_state = message.getResumeState(),
                  .resume_sample = message.getResumeSample(),
                  .tag = message.getTag()};
-  for (const auto member : message.getNodes())
+  for (const auto member : message.getNodes()) {
     membership_.ranks_per_node.push_back(static_cast<int>(member.getRanks()));
+    membership_.addresses.push_back({member.getHost(), member.getPort()});
+  }
+  if (membership_.addresses[kFirstNode].host.empty()) membership_.addresses[kFirstNode] = options_.join;
   world().epoch = membership_.epoch;
   if (world().recorder != nullptr) world().recorder->set_node(membership_.node);
   answer_to({Role::node, static_cast<std::uint64_t>(membership_.node)});
-  // Node 0 knows everyone from their Join; the others know node 0 and call the rest.
+  meet_peers(message);
+}
+
+// Node 0 knows everyone from their Join; the others know node 0 and call the rest.
+void Node::meet_peers(wire::Welcome::Reader message) {
   if (membership_.node != kFirstNode) {
+    set_deadline(options_.join_timeout);
     for (int node = 1; node < static_cast<int>(message.getNodes().size()); ++node) {
-      if (node == membership_.node) continue;
-      ++dials_pending_;
       const auto member = message.getNodes()[static_cast<unsigned>(node)];
-      dial(node, member.getHost(), member.getPort());
+      if (node != membership_.node) dial(node, {member.getHost(), member.getPort()});
     }
   }
-  if (dials_pending_ == 0) spawn_cast();
+  if (dials_.all_answered()) spawn_cast();
 }
 
 void Node::spawn_cast() {
+  ++deadline_;
   std::vector<CastMember> cast;
   try {
     cast = options_.cast(membership_);
     world().book.set_node_of(options_.node_of());
   } catch (const Error& error) {
-    return tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
-      failed.setKind(static_cast<wire::Failed::Kind>(error.kind()));
-      failed.setText(error.what());
-      failed.setActor(to_string(self()));
-      failed.setRank(-1);
-      failed.setMessage("Welcome");
-    });
+    return tell_failed(error.kind(), error.what());
   }
   // Listeners first: whoever subscribes when it starts shall hear everything.
   const auto rest = std::stable_partition(cast.begin(), cast.end(),
@@ -227,11 +300,19 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
   });
 }
 
+void Node::tell_failed(ErrorKind kind, const std::string& text) {
+  tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
+    failed.setKind(static_cast<wire::Failed::Kind>(kind));
+    failed.setText(text);
+    failed.setActor(to_string(self()));
+    failed.setRank(-1);
+    failed.setMessage("Welcome");
+  });
+}
+
 void Node::failed(wire::Failed::Reader message) {
   if (sender().role == Role::coordinator) {
-    const auto reason = fmt::format("the coordinator failed: {}", std::string(message.getText()));
-    if (options_.first) log::error("{}", reason);
-    return end(exit_failed, reason);
+    return stop_here(exit_failed, fmt::format("the coordinator failed: {}", std::string(message.getText())));
   }
   tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
     failed.setKind(message.getKind());
@@ -251,6 +332,12 @@ void Node::peer_down(wire::PeerDown::Reader message) {
 void Node::stop_node(wire::StopNode::Reader message) {
   if (!message.getFailed()) return end(exit_done, message.getReason());
   end(message.getInputError() ? exit_bad_input : exit_failed, message.getReason());
+}
+
+// Where the Coordinator has not reported it.
+void Node::stop_here(int exit_code, const std::string& reason) {
+  if (options_.first) log::error("{}", reason);
+  end(exit_code, reason);
 }
 
 void Node::end(int exit_code, const std::string& reason) {

@@ -32,6 +32,14 @@ std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
         "`output_dir` must be equal on every host",
         identity_.job_hash, std::string(join.getJobHash()));
   }
+  const auto twin = std::find_if(members_.begin(), members_.end(), [&](const Member& member) {
+    return member.port != 0 && member.port == join.getPort() && member.host == std::string(join.getHost());
+  });
+  if (twin != members_.end()) {
+    return fmt::format(
+        "it announces {}:{}, as another node does; node.advertise and --listen are of each host its own",
+        twin->host, twin->port);
+  }
   if (closed_ || left == 0) {
     return fmt::format(
         "the mesh needs {} ranks and all of them are taken; set node.ranks (or --ranks) on each host so "
@@ -53,6 +61,18 @@ void Roster::add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id) {
 
 void Roster::remove(std::size_t node) {
   members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(node));
+}
+
+void Roster::note_refused(const std::string& host, const std::string& reason) {
+  ++refused_;
+  last_refusal_ = fmt::format("at {}: {}", host, reason);
+}
+
+std::string Roster::missing() const {
+  const std::string here = fmt::format("only {} of {} ranks are here", ranks(), world_size_);
+  if (refused_ == 0) return here;
+  return fmt::format("{} ({} refused, the last {})", here,
+                     refused_ == 1 ? "1 node was" : fmt::format("{} were", refused_), last_refusal_);
 }
 
 void Roster::close() {

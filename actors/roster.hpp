@@ -40,6 +40,9 @@ class Roster {
   // A node that offers no number of ranks takes what is left.
   void add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id);
   void remove(std::size_t node);
+  void note_refused(const std::string& host, const std::string& reason);
+  // "1 of 2 ranks are here; 1 node was refused, at 10.0.0.2: ...", for people.
+  std::string missing() const;
   // Ends the joining and numbers the nodes: node 0 is where the coordinator lives and joined first, the
   // others follow in the order of their wishes, then of arrival.
   void close();
@@ -52,6 +55,8 @@ class Roster {
   JobIdentity identity_;
   std::vector<Member> members_;
   bool closed_ = false;
+  int refused_ = 0;
+  std::string last_refusal_;
 };
 
 }  // namespace d9d

@@ -8,7 +8,7 @@ struct Join {
   # Repeated by the same process: ignored. The sender's handle travels beside the message.
   ranks @0 :UInt32;        # ranks this process offers; 0 = whatever is left
   nodeIndex @1 :Int32;     # wished place among the nodes (NODE_RANK), -1 = next free
-  host @2 :Text;           # where other nodes reach this one
+  host @2 :Text;           # where other nodes reach this one; of node 0 empty = where each of them dialled it
   port @3 :UInt16;
   build @4 :Text;          # version and build id; must be equal on all nodes
   jobHash @5 :Text;        # hash of the resolved job without its node section; must be equal on all nodes
@@ -69,6 +69,7 @@ struct Dialed {
   nodeIndex @0 :UInt32;
   ok @1 :Bool;
   reason @2 :Text;
+  ownHost @3 :Text;  # numeric address of this process on the route there, empty when not ok
 }
 
 struct PeerDown {

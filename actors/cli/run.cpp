@@ -41,7 +41,9 @@ Command run_command(const std::string& build, const TensorBytes& tensor_bytes_ma
       .options = {set_option(),
                   ranks_option(),
                   {"--join", "HOST:PORT", "join the job whose node 0 listens there"},
-                  {"--listen", "HOST:PORT", "be node 0 and listen there; port 0 takes a free one"},
+                  {"--listen", "HOST:PORT",
+                   "be node 0 and listen there, port 0 takes a free one; with --join: what this node "
+                   "itself listens on"},
                   {"--fresh", "", "begin at step 1; checkpoints that are there are kept under other names"}},
       .run = [=](const Arguments& arguments,
                  Console& console) { return run(arguments, console, build, tensor_bytes_max); },

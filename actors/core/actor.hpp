@@ -45,8 +45,8 @@ class ActorHost {
   virtual void deliver_after(std::chrono::nanoseconds delay, Frame frame) = 0;
   // Tells wire::PeerDown to this actor when the process behind `mailbox` is gone.
   virtual void watch(const MailboxPtr& mailbox, int node) = 0;
-  // Opens a port for this actor; 0 lets the system choose. Returns the port; an environment error when it is
-  // taken.
+  // Opens a port for this actor on a numeric address; 0 lets the system choose. Returns the port; an environment
+  // error when it is taken.
   virtual std::uint16_t publish(const std::string& address, std::uint16_t port) = 0;
   // Connects to another process without blocking the caller; the answer is wire::Dialed with the mailbox
   // attached.

@@ -7,6 +7,8 @@
 #include "actors/core/handover.hpp"
 #include "messages/cluster.capnp.h"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_port.hpp"
+#include "runtime/base/network.hpp"
 
 namespace d9d {
 namespace {
@@ -20,13 +22,35 @@ MailboxPtr mailbox_for(caf::strong_actor_ptr target) {
   return target ? std::make_shared<CafMailbox>(std::move(target)) : nullptr;
 }
 
-Frame dialed_frame(World& world, ActorId receiver, int node, const std::string& failure) {
+// CAF would try a silent address for two minutes, and knows of a name only one address.
+constexpr std::chrono::seconds kConnectTimeout{5};
+
+struct DialResult {
+  MailboxPtr mailbox;
+  std::string own_host;
+  std::string failure;
+};
+
+Frame dialed_frame(World& world, ActorId receiver, int node, const DialResult& result) {
   const Header header{.epoch = world.epoch.load(), .sender = receiver, .receiver = receiver, .sequence = 1};
   return encode<wire::Dialed>(header, [&](wire::Dialed::Builder dialed) {
     dialed.setNodeIndex(static_cast<std::uint32_t>(node));
-    dialed.setOk(failure.empty());
-    dialed.setReason(failure);
+    dialed.setOk(result.mailbox != nullptr);
+    dialed.setReason(result.failure);
+    dialed.setOwnHost(result.own_host);
   });
+}
+
+DialResult connect(caf::actor_system& system, bool tls, const std::string& host, std::uint16_t port) {
+  try {
+    const Reached way = reach(host, port, kConnectTimeout);
+    auto remote = tls ? caf::openssl::remote_actor<caf::actor>(system, way.address, port)
+                      : system.middleman().remote_actor<caf::actor>(way.address, port);
+    if (!remote) return {nullptr, {}, system.render(remote.error())};
+    return {mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(*remote)), way.own_address, {}};
+  } catch (const Error& error) {
+    return {nullptr, {}, error.what()};
+  }
 }
 
 }  // namespace
@@ -130,9 +154,11 @@ std::uint16_t CafHost::publish(const std::string& address, std::uint16_t port) {
   if (!opened) {
     throw Error(
         ErrorKind::environment,
-        fmt::format("cannot listen on {}:{} ({}). Is the port in use? Choose another with --listen HOST:PORT "
-                    "or node.listen; port 0 lets the system choose",
-                    address, port, system().render(opened.error())));
+        fmt::format(
+            "cannot listen on {} ({}). Is the port in use, or is that no address of this host? Choose "
+            "another with --listen HOST:PORT or node.listen; port 0 lets the system choose, 0.0.0.0 and "
+            ":: listen on all addresses",
+            host_port_text(address, port), system().render(opened.error())));
   }
   return *opened;
 }
@@ -143,16 +169,8 @@ void CafHost::dial(std::string host, std::uint16_t port, int node) {
   const HostArguments arguments = arguments_;
   const MailboxPtr answer_to = mailbox_;
   const auto wait = [=](caf::event_based_actor* helper, int peer) {
-    auto remote = arguments.tls ? caf::openssl::remote_actor<caf::actor>(helper->system(), host, port)
-                                : helper->system().middleman().remote_actor<caf::actor>(host, port);
-    MailboxPtr attached;
-    std::string failure;
-    if (remote) {
-      attached = mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(*remote));
-    } else {
-      failure = helper->system().render(remote.error());
-    }
-    answer_to->deliver(dialed_frame(*arguments.world, arguments.id, peer, failure), attached);
+    const DialResult result = connect(helper->system(), arguments.tls, host, port);
+    answer_to->deliver(dialed_frame(*arguments.world, arguments.id, peer, result), result.mailbox);
   };
   system().spawn<caf::detached>(wait, node);
 }

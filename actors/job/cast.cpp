@@ -9,6 +9,7 @@
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/network.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/tracker_runs.hpp"
@@ -25,12 +26,19 @@ std::chrono::milliseconds seconds(std::int64_t count) {
   return std::chrono::seconds(count);
 }
 
+// Gloo tells the others the address that it listens on, so it cannot listen everywhere.
+std::string gloo_address(const Membership& membership) {
+  if (!is_wildcard(membership.bound_host)) return membership.bound_host;
+  return own_address_towards(membership.addresses.at(membership.node == 0 ? 1 : 0).host);
+}
+
 void make_services_of_epoch(JobServices& services, const Membership& membership) {
   services.plan = std::make_unique<Plan>(services.job().mesh, membership.ranks_per_node);
   const auto timeout = seconds(services.job().trainer.timeout.init_timeout);
   if (membership.ranks_per_node.size() > 1) {
-    if (!services.store) services.store = Store::join(membership.store_host, membership.store_port, timeout);
-    services.gloo = std::make_unique<GlooTransport>(services.host, *services.store);
+    if (!services.store)
+      services.store = Store::join(membership.addresses.at(0).host, membership.store_port, timeout);
+    services.gloo = std::make_unique<GlooTransport>(gloo_address(membership), *services.store);
   }
   services.communicators = std::make_unique<CommunicatorFactory>(
       *services.plan, services.hub, services.gloo.get(),

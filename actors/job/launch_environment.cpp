@@ -5,6 +5,7 @@
 
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_port.hpp"
 
 namespace d9d {
 namespace {
@@ -38,7 +39,8 @@ RunOptions with_environment(RunOptions options) {
               "NODE_RANK is set but MASTER_ADDR or MASTER_PORT is not; set all three, or use --join");
   options.node_index =
       whole_number(*index, "NODE_RANK (or SLURM_NODEID)", 0, options.num_nodes.value_or(kNodesMax) - 1);
-  (options.node_index == 0 ? options.listen : options.join) = *host + ":" + *port;
+  D9D_REQUIRE(parse_port(*port, "MASTER_PORT") != 0, "MASTER_PORT is 0; all nodes have to know one port");
+  (options.node_index == 0 ? options.listen : options.join) = host_port_text(*host, *port);
   return options;
 }
 

@@ -1,36 +1,57 @@
 #include "actors/job/node_address.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/network.hpp"
 
 namespace d9d {
 namespace {
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+// Without TLS a stranger on the network could join: only loopback, unless the job says that it knows.
+void require_protection(const AddressOptions& address, const std::string& host, const std::string& what) {
+  D9D_REQUIRE(address.tls || address.insecure || is_loopback(host),
+              "{} leads beyond this host, but nothing protects the connections: give node.tls {{ca, "
+              "certificate, key}}, or set node.insecure: true on a network you trust",
+              what);
+}
+
+// "0" and "[0::0]" are wildcards as well.
+HostPort parse_listen(const std::string& text, const std::string& what) {
+  HostPort address = parse_host_port(text, what);
+  if (is_numeric(address.host)) address.host = addresses_of(address.host).at(0);
+  return address;
 }
 
 }  // namespace
 
-HostPort parse_host_port(const std::string& text, const std::string& what) {
-  const std::size_t colon = text.rfind(':');
-  const std::string digits = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const bool number =
-      !digits.empty() && digits.size() <= 5 && digits.find_first_not_of("0123456789") == std::string::npos;
-  D9D_REQUIRE(number && colon > 0 && std::stoi(digits) <= 65535,
-              "{} is \"{}\"; it has to be HOST:PORT, for example 127.0.0.1:29500", what, text);
-  return {text.substr(0, colon), static_cast<std::uint16_t>(std::stoi(digits))};
+AddressOptions address_options(const JobConfig& job, const RunOptions& options) {
+  const NodeConfig& node = job.node;
+  AddressOptions address{.tls = node.tls.has_value(), .insecure = node.insecure};
+  if (node.advertise) {
+    address.advertise = parse_host_maybe_port(*node.advertise, "node.advertise");
+    D9D_REQUIRE(!is_wildcard(address.advertise->host) && address.advertise->port != 0,
+                "node.advertise is {}; it has to be what other hosts can dial", *node.advertise);
+  }
+  if (options.listen) {
+    address.listen = parse_listen(*options.listen, "--listen");
+    require_protection(address, address.listen->host, "--listen " + *options.listen);
+  } else if (!options.join) {
+    const std::string text = node.listen.value_or("127.0.0.1:0");
+    address.listen = parse_listen(text, "node.listen");
+    require_protection(address, address.listen->host, "node.listen " + text);
+  }
+  if (options.join)
+    require_protection(address, address_of_first_node(options).host, "--join " + *options.join);
+  return address;
 }
 
-// Without TLS a stranger on the network could join: only loopback, unless the job says that it knows.
-HostPort listening_address(const JobConfig& job, const RunOptions& options) {
-  const NodeConfig& node = job.node;
-  const std::string text = options.listen ? *options.listen : node.listen.value_or("127.0.0.1:0");
-  HostPort address = parse_host_port(text, options.listen ? "--listen" : "node.listen");
-  D9D_REQUIRE(
-      is_loopback(address.host) || node.tls || node.insecure,
-      "node.listen is {} but the connection is not protected: give node.tls {{ca, certificate, key}}, or set "
-      "node.insecure: true on a network you trust",
-      text);
+HostPort address_of_first_node(const RunOptions& options) {
+  const HostPort address = parse_host_port(*options.join, "--join");
+  D9D_REQUIRE(address.port != 0,
+              "--join is {}; port 0 is for listening. Node 0 prints its port: \"listening on HOST:PORT\"",
+              *options.join);
+  D9D_REQUIRE(!is_numeric(address.host) || !is_wildcard(addresses_of(address.host).at(0)),
+              "--join is {}; that means every address of this host. Give the address of node 0's host",
+              *options.join);
   return address;
 }
 

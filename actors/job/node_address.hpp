@@ -1,23 +1,16 @@
 #pragma once
-// Addresses of a node: where it listens, what HOST:PORT means.
-
-#include <cstdint>
-#include <string>
+// The addresses of a node, from its job file and command line.
 
 #include "actors/job/run_job.hpp"
+#include "actors/own_address.hpp"
 
 namespace d9d {
 
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
+// Where this process listens and as what: --listen, node.advertise; on node 0 also node.listen, else loopback.
+// Input error for an address beyond loopback that nothing protects, here or where --join leads.
+AddressOptions address_options(const JobConfig& job, const RunOptions& options);
 
-// Input error, naming `what`, when the text is not HOST:PORT.
-HostPort parse_host_port(const std::string& text, const std::string& what);
-
-// Where this process listens: --listen, else node.listen, else loopback. Input error for an address beyond
-// loopback that nothing protects.
-HostPort listening_address(const JobConfig& job, const RunOptions& options);
+// Where node 0 listens, of a process that joins (--join). Input error for what cannot be dialled.
+HostPort address_of_first_node(const RunOptions& options);
 
 }  // namespace d9d

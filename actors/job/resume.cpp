@@ -138,12 +138,12 @@ CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions&
       .job_hash = node.job_hash,
       .token = node.token,
       .tag = tag,
-      .join_timeout = std::chrono::seconds(job.trainer.timeout.init_timeout),
+      .join_timeout = node.join_timeout,
       .find_resume_point = [&services, hash = node.job_hash, fresh,
                             damaged] { return find_resume_point(services, hash, fresh, *damaged); },
       .open_store =
           [&services] {
-            services.store = Store::host(services.host, 0);
+            services.store = Store::host(services.bound_host, 0);
             return std::pair(services.store->address(), services.store->port());
           },
       .commit = [&services, hash = node.job_hash, tag, damaged](

@@ -15,6 +15,7 @@
 #include "actors/job/run_folders.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/network.hpp"
 #include "runtime/data/build_source.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/job_pieces.hpp"
@@ -103,29 +104,25 @@ std::uint64_t total_steps_of(const JobConfig& job, SharedSource& source) {
 
 NodeOptions node_options(JobServices& services, const RunOptions& options, std::promise<int>& ended) {
   const JobConfig& job = services.job();
-  const HostPort listen = listening_address(job, options);
   const std::uint64_t incarnation = random_bits() >> 16;
   NodeOptions node{
       .first = !options.join,
-      .join_timeout = std::chrono::seconds(std::min<std::int64_t>(60, job.trainer.timeout.init_timeout)),
+      .join_timeout = std::chrono::seconds(job.node.join_timeout),
       .ranks = ranks_offered(job, options),
       .node_index = options.node_index,
-      .listen_host = listen.host,
-      .listen_port = listen.port,
       .opens_port = options.join || options.listen || job.node.listen || ranks_offered(job, options) != 0,
-      .host = job.node.advertise.value_or(listen.host),
+      .address = address_options(job, options),
       .build = options.build,
       .job_hash = fmt::format("{:016x}", job_fingerprint(job)),
       .token = job.node.job_token.value_or(""),
       .incarnation = incarnation};
   if (options.join) {
-    const HostPort target = parse_host_port(*options.join, "--join");
-    node.join_host = target.host;
-    node.join_port = target.port;
+    node.join = address_of_first_node(options);
   } else {
     node.coordinator =
         make_coordinator(coordinator_options(services, node, job_tag(incarnation), options.fresh));
   }
+  node.on_listening = [&services](const std::string& host) { services.bound_host = host; };
   node.cast = [&services](const Membership& membership) { return make_cast(services, membership); };
   node.node_of = [&services] { return node_of_plan(*services.plan); };
   node.abort_collectives = [&services](const std::string& reason) {
@@ -169,7 +166,6 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                        .model = make_model(registry, job),
                        .user_actors = user_actors,
                        .make_task = [&] { return make_task(registry, job); },
-                       .host = job.node.advertise.value_or(listening_address(job, options).host),
                        .threads_per_rank = threads_per_rank(job, options),
                        .table = TensorTable(table_slots(job)),
                        .source = SharedSource([&loaded] { return checked_source(loaded); }),
@@ -185,9 +181,11 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   std::optional<RunFolders> folders;
   if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch);
   const ActorId root{Role::node, node.first ? 0 : node.incarnation};
+  // The resolver may take its time.
+  const bool asks_resolver = node.address.listen && !is_numeric(node.address.listen->host);
 
   ActorSystem system(world, system_options);
-  system.spawn_root(root, Threading::pool,
+  system.spawn_root(root, asks_resolver ? Threading::own_thread : Threading::pool,
                     [&node](World& w) { return std::make_unique<Node>(w, std::move(node)); });
   const int exit_code = ended.get_future().get();
   if (!system.await_all(kShutdown)) {

@@ -31,7 +31,6 @@ struct JobServices {
   const ActorRegistry& user_actors;
   std::function<std::shared_ptr<TrainTask>()> make_task;
   std::uint64_t total_steps = 0;
-  std::string host;  // of this process, as others reach it
   int threads_per_rank = 1;
   TensorTable table;
   SharedSource source;
@@ -39,6 +38,8 @@ struct JobServices {
   OpenCommunicators open_communicators{};
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
+
+  std::string bound_host{};  // where this process listens, once it does
 
   // Made when the job has formed.
   std::unique_ptr<Store> store{};

@@ -9,6 +9,8 @@
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_port.hpp"
+#include "runtime/base/network.hpp"
 #include "runtime/nn/model_costs.hpp"
 #include "runtime/nn/parallel/tensor_parallel_limits.hpp"
 #include "runtime/task/context_rules.hpp"
@@ -207,33 +209,25 @@ void check_vocabulary(const JobConfig& job, const Qwen3Config& model, Issues& is
        fmt::format("give at most {}", model.vocab_size)});
 }
 
-struct Address {
-  std::string host;
-  std::int64_t port = -1;
-};
-
-std::optional<Address> parse_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return std::nullopt;
-  const auto port = config::integer_from(text.substr(colon + 1));
-  if (!port || *port < 0 || *port > 65535) return std::nullopt;
-  return Address{text.substr(0, colon), *port};
-}
-
-void check_address(const std::string& path, const std::optional<std::string>& text, Issues& issues) {
-  if (!text || parse_address(*text)) return;
-  issues.push_back({path, fmt::format("\"{}\" is not HOST:PORT", *text), "write for example 10.0.0.1:29500"});
+// None where the text is good.
+void check_text(const std::string& path, const std::optional<std::string>& text, const char* form,
+                Issues& issues, const std::function<void(const std::string&)>& parse) {
+  try {
+    if (text) parse(*text);
+  } catch (const Error&) {
+    issues.push_back({path, fmt::format("\"{}\" is not {}", *text, form),
+                      "write for example 10.0.0.1:29500 or [fd00::1]:29500"});
+  }
 }
 
 void check_network(const JobConfig& job, Issues& issues) {
   const NodeConfig& node = job.node;
-  check_address("node.listen", node.listen, issues);
-  check_address("node.advertise", node.advertise, issues);
-  const auto address = node.listen ? parse_address(*node.listen) : std::nullopt;
-  if (!address || node.tls || node.insecure) return;
-  const bool loopback = address->host == "localhost" || address->host.starts_with("127.") ||
-                        address->host == "[::1]" || address->host == "::1";
-  if (loopback) return;
+  std::string host = "localhost";
+  check_text("node.listen", node.listen, "HOST:PORT", issues,
+             [&](const std::string& text) { host = parse_host_port(text, "node.listen").host; });
+  check_text("node.advertise", node.advertise, "HOST or HOST:PORT", issues,
+             [](const std::string& text) { parse_host_maybe_port(text, "node.advertise"); });
+  if (node.tls || node.insecure || is_loopback(host)) return;
   issues.push_back(
       {"node.listen", fmt::format("{} can be reached from other hosts and there is no TLS", *node.listen),
        "give `node.tls`, listen on 127.0.0.1, or set `node.insecure: true` in a network you trust"});

@@ -43,10 +43,11 @@ struct NodeConfig {
   std::int64_t heartbeat_ms = 1000;
   bool trace = true;
   std::int64_t disk_timeout = 300;
+  std::int64_t join_timeout = 600;
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
                       (ranks, threads_per_rank, device, listen, advertise, insecure, tls, job_token,
-                       heartbeat_ms, trace, disk_timeout))
+                       heartbeat_ms, trace, disk_timeout, join_timeout))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
   return std::array{
@@ -56,9 +57,13 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           "threads that a rank computes with; null: the host's cores shared evenly", config::optional,
           at_least(1)},
       Key{"device", "", "where ranks compute"},
-      Key{"listen", "", "HOST:PORT where node 0 awaits the others, port 0 chooses one; null: 127.0.0.1:0"},
-      Key{"advertise", "", "HOST:PORT under which others reach this node; null: as it listens"},
-      Key{"insecure", "", "listen beyond this host without TLS: anyone who reaches the port may take part"},
+      Key{"listen", "",
+          "HOST:PORT where node 0 awaits the others: 0.0.0.0 and [::] are all addresses, port 0 chooses one; "
+          "null: 127.0.0.1:0"},
+      Key{"advertise", "",
+          "HOST or HOST:PORT under which others reach this node, where that is not where it listens (NAT, "
+          "containers); null: its address on the route to node 0"},
+      Key{"insecure", "", "connect beyond this host without TLS: anyone who reaches the ports may take part"},
       Key{"tls", "", "mutual TLS; null: none"},
       Key{"job_token", "", "secret that every node of the job must know"},
       Key{"heartbeat_ms", "ms",
@@ -68,6 +73,8 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
       Key{"disk_timeout", "s",
           "a single call to the disk (a read, a write, a sync) that takes longer ends the job: the disk "
           "hangs",
+          config::optional, at_least(1)},
+      Key{"join_timeout", "s", "deadline of every node for all of them to have found each other",
           config::optional, at_least(1)},
   };
 }

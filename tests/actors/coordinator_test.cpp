@@ -149,7 +149,47 @@ TEST_F(CoordinatorTest, GivesUpWhenNotAllJoinInTime) {
 
   ASSERT_EQ(stops().size(), 1U);
   EXPECT_TRUE(stops()[0]->getFailed());
-  EXPECT_THAT(std::string(stops()[0]->getReason()), HasSubstr("only 2 of 3 ranks joined within 30 s"));
+  EXPECT_THAT(std::string(stops()[0]->getReason()),
+              AllOf(HasSubstr("after 30 s"), HasSubstr("only 2 of 3 ranks are here"),
+                    HasSubstr("node.join_timeout")));
+}
+
+TEST_F(CoordinatorTest, SaysInTheEndWhomItRefusedAndWhy) {
+  play();
+  join(100, 1);
+  join(101, 2, -1, [](wire::Join::Builder join) { join.setJobHash("xyz"); });
+  join(102, 2, -1, [](wire::Join::Builder join) { join.setBuild("0.9"); });
+  world.after(std::chrono::seconds(30));
+
+  EXPECT_THAT(std::string(stops().at(0)->getReason()),
+              AllOf(HasSubstr("only 1 of 3 ranks are here"), HasSubstr("2 were refused"),
+                    HasSubstr("at host-102: it runs another build")));
+}
+
+TEST_F(CoordinatorTest, SaysNowAndThenThatItStillWaits) {
+  options.join_timeout = std::chrono::seconds(100);
+  play();
+  join(100, 1);
+  ::testing::internal::CaptureStderr();
+  world.after(std::chrono::seconds(31));
+  const std::string first = ::testing::internal::GetCapturedStderr();
+  ::testing::internal::CaptureStderr();
+  world.after(std::chrono::seconds(30));
+  const std::string second = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_THAT(first, HasSubstr("still waiting for nodes: only 1 of 3 ranks are here"));
+  EXPECT_THAT(second, HasSubstr("still waiting for nodes"));
+}
+
+TEST_F(CoordinatorTest, RefusesANodeThatGivesTheAddressOfAnother) {
+  play();
+  join(100, 1);
+  join(101, 1, -1, [](wire::Join::Builder join) {
+    join.setHost("host-100");
+    join.setPort(100);
+  });
+
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("host-100:100"), HasSubstr("node.advertise")));
 }
 
 TEST_F(CoordinatorTest, TellsItsParentWhenNobodyEverJoined) {

@@ -10,6 +10,7 @@ namespace d9d {
 namespace {
 
 using testing::ActorWorld;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -23,11 +24,11 @@ class NodeTest : public ::testing::Test {
  protected:
   NodeTest() {
     options.coordinator = {kCoordinator, Threading::own_thread, {}};
-    options.join_host = "boss";
-    options.join_port = 29500;
+    options.join = {"boss", 29500};
+    options.address.listen = HostPort{"127.0.0.1", 0};
+    options.on_listening = [this](const std::string& host) { listening.push_back(host); };
     options.join_timeout = std::chrono::seconds(60);
     options.ranks = 1;
-    options.host = "me";
     options.build = "1.0";
     options.job_hash = "abc";
     options.token = "secret";
@@ -50,9 +51,15 @@ class NodeTest : public ::testing::Test {
   }
   void play_first() { world.play<Node>(kFirst, options); }
   void play_joining() {
-    options.first = false;
+    become_joining();
     world.play<Node>(kStranger, options);
     dialed(kStranger, 0, true);
+  }
+  void become_joining() {
+    options.first = false;
+    options.opens_port = true;
+    options.address.listen.reset();
+    options.address.insecure = true;
   }
   void dialed(ActorId node, std::uint32_t index, bool ok) {
     world.say<wire::Dialed>(
@@ -61,10 +68,11 @@ class NodeTest : public ::testing::Test {
           dialed.setNodeIndex(index);
           dialed.setOk(ok);
           dialed.setReason(ok ? "" : "connection refused");
+          dialed.setOwnHost(ok ? "10.0.0.9" : "");
         },
         node, ok ? world.ear() : nullptr);
   }
-  void welcome(ActorId to, std::uint32_t index, unsigned nodes) {
+  void welcome(ActorId to, std::uint32_t index, unsigned nodes, bool first_has_host = true) {
     world.say<wire::Welcome>(
         to,
         [&](wire::Welcome::Builder welcome) {
@@ -73,7 +81,7 @@ class NodeTest : public ::testing::Test {
           welcome.setResumeStep(4);
           auto list = welcome.initNodes(nodes);
           for (unsigned i = 0; i < nodes; ++i) {
-            list[i].setHost("host-" + std::to_string(i));
+            if (i > 0 || first_has_host) list[i].setHost("host-" + std::to_string(i));
             list[i].setPort(static_cast<std::uint16_t>(1000 + i));
             list[i].setRanks(1);
           }
@@ -103,6 +111,7 @@ class NodeTest : public ::testing::Test {
   NodeOptions options;
   std::string cast_failure;
   bool listener = false;  // the cast has a user's actor, which goes first
+  std::vector<std::string> listening;
   std::vector<Membership> cast;
   std::vector<std::string> aborted;
   std::vector<int> exits;
@@ -114,7 +123,6 @@ TEST_F(NodeTest, TheFirstNodeMakesTheCoordinatorAndJoinsIt) {
 
   EXPECT_THAT(spawned(), ElementsAre(kCoordinator));
   const auto join = world.last<wire::Join>(kCoordinator);
-  EXPECT_EQ(std::string(join->getHost()), "me");
   EXPECT_EQ(std::string(join->getBuild()), "1.0");
   EXPECT_EQ(std::string(join->getToken()), "secret");
   EXPECT_EQ(join->getIncarnation(), 77U);
@@ -126,11 +134,45 @@ TEST_F(NodeTest, ANodeThatOpensAPortSaysWhereItReallyListens) {
   play_first();
 
   EXPECT_EQ(world.last<wire::Join>()->getPort(), 40000);
+  EXPECT_THAT(listening, ElementsAre("127.0.0.1"));
+}
+
+TEST_F(NodeTest, AJoiningNodeListensOnItsWayToTheFirstOneAndSaysSo) {
+  play_joining();
+
+  EXPECT_THAT(listening, ElementsAre("10.0.0.9"));
+  EXPECT_EQ(std::string(world.last<wire::Join>()->getHost()), "10.0.0.9");
+  EXPECT_EQ(world.last<wire::Join>()->getPort(), 40000);
+}
+
+TEST_F(NodeTest, AJoiningNodeWhoseWayNothingProtectsEndsWithTheInputsExitCode) {
+  become_joining();
+  options.address.insecure = false;
+  world.play<Node>(kStranger, options);
+  dialed(kStranger, 0, true);
+
+  EXPECT_THAT(exits, ElementsAre(2));
+  EXPECT_THAT(aborted.at(0), HasSubstr("10.0.0.9"));
+  EXPECT_TRUE(world.heard<wire::Join>().empty());
+}
+
+TEST_F(NodeTest, KnowsTheFirstNodeByTheAddressItDialled) {
+  play_joining();
+  welcome(kStranger, 1, 2, false);
+
+  EXPECT_THAT(cast.at(0).addresses, ElementsAre(HostPort{"boss", 29500}, HostPort{"host-1", 1001}));
+}
+
+TEST_F(NodeTest, KnowsTheFirstNodeByTheAddressThatItAdvertises) {
+  play_joining();
+  welcome(kStranger, 1, 2);
+
+  EXPECT_THAT(cast.at(0).addresses, ElementsAre(HostPort{"host-0", 1000}, HostPort{"host-1", 1001}));
 }
 
 TEST_F(NodeTest, APortInUseEndsTheNodeBeforeAnybodyIsSpawned) {
   options.opens_port = true;
-  options.listen_port = 29500;
+  options.address.listen->port = 29500;
   world.taken_ports = {29500};
   play_first();
 
@@ -140,7 +182,7 @@ TEST_F(NodeTest, APortInUseEndsTheNodeBeforeAnybodyIsSpawned) {
 }
 
 TEST_F(NodeTest, AJoiningNodeDialsAgainUntilTheFirstOneIsThere) {
-  options.first = false;
+  become_joining();
   world.play<Node>(kStranger, options);
   dialed(kStranger, 0, false);
   EXPECT_EQ(world.dials.size(), 1U);
@@ -156,15 +198,36 @@ TEST_F(NodeTest, AJoiningNodeDialsAgainUntilTheFirstOneIsThere) {
 }
 
 TEST_F(NodeTest, AJoiningNodeGivesUpAfterItsTimeoutAndSaysWhatToTry) {
-  options.first = false;
+  become_joining();
   world.play<Node>(kStranger, options);
-  world.after(std::chrono::seconds(61));
   dialed(kStranger, 0, false);
+  world.after(std::chrono::seconds(59));
+  EXPECT_TRUE(exits.empty());
+  world.after(std::chrono::seconds(2));
 
   EXPECT_THAT(exits, ElementsAre(1));
   ASSERT_EQ(aborted.size(), 1U);
   EXPECT_THAT(aborted[0], HasSubstr("cannot reach node 0 at boss:29500"));
   EXPECT_THAT(aborted[0], HasSubstr("connection refused"));
+}
+
+TEST_F(NodeTest, AJoiningNodeGivesUpWhileADialIsStillUnanswered) {
+  become_joining();
+  world.play<Node>(kStranger, options);
+  world.after(std::chrono::seconds(61));
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  EXPECT_THAT(aborted.at(0), HasSubstr("cannot reach node 0 at boss:29500 after 60 s"));
+}
+
+TEST_F(NodeTest, AJobThatDoesNotStartEndsTheNodesThatJoinedIt) {
+  play_joining();
+  world.after(std::chrono::seconds(60));
+  EXPECT_TRUE(exits.empty()) << "node 0 has the first word";
+  world.after(std::chrono::seconds(11));
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  EXPECT_THAT(aborted.at(0), HasSubstr("the job did not start within 60 s"));
 }
 
 TEST_F(NodeTest, WelcomeMakesTheCastOfItsMembership) {
@@ -216,9 +279,12 @@ TEST_F(NodeTest, APeerThatCannotBeReachedIsNamedWithItsOwnAddress) {
   play_joining();
   welcome(kStranger, 1, 3);
   dialed(kStranger, 2, false);
+  EXPECT_TRUE(world.heard<wire::Failed>().empty()) << "its name may not be known yet";
+  world.after(std::chrono::seconds(61));
 
-  EXPECT_THAT(exits, ElementsAre(1));
-  EXPECT_THAT(aborted.at(0), HasSubstr("cannot reach node 2 at host-2:1002"));
+  EXPECT_THAT(std::string(world.last<wire::Failed>(kCoordinator)->getText()),
+              AllOf(HasSubstr("node 1 cannot reach node 2 at host-2:1002 (connection refused) after 60 s"),
+                    HasSubstr("node.advertise")));
 }
 
 TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {

@@ -82,7 +82,9 @@ TEST_F(Nodes, SayWhichVariableOfTheEnvironmentIsWrong) {
            {"NODE_RANK", "2", "expected a whole number from 0 to 1"},
            {"NNODES", "many", "NNODES (or SLURM_NNODES) is \"many\""},
            {"NNODES", "3", "NNODES is 3, but the mesh has 2 ranks"},
-           {"MASTER_PORT", "x", "has to be HOST:PORT"},
+           {"MASTER_PORT", "x", "MASTER_PORT is \"x\""},
+           {"MASTER_PORT", "295000", "MASTER_PORT is \"295000\"; a port is a number from 0 to 65535"},
+           {"MASTER_PORT", "0", "MASTER_PORT is 0"},
            {"MASTER_ADDR", "", "MASTER_ADDR or MASTER_PORT is not"}}) {
     Environment bad = good;
     bad[key] = value;
@@ -95,10 +97,11 @@ TEST_F(Nodes, SayWhichVariableOfTheEnvironmentIsWrong) {
 }
 
 TEST_F(Nodes, WaitOnlySoLongForOneThatNeverJoins) {
-  const auto first = start_first(set("trainer.timeout.init_timeout", "2"));
+  const auto first = start_first(set("node.join_timeout", "2"));
 
   EXPECT_EQ(first->wait(), 1);
-  EXPECT_THAT(first->err(), AllOf(HasSubstr("only 1 of 2 ranks joined within 2 s"), HasSubstr("--join")));
+  EXPECT_THAT(first->err(), AllOf(HasSubstr("after 2 s (node.join_timeout)"),
+                                  HasSubstr("only 1 of 2 ranks are here"), HasSubstr("--join")));
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
 }
 
@@ -106,7 +109,7 @@ TEST_F(Nodes, StopWhenNobodyListensWhereTheyJoin) {
   const TakenPort silent(false);
 
   const auto lost =
-      job_.start(mesh(1, 2) + Words{"--join", silent.address()} + set("trainer.timeout.init_timeout", "1"));
+      job_.start(mesh(1, 2) + Words{"--join", silent.address()} + set("node.join_timeout", "1"));
 
   EXPECT_EQ(lost->wait(), 1);
   EXPECT_THAT(lost->err(), HasSubstr("cannot reach node 0 at " + silent.address()));

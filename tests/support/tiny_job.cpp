@@ -168,8 +168,8 @@ std::vector<int> TinyJob::checkpoints(const std::string& run) const {
   return steps;
 }
 
-std::string port_of(Process& process) {
-  const std::string mark = "listening on 127.0.0.1:";
+std::string port_of(Process& process, const std::string& host) {
+  const std::string mark = "listening on " + host + ":";
   std::string port;
   process.wait_until("\"" + mark + "PORT\" on stderr", [&] {
     const std::string err = process.err();

@@ -65,7 +65,7 @@ class TinyJob {
   int spawned_ = 0;
 };
 
-// The port in "listening on 127.0.0.1:PORT", awaited.
-std::string port_of(Process& process);
+// The port in "listening on 127.0.0.1:PORT" (or another host, as it is printed), awaited.
+std::string port_of(Process& process, const std::string& host = "127.0.0.1");
 
 }  // namespace d9d::test

@@ -73,7 +73,8 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
       {{"node.listen=29500"}, {"\"29500\" is not HOST:PORT"}},
       {{"node.listen=0.0.0.0:29500"},
        {"can be reached from other hosts and there is no TLS", "node.insecure"}},
-      {{"node.advertise=host:70000"}, {"node.advertise: \"host:70000\" is not HOST:PORT"}},
+      {{"node.listen=::1:29500"}, {"\"::1:29500\" is not HOST:PORT", "[fd00::1]:29500"}},
+      {{"node.advertise=host:70000"}, {"node.advertise: \"host:70000\" is not HOST or HOST:PORT"}},
       {{"task.name=causal_lmm"},
        {"task.name: \"causal_lmm\" is not known; did you mean \"causal_lm\"?", "`plugins`"}},
       {{"optimizer.name=adamv"}, {"optimizer.name: \"adamv\" is not known", "adamw"}},
@@ -89,6 +90,9 @@ TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"node.ranks=2"}));
   EXPECT_NO_THROW(load({"node.listen=127.0.0.1:0"}));
   EXPECT_NO_THROW(load({"node.listen=0.0.0.0:29500", "node.insecure=true"}));
+  EXPECT_NO_THROW(load({"node.listen=[::1]:29500"}));
+  EXPECT_NO_THROW(load({"node.advertise=fd00::1"}));
+  EXPECT_NO_THROW(load({"node.advertise=host"}));
   EXPECT_NO_THROW(load({"mesh.pipeline_parallel=4"}));
   EXPECT_NO_THROW(load({"trainer.batching.global_batch_size=20"}));  // 1f1b with 5 microbatches on 2 ranks
   EXPECT_NO_THROW(load({"mesh.expert_parallel=2"}));

@@ -1,0 +1,60 @@
+#pragma once
+// What the Node of a process is given, and what it learns when the job forms.
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "actors/own_address.hpp"
+
+namespace d9d {
+
+// What a node knows once the job has formed; the cast is a function of it.
+struct Membership {
+  std::uint32_t epoch = 0;
+  int node = 0;
+  std::vector<int> ranks_per_node;
+  std::vector<HostPort> addresses;  // of the nodes, as this one reaches them; its own: as the others do
+  std::string bound_host;           // where this process listens: numeric, or a wildcard
+  std::uint16_t store_port = 0;     // on node 0
+  std::string resume_from;
+  std::uint64_t resume_step = 0;
+  std::string resume_state;
+  std::uint64_t resume_sample = 0;
+  std::string tag;  // random per job start: names what is being written
+};
+
+struct CastMember {
+  ActorId id;
+  Threading threading = Threading::pool;
+  ActorFactory factory;
+  bool says_ready = false;  // training starts when all of these are ready
+  bool goes_first = false;  // listens to what the others say: the others enter when all of these are ready
+};
+
+struct NodeOptions {
+  bool first = true;       // node 0: makes the coordinator
+  CastMember coordinator;  // node 0 only
+  HostPort join;           // the others: where node 0 listens
+  // Until when all nodes have found each other; the same on all of them.
+  std::chrono::milliseconds join_timeout{600'000};
+  std::uint32_t ranks = 0;  // offered; 0 = all that are left
+  int node_index = -1;      // wished
+  bool opens_port = false;  // a job of one process needs none
+  AddressOptions address;   // where this process listens, and as what
+  std::string build;
+  std::string job_hash;
+  std::string token;
+  std::uint64_t incarnation = 0;
+  // Called once the port is open, before Join, with the host that was bound.
+  std::function<void(const std::string& host)> on_listening;
+  std::function<std::vector<CastMember>(const Membership&)> cast;
+  std::function<AddressBook::NodeOf()> node_of;  // asked after cast
+  // Wakes every actor that waits in a collective; called once, when the job fails.
+  std::function<void(const std::string& reason)> abort_collectives;
+  std::function<void(int exit_code)> on_end;
+};
+
+}  // namespace d9d
