@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "actors/signal_wishes.hpp"
+#include "actors/stop_report.hpp"
 #include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -27,6 +29,8 @@ constexpr std::chrono::seconds kLeaveTimeout{5};
 constexpr std::chrono::milliseconds kRescueTimeout{
     3000};  // for the spans of a failed job; within kLeaveTimeout
 constexpr std::chrono::seconds kSayThatItWaits{30};
+constexpr std::chrono::seconds kLeaveNow{1};  // a second signal came
+constexpr int kOfSignal = 128;                // exit codes of signals begin here
 
 }  // namespace
 
@@ -48,6 +52,7 @@ void Coordinator::behavior(Handlers& handlers) {
   handlers.on(this, &Coordinator::tracker_state);
   handlers.on(this, &Coordinator::model_exported);
   handlers.on(this, &Coordinator::trace_written);
+  handlers.on_any_epoch(this, &Coordinator::signalled);
 }
 
 void Coordinator::started() {
@@ -144,6 +149,10 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
 void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   ranks_finished_.insert(message.getRank());
   if (message.getStep() > resume_.step) trained_ = true;
+  if (message.getSignal() != 0) {
+    stop_signal_ = static_cast<int>(message.getSignal());
+    stop_step_ = message.getStep();
+  }
   if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
   // Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
   waits_for_tracker_ = true;
@@ -155,6 +164,10 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
 
 void Coordinator::export_model() {
   if (options_.export_to.empty()) return flush_traces();
+  if (stop_signal_ != 0) {
+    log::info("the export to {} is left out", options_.export_to);
+    return flush_traces();
+  }
   if (last_checkpoint_.empty()) {
     return end_job(false,
                    fmt::format("cannot export to {}: no checkpoint was committed", options_.export_to));
@@ -250,6 +263,11 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
     return watch_members();
   }
   gone_.insert(node);
+  if (stop_signal_ != 0) {
+    return end_job(false,
+                   fmt::format("{}: node {} left before all was written", signal_name(stop_signal_), node),
+                   false, kOfSignal + stop_signal_);
+  }
   end_job(false, fmt::format("node {} ({}) is gone: {}. {}", node, roster_.members().at(node).host,
                              std::string(message.getReason()), what_is_kept()));
 }
@@ -335,12 +353,29 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
 
 // Done is done only when what was learned is on disk.
 void Coordinator::conclude_job() {
+  if (stop_signal_ != 0) {
+    return end_job(true, report_of_stop({stop_signal_, stop_step_, last_checkpoint_, unsaved_}), false,
+                   kOfSignal + stop_signal_);
+  }
   if (unsaved_.empty()) return end_job(true, "done");
   end_job(false, fmt::format("training is over, but its last checkpoint could not be written ({}); {}. Start "
                              "the job again when that is mended: it goes on from there",
                              unsaved_,
                              last_checkpoint_.empty() ? std::string("there is none")
                                                       : "the last one is " + last_checkpoint_));
+}
+
+// Asked for at any node. In training the ranks agree among themselves on the step; this is what follows.
+void Coordinator::signalled(wire::Signalled::Reader message) {
+  const int signal = static_cast<int>(message.getSignal());
+  if (stop_signal_ == 0) stop_signal_ = signal;
+  if (ended_ || (training_ && !message.getNow())) return;
+  end_job(false,
+          message.getNow() ? fmt::format("a second {} at node {}; what was not written is lost",
+                                         signal_name(signal), message.getNodeIndex())
+                           : fmt::format("{} at node {} before training began", signal_name(signal),
+                                         message.getNodeIndex()),
+          false, kOfSignal + stop_signal_);
 }
 
 void Coordinator::publish(const char* event, std::uint64_t step, const std::string& context) {
@@ -351,14 +386,15 @@ void Coordinator::publish(const char* event, std::uint64_t step, const std::stri
   });
 }
 
-void Coordinator::end_job(bool ok, const std::string& reason, bool input_error) {
+void Coordinator::end_job(bool ok, const std::string& reason, bool input_error, int exit_code) {
   if (ended_) return;
   ended_ = true;
-  ending_ = {!ok, reason, input_error};
+  ending_ = {!ok, reason, input_error, exit_code};
+  if (ok && exit_code != 0) log::info("{}", reason);
   if (!ok) {
     log::error("the job stops: {}", reason);
     if (roster_.closed()) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
-    rescue_traces();
+    if (exit_code == 0) rescue_traces();
   }
   for (std::uint32_t node = 1; node < roster_.members().size(); ++node) {
     if (gone_.contains(node)) continue;
@@ -367,7 +403,8 @@ void Coordinator::end_job(bool ok, const std::string& reason, bool input_error) 
                  roster_.closed() ? ActorId{Role::node, node} : roster_.members()[node].id);
   }
   if (staying_.empty() && !awaits_rescue_) return leave();
-  tell_self_after<wire::Tick>(kLeaveTimeout, [](wire::Tick::Builder tick) { tick.setKind(leave_deadline); });
+  tell_self_after<wire::Tick>(!ok && exit_code != 0 ? kLeaveNow : kLeaveTimeout,
+                              [](wire::Tick::Builder tick) { tick.setKind(leave_deadline); });
 }
 
 // Node 0's process ends last: what is on its way to the others would be lost with it.
@@ -384,6 +421,7 @@ void Coordinator::Ending::write(wire::StopNode::Builder stop) const {
   stop.setFailed(failed);
   stop.setReason(reason);
   stop.setInputError(input_error);
+  stop.setExitCode(static_cast<std::uint32_t>(exit_code));
 }
 
 }  // namespace d9d

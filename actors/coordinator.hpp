@@ -2,13 +2,13 @@
 // Coordinator: membership, the start and end of a job, and the commit of checkpoints. Own thread: a commit waits
 // for the disk. One per job, on node 0. Parent: Node 0.
 // hears Join PeerDown NodeReady RankFinished Failed ShardWritten CheckpointState TrackerState ModelExported
-//       TraceWritten Tick
+//       TraceWritten Signalled Tick
 // says Refused Welcome StartTraining CheckpointCommitted SaveTracker ExportModel FlushTrace Publish StopNode
 
-#include <functional>
 #include <set>
 #include <string>
 
+#include "actors/coordinator_options.hpp"
 #include "actors/core/actor.hpp"
 #include "actors/pending_saves.hpp"
 #include "actors/roster.hpp"
@@ -18,30 +18,6 @@
 #include "messages/trace.capnp.h"
 
 namespace d9d {
-
-struct ResumePoint {
-  std::string directory;  // committed checkpoint, empty = a fresh start
-  std::uint64_t step = 0;
-  std::string state;              // JSON: what the checkpoint keeps beside tensors
-  std::uint64_t next_sample = 0;  // data cursor in global samples
-  std::uint64_t entries = 0;      // tensors in it: all of them must find a place
-};
-
-struct CoordinatorOptions {
-  int world_size = 1;
-  std::string build;
-  std::string job_hash;
-  std::string token;
-  std::string tag;  // random per job start: names what is being written
-  std::chrono::milliseconds join_timeout{600'000};
-  std::function<ResumePoint()> find_resume_point;
-  // Opens the rendezvous of the collectives: host and port. Not called for a job of one process.
-  std::function<std::pair<std::string, std::uint16_t>()> open_store;
-  std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
-  std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
-  std::string export_to;                                      // empty = no export
-  bool trace = false;                                         // write a trace file at the end
-};
 
 class Coordinator final : public Actor {
  public:
@@ -59,6 +35,7 @@ class Coordinator final : public Actor {
   void tracker_state(wire::TrackerState::Reader message);
   void model_exported(wire::ModelExported::Reader message);
   void trace_written(wire::TraceWritten::Reader message);
+  void signalled(wire::Signalled::Reader message);
   void tick(wire::Tick::Reader message);
 
  private:
@@ -66,6 +43,7 @@ class Coordinator final : public Actor {
     bool failed = false;
     std::string reason;
     bool input_error = false;
+    int exit_code = 0;  // 128 + signal; 0 = as the others say
     void write(wire::StopNode::Builder stop) const;
   };
 
@@ -80,7 +58,7 @@ class Coordinator final : public Actor {
   void rescue_traces();
   std::string what_is_kept() const;
   void conclude_job();
-  void end_job(bool ok, const std::string& reason, bool input_error = false);
+  void end_job(bool ok, const std::string& reason, bool input_error = false, int exit_code = 0);
   void leave();
   void tell_to_stop(const MailboxPtr& mailbox, ActorId node);
   void publish(const char* event, std::uint64_t step, const std::string& context);
@@ -92,16 +70,16 @@ class Coordinator final : public Actor {
   bool trained_ = false;   // a rank has done a step that the checkpoint had not
   bool asked_traces_ = false;
   bool awaits_rescue_ = false;  // the trace of a failed job, for a moment
+  int stop_signal_ = 0;         // the job is being stopped by it
+  std::uint64_t stop_step_ = 0;
   Ending ending_;
-  std::string failure_;              // the first one whose cause may still be a node that is gone
-  std::set<std::uint32_t> gone_;     // nodes whose process ended before the job did
-  std::set<std::uint32_t> staying_;  // nodes that were told to stop and have not gone yet
+  std::string failure_;                     // the first one whose cause may still be a node that is gone
+  std::set<std::uint32_t> gone_, staying_;  // nodes that ended before the job; told to stop and not gone yet
   ResumePoint resume_;
   std::set<int> nodes_ready_, ranks_finished_;
   std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint
   PendingSaves saves_;
-  std::string last_checkpoint_;  // committed; at first the one resumed from
-  std::string unsaved_;          // why the newest checkpoint is not there
+  std::string last_checkpoint_, unsaved_;  // committed, at first the one resumed from; why there is no newer
 };
 
 }  // namespace d9d

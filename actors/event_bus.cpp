@@ -35,6 +35,7 @@ const std::vector<std::string>& event_catalogue() {
       "train.checkpoint.failed",
       "train.exported",
       "train.finished",
+      "train.stopped",
       "job.failed",
   };
   return names;

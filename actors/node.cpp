@@ -1,8 +1,10 @@
 #include "actors/node.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <iterator>
 
+#include "actors/signal_wishes.hpp"
 #include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -12,9 +14,11 @@ namespace {
 
 constexpr int kFirstNode = 0;
 constexpr std::chrono::milliseconds kTryAgain{200};
-constexpr std::chrono::seconds kPoliteness{10};  // node 0's own deadline comes first
+constexpr std::chrono::seconds kPoliteness{10};    // node 0's own deadline comes first
+constexpr std::chrono::seconds kLeaveUnformed{1};  // for the Coordinator to tell the others
+constexpr int kOfSignal = 128;                     // exit codes of signals begin here
 enum ExitCode { exit_done = 0, exit_failed = 1, exit_bad_input = 2 };
-enum TickKind : std::uint32_t { dial_again = 1, listen_again = 2, join_deadline = 3 };
+enum TickKind : std::uint32_t { dial_again = 1, listen_again = 2, join_deadline = 3, leave_unformed = 4 };
 
 std::string text_of(const HostPort& address) {
   return host_port_text(address.host, address.port);
@@ -31,6 +35,7 @@ void Node::behavior(Handlers& handlers) {
   handlers.on_any_epoch(this, &Node::peer_down);
   handlers.on_any_epoch(this, &Node::failed);
   handlers.on_any_epoch(this, &Node::stop_node);
+  handlers.on_any_epoch(this, &Node::signalled);
   handlers.on_any_epoch(this, &Node::tick);
   handlers.on(this, &Node::ready);
   handlers.on(this, &Node::start_training);
@@ -132,6 +137,7 @@ void Node::set_deadline(std::chrono::nanoseconds delay) {
 void Node::tick(wire::Tick::Reader message) {
   if (ended_) return;
   const auto node = static_cast<int>(message.getValue());
+  if (message.getKind() == leave_unformed) return end(kOfSignal + stop_signal_, "the job had not formed");
   if (message.getKind() == listen_again) return take_part();
   if (message.getKind() == dial_again && dials_.open(node)) {
     return host().dial(dials_.address(node).host, dials_.address(node).port, node);
@@ -183,7 +189,7 @@ void Node::join() {
 }
 
 void Node::refused(wire::Refused::Reader message) {
-  end(exit_failed, fmt::format("node 0 refused this node: {}", std::string(message.getReason())));
+  end(exit_failed, fmt::format("node 0 refused this node: {}", std::string(message.getReason())), false);
 }
 
 void Node::welcome(wire::Welcome::Reader message) {
@@ -227,8 +233,9 @@ void Node::spawn_cast() {
   try {
     cast = options_.cast(membership_);
     world().book.set_node_of(options_.node_of());
-  } catch (const Error& error) {
-    return tell_failed(error.kind(), error.what());
+  } catch (...) {
+    const Caught caught = describe_current_exception();
+    return tell_failed(caught.kind, caught.what);
   }
   // Listeners first: whoever subscribes when it starts shall hear everything.
   const auto rest = std::stable_partition(cast.begin(), cast.end(),
@@ -286,6 +293,7 @@ void Node::ready(wire::Ready::Reader message) {
 }
 
 void Node::start_training(wire::StartTraining::Reader message) {
+  training_ = true;
   for (const ActorId child : children_) {
     if (child.role != Role::trainer && child.role != Role::trace_collector) continue;
     tell<wire::StartTraining>(
@@ -297,6 +305,7 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
   tell<wire::RankFinished>({Role::coordinator, 0}, [&](wire::RankFinished::Builder finished) {
     finished.setRank(message.getRank());
     finished.setStep(message.getStep());
+    finished.setSignal(message.getSignal());
   });
 }
 
@@ -312,7 +321,9 @@ void Node::tell_failed(ErrorKind kind, const std::string& text) {
 
 void Node::failed(wire::Failed::Reader message) {
   if (sender().role == Role::coordinator) {
-    return stop_here(exit_failed, fmt::format("the coordinator failed: {}", std::string(message.getText())));
+    const bool bad_input = message.getKind() == wire::Failed::Kind::INPUT && !training_;
+    return stop_here(bad_input ? exit_bad_input : exit_failed,
+                     fmt::format("the coordinator failed: {}", std::string(message.getText())));
   }
   tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
     failed.setKind(message.getKind());
@@ -325,13 +336,15 @@ void Node::failed(wire::Failed::Reader message) {
 }
 
 void Node::peer_down(wire::PeerDown::Reader message) {
-  end(exit_failed,
-      fmt::format("node 0 is gone ({}); the job is over here", std::string(message.getReason())));
+  end(exit_failed, fmt::format("node 0 is gone ({}); the job is over here", std::string(message.getReason())),
+      false);
 }
 
 void Node::stop_node(wire::StopNode::Reader message) {
-  if (!message.getFailed()) return end(exit_done, message.getReason());
-  end(message.getInputError() ? exit_bad_input : exit_failed, message.getReason());
+  const int code = static_cast<int>(message.getExitCode());
+  if (code != 0) return end(code, message.getReason(), !message.getFailed());
+  if (!message.getFailed()) return end(exit_done, message.getReason(), true);
+  end(message.getInputError() ? exit_bad_input : exit_failed, message.getReason(), false);
 }
 
 // Where the Coordinator has not reported it.
@@ -340,9 +353,44 @@ void Node::stop_here(int exit_code, const std::string& reason) {
   end(exit_code, reason);
 }
 
-void Node::end(int exit_code, const std::string& reason) {
+void Node::signalled(wire::Signalled::Reader message) {
+  const int signal = static_cast<int>(message.getSignal());
+  if (ended_) return;
+  if (signal == SIGUSR1) {
+    if (!training_) return log::warn("SIGUSR1: training has not begun, there is nothing to save");
+    log::info("SIGUSR1: a checkpoint after this step");
+  }
+  for (const ActorId child : children_) {
+    if (child.role == Role::trainer) pass_signal_to(child, message);
+  }
+  if (signal == SIGUSR1) return;
+  stop_signal_ = signal;
+  if (training_ && !message.getNow()) {
+    log::info("{}: stopping after this step; a second one leaves at once", signal_name(signal));
+  }
+  if (formed_ || options_.first) pass_signal_to({Role::coordinator, 0}, message);
+  if (!options_.first && (!formed_ || message.getNow())) {
+    return end(kOfSignal + signal, signal_name(signal), false);
+  }
+  // The Coordinator may be looking through checkpoints and not answer.
+  if (!formed_) {
+    tell_self_after<wire::Tick>(kLeaveUnformed,
+                                [](wire::Tick::Builder tick) { tick.setKind(leave_unformed); });
+  }
+}
+
+void Node::pass_signal_to(ActorId whom, wire::Signalled::Reader message) {
+  tell<wire::Signalled>(whom, [&](wire::Signalled::Builder signalled) {
+    signalled.setSignal(message.getSignal());
+    signalled.setNow(message.getNow());
+    signalled.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
+  });
+}
+
+void Node::end(int exit_code, const std::string& reason, bool orderly) {
   if (std::exchange(ended_, true)) return;
-  if (exit_code != exit_done) {
+  if (exit_code != exit_done && orderly && !options_.first) log::info("this node stops: {}", reason);
+  if (!orderly) {
     // Node 0 has reported the cause already.
     if (!options_.first) log::error("this node stops: {}", reason);
     options_.abort_collectives(reason);

@@ -1,8 +1,8 @@
 #pragma once
 // Node: the root of a process: joins the job, spawns the cast of its ranks, passes messages on to them, reports
 // their failures, ends the process. Pool. One per process.
-// hears Welcome Refused Dialed PeerDown Ready StartTraining RankFinished Failed StopNode Tick
-// says Join NodeReady StartTraining RankFinished Failed Stop Publish
+// hears Welcome Refused Dialed PeerDown Ready StartTraining RankFinished Failed StopNode Signalled Tick
+// says Join NodeReady StartTraining RankFinished Failed Stop Publish Signalled
 
 #include <set>
 #include <string>
@@ -32,6 +32,7 @@ class Node final : public Actor {
   void rank_finished(wire::RankFinished::Reader message);
   void failed(wire::Failed::Reader message);
   void stop_node(wire::StopNode::Reader message);
+  void signalled(wire::Signalled::Reader message);
   void tick(wire::Tick::Reader message);
 
  private:
@@ -51,7 +52,9 @@ class Node final : public Actor {
   void publish(const char* event);
   void tell_failed(ErrorKind kind, const std::string& text);
   void stop_here(int exit_code, const std::string& reason);
-  void end(int exit_code, const std::string& reason);
+  void pass_signal_to(ActorId whom, wire::Signalled::Reader message);
+  // `orderly`: no failure, and nobody waits in a collective any more.
+  void end(int exit_code, const std::string& reason, bool orderly = false);
 
   NodeOptions options_;
   Membership membership_;
@@ -64,9 +67,8 @@ class Node final : public Actor {
   std::string problem_;         // why there is no port yet
   std::uint64_t deadline_ = 0;  // number of the one that counts
   Dials dials_;
-  bool joined_ = false;
-  bool formed_ = false;
-  bool ended_ = false;
+  bool joined_ = false, formed_ = false, training_ = false, ended_ = false;
+  int stop_signal_ = 0;
 };
 
 }  // namespace d9d

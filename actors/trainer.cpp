@@ -13,7 +13,9 @@
 namespace d9d {
 namespace {
 
-constexpr int kStepValues = 4;         // reduced each step: loss, weight, squared norm, tokens; then costs
+constexpr int kLossValues =
+    4;  // reduced each step: loss, weight, squared norm, tokens; then wishes, then costs
+constexpr int kStepValues = kLossValues + SignalWishes::kValues;
 constexpr double kNormEpsilon = 1e-6;  // as in torch.nn.utils.clip_grad_norm_
 
 const char* name_of(int phase) {
@@ -26,6 +28,7 @@ const char* name_of(int phase) {
 
 Trainer::Trainer(World& world, TrainerOptions options)
     : Actor(world), options_(std::move(options)), tokens_total_(options_.tokens_before) {
+  last_step_ = options_.total_steps;
   set_rank(options_.rank);
 }
 
@@ -37,6 +40,7 @@ void Trainer::behavior(Handlers& handlers) {
   handlers.on(this, &Trainer::values_reduced);
   handlers.on(this, &Trainer::metric_state);
   handlers.on(this, &Trainer::checkpoint_committed);
+  handlers.on(this, &Trainer::signalled);
   handlers.on(this, &Trainer::tick);
 }
 
@@ -116,6 +120,7 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   const double counted_tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0;
   std::vector<double> values{message.getLossSum(), message.getWeightSum(), message.getSquaredNorm(),
                              counted_tokens};
+  for (const double wish : wishes_.take()) values.push_back(wish);
   for (const double cost : message.getCosts()) values.push_back(cost);
   tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
     reduce.setOrder(reductions_++);
@@ -127,6 +132,8 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   const std::vector<double> values = to_vector<double>(message.getValues());
+  D9D_CHECK(values.size() >= kStepValues, "{} values were reduced, a step has {}", values.size(),
+            kStepValues);
   const double weight = values[1];
   if (weight <= 0) {
     throw Error(ErrorKind::input,
@@ -146,7 +153,21 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   }
   apply(norm, weight, std::vector<double>(values.begin() + kStepValues, values.end()));
   report(loss, norm, values[3]);
+  obey(SignalWishes::agreed(std::span(values).subspan(kLossValues, SignalWishes::kValues)));
   after_apply();
+}
+
+// The same on all ranks, because all of them have read the same sums.
+void Trainer::obey(const AgreedWishes& wishes) {
+  if (wishes.stop_signal != 0) {
+    stop_signal_ = wishes.stop_signal;
+    last_step_ = current_;
+  }
+  const bool asked = wishes.save || wishes.stop_signal != 0;
+  save_asked_ = asked && options_.saves;
+  if (wishes.save && !options_.saves && options_.rank == 0) {
+    log::warn("SIGUSR1: checkpointing is off, nothing was saved; set trainer.checkpointing.period_steps");
+  }
 }
 
 void Trainer::apply(double norm, double weight, const std::vector<double>& costs) {
@@ -219,10 +240,11 @@ void Trainer::after_apply() {
   const bool trained = current_ <= options_.total_steps;
   const std::uint64_t done = trained ? current_ : current_ - 1;
   if (trained) {
-    if (options_.checkpoint_due(done)) snapshot_wanted_ = Save{done, next_sample_, tokens_total_};
+    const bool asked = std::exchange(save_asked_, false);
+    if (asked || options_.checkpoint_due(done)) snapshot_wanted_ = Save{done, next_sample_, tokens_total_};
     ++current_;
   }
-  phase_ = done >= options_.total_steps ? Phase::finished : Phase::waiting;
+  phase_ = done >= last_step_ ? Phase::finished : Phase::waiting;
   if (snapshot_wanted_ && !snapshot_in_flight_) take_snapshot();
   finish_when_done();
   advance();
@@ -263,14 +285,20 @@ void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
   advance();
 }
 
+// Into the next step's sums: a step in work is finished.
+void Trainer::signalled(wire::Signalled::Reader message) {
+  wishes_.add(static_cast<int>(message.getSignal()));
+}
+
 void Trainer::finish_when_done() {
   if (phase_ != Phase::finished || snapshot_in_flight_ || snapshot_wanted_ || told_finished_) return;
   told_finished_ = true;
-  current_ = options_.total_steps;
-  publish("train.finished");
+  current_ = last_step_;
+  publish(stop_signal_ == 0 ? "train.finished" : "train.stopped");
   tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
     finished.setRank(options_.rank);
-    finished.setStep(options_.total_steps);
+    finished.setStep(last_step_);
+    finished.setSignal(static_cast<std::uint32_t>(stop_signal_));
   });
 }
 

@@ -1,55 +1,28 @@
 #pragma once
 // Trainer: the step of one rank as a state machine: batch -> begin -> computed -> reduced -> apply -> next.
 // Pool: it only counts and tells. One per rank. Parent: Node.
-// hears StartTraining BatchReady DataEnded StepComputed ValuesReduced MetricState CheckpointCommitted Tick
+// hears StartTraining BatchReady DataEnded StepComputed ValuesReduced MetricState CheckpointCommitted Signalled
+//       Tick
 // says Ready LoadBatches BeginStep ReduceValues ApplyStep Snapshot CollectMetrics SaveMetrics CheckpointState
 //      FlushTrace StepFinished Publish RankFinished
 
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "actors/core/actor.hpp"
+#include "actors/signal_wishes.hpp"
+#include "actors/trainer_options.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/data.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
 #include "messages/train.capnp.h"
-#include "runtime/rank/input_builder.hpp"
 
 namespace d9d {
-
-// Detailed traces: of each `period` steps the last `active` ones are written to a file of their own.
-struct TraceWindow {
-  std::uint64_t period = 0;
-  std::uint64_t active = 0;
-};
-
-struct TrainerOptions {
-  int rank = 0;
-  int world_size = 1;
-  std::uint64_t total_steps = 0;
-  std::uint32_t batch_credits = 2;                     // packs in flight: the one in use and those ahead
-  std::function<double(std::uint64_t)> lr_multiplier;  // of the step, from 1
-  double base_lr = 0;                                  // for reports
-  std::optional<double> max_norm;                      // clip to this; none: only measure
-  std::function<bool(std::uint64_t)> checkpoint_due;   // after this step?
-  std::function<bool(std::uint64_t)> metrics_due;
-  std::function<std::string(std::uint64_t)> temporary_checkpoint_dir;  // of the checkpoint after this step
-  bool counts_tokens = true;  // one rank of those that see the same tokens does
-  std::function<std::unique_ptr<InputBuilder>()> make_inputs;
-  std::function<std::string()> task_state;  // JSON; rank 0 only
-  std::optional<TraceWindow> trace_window;  // rank 0 only
-  int num_nodes = 1;
-  std::uint64_t tokens_before = 0;  // of all ranks in the steps before the checkpoint that is resumed
-  ActorId world_collective;         // of this rank
-  std::chrono::milliseconds first_step_timeout{10'000'000};
-  std::chrono::milliseconds step_timeout{100'000};
-};
 
 class Trainer final : public Actor {
  public:
@@ -64,6 +37,7 @@ class Trainer final : public Actor {
   void values_reduced(wire::ValuesReduced::Reader message);
   void metric_state(wire::MetricState::Reader message);
   void checkpoint_committed(wire::CheckpointCommitted::Reader message);
+  void signalled(wire::Signalled::Reader message);
   void tick(wire::Tick::Reader message);
 
  private:
@@ -78,6 +52,7 @@ class Trainer final : public Actor {
   void begin(const Batch& batch);
   void apply(double norm, double weight, const std::vector<double>& costs);
   void report(double loss, double norm, double tokens);
+  void obey(const AgreedWishes& wishes);
   void after_apply();
   void take_snapshot();
   void finish_when_done();
@@ -91,6 +66,7 @@ class Trainer final : public Actor {
   Phase phase_ = Phase::waiting;
   std::uint64_t current_ = 0;  // the step in work, or the next one
   std::uint64_t first_step_ = 0;
+  std::uint64_t last_step_;        // the job's last one, or the one at which all ranks agreed to stop
   std::deque<Batch> batches_;      // loaded ahead, in step order
   std::uint64_t next_sample_ = 0;  // cursor after the current step
   std::uint64_t tokens_ = 0;       // of this rank in the current step
@@ -105,6 +81,9 @@ class Trainer final : public Actor {
     std::uint64_t step, next_sample, tokens_total;
   };
   std::optional<Save> snapshot_in_flight_, snapshot_wanted_;
+  SignalWishes wishes_;
+  int stop_signal_ = 0;
+  bool save_asked_ = false;  // after this step, whatever the period says
 };
 
 }  // namespace d9d

@@ -32,7 +32,7 @@ std::size_t block_size(std::size_t bytes) {
 
 void* map(std::size_t size) {
   void* data = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  TORCH_CHECK(data != MAP_FAILED, "out of memory: the system gave no ", size >> 20, " MiB for a tensor");
+  TORCH_CHECK(data != MAP_FAILED, "out of memory: the system gave no ", size, " bytes for a tensor");
   return data;
 }
 

@@ -55,6 +55,16 @@ struct RankFinished {
   # Trainer -> Node -> Coordinator: this rank's last step is done.
   rank @0 :Int32;
   step @1 :UInt64;
+  signal @2 :UInt32;  # why it is the last one: all ranks agreed to stop; 0 = the job has no more
+}
+
+struct Signalled {
+  # The process's signal thread -> Node -> its Trainers, and -> Coordinator unless it only asks for a checkpoint.
+  # SIGTERM and SIGINT: stop after the step on which all ranks agree. SIGUSR1: a checkpoint after that step. Repeated:
+  # a second stop changes nothing unless `now`; each SIGUSR1 counts.
+  signal @0 :UInt32;     # as in signal.h of Linux
+  now @1 :Bool;          # leave without finishing the step
+  nodeIndex @2 :UInt32;  # whose process got it
 }
 
 struct StopNode {
@@ -62,6 +72,7 @@ struct StopNode {
   failed @0 :Bool;   # true: exit code 1 after `reason` was reported
   reason @1 :Text;
   inputError @2 :Bool;  # true: the cause is the user's input, exit code 2
+  exitCode @3 :UInt32;  # 128 + the signal that ended the job; 0 = as the others say
 }
 
 struct Dialed {

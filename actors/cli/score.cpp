@@ -10,6 +10,7 @@
 
 #include "actors/cli/running_commands.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_limits.hpp"
 #include "runtime/data/npy_tensor.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/state/disk_error.hpp"
@@ -21,6 +22,10 @@ namespace d9d {
 namespace {
 
 void use_all_cores_unless_told() {
+  // OpenMP would hang where its threads find no room.
+  constexpr std::uint64_t stack = 8 << 20;
+  constexpr std::uint64_t buffers = 384 << 20;
+  require_address_space(std::thread::hardware_concurrency() * stack + buffers);
   // OpenMP has read this one already.
   const bool chosen = std::getenv("OMP_NUM_THREADS") != nullptr;
   if (!chosen) at::set_num_threads(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));

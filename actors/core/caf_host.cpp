@@ -4,6 +4,8 @@
 #include <caf/io/all.hpp>
 #include <caf/openssl/all.hpp>
 
+#include <system_error>
+
 #include "actors/core/handover.hpp"
 #include "messages/cluster.capnp.h"
 #include "runtime/base/error.hpp"
@@ -50,6 +52,20 @@ DialResult connect(caf::actor_system& system, bool tls, const std::string& host,
     return {mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(*remote)), way.own_address, {}};
   } catch (const Error& error) {
     return {nullptr, {}, error.what()};
+  }
+}
+
+caf::actor start(caf::actor_system& system, Threading threading, HostArguments arguments) {
+  const ActorId id = arguments.id;
+  try {
+    return threading == Threading::own_thread ? system.spawn<CafHost, caf::detached>(std::move(arguments))
+                                              : system.spawn<CafHost>(std::move(arguments));
+  } catch (const std::system_error& error) {
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("cannot start a thread for {}: {}. Raise the limit of threads (ulimit -u, the cgroup's "
+                    "pids.max) or of memory (ulimit -v), or take fewer ranks a node",
+                    to_string(id), error.code().message()));
   }
 }
 
@@ -176,7 +192,9 @@ void CafHost::dial(std::string host, std::uint16_t port, int node) {
 }
 
 void CafHost::fail(Frame failure) {
-  if (const MailboxPtr parent = arguments_.world->book.find(arguments_.parent)) {
+  if (arguments_.died) {
+    arguments_.died(failure);
+  } else if (const MailboxPtr parent = arguments_.world->book.find(arguments_.parent)) {
     parent->deliver(std::move(failure), nullptr);
   }
   quit(caf::exit_reason::unhandled_exception);
@@ -187,9 +205,7 @@ MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArgu
   const ActorId id = arguments.id;
   const auto entered = arguments.entered;
   handed_over(&world);
-  const caf::actor actor = threading == Threading::own_thread
-                               ? system.spawn<CafHost, caf::detached>(std::move(arguments))
-                               : system.spawn<CafHost>(std::move(arguments));
+  const caf::actor actor = start(system, threading, std::move(arguments));
   auto mailbox = mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(actor));
   std::call_once(*entered, [&] { world.book.enter(id, mailbox); });
   return mailbox;

@@ -30,6 +30,8 @@ struct HostArguments {
   ActorId parent;
   ActorFactory factory;
   bool tls = false;
+  // Of an actor without a parent: told of the failure that it ends with.
+  std::function<void(const Frame& failure)> died = {};
   // The spawning thread and the actor's own enter it into the book, whoever is first: an actor that failed at
   // once has left the book for good.
   std::shared_ptr<std::once_flag> entered = std::make_shared<std::once_flag>();

@@ -2,13 +2,14 @@
 
 #include <kj/exception.h>
 
+#include "actors/core/crash_report.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/log_place.hpp"
 
 namespace d9d {
 
 Dispatcher::Dispatcher(World& world, Actor& actor, ActorId id)
-    : world_(world), actor_(actor), id_(id), name_(to_string(id)) {
+    : world_(world), actor_(actor), id_(id), name_(to_string(id)), activity_(world.activities.enter(id)) {
   // A node learns its index only when it has joined; its process has it in its name.
   const std::string track = id.role == Role::node ? "node" : name_;
   if (world_.recorder != nullptr) track_ = world_.recorder->actor(track, rank_of(id));
@@ -22,9 +23,11 @@ void Dispatcher::stop(wire::Stop::Reader /*message*/) {
 
 std::optional<Frame> Dispatcher::start() {
   current_message_ = "(start)";
+  prepare_thread_for_crashes();
   return translate_errors([&] {
     const log::Place place(name_);
     const Actor::Work work(actor_, {.actor = track_, .name = actor_.trace_name("start")});
+    const Doing doing(activity_, "its start", world_.clock.now_ns());
     actor_.started();
     // Users' actors are waited for without having to say so.
     if (id_.role == Role::user) actor_.tell<wire::Ready>(actor_.parent());
@@ -61,6 +64,7 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
   trace::ScopedSpan span(world_.recorder, world_.clock, span_of(frame, incoming.header, entry->name));
   const log::Place place(name_);
   const log::StepOfPlace step(actor_.step_);
+  const Doing doing(activity_, entry->lasting_name, world_.clock.now_ns());
   actor_.active_span_ = &span;
   actor_.set_incoming(&incoming);
   // The message's step; of one that names none, the step that the actor is in when it has handled it.

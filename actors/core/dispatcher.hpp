@@ -38,6 +38,7 @@ class Dispatcher {
   Actor& actor_;
   const ActorId id_;
   const std::string name_;
+  Activity& activity_;
   std::uint32_t track_ = 0;
   Handlers handlers_;
   std::string current_message_;

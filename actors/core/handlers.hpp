@@ -21,6 +21,7 @@ class Handlers {
     bool any_epoch = false;
     // The training step that a message of this type belongs to, for traces; null: it names none.
     std::uint64_t (*step)(const Decoded&) = nullptr;
+    const char* lasting_name = nullptr;  // of the schema: outlives all actors
   };
 
   template <class Self, class Base, class Reader>
@@ -48,9 +49,10 @@ class Handlers {
   template <class Reader, class Self, class Handler>
   void add(Self* self, Handler handler, bool any_epoch) {
     using Message = typename Reader::Reads;
+    const char* const name = capnp::Schema::from<Message>().getShortDisplayName().cStr();
     entries_[capnp::typeId<Message>()] = {
-        capnp::Schema::from<Message>().getShortDisplayName().cStr(),
-        [self, handler](const Decoded& decoded) { (self->*handler)(decoded.body<Message>()); }, any_epoch};
+        name, [self, handler](const Decoded& decoded) { (self->*handler)(decoded.body<Message>()); },
+        any_epoch, nullptr, name};
     if constexpr (requires(typename Message::Reader message) { message.getStep(); }) {
       entries_[capnp::typeId<Message>()].step = [](const Decoded& decoded) -> std::uint64_t {
         return decoded.body<Message>().getStep();

@@ -4,6 +4,8 @@
 #include <caf/io/all.hpp>
 #include <caf/openssl/all.hpp>
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <future>
 #include <thread>
@@ -71,9 +73,18 @@ ActorSystem::~ActorSystem() {
   impl_->world.book.clear();
 }
 
-MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory factory) {
-  return spawn_hosted(impl_->system, threading,
-                      {&impl_->world, id, ActorId{}, std::move(factory), impl_->tls});
+MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory factory, RootDied died) {
+  HostArguments arguments{&impl_->world, id, ActorId{}, std::move(factory), impl_->tls};
+  if (died) {
+    arguments.died = [died = std::move(died)](const Frame& frame) {
+      const Decoded decoded(frame);
+      const auto failed = decoded.body<wire::Failed>();
+      died(static_cast<ErrorKind>(failed.getKind()),
+           fmt::format("{} failed while handling {}: {}", std::string(failed.getActor()),
+                       std::string(failed.getMessage()), std::string(failed.getText())));
+    };
+  }
+  return spawn_hosted(impl_->system, threading, std::move(arguments));
 }
 
 bool ActorSystem::await_all(std::chrono::milliseconds deadline) {

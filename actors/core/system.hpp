@@ -8,6 +8,7 @@
 #include <string>
 
 #include "actors/core/actor.hpp"
+#include "runtime/base/error.hpp"
 
 namespace d9d {
 
@@ -31,7 +32,9 @@ class ActorSystem {
   ActorSystem(World& world, const SystemOptions& options);
   ~ActorSystem();
 
-  MailboxPtr spawn_root(ActorId id, Threading threading, ActorFactory factory);
+  // `died`: told on the thread of the root when it threw and is gone; nobody else hears of it.
+  using RootDied = std::function<void(ErrorKind kind, const std::string& report)>;
+  MailboxPtr spawn_root(ActorId id, Threading threading, ActorFactory factory, RootDied died = {});
   // Waits for all actors to end; false when some are still there after `deadline`.
   bool await_all(std::chrono::milliseconds deadline);
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "actors/core/activity.hpp"
 #include "actors/core/address_book.hpp"
 #include "messages/decode.hpp"
 #include "runtime/base/clock.hpp"
@@ -21,6 +22,7 @@ struct World {
   std::atomic<std::uint32_t> epoch{0};
   std::atomic<std::uint64_t> refused{0};  // frames dropped: bad bytes, other epoch, repeated, unknown type
   std::atomic<std::uint64_t> undelivered{0};  // frames whose addressee nobody knows
+  Activities activities{};
 };
 
 }  // namespace d9d

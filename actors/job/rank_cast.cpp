@@ -181,7 +181,8 @@ CastMember RankCast::trainer() const {
       .tokens_before = tokens_before(),
       .world_collective = collective_id(rank, step_group),
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
-      .step_timeout = std::chrono::seconds(config.timeout.step_timeout)};
+      .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
+      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable};
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
 }
 
@@ -260,6 +261,17 @@ std::vector<CastMember> RankCast::lanes() const {
   return members;
 }
 
+// A task is a user's: it throws what it likes.
+void load_task_state(TrainTask& task, const nlohmann::json& state) {
+  try {
+    task.load_state(state);
+  } catch (...) {
+    const Caught caught = describe_current_exception();
+    throw Error(caught.kind == ErrorKind::bug ? ErrorKind::environment : caught.kind,
+                fmt::format("the task's load_state threw: {}", caught.what));
+  }
+}
+
 }  // namespace
 
 std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& membership, int rank) {
@@ -272,7 +284,7 @@ std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& 
                       .gradients = std::make_shared<RankGradients>(),
                       .resumed = resumed_state(membership, rank)};
   if (const auto main = resumed_state(membership, 0); main.contains("task"))
-    cast.task->load_state(main["task"]);
+    load_task_state(*cast.task, main["task"]);
   std::vector<CastMember> members{cast.stage(),
                                   cast.trainer(),
                                   cast.loader(),

@@ -2,18 +2,22 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <future>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
+#include "actors/core/crash_report.hpp"
 #include "actors/core/system.hpp"
 #include "actors/job/cast.hpp"
 #include "actors/job/node_address.hpp"
 #include "actors/job/resume.hpp"
 #include "actors/job/run_folders.hpp"
+#include "actors/job/signal_watch.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_limits.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/network.hpp"
 #include "runtime/data/build_source.hpp"
@@ -28,6 +32,25 @@ namespace d9d {
 namespace {
 
 constexpr std::chrono::seconds kShutdown{10};
+constexpr std::chrono::seconds kHurriedShutdown{1};  // a signal, and nothing to finish
+
+// The exit code, from whoever knows it first: the node, or the death of the node.
+class JobEnd {
+ public:
+  void conclude(int exit_code) {
+    if (!concluded_.exchange(true)) code_.set_value(exit_code);
+  }
+  int wait() { return code_.get_future().get(); }
+
+ private:
+  std::atomic<bool> concluded_{false};
+  std::promise<int> code_;
+};
+
+[[noreturn]] void leave_process(int exit_code) {
+  std::cerr.flush();
+  std::_Exit(exit_code);
+}
 
 // 0: as many as the others leave.
 std::uint32_t ranks_offered(const JobConfig& job, const RunOptions& options) {
@@ -48,6 +71,30 @@ int threads_per_rank(const JobConfig& job, const RunOptions& options) {
   const int ranks = static_cast<int>(ranks_offered(job, options));
   const int here = ranks > 0 ? ranks : job.mesh.world_size();
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / here);
+}
+
+// OpenMP and the allocator hang or abort where threads or address space cannot be had.
+void require_room(const JobConfig& job, const RunOptions& options) {
+  constexpr int threads_of_a_rank = 6;  // stage, loader, collectives
+  constexpr int threads_of_a_process = 12;
+  constexpr std::uint64_t stack = 8 << 20;
+  constexpr std::uint64_t buffers = 384 << 20;
+  const int offered = static_cast<int>(ranks_offered(job, options));
+  const int ranks = offered > 0 ? offered : job.mesh.world_size();
+  const int threads = ranks * (threads_of_a_rank + threads_per_rank(job, options)) + threads_of_a_process;
+  require_address_space(static_cast<std::uint64_t>(threads) * stack + buffers);
+  require_threads(threads);
+}
+
+// Users' actors and tasks by their names, where it is said what hangs or crashed.
+void label_users_code(Activities& activities, const JobConfig& job) {
+  for (std::size_t i = 0; i < job.actors.size(); ++i) activities.label({Role::user, i}, job.actors[i].name);
+  const auto* const task = std::get_if<config::Named>(&job.task);
+  if (task == nullptr) return;
+  for (int rank = 0; rank < job.mesh.world_size(); ++rank) {
+    activities.label({Role::stage, static_cast<std::uint64_t>(rank)}, "task " + task->name);
+    activities.label({Role::trainer, static_cast<std::uint64_t>(rank)}, "task " + task->name);
+  }
 }
 
 // Slots of the tensor table, summed by reason. Every bound is per rank of this process.
@@ -102,7 +149,12 @@ std::uint64_t total_steps_of(const JobConfig& job, SharedSource& source) {
   return *steps;
 }
 
-NodeOptions node_options(JobServices& services, const RunOptions& options, std::promise<int>& ended) {
+void abort_collectives(JobServices& services, const std::string& reason) {
+  services.hub.abort_all(reason);
+  services.open_communicators.abort_all(reason);
+}
+
+NodeOptions node_options(JobServices& services, const RunOptions& options, JobEnd& ended) {
   const JobConfig& job = services.job();
   const std::uint64_t incarnation = random_bits() >> 16;
   NodeOptions node{
@@ -125,12 +177,59 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, std::
   node.on_listening = [&services](const std::string& host) { services.bound_host = host; };
   node.cast = [&services](const Membership& membership) { return make_cast(services, membership); };
   node.node_of = [&services] { return node_of_plan(*services.plan); };
-  node.abort_collectives = [&services](const std::string& reason) {
-    services.hub.abort_all(reason);
-    services.open_communicators.abort_all(reason);
-  };
-  node.on_end = [&ended](int exit_code) { ended.set_value(exit_code); };
+  node.abort_collectives = [&services](const std::string& reason) { abort_collectives(services, reason); };
+  node.on_end = [&ended](int exit_code) { ended.conclude(exit_code); };
   return node;
+}
+
+// From the thread that waits for signals; the root is gone when the job is over.
+void tell_signal(World& world, ActorId root, int signal, bool now) {
+  const MailboxPtr mailbox = world.book.find_local(root);
+  if (!mailbox) return;
+  const Header header{.epoch = world.epoch.load(), .sender = root, .receiver = root, .sequence = 1};
+  mailbox->deliver(encode<wire::Signalled>(header,
+                                           [&](wire::Signalled::Builder signalled) {
+                                             signalled.setSignal(static_cast<std::uint32_t>(signal));
+                                             signalled.setNow(now);
+                                           }),
+                   nullptr);
+}
+
+// Until the job has ended here, by its node or by the death of its node.
+int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEnd& ended,
+             SignalWatch& signals, std::optional<RunFolders>& folders) {
+  World& world = services.world;
+  const ActorId root{Role::node, node.first ? 0 : node.incarnation};
+  // The resolver may take its time.
+  const bool asks_resolver = node.address.listen && !is_numeric(node.address.listen->host);
+  const auto busy = [&world] { return world.activities.busy(world.clock.now_ns()); };
+  std::atomic<bool> orphaned{false};
+  system.spawn_root(
+      root, asks_resolver ? Threading::own_thread : Threading::pool,
+      [&node](World& w) { return std::make_unique<Node>(w, std::move(node)); },
+      [&](ErrorKind kind, const std::string& report) {
+        log::error("the job stops: {}", report);
+        orphaned = true;
+        abort_collectives(services, report);
+        ended.conclude(kind == ErrorKind::input ? 2 : 1);
+      });
+  const SignalWatch::Listener listener(
+      signals, [&](int signal, bool now) { tell_signal(world, root, signal, now); }, busy);
+  const int exit_code = ended.wait();
+  const auto leave = [&](int code) {
+    folders.reset();
+    leave_process(code);
+  };
+  if (orphaned) leave(exit_code);  // nobody is left who would tell the actors to stop
+  const bool formed = world.epoch.load() != 0;
+  const auto patience = exit_code >= 128 && (signals.hurries() || !formed) ? kHurriedShutdown : kShutdown;
+  if (!system.await_all(patience)) {
+    const std::string who = busy();
+    log::warn("some actors did not end within {} s: {}; leaving without them", patience.count(),
+              who.empty() ? "none of them is at work" : who);
+    leave(exit_code == 0 ? 1 : exit_code);
+  }
+  return exit_code;
 }
 
 }  // namespace
@@ -138,14 +237,23 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, std::
 int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;
   const SystemClock clock;
+  SignalWatch signals(clock, {.grace = std::chrono::seconds(job.node.stop_grace),
+                              .leave = [](int exit_code, const std::string& why) {
+                                log::error("{}", why);
+                                leave_process(exit_code);
+                              }});
   PosixDisk plain_disk;
   DiskWatch disk_watch(std::chrono::seconds(job.node.disk_timeout), leave_hanging_disk);
   WatchedDisk disk(plain_disk, disk_watch);
   trace::Recorder recorder({.node = options.join ? trace::unknown_node : 0, .random = random_bits()});
   World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
+  report_crashes();
+  require_room(job, options);
+  label_users_code(world.activities, job);
   Registry registry = registry_of_builtins(loaded, disk);
   ActorRegistry user_actors;
   for (const std::string& plugin : job.plugins) {
+    name_as_plugin(plugin);
     load_plugin(plugin, registry);
     load_plugin_actors(plugin, user_actors);
   }
@@ -176,25 +284,12 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
                                .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};
   if (job.node.tls) system_options.tls = {job.node.tls->ca, job.node.tls->certificate, job.node.tls->key};
-  std::promise<int> ended;
+  JobEnd ended;
   NodeOptions node = node_options(services, options, ended);
   std::optional<RunFolders> folders;
   if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch);
-  const ActorId root{Role::node, node.first ? 0 : node.incarnation};
-  // The resolver may take its time.
-  const bool asks_resolver = node.address.listen && !is_numeric(node.address.listen->host);
-
   ActorSystem system(world, system_options);
-  system.spawn_root(root, asks_resolver ? Threading::own_thread : Threading::pool,
-                    [&node](World& w) { return std::make_unique<Node>(w, std::move(node)); });
-  const int exit_code = ended.get_future().get();
-  if (!system.await_all(kShutdown)) {
-    log::warn("some actors did not end within {} s; leaving without them", kShutdown.count());
-    std::cerr.flush();
-    folders.reset();
-    std::_Exit(exit_code == 0 ? 1 : exit_code);
-  }
-  return exit_code;
+  return run_node(system, services, std::move(node), ended, signals, folders);
 }
 
 }  // namespace d9d

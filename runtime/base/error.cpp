@@ -1,6 +1,10 @@
 #include "runtime/base/error.hpp"
 
+#include <new>
+#include <system_error>
 #include <utility>
+
+#include "runtime/base/host_limits.hpp"
 
 namespace d9d {
 
@@ -31,8 +35,12 @@ Caught describe_current_exception() {
   } catch (const Error& error) {
     return {error.kind(), error.what()};
   } catch (const std::bad_alloc&) {
-    return {ErrorKind::environment, "out of memory"};
+    return {ErrorKind::environment, out_of_memory_report("out of memory")};
+  } catch (const std::system_error& error) {
+    return {ErrorKind::environment, error.what()};
   } catch (const std::exception& error) {
+    if (std::string report = out_of_memory_report(error.what()); !report.empty())
+      return {ErrorKind::environment, std::move(report)};
     return {ErrorKind::bug, error.what()};
   } catch (...) {
     return {ErrorKind::bug, "an exception of unknown type"};

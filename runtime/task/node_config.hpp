@@ -44,10 +44,11 @@ struct NodeConfig {
   bool trace = true;
   std::int64_t disk_timeout = 300;
   std::int64_t join_timeout = 600;
+  std::int64_t stop_grace = 25;
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
                       (ranks, threads_per_rank, device, listen, advertise, insecure, tls, job_token,
-                       heartbeat_ms, trace, disk_timeout, join_timeout))
+                       heartbeat_ms, trace, disk_timeout, join_timeout, stop_grace))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
   return std::array{
@@ -75,6 +76,10 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           "hangs",
           config::optional, at_least(1)},
       Key{"join_timeout", "s", "deadline of every node for all of them to have found each other",
+          config::optional, at_least(1)},
+      Key{"stop_grace", "s",
+          "after SIGTERM or SIGINT: time for the step, a checkpoint and the files; then the process leaves "
+          "anyway",
           config::optional, at_least(1)},
   };
 }

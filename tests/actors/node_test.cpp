@@ -417,12 +417,32 @@ TEST_F(NodeTest, ACoordinatorThatFailsIsReportedAndEndsTheNode) {
   play_first();
   ::testing::internal::CaptureStderr();
   world.say<wire::Failed>(
-      kFirst, [](wire::Failed::Builder failed) { failed.setText("the checkpoints are unreadable"); },
+      kFirst,
+      [](wire::Failed::Builder failed) {
+        failed.setKind(wire::Failed::Kind::ENVIRONMENT);
+        failed.setText("the checkpoints are unreadable");
+      },
       kCoordinator);
   const std::string printed = ::testing::internal::GetCapturedStderr();
 
   EXPECT_THAT(exits, ElementsAre(1));
   EXPECT_THAT(printed, HasSubstr("the checkpoints are unreadable"));
+}
+
+TEST_F(NodeTest, ACoordinatorThatFailsBeforeTrainingByTheInputHasTheInputsExitCode) {
+  play_first();
+  world.say<wire::Failed>(
+      kFirst, [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); }, kCoordinator);
+
+  EXPECT_THAT(exits, ElementsAre(2));
+}
+
+TEST_F(NodeTest, ACastThatThrowsWhateverItLikesIsToldToTheCoordinatorToo) {
+  options.cast = [](const Membership&) -> std::vector<CastMember> { throw std::runtime_error("a bad day"); };
+  play_first();
+  welcome(kFirst, 0, 1);
+  EXPECT_EQ(std::string(world.last<wire::Failed>(kCoordinator)->getText()), "a bad day");
+  EXPECT_TRUE(world.lives(kFirst));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class TrainerTest : public ::testing::Test {
     world.say<wire::ValuesReduced>(
         kTrainer,
         [&](wire::ValuesReduced::Builder message) {
-          auto values = message.initValues(4);
+          auto values = message.initValues(7);
           values.set(0, loss_sum);
           values.set(1, weight);
           values.set(2, squared_norm);

@@ -65,7 +65,7 @@ TEST_F(TrainerTest, SumsOfThisRankAreReducedOverAllRanksBeforeTheyCount) {
   const auto asked = world.last<wire::ReduceValues>(kCollective);
   EXPECT_EQ(asked->getOrder(), 0U);
   EXPECT_EQ(asked->getOperation(), wire::ReduceValues::Operation::SUM);
-  EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64));
+  EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64, 0, 0, 0));
   EXPECT_TRUE(world.heard<wire::ApplyStep>().empty());
 }
 
@@ -102,12 +102,12 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
       },
       kStage);
   EXPECT_THAT(to_vector<double>(world.last<wire::ReduceValues>()->getValues()),
-              ElementsAre(0, 0, 0, 64, 0.5, 0.25));
+              ElementsAre(0, 0, 0, 64, 0, 0, 0, 0.5, 0.25));
 
   world.say<wire::ValuesReduced>(
       kTrainer,
       [](wire::ValuesReduced::Builder message) {
-        fill_list(message.initValues(6), std::vector<double>{24, 8, 64, 128, 1.5, 0.75});
+        fill_list(message.initValues(9), std::vector<double>{24, 8, 64, 128, 0, 0, 0, 1.5, 0.75});
       },
       kCollective);
 

@@ -112,7 +112,7 @@ const std::vector<MessageKind>& every_message() {
   using namespace wire;
   static const std::vector<MessageKind> all =
       kinds<Failed, Ready, Stop, Stopped, Join, wire::Refused, Welcome, NodeReady, StartTraining,
-            RankFinished, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
+            RankFinished, Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
             ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, LeadAction, ReduceBucket,
             BucketReduced, ReduceValues, ValuesReduced, ApplyStep, StepFinished, Snapshot, WriteShard,
             ShardWritten, CheckpointState, CheckpointCommitted, ExportModel, ModelExported, MetricUpdate,

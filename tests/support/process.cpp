@@ -132,6 +132,10 @@ bool Process::running() {
   return !ended_within(std::chrono::milliseconds(0));
 }
 
+void Process::signal(int number) {
+  if (!code_) ::kill(pid_, number);
+}
+
 void Process::kill() {
   if (code_ || pid_ < 0) return;
   ::kill(pid_, SIGKILL);

@@ -41,6 +41,7 @@ class Process {
   void wait_for_error_text(const std::string& text);
   bool running();
   pid_t pid() const { return pid_; }
+  void signal(int number);
   void kill();  // SIGKILL; returns when the process is gone
 
   std::string out() const;

@@ -134,7 +134,7 @@ TEST(Messages, EveryOneIsHeardBySomebodyAndSaidBySomebody) {
     heard.merge(names_between(contract, "hears", "says"));
     said.merge(names_between(contract, "says", ""));
   }
-  said.merge(Names{"Dialed", "PeerDown", "Tick"});  // the host's and timers
+  said.merge(Names{"Dialed", "PeerDown", "Signalled", "Tick"});  // the host's, timers, the process
   heard.merge(Names{"Stop", "Event"});              // every actor's; users' actors'
   said.merge(Names{"Subscribe", "Stopped"});        // users' actors'
   heard.merge(Names{"Stopped"});

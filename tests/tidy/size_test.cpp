@@ -21,7 +21,6 @@ constexpr std::size_t kFunction = 40;
 const std::map<std::string, std::size_t>& long_headers() {
   static const std::map<std::string, std::size_t> list{
       {"actors/core/actor.hpp", 160},
-      {"actors/trainer.hpp", 110},
       {"kernels/cpu/table.hpp", 120},
       {"kernels/cpu/tile_avx512.hpp", 200},
       {"runtime/base/config/codec_choice.hpp", 110},

@@ -1,0 +1,36 @@
+#pragma once
+// What a Coordinator is told about its job, and what it may do to the disk and the network.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "actors/pending_saves.hpp"
+
+namespace d9d {
+
+struct ResumePoint {
+  std::string directory;  // committed checkpoint, empty = a fresh start
+  std::uint64_t step = 0;
+  std::string state;              // JSON: what the checkpoint keeps beside tensors
+  std::uint64_t next_sample = 0;  // data cursor in global samples
+  std::uint64_t entries = 0;      // tensors in it: all of them must find a place
+};
+
+struct CoordinatorOptions {
+  int world_size = 1;
+  std::string build, job_hash, token;
+  std::string tag;  // random per job start: names what is being written
+  std::chrono::milliseconds join_timeout{600'000};
+  std::function<ResumePoint()> find_resume_point;
+  // Opens the rendezvous of the collectives: host and port. Not called for a job of one process.
+  std::function<std::pair<std::string, std::uint16_t>()> open_store;
+  std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
+  std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
+  std::string export_to;                                      // empty = no export
+  bool trace = false;                                         // write a trace file at the end
+};
+
+}  // namespace d9d

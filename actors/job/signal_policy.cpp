@@ -1,0 +1,30 @@
+#include "actors/job/signal_policy.hpp"
+
+#include <csignal>
+
+namespace d9d {
+namespace {
+
+// A launcher passes on what a terminal or a scheduler has sent to all processes already.
+constexpr std::chrono::nanoseconds kSameSignal = std::chrono::milliseconds(250);
+constexpr std::chrono::nanoseconds kHurry = std::chrono::seconds(2);  // closes files, leaves the rest
+
+}  // namespace
+
+SignalPolicy::Action SignalPolicy::arrived(int signal, bool running, std::int64_t now_ns) {
+  if (signal == SIGUSR1) return running && stop_signal_ == 0 ? Action::tell : Action::ignore;
+  if (stop_signal_ == 0) {
+    stop_signal_ = signal;
+    last_ns_ = now_ns;
+    deadline_ns_ = now_ns + grace_.count();
+    return running ? Action::tell : Action::leave;
+  }
+  if (now_ns - last_ns_ < kSameSignal.count()) return Action::ignore;
+  if (hurries_) return Action::leave;
+  hurries_ = true;
+  last_ns_ = now_ns;
+  deadline_ns_ = now_ns + kHurry.count();
+  return Action::tell_now;
+}
+
+}  // namespace d9d

@@ -1,0 +1,37 @@
+#pragma once
+// What a signal means, by what came before it. Knows neither threads nor the system's signals: the SignalWatch asks.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace d9d {
+
+class SignalPolicy {
+ public:
+  enum class Action {
+    ignore,    // the same signal from another sender: launchers and terminals both send it
+    tell,      // to the job: at the end of the step
+    tell_now,  // to the job: without finishing the step
+    leave,     // at once, without the job
+  };
+
+  explicit SignalPolicy(std::chrono::nanoseconds grace) : grace_(grace) {}
+
+  // `running`: there is a job that can be told.
+  Action arrived(int signal, bool running, std::int64_t now_ns);
+  // When the process leaves whatever the job does; none before a signal to stop.
+  std::optional<std::int64_t> deadline_ns() const { return deadline_ns_; }
+  int exit_code() const { return 128 + stop_signal_; }
+  int stop_signal() const { return stop_signal_; }  // 0: none came
+  bool hurries() const { return hurries_; }         // the second one has come
+
+ private:
+  const std::chrono::nanoseconds grace_;
+  int stop_signal_ = 0;
+  bool hurries_ = false;
+  std::int64_t last_ns_ = 0;
+  std::optional<std::int64_t> deadline_ns_;
+};
+
+}  // namespace d9d

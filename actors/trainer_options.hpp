@@ -1,0 +1,45 @@
+#pragma once
+// What a Trainer is told about its job and its rank.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "messages/actor_id.hpp"
+#include "runtime/rank/input_builder.hpp"
+
+namespace d9d {
+
+// Detailed traces: of each `period` steps the last `active` ones are written to a file of their own.
+struct TraceWindow {
+  std::uint64_t period = 0;
+  std::uint64_t active = 0;
+};
+
+struct TrainerOptions {
+  int rank = 0;
+  int world_size = 1;
+  std::uint64_t total_steps = 0;
+  std::uint32_t batch_credits = 2;                     // packs in flight: the one in use and those ahead
+  std::function<double(std::uint64_t)> lr_multiplier;  // of the step, from 1
+  double base_lr = 0;                                  // for reports
+  std::optional<double> max_norm;                      // clip to this; none: only measure
+  std::function<bool(std::uint64_t)> checkpoint_due;   // after this step?
+  std::function<bool(std::uint64_t)> metrics_due;
+  std::function<std::string(std::uint64_t)> temporary_checkpoint_dir;  // of the checkpoint after this step
+  bool counts_tokens = true;  // one rank of those that see the same tokens does
+  std::function<std::unique_ptr<InputBuilder>()> make_inputs;
+  std::function<std::string()> task_state;  // JSON; rank 0 only
+  std::optional<TraceWindow> trace_window;  // rank 0 only
+  int num_nodes = 1;
+  std::uint64_t tokens_before = 0;  // of all ranks in the steps before the checkpoint that is resumed
+  ActorId world_collective;         // of this rank
+  std::chrono::milliseconds first_step_timeout{10'000'000};
+  std::chrono::milliseconds step_timeout{100'000};
+  bool saves = true;  // checkpointing is on: a signal may ask for one
+};
+
+}  // namespace d9d

@@ -1,0 +1,147 @@
+// What a node makes of the signals of its process.
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "actors/node.hpp"
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr ActorId kFirst{Role::node, 0};
+constexpr ActorId kStranger{Role::node, 77};  // before it knows its index
+constexpr ActorId kCoordinator{Role::coordinator, 0};
+constexpr ActorId kTrainer{Role::trainer, 0};
+constexpr int kTerminated = 143;
+
+class NodeSignalTest : public ::testing::Test {
+ protected:
+  NodeSignalTest() {
+    options.coordinator = {kCoordinator, Threading::own_thread, {}};
+    options.join = {"boss", 29500};
+    options.incarnation = 77;
+    options.cast = [](const Membership&) {
+      return std::vector<CastMember>{{kTrainer, Threading::pool, {}, true}};
+    };
+    options.node_of = [] { return [](ActorId) { return 0; }; };
+    options.abort_collectives = [this](const std::string& reason) { aborted.push_back(reason); };
+    options.on_end = [this](int exit_code) { exits.push_back(exit_code); };
+    world.world().book.enter_node(0, world.ear());
+  }
+  void play_joining() {
+    options.first = false;
+    world.play<Node>(kStranger, options);
+    world.say<wire::Dialed>(
+        kStranger, [](wire::Dialed::Builder dialed) { dialed.setOk(true); }, kStranger, world.ear());
+  }
+  void form(ActorId node, std::uint32_t index) {
+    world.say<wire::Welcome>(
+        node,
+        [&](wire::Welcome::Builder welcome) {
+          welcome.setEpoch(1);
+          welcome.setNodeIndex(index);
+          auto list = welcome.initNodes(2);
+          for (unsigned i = 0; i < list.size(); ++i) list[i].setRanks(1);
+        },
+        kCoordinator);
+  }
+  void train(ActorId node) {
+    world.say<wire::StartTraining>(node, kCoordinator);
+    world.forget();
+  }
+  void signalled(ActorId node, int signal, bool now = false) {
+    world.say<wire::Signalled>(
+        node,
+        [&](wire::Signalled::Builder message) {
+          message.setSignal(static_cast<std::uint32_t>(signal));
+          message.setNow(now);
+        },
+        node);
+  }
+  std::size_t told(ActorId whom) { return world.heard<wire::Signalled>(whom).size(); }
+
+  NodeOptions options;
+  std::vector<std::string> aborted;
+  std::vector<int> exits;
+  ActorWorld world;
+};
+
+TEST_F(NodeSignalTest, InTrainingItsTrainersAndTheCoordinatorLearnOfAStop) {
+  world.play<Node>(kFirst, options);
+  form(kFirst, 0);
+  train(kFirst);
+  signalled(kFirst, SIGTERM);
+
+  EXPECT_EQ(told(kTrainer), 1U);
+  EXPECT_EQ(told(kCoordinator), 1U);
+  EXPECT_THAT(exits, IsEmpty()) << "the ranks agree on the step";
+  world.after(std::chrono::seconds(100));
+  EXPECT_THAT(exits, IsEmpty()) << "the signal's thread keeps the time";
+}
+
+TEST_F(NodeSignalTest, ACheckpointIsTheTrainersMatterAlone) {
+  world.play<Node>(kFirst, options);
+  form(kFirst, 0);
+  train(kFirst);
+  signalled(kFirst, SIGUSR1);
+
+  EXPECT_EQ(told(kTrainer), 1U);
+  EXPECT_EQ(told(kCoordinator), 0U);
+}
+
+TEST_F(NodeSignalTest, BeforeTrainingThereIsNothingToSave) {
+  world.play<Node>(kFirst, options);
+  form(kFirst, 0);
+  signalled(kFirst, SIGUSR1);
+
+  EXPECT_EQ(told(kTrainer), 0U);
+}
+
+TEST_F(NodeSignalTest, AJoinerThatTheJobHasNotTakenInLeavesByItself) {
+  play_joining();
+  signalled(kStranger, SIGTERM);
+
+  EXPECT_THAT(exits, ElementsAre(kTerminated));
+}
+
+TEST_F(NodeSignalTest, ACoordinatorThatDoesNotAnswerBeforeTheJobFormsIsNotWaitedFor) {
+  world.play<Node>(kFirst, options);
+  signalled(kFirst, SIGINT);
+  EXPECT_EQ(told(kCoordinator), 1U);
+  EXPECT_THAT(exits, IsEmpty());
+
+  world.after(std::chrono::seconds(1));
+
+  EXPECT_THAT(exits, ElementsAre(130));
+}
+
+TEST_F(NodeSignalTest, TheSecondOneTakesAnotherNodeOutAtOnce) {
+  play_joining();
+  form(kStranger, 1);
+  train(kStranger);
+  signalled(kStranger, SIGTERM);
+  EXPECT_THAT(exits, IsEmpty());
+  signalled(kStranger, SIGTERM, true);
+
+  EXPECT_EQ(told(kCoordinator), 2U);
+  EXPECT_THAT(exits, ElementsAre(kTerminated));
+}
+
+TEST_F(NodeSignalTest, AnOrderlyEndBySignalAbortsNoCollective) {
+  world.play<Node>(kFirst, options);
+  form(kFirst, 0);
+  train(kFirst);
+  world.say<wire::StopNode>(
+      kFirst, [](wire::StopNode::Builder stop) { stop.setExitCode(kTerminated); }, kCoordinator);
+
+  EXPECT_THAT(exits, ElementsAre(kTerminated));
+  EXPECT_THAT(aborted, IsEmpty());
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,153 @@
+// Signals in training: what a rank was asked for goes into the sums of its step, and all ranks obey the sums.
+#include <csignal>
+
+#include "messages/lists.hpp"
+#include "tests/actors/trainer_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+
+class TrainerSignalTest : public TrainerTest {
+ protected:
+  TrainerSignalTest() { options.total_steps = 100; }
+  void signalled(int signal) {
+    world.say<wire::Signalled>(kTrainer, [&](wire::Signalled::Builder message) {
+      message.setSignal(static_cast<std::uint32_t>(signal));
+    });
+  }
+  // Loss, weight, norm and tokens, then the sums of all ranks' wishes: SIGTERM, SIGINT, SIGUSR1.
+  void reduced_with(double terminate, double interrupt, double save) {
+    world.say<wire::ValuesReduced>(
+        kTrainer,
+        [&](wire::ValuesReduced::Builder message) {
+          fill_list(message.initValues(7), std::vector<double>{24, 8, 64, 128, terminate, interrupt, save});
+        },
+        kCollective);
+  }
+  void step_with(std::uint64_t number, double terminate, double interrupt, double save) {
+    batch(number);
+    computed(number);
+    reduced_with(terminate, interrupt, save);
+  }
+  std::vector<double> wishes_told() {
+    const auto values = to_vector<double>(world.last<wire::ReduceValues>()->getValues());
+    return {values.begin() + 4, values.begin() + 7};
+  }
+};
+
+TEST_F(TrainerSignalTest, ASignalInTheMiddleOfAStepIsToldWithTheSumsOfThatStep) {
+  start();
+  batch(1);
+  signalled(SIGTERM);
+  computed(1);
+
+  EXPECT_THAT(wishes_told(), ElementsAre(1, 0, 0));
+}
+
+TEST_F(TrainerSignalTest, TheStepAtWhichTheSumsSayStopIsTheLastOneAndIsSaved) {
+  start();
+  step(1);
+  batch(2);
+  batch(3);
+  computed(2);
+  reduced_with(1, 0, 0);
+
+  EXPECT_EQ(begun(), 2U) << "the batch of step 3 is not begun";
+  EXPECT_EQ(world.last<wire::Snapshot>(kStage)->getStep(), 2U);
+  EXPECT_FALSE(finished()) << "not before the commit";
+  metric_state(2);
+  committed(2);
+
+  ASSERT_TRUE(finished());
+  EXPECT_EQ(world.last<wire::RankFinished>()->getStep(), 2U);
+  EXPECT_EQ(world.last<wire::RankFinished>()->getSignal(), static_cast<std::uint32_t>(SIGTERM));
+  EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.stopped");
+}
+
+TEST_F(TrainerSignalTest, ARankWithoutASignalStopsWithTheOthers) {
+  start();
+  step_with(1, 0, 2, 0);
+  committed(1);
+
+  ASSERT_TRUE(finished());
+  EXPECT_EQ(world.last<wire::RankFinished>()->getSignal(), static_cast<std::uint32_t>(SIGINT));
+}
+
+TEST_F(TrainerSignalTest, ARankWithASignalGoesOnUntilTheSumsSaySo) {
+  start();
+  batch(1);
+  computed(1);
+  signalled(SIGTERM);
+  reduced_with(0, 0, 0);
+  batch(2);
+
+  EXPECT_EQ(begun(), 2U);
+  EXPECT_FALSE(finished());
+  computed(2);
+  EXPECT_THAT(wishes_told(), ElementsAre(1, 0, 0));
+}
+
+TEST_F(TrainerSignalTest, ACheckpointThatIsDueAnywayIsNotWrittenTwice) {
+  due = {1};
+  start();
+  step_with(1, 1, 0, 0);
+  committed(1);
+
+  EXPECT_EQ(snapshots(), 1U);
+  EXPECT_TRUE(finished());
+}
+
+TEST_F(TrainerSignalTest, TheCheckpointInFlightIsCommittedBeforeTheLastOne) {
+  due = {1};
+  start();
+  step(1);
+  step_with(2, 1, 0, 0);
+  EXPECT_EQ(snapshots(), 1U);
+
+  committed(1);
+  EXPECT_EQ(world.last<wire::Snapshot>(kStage)->getStep(), 2U);
+  EXPECT_FALSE(finished());
+  committed(2);
+
+  EXPECT_TRUE(finished());
+}
+
+TEST_F(TrainerSignalTest, WithoutCheckpointingItStopsWithoutOne) {
+  options.saves = false;
+  start();
+  step_with(1, 1, 0, 0);
+
+  EXPECT_EQ(snapshots(), 0U);
+  EXPECT_TRUE(finished());
+}
+
+TEST_F(TrainerSignalTest, SigusrWritesOneCheckpointAndTrainingGoesOn) {
+  start();
+  signalled(SIGUSR1);
+  batch(1);
+  computed(1);
+  EXPECT_THAT(wishes_told(), ElementsAre(0, 0, 1));
+  reduced_with(0, 0, 1);
+  batch(2);
+  computed(2);
+
+  EXPECT_EQ(snapshots(), 1U);
+  EXPECT_EQ(begun(), 2U);
+  EXPECT_THAT(wishes_told(), ElementsAre(0, 0, 0)) << "asked for once";
+  EXPECT_FALSE(finished());
+}
+
+TEST_F(TrainerSignalTest, TheLastStepOfTheJobStopsWithTheSignalToo) {
+  options.total_steps = 1;
+  start();
+  step_with(1, 1, 0, 0);
+  committed(1);
+
+  EXPECT_EQ(world.last<wire::RankFinished>()->getSignal(), static_cast<std::uint32_t>(SIGTERM));
+}
+
+}  // namespace
+}  // namespace d9d

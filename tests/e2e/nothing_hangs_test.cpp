@@ -1,0 +1,136 @@
+// Users' code that throws, blocks or crashes, and hosts that give too little: one clear report and an exit code.
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::chrono::seconds kSoon{60};
+constexpr const char* kPlugin = D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so";
+
+class NothingHangs : public testing::Test {
+ protected:
+  std::unique_ptr<Process> start_with_task(const std::string& mode, const Words& words = {}) {
+    return job_.start(set("plugins", std::string("[") + kPlugin + "]") +
+                      set("task", "{name: evil, mode: " + mode + "}") + words);
+  }
+  std::unique_ptr<Process> start_with_actor(const std::string& mode) {
+    return job_.start(set("plugins", std::string("[") + kPlugin + "]") +
+                      set("actors", "[{name: evil_actor, mode: " + mode + "}]"));
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(NothingHangs, ATaskFactoryThatThrowsAnythingEndsTheJobWithItsName) {
+  const auto standard = start_with_task("factory");
+  EXPECT_EQ(standard->wait(kSoon), 1);
+  EXPECT_THAT(standard->err(),
+              AllOf(HasSubstr("the factory of the task \"evil\" threw: a bad day"), Not(HasSubstr("bug"))));
+
+  const auto number = start_with_task("factory_int");
+  EXPECT_EQ(number->wait(kSoon), 1);
+  EXPECT_THAT(number->err(),
+              HasSubstr("the factory of the task \"evil\" threw: an exception of unknown type"));
+
+  const auto input = start_with_task("factory_input");
+  EXPECT_EQ(input->wait(kSoon), 2);
+  EXPECT_THAT(input->err(), HasSubstr("the key of mine is wrong"));
+}
+
+TEST_F(NothingHangs, ATaskThatCannotTakeItsStateBackSaysSo) {
+  const auto before = start_with_task("none");
+  ASSERT_EQ(before->wait(), 0) << before->err();
+
+  const auto after = start_with_task("load_state", set("trainer.schedule.total_steps", "30"));
+
+  EXPECT_EQ(after->wait(kSoon), 1);
+  EXPECT_THAT(after->err(), HasSubstr("the task's load_state threw: a bad day"));
+}
+
+TEST_F(NothingHangs, BothProcessesEndWhenTheTaskOfTheirJobCannotBeMade) {
+  const Words words = mesh(1, 2) + set("plugins", std::string("[") + kPlugin + "]") +
+                      set("task", "{name: evil, mode: factory}");
+  const auto [first, second] = job_.start_two(2, words);
+
+  EXPECT_EQ(first->wait(kSoon), 1) << first->err();
+  EXPECT_EQ(second->wait(kSoon), 1) << second->err();
+}
+
+TEST_F(NothingHangs, AnActorFactoryThatThrowsEndsTheJob) {
+  const auto job = start_with_actor("factory");
+
+  EXPECT_EQ(job->wait(kSoon), 1);
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("user/0"), HasSubstr("a bad day")));
+}
+
+TEST_F(NothingHangs, AnActorThatBlocksAtTheEndIsNamed) {
+  const auto job = start_with_actor("block");
+
+  EXPECT_EQ(job->wait(kSoon), 1);
+  EXPECT_THAT(job->err(),
+              HasSubstr("some actors did not end within 10 s: user/0 (evil_actor) in Event since"));
+}
+
+TEST_F(NothingHangs, ASegfaultInAPluginNamesTheActorTheTaskAndTheLibrary) {
+  const auto job = start_with_task("segfault");
+
+  EXPECT_EQ(job->wait(kSoon), 128 + SIGSEGV);
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("d9d-node: SIGSEGV"), HasSubstr("in stage/0 (task evil)"),
+                                HasSubstr("libd9d_evil_plugin.so")));
+}
+
+TEST_F(NothingHangs, AnOverflownStackIsReportedToo) {
+  const auto job = start_with_task("overflow");
+
+  EXPECT_EQ(job->wait(kSoon), 128 + SIGSEGV);
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("in stage/0 (task evil)"), HasSubstr("libd9d_evil_plugin.so")));
+}
+
+TEST_F(NothingHangs, AnAbortInAPluginIsReported) {
+  const auto job = start_with_task("abort");
+
+  EXPECT_EQ(job->wait(kSoon), 128 + SIGABRT);
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("SIGABRT"), HasSubstr("in stage/0 (task evil)")));
+}
+
+TEST_F(NothingHangs, MemoryThatCannotBeHadIsNoBugAndSaysWhatThereIs) {
+  for (const char* mode : {"memory", "bad_alloc"}) {
+    const auto job = start_with_task(mode);
+
+    EXPECT_EQ(job->wait(kSoon), 1) << mode;
+    EXPECT_THAT(job->err(), AllOf(HasSubstr("out of memory"), HasSubstr("MemAvailable"), HasSubstr("rank 0"),
+                                  Not(HasSubstr("frame #"))))
+        << mode;
+  }
+}
+
+TEST_F(NothingHangs, AnAddressSpaceThatIsTooSmallIsSaidAtTheStart) {
+  const auto limited = job_.start_within({"/bin/bash", "-c", "ulimit -v 1000000; exec \"$0\" \"$@\""}, {});
+
+  EXPECT_EQ(limited->wait(kSoon), 1);
+  EXPECT_THAT(limited->err(), AllOf(HasSubstr("ulimit -v"), HasSubstr("the address space of this process")));
+}
+
+TEST_F(NothingHangs, AJoinerWhoseNodeZeroIsStoppedHasADeadline) {
+  const auto first = job_.start(mesh(1, 2) + Words{"--ranks", "1", "--listen", "127.0.0.1:0"});
+  const std::string port = port_of(*first);
+  first->signal(SIGSTOP);
+
+  const auto second = job_.start(mesh(1, 2) + Words{"--ranks", "1", "--join", "127.0.0.1:" + port} +
+                                 set("node.join_timeout", "2"));
+
+  EXPECT_EQ(second->wait(kSoon), 1);
+  EXPECT_THAT(second->err(), AllOf(HasSubstr("127.0.0.1:" + port), HasSubstr("cannot reach node 0")));
+}
+
+}  // namespace
+}  // namespace d9d::test
