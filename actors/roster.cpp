@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "runtime/base/host_port.hpp"
+#include "runtime/base/network.hpp"
+
 namespace d9d {
 
 int Roster::ranks() const {
@@ -32,14 +35,7 @@ std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
         "`output_dir` must be equal on every host",
         identity_.job_hash, std::string(join.getJobHash()));
   }
-  const auto twin = std::find_if(members_.begin(), members_.end(), [&](const Member& member) {
-    return member.port != 0 && member.port == join.getPort() && member.host == std::string(join.getHost());
-  });
-  if (twin != members_.end()) {
-    return fmt::format(
-        "it announces {}:{}, as another node does; node.advertise and --listen are of each host its own",
-        twin->host, twin->port);
-  }
+  if (std::string reason = trouble_with_address(join); !reason.empty()) return reason;
   if (closed_ || left == 0) {
     return fmt::format(
         "the mesh needs {} ranks and all of them are taken; set node.ranks (or --ranks) on each host so "
@@ -49,6 +45,26 @@ std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
   if (offered > left) {
     return fmt::format("it offers {} ranks but the mesh of {} has only {} left; set node.ranks (or --ranks)",
                        offered, world_size_, left);
+  }
+  return {};
+}
+
+// Every node has to be reached by all others.
+std::string Roster::trouble_with_address(wire::Join::Reader join) const {
+  const std::string host = join.getHost();
+  for (const Member& member : members_) {
+    if (member.host.empty() || host.empty()) continue;  // node 0, known by where each has dialled it
+    if (member.port != 0 && member.port == join.getPort() && member.host == host) {
+      return fmt::format(
+          "it announces {}, as another node does; node.advertise and --listen differ from host to host",
+          host_port_text(host, member.port));
+    }
+    if (is_loopback(member.host) != is_loopback(host)) {
+      return fmt::format(
+          "it announces {} and another node {}, but only processes of one host reach each other by "
+          "loopback; give all of them an address of node 0 for --join that all hosts reach",
+          host, member.host);
+    }
   }
   return {};
 }

@@ -51,6 +51,8 @@ class Roster {
   const std::vector<Member>& members() const { return members_; }  // once closed: index = node
 
  private:
+  std::string trouble_with_address(wire::Join::Reader join) const;
+
   int world_size_;
   JobIdentity identity_;
   std::vector<Member> members_;

@@ -192,6 +192,16 @@ TEST_F(CoordinatorTest, RefusesANodeThatGivesTheAddressOfAnother) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr("host-100:100"), HasSubstr("node.advertise")));
 }
 
+TEST_F(CoordinatorTest, RefusesANodeOnLoopbackAmongNodesOfOtherHosts) {
+  const auto from = [](const char* host) { return [host](wire::Join::Builder join) { join.setHost(host); }; };
+  play();
+  join(100, 1, -1, from(""));
+  join(101, 1, -1, from("10.0.0.2"));
+  join(102, 1, -1, from("127.0.0.1"));
+
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("127.0.0.1"), HasSubstr("10.0.0.2"), HasSubstr("--join")));
+}
+
 TEST_F(CoordinatorTest, TellsItsParentWhenNobodyEverJoined) {
   play();
   world.after(std::chrono::seconds(30));
