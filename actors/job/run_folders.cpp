@@ -1,5 +1,7 @@
 #include "actors/job/run_folders.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <thread>
 
@@ -29,18 +31,29 @@ std::string difference(const std::string& folder, const std::string& tag) {
 
 }  // namespace
 
-RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch) {
+RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch)
+    : RunFolders() {  // so that a throw from here on gives back what was taken
   const LockHolder holder = LockHolder::this_process(job.trainer.run.name, tag);
   const std::string output = output_dir(job).string();
-  require_writable(disk, output, "output_dir");
+  prove(disk, output, "output_dir");
   hold(output, holder, watch);
   if (writes_checkpoints(job)) {
     const std::string checkpoints = checkpoint_dir(job).string();
-    require_writable(disk, checkpoints, key_of_checkpoints(job));
+    prove(disk, checkpoints, key_of_checkpoints(job));
     hold(checkpoints, holder, watch);
   }
-  if (job.node.trace) require_writable(disk, traces_dir(job).string(), "trainer.profiling.traces_dir");
+  if (job.node.trace) prove(disk, traces_dir(job).string(), "trainer.profiling.traces_dir");
   if (job.export_to) require_creatable(disk, *job.export_to, "export_to");
+}
+
+RunFolders::~RunFolders() {
+  locks_.clear();
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
+}
+
+void RunFolders::prove(Disk& disk, const std::string& folder, const std::string& key) {
+  if (!disk.exists(folder)) made_.push_back(folder);
+  require_writable(disk, folder, key);
 }
 
 // Two keys may name one folder.

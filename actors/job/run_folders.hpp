@@ -15,10 +15,17 @@ namespace d9d {
 class RunFolders {
  public:
   RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch);
+  // Gives the folders back; those that it made and that are still empty go, as of a job that never began.
+  ~RunFolders();
+  RunFolders(const RunFolders&) = delete;
+  RunFolders& operator=(const RunFolders&) = delete;
 
  private:
+  RunFolders() = default;
+  void prove(Disk& disk, const std::string& folder, const std::string& key);
   void hold(const std::string& folder, const LockHolder& holder, DiskWatch& watch);
 
+  std::vector<std::string> made_;
   std::vector<FolderLock> locks_;
 };
 

@@ -59,7 +59,7 @@ class DiskOfAJob : public testing::Test {
     const Outcome outcome = job_.run(words);
     EXPECT_EQ(outcome.code, 1) << outcome.err;
     for (const std::string& part : parts) EXPECT_THAT(outcome.err, HasSubstr(part));
-    EXPECT_FALSE(fs::exists(run_folder() / "metrics.jsonl")) << "nothing was trained";
+    EXPECT_FALSE(fs::exists(run_folder())) << "nothing was trained, and nothing is left";
   }
   void set_steps(int before, int after) {
     job_.rewrite("{total_steps: " + std::to_string(before) + "}",
