@@ -6,6 +6,14 @@
 
 namespace d9d {
 
+namespace {
+
+// A try to connect fails with a reason sooner or later: one without is connected and waits.
+const std::string kSilent =
+    "it takes connections but does not answer; is its process stopped, or does something else listen there?";
+
+}  // namespace
+
 bool Dials::failed(int node, const std::string& reason) {
   return std::exchange(open_.at(node).reason, reason) != reason;
 }
@@ -13,9 +21,9 @@ bool Dials::failed(int node, const std::string& reason) {
 std::string Dials::missing() const {
   std::string text;
   for (const auto& [node, dial] : open_) {
-    text += fmt::format("{}node {} at {}", text.empty() ? "" : ", ", node,
-                        host_port_text(dial.at.host, dial.at.port));
-    if (!dial.reason.empty()) text += fmt::format(" ({})", dial.reason);
+    text +=
+        fmt::format("{}node {} at {} ({})", text.empty() ? "" : ", ", node,
+                    host_port_text(dial.at.host, dial.at.port), dial.reason.empty() ? kSilent : dial.reason);
   }
   return text;
 }

@@ -115,6 +115,16 @@ TEST_F(Nodes, StopWhenNobodyListensWhereTheyJoin) {
   EXPECT_THAT(lost->err(), HasSubstr("cannot reach node 0 at " + silent.address()));
 }
 
+TEST_F(Nodes, StopWhenWhoListensThereDoesNotAnswer) {
+  const TakenPort mute(true);
+
+  const auto lost = job_.start(mesh(1, 2) + Words{"--join", mute.address()} + set("node.join_timeout", "1"));
+
+  EXPECT_EQ(lost->wait(), 1);
+  EXPECT_THAT(lost->err(),
+              AllOf(HasSubstr("cannot reach node 0 at " + mute.address()), HasSubstr("does not answer")));
+}
+
 TEST_F(Nodes, SayThatTheirPortIsInUse) {
   const TakenPort taken(true);
 
