@@ -8,6 +8,7 @@
 #include "actors/cli/summary.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/task/job_paths.hpp"
 

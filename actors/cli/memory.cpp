@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "runtime/nn/model_costs.hpp"
-#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
-#include "runtime/nn/state_memory.hpp"
+#include "runtime/family/family_model.hpp"
+#include "runtime/nn/model/model_costs.hpp"
+#include "runtime/nn/model/state_memory.hpp"
 
 namespace d9d {
 namespace {
@@ -41,6 +41,7 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   const auto& grad_dtype = job.trainer.gradient_manager.grad_dtype;
   options.gradient_bytes = grad_dtype == GradDtype::float32 ? 4 : options.parameter_bytes;
   options.optimizer_bytes = bytes_of_optimizer(job);
+  options.tensor_ranks = job.mesh.tensor_parallel;
   options.expert_ranks = job.mesh.expert_parallel;
   options.shards = zero1 ? job.mesh.data_parallel_replicate : shards;
   if (options.shards > 1) {
@@ -55,7 +56,7 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
 }
 
 // The loss keeps the gradient of the head's weight, float32, until the backward that adds it.
-std::int64_t kept_by_loss(const Qwen3Config& model, StagePosition stage, int tensor_parallel) {
+std::int64_t kept_by_loss(const FamilyModel& model, StagePosition stage, int tensor_parallel) {
   return stage.is_last() ? 4 * model.vocab_size * model.hidden_size / tensor_parallel : 0;
 }
 
@@ -82,8 +83,7 @@ std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosi
 RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
                            const RankWork& work) {
   const StateMemory state =
-      state_memory(config_of_tensor_rank(*loaded.model, loaded.job.mesh.tensor_parallel), stages,
-                   state_options(loaded.job, work.microbatches), loaded.split);
+      state_memory(*loaded.model, stages, state_options(loaded.job, work.microbatches), loaded.split);
   return {.pipeline_rank = work.pipeline_rank,
           .parameters = state.parameters + state.gathered,
           .gradients = state.gradients + state.whole_gradients,

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/nn/layer_distribution.hpp"
+#include "runtime/nn/model/layer_distribution.hpp"
 #include "runtime/task/job_load.hpp"
 
 namespace d9d {

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "runtime/base/config/decode.hpp"
-#include "runtime/nn/model_costs.hpp"
+#include "runtime/family/family_model.hpp"
+#include "runtime/nn/model/model_costs.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
 #include "runtime/task/context_rules.hpp"
@@ -27,7 +28,7 @@ ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
 
 void add_model(const LoadedJob& loaded, const Topology& topology, const Simulation& simulation,
                JobSummary& summary) {
-  const Qwen3Config& model = *loaded.model;
+  const FamilyModel& model = *loaded.model;
   const ParameterCounts counts = count_parameters(model);
   summary.parameters = counts.total;
   summary.active_parameters = counts.active;

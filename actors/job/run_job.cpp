@@ -22,6 +22,7 @@
 #include "runtime/base/network.hpp"
 #include "runtime/data/build_source.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/state/watched_disk.hpp"

@@ -13,8 +13,8 @@
 #include "kernels/norm.hpp"
 #include "mine.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/nn/parallel/replicate.hpp"
-#include "runtime/nn/parallel/tensor_parallel.hpp"
+#include "runtime/nn/plan/replicate.hpp"
+#include "runtime/nn/shard/tensor_parallel.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/tensor/stage_module.hpp"
 

@@ -2,7 +2,7 @@
 // Where a rank stands among those that share its sequences. No torch.
 
 #include "runtime/mesh/plan.hpp"
-#include "runtime/nn/parallel/token_order.hpp"
+#include "runtime/nn/shard/token_order.hpp"
 
 namespace d9d {
 

@@ -1,12 +1,12 @@
 #pragma once
-// Over which ranks a rank may have to reduce gradients: known from the mesh and the options alone, so that the
-// Collectives are there before any model is. No torch.
+// Over which ranks a rank may have to reduce gradients: known from the mesh and the options alone, so that
+// the Collectives are there before any model is. No torch.
 
 #include <string>
 #include <vector>
 
 #include "runtime/mesh/plan.hpp"
-#include "runtime/nn/parallel/parallel_options.hpp"
+#include "runtime/nn/plan/parallel_options.hpp"
 
 namespace d9d {
 

@@ -10,7 +10,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/comm/compute_lanes.hpp"
-#include "runtime/nn/late_init.hpp"
+#include "runtime/nn/model/late_init.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
 #include "runtime/pipeline/step_programs.hpp"

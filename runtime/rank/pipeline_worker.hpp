@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/mesh/plan.hpp"
-#include "runtime/nn/parallel/parallel_options.hpp"
+#include "runtime/nn/plan/parallel_options.hpp"
 #include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/rank/rank_groups.hpp"

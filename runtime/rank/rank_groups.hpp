@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "runtime/mesh/plan.hpp"
-#include "runtime/nn/parallel/stage_groups.hpp"
+#include "runtime/nn/shard/stage_groups.hpp"
 #include "runtime/rank/communication_watch.hpp"
 
 namespace d9d {

@@ -1,15 +1,17 @@
 #include "runtime/rank/registry_of_builtins.hpp"
 
 #include "runtime/base/error.hpp"
-#include "runtime/rank/qwen3_provider.hpp"
+#include "runtime/family/families.hpp"
+#include "runtime/rank/family_provider.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 
 namespace d9d {
 namespace {
 
 struct NameOf {
-  std::string operator()(const Qwen3MoeProvider&) const { return "qwen3_moe"; }
-  std::string operator()(const Qwen3Provider&) const { return "qwen3"; }
+  std::string operator()(const FamilyProvider& provider) const {
+    return std::string(provider.family->name());
+  }
   std::string operator()(const CausalLmConfig&) const { return "causal_lm"; }
   std::string operator()(const config::Named& named) const { return named.name; }
 };
@@ -22,29 +24,17 @@ struct OptionsOf {
   }
 };
 
-ModelDtype dtype_of(const ModelProviderConfig& provider) {
-  if (const auto* moe = std::get_if<Qwen3MoeProvider>(&provider)) return moe->dtype;
-  if (const auto* dense = std::get_if<Qwen3Provider>(&provider)) return dense->dtype;
-  return ModelDtype::float32;
-}
-
-bool enables_checkpointing(const ModelProviderConfig& provider) {
-  if (const auto* moe = std::get_if<Qwen3MoeProvider>(&provider)) return moe->enable_checkpointing;
-  if (const auto* dense = std::get_if<Qwen3Provider>(&provider)) return dense->enable_checkpointing;
-  return false;
-}
-
 }  // namespace
 
 Registry registry_of_builtins(const LoadedJob& loaded, Disk& disk) {
   Registry registry;
-  const auto qwen3 = [&loaded, &disk](const config::Section&) {
-    const ModelProviderConfig& provider = loaded.job.model_provider;
-    return make_qwen3_provider(*loaded.model, dtype_of(provider), enables_checkpointing(provider),
-                               loaded.split, disk);
-  };
-  registry.add_model("qwen3_moe", qwen3);
-  registry.add_model("qwen3", qwen3);
+  for (const Family* family : families()) {
+    registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
+      const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
+      return make_family_provider(loaded.model, provider.dtype, provider.enable_checkpointing, loaded.split,
+                                  disk);
+    });
+  }
   registry.add_task("causal_lm", [](const config::Section&) { return std::make_shared<CausalLmTask>(); });
   return registry;
 }

@@ -10,9 +10,9 @@
 namespace d9d {
 namespace {
 
-std::optional<JobIssue> heads_issue(const JobConfig& job, const Qwen3Config& model) {
+std::optional<JobIssue> heads_issue(const JobConfig& job, const ModelDescription& model) {
   const std::int64_t ranks = job.mesh.context_parallel();
-  const std::int64_t heads = model.num_attention_heads / job.mesh.tensor_parallel;
+  const std::int64_t heads = model.attention().num_heads / job.mesh.tensor_parallel;
   if (job.parallelism.context.attention != ContextAttention::ulysses || heads % ranks == 0) return {};
   return JobIssue{
       "parallelism.context.attention",
@@ -61,7 +61,7 @@ std::optional<std::int64_t> required_sample_length(const JobConfig& job) {
   return length;
 }
 
-std::vector<JobIssue> context_issues(const JobConfig& job, const std::optional<Qwen3Config>& model) {
+std::vector<JobIssue> context_issues(const JobConfig& job, const ModelDescription* model) {
   std::vector<JobIssue> issues;
   const auto add = [&](std::optional<JobIssue> issue) {
     if (issue) issues.push_back(*std::move(issue));

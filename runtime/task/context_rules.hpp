@@ -16,6 +16,6 @@ void require_sequence(const JobConfig& job, std::int64_t length);
 std::optional<std::int64_t> required_sample_length(const JobConfig& job);
 
 // All that the job file alone can tell.
-std::vector<JobIssue> context_issues(const JobConfig& job, const std::optional<Qwen3Config>& model);
+std::vector<JobIssue> context_issues(const JobConfig& job, const ModelDescription* model);
 
 }  // namespace d9d

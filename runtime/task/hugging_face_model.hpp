@@ -1,5 +1,5 @@
 #pragma once
-// Qwen3 models as Hugging Face folders: load the stages of a job or a whole model, export. Blocks on the
+// Built-in models as Hugging Face folders: load the stages of a job or a whole model, export. Blocks on the
 // disk.
 
 #include <ATen/core/Tensor.h>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/nn/qwen3_stage.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -16,12 +16,12 @@ namespace d9d {
 
 // Copies the folder's weights into a stage of the model, each rank only its slices. Input error, with names,
 // unless every parameter is filled and every tensor of the folder is one of the whole model's.
-void load_hugging_face_weights(const Disk& disk, const std::string& directory, const Qwen3Config& config,
+void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageParameter>& parameters);
 
 // A whole model in one stage, for use without training.
 struct LoadedModel {
-  Qwen3Config config;
+  std::shared_ptr<FamilyModel> config;
   std::unique_ptr<StageModule> stage;
 };
 LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory,
@@ -30,7 +30,7 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
 // Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors, index last. `read`
 // gives the whole tensor of a parameter by its global name, each asked for once; one group of tensors is in
 // memory at a time. `config.dtype` is the dtype of the files.
-void export_hugging_face(Disk& disk, const std::string& directory, const Qwen3Config& config,
+void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
                          const std::function<at::Tensor(const std::string& name)>& read,
                          std::uint64_t shard_bytes_max = 4'000'000'000);
 

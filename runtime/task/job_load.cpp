@@ -7,7 +7,8 @@
 #include "runtime/base/config/override.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
-#include "runtime/nn/model_costs.hpp"
+#include "runtime/family/family_model.hpp"
+#include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/job_validation.hpp"
 #include "runtime/task/sample_length.hpp"
 
@@ -43,13 +44,13 @@ std::pair<std::string, std::string> split_path(const std::string& text, const No
   return {found ? key : path, what};
 }
 
-std::optional<Qwen3Config> resolve_model(const JobConfig& job, const Node& root, Problems& problems) {
+std::shared_ptr<const FamilyModel> resolve_model(const JobConfig& job, const Node& root, Problems& problems) {
   try {
     return resolve_model(job.model_provider);
   } catch (const Error& error) {
     const auto [path, what] = split_path(error.what(), root);
     problems.error(config::locate(root, path), path, what, "");
-    return std::nullopt;
+    return nullptr;
   }
 }
 
@@ -62,7 +63,7 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   loaded.job = config::decode<JobConfig>(root, problems);
   problems.throw_if_any();
   loaded.model = resolve_model(loaded.job, root, problems);
-  report(validate(loaded.job, loaded.model), root, problems);
+  report(validate(loaded.job, loaded.model.get()), root, problems);
   report(unsupported(loaded.job), root, problems);
   problems.throw_if_any();
   if (loaded.job.trainer.pipelining.layer_split == LayerSplit::costs) {

@@ -3,22 +3,22 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/base/config/codec.hpp"
 #include "runtime/base/config/problems.hpp"
-#include "runtime/nn/stage_layers.hpp"
+#include "runtime/nn/model/stage_layers.hpp"
 #include "runtime/task/job_config.hpp"
 
 namespace d9d {
 
 struct LoadedJob {
   JobConfig job;
-  std::optional<Qwen3Config> model;   // of a built-in model
-  StageSplit split;                   // of its layers over pipeline stages
-  std::vector<std::string> warnings;  // settings without effect, one a line
+  std::shared_ptr<const FamilyModel> model;  // null for a plugin's
+  StageSplit split;                          // of its layers over pipeline stages
+  std::vector<std::string> warnings;         // settings without effect, one a line
 };
 
 // `overrides` are key.path=value, in order. One ErrorKind::input with everything that is wrong: file, line,

@@ -11,8 +11,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
 #include "runtime/base/network.hpp"
-#include "runtime/nn/model_costs.hpp"
-#include "runtime/nn/parallel/tensor_parallel_limits.hpp"
+#include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/context_rules.hpp"
 
 namespace d9d {
@@ -126,7 +125,7 @@ void check_schedule(const JobConfig& job, Issues& issues) {
   }
 }
 
-void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+void check_stages(const JobConfig& job, const ModelDescription& model, Issues& issues) {
   const std::int64_t per_rank = stages_per_rank(job.trainer.pipelining.schedule);
   const std::int64_t stages = job.mesh.pipeline_parallel * per_rank;
   if (model.tie_word_embeddings && stages > 1) {
@@ -148,22 +147,23 @@ void check_stages(const JobConfig& job, const Qwen3Config& model, Issues& issues
   }
 }
 
-void check_experts(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+void check_experts(const JobConfig& job, const ModelDescription& model, Issues& issues) {
   const int degree = job.mesh.expert_parallel;
   if (degree == 1) return;
-  if (model.family != ModelFamily::moe) {
+  const std::int64_t experts = model.experts_per_layer();
+  if (experts == 0) {
     issues.push_back({"mesh.expert_parallel", fmt::format("{}, and the model has no experts", degree),
-                      "set it to 1, or choose model_provider qwen3_moe"});
-  } else if (model.num_experts % degree != 0) {
+                      "set it to 1, or choose a model_provider with experts"});
+  } else if (experts % degree != 0) {
     issues.push_back({"mesh.expert_parallel",
-                      fmt::format("{} does not divide the model's {} experts", degree, model.num_experts),
+                      fmt::format("{} does not divide the model's {} experts", degree, experts),
                       "choose a divisor of model_provider.model.num_experts"});
   }
 }
 
-void check_tensor_parallel(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+void check_tensor_parallel(const JobConfig& job, const ModelDescription& model, Issues& issues) {
   try {
-    require_tensor_parallel(model, job.mesh.tensor_parallel);
+    model.require_tensor_parallel(job.mesh.tensor_parallel);
   } catch (const Error& error) {
     issues.push_back({"mesh", error.what(), ""});
   }
@@ -200,7 +200,7 @@ void check_length(const JobConfig& job, Issues& issues) {
   }
 }
 
-void check_vocabulary(const JobConfig& job, const Qwen3Config& model, Issues& issues) {
+void check_vocabulary(const JobConfig& job, const ModelDescription& model, Issues& issues) {
   const auto* synthetic = std::get_if<SyntheticDataConfig>(&job.data);
   if (!synthetic || synthetic->vocab_size <= model.vocab_size) return;
   issues.push_back(
@@ -255,7 +255,7 @@ void check_names(const JobConfig& job, Issues& issues) {
 
 }  // namespace
 
-std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Config>& model) {
+std::vector<JobIssue> validate(const JobConfig& job, const ModelDescription* model) {
   Issues issues;
   check_run_name(job, issues);
   if (check_mesh(job, issues)) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/nn/model/model_description.hpp"
 #include "runtime/task/job_config.hpp"
 
 namespace d9d {
@@ -16,8 +17,8 @@ struct JobIssue {
   std::string remedy;
 };
 
-// `model` is the architecture of a built-in model.
-std::vector<JobIssue> validate(const JobConfig& job, const std::optional<Qwen3Config>& model);
+// `model` describes a built-in model; null for a plugin's.
+std::vector<JobIssue> validate(const JobConfig& job, const ModelDescription* model);
 // Features that the config knows and this version does not train with; each is refused by name. See
 // job_support.cpp.
 std::vector<JobIssue> unsupported(const JobConfig& job);

@@ -5,12 +5,13 @@
 
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/nn/hugging_face_config.hpp"
+#include "runtime/family/families.hpp"
+#include "runtime/family/hugging_face_config.hpp"
+#include "runtime/family/original_keys.hpp"
 
 namespace d9d {
 namespace {
@@ -21,8 +22,7 @@ using nlohmann::json;
 constexpr const char* where = "model_provider.model";
 
 // The keys given, without those left out.
-json given_keys(const auto& section) {
-  const Json all = config::encode(section);
+json given_keys(const Json& all) {
   json keys = json::object();
   for (const auto& [name, value] : all.items()) {
     if (!value.is_null()) keys[name] = value;
@@ -30,74 +30,16 @@ json given_keys(const auto& section) {
   return keys;
 }
 
-// Moves `from`'s value to Hugging Face's `to`; both at once is one too many.
-void rename(json& keys, const char* from, const char* to) {
-  if (!keys.contains(from)) return;
-  D9D_REQUIRE(!keys.contains(to), "{}.{}: means the same as {}, which is given too; keep one", where, from,
-              to);
-  keys[to] = keys[from];
-  keys.erase(from);
-}
-
-void flatten_layer(json& keys, bool moe) {
-  if (!keys.contains("layer")) return;
-  json layer = keys["layer"];
-  keys.erase("layer");
-  if (moe) {
-    rename(layer, "intermediate_size", "moe_intermediate_size");
-    rename(layer, "experts_top_k", "num_experts_per_tok");
-    layer["norm_topk_prob"] = true;  // the original always renormalises
-    // No layer is dense, so this size is of none; the other reader wants one.
-    layer["intermediate_size"] = layer["moe_intermediate_size"];
-  }
-  for (const auto& [name, value] : layer.items()) {
-    D9D_REQUIRE(!keys.contains(name), "{}.{}: given beside `layer`, which says it already; keep one", where,
-                name);
-    keys[name] = value;
-  }
-}
-
-void join_vocabulary(json& keys) {
-  const json sizes = keys.value("split_vocab_size", json::object());
-  const json order = keys.value("split_vocab_order", json::array());
-  keys.erase("split_vocab_size");
-  keys.erase("split_vocab_order");
-  if (sizes.empty() && order.empty()) return;
-  D9D_REQUIRE(!keys.contains("vocab_size"), "{}.vocab_size: given beside split_vocab_size; keep one", where);
-  std::set<std::string> names;
-  for (const json& name : order) names.insert(name.get<std::string>());
-  std::int64_t total = 0;
-  for (const auto& [name, size] : sizes.items()) {
-    D9D_REQUIRE(names.contains(name),
-                "{}.split_vocab_order: does not name \"{}\" of split_vocab_size; add it", where, name);
-    D9D_REQUIRE(size.get<std::int64_t>() > 0, "{}.split_vocab_size.{}: is {}; give at least 1", where, name,
-                size.get<std::int64_t>());
-    total += size.get<std::int64_t>();
-  }
-  D9D_REQUIRE(names.size() == sizes.size() && order.size() == names.size(),
-              "{}.split_vocab_order: names {} parts, split_vocab_size has {}; name each once", where,
-              order.size(), sizes.size());
-  keys["vocab_size"] = total;
-}
-
-void require_sizes(const json& keys, bool moe) {
+void require_sizes(const Family& family, const json& keys) {
   std::vector<std::string> missing;
-  const auto need = [&](const char* name) {
-    if (!keys.contains(name)) missing.emplace_back(name);
-  };
-  for (const char* name : {"hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
-                           "head_dim", "vocab_size"}) {
-    need(name);
+  for (const std::string& name : family.required_keys(keys)) {
+    if (!keys.contains(name)) missing.push_back(name);
   }
-  if (!moe) need("intermediate_size");
-  if (moe && !keys.contains("num_local_experts")) need("num_experts");
-  if (moe) need("moe_intermediate_size");
-  if (moe) need("num_experts_per_tok");
   D9D_REQUIRE(missing.empty(), "{}: {} missing; add {}, or `from: FOLDER` with a config.json", where,
               fmt::join(missing, ", "), missing.size() == 1 ? "it" : "them");
 }
 
-json read_base(const std::string& folder, const char* type) {
+json read_base(const std::string& folder, std::string_view type) {
   const auto file = std::filesystem::path(folder) / "config.json";
   std::ifstream stream(file, std::ios::binary);
   D9D_REQUIRE(stream, "model_provider.from: cannot read {}; give a Hugging Face folder", file.string());
@@ -126,46 +68,85 @@ void settle_rope(json& base) {
   if (!settings.empty()) base["rope_parameters"] = settings;
 }
 
-void drop_what_keys_replace(json& base, const json& keys) {
-  if (keys.contains("rope_scaling")) base.erase("rope_parameters");
-  if (keys.contains("num_experts")) base.erase("num_local_experts");
-  if (keys.contains("num_local_experts")) base.erase("num_experts");
-}
-
-Qwen3Config resolve(const auto& provider, const char* type, bool moe) {
-  json keys = given_keys(provider.model);
-  flatten_layer(keys, moe);
-  join_vocabulary(keys);
-  rename(keys, "rope_base", "rope_theta");
-  rename(keys, "max_position_ids", "max_position_embeddings");
-  const std::int64_t pre = keys.value("pipeline_num_virtual_layers_pre", std::int64_t{0});
-  const std::int64_t post = keys.value("pipeline_num_virtual_layers_post", std::int64_t{0});
-  keys.erase("pipeline_num_virtual_layers_pre");
-  keys.erase("pipeline_num_virtual_layers_post");
-
-  json merged = {{"model_type", type}};
-  if (provider.from) {
-    merged = read_base(*provider.from, type);
-    settle_rope(merged);
-    drop_what_keys_replace(merged, keys);
-  } else {
-    require_sizes(keys, moe);
-  }
-  merged.update(keys);
-  merged.erase("torch_dtype");
-  merged["dtype"] = config::encode(provider.dtype).template get<std::string>();
-  Qwen3Config model = parse_hugging_face_config(merged.dump(), where);
-  model.pipeline_num_virtual_layers_pre = pre;
-  model.pipeline_num_virtual_layers_post = post;
-  return model;
+std::int64_t take_count(json& keys, const char* name) {
+  const std::int64_t count = keys.value(name, std::int64_t{0});
+  keys.erase(name);
+  return count;
 }
 
 }  // namespace
 
-std::optional<Qwen3Config> resolve_model(const ModelProviderConfig& provider) {
-  if (const auto* moe = std::get_if<Qwen3MoeProvider>(&provider)) return resolve(*moe, "qwen3_moe", true);
-  if (const auto* dense = std::get_if<Qwen3Provider>(&provider)) return resolve(*dense, "qwen3", false);
-  return std::nullopt;
+std::shared_ptr<const FamilyModel> resolve_model(const ModelProviderConfig& choice) {
+  const auto* provider = std::get_if<FamilyProvider>(&choice);
+  if (provider == nullptr || provider->family == nullptr) return nullptr;
+  const Family& family = *provider->family;
+  json keys = given_keys(provider->model);
+  family.to_config_keys(keys, where);
+  join_vocabulary(keys, where);
+  rename_key(keys, "rope_base", "rope_theta", where);
+  rename_key(keys, "max_position_ids", "max_position_embeddings", where);
+  const std::int64_t pre = take_count(keys, "pipeline_num_virtual_layers_pre");
+  const std::int64_t post = take_count(keys, "pipeline_num_virtual_layers_post");
+
+  json merged = {{"model_type", family.name()}};
+  if (provider->from) {
+    merged = read_base(*provider->from, family.name());
+    settle_rope(merged);
+    if (keys.contains("rope_scaling")) merged.erase("rope_parameters");
+    family.drop_replaced(merged, keys);
+  } else {
+    require_sizes(family, keys);
+    family.add_defaults(merged);
+  }
+  merged.update(keys);
+  merged.erase("torch_dtype");
+  merged["dtype"] = config::encode(provider->dtype).get<std::string>();
+  const auto model = parse_hugging_face_config(merged.dump(), where);
+  model->pipeline_num_virtual_layers_pre = pre;
+  model->pipeline_num_virtual_layers_post = post;
+  return model;
 }
 
 }  // namespace d9d
+
+namespace d9d::config {
+
+std::vector<std::string_view> Codec<ModelProviderConfig>::names() {
+  std::vector<std::string_view> names;
+  for (const Family* family : families()) names.push_back(family->name());
+  return names;
+}
+
+bool Codec<ModelProviderConfig>::read(ModelProviderConfig& out, const Node& node, const Path& path,
+                                      Problems& problems) {
+  Node empty;
+  const Node* rest = nullptr;
+  const Node* tag = read_tag(node, path, problems, "name", names(), empty, rest);
+  if (tag == nullptr) return false;
+  const Family* const family = find_family(tag->text);
+  if (family == nullptr) return Codec<Named>::read(out.emplace<Named>(), node, path, problems);
+  return family->read_section(out.emplace<FamilyProvider>(), *rest, path, problems, "name");
+}
+
+Json Codec<ModelProviderConfig>::write(const ModelProviderConfig& value) {
+  if (const auto* named = std::get_if<Named>(&value)) return Codec<Named>::write(*named);
+  const auto& provider = std::get<FamilyProvider>(value);
+  if (provider.family == nullptr) return nullptr;
+  return {{"name", provider.family->name()},
+          {"from", Codec<std::optional<std::string>>::write(provider.from)},
+          {"model", provider.model},
+          {"dtype", encode(provider.dtype)},
+          {"enable_checkpointing", provider.enable_checkpointing}};
+}
+
+void Codec<ModelProviderConfig>::tables(Reference& reference, const std::string& path,
+                                        const ModelProviderConfig&) {
+  for (const Family* family : families()) {
+    const std::string title = path + " with name: " + std::string(family->name());
+    reference.note(title, family->meaning());
+    family->add_tables(reference, path, title);
+  }
+  Codec<Named>::tables(reference, path, Named{});
+}
+
+}  // namespace d9d::config

@@ -1,8 +1,8 @@
 #include "runtime/task/model_provider.hpp"
 
 #include "runtime/base/error.hpp"
-#include "runtime/nn/parallel/replicate.hpp"
-#include "runtime/nn/parallel/stage_groups.hpp"
+#include "runtime/nn/plan/replicate.hpp"
+#include "runtime/nn/shard/stage_groups.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {

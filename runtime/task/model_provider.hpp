@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/nn/layer_distribution.hpp"
+#include "runtime/nn/model/layer_distribution.hpp"
 
 namespace d9d {
 

@@ -78,9 +78,9 @@ std::int64_t choose(const at::Tensor& logits, const GenerateOptions& options, do
 Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels, const ScoreOptions& options) {
   const at::NoGradGuard no_gradients;
-  check_ids(tokens, "the tokens", model.config.vocab_size, false);
+  check_ids(tokens, "the tokens", model.config->vocab_size, false);
   const at::Tensor targets = labels ? *labels : next_tokens(tokens);
-  check_ids(targets, "the labels", model.config.vocab_size, true);
+  check_ids(targets, "the labels", model.config->vocab_size, true);
   D9D_REQUIRE(targets.sizes() == tokens.sizes(),
               "the labels are {} x {}, the tokens {} x {}; they must be alike", targets.size(0),
               targets.size(1), tokens.size(0), tokens.size(1));
@@ -116,11 +116,11 @@ std::vector<std::int64_t> generate(const LoadedModel& model, const std::vector<s
               "temperature is {} and top_k {}; both are 0 or more", options.temperature, options.top_k);
   const RandomStream stream(options.seed, "generate");
   std::vector<std::int64_t> ids = prompt;
-  const auto& ends = model.config.eos_token_ids;
+  const auto& ends = model.config->eos_token_ids;
   for (std::int64_t i = 0; i < options.max_new_tokens; ++i) {
     const auto length = static_cast<std::int64_t>(ids.size());
     const at::Tensor input = at::from_blob(ids.data(), {1, length}, at::kLong).clone();
-    if (i == 0) check_ids(input, "the prompt", model.config.vocab_size, false);
+    if (i == 0) check_ids(input, "the prompt", model.config->vocab_size, false);
     const TensorMap last = {{"logit_positions", at::tensor({length - 1}, at::kLong)}};
     const at::Tensor logits = model.stage->forward({{"input_ids", input}}, last).at("logits").flatten();
     ids.push_back(choose(logits, options, stream.uniform(static_cast<std::uint64_t>(i))));

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/nn/parallel/parallel_options.hpp"
+#include "runtime/nn/plan/parallel_options.hpp"
 
 namespace d9d {
 

@@ -52,6 +52,10 @@ model_provider:
 constexpr const char* kDense = R"(    intermediate_size: 40
   name: qwen3
 )";
+constexpr const char* kLlama = R"(    intermediate_size: 40
+    rope_parameters: {rope_type: llama3, factor: 8.0, original_max_position_embeddings: 16}
+  name: llama
+)";
 constexpr const char* kMoe = R"(    moe_intermediate_size: 24
     num_experts: 8
     num_experts_per_tok: 2
@@ -112,16 +116,22 @@ std::vector<DeviceMeshParameters> meshes_of(int ranks, bool experts) {
   return all;
 }
 
-class EveryMesh : public testing::TestWithParam<bool> {
+struct Family {
+  const char* name;
+  const char* keys;
+  std::size_t gradients;
+};
+
+class EveryMesh : public testing::TestWithParam<Family> {
  protected:
-  bool experts() const { return GetParam(); }
+  bool experts() const { return GetParam().keys == kMoe; }
 
   void SetUp() override {
     std::mt19937 random(5);
     const auto below = [&](int end) {
       return static_cast<std::int32_t>(random() % static_cast<unsigned>(end));
     };
-    job_.folder().write("job.yaml", std::string(kJob) + (experts() ? kMoe : kDense));
+    job_.folder().write("job.yaml", std::string(kJob) + GetParam().keys);
     job_.folder().write("tokens.npy",
                         npy_file(kSamples, kLength, [&](int, int) { return below(kVocabulary); }));
     // Samples and stretches of them count by different numbers of tokens, one sample not at all.
@@ -130,7 +140,7 @@ class EveryMesh : public testing::TestWithParam<bool> {
                           return ignored ? -100 : below(kVocabulary);
                         }));
     alone_ = train("alone", {});
-    ASSERT_EQ(alone_.gradients.size(), experts() ? 51U : 47U);
+    ASSERT_EQ(alone_.gradients.size(), GetParam().gradients);
   }
 
   Training train(const std::string& run, const Words& words) {
@@ -223,8 +233,10 @@ TEST_P(EveryMesh, FourRanksInTwoProcesses) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EveryMesh, testing::Bool(),
-                         [](const auto& info) { return info.param ? "moe" : "dense"; });
+INSTANTIATE_TEST_SUITE_P(Families, EveryMesh,
+                         testing::Values(Family{"dense", kDense, 47}, Family{"moe", kMoe, 51},
+                                         Family{"llama", kLlama, 39}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace d9d::test

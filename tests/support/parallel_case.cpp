@@ -32,9 +32,9 @@ void expect_equal_training(const ParallelCase& given) {
   }
 }
 
-Qwen3Config tiny_qwen3(ModelFamily family) {
+Qwen3Config tiny_qwen3(Qwen3Kind family) {
   Qwen3Config config;
-  config.family = family;
+  config.kind = family;
   config.vocab_size = 96;
   config.hidden_size = 32;
   config.intermediate_size = 48;

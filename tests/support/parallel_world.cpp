@@ -18,14 +18,14 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
-#include "runtime/nn/late_init.hpp"
+#include "runtime/nn/model/late_init.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/context_split.hpp"
+#include "runtime/rank/family_provider.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
-#include "runtime/rank/qwen3_provider.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/model_provider.hpp"
@@ -166,8 +166,8 @@ class World {
         topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
         factory_(plan_, hub_, nullptr, {.timeout = kTimeout}),
         provider_(std::make_shared<GivenWeights>(
-            make_qwen3_provider(given.model, ModelDtype::float32, given.enable_checkpointing, StageSplit{},
-                                disk_),
+            make_family_provider(std::make_shared<Qwen3Config>(given.model), ModelDtype::float32,
+                                 given.enable_checkpointing, StageSplit{}, disk_),
             given.weights)),
         inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
 

@@ -2,9 +2,9 @@
 // Ranks as threads over shared memory: one training step of a small Qwen3 on a mesh, by the workers a job's
 // actors have (PipelineWorker, a CollectiveWorker per gradient group), to be compared with one rank.
 
+#include "runtime/family/qwen3/config.hpp"
 #include "runtime/mesh/plan.hpp"
-#include "runtime/nn/parallel/parallel_options.hpp"
-#include "runtime/nn/qwen3_config.hpp"
+#include "runtime/nn/plan/parallel_options.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -40,7 +40,7 @@ void expect_equal_training(const ParallelCase& given);
 
 // Two layers of width 32 with 4 heads, 2 of them for keys; of the mixture every layer is sparse, 4 experts,
 // 2 of them for a token.
-Qwen3Config tiny_qwen3(ModelFamily family);
+Qwen3Config tiny_qwen3(Qwen3Kind family);
 // Tokens and next tokens; the number of labels that do not count differs from sample to sample.
 TensorMap tiny_batch(const Qwen3Config& model, int samples = 8, int length = 16);
 

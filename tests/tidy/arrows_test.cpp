@@ -1,6 +1,7 @@
 // Who may include whom. The one table of the arrows; CMake's DEPS enforce the same when linking.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -14,10 +15,13 @@ using Folders = std::set<std::string>;
 // A folder may include itself, runtime/tensor (torch-free tickets and layouts) where it stands below, and
 // what its row names.
 const std::map<std::string, Folders>& arrows() {
-  static const Folders runtime{"runtime/base",   "runtime/comm", "runtime/data",     "runtime/mesh",
-                               "runtime/metric", "runtime/nn",   "runtime/pipeline", "runtime/rank",
-                               "runtime/state",  "runtime/task", "runtime/tensor",   "runtime/trace",
+  static const Folders runtime{"runtime/base",   "runtime/comm",   "runtime/data",     "runtime/mesh",
+                               "runtime/metric", "runtime/family", "runtime/pipeline", "runtime/rank",
+                               "runtime/state",  "runtime/task",   "runtime/tensor",   "runtime/trace",
                                "runtime/train"};
+  // Inside nn each room knows those before it.
+  static const Folders nn{"runtime/nn/shard", "runtime/nn/block", "runtime/nn/model", "runtime/nn/plan"};
+  static const Folders below_nn{"kernels", "runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"};
   static const auto with = [](Folders folders, const Folders& more) {
     folders.insert(more.begin(), more.end());
     return folders;
@@ -32,20 +36,23 @@ const std::map<std::string, Folders>& arrows() {
       {"runtime/comm", {"runtime/base", "runtime/mesh"}},
       {"runtime/tensor", {"runtime/base", "runtime/mesh"}},
       {"runtime/data", {"runtime/base", "runtime/mesh", "runtime/tensor"}},
-      {"runtime/nn", {"kernels", "runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
+      {"runtime/nn/shard", below_nn},
+      {"runtime/nn/block", with(below_nn, {"runtime/nn/shard"})},
+      {"runtime/nn/model", with(below_nn, {"runtime/nn/shard", "runtime/nn/block"})},
+      {"runtime/nn/plan", with(below_nn, {"runtime/nn/shard", "runtime/nn/block", "runtime/nn/model"})},
       {"runtime/state", {"runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
+      {"runtime/family", with(with(below_nn, nn), {"runtime/state"})},
       {"runtime/pipeline", {"kernels", "runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
       {"runtime/train", {"kernels", "runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
       {"runtime/metric", {"runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
-      {"runtime/task",
-       {"runtime/base", "runtime/mesh", "runtime/tensor", "runtime/nn", "runtime/state", "runtime/metric",
-        "runtime/train", "runtime/data"}},
-      {"runtime/rank", with(runtime, {"kernels"})},
+      {"runtime/task", with(nn, {"runtime/base", "runtime/mesh", "runtime/tensor", "runtime/family",
+                                 "runtime/state", "runtime/metric", "runtime/train", "runtime/data"})},
+      {"runtime/rank", with(with(runtime, nn), {"kernels"})},
       {"actors/core", {"messages", "runtime/base", "runtime/trace"}},
-      {"actors", with(runtime, {"actors/core", "messages"})},
-      {"actors/job", with(runtime, {"actors", "actors/core", "messages"})},
-      {"actors/cli", with(runtime, {"actors/job"})},
-      {"examples", with(runtime, {"actors", "actors/core", "actors/job", "messages", "kernels"})},
+      {"actors", with(with(runtime, nn), {"actors/core", "messages"})},
+      {"actors/job", with(with(runtime, nn), {"actors", "actors/core", "messages"})},
+      {"actors/cli", with(with(runtime, nn), {"actors/job"})},
+      {"examples", with(with(runtime, nn), {"actors", "actors/core", "actors/job", "messages", "kernels"})},
   };
   return table;
 }
@@ -97,6 +104,45 @@ TEST(Arrows, CafStaysInActorsCore) {
     for (const std::string& line : source->lines) {
       EXPECT_FALSE(included(line).starts_with("<caf/"))
           << source->path << ": " << line << "; wrap what is needed in actors/core";
+    }
+  }
+}
+
+// The folders of runtime/family: model_type, as code spells it.
+std::set<std::string> family_names() {
+  const std::string root = "runtime/family/";
+  std::set<std::string> names;
+  for (const Source* source : sources_under({"runtime/family"})) {
+    const std::size_t end = source->path.find('/', root.size());
+    if (end != std::string::npos) names.insert(source->path.substr(root.size(), end - root.size()));
+  }
+  return names;
+}
+
+// Whether the line names it in some spelling (Llama, build_llama_stage). A digit behind it makes it another
+// name: llama3 is a kind of rotary embedding.
+bool names_family(const std::string& line, const std::string& family) {
+  std::string lower = code_of(line);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (std::size_t at = lower.find(family); at != std::string::npos; at = lower.find(family, at + 1)) {
+    const std::size_t end = at + family.size();
+    if (end == lower.size() || !std::isdigit(static_cast<unsigned char>(lower[end]))) return true;
+  }
+  return false;
+}
+
+TEST(Arrows, OnlyAFamilysFolderNamesIt) {
+  const std::set<std::string> families = family_names();
+  ASSERT_TRUE(families.contains("qwen3"));
+  for (const Source* source : sources_under({"actors", "examples", "kernels", "messages", "runtime"})) {
+    if (source->path == "runtime/family/families.cpp") continue;  // one line for each
+    for (const std::string& family : families) {
+      if (source->path.starts_with("runtime/family/" + family + "/")) continue;
+      for (const std::string& line : source->lines) {
+        EXPECT_FALSE(names_family(line, family))
+            << source->path << ": " << line << "; ask the model through runtime/family/family_model.hpp, or "
+            << "give the family's own code a place in its folder";
+      }
     }
   }
 }

@@ -48,7 +48,8 @@ bool Source::is_cpp() const {
 }
 
 std::string Source::folder() const {
-  for (const char* deeper : {"actors/cli", "actors/core", "actors/job", "kernels/cuda"}) {
+  for (const char* deeper : {"actors/cli", "actors/core", "actors/job", "kernels/cuda", "runtime/nn/block",
+                             "runtime/nn/model", "runtime/nn/plan", "runtime/nn/shard"}) {
     if (path.starts_with(std::string(deeper) + "/")) return deeper;
   }
   const std::size_t first = path.find('/');

@@ -4,9 +4,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "kernels/activation.hpp"
-#include "kernels/linear.hpp"
 #include "kernels/moe.hpp"
-#include "runtime/nn/parallel/token_dispatch.hpp"
+#include "runtime/nn/shard/token_dispatch.hpp"
 
 namespace d9d {
 namespace {
@@ -31,9 +30,17 @@ SwiGlu::SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t inte
   down_proj_ = make.child<Linear>(*this, "down_proj", intermediate_size, hidden_size);
 }
 
+void SwiGlu::shard(TensorParallel& tensor, const ActivationShards& tokens) {
+  require_divisible_width(gate_proj_->weight.size(0), tensor.size());
+  tensor.column(gate_proj_->weight);
+  tensor.column(up_proj_->weight);
+  tensor.row(down_proj_->weight);
+  tokens_ = tokens;
+}
+
 at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/) {
   const at::Tensor all = tokens_.gather(x);
-  const auto inner = kernels::linear_multi(all, {gate_proj_->weight, up_proj_->weight});
+  const auto inner = linear_multi(all, {*gate_proj_, *up_proj_});
   return down_proj_->forward_shared(kernels::silu_mul(inner[0], inner[1]), tokens_);
 }
 
@@ -65,10 +72,18 @@ at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute) {
 
 at::Tensor MixtureOfExperts::run_experts(const at::Tensor& rows, const at::Tensor& probs,
                                          const at::Tensor& experts) const {
-  return kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight, down_proj_->weight);
+  if (!gate_proj_->branch && !up_proj_->branch && !down_proj_->branch) {
+    return kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight,
+                                down_proj_->weight);
+  }
+  // The same step by step, with the branches beside the products.
+  const auto [sorted, offsets, map] = kernels::moe_permute(rows, experts, gate_proj_->weight.size(0));
+  const at::Tensor inner =
+      kernels::silu_mul(gate_proj_->forward(sorted, offsets), up_proj_->forward(sorted, offsets));
+  return kernels::moe_unpermute(down_proj_->forward(inner, offsets), probs, map);
 }
 
-std::array<at::Tensor, 3> MixtureOfExperts::expert_weights() const {
+std::vector<at::Tensor> MixtureOfExperts::expert_weights() const {
   return {gate_proj_->weight, up_proj_->weight, down_proj_->weight};
 }
 

@@ -2,23 +2,37 @@
 // The feed-forward half of a decoder layer: SwiGLU (Shazeer 2020, arXiv 2002.05202), alone or as one of many
 // experts.
 
-#include <array>
+#include <vector>
 
+#include "runtime/nn/block/block_options.hpp"
 #include "runtime/nn/block/leaf.hpp"
-#include "runtime/nn/parallel/activation_shards.hpp"
+#include "runtime/nn/shard/tensor_parallel.hpp"
 
 namespace d9d {
 
 class Communicator;
 
+// What expert parallelism deals out.
+class ExpertBlock {
+ public:
+  virtual ~ExpertBlock() = default;
+  virtual std::int64_t num_experts() const = 0;
+  // Each [E, ..].
+  virtual std::vector<at::Tensor> expert_weights() const = 0;
+  // After this call each rank of the group holds num_experts / size experts, in rank order, and gets their
+  // tokens from all ranks of the group (see shard/token_dispatch.hpp).
+  virtual void spread_experts(std::shared_ptr<Communicator> group) = 0;
+};
+
 class FeedForward : public torch::nn::Module {
  public:
   // x [B, S, H] -> [B, S, H]. `recompute` is true when activation checkpointing runs a forward a second time.
   virtual at::Tensor forward(const at::Tensor& x, bool recompute) = 0;
-};
-
-struct SwiGluLinears {
-  Linear &gate, &up, &down;
+  // Tensor parallelism: after this call x and the result are this rank's tokens, as `tokens` says. A layer
+  // that works on each token by itself with whole weights has nothing to do.
+  virtual void shard(TensorParallel& /*tensor*/, const ActivationShards& /*tokens*/) {}
+  // Null for a layer without experts.
+  virtual ExpertBlock* experts() { return nullptr; }
 };
 
 // down(silu(gate(x)) * up(x)); no bias.
@@ -26,37 +40,26 @@ class SwiGlu final : public FeedForward {
  public:
   SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size);
   at::Tensor forward(const at::Tensor& x, bool recompute) override;
-
-  SwiGluLinears linears() const { return {*gate_proj_, *up_proj_, *down_proj_}; }
-  // From now on the weights hold a part of the inner width, x and the result this rank's tokens.
-  void share_width(ActivationShards tokens) { tokens_ = std::move(tokens); }
+  // gate and up by rows, down by columns of the intermediate dimension.
+  void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
 
  private:
   std::shared_ptr<Linear> gate_proj_, up_proj_, down_proj_;
   ActivationShards tokens_;
 };
 
-struct MoeOptions {
-  std::int64_t hidden_size;
-  std::int64_t intermediate_size;  // of one expert
-  std::int64_t num_experts;
-  std::int64_t top_k;
-  bool renormalise;  // divide the chosen probabilities by their sum
-};
-
 // A token goes to the top_k experts of softmax(gate(x)); the output is the sum of theirs, weighted by
 // probability.
-class MixtureOfExperts final : public FeedForward {
+class MixtureOfExperts final : public FeedForward, public ExpertBlock {
  public:
   MixtureOfExperts(ParameterMaker& make, const MoeOptions& options);
   at::Tensor forward(const at::Tensor& x, bool recompute) override;
+  ExpertBlock* experts() override { return this; }
 
-  const MoeOptions& options() const { return options_; }
+  std::int64_t num_experts() const override { return options_.num_experts; }
   // gate [E, I, H], up [E, I, H] and down [E, H, I] projections.
-  std::array<at::Tensor, 3> expert_weights() const;
-  // From now on each rank of the group holds num_experts / size experts, in rank order, and gets their tokens
-  // from all ranks of the group (see parallel/token_dispatch.hpp).
-  void spread_experts(std::shared_ptr<Communicator> group) { group_ = std::move(group); }
+  std::vector<at::Tensor> expert_weights() const override;
+  void spread_experts(std::shared_ptr<Communicator> group) override { group_ = std::move(group); }
 
   // Of this rank's tokens, how many each expert was given since the start or the last reset, int64 [E];
   // recomputed forwards do not count.

@@ -1,13 +1,12 @@
 #include "runtime/nn/block/leaf.hpp"
 
 #include <ATen/ops/add.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/where.h>
 
-#include "kernels/embedding.hpp"
 #include "kernels/linear.hpp"
+#include "kernels/moe.hpp"
 #include "kernels/norm.hpp"
-#include "runtime/nn/parallel/vocabulary.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/nn/shard/activation_shards.hpp"
 
 namespace d9d {
 
@@ -20,18 +19,43 @@ void Linear::add_bias(ParameterMaker& make, const std::string& name) {
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
-  return bias.defined() ? kernels::linear(x, weight, bias) : kernels::linear(x, weight);
+  const at::Tensor y = bias.defined() ? kernels::linear(x, weight, bias) : kernels::linear(x, weight);
+  return branch ? at::add(y, branch->forward(x)) : y;
 }
 
 at::Tensor Linear::forward_shared(const at::Tensor& x, const ActivationShards& positions) const {
   if (!positions.shared()) return forward(x);
-  const at::Tensor own = positions.scatter_sum(kernels::linear(x, weight));
+  at::Tensor share = kernels::linear(x, weight);
+  if (branch) share = at::add(share, branch->forward(x));
+  const at::Tensor own = positions.scatter_sum(share);
   return bias.defined() ? at::add(own, bias) : own;
+}
+
+std::vector<at::Tensor> linear_multi(const at::Tensor& x,
+                                     const std::vector<std::reference_wrapper<const Linear>>& linears) {
+  std::vector<at::Tensor> weights, biases;
+  for (const Linear& linear : linears) {
+    weights.push_back(linear.weight);
+    if (linear.bias.defined()) biases.push_back(linear.bias);
+  }
+  D9D_CHECK(biases.empty() || biases.size() == linears.size(), "{} of {} linears have a bias", biases.size(),
+            linears.size());
+  std::vector<at::Tensor> results = kernels::linear_multi(x, weights, biases);
+  for (std::size_t i = 0; i < linears.size(); ++i) {
+    const auto& branch = linears[i].get().branch;
+    if (branch) results[i] = at::add(results[i], branch->forward(x));
+  }
+  return results;
 }
 
 GroupedLinear::GroupedLinear(ParameterMaker& make, std::int64_t num_groups, std::int64_t in,
                              std::int64_t out) {
   weight = make.normal(*this, "weight", {num_groups, out, in});
+}
+
+at::Tensor GroupedLinear::forward(const at::Tensor& rows, const at::Tensor& offsets) const {
+  const at::Tensor y = kernels::grouped_linear(rows, weight, offsets);
+  return branch ? at::add(y, branch->forward(rows, offsets)) : y;
 }
 
 RmsNorm::RmsNorm(ParameterMaker& make, std::int64_t width, double eps) : eps(eps) {
@@ -40,19 +64,6 @@ RmsNorm::RmsNorm(ParameterMaker& make, std::int64_t width, double eps) : eps(eps
 
 at::Tensor RmsNorm::forward(const at::Tensor& x) const {
   return kernels::rms_norm(x, weight, eps);
-}
-
-TokenEmbedding::TokenEmbedding(ParameterMaker& make, std::int64_t vocab_size, std::int64_t width,
-                               std::optional<std::int64_t> padding_id)
-    : padding_id(padding_id) {
-  weight = make.normal(*this, "weight", {vocab_size, width});
-}
-
-at::Tensor TokenEmbedding::forward(const at::Tensor& ids) const {
-  if (shards) return shards->embed(ids, weight, padding_id);
-  const at::Tensor rows = kernels::embedding(ids, weight);
-  if (!padding_id || !rows.requires_grad()) return rows;
-  return at::where(at::eq(ids, *padding_id).unsqueeze(-1), rows.detach(), rows);
 }
 
 }  // namespace d9d

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "runtime/nn/qwen3_config.hpp"
+#include "runtime/nn/block/rope_options.hpp"
 
 namespace d9d {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
-#include "runtime/nn/hugging_face_config.hpp"
-#include "tests/runtime/nn/golden_model.hpp"
+#include "runtime/family/hugging_face_config.hpp"
+#include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {
 namespace {
@@ -23,8 +23,10 @@ class HuggingFaceModel : public testing::TestWithParam<std::string> {
   std::string folder_ = testing::TempDir() + "d9d_export_" + std::to_string(::getpid());
 };
 INSTANTIATE_TEST_SUITE_P(Cases, HuggingFaceModel,
-                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed"),
-                         [](const auto& info) { return info.param; });
+                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
+                                         "dense_families/llama", "dense_families/llama_bias_tied",
+                                         "dense_families/qwen2", "dense_families/mistral"),
+                         [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TensorMap parameters_of(StageModule& stage) {
   TensorMap out;
@@ -48,11 +50,11 @@ TEST_P(HuggingFaceModel, ExportsWhatItLoadsAgain) {
   const LoadedModel model = load_hugging_face_model(disk_, golden_folder(GetParam()));
   const TensorMap parameters = parameters_of(*model.stage);
 
-  export_hugging_face(disk_, folder_, model.config,
+  export_hugging_face(disk_, folder_, *model.config,
                       [&](const std::string& name) { return parameters.at(name); });
 
   const LoadedModel again = load_hugging_face_model(disk_, folder_);
-  EXPECT_EQ(again.config, model.config);
+  EXPECT_EQ(again.config->config_json(), model.config->config_json());
   expect_same(parameters_of(*again.stage), parameters);
 }
 
@@ -60,20 +62,21 @@ using HuggingFaceFolder = HuggingFaceModel;
 
 TEST_F(HuggingFaceFolder, GivesAStageOnlyItsPart) {
   const GoldenModel golden = golden_model("moe");
-  const auto last = build_qwen3_stage(golden.config, {1, 2});
+  const auto last = build_qwen3_stage(golden.qwen3(), {1, 2});
 
-  load_hugging_face_weights(disk_, golden_folder("moe"), golden.config, {1, 2}, last->parameters());
+  load_hugging_face_weights(disk_, golden_folder("moe"), golden.qwen3(), {1, 2}, last->parameters());
 
   expect_same(parameters_of(*last), golden.weights);
 }
 
 TEST_F(HuggingFaceFolder, ExportsInShardsWithAnIndexAndTheConfigsDtype) {
-  LoadedModel model = load_hugging_face_model(disk_, golden_folder("moe"));
+  const LoadedModel model = load_hugging_face_model(disk_, golden_folder("moe"));
+  Qwen3Config config = golden_model("moe").qwen3();
   const TensorMap parameters = parameters_of(*model.stage);
-  model.config.dtype = "bfloat16";
+  config.dtype = "bfloat16";
 
   export_hugging_face(
-      disk_, folder_, model.config, [&](const std::string& name) { return parameters.at(name); }, 8000);
+      disk_, folder_, config, [&](const std::string& name) { return parameters.at(name); }, 8000);
 
   EXPECT_TRUE(disk_.exists(folder_ + "/model.safetensors.index.json"));
   const LoadedModel again = load_hugging_face_model(disk_, folder_);
@@ -83,7 +86,7 @@ TEST_F(HuggingFaceFolder, ExportsInShardsWithAnIndexAndTheConfigsDtype) {
 }
 
 TEST_F(HuggingFaceFolder, RefusesWeightsOfAnotherModel) {
-  Qwen3Config config = golden_model("moe").config;
+  Qwen3Config config = golden_model("moe").qwen3();
   config.num_hidden_layers = 3;
   const auto stage = build_qwen3_stage(config, {});
 

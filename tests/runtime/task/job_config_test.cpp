@@ -20,7 +20,7 @@ TEST(JobConfig, ReadsAJob) {
   EXPECT_EQ(loaded.job.trainer.run.name, "tiny");
   EXPECT_EQ(microbatches_per_step(loaded.job), 2);
   EXPECT_EQ(stages_per_rank(loaded.job.trainer.pipelining.schedule), 1);
-  EXPECT_EQ(loaded.model->num_experts, 8);
+  EXPECT_EQ(loaded.model->experts_per_layer(), 8);
   EXPECT_TRUE(loaded.warnings.empty());
 }
 

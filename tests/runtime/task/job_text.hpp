@@ -6,6 +6,7 @@
 
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/family/qwen3/config.hpp"
 #include "runtime/task/job_load.hpp"
 
 namespace d9d::testing_job {
@@ -48,6 +49,11 @@ inline std::string error_of(const std::vector<std::string>& overrides, const std
     return std::string(name_of(error.kind())) + " error " + error.what();
   }
   return "no error";
+}
+
+// What load() resolved, which is of this family.
+inline Qwen3Config qwen3_of(const LoadedJob& loaded) {
+  return dynamic_cast<const Qwen3Config&>(*loaded.model);
 }
 
 // The job with `from` replaced by `to`, which must occur.

@@ -12,6 +12,7 @@ using testing::HasSubstr;
 using testing_job::changed;
 using testing_job::error_of;
 using testing_job::load;
+using testing_job::qwen3_of;
 
 class ModelFolder : public testing::Test {
  protected:
@@ -34,7 +35,7 @@ class ModelFolder : public testing::Test {
 };
 
 TEST_F(ModelFolder, GivesTheArchitecture) {
-  const Qwen3Config model = *load({from()}).model;
+  const Qwen3Config model = qwen3_of(load({from()}));
 
   EXPECT_EQ(model.hidden_size, 32);
   EXPECT_EQ(model.num_experts, 4);
@@ -45,7 +46,7 @@ TEST_F(ModelFolder, GivesTheArchitecture) {
 
 TEST_F(ModelFolder, YieldsToTheKeysOfTheJob) {
   const Qwen3Config model =
-      *load({from(), "model_provider.model={num_experts: 6, rope_theta: 1000, head_dim: 16}"}).model;
+      qwen3_of(load({from(), "model_provider.model={num_experts: 6, rope_theta: 1000, head_dim: 16}"}));
 
   EXPECT_EQ(model.num_experts, 6);
   EXPECT_EQ(model.head_dim, 16);
@@ -63,9 +64,9 @@ TEST_F(ModelFolder, MustHoldAModelOfTheNamedFamily) {
 }
 
 TEST(ModelSection, TakesHuggingFaceKeys) {
-  const Qwen3Config model = *load().model;
+  const Qwen3Config model = qwen3_of(load());
 
-  EXPECT_EQ(model.family, ModelFamily::moe);
+  EXPECT_EQ(model.kind, Qwen3Kind::moe);
   EXPECT_EQ(model.hidden_size, 64);
   EXPECT_EQ(model.moe_intermediate_size, 32);
   EXPECT_EQ(model.rope.theta, 10000.0);
@@ -73,12 +74,12 @@ TEST(ModelSection, TakesHuggingFaceKeys) {
 }
 
 TEST(ModelSection, TakesTheOriginalsKeys) {
-  const Qwen3Config model = *load({R"(model_provider={name: qwen3_moe, model: {layer: {hidden_size: 768,
+  const Qwen3Config model =
+      qwen3_of(load({R"(model_provider={name: qwen3_moe, model: {layer: {hidden_size: 768,
     intermediate_size: 576, num_experts: 128, experts_top_k: 8, num_attention_heads: 16, num_key_value_heads: 4,
     rms_norm_eps: 1e-6, head_dim: 128}, num_hidden_layers: 16, rope_base: 1000000, max_position_ids: 128000,
     split_vocab_size: {regular: 151643, special: 26}, split_vocab_order: [regular, special],
-    pipeline_num_virtual_layers_pre: 0, pipeline_num_virtual_layers_post: 1}})"})
-                                 .model;
+    pipeline_num_virtual_layers_pre: 0, pipeline_num_virtual_layers_post: 1}})"}));
 
   EXPECT_EQ(model.moe_intermediate_size, 576);
   EXPECT_EQ(model.num_experts_per_tok, 8);
@@ -87,6 +88,18 @@ TEST(ModelSection, TakesTheOriginalsKeys) {
   EXPECT_EQ(model.rope.theta, 1e6);
   EXPECT_EQ(model.max_position_embeddings, 128000);
   EXPECT_EQ(model.pipeline_num_virtual_layers_post, 1);
+}
+
+TEST(ModelSection, TakesEveryFamilyByItsName) {
+  const std::string sizes =
+      ", model: {hidden_size: 64, intermediate_size: 96, num_hidden_layers: 4, num_attention_heads: 4, "
+      "num_key_value_heads: 2, vocab_size: 512}}";
+  for (const std::string name : {"llama", "qwen2", "mistral"}) {
+    const LoadedJob loaded = load({"model_provider={name: " + name + sizes});
+
+    EXPECT_THAT(loaded.model->config_json(), HasSubstr("\"model_type\": \"" + name + "\""));
+    EXPECT_EQ(loaded.model->attention().head_dim, 16);
+  }
 }
 
 TEST(ModelSection, NamesTheLineOfAnImpossibleValue) {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "runtime/base/error.hpp"
-#include "tests/runtime/nn/golden_model.hpp"
+#include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {
 namespace {
@@ -129,7 +129,7 @@ TEST(Generate, EndsAfterAnEndToken) {
   greedy.max_new_tokens = 8;
   const auto text = generate(model, {5, 9, 2}, greedy);
 
-  model.config.eos_token_ids = {text[2]};
+  model.config->eos_token_ids = {text[2]};
 
   EXPECT_LE(generate(model, {5, 9, 2}, greedy).size(), 3U);
 }

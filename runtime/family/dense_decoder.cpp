@@ -1,0 +1,91 @@
+#include "runtime/family/dense_decoder.hpp"
+
+#include "runtime/base/error.hpp"
+#include "runtime/family/hugging_face_rope.hpp"
+#include "runtime/family/json_reader.hpp"
+#include "runtime/state/mapper/compose.hpp"
+#include "runtime/state/mapper/rename.hpp"
+
+namespace d9d {
+namespace {
+
+std::vector<std::string> tensors_of_layer(const AttentionOptions& attention) {
+  std::vector<std::string> names = {
+      "input_layernorm.weight",  "self_attn.q_proj.weight", "self_attn.k_proj.weight",
+      "self_attn.v_proj.weight", "self_attn.o_proj.weight", "post_attention_layernorm.weight",
+      "mlp.gate_proj.weight",    "mlp.up_proj.weight",      "mlp.down_proj.weight"};
+  if (attention.qkv_bias) {
+    names.insert(names.end(), {"self_attn.q_proj.bias", "self_attn.k_proj.bias", "self_attn.v_proj.bias"});
+  }
+  if (attention.output_bias) names.emplace_back("self_attn.o_proj.bias");
+  return names;
+}
+
+MapperPtr same_tensors(const DenseDecoder& model) {
+  std::vector<MapperPtr> mappers = {identity("model.embed_tokens.weight"), identity("model.norm.weight")};
+  if (!model.tie_word_embeddings) mappers.push_back(identity("lm_head.weight"));
+  for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
+    for (const std::string& name : tensors_of_layer(model.attention())) {
+      mappers.push_back(identity(fmt::format("model.layers.{}.{}", layer, name)));
+    }
+  }
+  return parallel(std::move(mappers));
+}
+
+}  // namespace
+
+AttentionOptions DenseDecoder::attention() const {
+  return {.hidden_size = hidden_size,
+          .num_heads = num_attention_heads,
+          .num_kv_heads = num_key_value_heads,
+          .head_dim = head_dim,
+          .value_head_dim = head_dim,
+          .norm_eps = rms_norm_eps};
+}
+
+BlockCosts DenseDecoder::layer(std::int64_t /*index*/, int ranks) const {
+  BlockCosts costs = attention_costs(attention(), ranks);
+  costs += norm_costs(hidden_size);
+  costs += norm_costs(hidden_size);
+  costs += swiglu_costs(hidden_size, intermediate_size, ranks);
+  return costs;
+}
+
+void DenseDecoder::require_tensor_parallel(int ranks) const {
+  require_divisible_heads(attention(), ranks);
+  require_divisible_width(intermediate_size, ranks);
+  require_divisible_vocabulary(vocab_size, ranks);
+}
+
+MapperPtr DenseDecoder::from_hugging_face(const std::set<std::string>& /*stored*/) const {
+  return same_tensors(*this);
+}
+
+MapperPtr DenseDecoder::to_hugging_face() const {
+  return same_tensors(*this);
+}
+
+void read_sizes(const JsonReader& in, DenseDecoder& model) {
+  model.vocab_size = in.integer("vocab_size", model.vocab_size);
+  model.hidden_size = in.integer("hidden_size", model.hidden_size);
+  model.intermediate_size = in.integer("intermediate_size", model.intermediate_size);
+  model.num_hidden_layers = in.integer("num_hidden_layers", model.num_hidden_layers);
+  model.num_attention_heads = in.integer("num_attention_heads", model.num_attention_heads);
+  D9D_REQUIRE(model.num_attention_heads > 0, "{}: num_attention_heads is {}, expected an integer above 0",
+              in.where(), model.num_attention_heads);
+  const bool null_heads = in.has("num_key_value_heads") && in.find("num_key_value_heads") == nullptr;
+  const bool as_many = null_heads || model.num_key_value_heads == 0;
+  model.num_key_value_heads =
+      in.integer("num_key_value_heads", as_many ? model.num_attention_heads : model.num_key_value_heads);
+  model.head_dim = in.integer("head_dim", model.hidden_size / model.num_attention_heads);
+  model.max_position_embeddings = in.integer("max_position_embeddings", model.max_position_embeddings);
+}
+
+void validate(const DenseDecoder& model, const std::string& where) {
+  validate_common(model, where);
+  D9D_REQUIRE(model.intermediate_size > 0, "{}: intermediate_size is {}, expected an integer above 0", where,
+              model.intermediate_size);
+  validate_rope(model.rope, where);
+}
+
+}  // namespace d9d

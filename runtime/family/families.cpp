@@ -1,0 +1,25 @@
+#include "runtime/family/families.hpp"
+
+#include <algorithm>
+
+#include "runtime/family/llama/family.hpp"
+#include "runtime/family/mistral/family.hpp"
+#include "runtime/family/qwen2/family.hpp"
+#include "runtime/family/qwen3/family.hpp"
+
+namespace d9d {
+
+const std::vector<const Family*>& families() {
+  static const std::vector<const Family*> all{
+      qwen3_moe_family(), qwen3_family(), llama_family(), qwen2_family(), mistral_family(),
+  };
+  return all;
+}
+
+const Family* find_family(std::string_view name) {
+  const auto found = std::find_if(families().begin(), families().end(),
+                                  [&](const Family* family) { return family->name() == name; });
+  return found == families().end() ? nullptr : *found;
+}
+
+}  // namespace d9d

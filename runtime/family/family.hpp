@@ -1,0 +1,48 @@
+#pragma once
+// A family of models: the only thing through which the rest of d9d knows one. All that belongs to a family
+// lies in its folder; families.cpp has one line for each. No torch in this header.
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/family/provider_choice.hpp"
+
+namespace d9d {
+
+class JsonReader;
+struct FamilyModel;
+
+class Family {
+ public:
+  virtual ~Family() = default;
+
+  // transformers' model_type, which is `model_provider.name` in a job file; and what it is, for the
+  // reference.
+  virtual std::string_view name() const = 0;
+  virtual std::string_view meaning() const = 0;
+
+  // The job file's section `model_provider` of this family, and its tables in the reference of all keys.
+  virtual bool read_section(FamilyProvider& out, const config::Node& node, const config::Path& path,
+                            config::Problems& problems, std::string_view tag) const = 0;
+  virtual void add_tables(config::Reference& reference, const std::string& path,
+                          const std::string& title) const = 0;
+
+  // `keys` are those of the section that were given. After this call they have the names of config.json;
+  // input errors begin with `where`.
+  virtual void to_config_keys(nlohmann::json& /*keys*/, const std::string& /*where*/) const {}
+  // Keys without which the section needs `from`.
+  virtual std::vector<std::string> required_keys(const nlohmann::json& keys) const = 0;
+  // Adds to the keys of a section without `from` what a key left out means there, where config.json means
+  // something else by it.
+  virtual void add_defaults(nlohmann::json& /*keys*/) const {}
+  // Removes from the config.json of `from` what `keys` say under another name.
+  virtual void drop_replaced(nlohmann::json& /*base*/, const nlohmann::json& /*keys*/) const {}
+
+  // From a config.json with this family's model_type. Input error that names the key at fault.
+  virtual std::shared_ptr<FamilyModel> read(const JsonReader& in) const = 0;
+};
+
+}  // namespace d9d

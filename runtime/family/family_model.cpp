@@ -1,0 +1,19 @@
+#include "runtime/family/family_model.hpp"
+
+#include "runtime/nn/plan/causal_lm_plan.hpp"
+
+namespace d9d {
+
+std::vector<StageParameter> FamilyModel::parallelize(StageModule& stage, StageGroups& groups,
+                                                     const ParallelOptions& options) const {
+  return parallelize_causal_lm(stage, groups, options);
+}
+
+std::vector<std::string> FamilyModel::unread_tensors() const {
+  std::vector<std::string> patterns = {"model.layers.*.self_attn.rotary_emb.inv_freq",
+                                       "model.rotary_emb.inv_freq"};
+  if (tie_word_embeddings) patterns.emplace_back("lm_head.weight");
+  return patterns;
+}
+
+}  // namespace d9d

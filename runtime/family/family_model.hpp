@@ -1,0 +1,46 @@
+#pragma once
+// A model of a built-in family: its description, and all that the rest of d9d asks of it. A family derives a
+// plain struct of its own options from it. No torch in this header.
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/nn/block/rope_options.hpp"
+#include "runtime/nn/model/layer_distribution.hpp"
+#include "runtime/nn/model/model_description.hpp"
+
+namespace d9d {
+
+class StageGroups;
+class StageModule;
+class StateMapper;
+struct BuildOptions;
+struct ParallelOptions;
+struct StageParameter;
+
+struct FamilyModel : ModelDescription {
+  RopeOptions rope;
+
+  // Parameters are uninitialised (see late_init.hpp). Input error for impossible options, for more stages
+  // than layers and for tied embeddings over more than one stage.
+  virtual std::unique_ptr<StageModule> build_stage(StagePosition position,
+                                                   const BuildOptions& options) const = 0;
+  // Lays a stage of build_stage over the mesh: causal_lm_plan.hpp, unless a family has a plan of its own.
+  virtual std::vector<StageParameter> parallelize(StageModule& stage, StageGroups& groups,
+                                                  const ParallelOptions& options) const;
+
+  // The text of a config.json that transformers 4 and 5 both read as this model.
+  virtual std::string config_json() const = 0;
+  // From the tensors of a Hugging Face folder that has these names, and to those of an export.
+  virtual std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const = 0;
+  virtual std::shared_ptr<const StateMapper> to_hugging_face() const = 0;
+  // Patterns of tensors that such folders may hold and that are not parameters: a stored copy of a tied head,
+  // buffers of old versions.
+  virtual std::vector<std::string> unread_tensors() const;
+
+  bool operator==(const FamilyModel&) const = default;
+};
+
+}  // namespace d9d

@@ -1,0 +1,62 @@
+#pragma once
+// How a family decodes its section `model_provider`: included by families only.
+
+#include <boost/describe/class.hpp>
+
+#include <array>
+#include <memory>
+
+#include "runtime/base/config/decode.hpp"
+#include "runtime/family/family.hpp"
+
+namespace d9d {
+
+template <class Section>
+struct ProviderSection {
+  std::optional<std::string> from;
+  Section model;
+  ModelDtype dtype = ModelDtype::float32;
+  bool enable_checkpointing = false;
+
+  BOOST_DESCRIBE_CLASS(ProviderSection, (), (from, model, dtype, enable_checkpointing), (), ())
+};
+
+namespace provider_keys {
+inline constexpr config::Key from{
+    "from", "",
+    "Hugging Face folder whose config.json gives the architecture; its weights are "
+    "`trainer.model_stage_factory.source_checkpoint`'s business"};
+inline constexpr config::Key model{"model", "", "the architecture; keys given here win over those of `from`"};
+inline constexpr config::Key dtype{"dtype", "", "type of the parameters"};
+inline constexpr config::Key enable_checkpointing{
+    "enable_checkpointing", "",
+    "keep only the input of each decoder layer and compute the layer again in backward: a third more work, "
+    "far less memory"};
+}  // namespace provider_keys
+
+template <class Section>
+constexpr auto keys_of(config::Tag<ProviderSection<Section>>) {
+  return std::array{provider_keys::from, provider_keys::model, provider_keys::dtype,
+                    provider_keys::enable_checkpointing};
+}
+
+// A family whose section `model` decodes into `Section`.
+template <class Section>
+class FamilyOf : public Family {
+ public:
+  bool read_section(FamilyProvider& out, const config::Node& node, const config::Path& path,
+                    config::Problems& problems, std::string_view tag) const override {
+    // On the heap: GCC 12 sees uninitialised members where so many optionals are destroyed on the stack.
+    const auto section = std::make_unique<ProviderSection<Section>>();
+    const bool good = config::Codec<ProviderSection<Section>>::read(*section, node, path, problems, tag);
+    out = {this, section->from, config::Codec<Section>::write(section->model), section->dtype,
+           section->enable_checkpointing};
+    return good;
+  }
+  void add_tables(config::Reference& reference, const std::string& path,
+                  const std::string& title) const override {
+    config::Codec<ProviderSection<Section>>::tables(reference, path, {}, title);
+  }
+};
+
+}  // namespace d9d

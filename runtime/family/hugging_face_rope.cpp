@@ -1,0 +1,141 @@
+#include "runtime/family/hugging_face_rope.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+using nlohmann::json;
+using Type = RopeOptions::Type;
+
+constexpr std::array<std::pair<const char*, Type>, 5> kTypes = {{{"default", Type::plain},
+                                                                 {"linear", Type::linear},
+                                                                 {"dynamic", Type::dynamic},
+                                                                 {"yarn", Type::yarn},
+                                                                 {"llama3", Type::llama3}}};
+
+Type type_from(const std::string& text, const std::string& where) {
+  for (const auto& [name, type] : kTypes) {
+    if (text == name) return type;
+  }
+  throw Error(
+      ErrorKind::input,
+      fmt::format("{}: rope_type is '{}', supported are default, linear, dynamic, yarn and llama3; set "
+                  "rope_type to default to use the model without it",
+                  where, text));
+}
+
+const char* name_of(Type type) {
+  for (const auto& [name, known] : kTypes) {
+    if (known == type) return name;
+  }
+  return "default";
+}
+
+void refuse(const JsonReader& rope, const JsonReader& outside) {
+  for (const JsonReader* in : {&rope, &outside}) {
+    const double share = in->number("partial_rotary_factor", 1.0);
+    D9D_REQUIRE(share == 1.0, "{}: partial_rotary_factor is {}, only 1.0 is supported", in->where(), share);
+  }
+  for (const char* layered : {"full_attention", "sliding_attention"}) {
+    D9D_REQUIRE(!rope.has(layered), "{}: rope_parameters differ by layer type ({}), which is not supported",
+                rope.where(), layered);
+  }
+}
+
+void read_scaling(const JsonReader& in, std::int64_t max_position_embeddings, RopeOptions& rope) {
+  const bool yarn = rope.type == Type::yarn;
+  const auto factor = in.number_or_none("factor");
+  D9D_REQUIRE(factor || yarn, "{}: rope_type {} needs `factor`", in.where(), name_of(rope.type));
+  if (yarn || rope.type == Type::llama3) {
+    rope.original_max_position_embeddings =
+        in.integer("original_max_position_embeddings", max_position_embeddings);
+    D9D_REQUIRE(rope.original_max_position_embeddings > 0,
+                "{}: original_max_position_embeddings of RoPE is {}, expected an integer above 0", in.where(),
+                rope.original_max_position_embeddings);
+  }
+  rope.factor = factor ? *factor
+                       : static_cast<double>(max_position_embeddings) /
+                             static_cast<double>(rope.original_max_position_embeddings);
+  if (yarn) {
+    rope.attention_factor = in.number_or_none("attention_factor");
+    rope.mscale = in.number_or_none("mscale");
+    rope.mscale_all_dim = in.number_or_none("mscale_all_dim");
+    rope.beta_fast = in.number("beta_fast", 32.0);
+    rope.beta_slow = in.number("beta_slow", 1.0);
+    rope.truncate = in.flag("truncate", true);
+  }
+  if (rope.type == Type::llama3) {
+    rope.low_freq_factor = in.number("low_freq_factor", 1.0);
+    rope.high_freq_factor = in.number("high_freq_factor", 4.0);
+  }
+}
+
+void write_scaling(const RopeOptions& rope, json& out) {
+  out["factor"] = rope.factor;
+  if (rope.type == Type::yarn || rope.type == Type::llama3) {
+    out["original_max_position_embeddings"] = rope.original_max_position_embeddings;
+  }
+  if (rope.type == Type::yarn) {
+    out["beta_fast"] = rope.beta_fast;
+    out["beta_slow"] = rope.beta_slow;
+    out["truncate"] = rope.truncate;
+    if (rope.attention_factor) out["attention_factor"] = *rope.attention_factor;
+    if (rope.mscale) out["mscale"] = *rope.mscale;
+    if (rope.mscale_all_dim) out["mscale_all_dim"] = *rope.mscale_all_dim;
+  }
+  if (rope.type == Type::llama3) {
+    out["low_freq_factor"] = rope.low_freq_factor;
+    out["high_freq_factor"] = rope.high_freq_factor;
+  }
+}
+
+}  // namespace
+
+RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings) {
+  const json none = json::object();
+  const json* given = in.find("rope_scaling");
+  if (given == nullptr || given->empty()) given = in.find("rope_parameters");
+  if (given == nullptr) given = &none;
+  D9D_REQUIRE(given->is_object(), "{}: rope_parameters is {}, expected an object", in.where(), given->dump());
+  const JsonReader rope_in(*given, in.where());
+  refuse(rope_in, in);
+
+  RopeOptions rope;
+  rope.theta = rope_in.number("rope_theta", in.number("rope_theta", 10000.0));
+  rope.type = type_from(rope_in.text("rope_type", rope_in.text("type", "default")), in.where());
+  if (rope.type != Type::plain) read_scaling(rope_in, max_position_embeddings, rope);
+  return rope;
+}
+
+void write_rope(const RopeOptions& rope, json& out) {
+  json parameters = {{"rope_type", name_of(rope.type)}};
+  if (rope.type != Type::plain) write_scaling(rope, parameters);
+  out["rope_scaling"] = rope.type == Type::plain ? json(nullptr) : parameters;
+  parameters["rope_theta"] = rope.theta;
+  out["rope_parameters"] = parameters;
+  out["rope_theta"] = rope.theta;
+}
+
+void validate_rope(const RopeOptions& rope, const std::string& where) {
+  D9D_REQUIRE(rope.theta > 1.0, "{}: rope_theta is {}, expected a number above 1", where, rope.theta);
+  D9D_REQUIRE(rope.factor >= 1.0, "{}: the RoPE factor is {}, expected 1 or more", where, rope.factor);
+  const bool needs_original = rope.type == Type::yarn || rope.type == Type::llama3;
+  D9D_REQUIRE(
+      !needs_original || rope.original_max_position_embeddings > 0,
+      "{}: original_max_position_embeddings of RoPE is {}, expected the length the model was pretrained with",
+      where, rope.original_max_position_embeddings);
+  D9D_REQUIRE(rope.type != Type::yarn || rope.beta_fast > rope.beta_slow,
+              "{}: RoPE beta_fast is {} and beta_slow {}; beta_fast must be the larger one", where,
+              rope.beta_fast, rope.beta_slow);
+  D9D_REQUIRE(
+      rope.type != Type::llama3 || rope.high_freq_factor > rope.low_freq_factor,
+      "{}: RoPE high_freq_factor is {} and low_freq_factor {}; high_freq_factor must be the larger one",
+      where, rope.high_freq_factor, rope.low_freq_factor);
+}
+
+}  // namespace d9d

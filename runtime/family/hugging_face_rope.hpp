@@ -1,0 +1,20 @@
+#pragma once
+// RoPE settings of a Hugging Face config.json: rope_theta and rope_scaling (transformers 4) or
+// rope_parameters (transformers 5). Internal to runtime/family.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "runtime/family/json_reader.hpp"
+#include "runtime/nn/block/rope_options.hpp"
+
+namespace d9d {
+
+// Precedence as in transformers 5.23: rope_scaling, when there, replaces rope_parameters; rope_theta inside
+// wins over rope_theta outside; 10000 when neither is given.
+RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings);
+// Input error that names the first impossible value; `where` leads the text.
+void validate_rope(const RopeOptions& rope, const std::string& where);
+// Adds rope_parameters, rope_theta and rope_scaling.
+void write_rope(const RopeOptions& rope, nlohmann::json& out);
+
+}  // namespace d9d

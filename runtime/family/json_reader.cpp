@@ -1,0 +1,76 @@
+#include "runtime/family/json_reader.hpp"
+
+#include <cmath>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+using nlohmann::json;
+
+const json* JsonReader::find(const char* key) const {
+  const auto found = object_.find(key);
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+void JsonReader::wrong(const char* key, const json& value, const char* expected) const {
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {} is {}, expected {}", where_, key, value.dump(), expected));
+}
+
+std::int64_t JsonReader::integer_from(const char* key, const json& value) const {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (number == std::floor(number) && std::abs(number) < 1e15) return static_cast<std::int64_t>(number);
+  }
+  wrong(key, value, "an integer");
+}
+
+std::int64_t JsonReader::integer(const char* key, std::int64_t absent) const {
+  const json* value = find(key);
+  return value == nullptr ? absent : integer_from(key, *value);
+}
+
+std::optional<std::int64_t> JsonReader::integer_or_none(const char* key,
+                                                        std::optional<std::int64_t> absent) const {
+  if (!has(key)) return absent;
+  const json* value = find(key);
+  return value == nullptr ? std::nullopt : std::optional(integer_from(key, *value));
+}
+
+std::vector<std::int64_t> JsonReader::integers(const char* key) const {
+  const json* list = find(key);
+  if (list == nullptr) return {};
+  if (!list->is_array()) wrong(key, *list, "a list of integers");
+  std::vector<std::int64_t> values;
+  for (const json& value : *list) values.push_back(integer_from(key, value));
+  return values;
+}
+
+double JsonReader::number(const char* key, double absent) const {
+  return number_or_none(key).value_or(absent);
+}
+
+std::optional<double> JsonReader::number_or_none(const char* key) const {
+  const json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number()) wrong(key, *value, "a number");
+  return value->get<double>();
+}
+
+bool JsonReader::flag(const char* key, bool absent) const {
+  const json* value = find(key);
+  if (value == nullptr) return absent;
+  if (!value->is_boolean()) wrong(key, *value, "true or false");
+  return value->get<bool>();
+}
+
+std::string JsonReader::text(const char* key, const std::string& absent) const {
+  const json* value = find(key);
+  if (value == nullptr) return absent;
+  if (!value->is_string()) wrong(key, *value, "a text");
+  return value->get<std::string>();
+}
+
+}  // namespace d9d

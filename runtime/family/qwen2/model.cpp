@@ -1,0 +1,31 @@
+#include "runtime/family/qwen2/config.hpp"
+#include "runtime/nn/block/grouped_query_attention.hpp"
+#include "runtime/nn/model/causal_lm.hpp"
+
+namespace d9d {
+namespace {
+
+class Qwen2Layer final : public DecoderLayer {
+ public:
+  Qwen2Layer(ParameterMaker& make, const Qwen2Config& config) {
+    const std::int64_t hidden = config.hidden_size;
+    input_layernorm_ = make.child<RmsNorm>(*this, "input_layernorm", hidden, config.rms_norm_eps);
+    self_attn_ = make.child<GroupedQueryAttention>(*this, "self_attn", config.attention());
+    post_attention_layernorm_ =
+        make.child<RmsNorm>(*this, "post_attention_layernorm", hidden, config.rms_norm_eps);
+    mlp_ = make.child<SwiGlu>(*this, "mlp", hidden, config.intermediate_size);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<StageModule> Qwen2Config::build_stage(StagePosition position,
+                                                      const BuildOptions& options) const {
+  validate(*this, "model");
+  return std::make_unique<CausalLm>(*this, rope, position, options,
+                                    [&](ParameterMaker& make, torch::nn::Module& layers, std::int64_t index) {
+                                      return make.child<Qwen2Layer>(layers, std::to_string(index), *this);
+                                    });
+}
+
+}  // namespace d9d

@@ -1,0 +1,79 @@
+#include "runtime/family/qwen3/family.hpp"
+
+#include "runtime/family/family_of.hpp"
+#include "runtime/family/json_reader.hpp"
+#include "runtime/family/original_keys.hpp"
+#include "runtime/family/qwen3/config.hpp"
+#include "runtime/family/qwen3/section.hpp"
+
+namespace d9d {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> kSizes{"hidden_size",         "num_hidden_layers", "num_attention_heads",
+                                      "num_key_value_heads", "head_dim",          "vocab_size"};
+
+class DenseFamily final : public FamilyOf<DenseModelSection> {
+ public:
+  std::string_view name() const override { return "qwen3"; }
+  std::string_view meaning() const override {
+    return "Qwen3 with dense layers, for causal language modelling.";
+  }
+  void to_config_keys(json& keys, const std::string& where) const override { flatten_layer(keys, where); }
+  std::vector<std::string> required_keys(const json& /*keys*/) const override {
+    std::vector<std::string> names = kSizes;
+    names.emplace_back("intermediate_size");
+    return names;
+  }
+  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
+    return std::make_shared<Qwen3Config>(read_qwen3_config(in, Qwen3Kind::dense));
+  }
+};
+
+class MoeFamily final : public FamilyOf<MoeModelSection> {
+ public:
+  std::string_view name() const override { return "qwen3_moe"; }
+  std::string_view meaning() const override {
+    return "Qwen3 with a mixture of experts, for causal language modelling.";
+  }
+  void to_config_keys(json& keys, const std::string& where) const override {
+    if (keys.contains("layer")) {
+      json& layer = keys["layer"];
+      rename_key(layer, "intermediate_size", "moe_intermediate_size", where);
+      rename_key(layer, "experts_top_k", "num_experts_per_tok", where);
+      layer["norm_topk_prob"] = true;  // the original always renormalises
+      // No layer is dense, so this size is of none; the other reader wants one.
+      layer["intermediate_size"] = layer["moe_intermediate_size"];
+    }
+    flatten_layer(keys, where);
+  }
+  std::vector<std::string> required_keys(const json& keys) const override {
+    std::vector<std::string> names = kSizes;
+    if (!keys.contains("num_local_experts")) names.emplace_back("num_experts");
+    names.emplace_back("moe_intermediate_size");
+    names.emplace_back("num_experts_per_tok");
+    return names;
+  }
+  void drop_replaced(json& base, const json& keys) const override {
+    if (keys.contains("num_experts")) base.erase("num_local_experts");
+    if (keys.contains("num_local_experts")) base.erase("num_experts");
+  }
+  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
+    return std::make_shared<Qwen3Config>(read_qwen3_config(in, Qwen3Kind::moe));
+  }
+};
+
+}  // namespace
+
+const Family* qwen3_moe_family() {
+  static const MoeFamily family;
+  return &family;
+}
+
+const Family* qwen3_family() {
+  static const DenseFamily family;
+  return &family;
+}
+
+}  // namespace d9d

@@ -1,0 +1,91 @@
+#include "runtime/nn/block/block_options.hpp"
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+void require_divisible_heads(const AttentionOptions& options, int ranks) {
+  D9D_REQUIRE(options.num_heads % ranks == 0,
+              "tensor_parallel is {}, which does not divide the model's {} attention heads; choose a "
+              "divisor of {}",
+              ranks, options.num_heads, options.num_heads);
+  D9D_REQUIRE(options.num_kv_heads % ranks == 0 || ranks % options.num_kv_heads == 0,
+              "tensor_parallel is {}, but the model has {} key heads; choose a divisor or a multiple of "
+              "{}",
+              ranks, options.num_kv_heads, options.num_kv_heads);
+}
+
+void require_divisible_width(std::int64_t intermediate_size, int ranks) {
+  D9D_REQUIRE(intermediate_size >= ranks,
+              "tensor_parallel is {}, but the model's intermediate_size is {}; choose fewer ranks", ranks,
+              intermediate_size);
+}
+
+void require_divisible_vocabulary(std::int64_t vocab_size, int ranks) {
+  D9D_REQUIRE(vocab_size >= ranks,
+              "tensor_parallel is {}, but the model's vocabulary has {} words; choose fewer ranks", ranks,
+              vocab_size);
+}
+
+BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
+  parameters += other.parameters;
+  experts += other.experts;
+  active += other.active;
+  products += other.products;
+  attended += other.attended;
+  kept_own += other.kept_own;
+  kept_gathered += other.kept_gathered;
+  side_own += other.side_own;
+  side_gathered += other.side_gathered;
+  return *this;
+}
+
+// Kept: the sum that is normed. Whoever reads the normed state keeps it.
+BlockCosts norm_costs(std::int64_t width) {
+  return {.parameters = width, .active = width, .kept_own = width, .side_own = 4};
+}
+
+// Kept: the gathered input, projections, rotated queries and keys, the attention's output.
+BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
+  const std::int64_t heads = options.num_heads / ranks;
+  const std::int64_t kv_heads =
+      options.num_kv_heads % ranks == 0 ? options.num_kv_heads / ranks : options.num_kv_heads;
+  const std::int64_t hidden = options.hidden_size;
+  const std::int64_t queries = heads * options.head_dim, keys = kv_heads * options.head_dim;
+  const std::int64_t values = kv_heads * options.value_head_dim, mixed = heads * options.value_head_dim;
+  const std::int64_t biases =
+      (options.qkv_bias ? queries + keys + values : 0) + (options.output_bias ? hidden : 0);
+  BlockCosts costs;
+  costs.products = hidden * (queries + keys + values + mixed);
+  costs.active = costs.products + biases + (options.qk_norm ? 2 * options.head_dim : 0);
+  costs.parameters = costs.active;
+  costs.attended = queries + mixed;
+  costs.kept_gathered = hidden + 2 * queries + mixed + 2 * keys + values;
+  costs.side_gathered = 4 * (heads + (options.qk_norm ? heads + kv_heads : 0));
+  return costs;
+}
+
+// Kept: the gathered input, gate, up and their product.
+BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks) {
+  const std::int64_t width = (intermediate_size + ranks - 1) / ranks;
+  const std::int64_t weights = 3 * hidden_size * width;
+  return {.parameters = weights,
+          .active = weights,
+          .products = weights,
+          .kept_gathered = hidden_size + 3 * width};
+}
+
+// Kept: the input, gate and up of the chosen experts; router probabilities and routes.
+BlockCosts mixture_costs(const MoeOptions& options) {
+  const std::int64_t expert = 3 * options.hidden_size * options.intermediate_size;
+  const std::int64_t router = options.hidden_size * options.num_experts;
+  const std::int64_t active = router + options.top_k * expert;
+  return {.parameters = router + options.num_experts * expert,
+          .experts = options.num_experts * expert,
+          .active = active,
+          .products = active,
+          .kept_own = options.hidden_size + options.top_k * 2 * options.intermediate_size,
+          .side_own = 4 * options.num_experts + 32 * options.top_k};
+}
+
+}  // namespace d9d

@@ -1,0 +1,59 @@
+#pragma once
+// The sizes of blocks, what tensor parallelism asks of them, and what they cost, counted from the sizes
+// alone: for `d9d-node check`, throughput figures and schedules. No torch.
+
+#include <cstdint>
+
+namespace d9d {
+
+struct AttentionOptions {
+  std::int64_t hidden_size = 0;
+  std::int64_t num_heads = 0;  // of queries; a multiple of num_kv_heads
+  std::int64_t num_kv_heads = 0;
+  std::int64_t head_dim = 0;        // of queries and keys; even
+  std::int64_t value_head_dim = 0;  // of values
+  double norm_eps = 0;
+  bool qk_norm = false;  // RMS norm of each query and key head before rotary embedding
+  bool qkv_bias = false;
+  bool output_bias = false;
+};
+
+struct MoeOptions {
+  std::int64_t hidden_size = 0;
+  std::int64_t intermediate_size = 0;  // of one expert
+  std::int64_t num_experts = 0;
+  std::int64_t top_k = 0;
+  bool renormalise = false;  // divide the chosen probabilities by their sum
+};
+
+// Input error where `ranks` do not divide the query heads, or neither divide the key heads nor are a multiple
+// of them.
+void require_divisible_heads(const AttentionOptions& options, int ranks);
+// Input error where a dense layer is narrower than there are ranks.
+void require_divisible_width(std::int64_t intermediate_size, int ranks);
+// Input error where there are fewer words than ranks.
+void require_divisible_vocabulary(std::int64_t vocab_size, int ranks);
+
+// Of a layer or a part of one. Elements and bytes kept between forward and backward are per token: `own` of
+// the tokens of one rank, `gathered` of those it gathers from all ranks of tensor parallelism.
+struct BlockCosts {
+  std::int64_t parameters = 0;
+  std::int64_t experts = 0;   // of the parameters, what expert parallelism deals out
+  std::int64_t active = 0;    // parameters used by one token
+  std::int64_t products = 0;  // of these, weights that multiply a vector: no norms, no biases
+  std::int64_t attended = 0;  // multiply-adds per key that a query sees
+  std::int64_t kept_own = 0;  // elements of the model's dtype
+  std::int64_t kept_gathered = 0;
+  std::int64_t side_own = 0;  // bytes of fp32 and int64 values: norm factors, log-sum-exp, routes
+  std::int64_t side_gathered = 0;
+
+  BlockCosts& operator+=(const BlockCosts& other);
+};
+
+// With `ranks`, of the first rank of tensor parallelism; norms and experts are whole on each.
+BlockCosts norm_costs(std::int64_t width);
+BlockCosts attention_costs(const AttentionOptions& options, int ranks = 1);
+BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks = 1);
+BlockCosts mixture_costs(const MoeOptions& options);
+
+}  // namespace d9d

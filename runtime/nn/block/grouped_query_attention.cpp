@@ -1,0 +1,66 @@
+#include "runtime/nn/block/grouped_query_attention.hpp"
+
+#include <cmath>
+
+#include "kernels/rope.hpp"
+
+namespace d9d {
+
+GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options)
+    : options_(options), num_heads_(options.num_heads) {
+  const std::int64_t hidden = options.hidden_size;
+  q_proj_ = make.child<Linear>(*this, "q_proj", hidden, options.num_heads * options.head_dim);
+  k_proj_ = make.child<Linear>(*this, "k_proj", hidden, options.num_kv_heads * options.head_dim);
+  v_proj_ = make.child<Linear>(*this, "v_proj", hidden, options.num_kv_heads * options.value_head_dim);
+  if (options.qkv_bias) {
+    q_proj_->add_bias(make, "q_proj");
+    k_proj_->add_bias(make, "k_proj");
+    v_proj_->add_bias(make, "v_proj");
+  }
+  o_proj_ = make.child<Linear>(*this, "o_proj", options.num_heads * options.value_head_dim, hidden);
+  if (options.output_bias) o_proj_->add_bias(make, "o_proj");
+  if (!options.qk_norm) return;
+  q_norm_ = make.child<RmsNorm>(*this, "q_norm", options.head_dim, options.norm_eps);
+  k_norm_ = make.child<RmsNorm>(*this, "k_norm", options.head_dim, options.norm_eps);
+}
+
+void GroupedQueryAttention::shard(TensorParallel& tensor, const ActivationShards& tokens) {
+  require_divisible_heads(options_, tensor.size());
+  tokens_ = tokens;
+  num_heads_ = options_.num_heads / tensor.size();
+  tensor.column(q_proj_->weight, q_proj_->bias);
+  tensor.row(o_proj_->weight);
+  if (options_.num_kv_heads % tensor.size() != 0) {
+    key_head_ = tensor.rank() * options_.num_kv_heads / tensor.size();
+    return;
+  }
+  tensor.column(k_proj_->weight, k_proj_->bias);
+  tensor.column(v_proj_->weight, v_proj_->bias);
+}
+
+// [B, S, K] -> [B, S, heads, dim]
+at::Tensor GroupedQueryAttention::key_heads(const at::Tensor& rows, std::int64_t dim) const {
+  const at::Tensor heads = rows.unflatten(-1, {-1, dim});
+  return key_head_ ? heads.narrow(2, *key_head_, 1) : heads;
+}
+
+std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tensor& queries,
+                                                                  const at::Tensor& keys,
+                                                                  const at::Tensor& cos,
+                                                                  const at::Tensor& sin) const {
+  const at::Tensor q = queries.unflatten(-1, {-1, options_.head_dim});
+  const at::Tensor k = key_heads(keys, options_.head_dim);
+  if (!options_.qk_norm) return kernels::rope(q, k, cos, sin);
+  return kernels::qk_norm_rope(q, k, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin);
+}
+
+at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos,
+                                          const at::Tensor& sin) const {
+  const auto projected = linear_multi(tokens_.gather(x), {*q_proj_, *k_proj_, *v_proj_});
+  const auto [q, k] = rotated(projected[0], projected[1], cos, sin);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
+  const at::Tensor mixed = core_->mix(q, k, key_heads(projected[2], options_.value_head_dim), scale);
+  return o_proj_->forward_shared(mixed.flatten(2), tokens_);
+}
+
+}  // namespace d9d

@@ -1,0 +1,51 @@
+#pragma once
+// The last block of a model: normed hidden states to what its last stage gives out.
+
+#include <memory>
+#include <vector>
+
+#include "runtime/nn/block/leaf.hpp"
+#include "runtime/nn/shard/tensor_parallel.hpp"
+#include "runtime/nn/shard/vocabulary.hpp"
+#include "runtime/tensor/tensor_map.hpp"
+
+namespace d9d {
+
+class Head {
+ public:
+  virtual ~Head() = default;
+  // normed [B, S, H]; `shared` as the model says -> the stage's outputs.
+  virtual TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const = 0;
+  // That it reads, also where they are another module's.
+  virtual std::vector<at::Tensor> weights() const = 0;
+  // Tensor parallelism over the vocabulary: after this call hidden states are this rank's tokens. Outputs
+  // stay those of all tokens, the same on every rank.
+  virtual void shard(TensorParallel& tensor, const ActivationShards& tokens,
+                     std::shared_ptr<const VocabularyShards> vocabulary) = 0;
+};
+
+// With labels int64 [B, S], shifted, -100 = ignored: cross_entropy fp32 [B, S]. Without: logits [B, S, V], or
+// [B, N, V] for the sequence positions logit_positions int64 [N].
+class LanguageModelHead final : public Head {
+ public:
+  // `projection` is a parameter of the stage, or shares the embedding's table (`tied`), which the embedding
+  // shards.
+  LanguageModelHead(std::shared_ptr<Linear> projection, bool tied)
+      : projection_(std::move(projection)), tied_(tied) {}
+
+  TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const override;
+  std::vector<at::Tensor> weights() const override { return {projection_->weight}; }
+  void shard(TensorParallel& tensor, const ActivationShards& tokens,
+             std::shared_ptr<const VocabularyShards> vocabulary) override;
+
+ private:
+  at::Tensor logits(const at::Tensor& normed, const TensorMap& shared) const;
+  at::Tensor loss(const at::Tensor& normed, const at::Tensor& labels) const;
+
+  std::shared_ptr<Linear> projection_;
+  bool tied_;
+  ActivationShards tokens_;
+  std::shared_ptr<const VocabularyShards> vocabulary_;  // null: the whole vocabulary is here
+};
+
+}  // namespace d9d

@@ -1,0 +1,33 @@
+#pragma once
+// How rotary position embedding (Su et al. 2021, arXiv 2104.09864) turns heads. No torch.
+
+#include <cstdint>
+#include <optional>
+
+namespace d9d {
+
+// Frequencies of head dimension pair i: theta^(-2i/head_dim), changed by `type`:
+//   plain    as they are
+//   linear   divided by factor (Chen et al. 2023, arXiv 2306.15595)
+//   dynamic  as they are up to max_position_embeddings; longer sequences are refused
+//   yarn     blended per frequency, cos and sin scaled (Peng et al. 2023, arXiv 2309.00071, 3.2 to 3.4)
+//   llama3   long wavelengths divided by factor, a smooth step between (Llama 3.1 model card)
+struct RopeOptions {
+  enum class Type { plain, linear, dynamic, yarn, llama3 };
+  Type type = Type::plain;
+  double theta = 10000.0;
+  double factor = 1.0;
+  std::int64_t original_max_position_embeddings = 0;  // yarn, llama3
+  std::optional<double> attention_factor;             // yarn
+  std::optional<double> mscale;                       // yarn
+  std::optional<double> mscale_all_dim;               // yarn
+  double beta_fast = 32.0;                            // yarn
+  double beta_slow = 1.0;                             // yarn
+  bool truncate = true;                               // yarn
+  double low_freq_factor = 1.0;                       // llama3
+  double high_freq_factor = 4.0;                      // llama3
+
+  bool operator==(const RopeOptions&) const = default;
+};
+
+}  // namespace d9d

@@ -1,0 +1,20 @@
+#pragma once
+// How a stage of a model is built, whatever its family.
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include "runtime/nn/model/stage_layers.hpp"
+
+namespace d9d {
+
+struct BuildOptions {
+  c10::ScalarType dtype = c10::ScalarType::Float;
+  c10::Device device = c10::Device(c10::DeviceType::CPU);
+  // Keep only the input of each decoder layer in forward and compute the layer again in backward: the same
+  // loss bit for bit, gradients but for the rounding of one sum a layer, a third more work, far less memory.
+  bool checkpoint_activations = false;
+  StageSplit split = {};  // the same for all stages of a pipeline
+};
+
+}  // namespace d9d

@@ -1,0 +1,154 @@
+#include "runtime/nn/model/causal_lm.hpp"
+
+#include <ATen/ops/arange.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/nn/model/activation_checkpoint.hpp"
+
+namespace d9d {
+namespace {
+
+void check_dtype(at::ScalarType dtype) {
+  D9D_REQUIRE(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kDouble,
+              "a model in {} cannot be computed; use float32 or bfloat16", c10::toString(dtype));
+}
+
+void check_position(const ModelDescription& model, StagePosition position) {
+  D9D_REQUIRE(position.num_stages > 0 && position.stage >= 0 && position.stage < position.num_stages,
+              "there is no pipeline stage {} of {}", position.stage, position.num_stages);
+  D9D_REQUIRE(
+      !model.tie_word_embeddings || position.num_stages == 1,
+      "tie_word_embeddings is true, which needs the embedding and the head on one pipeline stage, but there "
+      "are {} stages; use pipeline_parallel 1 or a model with tie_word_embeddings false",
+      position.num_stages);
+}
+
+}  // namespace
+
+CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, StagePosition position,
+                   const BuildOptions& options, const MakeLayer& make_layer)
+    : position_(position),
+      options_(options),
+      hidden_size_(model.hidden_size),
+      vocab_size_(model.vocab_size),
+      has_experts_(model.experts_per_layer() > 0),
+      rotary_(rope, model.attention().head_dim, model.max_position_embeddings) {
+  check_position(model, position);
+  check_dtype(options.dtype);
+  ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
+  build(model, make, make_layer);
+  parameters_ = make.parameters();
+}
+
+void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer) {
+  const auto ranges = layers_of_stages(model, position_.num_stages, options_.split);
+  const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
+  const auto body = make.child<ModuleGroup>(*this, "model");
+  make.within("model", [&] {
+    if (position_.is_first()) {
+      embed_tokens_ = make.child<TokenEmbedding>(*body, "embed_tokens", model.vocab_size, model.hidden_size,
+                                                 model.pad_token_id);
+    }
+    const auto layers = make.child<ModuleGroup>(*body, "layers");
+    make.within("layers", [&] {
+      for (std::int64_t index = mine.begin; index < mine.end; ++index) {
+        layers_[index] = make_layer(make, *layers, index);
+      }
+      return 0;
+    });
+    if (position_.is_last()) {
+      norm_ = make.child<RmsNorm>(*body, "norm", model.hidden_size, model.rms_norm_eps);
+    }
+    return 0;
+  });
+  if (!position_.is_last()) return;
+  const auto projection = model.tie_word_embeddings
+                              ? std::make_shared<Linear>(embed_tokens_->table())
+                              : make.child<Linear>(*this, "lm_head", model.hidden_size, model.vocab_size);
+  head_ = std::make_unique<LanguageModelHead>(projection, model.tie_word_embeddings);
+}
+
+void CausalLm::shard(TensorParallel& tensor) {
+  require_divisible_vocabulary(vocab_size_, tensor.size());
+  tokens_ = tensor.activations(/*dim=*/1);
+  for (const auto& [index, layer] : layers_) {
+    layer->attention().shard(tensor, tokens_);
+    layer->feed_forward().shard(tensor, tokens_);
+  }
+  const auto vocabulary = std::make_shared<VocabularyShards>(tokens_, vocab_size_);
+  if (embed_tokens_) embed_tokens_->shard(tensor, vocabulary);
+  if (head_) head_->shard(tensor, tokens_, vocabulary);
+}
+
+at::Tensor CausalLm::embed(const TensorMap& inputs) const {
+  const at::Tensor& ids = tensor_at(inputs, "input_ids", "stage inputs");
+  D9D_REQUIRE(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
+              "input_ids is a {} tensor of {} dimensions, expected int64 [batch, sequence]",
+              c10::toString(ids.scalar_type()), ids.dim());
+  embedding_unit_.enter({}, false);
+  return embedding_unit_.leave({embed_tokens_->forward(ids)}, false)[0];
+}
+
+Residual CausalLm::run_layers(at::Tensor hidden, const LayerContext& context) const {
+  Residual state{std::move(hidden), {}};
+  for (const auto& [index, layer] : layers_) {
+    if (!options_.checkpoint_activations) {
+      state = layer->forward(state, context, false);
+      continue;
+    }
+    // One tensor between layers is all that is kept, so the sum is taken inside the segment.
+    const auto segment = [layer = layer, context](const at::Tensor& x, bool recompute) {
+      return layer->forward({x, {}}, context, recompute).sum();
+    };
+    state = {checkpointed(segment, state.sum()), {}};
+  }
+  return state;
+}
+
+at::Tensor CausalLm::positions(const TensorMap& shared, const at::Tensor& hidden) const {
+  const std::int64_t batch = hidden.size(0), length = hidden.size(1) * tokens_.size();
+  const auto found = shared.find("position_ids");
+  if (found != shared.end()) {
+    D9D_REQUIRE(found->second.sizes() == at::IntArrayRef({batch, length}),
+                "position_ids has another shape than the batch: {} elements for {} x {} tokens",
+                found->second.numel(), batch, length);
+    return found->second;
+  }
+  const at::Tensor row = at::arange(length, at::TensorOptions(at::kLong).device(hidden.device()));
+  return row.expand({batch, length});
+}
+
+TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared) const {
+  const std::vector<at::Tensor> entered = head_unit_.enter({hidden.residual, hidden.delta}, false);
+  const at::Tensor normed = add_and_norm({entered[0], entered[1]}, *norm_).first;
+  TensorMap outputs = head_->forward(normed, shared);
+  for (auto& [name, output] : outputs) output = head_unit_.leave({output}, false)[0];
+  return outputs;
+}
+
+std::vector<UnitUse> CausalLm::unit_uses() {
+  std::vector<UnitUse> uses;
+  if (embed_tokens_) uses.push_back({"embedding", &embedding_unit_, embed_tokens_->parameters(), false});
+  for (const auto& [index, layer] : layers_) {
+    uses.push_back({"layer " + std::to_string(index), &layer->unit, layer->parameters()});
+  }
+  if (norm_) {
+    std::vector<at::Tensor> weights = norm_->parameters();
+    for (const at::Tensor& weight : head_->weights()) weights.push_back(weight);
+    uses.push_back({"head", &head_unit_, std::move(weights)});
+  }
+  return uses;
+}
+
+TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
+  at::Tensor hidden =
+      position_.is_first() ? embed(inputs) : tensor_at(inputs, "hidden_states", "stage inputs");
+  D9D_REQUIRE(hidden.dim() == 3 && hidden.size(2) == hidden_size_,
+              "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
+  const auto [cos, sin] = rotary_.at_positions(positions(shared, hidden));
+  const Residual state = run_layers(std::move(hidden), {cos, sin});
+  if (!position_.is_last()) return {{"hidden_states", state.sum()}};
+  return head(state, shared);
+}
+
+}  // namespace d9d

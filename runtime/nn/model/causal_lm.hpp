@@ -1,0 +1,69 @@
+#pragma once
+// One pipeline stage of a causal language model whose decoder layers a family builds.
+//
+// Parameters have the names Hugging Face gives them (model.embed_tokens, model.layers.N, model.norm,
+// lm_head); the experts of a layer are stacked:
+//   model.layers.N.mlp.experts.gate_proj.weight [E, I, H], up_proj likewise, down_proj [E, H, I]
+// First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H].
+// Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp).
+// Last out:  what the head gives.
+// Tied embeddings need embedding and head on one stage: with several stages the constructor refuses them.
+
+#include <functional>
+#include <map>
+
+#include "runtime/nn/block/embedding.hpp"
+#include "runtime/nn/block/head.hpp"
+#include "runtime/nn/block/rotary.hpp"
+#include "runtime/nn/model/build_options.hpp"
+#include "runtime/nn/model/decoder_layer.hpp"
+
+namespace d9d {
+
+// Builds decoder layer `index` as a child of `layers`, named by its index.
+using MakeLayer = std::function<std::shared_ptr<DecoderLayer>(ParameterMaker& make, torch::nn::Module& layers,
+                                                              std::int64_t index)>;
+
+class CausalLm final : public torch::nn::Module, public StageModule {
+ public:
+  CausalLm(const ModelDescription& model, const RopeOptions& rope, StagePosition position,
+           const BuildOptions& options, const MakeLayer& make_layer);
+
+  TensorMap forward(const TensorMap& inputs, const TensorMap& shared) override;
+  std::vector<StageParameter> parameters() override { return parameters_; }
+  void set_training(bool training) override { train(training); }
+
+  // Where the stage's parameters are used, in forward order: embedding, layers, head.
+  std::vector<UnitUse> unit_uses();
+  // By global index, this stage's only.
+  const std::map<std::int64_t, std::shared_ptr<DecoderLayer>>& layers() const { return layers_; }
+  // Whether some layer of the model, on this stage or another, has experts.
+  bool has_experts() const { return has_experts_; }
+  // Tensor parallelism of all blocks: after this call hidden states between blocks and stages are this rank's
+  // tokens, [B, S / ranks, H]. Inputs and outputs stay those of all tokens.
+  void shard(TensorParallel& tensor);
+
+ private:
+  void build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer);
+  at::Tensor embed(const TensorMap& inputs) const;
+  Residual run_layers(at::Tensor hidden, const LayerContext& context) const;
+  TensorMap head(const Residual& hidden, const TensorMap& shared) const;
+  at::Tensor positions(const TensorMap& shared, const at::Tensor& hidden) const;
+
+  StagePosition position_;
+  BuildOptions options_;
+  std::int64_t hidden_size_;
+  std::int64_t vocab_size_;
+  bool has_experts_;
+  RotaryTable rotary_;
+  std::shared_ptr<Embedding> embed_tokens_;  // first stage
+  std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
+  std::shared_ptr<RmsNorm> norm_;  // last stage
+  std::unique_ptr<Head> head_;     // last stage
+  Unit embedding_unit_;
+  Unit head_unit_;  // norm and head
+  std::vector<StageParameter> parameters_;
+  ActivationShards tokens_;
+};
+
+}  // namespace d9d

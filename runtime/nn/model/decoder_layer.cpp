@@ -1,0 +1,30 @@
+#include "runtime/nn/model/decoder_layer.hpp"
+
+#include <ATen/ops/add.h>
+
+#include "kernels/norm.hpp"
+
+namespace d9d {
+
+at::Tensor Residual::sum() const {
+  return delta.defined() ? at::add(residual, delta) : residual;
+}
+
+std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const RmsNorm& norm) {
+  const bool adds = hidden.delta.defined();
+  auto [normed, sum] = kernels::add_rms_norm(adds ? hidden.delta : hidden.residual,
+                                             adds ? hidden.residual : at::Tensor(), norm.weight, norm.eps);
+  return {std::move(normed), std::move(sum)};
+}
+
+Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& context, bool recompute) const {
+  const std::vector<at::Tensor> entered = unit.enter({hidden.residual, hidden.delta}, recompute);
+  const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
+  const Residual middle{entering, self_attn_->forward(before_attention, context.cos, context.sin)};
+  const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
+  const std::vector<at::Tensor> left =
+      unit.leave({residual, mlp_->forward(before_mlp, recompute)}, recompute);
+  return {left[0], left[1]};
+}
+
+}  // namespace d9d

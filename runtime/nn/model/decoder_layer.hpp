@@ -1,0 +1,45 @@
+#pragma once
+// One decoder layer: norm, attention, add, norm, feed-forward, add. Each addition is done together with the
+// norm after it, so between layers a hidden state travels as two tensors whose sum it is.
+
+#include "runtime/nn/block/attention.hpp"
+#include "runtime/nn/block/feed_forward.hpp"
+#include "runtime/nn/model/unit_hook.hpp"
+
+namespace d9d {
+
+// A hidden state [B, S, H]: residual + delta, or residual alone where delta is undefined.
+struct Residual {
+  at::Tensor residual;
+  at::Tensor delta;
+
+  at::Tensor sum() const;
+};
+
+// What every layer of a forward shares; see RotaryTable.
+struct LayerContext {
+  at::Tensor cos;
+  at::Tensor sin;
+};
+
+class DecoderLayer : public torch::nn::Module {
+ public:
+  Residual forward(const Residual& hidden, const LayerContext& context, bool recompute) const;
+
+  Attention& attention() const { return *self_attn_; }
+  FeedForward& feed_forward() const { return *mlp_; }
+
+  Unit unit;
+
+ protected:
+  // A family's constructor makes its blocks in this order, which is that of the flat buffers.
+  std::shared_ptr<RmsNorm> input_layernorm_;
+  std::shared_ptr<Attention> self_attn_;
+  std::shared_ptr<RmsNorm> post_attention_layernorm_;
+  std::shared_ptr<FeedForward> mlp_;
+};
+
+// The hidden state as one tensor, normed -> (normed, sum).
+std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const RmsNorm& norm);
+
+}  // namespace d9d

@@ -1,0 +1,76 @@
+#include "runtime/nn/model/late_init.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace d9d {
+namespace {
+
+// Elements that follow each other both in the block and in the global tensor.
+struct Runs {
+  std::size_t split_dim;  // dims after this one are whole
+  std::int64_t length;
+};
+
+Runs runs_of(const Slice& block, const std::vector<std::int64_t>& shape) {
+  std::size_t dim = shape.size();
+  std::int64_t length = 1;
+  while (dim > 0) {
+    --dim;
+    length *= block.end[dim] - block.begin[dim];
+    if (block.begin[dim] != 0 || block.end[dim] != shape[dim]) break;
+  }
+  return {dim, length};
+}
+
+// Calls run(global index of its first element, length) for the block's runs in row-major order.
+template <class Run>
+void for_each_run(const Slice& block, const std::vector<std::int64_t>& shape, Run run) {
+  if (block.num_elements() == 0) return;
+  const Runs runs = runs_of(block, shape);
+  std::vector<std::int64_t> at = block.begin;
+  while (true) {
+    std::int64_t offset = 0;
+    for (std::size_t dim = 0; dim < shape.size(); ++dim) offset = offset * shape[dim] + at[dim];
+    run(static_cast<std::uint64_t>(offset), static_cast<std::size_t>(runs.length));
+    std::size_t dim = runs.split_dim;
+    while (dim > 0 && ++at[dim - 1] == block.end[dim - 1]) {
+      at[dim - 1] = block.begin[dim - 1];
+      --dim;
+    }
+    if (dim == 0) return;
+  }
+}
+
+void fill_normal(const StageParameter& parameter, std::uint64_t seed, float* out) {
+  const RandomStream stream(seed, "init:" + parameter.name);
+  const float deviation = parameter.initial.value;
+  for_each_run(parameter.layout.local_slice(), parameter.layout.global_shape(),
+               [&](std::uint64_t first, std::size_t length) {
+                 stream.fill_normal(first, length, out);
+                 for (std::size_t i = 0; i < length; ++i) out[i] *= deviation;
+                 out += length;
+               });
+}
+
+}  // namespace
+
+void initialise(const std::vector<StageParameter>& parameters, std::uint64_t seed) {
+  for (const StageParameter& parameter : parameters) {
+    at::Tensor values = parameter.tensor.detach();
+    D9D_CHECK(values.sizes().vec() == parameter.layout.local_slice().shape(),
+              "{} has another shape than its layout", parameter.name);
+    if (parameter.initial.kind == Initial::Kind::constant) {
+      values.fill_(parameter.initial.value);
+      continue;
+    }
+    const bool in_place = values.is_cpu() && values.is_contiguous() && values.scalar_type() == at::kFloat;
+    const at::Tensor drawn = in_place ? values : at::empty(values.sizes(), at::kFloat);
+    fill_normal(parameter, seed, drawn.data_ptr<float>());
+    if (!in_place) values.copy_(drawn);
+  }
+}
+
+}  // namespace d9d

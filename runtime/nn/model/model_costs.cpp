@@ -1,0 +1,98 @@
+#include "runtime/nn/model/model_costs.hpp"
+
+#include <algorithm>
+
+namespace d9d {
+namespace {
+
+LayerRange layers_of(const ModelDescription& model, StagePosition position, const StageSplit& split) {
+  return layers_of_stages(model, position.num_stages, split).at(static_cast<std::size_t>(position.stage));
+}
+
+// Bytes that a decoder layer keeps of `tokens`, shared by the ranks of tensor parallelism.
+std::int64_t kept_bytes(const BlockCosts& layer, std::int64_t tokens, int bytes_per_element, int ranks) {
+  const std::int64_t own = tokens / ranks;
+  return (own * layer.kept_own + tokens * layer.kept_gathered) * bytes_per_element + own * layer.side_own +
+         tokens * layer.side_gathered;
+}
+
+}  // namespace
+
+ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64_t layer_index, int ranks) {
+  const BlockCosts layer = model.layer(layer_index, ranks);
+  return {layer.parameters, layer.active, layer.experts};
+}
+
+std::int64_t count_table_parameters(const ModelDescription& model, int ranks) {
+  return (model.vocab_size + ranks - 1) / ranks * model.hidden_size;
+}
+
+ParameterCounts count_parameters(const ModelDescription& model, StagePosition position,
+                                 const StageSplit& split, int ranks) {
+  ParameterCounts sum;
+  const auto add = [&](ParameterCounts part) {
+    sum.total += part.total;
+    sum.active += part.active;
+    sum.experts += part.experts;
+  };
+  const LayerRange layers = layers_of(model, position, split);
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer)
+    add(count_layer_parameters(model, layer, ranks));
+  const std::int64_t table = count_table_parameters(model, ranks);
+  if (position.is_first()) add({table, table});
+  if (position.is_last()) add({model.hidden_size, model.hidden_size});
+  if (position.is_last() && !model.tie_word_embeddings) add({table, table});
+  return sum;
+}
+
+ParameterCounts count_parameters(const ModelDescription& model) {
+  return count_parameters(model, StagePosition{});
+}
+
+LayerCosts layer_costs(const ModelDescription& model, std::int64_t length) {
+  const double keys_seen = static_cast<double>(length + 1) / 2.0;
+  LayerCosts costs;
+  for (std::int64_t index = 0; index < model.num_hidden_layers; ++index) {
+    const BlockCosts layer = model.layer(index);
+    const double attention = 2.0 * keys_seen * static_cast<double>(layer.attended);
+    costs.layers.push_back(3.0 * (2.0 * static_cast<double>(layer.products) + attention));
+  }
+  costs.post = 6.0 * static_cast<double>(model.vocab_size * model.hidden_size);
+  return costs;
+}
+
+double training_flops_per_token(const ModelDescription& model, std::int64_t length, StagePosition position,
+                                const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  const LayerCosts costs = layer_costs(model, length);
+  double flops = position.is_last() ? costs.post : 0;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    flops += costs.layers[static_cast<std::size_t>(layer)];
+  }
+  return flops;
+}
+
+double training_flops_per_token(const ModelDescription& model, std::int64_t length) {
+  return training_flops_per_token(model, length, StagePosition{});
+}
+
+std::int64_t activation_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                              int bytes_per_element, bool checkpoint_activations, int tensor_parallel,
+                              const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  std::int64_t all = 0;
+  std::int64_t largest = 0;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    const std::int64_t bytes =
+        kept_bytes(model.layer(layer, tensor_parallel), tokens, bytes_per_element, tensor_parallel);
+    all += bytes;
+    largest = std::max(largest, bytes);
+  }
+  const std::int64_t state = tokens * model.hidden_size * bytes_per_element;
+  const std::int64_t own_state = state / tensor_parallel;
+  if (checkpoint_activations) all = layers.size() * own_state + largest;
+  // The head keeps the sum, the normed state and its gradient.
+  return position.is_last() ? all + own_state + 2 * state : all;
+}
+
+}  // namespace d9d

@@ -1,0 +1,41 @@
+#include "runtime/nn/model/model_description.hpp"
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+void require_positive(const std::string& where, const char* key, std::int64_t value) {
+  D9D_REQUIRE(value > 0, "{}: {} is {}, expected an integer above 0", where, key, value);
+}
+
+}  // namespace
+
+void validate_common(const ModelDescription& model, const std::string& where) {
+  require_positive(where, "vocab_size", model.vocab_size);
+  require_positive(where, "hidden_size", model.hidden_size);
+  require_positive(where, "num_hidden_layers", model.num_hidden_layers);
+  require_positive(where, "max_position_embeddings", model.max_position_embeddings);
+  D9D_REQUIRE(model.rms_norm_eps > 0, "{}: rms_norm_eps is {}, expected a number above 0", where,
+              model.rms_norm_eps);
+  D9D_REQUIRE(model.initializer_range > 0, "{}: initializer_range is {}, expected a number above 0", where,
+              model.initializer_range);
+  D9D_REQUIRE(model.dtype == "float32" || model.dtype == "bfloat16" || model.dtype == "float16",
+              "{}: dtype is '{}', expected float32, bfloat16 or float16", where, model.dtype);
+  D9D_REQUIRE(!model.pad_token_id || (*model.pad_token_id >= 0 && *model.pad_token_id < model.vocab_size),
+              "{}: pad_token_id is {}, outside of the vocabulary of {}", where, *model.pad_token_id,
+              model.vocab_size);
+  D9D_REQUIRE(model.pipeline_num_virtual_layers_pre >= 0 && model.pipeline_num_virtual_layers_post >= 0,
+              "{}: pipeline_num_virtual_layers_pre and _post must be 0 or more", where);
+  const AttentionOptions attention = model.attention();
+  require_positive(where, "num_attention_heads", attention.num_heads);
+  require_positive(where, "num_key_value_heads", attention.num_kv_heads);
+  require_positive(where, "head_dim", attention.head_dim);
+  D9D_REQUIRE(attention.num_heads % attention.num_kv_heads == 0,
+              "{}: num_attention_heads ({}) is not a multiple of num_key_value_heads ({})", where,
+              attention.num_heads, attention.num_kv_heads);
+  D9D_REQUIRE(attention.head_dim % 2 == 0, "{}: head_dim is {}, rotary embedding needs an even number", where,
+              attention.head_dim);
+}
+
+}  // namespace d9d

@@ -1,0 +1,47 @@
+#pragma once
+// What planning, counting and checking need to know of a causal language model of whatever family: the values
+// that all have, and the questions that each family answers for itself. Names are Hugging Face's. No torch.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/nn/block/block_options.hpp"
+
+namespace d9d {
+
+struct ModelDescription {
+  std::int64_t vocab_size = 0;
+  std::int64_t hidden_size = 0;
+  std::int64_t num_hidden_layers = 0;
+  std::int64_t max_position_embeddings = 0;
+  double rms_norm_eps = 1e-6;
+  double initializer_range = 0.02;  // standard deviation of initial weights
+  bool tie_word_embeddings = false;
+  std::string dtype = "float32";  // float32, bfloat16 or float16: what the file's weights are meant to run in
+  std::optional<std::int64_t> pad_token_id;  // its embedding row gets no gradient from the embedding
+  std::optional<std::int64_t> bos_token_id;
+  std::vector<std::int64_t> eos_token_ids;
+
+  // PIPE-02: the weight of embedding and head in the distribution of layers over stages, in layers.
+  std::int64_t pipeline_num_virtual_layers_pre = 0;
+  std::int64_t pipeline_num_virtual_layers_post = 0;
+
+  virtual ~ModelDescription() = default;
+
+  virtual AttentionOptions attention() const = 0;
+  // Experts of a layer that has some; 0 for a dense model.
+  virtual std::int64_t experts_per_layer() const { return 0; }
+  // Of a decoder layer, with its norms; with `ranks`, of the first rank of tensor parallelism.
+  virtual BlockCosts layer(std::int64_t index, int ranks = 1) const = 0;
+  // Input error where tensor parallelism over so many ranks cannot share the model.
+  virtual void require_tensor_parallel(int ranks) const = 0;
+
+  bool operator==(const ModelDescription&) const = default;
+};
+
+// Input error that names the first impossible one of the values above; `where` leads the text.
+void validate_common(const ModelDescription& model, const std::string& where);
+
+}  // namespace d9d

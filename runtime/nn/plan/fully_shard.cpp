@@ -1,0 +1,267 @@
+#include "runtime/nn/plan/fully_shard.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+#include "runtime/nn/plan/gathered_unit.hpp"
+
+namespace d9d {
+namespace {
+
+using Block = std::shared_ptr<GatheredUnit>;
+
+struct Use {
+  std::vector<Block> blocks;  // one per kind of weights
+  bool reads_values_in_backward = true;
+};
+
+// The uses of a stage in forward order, shared by their hooks.
+struct Sequence {
+  std::vector<Use> uses;
+  bool keep_last_for_backward = false;
+
+  void request(std::size_t position) const {
+    for (const Block& block : uses[position].blocks) block->request();
+  }
+};
+
+// While a use computes, the values of the next one are on their way.
+class UseHook final : public UnitHook {
+ public:
+  UseHook(std::shared_ptr<const Sequence> sequence, std::size_t position)
+      : sequence_(std::move(sequence)), position_(position) {}
+
+  void before_forward(bool recompute) override {
+    for (const Block& block : use().blocks) block->ensure();
+    recompute ? request_for_backward() : request_for_forward();
+  }
+  void after_forward(bool recompute) override {
+    const bool backward_follows =
+        recompute || (sequence_->keep_last_for_backward && position_ + 1 == sequence_->uses.size());
+    if (!backward_follows) release();
+  }
+  void before_backward() override {
+    for (const Block& block : use().blocks) {
+      if (use().reads_values_in_backward) block->ensure();
+      block->open_gradient();
+    }
+    request_for_backward();
+  }
+  void after_backward() override { release(); }
+
+ private:
+  const Use& use() const { return sequence_->uses[position_]; }
+  void request_for_forward() const {
+    if (position_ + 1 < sequence_->uses.size()) sequence_->request(position_ + 1);
+  }
+  void request_for_backward() const {
+    if (position_ > 0 && sequence_->uses[position_ - 1].reads_values_in_backward) {
+      sequence_->request(position_ - 1);
+    }
+  }
+  void release() const {
+    for (const Block& block : use().blocks) block->release();
+  }
+
+  const std::shared_ptr<const Sequence> sequence_;
+  const std::size_t position_;
+};
+
+// What all units of a domain have in common.
+struct Strategy {
+  std::string axis;
+  const std::vector<std::string>& all_axes;  // of the domain
+  const Mesh& mesh;
+  int rank;
+  GatheredUnitOptions options;  // but the name
+};
+
+// For parameters that lie on the expert domain, and for all others.
+struct Strategies {
+  std::optional<Strategy> dense;
+  std::optional<Strategy> experts;
+};
+
+Layout at_index(const Layout& layout, const std::string& axis, int index) {
+  std::vector<LayoutAxis> axes = layout.axes();
+  for (LayoutAxis& each : axes) {
+    if (each.name == axis) each.index = index;
+  }
+  return Layout(layout.global_shape(), std::move(axes));
+}
+
+// Adds the weight that lies like this, rows of dimension 0 after rows, to the map.
+void add_to_map(const Layout& layout, std::int64_t numel, const std::string& axis, ShardMap& map) {
+  std::int64_t begin = map.whole_size;
+  for (int rank = 0; rank < static_cast<int>(map.shard_sizes.size()); ++rank) {
+    std::int64_t& shard = map.shard_sizes[static_cast<std::size_t>(rank)];
+    const std::int64_t count = at_index(layout, axis, rank).local_slice().num_elements();
+    if (count > 0) map.pieces.push_back({rank, begin, shard, count});
+    begin += count;
+    shard += count;
+  }
+  D9D_CHECK(begin - map.whole_size == numel, "shards have {} elements of {}", begin - map.whole_size, numel);
+  map.whole_size = begin;
+}
+
+// On this axis a shard, on the other axes of the domain as it lies already, else replicated.
+Layout sharded(const StageParameter& parameter, const Strategy& strategy) {
+  std::vector<LayoutAxis> axes = parameter.layout.axes();
+  std::erase_if(axes, [&](const LayoutAxis& axis) { return axis.name == strategy.axis; });
+  for (const std::string& name : strategy.all_axes) {
+    const auto lies = [&](const LayoutAxis& axis) { return axis.name == name; };
+    if (std::any_of(axes.begin(), axes.end(), lies)) continue;
+    const Placement placement = name == strategy.axis ? Placement::shard(0) : Placement::replicate();
+    axes.push_back(axis_of(strategy.mesh, name, strategy.rank, placement));
+  }
+  return Layout(parameter.layout.global_shape(), std::move(axes));
+}
+
+bool lies_on_experts(const StageParameter& parameter) {
+  const auto is_expert = [](const LayoutAxis& axis) {
+    return std::find(expert_axes().begin(), expert_axes().end(), axis.name) != expert_axes().end();
+  };
+  const auto& axes = parameter.layout.axes();
+  return std::any_of(axes.begin(), axes.end(), is_expert);
+}
+
+// The one for this parameter, or none.
+const Strategy* strategy_for(const StageParameter& parameter, const Strategies& strategies) {
+  const auto& found = lies_on_experts(parameter) ? strategies.experts : strategies.dense;
+  return found && parameter.tensor.dim() > 0 ? &*found : nullptr;
+}
+
+Block make_block(const std::vector<StageParameter*>& members, const std::string& name,
+                 const Strategy& strategy) {
+  ShardMap map;
+  map.shard_sizes.resize(static_cast<std::size_t>(strategy.mesh.axis_size(strategy.axis)));
+  std::vector<UnitWeight> weights;
+  std::int64_t own = 0;
+  for (StageParameter* const member : members) {
+    member->layout = sharded(*member, strategy);
+    add_to_map(member->layout, member->tensor.numel(), strategy.axis, map);
+    own += member->layout.local_slice().num_elements();
+  }
+  const at::Tensor& first = members.front()->tensor;
+  const at::Tensor shards = at::empty({own}, first.options().requires_grad(false));
+  std::int64_t begin = 0;
+  for (StageParameter* const member : members) {
+    const std::vector<std::int64_t> shape = member->layout.local_slice().shape();
+    const std::int64_t count = member->layout.local_slice().num_elements();
+    at::Tensor shard = shards.narrow(0, begin, count).view(shape).detach();
+    shard.requires_grad_(member->tensor.requires_grad());
+    begin += count;
+    weights.push_back({std::exchange(member->tensor, shard), shard});
+  }
+  GatheredUnitOptions options = strategy.options;
+  options.name = name;
+  auto block = std::make_shared<GatheredUnit>(std::move(options), std::move(weights), std::move(map));
+  for (StageParameter* const member : members) member->unit = block;
+  return block;
+}
+
+// What can be gathered and reduced as one: strategy, dtype, trainable, axes that gradients are summed over.
+using Kind = std::tuple<const Strategy*, at::ScalarType, bool, std::vector<std::string>>;
+
+Kind kind_of(const StageParameter& parameter, const Strategy& strategy) {
+  const Layout layout = sharded(parameter, strategy);
+  return {&strategy, parameter.tensor.scalar_type(), parameter.tensor.requires_grad(),
+          layout.replicate_axes()};
+}
+
+class Sharder {
+ public:
+  Sharder(StageParameters& parameters, Strategies strategies)
+      : parameters_(parameters), strategies_(std::move(strategies)) {
+    // Modules' tensors are found by identity, which the list of parameters loses on the way.
+    for (StageParameter& parameter : parameters)
+      by_tensor_[parameter.tensor.unsafeGetTensorImpl()] = &parameter;
+  }
+
+  Use make_use(const UnitUse& given) {
+    Use use{{}, given.reads_values_in_backward};
+    std::map<Kind, std::vector<StageParameter*>> kinds;
+    for (StageParameter& parameter : parameters_) {
+      const auto belongs = [&](const at::Tensor& weight) { return &parameter == find(weight); };
+      if (std::none_of(given.weights.begin(), given.weights.end(), belongs)) continue;
+      if (parameter.unit) {
+        add(use, blocks_.at(parameter.unit.get()));
+      } else if (const Strategy* strategy = strategy_for(parameter, strategies_)) {
+        kinds[kind_of(parameter, *strategy)].push_back(&parameter);
+      }
+    }
+    for (const auto& [kind, members] : kinds) {
+      const Block block = make_block(members, given.name, *std::get<const Strategy*>(kind));
+      blocks_[block.get()] = block;
+      add(use, block);
+    }
+    return use;
+  }
+
+ private:
+  static void add(Use& use, const Block& block) {
+    if (std::find(use.blocks.begin(), use.blocks.end(), block) == use.blocks.end())
+      use.blocks.push_back(block);
+  }
+  const StageParameter* find(const at::Tensor& weight) const {
+    const auto found = by_tensor_.find(weight.unsafeGetTensorImpl());
+    D9D_CHECK(found != by_tensor_.end(), "a tensor of {} elements is no parameter of the stage",
+              weight.numel());
+    return found->second;
+  }
+
+  StageParameters& parameters_;
+  const Strategies strategies_;
+  std::map<const c10::TensorImpl*, StageParameter*> by_tensor_;
+  std::map<const ShardedUnit*, Block> blocks_;
+};
+
+std::optional<Strategy> strategy_of(const std::string& domain, const std::string& axis,
+                                    const std::vector<std::string>& all_axes, StageGroups& groups,
+                                    GatheredUnitOptions options) {
+  const Mesh& mesh = groups.domains().mesh_for(domain);
+  if (mesh.axis_size(axis) == 1) return std::nullopt;
+  options.axes = {axis};
+  options.communicator = groups.open(domain, {axis}, "gather");
+  options.lane = groups.lane();
+  return Strategy{axis, all_axes, mesh, groups.rank(), std::move(options)};
+}
+
+void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,
+           StageGroups& groups, const GatheredUnitOptions& options, bool keep_last_for_backward) {
+  if (groups.domains().mesh_for(kDenseDomain).axis_size(axis) == 1) return;
+  const bool has_experts = std::any_of(parameters.begin(), parameters.end(), lies_on_experts);
+  Sharder sharder(parameters,
+                  {strategy_of(kDenseDomain, axis, dense_axes(), groups, options),
+                   has_experts ? strategy_of(kExpertDomain, "ep_replicate", expert_axes(), groups, options)
+                               : std::nullopt});
+  const auto sequence = std::make_shared<Sequence>();
+  sequence->keep_last_for_backward = keep_last_for_backward;
+  for (const UnitUse& use : uses) sequence->uses.push_back(sharder.make_use(use));
+  for (std::size_t i = 0; i < uses.size(); ++i) uses[i].unit->hook = std::make_shared<UseHook>(sequence, i);
+}
+
+}  // namespace
+
+void parallelize_fully_shard(StageParameters& parameters, const std::vector<UnitUse>& uses,
+                             const std::string& axis, StageGroups& groups, const FullyShardOptions& options) {
+  const bool pipeline = groups.domains().mesh_for(kDenseDomain).axis_size("pp") > 1;
+  const bool keep = options.reshard_after_forward == ReshardAfterForward::never ||
+                    (options.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
+  shard(parameters, uses, axis, groups,
+        {.keep_gathered = keep, .reduce_each_microbatch = options.reduce == ReducePeriod::microbatch},
+        !pipeline);
+}
+
+void parallelize_zero1(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,
+                       StageGroups& groups) {
+  shard(parameters, uses, axis, groups, {.keep_gathered = true, .gather_ahead = true}, false);
+}
+
+}  // namespace d9d

@@ -1,0 +1,143 @@
+#include "runtime/nn/plan/gathered_unit.hpp"
+
+#include <ATen/ops/empty_like.h>
+#include <c10/core/GradMode.h>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+// Tensors that lie one after the other, as one.
+at::Tensor joined(const std::vector<at::Tensor>& tensors, std::int64_t count, const std::string& unit) {
+  const at::Tensor& first = tensors.front();
+  std::int64_t next = first.storage_offset();
+  for (const at::Tensor& tensor : tensors) {
+    D9D_CHECK(tensor.is_contiguous() && tensor.storage().is_alias_of(first.storage()) &&
+                  (tensor.numel() == 0 || tensor.storage_offset() == next),
+              "the shards of {} do not lie one after the other", unit);
+    next += tensor.numel();
+  }
+  return first.detach().as_strided({count}, {1}, first.storage_offset());
+}
+
+}  // namespace
+
+GatheredUnit::GatheredUnit(GatheredUnitOptions options, std::vector<UnitWeight> weights, ShardMap map)
+    : options_(std::move(options)), weights_(std::move(weights)), map_(std::move(map)) {
+  const at::Tensor& first = weights_.front().weight;
+  values_ = WholeBuffer(map_.whole_size, first.options().requires_grad(false));
+  std::int64_t begin = 0;
+  for (const UnitWeight& each : weights_) {
+    at::Tensor weight = each.weight;
+    weight.set_data(values_.view(begin, weight.sizes()));
+    begin += weight.numel();
+  }
+}
+
+GatheredUnit::~GatheredUnit() {
+  // The lane may still write; an error of the group is told elsewhere.
+  if (arrival_.valid()) arrival_.wait();
+}
+
+std::uint64_t GatheredUnit::gradient_bytes() const {
+  const at::Tensor& gradient = weights_.front().shard.grad();
+  return static_cast<std::uint64_t>(map_.whole_size) * (gradient.defined() ? gradient.element_size() : 0);
+}
+
+void GatheredUnit::attach() {
+  std::vector<at::Tensor> shards;
+  for (const UnitWeight& each : weights_) shards.push_back(each.shard);
+  const std::int64_t own = map_.shard_sizes[static_cast<std::size_t>(options_.communicator->rank())];
+  shards_ = joined(shards, own, options_.name);
+  const at::Tensor& gradient = weights_.front().shard.grad();
+  if (!is_trainable() || !gradient.defined()) return;
+  gradients_ = WholeBuffer(map_.whole_size, gradient.options());
+  std::int64_t begin = 0;
+  for (const UnitWeight& each : weights_) {
+    at::Tensor weight = each.weight;
+    // Always defined, so that kernels add into it; it has memory from open_gradient() on.
+    weight.mutable_grad() = gradients_.view(begin, weight.sizes());
+    begin += weight.numel();
+  }
+}
+
+void GatheredUnit::request() {
+  if (values_.has_memory() || arrival_.valid()) return;
+  D9D_CHECK(shards_.defined(), "the values of {} are asked for before its shards lie anywhere",
+            options_.name);
+  on_its_way_ = values_.make_memory();
+  const auto gather = [this, into = on_its_way_]() mutable {
+    const at::NoGradGuard no_grad;
+    options_.communicator->gather_shards(into, shards_, map_);
+  };
+  arrival_ = options_.lane->submit({"gather " + options_.name, on_its_way_.nbytes(), gather});
+}
+
+void GatheredUnit::ensure() {
+  request();
+  if (values_.has_memory()) return;
+  std::future<void> arrival = std::move(arrival_);
+  const at::Tensor memory = std::exchange(on_its_way_, {});
+  options_.lane->wait(std::move(arrival), "wait for " + options_.name);
+  values_.give(memory);
+}
+
+void GatheredUnit::release() {
+  if (!options_.keep_gathered) drop_values();
+}
+
+void GatheredUnit::drop_values() {
+  if (arrival_.valid()) ensure();
+  if (values_.has_memory()) values_.take();
+}
+
+void GatheredUnit::open_gradient() {
+  if (!is_trainable() || gradients_.has_memory()) return;
+  gradients_.give(gradients_.make_memory().zero_());
+}
+
+void GatheredUnit::before_weight_job(bool reads) {
+  if (reads) ensure();
+  open_gradient();
+}
+
+void GatheredUnit::hand_over_gradient(bool last) {
+  open_gradient();  // of parameters that nothing depended on: zero
+  at::Tensor gradient = gradients_.take();
+  const std::lock_guard lock(complete_mutex_);
+  complete_.push_back({std::move(gradient), last});
+}
+
+void GatheredUnit::end_action() {
+  release();
+}
+
+void GatheredUnit::end_step() {
+  drop_values();
+}
+
+void GatheredUnit::after_update() {
+  if (options_.gather_ahead) request();
+}
+
+bool GatheredUnit::reduce_gradient(at::Tensor shard_gradient, Communicator& group) {
+  Complete next;
+  {
+    const std::lock_guard lock(complete_mutex_);
+    D9D_CHECK(!complete_.empty(), "no gradient of {} waits to be reduced", options_.name);
+    next = std::move(complete_.front());
+    complete_.pop_front();
+  }
+  if (!reduced_before_) {
+    group.sum_to_shards(shard_gradient, next.gradient, map_);
+  } else {
+    at::Tensor more = at::empty_like(shard_gradient);
+    group.sum_to_shards(more, next.gradient, map_);
+    shard_gradient.add_(more);
+  }
+  reduced_before_ = !next.last;
+  return next.last;
+}
+
+}  // namespace d9d

@@ -1,0 +1,157 @@
+#include "runtime/nn/plan/ring_attention.hpp"
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+
+#include "kernels/attention_block.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d {
+namespace {
+
+using kernels::AttentionBlock;
+using torch::autograd::variable_list;
+
+enum Tag : int { forward_keys, backward_keys, key_gradients };
+
+at::Tensor tokens(const at::Tensor& x, const TokenRange& range) {
+  return x.narrow(1, range.first, range.count);
+}
+
+struct Ring {
+  SharedCommunicator group;
+  TokenOrder order;
+  double scale;
+
+  int size() const { return group->size(); }
+  int next() const { return (group->rank() + 1) % size(); }
+  int previous() const { return (group->rank() + size() - 1) % size(); }
+  // Whose keys are here after so many steps.
+  int owner(int step) const { return (group->rank() + size() - step) % size(); }
+
+  at::Tensor receive_like(const at::Tensor& sent, Tag tag) const {
+    at::Tensor received = at::empty_like(sent);
+    group->receive(received, previous(), tag);
+    return received;
+  }
+  // f(keys and values [2, B, S, Hkv, D] that are here, visible block or null, step) for the keys of each
+  // rank.
+  template <class F>
+  void go_round(at::Tensor kv, Tag tag, F&& f) const {
+    const std::int64_t count = kv.size(2);
+    for (int step = 0; step < size(); ++step) {
+      const bool last = step + 1 == size();
+      if (!last) group->send(kv, next(), tag);
+      f(kv, visible_block(order, group->rank(), owner(step), count), step);
+      if (!last) kv = receive_like(kv, tag);
+    }
+  }
+};
+
+// Where blocks are summed.
+at::ScalarType wide(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+AttentionBlock ring_forward(const Ring& ring, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  AttentionBlock sum;
+  ring.go_round(at::stack({k, v}), forward_keys, [&](const at::Tensor& kv, const auto& block, int step) {
+    if (!block) return;
+    const AttentionBlock part =
+        kernels::attention_block(tokens(q, block->queries), tokens(kv[0], block->keys),
+                                 tokens(kv[1], block->keys), block->causal, ring.scale, wide(q));
+    if (step == 0) {
+      sum = part;  // one's own keys: every query sees some
+    } else {
+      merge_attention_block(
+          {tokens(sum.out, block->queries), sum.lse.narrow(2, block->queries.first, block->queries.count)},
+          part);
+    }
+  });
+  return {sum.out.to(q.scalar_type()), sum.lse};
+}
+
+kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tensor& grad, const at::Tensor& q,
+                                               const at::Tensor& k, const at::Tensor& v,
+                                               const AttentionBlock& forward) {
+  at::Tensor dq;
+  at::Tensor dkv;  // of the keys that are here, of the ranks they have been to
+  const auto visit = [&](const at::Tensor& kv, const std::optional<VisibleBlock>& block, int step) {
+    if (step > 0) dkv = ring.receive_like(dkv, key_gradients);
+    if (block) {
+      const auto part = kernels::attention_block_backward(
+          tokens(grad, block->queries), tokens(q, block->queries), tokens(kv[0], block->keys),
+          tokens(kv[1], block->keys),
+          {tokens(forward.out, block->queries),
+           forward.lse.narrow(2, block->queries.first, block->queries.count)},
+          block->causal, ring.scale, wide(q));
+      if (step == 0) {
+        dq = part.dq;
+        dkv = at::stack({part.dk, part.dv});
+      } else {
+        tokens(dq, block->queries).add_(part.dq);
+        tokens(dkv[0], block->keys).add_(part.dk);
+        tokens(dkv[1], block->keys).add_(part.dv);
+      }
+    }
+    ring.group->send(dkv, ring.next(), key_gradients);  // after the last step: home
+  };
+  ring.go_round(at::stack({k, v}), backward_keys, visit);
+  dkv = ring.receive_like(dkv, key_gradients).to(k.scalar_type());
+  return {dq.to(q.scalar_type()), dkv[0], dkv[1]};
+}
+
+// Inputs: q, k, v.
+class RingNode final : public torch::autograd::Node {
+ public:
+  RingNode(Ring ring, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, AttentionBlock forward)
+      : ring_(std::move(ring)), q_(q.detach()), k_(k.detach()), v_(v.detach()), forward_(std::move(forward)) {
+    set_next_edges(torch::autograd::collect_next_edges(q, k, v));
+  }
+  std::string name() const override { return "d9d::ring_attention"; }
+  void release_variables() override {
+    q_ = k_ = v_ = at::Tensor();
+    forward_ = {};
+  }
+
+ private:
+  variable_list apply(variable_list&& grads) override {
+    D9D_CHECK(grads[0].defined(), "no gradient arrives at ring attention; all ranks of the group go round");
+    D9D_CHECK(q_.defined(),
+              "ring attention was run backward twice; its inputs are gone after the first time");
+    const at::NoGradGuard off;
+    const auto [dq, dk, dv] = ring_backward(ring_, grads[0], q_, k_, v_, forward_);
+    return {dq, dk, dv};
+  }
+
+  const Ring ring_;
+  at::Tensor q_, k_, v_;
+  AttentionBlock forward_;
+};
+
+}  // namespace
+
+at::Tensor RingAttention::mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                              double scale) const {
+  const Ring ring{group_, order_, scale};
+  AttentionBlock forward;
+  {
+    const at::NoGradGuard off;
+    forward = ring_forward(ring, q.detach(), k.detach(), v.detach());
+  }
+  const bool wanted = q.requires_grad() || k.requires_grad() || v.requires_grad();
+  if (!at::GradMode::is_enabled() || !wanted) return forward.out;
+  // Another tensor over the same memory: a node that held its own output would never be freed.
+  at::Tensor out = forward.out.detach();
+  std::shared_ptr<torch::autograd::Node> node(new RingNode(ring, q, k, v, std::move(forward)),
+                                              torch::autograd::deleteNode);
+  torch::autograd::set_history(out, node);
+  return out;
+}
+
+}  // namespace d9d

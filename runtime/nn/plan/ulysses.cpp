@@ -1,0 +1,80 @@
+#include "runtime/nn/plan/ulysses.hpp"
+
+#include <ATen/ops/cat.h>
+
+#include <numeric>
+
+#include "kernels/attention.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::int64_t kTokens = 1, kHeads = 2;
+
+// Which chunk of the sequence comes n-th when the ranks' tokens are put one after another.
+std::vector<std::int64_t> chunks_as_dealt(TokenOrder order, int ranks) {
+  std::vector<std::int64_t> chunks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const TokenRange& range : tokens_of(order, rank, ranks, length_unit(order, ranks))) {
+      chunks.push_back(range.first);
+    }
+  }
+  return chunks;
+}
+
+// Chunk i of the result is chunk from[i] of x [B, S, ..].
+at::Tensor arrange(const at::Tensor& x, const std::vector<std::int64_t>& from) {
+  const std::vector<at::Tensor> chunks = x.chunk(static_cast<std::int64_t>(from.size()), kTokens);
+  std::vector<at::Tensor> arranged;
+  for (const std::int64_t chunk : from) arranged.push_back(chunks[static_cast<std::size_t>(chunk)]);
+  return at::cat(arranged, kTokens);
+}
+
+std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  }
+  return back;
+}
+
+// Each head `times` times, side by side.
+at::Tensor repeat_heads(const at::Tensor& x, std::int64_t times) {
+  if (times == 1) return x;
+  return x.unsqueeze(3).expand({-1, -1, -1, times, -1}).flatten(2, 3);
+}
+
+}  // namespace
+
+at::Tensor UlyssesAttention::to_heads(const at::Tensor& x) const {
+  const at::Tensor dealt = swap_shards(x, kHeads, kTokens, group_);
+  if (order_ == TokenOrder::contiguous) return dealt;
+  return arrange(dealt, inverse(chunks_as_dealt(order_, group_->size())));
+}
+
+at::Tensor UlyssesAttention::to_tokens(const at::Tensor& x) const {
+  const bool in_order = order_ == TokenOrder::contiguous;
+  const at::Tensor dealt = in_order ? x : arrange(x, chunks_as_dealt(order_, group_->size()));
+  return swap_shards(dealt, kTokens, kHeads, group_);
+}
+
+at::Tensor UlyssesAttention::mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                 double scale) const {
+  const std::int64_t ranks = group_->size(), key_heads = k.size(kHeads);
+  D9D_CHECK(q.size(kHeads) % ranks == 0, "{} heads are not divisible by the {} ranks of {}", q.size(kHeads),
+            ranks, group_->name());
+  const std::int64_t times = std::lcm(key_heads, ranks) / key_heads;
+  // What goes to a rank lies together, so that one exchange is enough.
+  const auto by_rank = [&](const at::Tensor& x) { return x.unflatten(kHeads, {ranks, -1}); };
+  const at::Tensor joint =
+      at::cat({by_rank(q), by_rank(repeat_heads(k, times)), by_rank(repeat_heads(v, times))}, kHeads + 1);
+  const std::int64_t queries = q.size(kHeads) / ranks, keys = key_heads * times / ranks;
+  const auto heads =
+      to_heads(joint.flatten(kHeads, kHeads + 1)).split_with_sizes({queries, keys, keys}, kHeads);
+  const at::Tensor mixed = kernels::attention(heads[0], heads[1], heads[2], /*causal=*/true, scale);
+  return to_tokens(mixed);
+}
+
+}  // namespace d9d

@@ -1,0 +1,158 @@
+#include "runtime/nn/shard/collectives.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+
+#include <functional>
+#include <numeric>
+
+#include "runtime/base/error.hpp"
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d {
+namespace {
+
+using torch::autograd::variable_list;
+using Transform = std::function<at::Tensor(const at::Tensor&)>;
+
+class Transposed final : public torch::autograd::Node {
+ public:
+  explicit Transposed(Transform backward) : backward_(std::move(backward)) {}
+
+ private:
+  variable_list apply(variable_list&& grads) override {
+    // A collective runs on all ranks or on none: a rank without a gradient takes part with zeros.
+    D9D_CHECK(grads[0].defined(), "no gradient arrives at a collective of the backward pass");
+    return {backward_(grads[0])};
+  }
+
+  Transform backward_;
+};
+
+at::Tensor differentiable(const at::Tensor& x, const Transform& forward, Transform backward) {
+  at::Tensor y;
+  {
+    const at::NoGradGuard off;
+    y = forward(x.detach());
+    if (y.is_same(x)) y = y.alias();
+  }
+  if (!at::GradMode::is_enabled() || !x.requires_grad()) return y;
+  std::shared_ptr<torch::autograd::Node> node(new Transposed(std::move(backward)),
+                                              torch::autograd::deleteNode);
+  node->set_next_edges(torch::autograd::collect_next_edges(x));
+  torch::autograd::set_history(y, node);
+  return y;
+}
+
+std::int64_t block_of(const at::Tensor& x, std::int64_t dim, const Communicator& group) {
+  D9D_CHECK(x.size(dim) % group.size() == 0,
+            "{} elements of dimension {} are not divisible by the {} ranks of {}", x.size(dim), dim,
+            group.size(), group.name());
+  return x.size(dim) / group.size();
+}
+
+std::vector<std::int64_t> with_leading(std::int64_t rows, const at::Tensor& x) {
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  shape[0] = rows;
+  return shape;
+}
+
+}  // namespace
+
+namespace plain {
+
+at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, Communicator& group) {
+  if (group.size() == 1) return x;
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  shape.insert(shape.begin(), group.size());
+  const at::Tensor all = at::empty(shape, x.options());
+  at::Tensor rows = all.flatten();
+  group.all_gather(rows, x.contiguous());
+  return all.movedim(0, dim).flatten(dim, dim + 1);
+}
+
+at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, Communicator& group) {
+  if (group.size() == 1) return x;
+  const std::int64_t block = block_of(x, dim, group);
+  const at::Tensor blocks = x.unflatten(dim, {group.size(), block}).movedim(dim, 0).contiguous();
+  at::Tensor mine = at::empty(blocks.sizes().slice(1), blocks.options());
+  group.reduce_scatter(mine, blocks, ReduceOp::sum);
+  return mine;
+}
+
+at::Tensor exchange_rows(const at::Tensor& x, const std::vector<std::int64_t>& send_rows,
+                         const std::vector<std::int64_t>& receive_rows, Communicator& group) {
+  if (group.size() == 1) return x;
+  const std::int64_t rows = std::accumulate(receive_rows.begin(), receive_rows.end(), std::int64_t{0});
+  at::Tensor received = at::empty(with_leading(rows, x), x.options());
+  group.all_to_all(received, x.contiguous(), receive_rows, send_rows);
+  return received;
+}
+
+at::Tensor swap_shards(const at::Tensor& x, std::int64_t scatter_dim, std::int64_t gather_dim,
+                       Communicator& group) {
+  if (group.size() == 1) return x;
+  const std::int64_t block = block_of(x, scatter_dim, group);
+  // Blocks for each rank first, so that they are the rows of an exchange.
+  const at::Tensor blocks =
+      x.unflatten(scatter_dim, {group.size(), block}).movedim(scatter_dim, 0).contiguous();
+  const std::vector<std::int64_t> one_each(static_cast<std::size_t>(group.size()), 1);
+  const at::Tensor received = exchange_rows(blocks, one_each, one_each, group);
+  return at::cat(received.unbind(0), gather_dim);
+}
+
+}  // namespace plain
+
+at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group) {
+  return differentiable(
+      x, [&](const at::Tensor& local) { return plain::gather_along(local, dim, *group); },
+      [group, dim](const at::Tensor& grad) { return plain::scatter_sum_along(grad, dim, *group); });
+}
+
+at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group) {
+  return differentiable(
+      x, [&](const at::Tensor& local) { return plain::scatter_sum_along(local, dim, *group); },
+      [group, dim](const at::Tensor& grad) { return plain::gather_along(grad, dim, *group); });
+}
+
+at::Tensor split_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group) {
+  if (group->size() == 1) return x;
+  const std::int64_t block = block_of(x, dim, *group);
+  return differentiable(
+      x,
+      [&](const at::Tensor& local) { return local.narrow(dim, group->rank() * block, block).contiguous(); },
+      [group, dim](const at::Tensor& grad) { return plain::gather_along(grad, dim, *group); });
+}
+
+at::Tensor collect_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group) {
+  const std::int64_t block = x.size(dim);
+  return differentiable(
+      x, [&](const at::Tensor& local) { return plain::gather_along(local, dim, *group); },
+      [group, dim, block](const at::Tensor& grad) {
+        return grad.narrow(dim, group->rank() * block, block).contiguous();
+      });
+}
+
+at::Tensor exchange_rows(const at::Tensor& x, std::vector<std::int64_t> send_rows,
+                         std::vector<std::int64_t> receive_rows, const SharedCommunicator& group) {
+  const auto forward = [&](const at::Tensor& local) {
+    return plain::exchange_rows(local, send_rows, receive_rows, *group);
+  };
+  return differentiable(x, forward, [group, send_rows, receive_rows](const at::Tensor& grad) {
+    return plain::exchange_rows(grad, receive_rows, send_rows, *group);
+  });
+}
+
+at::Tensor swap_shards(const at::Tensor& x, std::int64_t scatter_dim, std::int64_t gather_dim,
+                       const SharedCommunicator& group) {
+  return differentiable(
+      x, [&](const at::Tensor& local) { return plain::swap_shards(local, scatter_dim, gather_dim, *group); },
+      [group, scatter_dim, gather_dim](const at::Tensor& grad) {
+        return plain::swap_shards(grad, gather_dim, scatter_dim, *group);
+      });
+}
+
+}  // namespace d9d

@@ -1,0 +1,85 @@
+// config.json of the dense families: defaults, refusals, and back again.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "runtime/family/hugging_face_config.hpp"
+#include "tests/runtime/family/golden_model.hpp"
+
+namespace d9d::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json small(const std::string& type) {
+  return {{"model_type", type},           {"hidden_size", 32},        {"intermediate_size", 48},
+          {"num_hidden_layers", 3},       {"vocab_size", 64},         {"num_attention_heads", 4},
+          {"max_position_embeddings", 8}, {"sliding_window", nullptr}};
+}
+
+std::shared_ptr<FamilyModel> parse(json document, const json& change = json::object()) {
+  document.update(change);
+  return parse_hugging_face_config(document.dump(), "config.json");
+}
+
+std::string error_of(const json& document, const json& change = json::object()) {
+  try {
+    parse(document, change);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(DenseFamilies, TakeTheDefaultsOfTransformers) {
+  const auto llama = parse(small("llama"));
+  const auto qwen2 = parse(small("qwen2"), {{"num_key_value_heads", nullptr}});
+  const auto mistral = parse(small("mistral"), {{"num_key_value_heads", 2}, {"head_dim", 6}});
+
+  EXPECT_EQ(llama->attention().num_kv_heads, 4);
+  EXPECT_EQ(llama->attention().head_dim, 8);
+  EXPECT_FALSE(llama->attention().qkv_bias);
+  EXPECT_EQ(llama->eos_token_ids, std::vector<std::int64_t>{2});
+  EXPECT_EQ(qwen2->attention().num_kv_heads, 4);
+  EXPECT_TRUE(qwen2->attention().qkv_bias);
+  EXPECT_FALSE(qwen2->attention().output_bias);
+  EXPECT_TRUE(qwen2->eos_token_ids.empty());
+  EXPECT_EQ(mistral->attention().head_dim, 6);
+  EXPECT_FALSE(mistral->attention().qk_norm);
+}
+
+TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
+  json windowed = small("mistral");
+  windowed.erase("sliding_window");
+
+  EXPECT_THAT(error_of(small("mistral"), {{"sliding_window", 4096}}), HasSubstr("sliding_window is 4096,"));
+  EXPECT_THAT(error_of(windowed), HasSubstr("sliding_window is 4096 where it is not given"));
+  EXPECT_THAT(error_of(small("mistral"), {{"attention_bias", true}}), HasSubstr("attention_bias is true"));
+  EXPECT_THAT(error_of(small("qwen2"),
+                       {{"use_sliding_window", true}, {"sliding_window", 8}, {"max_window_layers", 1}}),
+              HasSubstr("use_sliding_window to false"));
+  EXPECT_THAT(error_of(small("qwen2"), {{"attention_bias", false}}), HasSubstr("always has biases"));
+  EXPECT_THAT(error_of(small("llama"), {{"mlp_bias", true}}), HasSubstr("mlp_bias is true"));
+  EXPECT_THAT(error_of(small("llama"), {{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
+  EXPECT_THAT(error_of(small("llama"), {{"architectures", {"LlamaForTokenClassification"}}}),
+              HasSubstr("only LlamaForCausalLM"));
+  EXPECT_THAT(error_of(small("falcon")),
+              HasSubstr("expected one of qwen3_moe, qwen3, llama, qwen2, mistral"));
+}
+
+TEST(DenseFamilies, ReadBackWhatTheyWrite) {
+  for (const char* name : {"llama", "llama_bias_tied", "qwen2", "mistral"}) {
+    const auto model = read_hugging_face_config(golden_folder(std::string("dense_families/") + name));
+
+    const auto again = parse_hugging_face_config(model->config_json(), "again");
+
+    EXPECT_EQ(static_cast<const FamilyModel&>(*again), static_cast<const FamilyModel&>(*model)) << name;
+    EXPECT_EQ(again->config_json(), model->config_json()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test

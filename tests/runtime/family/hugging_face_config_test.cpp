@@ -1,0 +1,188 @@
+#include "runtime/family/hugging_face_config.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "runtime/family/qwen3/config.hpp"
+
+namespace d9d {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+json small(bool moe = false) {
+  json out = {{"model_type", moe ? "qwen3_moe" : "qwen3"},
+              {"architectures", {moe ? "Qwen3MoeForCausalLM" : "Qwen3ForCausalLM"}},
+              {"hidden_size", 32},
+              {"intermediate_size", 48},
+              {"num_hidden_layers", 3},
+              {"num_attention_heads", 4},
+              {"num_key_value_heads", 2},
+              {"head_dim", 12},
+              {"vocab_size", 64},
+              {"max_position_embeddings", 128},
+              {"rms_norm_eps", 1e-5}};
+  if (moe) out.update({{"moe_intermediate_size", 8}, {"num_experts_per_tok", 2}, {"norm_topk_prob", true}});
+  return out;
+}
+
+Qwen3Config parse(const json& document) {
+  return dynamic_cast<const Qwen3Config&>(*parse_hugging_face_config(document.dump(), "config.json"));
+}
+
+std::string error_of(const json& document) {
+  try {
+    parse(document);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(HuggingFaceConfig, ReadsWhatTransformers4Writes) {
+  json document = small(true);
+  document.update({{"rope_theta", 1000000.0},
+                   {"rope_scaling", nullptr},
+                   {"num_experts", 6},
+                   {"torch_dtype", "bfloat16"},
+                   {"sliding_window", 4096},
+                   {"use_sliding_window", false},
+                   {"max_window_layers", 2},
+                   {"mlp_only_layers", {1}},
+                   {"transformers_version", "4.51.0"}});
+
+  const Qwen3Config config = parse(document);
+
+  EXPECT_EQ(config.rope.theta, 1000000.0);
+  EXPECT_EQ(config.rope.type, RopeOptions::Type::plain);
+  EXPECT_EQ(config.num_experts, 6);
+  EXPECT_EQ(config.dtype, "bfloat16");
+  EXPECT_FALSE(config.is_sparse_layer(1));
+  EXPECT_TRUE(config.is_sparse_layer(2));
+}
+
+TEST(HuggingFaceConfig, ReadsWhatTransformers5Writes) {
+  json document = small(true);
+  document.update({{"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 5000.0}}},
+                   {"num_local_experts", 6},
+                   {"dtype", "float16"},
+                   {"eos_token_id", {1, 2}},
+                   {"pad_token_id", nullptr},
+                   {"sliding_window", nullptr},
+                   {"transformers_version", "5.23.0"}});
+
+  const Qwen3Config config = parse(document);
+
+  EXPECT_EQ(config.rope.theta, 5000.0);
+  EXPECT_EQ(config.num_experts, 6);
+  EXPECT_EQ(config.dtype, "float16");
+  EXPECT_EQ(config.eos_token_ids, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_FALSE(config.pad_token_id.has_value());
+}
+
+TEST(HuggingFaceConfig, ReadsRopeScalingOfBothGenerations) {
+  json old = small();
+  old.update({{"rope_theta", 1e6}, {"rope_scaling", {{"type", "yarn"}, {"factor", 4.0}}}});
+  json now = small();
+  now["rope_parameters"] = {
+      {"rope_type", "yarn"}, {"factor", 4.0}, {"rope_theta", 1e6}, {"original_max_position_embeddings", 128}};
+
+  EXPECT_EQ(parse(old).rope, parse(now).rope);
+  EXPECT_EQ(parse(old).rope.original_max_position_embeddings, 128);
+}
+
+TEST(HuggingFaceConfig, DefaultsTheHeadWidthByFamily) {
+  json dense = small(), moe = small(true);
+  dense.erase("head_dim");
+  moe.erase("head_dim");
+
+  EXPECT_EQ(parse(dense).head_dim, 128);
+  EXPECT_EQ(parse(moe).head_dim, 8);
+}
+
+TEST(HuggingFaceConfig, RefusesWhatItWouldComputeDifferently) {
+  const auto refused = [](bool moe, const json& change, const char* key) {
+    json document = small(moe);
+    document.update(change);
+    EXPECT_THAT(error_of(document), AllOf(HasSubstr("config.json"), HasSubstr(key)));
+  };
+  refused(true, {{"use_sliding_window", true}, {"sliding_window", 16}}, "use_sliding_window");
+  refused(false, {{"use_sliding_window", true}, {"max_window_layers", 2}}, "use_sliding_window");
+  refused(false, {{"layer_types", {"full_attention", "sliding_attention", "full_attention"}}}, "layer_types");
+  refused(false, {{"hidden_act", "gelu"}}, "hidden_act is 'gelu'");
+  refused(false, {{"attention_dropout", 0.1}}, "attention_dropout");
+  refused(true, {{"output_router_logits", true}}, "router_aux_loss_coef");
+  refused(false, {{"quantization_config", {{"quant_method", "fp8"}}}}, "quantization_config");
+  refused(false, {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
+  refused(false, {{"rope_scaling", {{"rope_type", "longrope"}, {"factor", 2.0}}}}, "'longrope'");
+  refused(false, {{"rope_parameters", {{"full_attention", {{"rope_theta", 1.0}}}}}}, "layer type");
+  refused(false, {{"architectures", {"Qwen3ForSequenceClassification"}}}, "Qwen3ForSequenceClassification");
+  refused(false, {{"model_type", "falcon"}}, "falcon");
+}
+
+TEST(HuggingFaceConfig, AcceptsSettingsWithoutEffect) {
+  json dense = small();
+  dense.update({{"use_sliding_window", true}, {"max_window_layers", 3}, {"sliding_window", 16}});
+  json moe = small(true);
+  moe.update({{"output_router_logits", true}, {"router_aux_loss_coef", 0.0}, {"attention_dropout", 0}});
+
+  EXPECT_NO_THROW(parse(dense));
+  EXPECT_NO_THROW(parse(moe));
+}
+
+TEST(HuggingFaceConfig, NamesImpossibleValues) {
+  const auto wrong = [](bool moe, const json& change, const char* text) {
+    json document = small(moe);
+    document.update(change);
+    EXPECT_THAT(error_of(document), HasSubstr(text));
+  };
+  wrong(false, {{"num_key_value_heads", 3}},
+        "num_attention_heads (4) is not a multiple of num_key_value_heads (3)");
+  wrong(false, {{"head_dim", 11}}, "head_dim is 11");
+  wrong(false, {{"hidden_size", "32"}}, "hidden_size is \"32\", expected an integer");
+  wrong(false, {{"tie_word_embeddings", 1}}, "tie_word_embeddings is 1, expected true or false");
+  wrong(true, {{"num_experts", 1}}, "there are only 1 experts");
+  wrong(true, {{"num_experts", 6}, {"num_local_experts", 8}}, "they mean the same");
+  wrong(true, {{"mlp_only_layers", {3}}}, "mlp_only_layers names layer 3");
+  wrong(true, {{"decoder_sparse_step", 0}}, "decoder_sparse_step");
+  wrong(false, {{"dtype", "int8"}}, "dtype is 'int8'");
+  wrong(false, {{"pad_token_id", 64}}, "pad_token_id is 64");
+  EXPECT_THROW(parse_hugging_face_config("{", "config.json"), Error);
+}
+
+TEST(HuggingFaceConfig, ReadsBackWhatItWrites) {
+  json document = small(true);
+  document.update({{"num_experts", 6},
+                   {"mlp_only_layers", {0}},
+                   {"tie_word_embeddings", true},
+                   {"eos_token_id", 9},
+                   {"attention_bias", true},
+                   {"pad_token_id", 4},
+                   {"rope_parameters",
+                    {{"rope_type", "yarn"},
+                     {"factor", 2.0},
+                     {"rope_theta", 1e6},
+                     {"mscale", 0.7},
+                     {"original_max_position_embeddings", 64}}}});
+  const Qwen3Config config = parse(document);
+
+  EXPECT_EQ(parse(json::parse(config.config_json())), config);
+}
+
+TEST(HuggingFaceConfig, SaysWhichFileCannotBeRead) {
+  try {
+    read_hugging_face_config("/nonexistent/model");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/model"));
+  }
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,52 @@
+// Against Hugging Face transformers; see origin.md in tests/golden/qwen3 and dense_families.
+#include <gtest/gtest.h>
+
+#include "tests/runtime/family/golden_model.hpp"
+
+namespace d9d::test {
+namespace {
+
+class FamilyParity : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Cases, FamilyParity,
+                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
+                                         "dense_families/llama", "dense_families/llama_bias_tied",
+                                         "dense_families/qwen2", "dense_families/mistral"),
+                         [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
+
+TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {
+  const GoldenModel golden = golden_model(GetParam());
+  const auto stage = stage_of(golden);
+
+  const auto outputs = stage->forward(golden.inputs, {});
+
+  EXPECT_LT(relative_difference(outputs.at("logits"), golden.expect.at("logits")), 1e-5);
+}
+
+TEST_P(FamilyParity, LossesAreThoseOfTransformers) {
+  const GoldenModel golden = golden_model(GetParam());
+  const auto stage = stage_of(golden);
+
+  const at::Tensor loss = stage->forward(golden.inputs, golden.labels).at("cross_entropy");
+
+  EXPECT_EQ(loss.scalar_type(), at::kFloat);
+  EXPECT_LT(relative_difference(loss, golden.expect.at("token_loss")), 1e-5);
+  EXPECT_NEAR(mean_loss(loss, golden.labels.at("labels")).item<double>(),
+              golden.expect.at("loss").item<double>(), 1e-6 * golden.expect.at("loss").item<double>());
+}
+
+TEST_P(FamilyParity, EveryGradientIsThatOfTransformers) {
+  const GoldenModel golden = golden_model(GetParam());
+  const auto stage = stage_of(golden);
+
+  const at::Tensor loss = stage->forward(golden.inputs, golden.labels).at("cross_entropy");
+  run_backward(mean_loss(loss, golden.labels.at("labels")));
+
+  const TensorMap gradients = gradients_of(*stage);
+  EXPECT_EQ(gradients.size() + 5, golden.expect.size());
+  for (const auto& [name, gradient] : gradients) {
+    EXPECT_LT(relative_difference(gradient, golden.expect.at("grad." + name)), 1e-4) << name;
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test

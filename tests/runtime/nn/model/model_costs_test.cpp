@@ -1,0 +1,130 @@
+#include "runtime/nn/model/model_costs.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "runtime/nn/model/late_init.hpp"
+
+#include "tests/runtime/family/golden_model.hpp"
+
+namespace d9d::test {
+namespace {
+
+// The workload `tiny_moe` of the benchmarks, whose figures the bench script counts on its own.
+Qwen3Config tiny_moe() {
+  Qwen3Config config;
+  config.kind = Qwen3Kind::moe;
+  config.vocab_size = 4096;
+  config.hidden_size = 256;
+  config.intermediate_size = 512;
+  config.num_hidden_layers = 4;
+  config.num_attention_heads = 8;
+  config.num_key_value_heads = 2;
+  config.head_dim = 32;
+  config.num_experts = 8;
+  config.num_experts_per_tok = 2;
+  config.moe_intermediate_size = 256;
+  return config;
+}
+
+class ModelCosts : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
+                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
+                                         "dense_families/llama", "dense_families/llama_bias_tied",
+                                         "dense_families/qwen2", "dense_families/mistral"),
+                         [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
+
+TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {
+  const GoldenModel golden = golden_model(GetParam());
+  const FamilyModel& config = *golden.model;
+  const int stages = config.tie_word_embeddings ? 1 : 2;
+
+  for (int stage = 0; stage < stages; ++stage) {
+    std::int64_t built = 0;
+    for (const auto& p : config.build_stage({stage, stages}, {})->parameters()) built += p.tensor.numel();
+    EXPECT_EQ(count_parameters(config, {stage, stages}).total, built);
+  }
+}
+
+TEST(ModelCosts, CountsOperationsAsTheBenchmarksDo) {
+  const Qwen3Config config = tiny_moe();
+  const std::int64_t tokens = 8 * 256;
+
+  const double flops = training_flops_per_token(config, 256) * static_cast<double>(tokens);
+
+  const std::int64_t per_layer = 256 * 256 * 2 + 2 * 256 * 64 + 2 * 3 * 256 * 256 + 256 * 8;
+  const std::int64_t linear = 6 * (4 * per_layer + 256 * 4096) * tokens;
+  const std::int64_t attention = 3LL * 4 * 2 * 2 * 256 * 256 * 256 * 8 * 257 / 512;
+  EXPECT_DOUBLE_EQ(flops, static_cast<double>(linear + attention));
+}
+
+TEST(ModelCosts, StagesAddUpToTheModel) {
+  const Qwen3Config config = tiny_moe();
+  double flops = 0;
+  std::int64_t active = 0;
+
+  for (int stage = 0; stage < 4; ++stage) {
+    flops += training_flops_per_token(config, 100, {stage, 4});
+    active += count_parameters(config, {stage, 4}).active;
+  }
+
+  EXPECT_DOUBLE_EQ(flops, training_flops_per_token(config, 100));
+  EXPECT_EQ(active, count_parameters(config).active);
+}
+
+std::int64_t bytes_in_use() {
+  const auto info = ::mallinfo2();
+  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+}
+
+TEST(ModelCosts, EstimatesWhatForwardKeeps) {
+  if (bytes_in_use() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
+  at::set_num_threads(1);
+  for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
+    Qwen3Config config = tiny_moe();
+    config.kind = family;
+    config.num_hidden_layers = 2;
+    config.num_experts_per_tok = 3;
+    const auto stage = build_qwen3_stage(config, {0, 1});
+    initialise(stage->parameters(), 1);
+    const TensorMap inputs = {{"input_ids", at::arange(300, at::kLong).view({2, 150})}};
+    stage->forward(inputs, {{"labels", inputs.at("input_ids")}});  // tables and other first-time memory
+
+    const std::int64_t before = bytes_in_use();
+    const auto outputs = stage->forward(inputs, {{"labels", inputs.at("input_ids")}});
+    const std::int64_t kept = bytes_in_use() - before;
+
+    // Without WeightWork the head keeps its weight's gradient as well.
+    const std::int64_t head = config.vocab_size * config.hidden_size * 4;
+    const auto estimate = activation_bytes(config, {}, 300, 4, false) + head;
+    EXPECT_NEAR(static_cast<double>(kept) / static_cast<double>(estimate), 1.0, 0.05);
+  }
+}
+
+TEST(ModelCosts, DividesWhatARankOfTensorParallelismKeepsButForWhatItGathers) {
+  Qwen3Config config = tiny_moe();
+  config.kind = Qwen3Kind::dense;
+  const StagePosition middle{1, 4};
+
+  const auto alone = activation_bytes(config, middle, 512, 4, false);
+  const auto shared = activation_bytes(config, middle, 512, 4, false, 2);
+
+  const std::int64_t inputs_of_attention_and_feed_forward = 2 * 512 * 256 * 4;
+  EXPECT_EQ(2 * shared, alone + inputs_of_attention_and_feed_forward);
+}
+
+TEST(ModelCosts, CheckpointingKeepsOneStatePerLayer) {
+  const Qwen3Config config = tiny_moe();
+  const StagePosition middle{1, 4};
+
+  const auto full = activation_bytes(config, middle, 512, 4, false);
+  const auto checkpointed = activation_bytes(config, middle, 512, 4, true);
+
+  EXPECT_EQ(checkpointed, full + 512 * 256 * 4);
+  EXPECT_LT(activation_bytes(config, {}, 512, 4, true), activation_bytes(config, {}, 512, 4, false) / 2);
+}
+
+}  // namespace
+}  // namespace d9d::test

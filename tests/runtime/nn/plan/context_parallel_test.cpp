@@ -1,0 +1,116 @@
+// Ranks that share sequences train as one rank does, whichever way attention reaches the rest.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+#include "runtime/base/error.hpp"
+#include "tests/support/parallel_world.hpp"
+
+namespace d9d::test {
+namespace {
+
+struct Choice {
+  ContextAttention attention;
+  TokenOrder order;
+};
+constexpr Choice kRingZigzag{ContextAttention::ring, TokenOrder::zigzag};
+constexpr Choice kUlyssesZigzag{ContextAttention::ulysses, TokenOrder::zigzag};
+
+ParallelCase shared_sequences(const DeviceMeshParameters& mesh, const Choice& choice, Qwen3Kind family) {
+  const Qwen3Config model = tiny_qwen3(family);
+  return {.mesh = mesh,
+          .model = model,
+          .options = {.context = {choice.attention, choice.order}},
+          .batch = tiny_batch(model)};
+}
+
+class ContextParallel
+    : public testing::TestWithParam<std::tuple<ContextAttention, TokenOrder, Qwen3Kind, bool>> {};
+INSTANTIATE_TEST_SUITE_P(AttentionOrderFamilyCheckpointing, ContextParallel,
+                         testing::Combine(testing::Values(ContextAttention::ring, ContextAttention::ulysses),
+                                          testing::Values(TokenOrder::zigzag, TokenOrder::contiguous),
+                                          testing::Values(Qwen3Kind::dense, Qwen3Kind::moe),
+                                          testing::Bool()));
+
+TEST_P(ContextParallel, TrainsAsOneRankDoes) {
+  const auto [attention, order, family, enable_checkpointing] = GetParam();
+  for (const int ranks : {2, 4}) {
+    SCOPED_TRACE(ranks);
+    ParallelCase given = shared_sequences({.context_parallel_shard = ranks}, {attention, order}, family);
+    given.enable_checkpointing = enable_checkpointing;
+    given.microbatches = 2;
+    expect_equal_training(given);
+  }
+}
+
+TEST(ContextParallelMesh, ReplicateAndShardTogetherShareASequence) {
+  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+    expect_equal_training(shared_sequences({.context_parallel_replicate = 2, .context_parallel_shard = 2},
+                                           choice, Qwen3Kind::dense));
+  }
+}
+
+TEST(ContextParallelMesh, DataReplicasShareNothingButGradients) {
+  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+    for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
+      expect_equal_training(
+          shared_sequences({.data_parallel_replicate = 2, .context_parallel_shard = 2}, choice, family));
+    }
+  }
+}
+
+TEST(ContextParallelMesh, ExpertsAndHeadsAreSharedBesideSequences) {
+  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+    expect_equal_training(
+        shared_sequences({.context_parallel_shard = 2, .tensor_parallel = 2}, choice, Qwen3Kind::dense));
+    expect_equal_training(shared_sequences(
+        {.context_parallel_shard = 2, .tensor_parallel = 2, .expert_parallel = 4}, choice, Qwen3Kind::moe));
+  }
+}
+
+TEST(ContextParallelMesh, ARankWithoutLabelsThatCountTakesPart) {
+  ParallelCase given = shared_sequences({.context_parallel_shard = 2},
+                                        {ContextAttention::ring, TokenOrder::contiguous}, Qwen3Kind::dense);
+  given.batch.at("labels").narrow(1, 0, 8).fill_(-100);
+
+  expect_equal_training(given);
+}
+
+TEST(ContextParallelMesh, PositionsOfTheBatchFollowTheSplit) {
+  ParallelCase given = shared_sequences({.context_parallel_shard = 2}, kRingZigzag, Qwen3Kind::dense);
+  const at::Tensor& ids = given.batch.at("input_ids");
+  // Another first position in every sample.
+  given.batch["position_ids"] =
+      (at::arange(ids.size(1), at::kLong) + at::arange(ids.size(0), at::kLong).unsqueeze(1));
+
+  expect_equal_training(given);
+}
+
+TEST(ContextParallelMesh, OddHeadSizesAndOneKeyHeadWork) {
+  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+    ParallelCase given = shared_sequences({.context_parallel_shard = 4}, choice, Qwen3Kind::dense);
+    given.model.head_dim = 10;
+    given.model.num_key_value_heads = 1;
+    given.batch = tiny_batch(given.model, 2, 24);
+    expect_equal_training(given);
+  }
+}
+
+TEST(ContextParallelMesh, UlyssesSendsKeyHeadsThatRanksDoNotDivideMoreThanOnce) {
+  ParallelCase given = shared_sequences({.context_parallel_shard = 2}, kUlyssesZigzag, Qwen3Kind::dense);
+  given.model.num_attention_heads = 6;
+  given.model.num_key_value_heads = 3;
+  given.batch = tiny_batch(given.model, 2);
+
+  expect_equal_training(given);
+}
+
+TEST(ContextParallelMesh, UlyssesRefusesHeadsItCannotShare) {
+  ParallelCase given = shared_sequences({.context_parallel_shard = 4}, kUlyssesZigzag, Qwen3Kind::dense);
+  given.model.num_attention_heads = given.model.num_key_value_heads = 2;
+
+  EXPECT_THROW(train_once(given), Error);
+}
+
+}  // namespace
+}  // namespace d9d::test

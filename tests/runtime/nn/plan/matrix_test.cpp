@@ -1,0 +1,116 @@
+// Every mesh of up to eight ranks that makes sense trains as one rank does, whatever the schedule.
+#include <gtest/gtest.h>
+
+#include "tests/support/parallel_world.hpp"
+
+namespace d9d::test {
+namespace {
+
+constexpr int kRanksMax = 8;
+constexpr int kContextMax = 4;  // heads, and half the tokens of a sample
+
+struct Degree {
+  const char* name;
+  int DeviceMeshParameters::*value;
+  int most;  // that is tried; 1 for a strategy that is not there yet
+};
+
+const std::vector<Degree>& degrees_of_ranks() {
+  using Mesh = DeviceMeshParameters;
+  static const std::vector<Degree> degrees{
+      {"pp", &Mesh::pipeline_parallel, 4},       {"dpr", &Mesh::data_parallel_replicate, 8},
+      {"dps", &Mesh::data_parallel_shard, 4},    {"cpr", &Mesh::context_parallel_replicate, 2},
+      {"cps", &Mesh::context_parallel_shard, 4}, {"tp", &Mesh::tensor_parallel, 4}};
+  return degrees;
+}
+
+// Calls act(mesh) for all powers of two of the degrees from `next` on.
+template <class Act>
+void for_meshes(DeviceMeshParameters mesh, std::size_t next, const Act& act) {
+  if (next == degrees_of_ranks().size()) return act(mesh);
+  const Degree& degree = degrees_of_ranks()[next];
+  for (int value = 1; value <= degree.most; value *= 2) {
+    mesh.*degree.value = value;
+    const bool fits = mesh.world_size() <= kRanksMax && mesh.context_parallel() <= kContextMax;
+    if (fits) for_meshes(mesh, next + 1, act);
+  }
+}
+
+std::vector<DeviceMeshParameters> meshes() {
+  std::vector<DeviceMeshParameters> all;
+  for_meshes({}, 0, [&](DeviceMeshParameters mesh) {
+    for (int experts = 1; experts <= mesh.stage_size(); experts *= 2) {
+      mesh.expert_parallel = experts;
+      all.push_back(mesh);
+    }
+  });
+  return all;
+}
+
+std::string text_of(const DeviceMeshParameters& mesh) {
+  std::string text;
+  for (const Degree& degree : degrees_of_ranks()) text += degree.name + std::to_string(mesh.*degree.value);
+  return text + "ep" + std::to_string(mesh.expert_parallel);
+}
+
+class Matrix : public testing::TestWithParam<DeviceMeshParameters> {};
+INSTANTIATE_TEST_SUITE_P(Meshes, Matrix, testing::ValuesIn(meshes()),
+                         [](const auto& info) { return text_of(info.param); });
+
+// Four layers, so that there are stages; eight experts, so that eight ranks can share them.
+Qwen3Config model_of(Qwen3Kind family) {
+  Qwen3Config model = tiny_qwen3(family);
+  model.num_hidden_layers = 4;
+  model.num_experts = 8;
+  return model;
+}
+
+TEST_P(Matrix, TrainsAsOneRankDoes) {
+  for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
+    if (family == Qwen3Kind::dense && GetParam().has_expert_parallel()) continue;
+    for (const bool enable_checkpointing : {false, true}) {
+      SCOPED_TRACE(std::string(family == Qwen3Kind::moe ? "moe" : "dense") +
+                   (enable_checkpointing ? " checkpointed" : ""));
+      const Qwen3Config model = model_of(family);
+      const auto heads = model.num_attention_heads / GetParam().tensor_parallel;
+      const bool ulysses = enable_checkpointing && heads % GetParam().context_parallel() == 0;
+      const auto attention = ulysses ? ContextAttention::ulysses : ContextAttention::ring;
+      expect_equal_training({.mesh = GetParam(),
+                             .model = model,
+                             .options = {.context = {.attention = attention}},
+                             .enable_checkpointing = enable_checkpointing,
+                             .batch = tiny_batch(model, 16, 8),
+                             .schedule = OneFOneBSchedule{},
+                             .microbatches = 16 / GetParam().data_parallel()});
+    }
+  }
+}
+
+// Stages that split their backward, come back to the first rank, or overlap two actions, with tokens that
+// travel.
+TEST(MatrixOfSchedules, TrainsAsOneRankDoes) {
+  const std::vector<ScheduleConfig> schedules{
+      GpipeSchedule{},           LoopedBfsSchedule{2},  OneFOneBSchedule{2}, OneFOneBSchedule{1, true},
+      OneFOneBSchedule{2, true}, ZeroBubbleVSchedule{}, DualPipeVSchedule{}};
+  const Qwen3Config model = model_of(Qwen3Kind::moe);
+  const std::vector<DeviceMeshParameters> meshes{
+      {.pipeline_parallel = 2, .data_parallel_replicate = 2, .expert_parallel = 2},
+      {.pipeline_parallel = 2, .tensor_parallel = 2, .expert_parallel = 2}};
+  for (const ScheduleConfig& schedule : schedules) {
+    for (const DeviceMeshParameters& mesh : meshes) {
+      for (const bool enable_checkpointing : {false, true}) {
+        SCOPED_TRACE(std::string(name_of(schedule)) + " on " + text_of(mesh) +
+                     (enable_checkpointing ? " checkpointed" : ""));
+        expect_equal_training({.mesh = mesh,
+                               .model = model,
+                               .enable_checkpointing = enable_checkpointing,
+                               .batch = tiny_batch(model, 16, 8),
+                               .schedule = schedule,
+                               .microbatches = 8});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,169 @@
+// Tokens that travel to experts and back, against all experts in one place.
+#include "runtime/nn/shard/token_dispatch.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "kernels/moe.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/factory.hpp"
+#include "runtime/family/qwen3/model.hpp"
+#include "runtime/nn/model/causal_lm.hpp"
+#include "runtime/nn/model/late_init.hpp"
+#include "runtime/nn/plan/causal_lm_plan.hpp"
+#include "runtime/rank/rank_groups.hpp"
+#include "tests/support/parallel_world.hpp"
+
+namespace d9d::test {
+namespace {
+
+constexpr int kRanks = 3;
+constexpr std::int64_t kExperts = 6;
+constexpr std::int64_t kWidth = 4;
+
+void run_ranks(int ranks, const std::function<void(int, const CommunicatorFactory&)>& work) {
+  const Plan plan({.data_parallel_replicate = ranks, .expert_parallel = ranks}, {ranks});
+  SharedMemoryHub hub;
+  const CommunicatorFactory factory(plan, hub, nullptr, {.timeout = std::chrono::seconds(20)});
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&, rank] { work(rank, factory); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+at::Tensor waves(at::IntArrayRef shape, double phase) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return at::arange(count, at::kDouble).mul(0.7).add(phase).sin().view(shape);
+}
+
+struct Layer {
+  at::Tensor x, probs, experts;
+  at::Tensor gate = waves({kExperts, 5, kWidth}, 1), up = waves({kExperts, 5, kWidth}, 2),
+             down = waves({kExperts, kWidth, 5}, 3);
+};
+
+// Rank 1 has no tokens of its own, and nobody wants experts 2 and 3, which it holds.
+Layer layer_of_tokens(int rank) {
+  const std::int64_t tokens = rank == 1 ? 0 : 3;
+  Layer layer{waves({tokens, kWidth}, 10 * rank), waves({tokens, 2}, 20 + rank).abs(), {}};
+  layer.experts = at::tensor({0, 1, 5, 0, 1, 4}, at::kLong).view({3, 2}).narrow(0, 0, tokens).contiguous();
+  layer.x.requires_grad_();
+  layer.probs.requires_grad_();
+  return layer;
+}
+
+at::Tensor experts_of(const Layer& layer, int first, int count, const DispatchedTokens& at_experts) {
+  const auto mine = [&](const at::Tensor& weight) { return weight.narrow(0, first, count).contiguous(); };
+  return kernels::moe_experts(at_experts.x, at_experts.probs, at_experts.experts, mine(layer.gate),
+                              mine(layer.up), mine(layer.down));
+}
+
+TEST(TokenDispatch, ComputesWhatOneRankWithAllExpertsDoes) {
+  run_ranks(kRanks, [](int rank, const CommunicatorFactory& factory) {
+    const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
+    const Layer apart = layer_of_tokens(rank), together = layer_of_tokens(rank);
+
+    const DispatchedTokens here = dispatch_tokens(apart.x, apart.probs, apart.experts, kExperts, group);
+    const at::Tensor y = return_tokens(experts_of(apart, 2 * rank, 2, here), here.route, group);
+    const at::Tensor expected = kernels::moe_experts(together.x, together.probs, together.experts,
+                                                     together.gate, together.up, together.down);
+    y.backward(waves(y.sizes(), rank));
+    expected.backward(waves(y.sizes(), rank));
+
+    EXPECT_TRUE(at::allclose(y, expected, 1e-12, 1e-12)) << rank;
+    EXPECT_TRUE(at::allclose(apart.x.grad(), together.x.grad(), 1e-12, 1e-12)) << rank;
+    EXPECT_TRUE(at::allclose(apart.probs.grad(), together.probs.grad(), 1e-12, 1e-12)) << rank;
+  });
+}
+
+TEST(TokenDispatch, SendsATokenOnceToEachRankOfItsExperts) {
+  run_ranks(kRanks, [](int rank, const CommunicatorFactory& factory) {
+    const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
+    const Layer layer = layer_of_tokens(rank);
+
+    const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, kExperts, group);
+
+    // Tokens choose (0, 1), (5, 0) and (1, 4): all want rank 0, two want rank 2.
+    const std::vector<std::int64_t> sent{3, 0, 2};
+    const std::vector<std::int64_t> none{0, 0, 0};
+    const std::int64_t arriving = sent[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(here.route.send_rows, rank == 1 ? none : sent);
+    EXPECT_EQ(here.route.receive_rows, (std::vector<std::int64_t>{arriving, 0, arriving}));
+    EXPECT_EQ(here.x.size(0), 2 * arriving);
+  });
+}
+
+TEST(TokenDispatch, IsAsExactInHalfPrecisionAsOneRankIs) {
+  run_ranks(kRanks, [](int rank, const CommunicatorFactory& factory) {
+    const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
+    Layer layer = layer_of_tokens(0);
+    for (at::Tensor* tensor : {&layer.x, &layer.gate, &layer.up, &layer.down}) {
+      *tensor = tensor->detach().to(at::kBFloat16);
+    }
+    layer.probs = layer.probs.detach().to(at::kFloat);
+
+    const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, kExperts, group);
+    const at::Tensor y = return_tokens(experts_of(layer, 2 * rank, 2, here), here.route, group);
+    const at::Tensor expected =
+        kernels::moe_experts(layer.x, layer.probs, layer.experts, layer.gate, layer.up, layer.down);
+
+    EXPECT_EQ(y.scalar_type(), at::kBFloat16);
+    EXPECT_TRUE(at::allclose(y.to(at::kFloat), expected.to(at::kFloat), 2e-2, 2e-2));
+  });
+}
+
+// Of each rank: what the plan made of a model of four experts, after a step with checkpointing.
+void with_trained_ranks(const std::function<void(int rank, CausalLm&, StageParameters&)>& look) {
+  const Qwen3Config config = tiny_qwen3(Qwen3Kind::moe);
+  const TensorMap batch = tiny_batch(config, 2, 8);
+  const Plan plan({.data_parallel_replicate = 2, .expert_parallel = 2}, {2});
+  run_ranks(2, [&](int rank, const CommunicatorFactory& factory) {
+    const auto open = [&](const auto& domain, const auto& axes, const auto& use) {
+      return SharedCommunicator(factory.open(rank, domain, axes, use));
+    };
+    const auto groups = make_rank_groups(plan, rank, open);
+    const auto stage = build_qwen3_stage(config, {}, {.checkpoint_activations = true});
+    auto& model = dynamic_cast<CausalLm&>(*stage);
+    StageParameters parameters = parallelize_causal_lm(model, *groups, {});
+    initialise(parameters, 1);
+    const auto out = model.forward({{"input_ids", batch.at("input_ids")}}, {{"labels", batch.at("labels")}});
+    out.at("cross_entropy").sum().backward();
+    look(rank, model, parameters);
+  });
+}
+
+TEST(ExpertParallelLayer, CountsItsOwnTokensOnceWhateverIsComputedAgain) {
+  with_trained_ranks([](int, CausalLm& model, StageParameters&) {
+    for (const auto& [index, layer] : model.layers()) {
+      EXPECT_EQ(
+          dynamic_cast<MixtureOfExperts&>(layer->feed_forward()).expert_tokens().sum().item<std::int64_t>(),
+          2 * 8 * 2)
+          << index;
+    }
+  });
+}
+
+TEST(ExpertParallelLayer, HoldsItsBlockOfTheExpertsAndAllOfTheRouter) {
+  with_trained_ranks([](int rank, CausalLm& model, StageParameters& parameters) {
+    const at::Tensor up = model.layers().at(0)->feed_forward().experts()->expert_weights()[1];
+    const Layout& layout = parameter_of(parameters, up).layout;
+
+    EXPECT_EQ(up.sizes(), (at::IntArrayRef{2, 24, 32}));
+    EXPECT_EQ(layout.local_slice().begin, (std::vector<std::int64_t>{2 * rank, 0, 0}));
+    EXPECT_EQ(layout.shard_axes(), (std::vector<std::string>{"ep_shard"}));
+    EXPECT_EQ(layout.axes().back().name, "ep_replicate");
+    const at::Tensor router = model.named_parameters()["model.layers.0.mlp.gate.weight"];
+    EXPECT_EQ(parameter_of(parameters, router).layout.replicate_axes(),
+              (std::vector<std::string>{"dp_replicate"}));
+  });
+}
+
+}  // namespace
+}  // namespace d9d::test

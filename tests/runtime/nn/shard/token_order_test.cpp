@@ -1,0 +1,82 @@
+// Whoever holds a token: each query sees each earlier key exactly once.
+#include "runtime/nn/shard/token_order.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace d9d {
+namespace {
+
+std::vector<std::int64_t> positions(TokenOrder order, int rank, int ranks, std::int64_t length) {
+  std::vector<std::int64_t> held;
+  for (const TokenRange& range : tokens_of(order, rank, ranks, length)) {
+    for (std::int64_t i = 0; i < range.count; ++i) held.push_back(range.first + i);
+  }
+  return held;
+}
+
+// All (query, key) that the ranks' blocks cover, as global positions; a pair twice is a failure.
+std::set<std::pair<std::int64_t, std::int64_t>> covered(TokenOrder order, int ranks, std::int64_t length) {
+  std::set<std::pair<std::int64_t, std::int64_t>> pairs;
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (int owner = 0; owner < ranks; ++owner) {
+      const auto block = visible_block(order, rank, owner, length / ranks);
+      if (!block) continue;
+      const auto queries = positions(order, rank, ranks, length),
+                 keys = positions(order, owner, ranks, length);
+      for (std::int64_t i = 0; i < block->queries.count; ++i) {
+        for (std::int64_t j = 0; j < (block->causal ? i + 1 : block->keys.count); ++j) {
+          const bool is_new = pairs
+                                  .insert({queries[static_cast<std::size_t>(block->queries.first + i)],
+                                           keys[static_cast<std::size_t>(block->keys.first + j)]})
+                                  .second;
+          EXPECT_TRUE(is_new);
+        }
+      }
+    }
+  }
+  return pairs;
+}
+
+class Order : public testing::TestWithParam<TokenOrder> {};
+INSTANTIATE_TEST_SUITE_P(Orders, Order, testing::Values(TokenOrder::zigzag, TokenOrder::contiguous));
+
+TEST_P(Order, BlocksCoverTheCausalTriangleOnce) {
+  for (const int ranks : {1, 2, 3, 4, 8}) {
+    const std::int64_t length = 3 * length_unit(GetParam(), ranks);
+
+    const auto pairs = covered(GetParam(), ranks, length);
+
+    EXPECT_EQ(static_cast<std::int64_t>(pairs.size()), length * (length + 1) / 2);
+    for (const auto& [query, key] : pairs) EXPECT_LE(key, query);
+  }
+}
+
+TEST_P(Order, EveryTokenLiesOnOneRankAndRanksHoldEquallyMany) {
+  std::set<std::int64_t> all;
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto held = positions(GetParam(), rank, 4, 32);
+    EXPECT_EQ(held.size(), 8U);
+    EXPECT_TRUE(std::is_sorted(held.begin(), held.end()));
+    all.insert(held.begin(), held.end());
+  }
+  EXPECT_EQ(all.size(), 32U);
+}
+
+TEST(Zigzag, GivesEveryRankTheSameWork) {
+  const auto work = [](int rank) {
+    std::int64_t products = 0;
+    for (int owner = 0; owner < 4; ++owner) {
+      const auto block = visible_block(TokenOrder::zigzag, rank, owner, 16);
+      products += block->queries.count * block->keys.count / (block->causal ? 2 : 1);
+    }
+    return products;
+  };
+
+  for (int rank = 1; rank < 4; ++rank) EXPECT_EQ(work(rank), work(0));
+}
+
+}  // namespace
+}  // namespace d9d

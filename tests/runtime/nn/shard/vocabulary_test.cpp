@@ -1,0 +1,75 @@
+// Words on three ranks: logits for all of them, and what they do to the gradients.
+#include "runtime/nn/shard/vocabulary.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/shared_memory.hpp"
+#include "tests/support/gradcheck.hpp"
+
+namespace d9d::test {
+namespace {
+
+constexpr int kRanks = 3;
+constexpr std::int64_t kCuts[] = {0, 5, 9, 13};  // of 13 words, near-even
+
+void run_ranks(const std::function<void(int, const VocabularyShards&)>& work) {
+  SharedMemoryHub hub;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const SharedCommunicator group = hub.open({"tp", {0, 1, 2}, rank, true}, std::chrono::seconds(10));
+      work(rank, VocabularyShards({group, 1}, 13));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+at::Tensor words_of(const at::Tensor& weight, int rank) {
+  return weight.narrow(0, kCuts[rank], kCuts[rank + 1] - kCuts[rank]);
+}
+
+at::Tensor tokens_of(const at::Tensor& hidden, int rank) {
+  return hidden.narrow(1, 2 * rank, 2);
+}
+
+TEST(VocabularyShards, GiveTheLogitsOfAllWordsAndTheirGradients) {
+  const at::Tensor hidden = values({2, 6, 4}, 1).requires_grad_();
+  const at::Tensor weight = values({13, 4}, 2).requires_grad_();
+  const at::Tensor expected = at::linear(hidden, weight);
+  at::logsumexp(expected, {2}).sum().backward();
+
+  run_ranks([&](int rank, const VocabularyShards& vocabulary) {
+    const at::Tensor own_hidden = tokens_of(hidden.detach(), rank).clone().requires_grad_();
+    const at::Tensor own_weight = words_of(weight.detach(), rank).clone().requires_grad_();
+
+    const at::Tensor logits = vocabulary.logits(own_hidden, own_weight, {});
+    at::logsumexp(logits, {2}).sum().backward();
+
+    EXPECT_EQ(vocabulary.first(), kCuts[rank]);
+    expect_close(logits, expected, 1e-12, "logits");
+    expect_close(own_hidden.grad(), tokens_of(hidden.grad(), rank), 1e-12, "gradient of hidden");
+    expect_close(own_weight.grad(), words_of(weight.grad(), rank), 1e-12, "gradient of weight");
+  });
+}
+
+TEST(VocabularyShards, GiveTheLogitsOfSomePositions) {
+  const at::Tensor hidden = values({2, 6, 4}, 1), weight = values({13, 4}, 2);
+  const at::Tensor positions = at::tensor({5, 0}, at::kLong);
+
+  run_ranks([&](int rank, const VocabularyShards& vocabulary) {
+    const at::Tensor logits = vocabulary.logits(tokens_of(hidden, rank), words_of(weight, rank), positions);
+
+    expect_close(logits, at::linear(hidden, weight).index_select(1, positions), 1e-12, "logits");
+  });
+}
+
+}  // namespace
+}  // namespace d9d::test
