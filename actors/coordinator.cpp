@@ -97,15 +97,13 @@ void Coordinator::watch_members() {
 void Coordinator::form() {
   roster_.close();
   watch_members();
-  std::pair<std::string, std::uint16_t> store;
-  if (roster_.members().size() > 1) store = options_.open_store();
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     world().book.enter_node(static_cast<int>(node), roster_.members()[node].mailbox);
-    welcome(node, store);
+    welcome(node);
   }
 }
 
-void Coordinator::welcome(std::size_t node, const std::pair<std::string, std::uint16_t>& store) {
+void Coordinator::welcome(std::size_t node) {
   const std::vector<Member>& members = roster_.members();
   tell_via<wire::Welcome>(members[node].mailbox, members[node].id, [&](wire::Welcome::Builder welcome) {
     welcome.setEpoch(kFirstEpoch);
@@ -116,8 +114,6 @@ void Coordinator::welcome(std::size_t node, const std::pair<std::string, std::ui
       list[i].setPort(members[i].port);
       list[i].setRanks(static_cast<std::uint32_t>(members[i].ranks));
     }
-    welcome.setStoreHost(store.first);
-    welcome.setStorePort(store.second);
     welcome.setResumeFrom(resume_.directory);
     welcome.setResumeStep(resume_.step);
     welcome.setResumeState(resume_.state);

@@ -50,7 +50,7 @@ class Coordinator final : public Actor {
   void remind_later();
   void watch_members();
   void form();
-  void welcome(std::size_t node, const std::pair<std::string, std::uint16_t>& store);
+  void welcome(std::size_t node);
   void commit_when_complete(std::uint64_t step);
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
   void export_model();

@@ -1,11 +1,10 @@
 #pragma once
-// What a Coordinator is told about its job, and what it may do to the disk and the network.
+// What a Coordinator is told about its job, and what it may do to the disk.
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 
 #include "actors/pending_saves.hpp"
 
@@ -25,8 +24,6 @@ struct CoordinatorOptions {
   std::string tag;  // random per job start: names what is being written
   std::chrono::milliseconds join_timeout{600'000};
   std::function<ResumePoint()> find_resume_point;
-  // Opens the rendezvous of the collectives: host and port. Not called for a job of one process.
-  std::function<std::pair<std::string, std::uint16_t>()> open_store;
   std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
   std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
   std::string export_to;                                      // empty = no export

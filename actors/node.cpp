@@ -79,7 +79,6 @@ bool Node::open_port() {
         "take part",
         bound);
   }
-  options_.on_listening(membership_.bound_host);
   return true;
 }
 
@@ -198,7 +197,6 @@ void Node::welcome(wire::Welcome::Reader message) {
   membership_ = {.epoch = message.getEpoch(),
                  .node = static_cast<int>(message.getNodeIndex()),
                  .bound_host = membership_.bound_host,
-                 .store_port = message.getStorePort(),
                  .resume_from = message.getResumeFrom(),
                  .resume_step = message.getResumeStep(),
                  .resume_state = message.getResumeState(),

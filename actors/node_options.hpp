@@ -18,7 +18,6 @@ struct Membership {
   std::vector<int> ranks_per_node;
   std::vector<HostPort> addresses;  // of the nodes, as this one reaches them; its own: as the others do
   std::string bound_host;           // where this process listens: numeric, or a wildcard
-  std::uint16_t store_port = 0;     // on node 0
   std::string resume_from;
   std::uint64_t resume_step = 0;
   std::string resume_state;
@@ -48,8 +47,6 @@ struct NodeOptions {
   std::string job_hash;
   std::string token;
   std::uint64_t incarnation = 0;
-  // Called once the port is open, before Join, with the host that was bound.
-  std::function<void(const std::string& host)> on_listening;
   std::function<std::vector<CastMember>(const Membership&)> cast;
   std::function<AddressBook::NodeOf()> node_of;  // asked after cast
   // Wakes every actor that waits in a collective; called once, when the job fails.

@@ -26,8 +26,8 @@ struct Welcome {
   epoch @0 :UInt32;
   nodeIndex @1 :UInt32;    # of the receiver
   nodes @2 :List(Member);  # index in the list = node index
-  storeHost @3 :Text;      # rendezvous of the collectives
-  storePort @4 :UInt16;
+  obsoleteStoreHost @3 :Text;    # tensors go to the port of a Member, like messages
+  obsoleteStorePort @4 :UInt16;
   resumeFrom @5 :Text;     # committed checkpoint directory, empty = start fresh; decided once for all
   resumeStep @6 :UInt64;
   resumeState @7 :Text;    # JSON kept by the checkpoint for task, metrics and trackers
@@ -35,7 +35,7 @@ struct Welcome {
   tag @9 :Text;            # random per job start: names what is being written
   struct Member {
     host @0 :Text;
-    port @1 :UInt16;
+    port @1 :UInt16;       # of its gate: messages and tensors
     ranks @2 :UInt32;
   }
 }

@@ -2,7 +2,6 @@
 
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
-#include <caf/openssl/all.hpp>
 
 #include <system_error>
 
@@ -24,7 +23,7 @@ MailboxPtr mailbox_for(caf::strong_actor_ptr target) {
   return target ? std::make_shared<CafMailbox>(std::move(target)) : nullptr;
 }
 
-// CAF would try a silent address for two minutes, and knows of a name only one address.
+// For each address of a name.
 constexpr std::chrono::seconds kConnectTimeout{5};
 
 struct DialResult {
@@ -43,14 +42,11 @@ Frame dialed_frame(World& world, ActorId receiver, int node, const DialResult& r
   });
 }
 
-DialResult connect(caf::actor_system& system, bool tls, const std::string& host, std::uint16_t port) {
+DialResult connect(CafGate& gate, const std::string& host, std::uint16_t port) {
   try {
     const Reached way = reach(host, port, kConnectTimeout);
-    auto remote = tls ? caf::openssl::remote_actor<caf::actor>(system, way.address, port)
-                      : system.middleman().remote_actor<caf::actor>(way.address, port);
-    if (!remote) return {nullptr, {}, system.render(remote.error())};
-    return {mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(*remote)), way.own_address, {}};
-  } catch (const Error& error) {
+    return {mailbox_for(gate.remote_actor(way.address, port)), way.own_address, {}};
+  } catch (const std::exception& error) {
     return {nullptr, {}, error.what()};
   }
 }
@@ -128,7 +124,7 @@ void CafHost::on_exit() {
 }
 
 void CafHost::spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) {
-  spawn_hosted(system(), threading, {arguments_.world, id, parent, std::move(factory), arguments_.tls});
+  spawn_hosted(system(), threading, {arguments_.world, id, parent, std::move(factory), arguments_.gate});
 }
 
 void CafHost::deliver_after(std::chrono::nanoseconds delay, Frame frame) {
@@ -161,31 +157,16 @@ void CafHost::peer_down(const caf::actor_addr& source, const caf::error& reason)
 }
 
 std::uint16_t CafHost::publish(const std::string& address, std::uint16_t port) {
-  const auto self = caf::actor_cast<caf::actor>(caf::strong_actor_ptr(ctrl()));
-  // A job that was killed is started again at once: connections that the system still winds up must not keep
-  // the port.
-  const bool reuse = true;
-  auto opened = arguments_.tls ? caf::openssl::publish(self, port, address.c_str(), reuse)
-                               : system().middleman().publish(self, port, address.c_str(), reuse);
-  if (!opened) {
-    throw Error(
-        ErrorKind::environment,
-        fmt::format(
-            "cannot listen on {} ({}). Is the port in use, or is that no address of this host? Choose "
-            "another with --listen HOST:PORT or node.listen; port 0 lets the system choose, 0.0.0.0 and "
-            ":: listen on all addresses",
-            host_port_text(address, port), system().render(opened.error())));
-  }
-  return *opened;
+  return arguments_.gate->publish(caf::strong_actor_ptr(ctrl()), address, port);
 }
 
 void CafHost::dial(std::string host, std::uint16_t port, int node) {
-  // remote_actor blocks until the handshake is done: a helper on a thread of its own waits for it. The node
+  // remote_actor blocks until the connection stands: a helper on a thread of its own waits for it. The node
   // is an argument because CAF 0.17 follows a null pointer when there are none.
   const HostArguments arguments = arguments_;
   const MailboxPtr answer_to = mailbox_;
-  const auto wait = [=](caf::event_based_actor* helper, int peer) {
-    const DialResult result = connect(helper->system(), arguments.tls, host, port);
+  const auto wait = [=](caf::event_based_actor*, int peer) {
+    const DialResult result = connect(*arguments.gate, host, port);
     answer_to->deliver(dialed_frame(*arguments.world, arguments.id, peer, result), result.mailbox);
   };
   system().spawn<caf::detached>(wait, node);

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "actors/core/actor.hpp"
+#include "actors/core/caf_gate.hpp"
 #include "actors/core/caf_packet.hpp"
 #include "actors/core/dispatcher.hpp"
 
@@ -29,7 +30,7 @@ struct HostArguments {
   ActorId id;
   ActorId parent;
   ActorFactory factory;
-  bool tls = false;
+  CafGate* gate = nullptr;
   // Of an actor without a parent: told of the failure that it ends with.
   std::function<void(const Frame& failure)> died = {};
   // The spawning thread and the actor's own enter it into the book, whoever is first: an actor that failed at

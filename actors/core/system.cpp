@@ -2,11 +2,9 @@
 
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
-#include <caf/openssl/all.hpp>
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <future>
 #include <thread>
 
@@ -29,42 +27,25 @@ class Config final : public caf::actor_system_config {
     set("middleman.heartbeat-interval", caf::timespan(options.heartbeat_interval));
     set("middleman.connection-timeout", caf::timespan(options.connection_timeout));
     set("logger.verbosity", caf::atom("quiet"));
-    if (options.tls.certificate.empty()) return;
-    load<caf::openssl::manager>();
-    openssl_certificate = options.tls.certificate;
-    openssl_key = options.tls.key;
-    openssl_cafile = options.tls.ca;
   }
 };
-
-void require_whole_tls(const TlsOptions& tls) {
-  const int given = !tls.ca.empty() + !tls.certificate.empty() + !tls.key.empty();
-  D9D_REQUIRE(
-      given == 0 || given == 3,
-      "node.tls needs ca, certificate and key together; only {} of the three is given. Without all of them "
-      "the connection would not be authenticated",
-      given);
-  const std::pair<const char*, const std::string&> files[] = {
-      {"ca", tls.ca}, {"certificate", tls.certificate}, {"key", tls.key}};
-  for (const auto& [key, path] : files) {
-    D9D_REQUIRE(given == 0 || std::ifstream(path).good(),
-                "node.tls.{}: cannot read {}; give the path of a PEM file", key, path);
-  }
-}
 
 }  // namespace
 
 struct ActorSystem::Impl {
   Impl(World& w, const SystemOptions& options)
-      : world(w), config(options), system(config), tls(!options.tls.certificate.empty()) {}
+      : world(w),
+        config(options),
+        system(config),
+        way(system, options.gate != nullptr ? *options.gate : own_gate) {}
   World& world;
   Config config;
+  net::Gate own_gate;
   caf::actor_system system;
-  bool tls;
+  CafGate way;
 };
 
 ActorSystem::ActorSystem(World& world, const SystemOptions& options) {
-  require_whole_tls(options.tls);
   impl_ = std::make_unique<Impl>(world, options);
 }
 
@@ -74,7 +55,7 @@ ActorSystem::~ActorSystem() {
 }
 
 MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory factory, RootDied died) {
-  HostArguments arguments{&impl_->world, id, ActorId{}, std::move(factory), impl_->tls};
+  HostArguments arguments{&impl_->world, id, ActorId{}, std::move(factory), &impl_->way};
   if (died) {
     arguments.died = [died = std::move(died)](const Frame& frame) {
       const Decoded decoded(frame);

@@ -9,26 +9,21 @@
 
 #include "actors/core/actor.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/net/gate.hpp"
 
 namespace d9d {
-
-struct TlsOptions {
-  std::string ca;  // PEM files; all three or none
-  std::string certificate;
-  std::string key;
-};
 
 struct SystemOptions {
   std::size_t pool_threads = 2;
   std::chrono::milliseconds heartbeat_interval{500};
   std::chrono::milliseconds connection_timeout{5000};  // a silent peer counts as gone after this
-  TlsOptions tls;
+  net::Gate* gate =
+      nullptr;  // the process's way to others, outlives the system; null: a plain one of its own
 };
 
 class ActorSystem {
  public:
-  // `world` outlives the system. TLS without certificates is an input error: CAF would fall back to an
-  // anonymous cipher.
+  // `world` outlives the system.
   ActorSystem(World& world, const SystemOptions& options);
   ~ActorSystem();
 

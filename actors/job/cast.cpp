@@ -9,7 +9,6 @@
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/network.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/tracker_runs.hpp"
@@ -26,22 +25,17 @@ std::chrono::milliseconds seconds(std::int64_t count) {
   return std::chrono::seconds(count);
 }
 
-// Gloo tells the others the address that it listens on, so it cannot listen everywhere.
-std::string gloo_address(const Membership& membership) {
-  if (!is_wildcard(membership.bound_host)) return membership.bound_host;
-  return own_address_towards(membership.addresses.at(membership.node == 0 ? 1 : 0).host);
-}
-
 void make_services_of_epoch(JobServices& services, const Membership& membership) {
   services.plan = std::make_unique<Plan>(services.job().mesh, membership.ranks_per_node);
   const auto timeout = seconds(services.job().trainer.timeout.init_timeout);
   if (membership.ranks_per_node.size() > 1) {
-    if (!services.store)
-      services.store = Store::join(membership.addresses.at(0).host, membership.store_port, timeout);
-    services.gloo = std::make_unique<GlooTransport>(gloo_address(membership), *services.store);
+    SocketTransportOptions options{
+        .node = membership.node, .nodes = membership.addresses, .node_of = {}, .job = membership.tag};
+    options.node_of = [&plan = *services.plan](int rank) { return plan.placement(rank).node; };
+    services.transport = std::make_unique<SocketTransport>(services.gate, std::move(options));
   }
   services.communicators = std::make_unique<CommunicatorFactory>(
-      *services.plan, services.hub, services.gloo.get(),
+      *services.plan, services.hub, services.transport.get(),
       CommunicatorOptions{.timeout = timeout,
                           .check_collectives = services.job().debug.check_collectives,
                           .epoch = membership.epoch});

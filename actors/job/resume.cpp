@@ -141,11 +141,6 @@ CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions&
       .join_timeout = node.join_timeout,
       .find_resume_point = [&services, hash = node.job_hash, fresh,
                             damaged] { return find_resume_point(services, hash, fresh, *damaged); },
-      .open_store =
-          [&services] {
-            services.store = Store::host(services.bound_host, 0);
-            return std::pair(services.store->address(), services.store->port());
-          },
       .commit = [&services, hash = node.job_hash, tag, damaged](
                     const CheckpointParts& parts) { return commit(services, hash, tag, *damaged, parts); },
       .discard =

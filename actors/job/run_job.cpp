@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <iostream>
@@ -16,6 +17,7 @@
 #include "actors/job/resume.hpp"
 #include "actors/job/run_folders.hpp"
 #include "actors/job/signal_watch.hpp"
+#include "runtime/base/descriptors.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/log.hpp"
@@ -152,7 +154,14 @@ std::uint64_t total_steps_of(const JobConfig& job, SharedSource& source) {
 
 void abort_collectives(JobServices& services, const std::string& reason) {
   services.hub.abort_all(reason);
+  if (services.transport) services.transport->abort(reason);
   services.open_communicators.abort_all(reason);
+}
+
+std::shared_ptr<const net::Tls> tls_of(const NodeConfig& node) {
+  if (!node.tls) return nullptr;
+  return std::make_shared<net::Tls>(
+      net::TlsFiles{.ca = node.tls->ca, .certificate = node.tls->certificate, .key = node.tls->key});
 }
 
 NodeOptions node_options(JobServices& services, const RunOptions& options, JobEnd& ended) {
@@ -175,7 +184,6 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
     node.coordinator =
         make_coordinator(coordinator_options(services, node, job_tag(incarnation), options.fresh));
   }
-  node.on_listening = [&services](const std::string& host) { services.bound_host = host; };
   node.cast = [&services](const Membership& membership) { return make_cast(services, membership); };
   node.node_of = [&services] { return node_of_plan(*services.plan); };
   node.abort_collectives = [&services](const std::string& reason) { abort_collectives(services, reason); };
@@ -237,6 +245,9 @@ int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEn
 
 int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;
+  // Of a limit that cannot be raised, strangers at the gate get an eighth.
+  const std::uint64_t descriptors = raise_descriptor_limit();
+  net::Gate gate(tls_of(job.node), {.newcomers_max = std::clamp<std::uint64_t>(descriptors / 8, 8, 128)});
   const SystemClock clock;
   SignalWatch signals(clock, {.grace = std::chrono::seconds(job.node.stop_grace),
                               .leave = [](int exit_code, const std::string& why) {
@@ -275,6 +286,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                        .model = make_model(registry, job),
                        .user_actors = user_actors,
                        .make_task = [&] { return make_task(registry, job); },
+                       .gate = gate,
                        .threads_per_rank = threads_per_rank(job, options),
                        .table = TensorTable(table_slots(job)),
                        .source = SharedSource([&loaded] { return checked_source(loaded); }),
@@ -284,7 +296,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
 
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
                                .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};
-  if (job.node.tls) system_options.tls = {job.node.tls->ca, job.node.tls->certificate, job.node.tls->key};
+  system_options.gate = &gate;
   JobEnd ended;
   NodeOptions node = node_options(services, options, ended);
   std::optional<RunFolders> folders;

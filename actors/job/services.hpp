@@ -12,7 +12,7 @@
 #include "actors/node.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/comm/open_communicators.hpp"
-#include "runtime/comm/store.hpp"
+#include "runtime/comm/socket_transport.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/metric/progress.hpp"
 #include "runtime/rank/source_feed.hpp"
@@ -31,6 +31,7 @@ struct JobServices {
   const ActorRegistry& user_actors;
   std::function<std::shared_ptr<TrainTask>()> make_task;
   std::uint64_t total_steps = 0;
+  net::Gate& gate;
   int threads_per_rank = 1;
   TensorTable table;
   SharedSource source;
@@ -39,11 +40,8 @@ struct JobServices {
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
 
-  std::string bound_host{};  // where this process listens, once it does
-
   // Made when the job has formed.
-  std::unique_ptr<Store> store{};
-  std::unique_ptr<GlooTransport> gloo{};
+  std::unique_ptr<SocketTransport> transport{};
   std::unique_ptr<Plan> plan{};
   std::unique_ptr<CommunicatorFactory> communicators{};
 

@@ -3,15 +3,15 @@
 #include <ATen/ops/empty_like.h>
 #include <c10/cuda/CUDAGuard.h>
 
+#include <algorithm>
 #include <mutex>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/abort_flag.hpp"
 #include "runtime/comm/checks.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/store_handle.hpp"
 
 namespace d9d::cuda {
 namespace {
@@ -167,15 +167,24 @@ class NcclCommunicator final : public Communicator {
   std::vector<c10::intrusive_ptr<c10d::Work>> pending_;  // enqueued, not waited for
 };
 
+// The group's name as the name of a file.
+std::string file_of(const Group& group) {
+  std::string name = "nccl-" + group.name;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
 }  // namespace
 
-std::unique_ptr<Communicator> open_nccl(const Group& group, Store& store, int device, milliseconds timeout) {
+std::unique_ptr<Communicator> open_nccl(const Group& group, const std::string& folder, int device,
+                                        milliseconds timeout) {
   try {
     const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
-    auto prefixed = c10::make_intrusive<c10d::PrefixStore>("nccl/" + group.name, store.connect()->store);
+    auto store = c10::make_intrusive<c10d::FileStore>(folder + "/" + file_of(group), group.size());
+    store->setTimeout(timeout);
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = timeout;
-    auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(prefixed, group.index, group.size(), options);
+    auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, group.index, group.size(), options);
     return std::make_unique<NcclCommunicator>(std::move(nccl), group, device);
   } catch (const std::exception& error) {
     comm::fail_in_group("open", group.name, "nccl", error.what());

@@ -3,8 +3,8 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
-#include "runtime/comm/store.hpp"
 #include "runtime/mesh/plan.hpp"
 
 namespace d9d {
@@ -13,8 +13,9 @@ class Communicator;
 
 namespace cuda {
 
-// CPU tensors are taken too: they travel by way of the GPU, and the call returns when the result is in place.
-std::unique_ptr<Communicator> open_nccl(const Group& group, Store& store, int device,
+// CPU tensors are taken too: they travel by way of the GPU, and the call returns when the result is in place. The
+// members find each other by a file in `folder`.
+std::unique_ptr<Communicator> open_nccl(const Group& group, const std::string& folder, int device,
                                         std::chrono::milliseconds timeout);
 
 }  // namespace cuda

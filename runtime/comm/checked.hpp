@@ -1,7 +1,7 @@
 #pragma once
 // Compares what the ranks call before they call it (`debug.check_collectives`): operation, shape, dtype,
 // reduction or root, group and sequence number, by one more small exchange per operation. Without it a
-// mismatch over Gloo or NCCL is a hang or garbage; shared memory notices the coarse ones by itself, without
+// mismatch over sockets or NCCL is a hang or garbage; shared memory notices the coarse ones by itself, without
 // saying who called.
 
 #include <memory>

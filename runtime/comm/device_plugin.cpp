@@ -36,12 +36,12 @@ DevicePlugin::DevicePlugin(const std::string& path) {
   operators_ = api_->register_operators();
 }
 
-std::unique_ptr<Communicator> DevicePlugin::open_nccl(const Group& group, Store& store, int device,
-                                                      std::chrono::milliseconds timeout) const {
+std::unique_ptr<Communicator> DevicePlugin::open_nccl(const Group& group, const std::string& folder,
+                                                      int device, std::chrono::milliseconds timeout) const {
   D9D_REQUIRE(
       api_->open_nccl != nullptr,
       "this build's CUDA plugin has no NCCL: nccl.h was not found; install NCCL's headers and build again");
-  return api_->open_nccl(group, store, device, timeout);
+  return api_->open_nccl(group, folder, device, timeout);
 }
 
 }  // namespace d9d

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "runtime/comm/store.hpp"
 #include "runtime/mesh/plan.hpp"
 
 namespace d9d {
@@ -20,7 +19,7 @@ struct DevicePluginApi {
   int (*num_devices)() = nullptr;
   // Registers the CUDA kernels of the operators `d9d::...`; they stay registered while the result lives.
   std::shared_ptr<void> (*register_operators)() = nullptr;
-  std::unique_ptr<Communicator> (*open_nccl)(const Group& group, Store& store, int device,
+  std::unique_ptr<Communicator> (*open_nccl)(const Group& group, const std::string& folder, int device,
                                              std::chrono::milliseconds timeout) = nullptr;
 };
 // Of this program.
@@ -33,9 +32,10 @@ class DevicePlugin {
   explicit DevicePlugin(const std::string& path);
 
   int num_devices() const { return api_->num_devices(); }
-  // Waits until all members have opened the group. `group.name` must not have been used with this store
-  // before. `device`: index of the GPU of this rank. Input error where the plugin was built without NCCL.
-  std::unique_ptr<Communicator> open_nccl(const Group& group, Store& store, int device,
+  // Waits until all members have opened the group. They find each other by a file in `folder`, which all of them
+  // see; `group.name` must not have been used with it before. `device`: index of the GPU of this rank. NCCL's
+  // own connections are not protected. Input error where the plugin was built without NCCL.
+  std::unique_ptr<Communicator> open_nccl(const Group& group, const std::string& folder, int device,
                                           std::chrono::milliseconds timeout) const;
 
  private:

@@ -230,6 +230,7 @@ void ExchangeCommunicator::send(const at::Tensor& tensor, int receiver, int tag)
   if (tensor.nbytes() == 0) return;
   const std::lock_guard lock(sent_mutex_);
   auto transfer = begin_send({receiver, bytes_of(tensor), tensor.nbytes()}, tag, "send");
+  if (transfer->is_done()) return;
   sent_.push_back({std::move(transfer), tensor.detach(), receiver});
   if (!keeper_.joinable()) keeper_ = std::thread([this] { keep_until_delivered(); });
   sent_changed_.notify_all();

@@ -24,9 +24,9 @@ int ranks_per_node(const Plan& plan, const Group& group) {
 
 }  // namespace
 
-CommunicatorFactory::CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, GlooTransport* gloo,
+CommunicatorFactory::CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, SocketTransport* transport,
                                          CommunicatorOptions options)
-    : plan_(plan), hub_(hub), gloo_(gloo), options_(options) {}
+    : plan_(plan), hub_(hub), transport_(transport), options_(options) {}
 
 std::unique_ptr<Communicator> CommunicatorFactory::open(int rank, const std::string& domain,
                                                         const std::vector<std::string>& axes,
@@ -49,8 +49,8 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_pair(int rank, int sende
 std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const std::string& use) const {
   group.name = fmt::format("{}/{}@{}", group.name, use, options_.epoch);
   if (group.size() == 1) return std::make_unique<SingleCommunicator>(group.name);
-  D9D_CHECK(group.one_node || gloo_ != nullptr, "group {} spans nodes and there is no transport between them",
-            group.name);
+  D9D_CHECK(group.one_node || transport_ != nullptr,
+            "group {} spans nodes and there is no transport between them", group.name);
   std::unique_ptr<Communicator> communicator =
       group.one_node ? hub_.open(group, options_.timeout) : open_across_nodes(group);
   if (!options_.check_collectives) return communicator;
@@ -59,7 +59,7 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const
 
 std::unique_ptr<Communicator> CommunicatorFactory::open_across_nodes(const Group& group) const {
   const int per_node = ranks_per_node(plan_, group);
-  if (per_node < 2) return gloo_->open(group, options_.timeout);
+  if (per_node < 2) return transport_->open(group, options_.timeout);
   const int node = group.index / per_node;
   const int position = group.index % per_node;
   Group local{fmt::format("{} node {}", group.name, node), {}, position, true};
@@ -69,7 +69,7 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_across_nodes(const Group
     if (index % per_node == position) across.ranks.push_back(group.ranks[index]);
   }
   return make_hybrid({group, per_node, hub_.open(local, options_.timeout),
-                      gloo_->open(across, options_.timeout), gloo_->open(group, options_.timeout)});
+                      transport_->open(across, options_.timeout), transport_->open(group, options_.timeout)});
 }
 
 }  // namespace d9d

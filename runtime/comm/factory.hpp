@@ -1,6 +1,6 @@
 #pragma once
 // Opens the right backend for a group: nothing for a group of one, shared memory where all ranks are on this
-// node, Gloo across nodes. No torch in this header.
+// node, sockets across nodes. No torch in this header.
 
 #include <chrono>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/gloo.hpp"
 #include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/socket_transport.hpp"
 #include "runtime/mesh/plan.hpp"
 
 namespace d9d {
@@ -22,8 +22,8 @@ struct CommunicatorOptions {
 
 class CommunicatorFactory {
  public:
-  // `plan`, `hub` and `gloo` outlive the factory. `gloo` may be null in a job of one node.
-  CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, GlooTransport* gloo,
+  // `plan`, `hub` and `transport` outlive the factory. `transport` may be null in a job of one node.
+  CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, SocketTransport* transport,
                       CommunicatorOptions options);
 
   // The communicator of `rank` over these axes. A communicator belongs to one actor: `use` tells apart those
@@ -40,7 +40,7 @@ class CommunicatorFactory {
 
   const Plan& plan_;
   SharedMemoryHub& hub_;
-  GlooTransport* const gloo_;
+  SocketTransport* const transport_;
   const CommunicatorOptions options_;
 };
 

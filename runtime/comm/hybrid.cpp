@@ -65,7 +65,7 @@ class HybridCommunicator final : public Communicator {
   void reduce_large(at::Tensor& tensor, ReduceOp op);
 
   const HybridParts p_;
-  const std::string backend_ = "shared_memory+gloo";
+  const std::string backend_ = "shared_memory+sockets";
 };
 
 void HybridCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {

@@ -18,6 +18,8 @@ class Transfer {
   virtual void wait(std::chrono::milliseconds timeout) = 0;
   // From any thread: ends the wait, also one that has not begun.
   virtual void abort() noexcept = 0;
+  // wait() would return at once and well.
+  virtual bool is_done() { return false; }
 };
 
 // Messages of one (sender, receiver, tag) arrive in the order sent. Calls may come from any thread.

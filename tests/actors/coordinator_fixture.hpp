@@ -22,7 +22,6 @@ class CoordinatorTest : public ::testing::Test {
     options.tag = "tag";
     options.join_timeout = std::chrono::seconds(30);
     options.find_resume_point = [this] { return resume; };
-    options.open_store = [] { return std::pair<std::string, std::uint16_t>("store", 7); };
     options.commit = [this](const CheckpointParts& parts) {
       if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
       commits.push_back(parts);

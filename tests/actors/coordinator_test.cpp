@@ -98,20 +98,11 @@ TEST_F(CoordinatorTest, WelcomeTellsEveryNodeTheSameDecisions) {
   for (std::uint32_t node = 0; node < 2; ++node) {
     EXPECT_EQ(all[node]->getNodeIndex(), node);
     EXPECT_EQ(all[node]->getEpoch(), 1U);
-    EXPECT_EQ(std::string(all[node]->getStoreHost()), "store");
     EXPECT_EQ(std::string(all[node]->getResumeFrom()), "save-4");
     EXPECT_EQ(all[node]->getResumeStep(), 4U);
     EXPECT_EQ(all[node]->getResumeSample(), 32U);
     EXPECT_EQ(std::string(all[node]->getTag()), "tag");
   }
-}
-
-TEST_F(CoordinatorTest, AJobOfOneProcessNeedsNoStore) {
-  options.open_store = []() -> std::pair<std::string, std::uint16_t> { throw std::logic_error("opened"); };
-  play();
-  join(100, 3);
-
-  EXPECT_EQ(world.last<wire::Welcome>()->getStorePort(), 0U);
 }
 
 TEST_F(CoordinatorTest, TrainingStartsWhenAllNodesAreReady) {

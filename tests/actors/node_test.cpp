@@ -26,7 +26,6 @@ class NodeTest : public ::testing::Test {
     options.coordinator = {kCoordinator, Threading::own_thread, {}};
     options.join = {"boss", 29500};
     options.address.listen = HostPort{"127.0.0.1", 0};
-    options.on_listening = [this](const std::string& host) { listening.push_back(host); };
     options.join_timeout = std::chrono::seconds(60);
     options.ranks = 1;
     options.build = "1.0";
@@ -111,7 +110,6 @@ class NodeTest : public ::testing::Test {
   NodeOptions options;
   std::string cast_failure;
   bool listener = false;  // the cast has a user's actor, which goes first
-  std::vector<std::string> listening;
   std::vector<Membership> cast;
   std::vector<std::string> aborted;
   std::vector<int> exits;
@@ -134,13 +132,13 @@ TEST_F(NodeTest, ANodeThatOpensAPortSaysWhereItReallyListens) {
   play_first();
 
   EXPECT_EQ(world.last<wire::Join>()->getPort(), 40000);
-  EXPECT_THAT(listening, ElementsAre("127.0.0.1"));
+  EXPECT_THAT(world.bound, ElementsAre("127.0.0.1"));
 }
 
 TEST_F(NodeTest, AJoiningNodeListensOnItsWayToTheFirstOneAndSaysSo) {
   play_joining();
 
-  EXPECT_THAT(listening, ElementsAre("10.0.0.9"));
+  EXPECT_THAT(world.bound, ElementsAre("10.0.0.9"));
   EXPECT_EQ(std::string(world.last<wire::Join>()->getHost()), "10.0.0.9");
   EXPECT_EQ(world.last<wire::Join>()->getPort(), 40000);
 }

@@ -50,6 +50,7 @@ class FakeHost final : public ActorHost {
     if (world_.taken_ports.contains(port)) {
       throw Error(ErrorKind::environment, fmt::format("cannot listen on {}:{}", address, port));
     }
+    world_.bound.push_back(address);
     return port == 0 ? 40000 : port;
   }
   void dial(std::string host, std::uint16_t port, int node) override {

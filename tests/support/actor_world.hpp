@@ -118,6 +118,7 @@ class ActorWorld {
   std::vector<Spawned> spawned;
   std::vector<Dial> dials;
   std::vector<int> watched;
+  std::vector<std::string> bound;  // hosts of ports that were opened
   std::set<std::uint16_t> taken_ports;
   // Children become real; otherwise they are ears.
   bool children_play = false;

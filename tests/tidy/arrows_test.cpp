@@ -15,10 +15,10 @@ using Folders = std::set<std::string>;
 // A folder may include itself, runtime/tensor (torch-free tickets and layouts) where it stands below, and
 // what its row names.
 const std::map<std::string, Folders>& arrows() {
-  static const Folders runtime{"runtime/base",   "runtime/comm",   "runtime/data",     "runtime/mesh",
-                               "runtime/metric", "runtime/family", "runtime/pipeline", "runtime/rank",
-                               "runtime/state",  "runtime/task",   "runtime/tensor",   "runtime/trace",
-                               "runtime/train"};
+  static const Folders runtime{"runtime/base",   "runtime/comm",  "runtime/data",   "runtime/mesh",
+                               "runtime/metric", "runtime/net",   "runtime/family", "runtime/pipeline",
+                               "runtime/rank",   "runtime/state", "runtime/task",   "runtime/tensor",
+                               "runtime/trace",  "runtime/train"};
   // Inside nn each room knows those before it.
   static const Folders nn{"runtime/nn/shard", "runtime/nn/block", "runtime/nn/model", "runtime/nn/plan"};
   static const Folders below_nn{"kernels", "runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"};
@@ -33,7 +33,8 @@ const std::map<std::string, Folders>& arrows() {
       {"runtime/base", {}},
       {"runtime/trace", {"runtime/base"}},
       {"runtime/mesh", {"runtime/base"}},
-      {"runtime/comm", {"runtime/base", "runtime/mesh"}},
+      {"runtime/net", {"runtime/base"}},
+      {"runtime/comm", {"runtime/base", "runtime/mesh", "runtime/net"}},
       {"runtime/tensor", {"runtime/base", "runtime/mesh"}},
       {"runtime/data", {"runtime/base", "runtime/mesh", "runtime/tensor"}},
       {"runtime/nn/shard", below_nn},
@@ -48,7 +49,7 @@ const std::map<std::string, Folders>& arrows() {
       {"runtime/task", with(nn, {"runtime/base", "runtime/mesh", "runtime/tensor", "runtime/family",
                                  "runtime/state", "runtime/metric", "runtime/train", "runtime/data"})},
       {"runtime/rank", with(with(runtime, nn), {"kernels"})},
-      {"actors/core", {"messages", "runtime/base", "runtime/trace"}},
+      {"actors/core", {"messages", "runtime/base", "runtime/net", "runtime/trace"}},
       {"actors", with(with(runtime, nn), {"actors/core", "messages"})},
       {"actors/job", with(with(runtime, nn), {"actors", "actors/core", "messages"})},
       {"actors/cli", with(with(runtime, nn), {"actors/job"})},

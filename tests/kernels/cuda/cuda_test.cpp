@@ -16,6 +16,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/device_plugin.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
 namespace {
@@ -108,13 +109,14 @@ TEST_F(Cuda, SiluMulEqualsTheCpuKernel) {
 
 TEST_F(Cuda, NcclSumsBetweenGpusAndTakesCpuTensorsToo) {
   const int ranks = std::min(plugin_->num_devices(), 4);
-  const auto store = Store::host("127.0.0.1", 0);
+  const test::TemporaryFolder folder;
   std::vector<int> all;
   for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      const auto group = plugin_->open_nccl({"all", all, rank, true}, *store, rank, std::chrono::seconds(60));
+      const auto group = plugin_->open_nccl({"all", all, rank, true}, folder.path().string(), rank,
+                                            std::chrono::seconds(60));
       at::Tensor there =
           at::full({1000}, rank + 1.0, at::Device(at::kCUDA, static_cast<at::DeviceIndex>(rank)));
       at::Tensor here = at::full({3}, rank + 1.0, at::kDouble);

@@ -31,7 +31,7 @@ std::vector<std::string> errors_of(CommWorldOptions options, const std::function
 class Checked : public testing::TestWithParam<CommWorldOptions> {};
 INSTANTIATE_TEST_SUITE_P(Backends, Checked,
                          testing::Values(checked("shared_memory", 2), checked("shared_memory", 4),
-                                         checked("gloo", 2), checked("hybrid", 4)),
+                                         checked("sockets", 2), checked("hybrid", 4)),
                          [](const auto& info) {
                            return info.param.backend + std::to_string(info.param.size);
                          });

@@ -277,8 +277,9 @@ CommWorldOptions checked(const std::string& backend, int size) {
 INSTANTIATE_TEST_SUITE_P(Backends, EveryBackend,
                          testing::Values(CommWorldOptions{"single", 1}, CommWorldOptions{"shared_memory", 2},
                                          CommWorldOptions{"shared_memory", 3},
-                                         CommWorldOptions{"shared_memory", 4}, CommWorldOptions{"gloo", 2},
-                                         CommWorldOptions{"gloo", 3}, checked("gloo", 2),
+                                         CommWorldOptions{"shared_memory", 4}, CommWorldOptions{"sockets", 2},
+                                         CommWorldOptions{"sockets", 3}, checked("sockets", 2),
+                                         CommWorldOptions{"tls", 2}, CommWorldOptions{"tls", 3},
                                          checked("shared_memory", 3), CommWorldOptions{"hybrid", 4},
                                          CommWorldOptions{"hybrid", 6}, checked("hybrid", 4)),
                          name_of_world);

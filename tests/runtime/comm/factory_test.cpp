@@ -30,20 +30,24 @@ TEST(CommunicatorFactory, NeedsNoPeersForAGroupOfOne) {
   EXPECT_EQ(alone->size(), 1);
 }
 
-TEST(CommunicatorFactory, StaysInSharedMemoryOnOneNodeAndTakesGlooBetweenNodes) {
+TEST(CommunicatorFactory, StaysInSharedMemoryOnOneNodeAndTakesSocketsBetweenNodes) {
   const Plan plan(two_by_two(), {2, 2});
   SharedMemoryHub hubs[2];
-  const auto store = Store::host("127.0.0.1", 0);
-  GlooTransport transport("127.0.0.1", *store);
+  net::Gate gates[2];
+  const std::vector<HostPort> addresses{{"127.0.0.1", gates[0].listen("127.0.0.1", 0)},
+                                        {"127.0.0.1", gates[1].listen("127.0.0.1", 0)}};
+  const auto node_of = [&](int rank) { return plan.placement(rank).node; };
+  SocketTransport transports[]{{gates[0], {.node = 0, .nodes = addresses, .node_of = node_of, .job = ""}},
+                               {gates[1], {.node = 1, .nodes = addresses, .node_of = node_of, .job = ""}}};
   std::vector<std::thread> ranks;
 
   for (int rank = 0; rank < 4; ++rank) {
     ranks.emplace_back([&, rank] {
-      const CommunicatorFactory factory(plan, hubs[plan.placement(rank).node], &transport, {});
+      const CommunicatorFactory factory(plan, hubs[node_of(rank)], &transports[node_of(rank)], {});
       const auto replicas = factory.open(rank, "dense", {"dp_replicate"}, "gradients");
       const auto stages = factory.open(rank, "regular", {"pp"}, "norm");
       EXPECT_EQ(replicas->backend(), "shared_memory");
-      EXPECT_EQ(stages->backend(), "gloo");
+      EXPECT_EQ(stages->backend(), "sockets");
       EXPECT_THAT(stages->name(), HasSubstr(rank % 2 == 0 ? "pp[0,2]/norm" : "pp[1,3]/norm"));
       EXPECT_EQ(all_reduce_scalars(*replicas, {1.0 * rank})[0], rank < 2 ? 1.0 : 5.0);
       EXPECT_EQ(all_reduce_scalars(*stages, {1.0 * rank})[0], rank % 2 == 0 ? 2.0 : 4.0);

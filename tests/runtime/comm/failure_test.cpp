@@ -24,11 +24,11 @@ void sum_ones(Communicator& group, std::int64_t count = 1000, at::ScalarType dty
   group.all_reduce(tensor, ReduceOp::sum);
 }
 
-class BothBackends : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Backends, BothBackends, testing::Values("shared_memory", "gloo"),
+class Failing : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Failing, testing::Values("shared_memory", "sockets", "tls"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(BothBackends, NameTheRankThatDoesNotCome) {
+TEST_P(Failing, NameTheRankThatDoesNotCome) {
   CommWorld world({GetParam(), 3, milliseconds(500)});
 
   const auto errors = world.run_and_collect([](Communicator& group) {
@@ -40,7 +40,7 @@ TEST_P(BothBackends, NameTheRankThatDoesNotCome) {
   EXPECT_NE(errors[2], "");
 }
 
-TEST_P(BothBackends, WakeEverybodyWhenARankAborts) {
+TEST_P(Failing, WakeEverybodyWhenARankAborts) {
   CommWorld world({GetParam(), 2, milliseconds(60'000)});
   std::thread supervisor([&] { world.communicator(0).abort("node 1 is gone"); });
 
@@ -54,7 +54,7 @@ TEST_P(BothBackends, WakeEverybodyWhenARankAborts) {
   EXPECT_THAT(errors[0], AllOf(HasSubstr("environment"), HasSubstr("node 1 is gone")));
 }
 
-TEST_P(BothBackends, WakeAReceiverOnAbort) {
+TEST_P(Failing, WakeAReceiverOnAbort) {
   CommWorld world({GetParam(), 2, milliseconds(60'000)});
   std::thread supervisor([&] { world.communicator(1).abort("enough"); });
 
@@ -67,7 +67,7 @@ TEST_P(BothBackends, WakeAReceiverOnAbort) {
   EXPECT_THAT(errors[1], AllOf(HasSubstr("receive of group"), HasSubstr("enough")));
 }
 
-TEST_P(BothBackends, DoNotWaitForAMessageLongerThanTheTimeout) {
+TEST_P(Failing, DoNotWaitForAMessageLongerThanTheTimeout) {
   CommWorld world({GetParam(), 2, milliseconds(50)});
 
   const auto errors = world.run_and_collect([](Communicator& group) {
@@ -90,10 +90,10 @@ struct LinksWithoutPeers final : comm::PeerLinks {
 };
 
 TEST(Exchange, NamesTheRankThatTheLinksLostBeforeTheCall) {
-  comm::ExchangeCommunicator group(std::make_unique<LinksWithoutPeers>(), {"pair", {4, 7}, 0, false}, "gloo",
-                                   milliseconds(100));
+  comm::ExchangeCommunicator group(std::make_unique<LinksWithoutPeers>(), {"pair", {4, 7}, 0, false},
+                                   "sockets", milliseconds(100));
   at::Tensor tensor = at::ones({3});
-  const std::string reason = " of group pair (gloo): rank 7: Connection closed by peer";
+  const std::string reason = " of group pair (sockets): rank 7: Connection closed by peer";
 
   const auto error_of = [](auto&& call) {
     try {
@@ -119,7 +119,7 @@ class Mismatch : public testing::TestWithParam<CommWorldOptions> {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, Mismatch,
                          testing::Values(CommWorldOptions{"shared_memory", 2},
-                                         CommWorldOptions{"gloo", 2, milliseconds(10'000), true}),
+                                         CommWorldOptions{"sockets", 2, milliseconds(10'000), true}),
                          [](const auto& info) { return info.param.backend; });
 
 TEST_P(Mismatch, OfOperationsIsNamed) {
@@ -251,60 +251,58 @@ TEST(SharedMemory, RefusesASecondCommunicatorOfTheSameRank) {
   EXPECT_THROW(hub.open({"pair", {0, 1}, 0, true}, milliseconds(10)), Error);
 }
 
-TEST(Gloo, NamesTheRanksThatDoNotOpenTheGroup) {
-  const auto store = Store::host("127.0.0.1", 0);
-  GlooTransport transport("127.0.0.1", *store);
-
-  try {
-    transport.open({"trio", {3, 5, 9}, 1, false}, milliseconds(50));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), HasSubstr("open of group trio (gloo): ranks 3 9 did not come within 50 ms"));
+// Nodes 0 and 1 of three, rank 3 on node 0, rank 5 on node 1, rank 9 on node 2.
+class OpeningAGroup : public testing::Test {
+ protected:
+  OpeningAGroup() {
+    for (net::Gate* gate : {&first_, &second_})
+      addresses_.push_back({"127.0.0.1", gate->listen("127.0.0.1", 0)});
+    addresses_.push_back({"127.0.0.1", 1});
+    other_ = transport(first_, 0, "job");
+    transport_ = transport(second_, 1, "job");
   }
-}
-
-TEST(Store, SharesValuesAndCounters) {
-  const auto host = Store::host("127.0.0.1", 0);
-  const auto guest = Store::join("127.0.0.1", host->port(), milliseconds(20'000));
-
-  guest->set("plan", "2x2");
-  guest->add("joined", 2);
-
-  EXPECT_EQ(host->get("plan", milliseconds(20'000)), "2x2");
-  EXPECT_EQ(host->add("joined", 1), 3);
-  EXPECT_FALSE(host->contains("other"));
-}
-
-TEST(Store, RefusesAPortThatIsTakenAndSaysSo) {
-  const auto host = Store::host("127.0.0.1", 0);
-
-  try {
-    Store::host("127.0.0.1", host->port());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), HasSubstr("choose another port"));
+  std::unique_ptr<SocketTransport> transport(net::Gate& gate, int node, const std::string& job) const {
+    SocketTransportOptions options{.node = node, .nodes = addresses_, .node_of = {}, .job = job};
+    options.node_of = [](int rank) { return rank / 4; };
+    return std::make_unique<SocketTransport>(gate, std::move(options));
   }
-}
-
-TEST(Store, SaysThatNobodyAnswers) {
-  std::uint16_t port = 0;
-  { port = Store::host("127.0.0.1", 0)->port(); }
-
-  try {
-    Store::join("127.0.0.1", port, milliseconds(200));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), HasSubstr("is node 0 up"));
+  std::string error_of(const Group& group, milliseconds timeout) {
+    try {
+      transport_->open(group, timeout);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::environment);
+      return error.what();
+    }
+    return {};
   }
+  net::Gate first_, second_;
+  std::vector<HostPort> addresses_;
+  std::unique_ptr<SocketTransport> transport_, other_;
+};
+
+TEST_F(OpeningAGroup, NamesTheRanksThatDoNotCome) {
+  EXPECT_EQ(error_of({"trio", {3, 5, 9}, 1, false}, milliseconds(50)),
+            "open of group trio (sockets): ranks 3 9 did not come within 50 ms");
 }
 
-TEST(Store, GivesUpOnAKeyThatDoesNotCome) {
-  const auto host = Store::host("127.0.0.1", 0);
+TEST_F(OpeningAGroup, NamesTheNodeThatCannotBeReached) {
+  EXPECT_THAT(error_of({"pair", {9, 5}, 1, false}, milliseconds(50)),
+              AllOf(HasSubstr("cannot reach rank 9, node 2 at 127.0.0.1:1: "), HasSubstr("refused")));
+}
 
-  EXPECT_THROW(host->get("never", milliseconds(20)), Error);
+TEST_F(OpeningAGroup, RefusesAConnectionOfAnotherStartOfTheJob) {
+  other_ = transport(first_, 0, "another start");
+
+  EXPECT_THAT(error_of({"pair", {3, 5}, 1, false}, milliseconds(50)),
+              AllOf(HasSubstr("cannot reach rank 3"), HasSubstr("another start of this one")));
+}
+
+TEST_F(OpeningAGroup, EndsAtOnceWhenTheJobDoes) {
+  std::thread ends([&] { transport_->abort("the job stops"); });
+
+  EXPECT_THAT(error_of({"pair", {5, 9}, 0, false}, milliseconds(60'000)),
+              AllOf(HasSubstr("open of group pair"), HasSubstr("the job stops")));
+  ends.join();
 }
 
 }  // namespace

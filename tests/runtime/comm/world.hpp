@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/gloo.hpp"
 #include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/socket_transport.hpp"
 
 namespace d9d {
 
 struct CommWorldOptions {
-  std::string backend = "shared_memory";  // or "gloo", "hybrid", "single"
+  std::string backend = "shared_memory";  // or "sockets", "tls", "hybrid", "single"
   int size = 2;
   std::chrono::milliseconds timeout{10'000};
   bool checked = false;  // checked.hpp around it
@@ -35,12 +35,13 @@ class CommWorld {
   std::unique_ptr<Communicator> open(int rank);
   std::unique_ptr<Communicator> open_plain(int rank);
   std::unique_ptr<Communicator> open_hybrid(int rank);
+  void open_gates(int num_nodes);
 
   const CommWorldOptions options_;
   SharedMemoryHub hub_;
   std::vector<std::unique_ptr<SharedMemoryHub>> hubs_;  // of the nodes, two ranks each, of "hybrid"
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<GlooTransport> gloo_;
+  struct Node;
+  std::vector<std::unique_ptr<Node>> nodes_;  // of "sockets" and "tls" one per rank, of "hybrid" one per two
   std::vector<std::unique_ptr<Communicator>> communicators_;
 };
 

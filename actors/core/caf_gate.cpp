@@ -1,0 +1,182 @@
+#include "actors/core/caf_gate.hpp"
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+#include <caf/io/basp_broker.hpp>
+#include <caf/io/middleman_actor_impl.hpp>
+#include <caf/io/network/default_multiplexer.hpp>
+#include <caf/io/network/interfaces.hpp>
+#include <caf/io/network/stream_impl.hpp>
+
+#include "runtime/base/error.hpp"
+#include "runtime/net/dial.hpp"
+
+namespace d9d {
+namespace {
+
+using caf::io::network::default_multiplexer;
+using caf::io::network::native_socket;
+using caf::io::network::rw_state;
+
+// For a node that is there to answer; the Node dials again.
+constexpr std::chrono::seconds kPatience{10};
+
+// CAF's stream asks a policy like this one for its bytes.
+struct ChannelPolicy {
+  std::unique_ptr<net::Channel> channel;
+
+  static rw_state state_of(net::Io io) {
+    if (io == net::Io::done) return rw_state::success;
+    return io == net::Io::failed ? rw_state::failure : rw_state::indeterminate;
+  }
+  rw_state read_some(std::size_t& result, native_socket, void* data, std::size_t bytes) const {
+    result = 0;
+    return state_of(channel->read(data, bytes, result));
+  }
+  rw_state write_some(std::size_t& result, native_socket, const void* data, std::size_t bytes) const {
+    result = 0;
+    const iovec part{const_cast<void*>(data), bytes};
+    return bytes == 0 ? rw_state::success : state_of(channel->write(&part, 1, result));
+  }
+  bool must_read_more(native_socket, std::size_t) const { return channel->hides_bytes(); }
+};
+
+class ChannelScribe final : public caf::io::scribe {
+ public:
+  ChannelScribe(default_multiplexer& mpx, std::unique_ptr<net::Channel> channel)
+      : ChannelScribe(mpx, channel->release_fd(), channel) {}
+
+  void configure_read(caf::io::receive_policy::config config) override {
+    stream_.configure_read(config);
+    if (!std::exchange(launched_, true)) stream_.start(this);
+  }
+  void ack_writes(bool enable) override { stream_.ack_writes(enable); }
+  std::vector<char>& wr_buf() override { return stream_.wr_buf(); }
+  std::vector<char>& rd_buf() override { return stream_.rd_buf(); }
+  void graceful_shutdown() override {
+    stream_.graceful_shutdown();
+    detach(&stream_.backend(), false);
+  }
+  void flush() override { stream_.flush(this); }
+  std::string addr() const override {
+    auto address = caf::io::network::remote_addr_of_fd(stream_.fd());
+    return address ? *address : std::string();
+  }
+  std::uint16_t port() const override {
+    const auto port = caf::io::network::remote_port_of_fd(stream_.fd());
+    return port ? *port : std::uint16_t{0};
+  }
+  void add_to_loop() override { stream_.activate(this); }
+  void remove_from_loop() override { stream_.passivate(); }
+
+ private:
+  // The stream closes the socket.
+  ChannelScribe(default_multiplexer& mpx, native_socket socket, std::unique_ptr<net::Channel>& channel)
+      : scribe(caf::io::network::conn_hdl_from_socket(socket)),
+        stream_(mpx, socket, ChannelPolicy{std::move(channel)}) {}
+
+  bool launched_ = false;
+  caf::io::network::stream_impl<ChannelPolicy> stream_;
+};
+
+// Where CAF thinks a port is: its connections come from the gate.
+class GateDoorman final : public caf::io::doorman, public net::Taker {
+ public:
+  GateDoorman(default_multiplexer& mpx, net::Gate& gate)
+      : doorman(caf::io::accept_handle::from_int(gate.port())), mpx_(mpx), gate_(gate) {}
+
+  void launch() override { add_to_loop(); }
+  void add_to_loop() override { gate_.set_taker(net::Purpose::actors, this); }
+  void remove_from_loop() override { gate_.remove_taker(net::Purpose::actors, this); }
+  void graceful_shutdown() override {
+    remove_from_loop();
+    detach(&mpx_, false);
+  }
+  bool new_connection() override { return true; }
+  std::string addr() const override { return "gate"; }
+  std::uint16_t port() const override { return gate_.port(); }
+
+  net::Answer ask(const net::Hello&) override { return {net::Verdict::yes, {}}; }
+  void take(std::unique_ptr<net::Channel> channel, const net::Hello&) override {
+    mpx_.post([self = caf::intrusive_ptr<GateDoorman>(this), channel = std::move(channel)]() mutable {
+      if (self->detached()) return;
+      auto scribe = caf::make_counted<ChannelScribe>(self->mpx_, std::move(channel));
+      const auto handle = scribe->hdl();
+      self->parent()->add_scribe(std::move(scribe));
+      self->doorman::new_connection(&self->mpx_, handle);
+    });
+  }
+
+ private:
+  default_multiplexer& mpx_;
+  net::Gate& gate_;
+};
+
+class GateMiddleman final : public caf::io::middleman_actor_impl {
+ public:
+  GateMiddleman(caf::actor_config& config, caf::actor broker, net::Gate* gate)
+      : middleman_actor_impl(config, std::move(broker)), gate_(*gate) {}
+  const char* name() const override { return "d9d.gate"; }
+
+ private:
+  default_multiplexer& multiplexer() {
+    return dynamic_cast<default_multiplexer&>(system().middleman().backend());
+  }
+  caf::expected<caf::io::scribe_ptr> connect(const std::string& host, std::uint16_t port) override {
+    try {
+      auto channel = net::dial({.host = host,
+                                .port = port,
+                                .tls = gate_.tls(),
+                                .hello = net::Hello{},
+                                .deadline = std::chrono::steady_clock::now() + kPatience});
+      return caf::io::scribe_ptr(caf::make_counted<ChannelScribe>(multiplexer(), std::move(channel)));
+    } catch (const std::exception& error) {
+      return caf::make_error(caf::sec::cannot_connect_to_node, std::string(error.what()));
+    }
+  }
+  caf::expected<caf::io::doorman_ptr> open(std::uint16_t, const char*, bool) override {
+    return caf::io::doorman_ptr(caf::make_counted<GateDoorman>(multiplexer(), gate_));
+  }
+
+  net::Gate& gate_;
+};
+
+// What connect() above said, or CAF's own words.
+std::string text_of(const caf::actor_system& system, const caf::error& error) {
+  const caf::message& context = error.context();
+  if (context.match_elements<std::string>()) return context.get_as<std::string>(0);
+  return system.render(error);
+}
+
+}  // namespace
+
+CafGate::CafGate(caf::actor_system& system, net::Gate& gate) : system_(system), gate_(gate) {
+  const caf::actor broker = system.middleman().named_broker<caf::io::basp_broker>(caf::atom("BASP"));
+  manager_ = system.spawn<GateMiddleman, caf::detached + caf::hidden>(broker, &gate);
+}
+
+CafGate::~CafGate() {
+  const caf::scoped_actor self(system_, true);
+  self->send_exit(manager_, caf::exit_reason::kill);
+  self->wait_for(manager_);
+}
+
+std::uint16_t CafGate::publish(const caf::strong_actor_ptr& actor, const std::string& host,
+                               std::uint16_t port) {
+  const std::uint16_t open = gate_.listen(host, port);
+  auto ask = caf::make_function_view(manager_);
+  const auto published = ask(caf::publish_atom::value, open, actor, std::set<std::string>(), host, true);
+  D9D_CHECK(published, "CAF does not publish at port {}: {}", open, system_.render(published.error()));
+  return open;
+}
+
+caf::strong_actor_ptr CafGate::remote_actor(const std::string& host, std::uint16_t port) {
+  auto ask = caf::make_function_view(manager_);
+  const auto found = ask(caf::connect_atom::value, host, port);
+  if (!found) throw Error(ErrorKind::environment, text_of(system_, found.error()));
+  const auto& actor = std::get<1>(*found);
+  if (!actor) throw Error(ErrorKind::environment, "the node that answers is ending");
+  return actor;
+}
+
+}  // namespace d9d

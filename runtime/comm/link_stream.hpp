@@ -1,0 +1,90 @@
+#pragma once
+// Messages of two ranks over one connection: a head (tag, length) and the bytes, straight from and into the
+// tensors' memory. Never waits, not thread-safe: SocketLinks drives it.
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/net/channel.hpp"
+
+namespace d9d::comm {
+
+// One message of a caller, who keeps it and its bytes until it is over.
+struct LinkJob {
+  int tag = 0;
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  bool done = false;
+  std::string failure;
+  bool over() const { return done || !failure.empty(); }
+};
+
+class LinkStream {
+ public:
+  // `peer`: for errors, e.g. "node 1 at 10.0.0.2:4000".
+  LinkStream(std::unique_ptr<net::Channel> channel, std::string peer);
+
+  // Go as far as possible at once. A job whose peer is gone fails.
+  void send(LinkJob& job);
+  void receive(LinkJob& job);
+  // Of a job that is not over. One that is half through takes the connection with it.
+  void cancel(const LinkJob& job) noexcept;
+
+  void read();
+  void write();
+  // Only somebody who awaits a message is read for: what nobody awaits stays with its sender.
+  bool wants_to_read() const { return awaited_ > 0 && failure_.empty(); }
+  bool wants_to_write() const { return !outgoing_.empty() && failure_.empty(); }
+  // There is something to read that poll() does not see; not a head of which a part is missing.
+  bool has_hidden() const {
+    return channel_->hides_bytes() || staged_end_ - staged_begin_ >= (in_message_ ? 1 : kHeadBytes);
+  }
+  int fd() const { return channel_->fd(); }
+
+ private:
+  static constexpr std::size_t kHeadBytes = 16;
+  using Head = std::array<std::byte, kHeadBytes>;
+  struct Outgoing {
+    LinkJob* job;
+    Head head;
+    std::size_t moved;  // of head and bytes
+  };
+  // One that came before anybody awaited it.
+  struct Early {
+    int tag = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  bool fill_stage();
+  bool read_body();
+  void begin_message();
+  void end_message();
+  void deliver(LinkJob& job, const std::vector<std::byte>& bytes);
+  void mismatch(LinkJob& job, std::size_t sent);
+  void fail(const std::string& why) noexcept;
+
+  const std::unique_ptr<net::Channel> channel_;
+  const std::string peer_;
+  std::string failure_;
+
+  std::deque<Outgoing> outgoing_;
+  std::map<int, std::deque<LinkJob*>> posted_;  // by tag
+  int awaited_ = 0;
+  std::map<int, std::deque<std::vector<std::byte>>> arrived_;
+
+  // The message that is being read: into `job_`, or into `early_` when nobody awaited it.
+  bool in_message_ = false;
+  LinkJob* job_ = nullptr;
+  Early early_;
+  std::byte* target_ = nullptr;
+  std::size_t left_ = 0;
+  // Heads and short messages come in one call.
+  std::vector<std::byte> stage_ = std::vector<std::byte>(4096);
+  std::size_t staged_begin_ = 0, staged_end_ = 0;
+};
+
+}  // namespace d9d::comm

@@ -1,0 +1,71 @@
+#pragma once
+// Collectives between processes over TCP, plain or under TLS as the gate has it. One per process, shared by its
+// ranks; several ranks of a process may be members of one group. No torch in this header.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "runtime/base/host_port.hpp"
+#include "runtime/mesh/plan.hpp"
+#include "runtime/net/gate.hpp"
+
+namespace d9d {
+
+class Communicator;
+
+struct SocketTransportOptions {
+  int node = 0;                 // this process
+  std::vector<HostPort> nodes;  // their gates, as this one reaches them
+  std::function<int(int rank)> node_of;
+  std::string job;  // random per start of the job: connections of another start are refused
+};
+
+class SocketTransport final : public net::Taker {
+ public:
+  // `gate` listens where nodes[node] says, and outlives the transport.
+  SocketTransport(net::Gate& gate, SocketTransportOptions options);
+  ~SocketTransport() override;
+
+  // Waits until all members have opened the group; environment error that names who did not come in time. The
+  // member with the higher index dials: of two nodes only the first has to be reachable.
+  std::unique_ptr<Communicator> open(const Group& group, std::chrono::milliseconds timeout);
+  // From any thread: ends every open() that waits, now and later.
+  void abort(const std::string& reason) noexcept;
+
+  net::Answer ask(const net::Hello& hello) override;
+  void take(std::unique_ptr<net::Channel> channel, const net::Hello& hello) override;
+
+ private:
+  // Group, how often it was opened before, indices of the dialling and of the other member.
+  using Key = std::tuple<std::string, std::uint32_t, int, int>;
+  struct Opening;
+
+  std::unique_ptr<net::Channel> dial(const Opening& opening, int index);
+  std::unique_ptr<net::Channel> dial_once(const Opening& opening, int index, net::Deadline deadline);
+  std::unique_ptr<net::Channel> await(const Opening& opening, int index);
+  std::unique_ptr<net::Channel> own_end(const Key& key);
+  void meet(const Opening& opening, std::vector<std::unique_ptr<net::Channel>>& channels);
+  std::string name_of(int rank) const;
+  void throw_if_aborted(const Group& group) const;
+
+  net::Gate& gate_;
+  const SocketTransportOptions options_;
+  const net::Fd cancel_;  // readable once aborted
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool aborted_ = false;
+  std::string reason_;
+  std::map<std::pair<std::string, int>, std::uint32_t> opened_;  // by group and index
+  std::map<Key, std::unique_ptr<net::Channel>> arrived_;
+  std::map<Key, net::Fd> own_ends_;  // between two members of this process
+};
+
+}  // namespace d9d

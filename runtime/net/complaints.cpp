@@ -1,0 +1,27 @@
+#include "runtime/net/complaints.hpp"
+
+#include "runtime/base/log.hpp"
+
+namespace d9d::net {
+namespace {
+
+constexpr std::chrono::seconds kWhile{10};
+constexpr int kWritten = 5;
+
+}  // namespace
+
+void Complaints::add(const std::string& text) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - since_ > kWhile) {
+    if (counted_ > 0) log::warn("{} more connections were refused or closed in the last while", counted_);
+    since_ = now;
+    written_ = counted_ = 0;
+  }
+  if (written_ < kWritten) {
+    ++written_;
+    return log::warn("{}", text);
+  }
+  if (counted_++ == 0) log::warn("more connections like these are counted, not told");
+}
+
+}  // namespace d9d::net

@@ -1,0 +1,103 @@
+#include "runtime/net/newcomer.hpp"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+
+namespace d9d::net {
+namespace {
+
+constexpr unsigned char kTlsHandshake = 0x16;
+
+const char* const kNoHello = "what it says is not d9d's protocol";
+
+}  // namespace
+
+Newcomer::Newcomer(Fd socket, const Tls* tls, Deadline deadline)
+    : tls_(tls), deadline_(deadline), socket_(std::move(socket)), fd_(socket_.get()), peer_(peer_of(fd_)) {}
+
+Newcomer::State Newcomer::step() {
+  if (!channel_) {
+    const State state = begin();
+    if (state != State::ready) return state;
+  }
+  if (!hands_shaken_) {
+    const Io io = channel_->shake_hands();
+    if (io == Io::failed) return fail(channel_->failure());
+    if (io != Io::done) return io == Io::writes ? State::writes : State::reads;
+    hands_shaken_ = true;
+  }
+  return read_frame();
+}
+
+// Looks at the first bytes, because a side with TLS and one without would not understand each other's errors.
+Newcomer::State Newcomer::begin() {
+  std::array<unsigned char, kHeadBytes> first{};
+  const ssize_t n = recv(fd_, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (n < 0) return errno == EAGAIN || errno == EINTR ? State::reads : fail({});
+  if (n == 0) return fail({});
+  const bool speaks_tls = first[0] == kTlsHandshake;
+  if (tls_ != nullptr && !speaks_tls) {
+    return refuse_plainly("it speaks no TLS: does its job file lack node.tls?",
+                          "it takes connections under TLS only: give node.tls {ca, certificate, key}");
+  }
+  if (tls_ == nullptr && speaks_tls) {
+    return refuse_plainly("it speaks TLS, and this job file has no node.tls", "it speaks no TLS");
+  }
+  channel_ = make_channel(std::move(socket_), tls_, Side::accepts);
+  frame_.resize(kHeadBytes);
+  return State::ready;
+}
+
+Newcomer::State Newcomer::refuse_plainly(const std::string& why, const std::string& told) {
+  const std::string frame = frame_of(Answer{Verdict::no, told});
+  static_cast<void>(send(fd_, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+  return fail(why);
+}
+
+Newcomer::State Newcomer::read_frame() {
+  while (true) {
+    std::size_t got = 0;
+    const Io io = channel_->read(frame_.data() + got_, frame_.size() - got_, got);
+    if (io == Io::failed) return fail(channel_->failure());
+    if (io != Io::done) return io == Io::writes ? State::writes : State::reads;
+    got_ += got;
+    if (got_ < frame_.size()) continue;
+    if (got_ > kHeadBytes) break;
+    const auto body = hello_body_bytes(frame_.data());
+    if (!body) return fail(kNoHello);
+    frame_.resize(kHeadBytes + *body);
+  }
+  frame_.erase(frame_.begin(), frame_.begin() + kHeadBytes);
+  const auto hello = hello_from(frame_);
+  if (!hello) return fail(kNoHello);
+  hello_ = *hello;
+  return State::ready;
+}
+
+std::unique_ptr<Channel> Newcomer::answer(const Answer& answer) {
+  const std::string frame = frame_of(answer);
+  const iovec part{const_cast<char*>(frame.data()), frame.size()};
+  std::size_t sent = 0;
+  // Nothing was sent yet, so there is room for these few bytes.
+  const bool told = channel_->write(&part, 1, sent) == Io::done && sent == frame.size();
+  if (answer.verdict != Verdict::yes) let_go();
+  return told ? std::move(channel_) : nullptr;
+}
+
+Newcomer::State Newcomer::fail(std::string why) {
+  why_ = std::move(why);
+  let_go();
+  return State::failed;
+}
+
+// To close with bytes unread would reset the connection, and he might not read why.
+void Newcomer::let_go() {
+  std::array<std::byte, 4096> unread{};
+  for (int i = 0; i < 8 && recv(fd_, unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {
+  }
+  shutdown(fd_, SHUT_WR);
+}
+
+}  // namespace d9d::net

@@ -1,0 +1,12 @@
+#pragma once
+// The channel under TLS; for channel.cpp.
+
+#include "runtime/net/channel.hpp"
+
+namespace d9d::net {
+
+inline constexpr const char* kClosed = "the connection was closed";
+
+std::unique_ptr<Channel> make_tls_channel(Fd socket, const Tls& tls, Side side);
+
+}  // namespace d9d::net
