@@ -197,22 +197,5 @@ TEST_F(Traces, TableOfEdgesHasNoTimers) {
               AllOf(HasSubstr("20 steps on 2 ranks"), HasSubstr("TensorsAnnounced"), Not(HasSubstr("Tick"))));
 }
 
-TEST_F(Traces, OfARunWithNothingLeftToTrainSaysSo) {
-  ASSERT_EQ(job_.run({}).code, 0);
-  const Outcome again = job_.run({});
-  ASSERT_EQ(again.code, 0) << again.err;
-  // Whatever name the second trace has, it is the newest file.
-  std::filesystem::path newest;
-  for (const auto& file : std::filesystem::directory_iterator(job_.run_folder("tiny") / "traces")) {
-    if (newest.empty() || file.last_write_time() > std::filesystem::last_write_time(newest))
-      newest = file.path();
-  }
-
-  const Outcome table = job_.call({"trace", newest.string()});
-
-  EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_THAT(table.out, AllOf(HasSubstr("no training step in the trace"), Not(HasSubstr("step -1"))));
-}
-
 }  // namespace
 }  // namespace d9d::test
