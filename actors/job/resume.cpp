@@ -1,5 +1,6 @@
 #include "actors/job/resume.hpp"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -58,6 +59,34 @@ Choice choose_checkpoint(const JobServices& services, const std::string& directo
   }
 }
 
+// A save_dir may lie on a file system that is not mounted: then it is an empty folder, and the run would begin anew.
+// So the run's own folder remembers the last commit.
+std::string memory_of(const JobConfig& job) {
+  return join_path(output_dir(job).string(), last_checkpoint_name);
+}
+
+void remember(JobServices& services, const std::string& checkpoint) {
+  if (!services.job().trainer.checkpointing.save_dir) return;
+  try {
+    write_text(services.disk, memory_of(services.job()),
+               std::filesystem::absolute(checkpoint).string() + "\n");
+  } catch (const Error& error) {
+    log::warn("{}", error.what());
+  }
+}
+
+void require_what_is_remembered(const JobServices& services) {
+  const std::string memory = memory_of(services.job());
+  if (!services.job().trainer.checkpointing.save_dir || !services.disk.exists(memory)) return;
+  std::string last = read_text(services.disk, memory, 65536);
+  last.erase(last.find_last_not_of('\n') + 1);
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("the last checkpoint of this run was {}, and there is none now in {}. Is its file system "
+                  "mounted, and save_dir the same as before? Start with --fresh to begin at step 1",
+                  last, checkpoint_dir(services.job()).string()));
+}
+
 // Of all nodes only this one looks, and before any of them writes.
 ResumePoint find_resume_point(JobServices& services, const std::string& job_hash, bool fresh,
                               std::set<std::uint64_t>& damaged) {
@@ -68,6 +97,7 @@ ResumePoint find_resume_point(JobServices& services, const std::string& job_hash
     require_no_checkpoints_at_the_old_place(services);
   }
   const Choice choice = choose_checkpoint(services, directory);
+  if (!choice.checkpoint) require_what_is_remembered(services);
   for (const std::string& name : remove_stale(services.disk, directory))
     log::info("removed the leftover {}", name);
   if (!choice.checkpoint) return {};
@@ -121,6 +151,7 @@ std::string commit(JobServices& services, const std::string& job_hash, const std
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
   commit_checkpoint(services.disk, join_path(directory, temporary_name(parts.step, tag)), final_dir,
                     manifest);
+  remember(services, final_dir);
   damaged.erase(parts.step);
   rotate(services, directory, damaged);
   return final_dir;

@@ -105,6 +105,7 @@ void put_aside(Disk& disk, const JobConfig& job) {
   }
   if (disk.exists(metrics))
     disk.rename(metrics, join_path(output_dir(job).string(), aside(number, "metrics.jsonl")));
+  disk.remove_all(join_path(output_dir(job).string(), last_checkpoint_name));
   log::info(
       "--fresh: the job begins at step 1; {} checkpoints in {} and its metrics.jsonl are kept as old-{}.*",
       found.size(), directory, number);

@@ -10,6 +10,9 @@
 
 namespace d9d {
 
+// In output_dir, where a save_dir is given: the path of the last checkpoint that was committed.
+inline constexpr const char* last_checkpoint_name = "last_checkpoint";
+
 // Node 0's part. Environment errors that name key, folder and remedy: a folder cannot be written, or another job
 // has it. `tag` is the job's, random per start: by it the other nodes know that they see the same folder.
 class RunFolders {

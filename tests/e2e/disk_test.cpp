@@ -226,6 +226,22 @@ TEST_F(DiskOfAJob, AGivenSaveDirHoldsAFolderOfTheRun) {
   EXPECT_EQ(other.code, 0) << "they are none of its checkpoints: " << other.err;
 }
 
+TEST_F(DiskOfAJob, ASaveDirThatIsNotMountedIsNoFreshStart) {
+  set_steps(20, 5);
+  const Words into = set("trainer.checkpointing.save_dir", "mount");
+  ASSERT_EQ(job_.run(into).code, 0);
+  const std::string metrics = text_of(run_folder() / "metrics.jsonl");
+  fs::rename(job_.folder() / "mount", job_.folder() / "elsewhere");
+
+  const Outcome refused = job_.run(into);
+
+  EXPECT_EQ(refused.code, 1) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("the last checkpoint of this run was "),
+                                 HasSubstr("mount/tiny/save-5"), HasSubstr("mounted"), HasSubstr("--fresh")));
+  EXPECT_EQ(text_of(run_folder() / "metrics.jsonl"), metrics);
+  EXPECT_EQ(job_.run(into + Words{"--fresh"}).code, 0);
+}
+
 TEST_F(DiskOfAJob, ARestartKeepsTheTracesOfEarlierStartsAndOneWithoutWorkWritesNone) {
   set_steps(20, 5);
   ASSERT_EQ(job_.run({}).code, 0);
