@@ -5,9 +5,9 @@
 namespace d9d::kernels {
 
 // softmax(scale * q k^T) v per head; query head h reads key head h / (Hq / Hkv) (grouped queries, Ainslie et
-// al. 2023). q [B, S, Hq, D], k and v [B, S, Hkv, D], fp32, bf16 or fp64, strided rows allowed -> [B, S, Hq,
-// D]. causal: query i sees keys 0..i. Never holds S x S scores (online softmax, Dao et al. 2022, algorithm
-// 1).
+// al. 2023). q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv], fp32, bf16 or fp64, strided rows allowed
+// -> [B, S, Hq, Dv]. causal: query i sees keys 0..i. Never holds S x S scores (online softmax, Dao et al.
+// 2022, algorithm 1).
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                      double scale);
 

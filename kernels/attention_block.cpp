@@ -2,8 +2,10 @@
 
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/attention.hpp"
@@ -144,10 +146,17 @@ AttentionBlockGradients torch_backward(const at::Tensor& grad, const at::Tensor&
 }
 
 void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
-  TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && k.sizes() == v.sizes() && q.size(0) == k.size(0) &&
+  TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 &&
+                  k.sizes().slice(0, 3) == v.sizes().slice(0, 3) && q.size(0) == k.size(0) &&
                   (!causal || q.size(1) == k.size(1)) && q.size(3) == k.size(3) && q.size(2) % k.size(2) == 0,
               "attention of q ", q.sizes(), ", k ", k.sizes(), ", v ", v.sizes(),
-              ": expected [B, S, Hq, D] and twice [B, S, Hkv, D] with Hq divisible by Hkv");
+              ": expected [B, S, Hq, D], [B, S, Hkv, D] and [B, S, Hkv, Dv] with Hq divisible by Hkv");
+}
+
+// The blocked kernels have one width for all heads. Zeros behind the narrower ones add nothing to scores,
+// sums or gradients.
+at::Tensor widened(const at::Tensor& x, int64_t width) {
+  return x.size(3) == width ? x : at::constant_pad_nd(x, {0, width - x.size(3)});
 }
 
 template <class T>
@@ -178,7 +187,12 @@ void merge_rows(const AttentionBlock& into, const AttentionBlock& block) {
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                                double scale, at::ScalarType dtype) {
   check_block(q, k, v, causal);
-  return (blocked_is_possible(q) ? blocked_forward : torch_forward)(q, k, v, causal, scale, dtype);
+  const auto run = blocked_is_possible(q) && blocked_is_possible(v) ? blocked_forward : torch_forward;
+  if (q.size(3) == v.size(3)) return run(q, k, v, causal, scale, dtype);
+  const int64_t width = std::max(q.size(3), v.size(3));
+  const AttentionBlock even =
+      run(widened(q, width), widened(k, width), widened(v, width), causal, scale, dtype);
+  return {even.out.narrow(3, 0, v.size(3)).contiguous(), even.lse};
 }
 
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
@@ -186,8 +200,14 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
                                                  const AttentionBlock& forward, bool causal, double scale,
                                                  at::ScalarType dtype) {
   check_block(q, k, v, causal);
-  const auto run = blocked_is_possible(q) ? blocked_backward : torch_backward;
-  return run(grad, q, k, v, forward, causal, scale, dtype);
+  const auto run = blocked_is_possible(q) && blocked_is_possible(v) ? blocked_backward : torch_backward;
+  if (q.size(3) == v.size(3)) return run(grad, q, k, v, forward, causal, scale, dtype);
+  const int64_t width = std::max(q.size(3), v.size(3));
+  const AttentionBlockGradients even =
+      run(widened(grad, width), widened(q, width), widened(k, width), widened(v, width),
+          {widened(forward.out, width), forward.lse}, causal, scale, dtype);
+  const auto cut = [](const at::Tensor& x, const at::Tensor& like) { return x.narrow(3, 0, like.size(3)); };
+  return {cut(even.dq, q), cut(even.dk, k), cut(even.dv, v)};
 }
 
 void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block) {

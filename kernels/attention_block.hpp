@@ -9,12 +9,12 @@
 namespace d9d::kernels {
 
 struct AttentionBlock {
-  at::Tensor out;  // [B, Sq, Hq, D]
+  at::Tensor out;  // [B, Sq, Hq, Dv]
   at::Tensor lse;  // log of the softmax's denominator, [B, Hq, Sq], fp64 for fp64 inputs, else fp32
 };
 
-// Softmax attention of q [B, Sq, Hq, D] over k and v [B, Sk, Hkv, D]; `out` in `dtype`: that of q, or the
-// wider fp32 where blocks are to be merged. causal: query i sees keys 0..i, Sq equals Sk.
+// Softmax attention of q [B, Sq, Hq, D] over k [B, Sk, Hkv, D] and v [B, Sk, Hkv, Dv]; `out` in `dtype`: that
+// of q, or the wider fp32 where blocks are to be merged. causal: query i sees keys 0..i, Sq equals Sk.
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                                double scale, at::ScalarType dtype);
 

@@ -53,6 +53,18 @@ TEST(Attention, MatchesEagerSoftmaxOnOddSizes) {
   }
 }
 
+TEST(Attention, TakesValuesOfAnotherWidth) {
+  for (const int64_t value_dim : {5, 16, 40}) {
+    SCOPED_TRACE(value_dim);
+    d9d::test::expect_matches_in_every_dtype(
+        [](const Tensors& in) -> Tensors {
+          return {d9d::kernels::attention(in[0], in[1], in[2], true, 0.25)};
+        },
+        [](const Tensors& in) -> Tensors { return {reference_attention(in[0], in[1], in[2], true, 0.25)}; },
+        {values({2, 33, 4, 16}, 1), values({2, 33, 2, 16}, 2), values({2, 33, 2, value_dim}, 3)});
+  }
+}
+
 TEST(Attention, TakesViewsOfAJointProjection) {
   const auto joint = values({2, 37, 4 * 16}, 1);
 

@@ -7,6 +7,7 @@
 #include "kernels/attention.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/nn/plan/widened_heads.hpp"
 
 namespace d9d {
 namespace {
@@ -62,6 +63,13 @@ at::Tensor UlyssesAttention::to_tokens(const at::Tensor& x) const {
 
 at::Tensor UlyssesAttention::mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                  double scale) const {
+  // One exchange for all heads, so they have to be equally wide.
+  if (k.size(3) != v.size(3)) {
+    const auto attend = [&](const at::Tensor& wide_q, const at::Tensor& wide_k, const at::Tensor& wide_v) {
+      return mix(wide_q, wide_k, wide_v, scale);
+    };
+    return attend_equally_wide(q, k, v, attend);
+  }
   const std::int64_t ranks = group_->size(), key_heads = k.size(kHeads);
   D9D_CHECK(q.size(kHeads) % ranks == 0, "{} heads are not divisible by the {} ranks of {}", q.size(kHeads),
             ranks, group_->name());

@@ -1,0 +1,91 @@
+// Values of another width than keys, over sequences that ranks share, against the whole sequence on one rank.
+#include "runtime/nn/plan/widened_heads.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "kernels/attention.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/factory.hpp"
+#include "runtime/nn/plan/ring_attention.hpp"
+#include "runtime/nn/plan/ulysses.hpp"
+
+namespace d9d::test {
+namespace {
+
+constexpr int kRanks = 2;
+constexpr std::int64_t kLength = 8;
+
+at::Tensor waves(at::IntArrayRef shape, double phase) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return at::arange(count, at::kDouble).mul(0.7).add(phase).sin().view(shape);
+}
+
+struct Heads {
+  at::Tensor q, k, v;
+};
+
+Heads heads_of(std::int64_t value_dim) {
+  return {waves({2, kLength, 4, 6}, 1), waves({2, kLength, 2, 6}, 2), waves({2, kLength, 2, value_dim}, 3)};
+}
+
+// Of the tokens given: the result, and the gradients of its weighted sum.
+struct Attended {
+  at::Tensor out, dq, dk, dv;
+};
+
+Attended attend(const Heads& heads, const at::Tensor& weights, const Attend& how) {
+  const at::Tensor q = heads.q.clone().requires_grad_(), k = heads.k.clone().requires_grad_(),
+                   v = heads.v.clone().requires_grad_();
+  const at::Tensor out = how(q, k, v);
+  (out * weights).sum().backward();
+  return {out.detach(), q.grad(), k.grad(), v.grad()};
+}
+
+template <class Core>
+void expect_as_on_one_rank(std::int64_t value_dim) {
+  const Heads all = heads_of(value_dim);
+  const at::Tensor weights = waves({2, kLength, 4, value_dim}, 4);
+  const Attended expected = attend(all, weights, [](const auto& q, const auto& k, const auto& v) {
+    return kernels::attention(q, k, v, true, 0.4);
+  });
+  const Plan plan({.context_parallel_shard = kRanks}, {kRanks});
+  SharedMemoryHub hub;
+  const CommunicatorFactory factory(plan, hub, nullptr, {.timeout = std::chrono::seconds(60)});
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const SharedCommunicator group(factory.open(rank, kBatchDomain, {"cp"}, "context"));
+      const Core core(group, TokenOrder::contiguous);
+      const auto own = [&](const at::Tensor& x) {
+        return x.narrow(1, rank * kLength / kRanks, kLength / kRanks).contiguous();
+      };
+      const Attended got =
+          attend({own(all.q), own(all.k), own(all.v)}, own(weights),
+                 [&](const auto& q, const auto& k, const auto& v) { return core.mix(q, k, v, 0.4); });
+      EXPECT_TRUE(at::allclose(got.out, own(expected.out), 1e-9, 1e-9));
+      EXPECT_TRUE(at::allclose(got.dq, own(expected.dq), 1e-9, 1e-9));
+      EXPECT_TRUE(at::allclose(got.dk, own(expected.dk), 1e-9, 1e-9));
+      EXPECT_TRUE(at::allclose(got.dv, own(expected.dv), 1e-9, 1e-9));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(WidenedHeads, GoRoundTheRingAsOnOneRank) {
+  expect_as_on_one_rank<RingAttention>(3);
+  expect_as_on_one_rank<RingAttention>(9);
+}
+
+TEST(WidenedHeads, AreSharedByUlyssesAsOnOneRank) {
+  expect_as_on_one_rank<UlyssesAttention>(3);
+  expect_as_on_one_rank<UlyssesAttention>(9);
+}
+
+}  // namespace
+}  // namespace d9d::test
