@@ -3,6 +3,7 @@
 
 #include "actors/cli/job_options.hpp"
 #include "actors/job/launch_environment.hpp"
+#include "actors/job/results.hpp"
 #include "actors/job/run_job.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/task/context_rules.hpp"
@@ -11,21 +12,26 @@ namespace d9d {
 namespace {
 
 constexpr double bytes_of_mib = 1 << 20;
+constexpr int wrong_input = 2;  // nothing was begun
 
 int run(const Arguments& arguments, Console& console, const std::string& build,
         const TensorBytes& tensor_bytes_max) {
   const LoadedJob loaded = load_job(arguments, console);
   required_sample_length(loaded.job);  // before the run folder exists
+  if (const auto level = arguments.value("--log-level")) log::set_level(log::level_from(*level));
   RunOptions options{.join = arguments.value("--join"),
                      .listen = arguments.value("--listen"),
                      .build = build,
                      .fresh = arguments.has("--fresh")};
-  const int code = run_job(loaded, with_environment(std::move(options)));
+  options = with_environment(std::move(options), loaded.job, environment_variables());
+  for (const std::string& note : options.notes) log::warn("{}", note);
+  const int code = run_job(loaded, options);
   const double ranks = static_cast<double>(loaded.job.node.ranks.value_or(loaded.job.mesh.world_size()));
   const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
-  if (code == 0)
-    log::info("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
-              peak / ranks);
+  log::debug("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
+             peak / ranks);
+  if (options.join || code == wrong_input) return code;
+  for (const std::string& line : results_of(loaded.job)) log::info("{}", line);
   return code;
 }
 
@@ -44,13 +50,15 @@ Command run_command(const std::string& build, const TensorBytes& tensor_bytes_ma
                   {"--listen", "HOST:PORT",
                    "be node 0 and listen there, port 0 takes a free one; with --join: what this node "
                    "itself listens on"},
-                  {"--fresh", "", "begin at step 1; checkpoints that are there are kept under other names"}},
+                  {"--fresh", "", "begin at step 1; checkpoints that are there are kept under other names"},
+                  {"--log-level", "LEVEL", "debug, info (without it), warn, error or off"}},
       .run = [=](const Arguments& arguments,
                  Console& console) { return run(arguments, console, build, tensor_bytes_max); },
       .details =
-          "Without --join and --listen the usual variables count: MASTER_ADDR, MASTER_PORT and NODE_RANK (or "
-          "SLURM's); with NNODES and no ranks given every node takes an equal share. A job that has a "
-          "committed checkpoint goes on from it, unless --fresh is given.\n"};
+          "Without --join and --listen the environment counts: NODE_RANK, NNODES, MASTER_ADDR and "
+          "MASTER_PORT, "
+          "else what srun, mpirun or torchrun say. Without ranks given every process takes an equal share. A "
+          "job that has a committed checkpoint goes on from it, unless --fresh is given.\n"};
 }
 
 }  // namespace d9d

@@ -1,12 +1,18 @@
 #pragma once
 // What a launcher or scheduler says in environment variables about this process's place in the job.
 
+#include "actors/job/launch_place.hpp"
 #include "actors/job/run_job.hpp"
 
 namespace d9d {
 
-// Fills what the command line left open from the usual variables: MASTER_ADDR, MASTER_PORT, NODE_RANK,
-// NNODES, or SLURM_NODEID, SLURM_NNODES. Input error for one that is not what it has to be.
-RunOptions with_environment(RunOptions options);
+// Fills what the command line and the job file left open: first from NODE_RANK, NNODES, MASTER_ADDR and
+// MASTER_PORT, then from a launcher's own variables (launch_place.hpp). `notes` of the result say where two
+// sources contradict each other. Input error, naming the variable, for one that is missing or not what it has
+// to be, and for a mesh that the processes cannot share equally.
+RunOptions with_environment(RunOptions options, const JobConfig& job, const Variables& variables);
+
+// The environment of this process.
+Variables environment_variables();
 
 }  // namespace d9d

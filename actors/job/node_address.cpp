@@ -14,6 +14,11 @@ void require_protection(const AddressOptions& address, const std::string& host, 
               what);
 }
 
+// What the user looks for: the option, or the variable that stands for it.
+std::string said_by(const RunOptions& options, const char* option) {
+  return options.address_from.empty() ? option : options.address_from + ":";
+}
+
 // "0" and "[0::0]" are wildcards as well.
 HostPort parse_listen(const std::string& text, const std::string& what) {
   HostPort address = parse_host_port(text, what);
@@ -32,20 +37,22 @@ AddressOptions address_options(const JobConfig& job, const RunOptions& options) 
                 "node.advertise is {}; it has to be what other hosts can dial", *node.advertise);
   }
   if (options.listen) {
-    address.listen = parse_listen(*options.listen, "--listen");
-    require_protection(address, address.listen->host, "--listen " + *options.listen);
+    const std::string what = said_by(options, "--listen");
+    address.listen = parse_listen(*options.listen, what);
+    require_protection(address, address.listen->host, what + " " + *options.listen);
   } else if (!options.join) {
     const std::string text = node.listen.value_or("127.0.0.1:0");
     address.listen = parse_listen(text, "node.listen");
     require_protection(address, address.listen->host, "node.listen " + text);
   }
   if (options.join)
-    require_protection(address, address_of_first_node(options).host, "--join " + *options.join);
+    require_protection(address, address_of_first_node(options).host,
+                       said_by(options, "--join") + " " + *options.join);
   return address;
 }
 
 HostPort address_of_first_node(const RunOptions& options) {
-  const HostPort address = parse_host_port(*options.join, "--join");
+  const HostPort address = parse_host_port(*options.join, said_by(options, "--join"));
   D9D_REQUIRE(address.port != 0,
               "--join is {}; port 0 is for listening. Node 0 prints its port: \"listening on HOST:PORT\"",
               *options.join);

@@ -8,11 +8,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <thread>
 
 #include "actors/core/crash_report.hpp"
 #include "actors/core/system.hpp"
 #include "actors/job/cast.hpp"
+#include "actors/job/host_cores.hpp"
 #include "actors/job/node_address.hpp"
 #include "actors/job/resume.hpp"
 #include "actors/job/run_folders.hpp"
@@ -29,6 +29,7 @@
 #include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/state/watched_disk.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/job_difference.hpp"
 #include "runtime/task/job_paths.hpp"
 
 namespace d9d {
@@ -58,22 +59,14 @@ class JobEnd {
 // 0: as many as the others leave.
 std::uint32_t ranks_offered(const JobConfig& job, const RunOptions& options) {
   if (options.ranks) return static_cast<std::uint32_t>(*options.ranks);
-  if (job.node.ranks) return static_cast<std::uint32_t>(*job.node.ranks);
-  if (!options.num_nodes || *options.num_nodes == 1) return 0;
-  const int ranks = job.mesh.world_size();
-  D9D_REQUIRE(
-      ranks % *options.num_nodes == 0,
-      "NNODES is {}, but the mesh has {} ranks, which it does not divide; set node.ranks (or --ranks) "
-      "on each host so that they add up, or change a degree of `mesh`",
-      *options.num_nodes, ranks);
-  return static_cast<std::uint32_t>(ranks / *options.num_nodes);
+  return static_cast<std::uint32_t>(job.node.ranks.value_or(0));
 }
 
 int threads_per_rank(const JobConfig& job, const RunOptions& options) {
   if (job.node.threads_per_rank) return static_cast<int>(*job.node.threads_per_rank);
   const int ranks = static_cast<int>(ranks_offered(job, options));
   const int here = ranks > 0 ? ranks : job.mesh.world_size();
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / here);
+  return std::max(1, cores_of_process(options.processes_here) / here);
 }
 
 // OpenMP and the allocator hang or abort where threads or address space cannot be had.
@@ -187,6 +180,7 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
   node.cast = [&services](const Membership& membership) { return make_cast(services, membership); };
   node.node_of = [&services] { return node_of_plan(*services.plan); };
   node.abort_collectives = [&services](const std::string& reason) { abort_collectives(services, reason); };
+  node.job_keys = shared_keys(job);
   node.on_end = [&ended](int exit_code) { ended.conclude(exit_code); };
   return node;
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/base/version.hpp"
 #include "runtime/task/job_load.hpp"
@@ -14,9 +15,12 @@ struct RunOptions {
   std::optional<std::string> listen;  // HOST:PORT; overrides node.listen
   std::optional<int> ranks;           // overrides node.ranks
   int node_index = -1;                // wished place (NODE_RANK)
-  std::optional<int> num_nodes;       // NNODES: without ranks given, every node takes an equal share
+  std::optional<int> num_nodes;       // NNODES, or what a launcher says
   std::string build = build_id();     // how this process introduces itself; node 0 refuses another one
   bool fresh = false;                 // --fresh: begin at step 1 although there are checkpoints
+  int processes_here = 1;             // of this job on this host, as far as a launcher says it
+  std::string address_from;           // the variable that says where node 0 is; empty: none does
+  std::vector<std::string> notes;     // what the environment says and the user should know
 };
 
 // The exit code: 0 done, 2 the job's input is at fault, 1 anything else. Reports what went wrong on stderr.

@@ -36,10 +36,13 @@ std::vector<std::string> environment_of(const ProcessOptions& options) {
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
   }
-  for (const char* launcher :
-       {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "SLURM_NODEID", "SLURM_NNODES"}) {
+  for (const char* launcher : {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "RANK", "WORLD_SIZE"}) {
     all.erase(launcher);
   }
+  std::erase_if(all, [](const auto& variable) {
+    const std::string& name = variable.first;
+    return name.starts_with("SLURM_") || name.starts_with("OMPI_") || name.starts_with("PMI");
+  });
   for (const auto& [key, value] : options.environment) all[key] = value;
   std::vector<std::string> entries;
   for (const auto& [key, value] : all) entries.push_back(key + "=" + value);
