@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "actors/failure_text.hpp"
 #include "actors/signal_wishes.hpp"
 #include "actors/stop_report.hpp"
 #include "messages/event.capnp.h"
@@ -37,7 +38,7 @@ constexpr int kOfSignal = 128;                // exit codes of signals begin her
 Coordinator::Coordinator(World& world, CoordinatorOptions options)
     : Actor(world),
       options_(std::move(options)),
-      roster_(options_.world_size, {options_.build, options_.job_hash, options_.token}),
+      roster_(options_.world_size, {options_.build, options_.job_hash, options_.token, options_.job_keys}),
       saves_(options_.world_size) {}
 
 void Coordinator::behavior(Handlers& handlers) {
@@ -253,7 +254,7 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
     return;
   }
   if (!roster_.closed()) {
-    log::warn("node at {} is gone again: {}", roster_.members().at(node).host,
+    log::warn("node at {} left again: it {}", roster_.members().at(node).host,
               std::string(message.getReason()));
     roster_.remove(node);
     return watch_members();
@@ -264,21 +265,14 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
                    fmt::format("{}: node {} left before all was written", signal_name(stop_signal_), node),
                    false, kOfSignal + stop_signal_);
   }
-  end_job(false, fmt::format("node {} ({}) is gone: {}. {}", node, roster_.members().at(node).host,
-                             std::string(message.getReason()), what_is_kept()));
-}
-
-std::string Coordinator::what_is_kept() const {
-  if (last_checkpoint_.empty()) return "No checkpoint was committed; start the job again to begin anew";
-  return "The last committed checkpoint is intact; start the job again to go on from it";
+  end_job(false,
+          and_next_start(fmt::format("node {} ({}) is gone: it {}.", node, roster_.members().at(node).host,
+                                     std::string(message.getReason()))));
 }
 
 void Coordinator::failed(wire::Failed::Reader message) {
-  const std::string where =
-      message.getRank() >= 0 ? fmt::format("{} (rank {})", std::string(message.getActor()), message.getRank())
-                             : std::string(message.getActor());
-  std::string text = fmt::format("{} failed at step {} while handling {}: {}", where, message.getStep(),
-                                 std::string(message.getMessage()), std::string(message.getText()));
+  const bool input = message.getKind() == wire::Failed::Kind::INPUT;
+  std::string text = input ? failure_text(message) : and_next_start(failure_text(message));
   if (message.getKind() == wire::Failed::Kind::ENVIRONMENT && roster_.members().size() > 1) {
     // Often a broken connection, and the first sign of a node that is gone: that is the better report.
     if (ended_ || !failure_.empty()) return;
@@ -287,7 +281,13 @@ void Coordinator::failed(wire::Failed::Reader message) {
                                 [](wire::Tick::Builder tick) { tick.setKind(cause_deadline); });
     return;
   }
-  end_job(false, text, message.getKind() == wire::Failed::Kind::INPUT && nodes_ready_.empty());
+  end_job(false, text, input && nodes_ready_.empty());
+}
+
+// Before training there was nothing to lose.
+std::string Coordinator::and_next_start(const std::string& cause) const {
+  if (nodes_ready_.size() < roster_.members().size()) return cause;
+  return cause + " " + next_start_text(last_checkpoint_);
 }
 
 void Coordinator::shard_written(wire::ShardWritten::Reader message) {
@@ -385,10 +385,12 @@ void Coordinator::publish(const char* event, std::uint64_t step, const std::stri
 void Coordinator::end_job(bool ok, const std::string& reason, bool input_error, int exit_code) {
   if (ended_) return;
   ended_ = true;
+  world().ending = true;
   ending_ = {!ok, reason, input_error, exit_code};
   if (ok && exit_code != 0) log::info("{}", reason);
   if (!ok) {
-    log::error("the job stops: {}", reason);
+    const log::Place nowhere("");  // the reason says where
+    log::error("{}", reason);
     if (roster_.closed()) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
     if (exit_code == 0) rescue_traces();
   }

@@ -56,9 +56,9 @@ class Coordinator final : public Actor {
   void export_model();
   void flush_traces();
   void rescue_traces();
-  std::string what_is_kept() const;
   void conclude_job();
   void end_job(bool ok, const std::string& reason, bool input_error = false, int exit_code = 0);
+  std::string and_next_start(const std::string& cause) const;
   void leave();
   void tell_to_stop(const MailboxPtr& mailbox, ActorId node);
   void publish(const char* event, std::uint64_t step, const std::string& context);

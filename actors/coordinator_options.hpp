@@ -28,6 +28,7 @@ struct CoordinatorOptions {
   std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
   std::string export_to;                                      // empty = no export
   bool trace = false;                                         // write a trace file at the end
+  std::string job_keys;                                       // JSON behind job_hash
 };
 
 }  // namespace d9d

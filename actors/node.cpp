@@ -4,6 +4,7 @@
 #include <csignal>
 #include <iterator>
 
+#include "actors/failure_text.hpp"
 #include "actors/signal_wishes.hpp"
 #include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
@@ -183,6 +184,7 @@ void Node::join() {
         join.setJobHash(options_.job_hash);
         join.setToken(options_.token);
         join.setIncarnation(options_.incarnation);
+        join.setKeys(options_.job_keys);
       },
       host().mailbox());
 }
@@ -320,8 +322,7 @@ void Node::tell_failed(ErrorKind kind, const std::string& text) {
 void Node::failed(wire::Failed::Reader message) {
   if (sender().role == Role::coordinator) {
     const bool bad_input = message.getKind() == wire::Failed::Kind::INPUT && !training_;
-    return stop_here(bad_input ? exit_bad_input : exit_failed,
-                     fmt::format("the coordinator failed: {}", std::string(message.getText())));
+    return stop_here(bad_input ? exit_bad_input : exit_failed, failure_text(message));
   }
   tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
     failed.setKind(message.getKind());
@@ -334,8 +335,8 @@ void Node::failed(wire::Failed::Reader message) {
 }
 
 void Node::peer_down(wire::PeerDown::Reader message) {
-  end(exit_failed, fmt::format("node 0 is gone ({}); the job is over here", std::string(message.getReason())),
-      false);
+  end(exit_failed,
+      fmt::format("node 0 is gone: it {}. The job is over here", std::string(message.getReason())), false);
 }
 
 void Node::stop_node(wire::StopNode::Reader message) {
@@ -387,10 +388,12 @@ void Node::pass_signal_to(ActorId whom, wire::Signalled::Reader message) {
 
 void Node::end(int exit_code, const std::string& reason, bool orderly) {
   if (std::exchange(ended_, true)) return;
+  world().ending = true;
   if (exit_code != exit_done && orderly && !options_.first) log::info("this node stops: {}", reason);
   if (!orderly) {
     // Node 0 has reported the cause already.
-    if (!options_.first) log::error("this node stops: {}", reason);
+    const log::Place nowhere("");
+    if (!options_.first) log::error("{}", reason);
     options_.abort_collectives(reason);
   }
   for (auto child = children_.rbegin(); child != children_.rend(); ++child) {

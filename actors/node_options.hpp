@@ -46,6 +46,7 @@ struct NodeOptions {
   std::string build;
   std::string job_hash;
   std::string token;
+  std::string job_keys;  // JSON behind job_hash
   std::uint64_t incarnation = 0;
   std::function<std::vector<CastMember>(const Membership&)> cast;
   std::function<AddressBook::NodeOf()> node_of;  // asked after cast

@@ -6,6 +6,7 @@
 
 #include "runtime/base/host_port.hpp"
 #include "runtime/base/network.hpp"
+#include "runtime/task/job_difference.hpp"
 
 namespace d9d {
 
@@ -30,10 +31,12 @@ std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
         identity_.build, std::string(join.getBuild()));
   }
   if (join.getJobHash() != identity_.job_hash) {
+    const std::string differing = told(key_differences(identity_.keys, join.getKeys()), "at node 0", "there");
     return fmt::format(
-        "its job file differs from node 0's (job hash {} here, {} there): all sections but `node` and "
-        "`output_dir` must be equal on every host",
-        identity_.job_hash, std::string(join.getJobHash()));
+        "its job file differs from node 0's in {}. All sections but `node` must be equal on every host",
+        differing.empty() ? fmt::format("its hash ({} at node 0, {} there)", identity_.job_hash,
+                                        std::string(join.getJobHash()))
+                          : differing);
   }
   if (std::string reason = trouble_with_address(join); !reason.empty()) return reason;
   if (closed_ || left == 0) {

@@ -16,6 +16,7 @@ struct JobIdentity {
   std::string build;
   std::string job_hash;
   std::string token;
+  std::string keys;  // JSON behind the hash
 };
 
 struct Member {

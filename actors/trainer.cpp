@@ -52,7 +52,6 @@ void Trainer::started() {
 void Trainer::start_training(wire::StartTraining::Reader message) {
   first_step_ = current_ = message.getFirstStep();
   started_ = true;
-  has_checkpoint_ = first_step_ > 1;
   step_begin_ns_ = world().clock.now_ns();
   publish("train.ready");
   if (current_ > options_.total_steps) {
@@ -137,18 +136,13 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   const double weight = values[1];
   if (weight <= 0) {
     throw Error(ErrorKind::input,
-                fmt::format("step {}: no token of the whole batch counts in the loss (all labels are "
-                            "ignored); check the data",
-                            current_));
+                "no token of the whole batch counts in the loss (all labels are ignored); check the data");
   }
   const double loss = values[0] / weight;
   const double norm = std::sqrt(values[2]) / weight;
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
     throw Error(ErrorKind::environment,
-                fmt::format("step {}: loss is {} and gradient norm is {}; {}. Lower the learning rate{}",
-                            current_, loss, norm,
-                            has_checkpoint_ ? "the last committed checkpoint is intact"
-                                            : "no checkpoint was committed before it",
+                fmt::format("loss is {} and gradient norm is {}. Lower the learning rate{}", loss, norm,
                             options_.max_norm ? "" : ", or set trainer.gradient_clipping.max_norm"));
   }
   apply(norm, weight, std::vector<double>(values.begin() + kStepValues, values.end()));
@@ -279,7 +273,6 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
 void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
   snapshot_in_flight_.reset();
-  if (message.getFailure().size() == 0) has_checkpoint_ = true;
   if (snapshot_wanted_) take_snapshot();
   finish_when_done();
   advance();

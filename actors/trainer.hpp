@@ -74,7 +74,6 @@ class Trainer final : public Actor {
   std::uint64_t reductions_ = 0;
   std::int64_t step_begin_ns_ = 0;
   bool started_ = false, told_finished_ = false;
-  bool has_checkpoint_ = false;  // committed or resumed from
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
   struct Save {

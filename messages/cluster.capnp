@@ -14,6 +14,7 @@ struct Join {
   jobHash @5 :Text;        # hash of the resolved job without its node section; must be equal on all nodes
   token @6 :Text;          # the job's shared secret, empty when none is set
   incarnation @7 :UInt64;  # random per start of a process, so a reborn node is a stranger
+  keys @8 :Text;           # JSON of the keys behind jobHash, secrets hidden; a refusal names those that differ
 }
 
 struct Refused {

@@ -39,7 +39,14 @@ ScheduleKeys schedule_keys(const Arguments& arguments) {
 int run(const Arguments& arguments, Console& console) {
   ScheduleCommandOptions options;
   if (const auto file = arguments.value("--program")) {
+    for (const char* option : {"--schedule", "--pp", "--microbatches"}) {
+      D9D_REQUIRE(!arguments.has(option),
+                  "{} has no effect beside --program, whose file says it; leave it out", option);
+    }
     options.program = text_of(*file);
+    D9D_REQUIRE(options.program.find_first_not_of(" \t\r\n") != std::string::npos,
+                "--program: {} is empty; give a file with a line of actions per rank, 0F0 0F1 0B0 ...",
+                *file);
   } else {
     options.schedule = schedule_keys(arguments);
     options.ranks = static_cast<int>(arguments.required_integer("--pp", 1, count_max));

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/log.hpp"
 
 namespace d9d {
 
@@ -51,9 +50,7 @@ void Actor::send(ActorId to, Frame frame, const MailboxPtr& attach) {
     mailbox->deliver(std::move(frame), attach);
     return;
   }
-  if (world_.undelivered.fetch_add(1) == 0) {
-    log::warn("no one knows {}; a message to it was dropped (further ones are only counted)", to_string(to));
-  }
+  note_undelivered(world_, fmt::format("no one knows {}; a message to it was dropped", to_string(to)));
 }
 
 Frame Actor::make_failure(const std::string& text, int kind, const std::string& message) {

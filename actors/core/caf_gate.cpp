@@ -8,6 +8,7 @@
 #include <caf/io/network/interfaces.hpp>
 #include <caf/io/network/stream_impl.hpp>
 
+#include "actors/core/peer_words.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/net/dial.hpp"
 
@@ -141,11 +142,11 @@ class GateMiddleman final : public caf::io::middleman_actor_impl {
   net::Gate& gate_;
 };
 
-// What connect() above said, or CAF's own words.
-std::string text_of(const caf::actor_system& system, const caf::error& error) {
+// What connect() above said, or CAF's own error in our words.
+std::string text_of(const caf::error& error) {
   const caf::message& context = error.context();
   if (context.match_elements<std::string>()) return context.get_as<std::string>(0);
-  return system.render(error);
+  return why_unreachable(error);
 }
 
 }  // namespace
@@ -173,7 +174,7 @@ std::uint16_t CafGate::publish(const caf::strong_actor_ptr& actor, const std::st
 caf::strong_actor_ptr CafGate::remote_actor(const std::string& host, std::uint16_t port) {
   auto ask = caf::make_function_view(manager_);
   const auto found = ask(caf::connect_atom::value, host, port);
-  if (!found) throw Error(ErrorKind::environment, text_of(system_, found.error()));
+  if (!found) throw Error(ErrorKind::environment, text_of(found.error()));
   const auto& actor = std::get<1>(*found);
   if (!actor) throw Error(ErrorKind::environment, "the node that answers is ending");
   return actor;

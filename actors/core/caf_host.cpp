@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "actors/core/handover.hpp"
+#include "actors/core/peer_words.hpp"
 #include "messages/cluster.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
@@ -13,6 +14,14 @@
 
 namespace d9d {
 namespace {
+
+// Between a watched actor and its watcher: CAF's own heartbeats cannot be seen.
+using AskForSign = caf::atom_constant<caf::atom("sign?")>;
+using Sign = caf::atom_constant<caf::atom("sign")>;
+
+caf::timespan setting(caf::actor_system& system, const char* key) {
+  return caf::get_or(system.config(), key, caf::timespan{std::chrono::seconds(1)});
+}
 
 caf::strong_actor_ptr target_of(const MailboxPtr& mailbox) {
   const auto* caf_mailbox = dynamic_cast<const CafMailbox*>(mailbox.get());
@@ -102,15 +111,17 @@ caf::behavior CafHost::make_behavior() {
     fail(nameless.make_failure(caught.what, static_cast<int>(caught.kind), "(construction)"));
   }
   return {[this](Packet& packet) {
-    const Turn turn(this);
-    received(ctrl());
-    received(packet.frame.data());  // of one that came from another process
-    packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
-    if (!dispatcher_) return;
-    if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
-      fail(std::move(*failure));
-    }
-  }};
+            const Turn turn(this);
+            received(ctrl());
+            received(packet.frame.data());  // of one that came from another process
+            packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
+            if (!dispatcher_) return;
+            if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
+              fail(std::move(*failure));
+            }
+          },
+          [](AskForSign) { return Sign::value; },
+          [this](AskForSign, const caf::actor_addr& peer) { ask_for_sign(peer); }};
 }
 
 void CafHost::on_exit() {
@@ -135,8 +146,24 @@ void CafHost::deliver_after(std::chrono::nanoseconds delay, Frame frame) {
 void CafHost::watch(const MailboxPtr& mailbox, int node) {
   const caf::strong_actor_ptr target = target_of(mailbox);
   if (!target) return;
-  watched_[caf::actor_cast<caf::actor_addr>(target)] = node;
+  const auto peer = caf::actor_cast<caf::actor_addr>(target);
+  const auto [entry, is_new] = watched_.try_emplace(peer, Watched{node, arguments_.world->clock.now_ns()});
+  entry->second.node = node;
+  if (!is_new) return;
   monitor(target);
+  ask_for_sign(peer);
+}
+
+void CafHost::ask_for_sign(const caf::actor_addr& peer) {
+  const auto target = caf::actor_cast<caf::actor>(peer);
+  if (!target || !watched_.contains(peer)) return;
+  const auto answered = [this, peer](Sign) {
+    const auto found = watched_.find(peer);
+    if (found == watched_.end()) return;
+    found->second.heard_ns = arguments_.world->clock.now_ns();
+    delayed_send(this, setting(system(), "middleman.heartbeat-interval"), AskForSign::value, peer);
+  };
+  request(target, caf::infinite, AskForSign::value).then(answered, [](const caf::error&) {});
 }
 
 void CafHost::peer_down(const caf::actor_addr& source, const caf::error& reason) {
@@ -146,12 +173,14 @@ void CafHost::peer_down(const caf::actor_addr& source, const caf::error& reason)
                       .sender = arguments_.id,
                       .receiver = arguments_.id,
                       .sequence = 1};
-  const int node = found->second;
+  const auto [node, heard_ns] = found->second;
+  const std::chrono::nanoseconds silent(arguments_.world->clock.now_ns() - heard_ns);
+  const std::string why = why_gone(reason, silent, setting(system(), "middleman.connection-timeout"));
   watched_.erase(found);
   mailbox_->deliver(encode<wire::PeerDown>(header,
-                                           [&](wire::PeerDown::Builder down) {
+                                           [&, node = node](wire::PeerDown::Builder down) {
                                              down.setNodeIndex(static_cast<std::uint32_t>(node));
-                                             down.setReason(caf::to_string(reason));
+                                             down.setReason(why);
                                            }),
                     nullptr);
 }
@@ -173,6 +202,7 @@ void CafHost::dial(std::string host, std::uint16_t port, int node) {
 }
 
 void CafHost::fail(Frame failure) {
+  arguments_.world->ending = true;
   if (arguments_.died) {
     arguments_.died(failure);
   } else if (const MailboxPtr parent = arguments_.world->book.find(arguments_.parent)) {

@@ -56,12 +56,17 @@ class CafHost final : public caf::event_based_actor, public ActorHost {
  private:
   void fail(Frame failure);
   void peer_down(const caf::actor_addr& source, const caf::error& reason);
+  void ask_for_sign(const caf::actor_addr& peer);
 
   HostArguments arguments_;
   MailboxPtr mailbox_;
   std::unique_ptr<Actor> actor_;
   std::unique_ptr<Dispatcher> dispatcher_;
-  std::map<caf::actor_addr, int> watched_;
+  struct Watched {
+    int node = 0;
+    std::int64_t heard_ns = 0;  // its last sign of life
+  };
+  std::map<caf::actor_addr, Watched> watched_;
 };
 
 // Spawns; the actor is in the address book when this returns, unless it has ended by then.

@@ -94,9 +94,9 @@ void Dispatcher::pass_on(const Frame& frame, const Header& header, const Mailbox
   const MailboxPtr mailbox = world_.book.find_local(header.receiver);
   if (mailbox != nullptr) {
     mailbox->deliver(frame, attached);
-  } else if (world_.undelivered.fetch_add(1) == 0) {
-    log::warn("{} got a message from {} for {}, which does not live here (further ones are only counted)",
-              name_, to_string(header.sender), to_string(header.receiver));
+  } else {
+    note_undelivered(world_, fmt::format("{} got a message from {} for {}, which does not live here", name_,
+                                         to_string(header.sender), to_string(header.receiver)));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "actors/core/activity.hpp"
 #include "actors/core/address_book.hpp"
@@ -23,6 +24,11 @@ struct World {
   std::atomic<std::uint64_t> refused{0};  // frames dropped: bad bytes, other epoch, repeated, unknown type
   std::atomic<std::uint64_t> undelivered{0};  // frames whose addressee nobody knows
   Activities activities{};
+  // An actor failed or the job is over: actors leave one by one, and what the others still tell them is lost.
+  std::atomic<bool> ending{false};
 };
+
+// Counts a frame that nobody takes. The first one is a warning, unless the job ends.
+void note_undelivered(World& world, std::string_view text);
 
 }  // namespace d9d

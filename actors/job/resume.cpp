@@ -1,5 +1,6 @@
 #include "actors/job/resume.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -9,7 +10,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/manifest.hpp"
-#include "runtime/task/job_load.hpp"
+#include "runtime/task/job_difference.hpp"
 #include "runtime/task/job_paths.hpp"
 
 namespace d9d {
@@ -20,6 +21,23 @@ std::uint64_t num_tensors(const Manifest& manifest) {
   std::set<std::string> names;
   for (const ManifestEntry& entry : manifest.entries) names.insert(entry.kind + "/" + entry.name);
   return names.size();
+}
+
+// Allowed: a job is often prolonged. But where the data or its order changed, the cursor counts other samples.
+void warn_of_other_keys(const JobConfig& job, const FoundCheckpoint& checkpoint, const Manifest& manifest) {
+  const auto extra = config::Json::parse(manifest.extra, nullptr, false);
+  const auto keys = extra.is_object() ? extra.find("job") : extra.end();
+  if (!extra.is_object() || keys == extra.end()) return;
+  const auto differences = key_differences(shared_keys(job), shared_keys(*keys));
+  if (differences.empty()) return;
+  const bool data = std::any_of(differences.begin(), differences.end(), [](const KeyDifference& difference) {
+    return difference.key.starts_with("data.") || difference.key == "trainer.determinism.base_seed";
+  });
+  log::warn(
+      "{} was written with other keys: {}; going on with it{}", checkpoint.path,
+      told(differences, "now", "then"),
+      data ? fmt::format(". Its data cursor, sample {}, counts in the order of now", manifest.data_cursor)
+           : "");
 }
 
 // Earlier versions wrote `<save_dir>/save-<step>`, without the run's name.
@@ -103,8 +121,7 @@ ResumePoint find_resume_point(JobServices& services, const std::string& job_hash
   if (!choice.checkpoint) return {};
   const Manifest manifest = read_manifest(services.disk, choice.checkpoint->path);
   if (manifest.job_hash != job_hash) {
-    log::warn("{} was written by another version of this job file; going on with it",
-              choice.checkpoint->path);
+    warn_of_other_keys(services.job(), *choice.checkpoint, manifest);
   }
   log::info("resuming from {}", choice.checkpoint->path);
   if (!choice.damaged.empty()) {
@@ -180,7 +197,8 @@ CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions&
                 join_path(checkpoint_dir(services.job()).string(), temporary_name(step, tag)));
           },
       .export_to = job.export_to.value_or(""),
-      .trace = job.node.trace};
+      .trace = job.node.trace,
+      .job_keys = shared_keys(job)};
 }
 
 }  // namespace d9d

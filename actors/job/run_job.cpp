@@ -211,7 +211,7 @@ int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEn
       root, asks_resolver ? Threading::own_thread : Threading::pool,
       [&node](World& w) { return std::make_unique<Node>(w, std::move(node)); },
       [&](ErrorKind kind, const std::string& report) {
-        log::error("the job stops: {}", report);
+        log::error("{}", report);
         orphaned = true;
         abort_collectives(services, report);
         ended.conclude(kind == ErrorKind::input ? 2 : 1);

@@ -9,6 +9,7 @@ using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using namespace testing;
 
 TEST_F(CoordinatorTest, RefusesAnotherBuildAndNamesBoth) {
@@ -18,11 +19,20 @@ TEST_F(CoordinatorTest, RefusesAnotherBuildAndNamesBoth) {
   EXPECT_THAT(refusal(), HasSubstr("another build of d9d: 1.0 here, 0.9 there"));
 }
 
-TEST_F(CoordinatorTest, RefusesAnotherJobFileAndNamesBothHashes) {
+TEST_F(CoordinatorTest, RefusesAnotherJobFileAndNamesTheKeysThatDiffer) {
+  options.job_keys = R"({"optimizer":{"lr":0.1,"name":"adamw"},"task":"causal_lm"})";
   play();
-  join(100, 1, -1, [](wire::Join::Builder join) { join.setJobHash("xyz"); });
+  join(100, 1, -1, [](wire::Join::Builder join) {
+    join.setJobHash("xyz");
+    join.setKeys(R"({"optimizer":{"lr":0.3,"name":"adamw"},"task":"causal_lm"})");
+  });
+  EXPECT_THAT(refusal(), HasSubstr("in optimizer.lr (0.1 at node 0, 0.3 there). All sections but `node`"));
 
-  EXPECT_THAT(refusal(), HasSubstr("job hash abc here, xyz there"));
+  join(101, 1, -1, [](wire::Join::Builder join) {
+    join.setJobHash("xyz");
+    join.setKeys(std::string(100'000, '['));
+  });
+  EXPECT_THAT(refusal(), HasSubstr("its hash (abc at node 0, xyz there)"));
 }
 
 TEST_F(CoordinatorTest, RefusesAWrongTokenWithoutTellingAnythingElse) {
@@ -227,8 +237,50 @@ TEST_F(CoordinatorTest, AFailureEndsTheJobExactlyOnceAndNamesActorRankAndStep) {
   EXPECT_EQ(stops()[1].to(), ActorWorld::kParent) << "node 0 ends last";
   EXPECT_TRUE(stops()[0]->getFailed());
   EXPECT_FALSE(stops()[0]->getInputError());
-  EXPECT_EQ(std::string(stops()[1]->getReason()),
-            "stage/2 (rank 2) failed at step 9 while handling BeginStep: boom");
+  EXPECT_EQ(
+      std::string(stops()[1]->getReason()),
+      "bug: boom. In the stage of rank 2, step 9, in stage/2 while handling BeginStep. No checkpoint was "
+      "committed: started again the job begins with step 1");
+}
+
+TEST_F(CoordinatorTest, AnErrorOfTheInputBeginsWithTheCauseAndSaysNoMore) {
+  play();
+  join(100, 3);
+  ::testing::internal::CaptureStderr();
+  world.say<wire::Failed>(kCoordinator, [](wire::Failed::Builder failed) {
+    failed.setKind(wire::Failed::Kind::INPUT);
+    failed.setActor("checkpoint_writer/1");
+    failed.setRank(-1);
+    failed.setMessage("(start)");
+    failed.setText("text/none.json: no such file");
+  });
+  const std::string printed = ::testing::internal::GetCapturedStderr();
+
+  const std::string reason =
+      "text/none.json: no such file. In the checkpoint writer of node 1, before the first step.";
+  EXPECT_EQ(std::string(stops().at(0)->getReason()), reason);
+  EXPECT_THAT(printed, HasSubstr("error " + reason)) << "nothing stands before it";
+}
+
+TEST_F(CoordinatorTest, SaysFromWhereTheNextStartGoesOn) {
+  form();
+  save(2);
+  gone(1);
+
+  EXPECT_THAT(std::string(stops().at(0)->getReason()),
+              HasSubstr("Start the job again: it goes on from save-2"));
+}
+
+TEST_F(CoordinatorTest, MessagesThatMissTheLeavingAreNoNews) {
+  form();
+  ::testing::internal::CaptureStderr();
+  finish_all();
+  world.world().book.clear();
+  save(2);
+  const std::string printed = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_GT(world.world().undelivered.load(), 0U);
+  EXPECT_THAT(printed, Not(HasSubstr("dropped")));
 }
 
 TEST_F(CoordinatorTest, AFailureOfTheInputBeforeTrainingIsAnInputError) {
@@ -246,7 +298,7 @@ TEST_F(CoordinatorTest, ANodeThatIsGoneEndsTheJobExactlyOnce) {
   gone(1);
 
   ASSERT_EQ(stops().size(), 1U) << "who is gone is not told";
-  EXPECT_THAT(std::string(stops()[0]->getReason()), HasSubstr("node 1 (host-101) is gone: disconnected"));
+  EXPECT_THAT(std::string(stops()[0]->getReason()), HasSubstr("node 1 (host-101) is gone: it disconnected."));
 }
 
 TEST_F(CoordinatorTest, EndsWhenEveryRankIsFinished) {
@@ -450,7 +502,7 @@ TEST_F(CoordinatorTest, SaysThatTheLastCheckpointIsIntact) {
   form();
   save(5);
   gone(1);
-  EXPECT_THAT(std::string(stops().back()->getReason()), HasSubstr("The last committed checkpoint is intact"));
+  EXPECT_THAT(std::string(stops().back()->getReason()), HasSubstr("Start the job again: it goes on from save-"));
 }
 
 }  // namespace

@@ -409,7 +409,7 @@ TEST_F(NodeTest, TheLossOfTheFirstNodeEndsTheOthers) {
       kStranger, [](wire::PeerDown::Builder down) { down.setReason("disconnected"); }, kStranger);
 
   EXPECT_THAT(exits, ElementsAre(1));
-  EXPECT_THAT(aborted.at(0), HasSubstr("node 0 is gone (disconnected)"));
+  EXPECT_THAT(aborted.at(0), HasSubstr("node 0 is gone: it disconnected. The job is over here"));
 }
 
 TEST_F(NodeTest, ACoordinatorThatFailsIsReportedAndEndsTheNode) {

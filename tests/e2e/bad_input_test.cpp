@@ -63,6 +63,7 @@ TEST_F(BadInput, RefusesBadUsage) {
   expect_error({"chek", "job.yaml"}, {"unknown command chek", "check"});
   expect_error({"job.yaml", "--join", "nowhere"}, {"--join", "HOST:PORT"});
   expect_error({"job.yaml", "--ranks", "0"}, {"--ranks 0", "expected an integer from 1"});
+  expect_error({"job.yaml", "--log-level", "loud"}, {"unknown log level \"loud\"", "debug, info"});
   expect_error({"score"}, {"MODEL_DIR is missing"});
 }
 

@@ -74,18 +74,36 @@ TEST_F(Nodes, ShareTheRanksWhenTheEnvironmentSaysHowManyTheyAre) {
   EXPECT_EQ(job_.losses("tiny").size(), 20);
 }
 
+TEST_F(Nodes, AreTheTasksOfSrunWithNothingSetByHand) {
+  const auto of_task = [&](const char* task) {
+    return Environment{{"SLURM_JOB_ID", std::to_string(::getpid())},
+                       {"SLURM_STEP_ID", "0"},
+                       {"SLURM_JOB_NODELIST", "localhost"},
+                       {"SLURM_NNODES", "1"},
+                       {"SLURM_NTASKS", "2"},
+                       {"SLURM_PROCID", task},
+                       {"SLURM_LOCALID", task},
+                       {"SLURM_NODEID", "0"}};
+  };
+
+  const auto second = job_.start(mesh(1, 2), of_task("1"));
+  const auto first = job_.start(mesh(1, 2), of_task("0"));
+
+  EXPECT_EQ(first->wait(), 0) << first->err();
+  EXPECT_EQ(second->wait(), 0) << second->err();
+  EXPECT_EQ(job_.losses("tiny").size(), 20);
+}
+
 TEST_F(Nodes, SayWhichVariableOfTheEnvironmentIsWrong) {
   const Environment good{
       {"NODE_RANK", "0"}, {"NNODES", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "1"}};
-  for (const auto& [key, value, message] : std::vector<std::array<const char*, 3>>{
-           {"NODE_RANK", "first", "NODE_RANK (or SLURM_NODEID) is \"first\""},
-           {"NODE_RANK", "2", "expected a whole number from 0 to 1"},
-           {"NNODES", "many", "NNODES (or SLURM_NNODES) is \"many\""},
-           {"NNODES", "3", "NNODES is 3, but the mesh has 2 ranks"},
-           {"MASTER_PORT", "x", "MASTER_PORT is \"x\""},
-           {"MASTER_PORT", "295000", "MASTER_PORT is \"295000\"; a port is a number from 0 to 65535"},
-           {"MASTER_PORT", "0", "MASTER_PORT is 0"},
-           {"MASTER_ADDR", "", "MASTER_ADDR or MASTER_PORT is not"}}) {
+  for (const auto& [key, value, message] :
+       std::vector<std::array<const char*, 3>>{{"NODE_RANK", "first", "NODE_RANK is \"first\""},
+                                               {"NODE_RANK", "2", "NODE_RANK is 2, but NNODES is 2"},
+                                               {"NNODES", "many", "NNODES is \"many\""},
+                                               {"NNODES", "3", "NNODES is 3, but the mesh has 2 ranks"},
+                                               {"MASTER_PORT", "295000", "MASTER_PORT is \"295000\""},
+                                               {"MASTER_ADDR", "", "set MASTER_ADDR"}}) {
     Environment bad = good;
     bad[key] = value;
 
@@ -141,7 +159,10 @@ TEST_F(Nodes, RefuseStrangersAndGoOnWaitingForTheRightOne) {
 
   expect_refused(port, {}, "job token");
   expect_refused(port, set("node.job_token", "guess"), "job token");
-  expect_refused(port, token + set("optimizer.lr", "0.1"), "its job file differs");
+  expect_refused(
+      port, token + set("optimizer.lr", "0.1") + set("output_dir", "elsewhere"),
+      "its job file differs from node 0's in optimizer.lr (0.003 at node 0, 0.1 there), output_dir (null "
+      "at node 0, \"elsewhere\" there). All sections but `node` must be equal on every host");
   expect_refused(port, token + Words{"--ranks", "2"}, "it offers 2 ranks but the mesh of 2 has only 1 left");
   EXPECT_TRUE(first->running());
   const auto second = start_joining(port, token);

@@ -1,6 +1,7 @@
 // What a run makes of its data, and what it leaves: checkpoints, an export, a trace.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -17,6 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 
 constexpr int kLength = 32;
 
@@ -48,6 +50,32 @@ TEST_F(Outputs, AJobWithoutALengthEndsWithItsData) {
 
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(job_.losses("tiny").size(), 5) << "42 samples are 5 batches of 8 and a rest";
+}
+
+TEST_F(Outputs, TheLastLinesSayWhereTheyAre) {
+  const Outcome outcome = job_.run(set("export_to", "model") + set("trainer.schedule.total_steps", "2"));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string last = outcome.err.substr(outcome.err.find("results in runs/tiny:"));
+  EXPECT_THAT(last,
+              AllOf(HasSubstr("metrics         runs/tiny/metrics.jsonl\n"),
+                    HasSubstr("last checkpoint runs/tiny/checkpoints/save-2\n"),
+                    HasSubstr("trace           runs/tiny/traces/"), HasSubstr("exported model  model\n")));
+  EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 5) << last;
+  EXPECT_THAT(outcome.err, Not(HasSubstr("MiB a rank")));
+}
+
+TEST_F(Outputs, ACauseComesFirstAndNothingAfterIt) {
+  const Outcome outcome = job_.run(mesh(1, 2) + set("optimizer.lr", "1.0e+30") + set("node.trace", "false"));
+
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("error loss is "));
+  const std::string after = outcome.err.substr(outcome.err.find("error loss is "));
+  EXPECT_THAT(after, AllOf(HasSubstr("Lower the learning rate. In the trainer of rank "),
+                           HasSubstr("No checkpoint was committed")));
+  for (const char* noise : {"warn", "max_norm", "dropped", "live here", "failed at step"}) {
+    EXPECT_THAT(after, Not(HasSubstr(noise)));
+  }
 }
 
 TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {

@@ -87,14 +87,14 @@ TEST_F(Resume, IsBitExactWhenOneOfTwoProcessesWasKilled) {
     const auto [first, second] = job_.start_two(4, mesh(2, 2));
     kill_after_checkpoint(*second, 10);
     EXPECT_EQ(first->wait(kWithinSeconds), 1);
-    EXPECT_THAT(first->err(), HasSubstr("node 1 (127.0.0.1) is gone"));
-    EXPECT_THAT(first->err(), HasSubstr("The last committed checkpoint is intact"));
+    EXPECT_THAT(first->err(), HasSubstr("node 1 (127.0.0.1) is gone: it closed the connection"));
+    EXPECT_THAT(first->err(), HasSubstr("Start the job again: it goes on from runs/tiny/checkpoints/save-"));
   }
   {
     const auto [first, second] = job_.start_two(4, mesh(2, 2));
     kill_after_checkpoint(*first, 30);
     EXPECT_EQ(second->wait(kWithinSeconds), 1);
-    EXPECT_THAT(second->err(), HasSubstr("node 0 is gone"));
+    EXPECT_THAT(second->err(), HasSubstr("node 0 is gone: it closed the connection"));
   }
   const auto [first, second] = job_.start_two(4, mesh(2, 2));
   EXPECT_EQ(first->wait(), 0) << first->err();

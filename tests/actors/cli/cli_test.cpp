@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -49,6 +52,37 @@ Program echo() {
 
 Program real() {
   return {"d9d-node", "0.1.0", {check_command(), lr_command(), schedule_command(), trace_command()}};
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Cli, SchedulesTheProgramOfAFileAndNothingBesideIt) {
+  const auto folder = std::filesystem::path(testing::TempDir());
+  std::ofstream(folder / "empty.txt") << "\n";
+  const std::string file = (folder / "empty.txt").string();
+
+  const Outcome beside = run(real(), {"schedule", "--program", file, "--pp", "2"});
+  EXPECT_EQ(beside.code, 2);
+  EXPECT_THAT(beside.err, HasSubstr("--pp has no effect beside --program"));
+
+  const Outcome empty = run(real(), {"schedule", "--program", file});
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("--program: " + file + " is empty"));
+}
+
+TEST(Cli, DrawsThePictureOfTheReadme) {
+  const std::string drawn = testing::TempDir() + "1f1b.svg";
+
+  const Outcome outcome =
+      run(real(), {"schedule", "--schedule", "1f1b", "--pp", "4", "--microbatches", "8", "--svg", drawn});
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(text_of(drawn) == text_of(D9D_SOURCE_DIR "/examples/pictures/1f1b.svg"))
+      << "draw it again: d9d-node schedule --schedule 1f1b --pp 4 --microbatches 8 --svg "
+         "examples/pictures/1f1b.svg";
 }
 
 TEST(Cli, RunsTheFirstCommandWhenNoneIsNamed) {
