@@ -12,11 +12,11 @@ std::string why_gone(const caf::error& reason, std::chrono::nanoseconds silent,
   if (reason == caf::exit_reason::remote_link_unreachable) {
     if (silent > patience / 2) {
       return fmt::format(
-          "gave no sign of life for {:.3g} s (ten times node.heartbeat_ms): its process hangs or is "
+          "gave no sign of life for {:.3g} s (ten times node.heartbeat_ms); its process hangs or is "
           "stopped, or the network between is broken",
           std::chrono::duration<double>(patience).count());
     }
-    return "closed the connection: its process ended or was killed; its own log may say why";
+    return "closed the connection; its process ended or was killed, its own log may say why";
   }
   if (!reason || reason == caf::exit_reason::normal) return "has ended";
   return "failed; its own log says why";

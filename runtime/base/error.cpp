@@ -1,5 +1,6 @@
 #include "runtime/base/error.hpp"
 
+#include <algorithm>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -29,6 +30,18 @@ void fail(ErrorKind kind, std::string what, const char* file, int line) {
   throw Error(kind, std::move(what), fmt::format("{}:{}", file, line));
 }
 
+namespace {
+
+// LibTorch's exceptions carry a stack of its own functions, of no use to whoever gave the wrong shape.
+std::string without_stack(std::string text) {
+  for (const char* mark : {"\nException raised from ", "\nC++ CapturedTraceback"}) {
+    text.resize(std::min(text.find(mark), text.size()));
+  }
+  return text;
+}
+
+}  // namespace
+
 Caught describe_current_exception() {
   try {
     throw;
@@ -41,7 +54,7 @@ Caught describe_current_exception() {
   } catch (const std::exception& error) {
     if (std::string report = out_of_memory_report(error.what()); !report.empty())
       return {ErrorKind::environment, std::move(report)};
-    return {ErrorKind::bug, error.what()};
+    return {ErrorKind::bug, without_stack(error.what())};
   } catch (...) {
     return {ErrorKind::bug, "an exception of unknown type"};
   }

@@ -37,5 +37,17 @@ TEST(Error, AnyExceptionCanBeDescribed) {
   EXPECT_EQ(caught.what, "index 7");
 }
 
+TEST(Error, OfLibTorchIsToldWithoutItsStack) {
+  Caught caught{};
+  try {
+    throw std::runtime_error(
+        "mat1 and mat2 do not fit\nException raised from addmm at x.cpp:3\nframe #0: f\n");
+  } catch (...) {
+    caught = describe_current_exception();
+  }
+
+  EXPECT_EQ(caught.what, "mat1 and mat2 do not fit");
+}
+
 }  // namespace
 }  // namespace d9d
