@@ -52,6 +52,7 @@ std::optional<Json> parse(const std::string& text) {
 using Leaves = std::vector<std::pair<std::string, std::string>>;
 
 void collect(const Json& json, const std::string& path, Leaves& leaves) {
+  if (json.empty() && path.empty()) return;
   if (!json.is_structured() || json.empty()) {
     leaves.emplace_back(path, json.dump(-1, ' ', true, Json::error_handler_t::replace));
     return;

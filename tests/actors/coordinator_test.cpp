@@ -275,7 +275,7 @@ TEST_F(CoordinatorTest, MessagesThatMissTheLeavingAreNoNews) {
   form();
   ::testing::internal::CaptureStderr();
   finish_all();
-  world.world().book.clear();
+  world.world().book.set_node_of([](ActorId) { return -1; });
   save(2);
   const std::string printed = ::testing::internal::GetCapturedStderr();
 

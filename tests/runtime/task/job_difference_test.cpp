@@ -43,7 +43,7 @@ TEST(JobDifference, SurvivesWhatAStrangerMaySend) {
   for (const std::string& theirs : {std::string("no json"), std::string("[1]"), deep, std::string()}) {
     EXPECT_EQ(told_of(R"({"a":1})", theirs), "");
   }
-  EXPECT_THAT(told_of(R"({"a":1})", "{\"a\":\"\x1b[31m\\u001b" + std::string(500, 'x') + "\"}"),
+  EXPECT_THAT(told_of(R"({"a":1})", "{\"a\":\"\\u001b[31m" + std::string(500, 'x') + "\"}"),
               AllOf(HasSubstr("..."), Not(HasSubstr("\x1b"))));
 }
 
