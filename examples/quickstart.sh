@@ -59,14 +59,13 @@ if $smoke; then
 fi
 
 say "3/4  Train: 2 pipeline stages x 2 replicas"
-# The tokenizer goes into the export last, so it marks a finished run.
-if [ -e "$output/export/tokenizer.json" ]; then
+# The weights go into the export last, so they mark a finished run.
+if [ -e "$output/export/model.safetensors" ]; then
   echo "This run is finished: a job goes on from its last checkpoint, and there is nothing left to train."
   echo "To train anew: bash examples/quickstart.sh --fresh"
 else
   echo "\$ $node $here/job.yaml ${changes[*]-}"
   "$node" $here/job.yaml "${changes[@]}"
-  cp $here/tokenizer.json "$output/export/"
 fi
 
 figure() { sed -nE "$1"'s/.*"'"$2"'":([-+.0-9e]+).*/\1/p' "$output/metrics.jsonl"; }
@@ -78,7 +77,7 @@ say "4/4  What it writes"
 length=60
 ! $smoke || length=8
 for prompt in "In the beginning" "And the king said unto" "Blessed are"; do
-  "$node" generate "$output/export" --tokenizer $here/tokenizer.json --prompt "$prompt" --tokens "$length" |
+  "$node" generate "$output/export" --prompt "$prompt" --tokens "$length" |
     fold -s -w 100
   echo
 done
@@ -98,8 +97,7 @@ cat << END
 What to try next
   where a step's time went:         $node trace $output/traces/trace.json.gz
   the job, resolved and explained:  $node check $here/job.yaml
-  more text:                        $node generate $output/export --tokenizer $here/tokenizer.json \\
-                                      --prompt "And God" --tokens 100 --seed 7
+  more text:                        $node generate $output/export --prompt "And God" --tokens 100 --seed 7
   three times as long:              $node $here/job.yaml --set trainer.run.name=longer \\
                                       --set trainer.schedule.total_steps=2100 --set export_to=runs/longer/export
   two hosts, a task and a model of your own: examples/README.md

@@ -1,19 +1,30 @@
-// d9d-node check: everything about a job that can be said without running it.
+// d9d-node check: everything about a job that can be said without running it, and all that `run` would
+// refuse.
 #include <fmt/format.h>
 
 #include <ostream>
 
-#include "actors/cli/commands.hpp"
 #include "actors/cli/job_options.hpp"
+#include "actors/cli/running_commands.hpp"
 #include "actors/cli/summary.hpp"
+#include "actors/job/launch_environment.hpp"
+#include "actors/job/preparation.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/task/job_paths.hpp"
+#include "runtime/task/sample_length.hpp"
 
 namespace d9d {
 namespace {
+
+struct Look {
+  std::optional<std::int64_t> sequence_length;
+  std::optional<std::uint64_t> samples;  // of an epoch
+  std::optional<Error> refusal;
+};
 
 std::string short_count(double number) {
   if (number >= 1e9) return fmt::format("{:.3g} G", number / 1e9);
@@ -56,7 +67,15 @@ std::string batch_text(const JobConfig& job, const JobSummary& summary) {
   return text;
 }
 
-std::string head(const LoadedJob& loaded, const JobSummary& summary) {
+std::string data_text(const JobConfig& job, const Look& found) {
+  std::string text = config::encode(job.data)["source"].get<std::string>();
+  if (!found.samples) return text;
+  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  return text +
+         fmt::format(", {} samples, {} whole batches an epoch", *found.samples, *found.samples / batch);
+}
+
+std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look& found) {
   const JobConfig& job = loaded.job;
   const auto& steps = job.trainer.schedule.total_steps;
   const auto& source = job.trainer.model_stage_factory.source_checkpoint;
@@ -66,8 +85,7 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary) {
          model_lines(loaded, summary) +
          line("weights", source ? "from " + *source
                                 : fmt::format("drawn from seed {}", job.trainer.determinism.base_seed)) +
-         line("data", config::encode(job.data)["source"].get<std::string>()) +
-         line("batch", batch_text(job, summary)) +
+         line("data", data_text(job, found)) + line("batch", batch_text(job, summary)) +
          line("schedule",
               fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
          line("optimizer", optimizer) + line("output", output_dir(job).string());
@@ -92,6 +110,31 @@ std::string tables(const JobSummary& summary) {
          " microbatches keep at the peak of pp rank 0\n";
 }
 
+// What the job's pieces say of it, or why they cannot be made.
+Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& console) {
+  Look found{.sequence_length = given_length(loaded.job.data)};
+  PosixDisk disk;
+  try {
+    const RunOptions options =
+        with_environment({.join = arguments.value("--join"), .listen = arguments.value("--listen")},
+                         loaded.job, environment_variables());
+    for (const std::string& note : options.notes) console.err << "warning: " << note << "\n";
+    const PreparedJob prepared = prepare_job(loaded, options, disk);
+    for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
+    found.sequence_length = prepared.source->sequence_length();
+    found.samples = prepared.source->num_samples();
+  } catch (const Error& error) {
+    found.refusal = error;
+  }
+  return found;
+}
+
+void print(const LoadedJob& loaded, const JobSummary& summary, const Look& found, Console& console) {
+  const auto ranks = summary.world_size / summary.num_nodes;
+  const Plan plan(loaded.job.mesh, std::vector<int>(static_cast<std::size_t>(summary.num_nodes), ranks));
+  console.out << head(loaded, summary, found) << tables(summary) << "\n" << plan.text();
+}
+
 int run(const Arguments& arguments, Console& console) {
   if (arguments.has("--reference")) {
     console.out << job_reference();
@@ -99,16 +142,18 @@ int run(const Arguments& arguments, Console& console) {
   }
   D9D_REQUIRE(!arguments.positional().empty(), "check: JOB.yaml is missing; see `check --help`");
   const LoadedJob loaded = load_job(arguments, console);
-  const JobSummary summary = summarize(loaded);
+  const Look found = look_into(loaded, arguments, console);
+  const JobSummary summary = summarize(loaded, found.sequence_length);
   if (arguments.has("--json")) {
     config::Json out = to_json(summary);
     out["job"] = resolved_keys(loaded.job);
     console.out << out.dump(2) << "\n";
-    return 0;
+  } else {
+    print(loaded, summary, found, console);
   }
-  const auto ranks = summary.world_size / summary.num_nodes;
-  const Plan plan(loaded.job.mesh, std::vector<int>(static_cast<std::size_t>(summary.num_nodes), ranks));
-  console.out << head(loaded, summary) << tables(summary) << "\n" << plan.text();
+  console.out.flush();
+  // The plan is worth seeing all the same, so the refusal comes after it.
+  if (found.refusal) throw *found.refusal;
   return 0;
 }
 
@@ -117,11 +162,13 @@ int run(const Arguments& arguments, Console& console) {
 Command check_command() {
   return {"check",
           "[JOB.yaml]",
-          "validate a job and print what it would do, without running it",
+          "find what `run` would refuse, and print what the job would do; writes nothing",
           0,
           1,
           {set_option(),
            ranks_option(),
+           {"--listen", "HOST:PORT", "as for `run`: can this host listen there?"},
+           {"--join", "HOST:PORT", "as for `run`: a process that is not node 0; nobody is called"},
            {"--json", "", "print JSON: the summary, and all keys with their values"},
            {"--reference", "", "print the reference of all keys (Markdown)"}},
           run};

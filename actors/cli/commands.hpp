@@ -5,7 +5,6 @@
 
 namespace d9d {
 
-Command check_command();
 Command lr_command();
 Command schedule_command();
 Command trace_command();

@@ -6,9 +6,9 @@
 #include "actors/cli/running_commands.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/rank/export_checkpoint.hpp"
 #include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
-#include "runtime/state/export_folder.hpp"
 #include "runtime/task/model_provider.hpp"
 
 namespace d9d {
@@ -41,16 +41,14 @@ LoadedJob job_of(const Disk& disk, const std::string& checkpoint, const Argument
   return load_job(config::parse(state.at("job").dump(), join_path(checkpoint, manifest_name)), overrides);
 }
 
-int export_checkpoint(const Arguments& arguments, Console& console) {
+int export_folder(const Arguments& arguments, Console& console) {
   PosixDisk disk;
   const std::string checkpoint = checkpoint_in(disk, arguments.positional()[0]);
   const std::string& target = arguments.positional()[1];
   const LoadedJob loaded = job_of(disk, checkpoint, arguments);
   Registry registry = registry_of_builtins(loaded, disk);
   for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
-  const auto model = make_model(registry, loaded.job);
-  write_model_folder(disk, target,
-                     [&](const std::string& folder) { model->export_model(checkpoint, folder); });
+  export_checkpoint(disk, *make_model(registry, loaded.job), checkpoint, target);
   console.out << "exported " << checkpoint << " to " << target << "\n";
   return 0;
 }
@@ -66,10 +64,10 @@ Command export_command() {
       .positional_max = 2,
       .options = {{"--job", "JOB.yaml", "the job that wrote it; left out: as the checkpoint remembers it"},
                   set_option()},
-      .run = export_checkpoint,
+      .run = export_folder,
       .details =
           "CHECKPOINT is a folder save-STEP, or the folder of a run's checkpoints: then the newest good "
-          "one is taken. files of another model in OUT_DIR are replaced, other files stay.\n"};
+          "one is taken. Files of another model in OUT_DIR are replaced, other files stay.\n"};
 }
 
 }  // namespace d9d

@@ -6,7 +6,6 @@
 #include "actors/job/results.hpp"
 #include "actors/job/run_job.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/task/context_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -17,7 +16,6 @@ constexpr int wrong_input = 2;  // nothing was begun
 int run(const Arguments& arguments, Console& console, const std::string& build,
         const TensorBytes& tensor_bytes_max) {
   const LoadedJob loaded = load_job(arguments, console);
-  required_sample_length(loaded.job);  // before the run folder exists
   if (const auto level = arguments.value("--log-level")) log::set_level(log::level_from(*level));
   RunOptions options{.join = arguments.value("--join"),
                      .listen = arguments.value("--listen"),

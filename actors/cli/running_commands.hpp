@@ -1,5 +1,5 @@
 #pragma once
-// The commands that use tensors: a job, a model, a checkpoint.
+// The commands that use tensors or plugins: a job, a model, a checkpoint.
 
 #include <cstdint>
 #include <functional>
@@ -14,6 +14,8 @@ using TensorBytes = std::function<std::uint64_t()>;
 
 // `build` is what the process tells the others it was built from; see build_id().
 Command run_command(const std::string& build, const TensorBytes& tensor_bytes_max);
+// Starts nothing and writes nothing; makes the pieces of the job as run_command() does.
+Command check_command();
 Command score_command();
 Command generate_command();
 Command export_command();

@@ -7,8 +7,6 @@
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulator.hpp"
-#include "runtime/task/context_rules.hpp"
-#include "runtime/task/sample_length.hpp"
 
 namespace d9d {
 namespace {
@@ -54,13 +52,13 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
 
 }  // namespace
 
-JobSummary summarize(const LoadedJob& loaded) {
+JobSummary summarize(const LoadedJob& loaded, std::optional<std::int64_t> sequence_length) {
   const JobConfig& job = loaded.job;
   JobSummary summary;
   summary.world_size = job.mesh.world_size();
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
-  summary.sequence_length = required_sample_length(job);
+  summary.sequence_length = sequence_length;
   const ScheduleConfig schedule = schedule_of(job.trainer.pipelining.schedule);
   const PipelineProgram program =
       build_program(schedule, job.mesh.pipeline_parallel, static_cast<int>(summary.microbatches));

@@ -35,8 +35,8 @@ struct JobSummary {
   std::vector<RankMemory> ranks;                // by pipeline rank; empty for a plugin's model
 };
 
-// Reads the header of `data.tokens` where that is the source. Errors as the schedule's builder says.
-JobSummary summarize(const LoadedJob& loaded);
+// `sequence_length`: of a sample, where it is known. Errors as the schedule's builder says.
+JobSummary summarize(const LoadedJob& loaded, std::optional<std::int64_t> sequence_length);
 config::Json to_json(const JobSummary& summary);
 
 }  // namespace d9d

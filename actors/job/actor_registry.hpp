@@ -16,7 +16,9 @@ namespace d9d {
 
 class ActorRegistry {
  public:
-  // `config`: the keys beside `name`; decode<T>(config) makes a described struct of them.
+  // `config`: the keys beside `name`; decode<T>(config) makes a described struct of them. `d9d-node check`
+  // and the start of a run make one and drop it, to find what is wrong with the keys: what acts belongs into
+  // started().
   using Make = std::function<std::unique_ptr<Actor>(World& world, const config::Section& config)>;
 
   // A name twice is an input error.

@@ -10,10 +10,10 @@
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/rank/export_checkpoint.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/tracker_runs.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
-#include "runtime/state/export_folder.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
@@ -90,8 +90,7 @@ CastMember writer_member(JobServices& services, int node) {
     return write_shard_file(services.disk, services.table, directory, file, shard);
   };
   options.export_model = [&services](const std::string& checkpoint, const std::string& target) {
-    write_model_folder(services.disk, target,
-                       [&](const std::string& folder) { services.model->export_model(checkpoint, folder); });
+    export_checkpoint(services.disk, *services.model, checkpoint, target);
   };
   return {{Role::checkpoint_writer, static_cast<std::uint64_t>(node)},
           Threading::own_thread,

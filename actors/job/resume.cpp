@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/state/checksum.hpp"
 #include "runtime/state/manifest.hpp"
 #include "runtime/task/job_difference.hpp"
 #include "runtime/task/job_paths.hpp"
@@ -147,6 +148,16 @@ void rotate(JobServices& services, const std::string& directory, const std::set<
   }
 }
 
+// The model's tokenizer goes into the folder, so that the checkpoint alone can become an export.
+std::vector<ManifestFile> add_tokenizer(JobServices& services, const std::string& temporary) {
+  write_tokenizer_files(services.disk, temporary, services.tokenizer);
+  std::vector<ManifestFile> files;
+  for (const auto& [name, contents] : services.tokenizer) {
+    files.push_back({name, contents.size(), checksum_of(contents)});
+  }
+  return files;
+}
+
 std::string commit(JobServices& services, const std::string& job_hash, const std::string& tag,
                    std::set<std::uint64_t>& damaged, const CheckpointParts& parts) {
   const std::string directory = checkpoint_dir(services.job()).string();
@@ -157,17 +168,18 @@ std::string commit(JobServices& services, const std::string& job_hash, const std
     extra["ranks"][std::to_string(rank)] = nlohmann::json::parse(state);
   std::vector<ShardReport> reports;
   for (const std::string& report : parts.reports) reports.push_back(shard_report_from_json(report));
+  const std::string temporary = join_path(directory, temporary_name(parts.step, tag));
   const Manifest manifest =
       with_reports({.step = parts.step,
                     .data_cursor = parts.next_sample,
                     .seed = static_cast<std::uint64_t>(services.job().trainer.determinism.base_seed),
                     .epoch = services.world.epoch.load(),
                     .job_hash = job_hash,
-                    .extra = extra.dump()},
+                    .extra = extra.dump(),
+                    .files = add_tokenizer(services, temporary)},
                    reports);
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
-  commit_checkpoint(services.disk, join_path(directory, temporary_name(parts.step, tag)), final_dir,
-                    manifest);
+  commit_checkpoint(services.disk, temporary, final_dir, manifest);
   remember(services, final_dir);
   damaged.erase(parts.step);
   rotate(services, directory, damaged);

@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/state/folder_access.hpp"
 #include "runtime/state/folder_probe.hpp"
 #include "runtime/task/job_paths.hpp"
 
@@ -54,6 +55,17 @@ RunFolders::~RunFolders() {
 void RunFolders::prove(Disk& disk, const std::string& folder, const std::string& key) {
   if (!disk.exists(folder)) made_.push_back(folder);
   require_writable(disk, folder, key);
+}
+
+void look_at_folders(const JobConfig& job) {
+  const auto look = [](const std::string& folder, const std::string& key) {
+    require_may_write(folder, key);
+    require_not_in_use(folder);
+  };
+  look(output_dir(job).string(), "output_dir");
+  if (writes_checkpoints(job)) look(checkpoint_dir(job).string(), key_of_checkpoints(job));
+  if (job.node.trace) require_may_write(traces_dir(job).string(), "trainer.profiling.traces_dir");
+  if (job.export_to) require_may_write(*job.export_to, "export_to");
 }
 
 // Two keys may name one folder.

@@ -13,8 +13,8 @@ namespace d9d {
 // In output_dir, where a save_dir is given: the path of the last checkpoint that was committed.
 inline constexpr const char* last_checkpoint_name = "last_checkpoint";
 
-// Node 0's part. Environment errors that name key, folder and remedy: a folder cannot be written, or another job
-// has it. `tag` is the job's, random per start: by it the other nodes know that they see the same folder.
+// Node 0's part. Environment errors that name key, folder and remedy: a folder cannot be written, or another
+// job has it. `tag` is the job's, random per start: by it the other nodes know that they see the same folder.
 class RunFolders {
  public:
   RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch);
@@ -31,6 +31,10 @@ class RunFolders {
   std::vector<std::string> made_;
   std::vector<FolderLock> locks_;
 };
+
+// What RunFolders will find, as far as looking tells: whether each folder may be written to, and whether
+// another job of this host has it. Writes nothing.
+void look_at_folders(const JobConfig& job);
 
 // The other nodes' part: the checkpoint folder here is node 0's, and this node can write to it.
 void require_shared_folders(Disk& disk, const JobConfig& job, const std::string& tag, int node);

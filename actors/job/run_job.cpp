@@ -14,6 +14,7 @@
 #include "actors/job/cast.hpp"
 #include "actors/job/host_cores.hpp"
 #include "actors/job/node_address.hpp"
+#include "actors/job/preparation.hpp"
 #include "actors/job/resume.hpp"
 #include "actors/job/run_folders.hpp"
 #include "actors/job/signal_watch.hpp"
@@ -22,13 +23,11 @@
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/network.hpp"
-#include "runtime/data/build_source.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/state/watched_disk.hpp"
-#include "runtime/task/context_rules.hpp"
 #include "runtime/task/job_difference.hpp"
 #include "runtime/task/job_paths.hpp"
 
@@ -121,28 +120,6 @@ void leave_hanging_disk(const std::string& report) {
   log::error("{}", report);
   std::cerr.flush();
   std::_Exit(1);
-}
-
-// A token id that the model has no row for would end the run at some later step.
-std::shared_ptr<const SampleSource> checked_source(const LoadedJob& loaded) {
-  auto source = build_source(loaded.job.data);
-  require_sequence(loaded.job, source->sequence_length());
-  const auto vocabulary = source->vocab_size();
-  if (loaded.model && vocabulary) {
-    D9D_REQUIRE(
-        *vocabulary <= loaded.model->vocab_size,
-        "data: its ids go up to {}, but model_provider.model.vocab_size is {}; raise it to at least {}",
-        *vocabulary - 1, loaded.model->vocab_size, *vocabulary);
-  }
-  return source;
-}
-
-std::uint64_t total_steps_of(const JobConfig& job, SharedSource& source) {
-  if (job.trainer.schedule.total_steps) return static_cast<std::uint64_t>(*job.trainer.schedule.total_steps);
-  const auto steps = steps_per_epoch(source.get()->num_samples(), job.trainer.batching.global_batch_size);
-  D9D_REQUIRE(steps.has_value(),
-              "trainer.schedule.total_steps is missing and the data never ends; give the number of steps");
-  return *steps;
 }
 
 void abort_collectives(JobServices& services, const std::string& reason) {
@@ -256,14 +233,9 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   report_crashes();
   require_room(job, options);
   label_users_code(world.activities, job);
-  Registry registry = registry_of_builtins(loaded, disk);
-  ActorRegistry user_actors;
-  for (const std::string& plugin : job.plugins) {
-    name_as_plugin(plugin);
-    load_plugin(plugin, registry);
-    load_plugin_actors(plugin, user_actors);
-  }
-  for (const config::Named& actor : job.actors) user_actors.find(actor.name);
+  for (const std::string& plugin : job.plugins) name_as_plugin(plugin);
+  PreparedJob prepared = prepare_job(loaded, options, disk);
+  for (const std::string& warning : prepared.warnings) log::warn("{}", warning);
   ProgressDisplay progress(std::cerr, {.is_terminal = isatty(STDERR_FILENO) == 1}, clock);
 
   // The bar leaves its line before the log prints on it.
@@ -277,16 +249,17 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   JobServices services{.loaded = loaded,
                        .world = world,
                        .disk = disk,
-                       .model = make_model(registry, job),
-                       .user_actors = user_actors,
-                       .make_task = [&] { return make_task(registry, job); },
+                       .model = prepared.model,
+                       .user_actors = prepared.user_actors,
+                       .make_task = [&] { return make_task(prepared.registry, job); },
+                       .total_steps = prepared.total_steps,
                        .gate = gate,
                        .threads_per_rank = threads_per_rank(job, options),
                        .table = TensorTable(table_slots(job)),
-                       .source = SharedSource([&loaded] { return checked_source(loaded); }),
+                       .source = SharedSource([source = prepared.source] { return source; }),
                        .progress = options.join ? nullptr : &progress,
-                       .disk_watch = &disk_watch};
-  services.total_steps = total_steps_of(job, services.source);
+                       .disk_watch = &disk_watch,
+                       .tokenizer = std::move(prepared.tokenizer)};
 
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
                                .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};

@@ -20,6 +20,7 @@
 #include "runtime/state/disk_watch.hpp"
 #include "runtime/task/job_load.hpp"
 #include "runtime/task/registry.hpp"
+#include "runtime/task/tokenizer_files.hpp"
 
 namespace d9d {
 
@@ -39,6 +40,7 @@ struct JobServices {
   OpenCommunicators open_communicators{};
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
+  TokenizerFiles tokenizer{};           // lies in every checkpoint
 
   // Made when the job has formed.
   std::unique_ptr<SocketTransport> transport{};

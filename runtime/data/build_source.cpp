@@ -7,22 +7,25 @@
 namespace d9d {
 namespace {
 
-std::shared_ptr<const SampleSource> build(const SyntheticDataConfig& config) {
+using Limit = std::optional<std::int64_t>;
+
+// Its ids are below a number of the job file, which is checked there.
+std::shared_ptr<const SampleSource> build(const SyntheticDataConfig& config, const Limit&) {
   return std::make_shared<SyntheticSource>(config);
 }
 
-std::shared_ptr<const SampleSource> build(const TextDataConfig& config) {
-  return std::make_shared<TextSource>(config);
+std::shared_ptr<const SampleSource> build(const TextDataConfig& config, const Limit& ids_below) {
+  return std::make_shared<TextSource>(config, ids_below);
 }
 
-std::shared_ptr<const SampleSource> build(const TokensDataConfig& config) {
-  return std::make_shared<TokensSource>(config);
+std::shared_ptr<const SampleSource> build(const TokensDataConfig& config, const Limit& ids_below) {
+  return std::make_shared<TokensSource>(config, ids_below);
 }
 
 }  // namespace
 
-std::shared_ptr<const SampleSource> build_source(const DataConfig& config) {
-  return std::visit([](const auto& which) { return build(which); }, config);
+std::shared_ptr<const SampleSource> build_source(const DataConfig& config, Limit ids_below) {
+  return std::visit([&](const auto& which) { return build(which, ids_below); }, config);
 }
 
 }  // namespace d9d

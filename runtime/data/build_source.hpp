@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/sample_source.hpp"
@@ -8,7 +10,9 @@
 namespace d9d {
 
 // The source that a job's `data` section asks for; `text` tokenises everything here. Share it between the
-// loaders of a process.
-std::shared_ptr<const SampleSource> build_source(const DataConfig& config);
+// loaders of a process. `ids_below`: the model's vocabulary, where it is known; data with other ids is an
+// input error, here or, for an array of tokens, when the row is read.
+std::shared_ptr<const SampleSource> build_source(const DataConfig& config,
+                                                 std::optional<std::int64_t> ids_below = {});
 
 }  // namespace d9d

@@ -1,5 +1,6 @@
 #include "runtime/data/npy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -51,6 +52,8 @@ NpyType type_of(std::string_view descr) {
 
 // Product of the shape times the element size; nothing when it does not fit.
 bool size_in_bytes(const std::vector<std::int64_t>& shape, std::size_t element_bytes, std::size_t& out) {
+  out = 0;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
   out = element_bytes;
   for (const std::int64_t size : shape) {
     if (__builtin_mul_overflow(out, static_cast<std::size_t>(size), &out)) return false;
@@ -147,7 +150,11 @@ NpyArray::NpyArray(const std::filesystem::path& path) : path_(path), file_(path)
     shape_ = body.header.shape;
     std::size_t expected = 0;
     const std::size_t got = file_.bytes().size() - body.begin;
-    D9D_REQUIRE(size_in_bytes(shape_, bytes_of(type_), expected) && expected == got,
+    D9D_REQUIRE(size_in_bytes(shape_, bytes_of(type_), expected),
+                "the header ({}) says more bytes of data than any file can have, the file has {}; it is "
+                "damaged, or no array that numpy wrote",
+                to_text(body.header), got);
+    D9D_REQUIRE(expected == got,
                 "the header ({}) says {} bytes of data, the file has {}; it is cut short or damaged",
                 to_text(body.header), expected, got);
     bytes_ = file_.bytes().subspan(body.begin);

@@ -2,6 +2,7 @@
 // Where samples come from. A sample is a pure function of its global index, so the state of a run's data is
 // one number and does not depend on how many ranks read (W-28, W-31).
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -16,6 +17,15 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
+// How far scan_ids() goes: to whichever comes first.
+struct ScanLimits {
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;
+  std::chrono::milliseconds time_max{5000};
+};
+struct Scanned {
+  std::uint64_t samples = 0;  // of num_samples(), from the first one on
+};
+
 // Immutable once built; any number of threads may read.
 class SampleSource {
  public:
@@ -28,6 +38,9 @@ class SampleSource {
   virtual std::optional<std::int64_t> vocab_size() const = 0;
   // Any index: after num_samples() the next epoch begins. Errors of the data itself are input errors.
   virtual Sample at(std::uint64_t index) const = 0;
+  // Looks for ids that the model does not have, in samples that were not read yet; the error is that of at().
+  // Nothing: the source cannot hold such ids.
+  virtual std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const { return std::nullopt; }
 };
 
 }  // namespace d9d

@@ -18,12 +18,21 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("{},{},..,{}; {} ranks", ranks[0], ranks[1], ranks.back(), ranks.size());
 }
 
+// Shards and split tokens are there only where their axis is longer than one; without it the role's ranks are
+// those of another role.
+bool is_there(const Mesh& mesh, const GroupRole& role) {
+  if (role.axes == std::vector<std::string>{"dp_replicate", "cp_replicate"}) {
+    return mesh.group_size({"dp_cp_shard"}) > 1;
+  }
+  return role.axes != std::vector<std::string>{"dp", "cp"} || mesh.group_size({"cp"}) > 1;
+}
+
 std::string roles_text(const Plan& plan) {
   std::string text;
   for (const GroupRole& role : standard_group_roles()) {
     const Mesh& mesh = plan.domains().mesh_for(role.domain);
     const int size = mesh.group_size(role.axes);
-    if (size == 1) continue;
+    if (size == 1 || !is_there(mesh, role)) continue;
     text +=
         fmt::format("  {:<36} {:>4} x {:<4} {}\n", role.name(), plan.world_size() / size, size, role.purpose);
   }
@@ -115,7 +124,10 @@ std::vector<Group> Plan::groups_of(int rank) const {
 }
 
 std::string Plan::text(int lines_max) const {
-  std::string text = fmt::format("{} ranks on {} nodes\n", world_size(), num_nodes());
+  const auto counted = [](int count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  std::string text = fmt::format("{} on {}\n", counted(world_size(), "rank"), counted(num_nodes(), "node"));
   const Mesh& mesh = domains_.mesh_for(kRegularDomain);
   text += "mesh:";
   for (std::size_t axis = 0; axis < mesh.sizes().size(); ++axis) {

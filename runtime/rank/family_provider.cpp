@@ -4,6 +4,7 @@
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
 #include "runtime/task/hugging_face_model.hpp"
+#include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
@@ -47,10 +48,16 @@ class FamilyModelProvider final : public ModelProvider {
     load_hugging_face_weights(disk_, directory, *model_, position, parameters);
   }
 
+  std::vector<std::string> check_source(const std::string& directory) const override {
+    check_hugging_face_weights(disk_, directory, *model_);
+    return config_differences(disk_, directory, *model_);
+  }
+
   void export_model(const std::string& checkpoint, const std::string& target) const override {
     const auto reader = CheckpointReader::open(disk_, checkpoint);
-    export_hugging_face(disk_, target, *model_,
-                        [&reader](const std::string& name) { return reader->read("param", name); });
+    export_hugging_face(
+        disk_, target, *model_, [&reader](const std::string& name) { return reader->read("param", name); },
+        special_tokens_in(disk_, checkpoint));
   }
 
  private:

@@ -46,8 +46,14 @@ void require_files(const Disk& disk, const std::string& directory, const Manifes
   }
 }
 
+bool holds_tensors(const Manifest& manifest, const std::string& name) {
+  return std::any_of(manifest.entries.begin(), manifest.entries.end(),
+                     [&](const ManifestEntry& entry) { return entry.file == name; });
+}
+
 // The tensors of a damaged file whose bytes are wrong, so that the user sees how much is lost.
 std::string damaged_tensors(const ReadFile& file, const Manifest& manifest, const std::string& name) {
+  if (!holds_tensors(manifest, name)) return "it holds no tensors, but an export would not be the run's";
   SafetensorsHeader header;
   try {
     header = read_safetensors_header(file);

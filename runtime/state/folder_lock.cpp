@@ -221,6 +221,11 @@ FolderLock::FolderLock(const std::string& folder, const LockHolder& holder, Lock
 FolderLock::~FolderLock() = default;
 FolderLock::FolderLock(FolderLock&&) noexcept = default;
 
+void require_not_in_use(const std::string& folder) {
+  const auto holder = holder_of(folder);
+  if (holder && life_of(*holder, LockHolder::this_process("", "")) == Life::running) refuse(folder, *holder);
+}
+
 bool is_held_here(const std::string& folder) {
   const auto holder = holder_of(folder);
   if (!holder) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// One job at a time in a folder: the file `job.lock` says who has it. Made in one step also on NFS (a link), kept
-// fresh while it is held, removed at the end. Blocks on the disk.
+// One job at a time in a folder: the file `job.lock` says who has it. Made in one step also on NFS (a link),
+// kept fresh while it is held, removed at the end. Blocks on the disk.
 
 #include <chrono>
 #include <memory>
@@ -27,15 +27,16 @@ struct LockHolder {
 
 struct LockTimes {
   std::chrono::milliseconds heartbeat{5'000};
-  // A holder that cannot be asked (another host's) is taken for dead when its lock was not refreshed for so long.
+  // A holder that cannot be asked (another host's) is taken for dead when its lock was not refreshed for so
+  // long.
   std::chrono::milliseconds silence_max{60'000};
 };
 
 class FolderLock {
  public:
-  // The folder must exist. A lock of a process that is gone is taken over, with a warning; for one of another host
-  // this waits until it is refreshed or too old. Environment errors: another job has the folder (says which, and
-  // what to do), or the disk fails. `watch` may be null.
+  // The folder must exist. A lock of a process that is gone is taken over, with a warning; for one of another
+  // host this waits until it is refreshed or too old. Environment errors: another job has the folder (says
+  // which, and what to do), or the disk fails. `watch` may be null.
   FolderLock(const std::string& folder, const LockHolder& holder, LockTimes times = {},
              DiskWatch* watch = nullptr);
   // Removes the lock, unless another has taken it.
@@ -48,6 +49,9 @@ class FolderLock {
   std::unique_ptr<Heart> heart_;
 };
 
+// Environment error, as FolderLock's, when a process that can be asked has the folder. Nothing is written,
+// nobody is waited for: a holder on another host is left to FolderLock.
+void require_not_in_use(const std::string& folder);
 // Whether this very process has the folder.
 bool is_held_here(const std::string& folder);
 // Who has the folder; nothing where there is no lock, or none that can be read as one.

@@ -22,16 +22,7 @@ void require_all_read(const ModelFiles& files, const StateMapper& mapper, const 
               files.directory(), unread.size(), to_text(unread));
 }
 
-void require_all_placed(const Destinations& destinations, const StateMapper& mapper,
-                        const LoadOptions& options) {
-  Names wanted;
-  for (const auto& [name, destination] : destinations) {
-    wanted.insert(name);
-    require_inside(destination.slice, destination.global_shape, "parameter \"" + name + "\"");
-    D9D_REQUIRE(destination.tensor.sizes() == at::IntArrayRef(destination.slice.shape()),
-                "parameter \"{}\": its tensor has shape {}, its slice {}", name,
-                to_text(destination.tensor.sizes().vec()), to_text(destination.slice.shape()));
-  }
+void require_all_placed(const Names& wanted, const StateMapper& mapper, const LoadOptions& options) {
   const auto made = outputs_of(mapper);
   const auto unmade = difference(wanted, made);
   D9D_REQUIRE(unmade.empty(), "{} parameters are not produced by the mapper: {}", unmade.size(),
@@ -42,10 +33,33 @@ void require_all_placed(const Destinations& destinations, const StateMapper& map
               to_text(unplaced));
 }
 
+template <class Value>
+Names names_of(const std::map<std::string, Value>& values) {
+  Names names;
+  for (const auto& [name, value] : values) names.insert(name);
+  return names;
+}
+
+void require_slices(const Destinations& destinations) {
+  for (const auto& [name, destination] : destinations) {
+    require_inside(destination.slice, destination.global_shape, "parameter \"" + name + "\"");
+    D9D_REQUIRE(destination.tensor.sizes() == at::IntArrayRef(destination.slice.shape()),
+                "parameter \"{}\": its tensor has shape {}, its slice {}", name,
+                to_text(destination.tensor.sizes().vec()), to_text(destination.slice.shape()));
+  }
+}
+
 TensorMap shapes_of(const ModelFiles& files, const StateGroup& group) {
   TensorMap shapes;
   for (const auto& name : group.inputs) shapes[name] = files.shape_only(name);
   return shapes;
+}
+
+void require_shape(const ModelFiles& files, const StateGroup& group, const std::string& name,
+                   const at::Tensor& made, const Shape& expected) {
+  D9D_REQUIRE(made.sizes() == at::IntArrayRef(expected),
+              "parameter \"{}\" has shape {}, {} gives {} (from {})", name, to_text(expected),
+              files.directory(), to_text(made.sizes().vec()), to_text(group.inputs));
 }
 
 class Load {
@@ -64,10 +78,7 @@ class Load {
  private:
   void require_shapes(const StateGroup& group) const {
     for (const auto& [name, tensor] : mapper_.apply(shapes_of(files_, group))) {
-      const auto& expected = destinations_.at(name).global_shape;
-      D9D_REQUIRE(tensor.sizes() == at::IntArrayRef(expected),
-                  "parameter \"{}\" has shape {}, {} gives {} (from {})", name, to_text(expected),
-                  files_.directory(), to_text(tensor.sizes().vec()), to_text(group.inputs));
+      require_shape(files_, group, name, tensor, destinations_.at(name).global_shape);
     }
   }
 
@@ -120,9 +131,9 @@ LoadReport load_model_state(const Disk& disk, const std::string& directory, cons
                             const LoadOptions& options) {
   const ModelFiles files(disk, directory);
   require_all_read(files, *mapper, options);
-  require_all_placed(destinations, *mapper, options);
-  Names wanted;
-  for (const auto& [name, destination] : destinations) wanted.insert(name);
+  const Names wanted = names_of(destinations);
+  require_slices(destinations);
+  require_all_placed(wanted, *mapper, options);
   const auto mine = restrict_to_outputs(mapper, wanted);
   return Load(files, *mine, destinations, options).run();
 }
@@ -136,6 +147,18 @@ LoadReport load_model_state(const Disk& disk, const std::string& directory, cons
     whole_tensors[name] = {tensor, shape, whole(shape)};
   }
   return load_model_state(disk, directory, mapper, whole_tensors, options);
+}
+
+void check_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
+                       const std::map<std::string, Shape>& parameters, const LoadOptions& options) {
+  const ModelFiles files(disk, directory);
+  require_all_read(files, *mapper, options);
+  require_all_placed(names_of(parameters), *mapper, options);
+  for (const auto* group : files.in_disk_order(*mapper)) {
+    for (const auto& [name, tensor] : mapper->apply(shapes_of(files, *group))) {
+      require_shape(files, *group, name, tensor, parameters.at(name));
+    }
+  }
 }
 
 void read_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,

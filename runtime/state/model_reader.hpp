@@ -50,6 +50,11 @@ LoadReport load_model_state(const Disk& disk, const std::string& directory, cons
                             const std::map<std::string, at::Tensor>& destinations,
                             const LoadOptions& options = {});
 
+// Would load_model_state() of a whole model find all it needs? The same errors, from the headers of the files
+// alone; `parameters` are the model's, with their whole shapes.
+void check_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
+                       const std::map<std::string, Shape>& parameters, const LoadOptions& options = {});
+
 // Streams every output of the mapper, group by group in the order of the files; memory: the tensors of one
 // group. The same strictness. The visitor owns what it gets.
 void read_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,

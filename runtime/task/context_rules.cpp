@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/base/error.hpp"
+#include "runtime/family/position_limit.hpp"
 #include "runtime/task/sample_length.hpp"
 
 namespace d9d {
@@ -27,9 +28,19 @@ std::string sequence_key(const DataConfig& data) {
   return std::holds_alternative<TokensDataConfig>(data) ? "data.tokens" : "data";
 }
 
-}  // namespace
+std::optional<JobIssue> position_issue(const FamilyModel& model, const std::string& key,
+                                       std::int64_t length) {
+  const std::int64_t limit = position_limit(model);
+  if (length <= limit) return {};
+  const bool stretched = limit != model.max_position_embeddings;
+  return JobIssue{
+      key,
+      fmt::format("{} tokens, but the model has positions for {} (max_position_embeddings{})", length, limit,
+                  stretched ? " and RoPE scaling" : ""),
+      fmt::format("give at most {}, or raise model_provider.model.max_position_embeddings", limit)};
+}
 
-std::optional<JobIssue> sequence_issue(const JobConfig& job, const std::string& key, std::int64_t length) {
+std::optional<JobIssue> sharing_issue(const JobConfig& job, const std::string& key, std::int64_t length) {
   const std::int64_t ranks = job.mesh.context_parallel();
   const std::int64_t shares = job.mesh.tensor_parallel;  // of each rank's tokens
   const std::int64_t dealt = length_unit(job.parallelism.context.order, static_cast<int>(ranks));
@@ -49,27 +60,33 @@ std::optional<JobIssue> sequence_issue(const JobConfig& job, const std::string& 
       above == unit ? fmt::format("give {}", above) : fmt::format("give {} or {}", above - unit, above)};
 }
 
-void require_sequence(const JobConfig& job, std::int64_t length) {
-  if (const auto issue = sequence_issue(job, sequence_key(job.data), length)) {
-    throw Error(ErrorKind::input, fmt::format("{}: {}; {}", issue->path, issue->what, issue->remedy));
-  }
-}
+}  // namespace
 
-std::optional<std::int64_t> required_sample_length(const JobConfig& job) {
-  const auto length = sample_length(job.data);
-  if (length) require_sequence(job, *length);
-  return length;
-}
-
-std::vector<JobIssue> context_issues(const JobConfig& job, const ModelDescription* model) {
+std::vector<JobIssue> sequence_issues(const JobConfig& job, const FamilyModel* model, const std::string& key,
+                                      std::int64_t length) {
   std::vector<JobIssue> issues;
   const auto add = [&](std::optional<JobIssue> issue) {
     if (issue) issues.push_back(*std::move(issue));
   };
-  if (const auto length = given_length(job.data)) {
-    add(sequence_issue(job, sequence_key(job.data), *length));
+  add(sharing_issue(job, key, length));
+  if (model) add(position_issue(*model, key, length));
+  return issues;
+}
+
+void require_sequence(const JobConfig& job, const FamilyModel* model, std::int64_t length) {
+  for (const JobIssue& issue : sequence_issues(job, model, sequence_key(job.data), length)) {
+    throw Error(ErrorKind::input, fmt::format("{}: {}; {}", issue.path, issue.what, issue.remedy));
   }
-  if (model && job.mesh.context_parallel() > 1) add(heads_issue(job, *model));
+}
+
+std::vector<JobIssue> context_issues(const JobConfig& job, const FamilyModel* model) {
+  std::vector<JobIssue> issues;
+  if (const auto length = given_length(job.data)) {
+    issues = sequence_issues(job, model, sequence_key(job.data), *length);
+  }
+  if (model && job.mesh.context_parallel() > 1) {
+    if (auto issue = heads_issue(job, *model)) issues.push_back(*std::move(issue));
+  }
   return issues;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Whether sequences can be shared by context- and tensor-parallel ranks, and heads by Ulysses.
+// Whether sequences fit the model's positions and can be shared by context- and tensor-parallel ranks, and
+// heads by Ulysses.
 
 #include <cstdint>
 #include <string>
@@ -8,14 +9,13 @@
 
 namespace d9d {
 
-// Sequences of `length`, which comes from key `key`.
-std::optional<JobIssue> sequence_issue(const JobConfig& job, const std::string& key, std::int64_t length);
-// The same of the job's data as an input error; nothing where it fits.
-void require_sequence(const JobConfig& job, std::int64_t length);
-// sample_length() of the job's data, which has to fit.
-std::optional<std::int64_t> required_sample_length(const JobConfig& job);
+// Everything that is wrong with sequences of `length`, which comes from key `key`.
+std::vector<JobIssue> sequence_issues(const JobConfig& job, const FamilyModel* model, const std::string& key,
+                                      std::int64_t length);
+// The first of them as an input error, for the job's data; nothing where it fits.
+void require_sequence(const JobConfig& job, const FamilyModel* model, std::int64_t length);
 
 // All that the job file alone can tell.
-std::vector<JobIssue> context_issues(const JobConfig& job, const ModelDescription* model);
+std::vector<JobIssue> context_issues(const JobConfig& job, const FamilyModel* model);
 
 }  // namespace d9d

@@ -1,5 +1,8 @@
 #include "runtime/task/hugging_face_model.hpp"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/nn/model/build_options.hpp"
@@ -8,6 +11,7 @@
 #include "runtime/state/model_reader.hpp"
 #include "runtime/state/model_writer.hpp"
 #include "runtime/state/safetensors.hpp"
+#include "runtime/task/tokenizer_files.hpp"
 
 namespace d9d {
 namespace {
@@ -17,14 +21,28 @@ at::ScalarType dtype_from(const std::string& name) {
   return name == "float16" ? at::kHalf : at::kFloat;
 }
 
-std::vector<TensorSpec> parameters_of(const FamilyModel& config) {
+// Of the whole model, in its order, without storage.
+std::vector<StageParameter> shapes_of(const FamilyModel& config) {
   BuildOptions shapes_only;
   shapes_only.device = at::Device(at::kMeta);
+  return config.build_stage({}, shapes_only)->parameters();
+}
+
+std::vector<TensorSpec> parameters_of(const FamilyModel& config) {
   std::vector<TensorSpec> specs;
-  for (const StageParameter& parameter : config.build_stage({}, shapes_only)->parameters()) {
+  for (const StageParameter& parameter : shapes_of(config)) {
     specs.push_back(spec_of(parameter.name, parameter.tensor.detach().to(dtype_from(config.dtype))));
   }
   return specs;
+}
+
+// What the model says of them itself stays; its own pad token is one that training knew.
+std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) {
+  nlohmann::json json = nlohmann::json::parse(config.config_json());
+  if (tokens.eos.size() == 1) json["eos_token_id"] = tokens.eos.front();
+  if (tokens.eos.size() > 1) json["eos_token_id"] = tokens.eos;
+  if (tokens.bos && !config.bos_token_id) json["bos_token_id"] = *tokens.bos;
+  return json.dump(2) + "\n";
 }
 
 }  // namespace
@@ -43,9 +61,48 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
   load_model_state(disk, directory, mapper, destinations, options);
 }
 
+void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
+  const MapperPtr mapper = config.from_hugging_face(ModelFiles(disk, directory).names());
+  std::map<std::string, Shape> parameters;
+  for (const StageParameter& parameter : shapes_of(config)) {
+    parameters[parameter.name] = parameter.tensor.sizes().vec();
+  }
+  LoadOptions options;
+  options.allow_unread = config.unread_tensors();
+  check_model_state(disk, directory, mapper, parameters, options);
+}
+
+std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
+                                            const FamilyModel& config) {
+  const std::string path = join_path(directory, "config.json");
+  if (!disk.exists(path)) return {};
+  using Json = nlohmann::ordered_json;
+  Json theirs, ours = Json::parse(config.config_json());
+  try {
+    theirs = Json::parse(read_hugging_face_config(path)->config_json());
+  } catch (const Error& error) {
+    return {error.what()};
+  }
+  std::vector<std::string> differences;
+  // The other spelling of rope_scaling says the base as well; sizes are told by the weights' shapes.
+  for (const char* key : {"rms_norm_eps", "rope_parameters", "num_experts_per_tok", "norm_topk_prob",
+                          "max_position_embeddings", "pad_token_id"}) {
+    const Json& there = theirs.contains(key) ? theirs[key] : Json();
+    const Json& here = ours.contains(key) ? ours[key] : Json();
+    if (there == here) continue;
+    differences.push_back(
+        fmt::format("{} says {} = {}, the job's model {}", path, key, there.dump(), here.dump()));
+  }
+  return differences;
+}
+
 LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory, at::ScalarType dtype) {
   LoadedModel model;
   model.config = read_hugging_face_config(directory);
+  auto& ends = model.config->eos_token_ids;
+  for (const std::int64_t id : special_tokens_in(disk, directory).eos) {
+    if (std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(id);
+  }
   BuildOptions options;
   options.dtype = dtype;
   model.stage = model.config->build_stage({}, options);
@@ -56,7 +113,7 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
 
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
                          const std::function<at::Tensor(const std::string& name)>& read,
-                         std::uint64_t shard_bytes_max) {
+                         const SpecialTokens& tokens, std::uint64_t shard_bytes_max) {
   disk.make_directories(directory);
   const std::vector<TensorSpec> parameters = parameters_of(config);
   ExportOptions options;
@@ -65,7 +122,7 @@ void export_hugging_face(Disk& disk, const std::string& directory, const FamilyM
   for (const TensorSpec& parameter : parameters) {
     writer.put(parameter.name, on_host(read(parameter.name), dtype_from(config.dtype)));
   }
-  write_text(disk, directory + "/config.json", config.config_json());
+  write_text(disk, directory + "/config.json", config_with(config, tokens));
   publish_model_state(disk, directory, writer.finish());
 }
 

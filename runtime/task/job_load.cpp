@@ -24,6 +24,24 @@ void report(const std::vector<JobIssue>& issues, const Node& root, Problems& pro
   }
 }
 
+// Is there a value at the path?
+bool is_given(const Node& root, std::string_view path) {
+  const Node* node = &root;
+  while (node && !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    node = node->find(path.substr(0, dot));
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return node && node->kind != Node::Kind::null;
+}
+
+void warn_of(const std::vector<JobIssue>& issues, const Node& root, Problems& problems) {
+  for (const JobIssue& issue : issues) {
+    if (!is_given(root, issue.path)) continue;
+    problems.warn(config::locate(root, issue.path), issue.path, "has no effect: " + issue.what, issue.remedy);
+  }
+}
+
 bool is_path(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '.' || c == '-';
@@ -66,6 +84,7 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   report(validate(loaded.job, loaded.model.get()), root, problems);
   report(unsupported(loaded.job), root, problems);
   problems.throw_if_any();
+  warn_of(without_effect(loaded.job), root, problems);
   if (loaded.job.trainer.pipelining.layer_split == LayerSplit::costs) {
     // Attention counts as far as the length of samples is known.
     if (loaded.model) {

@@ -255,7 +255,7 @@ void check_names(const JobConfig& job, Issues& issues) {
 
 }  // namespace
 
-std::vector<JobIssue> validate(const JobConfig& job, const ModelDescription* model) {
+std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
   Issues issues;
   check_run_name(job, issues);
   if (check_mesh(job, issues)) {

@@ -28,6 +28,10 @@ void ModelProvider::load_weights(const std::string& directory, StagePosition /*p
                           directory));
 }
 
+std::vector<std::string> ModelProvider::check_source(const std::string& /*directory*/) const {
+  return {};
+}
+
 void ModelProvider::export_model(const std::string& /*checkpoint*/, const std::string& target) const {
   throw Error(ErrorKind::input,
               fmt::format("this model cannot be exported to {}: its provider has no export_model; "

@@ -34,6 +34,10 @@ class ModelProvider {
   // override: an input error.
   virtual void load_weights(const std::string& directory, StagePosition position,
                             const std::vector<StageParameter>& parameters) const;
+  // Before the job forms, and by `d9d-node check`: will load_weights() of this folder find all it needs?
+  // Looks at headers at most and throws what load_weights() would; returns what is worth a warning. Without
+  // an override: nothing is looked at.
+  virtual std::vector<std::string> check_source(const std::string& directory) const;
   // Writes the model of a committed checkpoint as a folder others can read. Without an override: an input
   // error.
   virtual void export_model(const std::string& checkpoint, const std::string& target) const;

@@ -14,6 +14,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/family/position_limit.hpp"
 
 namespace d9d {
 namespace {
@@ -79,6 +80,7 @@ Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels, const ScoreOptions& options) {
   const at::NoGradGuard no_gradients;
   check_ids(tokens, "the tokens", model.config->vocab_size, false);
+  require_positions(*model.config, tokens.size(1), "a sequence of the tokens", "give shorter ones");
   const at::Tensor targets = labels ? *labels : next_tokens(tokens);
   check_ids(targets, "the labels", model.config->vocab_size, true);
   D9D_REQUIRE(targets.sizes() == tokens.sizes(),
@@ -114,6 +116,8 @@ std::vector<std::int64_t> generate(const LoadedModel& model, const std::vector<s
   D9D_REQUIRE(!prompt.empty(), "the prompt has no tokens; give at least one");
   D9D_REQUIRE(options.temperature >= 0 && options.top_k >= 0,
               "temperature is {} and top_k {}; both are 0 or more", options.temperature, options.top_k);
+  require_positions(*model.config, static_cast<std::int64_t>(prompt.size()) + options.max_new_tokens,
+                    "the prompt with the new tokens", "ask for fewer of them");
   const RandomStream stream(options.seed, "generate");
   std::vector<std::int64_t> ids = prompt;
   const auto& ends = model.config->eos_token_ids;

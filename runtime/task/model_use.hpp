@@ -21,7 +21,7 @@ struct Scores {
   at::Tensor logits;      // fp32 [N, L, V] when asked for
 };
 // tokens int64 [N, L]; labels int64 [N, L] already shifted, by default the next token and -100 for the last
-// one. Input error for an id outside the vocabulary.
+// one. Input error for an id outside the vocabulary and for a sequence longer than the model has positions.
 Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels = {}, const ScoreOptions& options = {});
 
@@ -32,7 +32,8 @@ struct GenerateOptions {
   std::uint64_t seed = 0;
 };
 // The new tokens only; ends after one of the config's eos_token_ids, which is included. The sequence is
-// computed anew for each token.
+// computed anew for each token. Input error when prompt and new tokens together are more than the model has
+// positions for.
 std::vector<std::int64_t> generate(const LoadedModel& model, const std::vector<std::int64_t>& prompt,
                                    const GenerateOptions& options = {});
 

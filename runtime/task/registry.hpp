@@ -18,6 +18,7 @@ class TrainTask;
 class Registry {
  public:
   // `config`: the keys beside `name` in the job file; decode<T>(config) makes a described struct of them.
+  // Called by `d9d-node check` too.
   using MakeModel = std::function<std::shared_ptr<const ModelProvider>(const config::Section& config)>;
   using MakeTask = std::function<std::shared_ptr<TrainTask>(const config::Section& config)>;
 

@@ -3,6 +3,7 @@
 #include <boost/describe/class.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <future>
@@ -50,6 +51,9 @@ class EvilTask final : public d9d::TrainTask {
  public:
   explicit EvilTask(EvilConfig config) : mode_(std::move(config.mode)) {
     if (mode_.starts_with("factory")) throw_something(mode_);
+    // The first one of a process is made to find what is wrong before the job forms.
+    static std::atomic<int> made = 0;
+    if (mode_ == "second_one" && ++made > 1) throw_something("factory");
   }
   d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
     return inner_.build_forward_inputs(context);

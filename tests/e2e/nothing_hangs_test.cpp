@@ -58,7 +58,7 @@ TEST_F(NothingHangs, ATaskThatCannotTakeItsStateBackSaysSo) {
 
 TEST_F(NothingHangs, BothProcessesEndWhenTheTaskOfTheirJobCannotBeMade) {
   const Words words = mesh(1, 2) + set("plugins", std::string("[") + kPlugin + "]") +
-                      set("task", "{name: evil, mode: factory}");
+                      set("task", "{name: evil, mode: second_one}");
   const auto [first, second] = job_.start_two(2, words);
 
   EXPECT_EQ(first->wait(kSoon), 1) << first->err();
@@ -69,7 +69,7 @@ TEST_F(NothingHangs, AnActorFactoryThatThrowsEndsTheJob) {
   const auto job = start_with_actor("factory");
 
   EXPECT_EQ(job->wait(kSoon), 1);
-  EXPECT_THAT(job->err(), AllOf(HasSubstr("user/0"), HasSubstr("a bad day")));
+  EXPECT_THAT(job->err(), HasSubstr("the factory of the actor \"evil_actor\" threw: a bad day"));
 }
 
 TEST_F(NothingHangs, AnActorThatBlocksAtTheEndIsNamed) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tests/support/npy_file.hpp"
@@ -27,6 +28,11 @@ std::int32_t chain(int row, int column) {
   std::int32_t token = (37 * row + 11) % 64;
   for (int i = 0; i < column; ++i) token = (5 * token + 3) % 64;
   return token;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class Outputs : public testing::Test {
@@ -83,19 +89,10 @@ TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
                         return row == 10 && column == 5 ? 600 : 1;
                       }));
   job_.folder().write("negative.npy", npy_file(24, kLength, [](int row, int) { return row == 10 ? -3 : 1; }));
-  const std::string tokenizer = D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json";
-  const auto text = [](const std::string& files, const std::string& with) {
-    return set("data",
-               "{source: text, files: [" + files + "], tokenizer: " + with + ", sequence_length: 32}");
-  };
 
-  expect_failure(mesh(2, 2) + tokens("large.npy"), 1, {"at step 2", "id 600", "512"});
-  // The other rank waits for tokens meanwhile.
-  expect_failure(mesh(1, 2) + experts_on(2) + tokens("large.npy"), 1, {"at step 2", "id 600", "512"});
-  expect_failure(tokens("negative.npy"), 1, {"negative.npy: row 10 holds the token -3"});
+  expect_failure(mesh(2, 2) + tokens("large.npy"), 2, {"row 10 holds the token 600 at position 5", "512"});
+  expect_failure(tokens("negative.npy"), 2, {"negative.npy: row 10 holds the token -3"});
   expect_failure(tokens("missing.npy"), 2, {"cannot open missing.npy: No such file"});
-  expect_failure(text("missing.txt", tokenizer), 2, {"cannot open missing.txt: No such file"});
-  expect_failure(text("job.yaml", "missing.json"), 2, {"missing.json", "tokenizer.json"});
 }
 
 TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
@@ -135,6 +132,42 @@ TEST_F(Outputs, ACheckpointIsExportedAfterwardsAsTheRunWouldHaveDone) {
   EXPECT_EQ(weights("newest"), weights("by_run"));
   EXPECT_EQ(older.code, 0) << older.err;
   EXPECT_NE(weights("older"), weights("by_run"));
+}
+
+TEST_F(Outputs, ACheckpointCarriesTheTokenizerIntoEveryExportAndGenerateFindsIt) {
+  const std::string tokenizer = read(D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json");
+  job_.folder().write("words.json", tokenizer);
+  std::string bible;
+  for (int verse = 0; verse < 60; ++verse)
+    bible += "And God said, Let there be light: and there was light.\n\n";
+  job_.folder().write("text.txt", bible);
+  const Words data = set("data",
+                         "{source: text, files: [text.txt], tokenizer: words.json, sequence_length: 32, "
+                         "document: paragraph, eos_token: <|endoftext|>}") +
+                     set("model_provider.model.vocab_size", "2048");
+  ASSERT_EQ(job_.run(mesh(1, 2) + data + set("export_to", "by_run")).code, 0);
+  std::filesystem::remove(job_.folder() / "words.json");
+
+  const Outcome exported = job_.call({"export", "runs/tiny/checkpoints", "afterwards"});
+  const Outcome text =
+      job_.call({"generate", "by_run", "--prompt", "And God", "--tokens", "40", "--temperature", "0"});
+
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  for (const std::string folder : {"by_run", "afterwards"}) {
+    const auto json_in = [&](const std::string& file) {
+      return nlohmann::json::parse(read(job_.folder() / (folder + "/" + file)));
+    };
+    EXPECT_EQ(read(job_.folder() / (folder + "/tokenizer.json")), tokenizer);
+    EXPECT_EQ(json_in("config.json")["eos_token_id"], 2047);
+    EXPECT_EQ(json_in("generation_config.json")["eos_token_id"], 2047);
+    EXPECT_EQ(json_in("tokenizer_config.json")["eos_token"], "<|endoftext|>");
+  }
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, testing::StartsWith("And God"));
+  const Outcome without = job_.call({"generate", "runs", "--prompt", "And God"});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err,
+              HasSubstr("runs/tokenizer.json is not there; name the model's tokenizer with --tokenizer"));
 }
 
 TEST_F(Outputs, AnExportSaysWhatIsMissing) {

@@ -6,6 +6,17 @@
 namespace d9d {
 namespace {
 
+Tokenizer open_tokenizer(const TextDataConfig& config, const std::optional<std::int64_t>& ids_below) {
+  Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
+  const std::int64_t size = tokenizer.vocab_size();
+  D9D_REQUIRE(
+      !ids_below || size <= *ids_below,
+      "data.tokenizer: the ids of {} go up to {}, but model_provider.model.vocab_size is {}; raise it "
+      "to at least {}",
+      config.tokenizer, size - 1, *ids_below, size);
+  return tokenizer;
+}
+
 TokenRow read_tokens(const TextDataConfig& config, const Tokenizer& tokenizer) {
   D9D_REQUIRE(config.sequence_length >= 1, "data.sequence_length = {}, expected at least 1",
               config.sequence_length);
@@ -52,8 +63,8 @@ void TokenRow::read(std::size_t first, std::span<std::int64_t> out) const {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = narrow_ ? ids16_[first + i] : ids32_[first + i];
 }
 
-TextSource::TextSource(const TextDataConfig& config)
-    : TextSource(config, Tokenizer::from_file(config.tokenizer)) {}
+TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below)
+    : TextSource(config, open_tokenizer(config, ids_below)) {}
 
 TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer)
     : sequence_length_(config.sequence_length),

@@ -28,8 +28,9 @@ class TokenRow {
 class TextSource final : public SampleSource {
  public:
   // Reads and tokenises everything. Input errors: a file that is missing or not UTF-8, an eos token that the
-  // tokenizer does not have, a text too short for one sample.
-  explicit TextSource(const TextDataConfig& config);
+  // tokenizer does not have, a text too short for one sample, a tokenizer with ids that are not below
+  // `ids_below` (found before any text is read).
+  explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {});
   std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
   std::int64_t sequence_length() const override { return sequence_length_; }
   std::optional<std::int64_t> vocab_size() const override { return vocab_size_; }

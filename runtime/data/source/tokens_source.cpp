@@ -31,32 +31,60 @@ std::optional<NpyArray> open_labels(const TokensDataConfig& config, const NpyArr
 
 }  // namespace
 
-TokensSource::TokensSource(const TokensDataConfig& config)
+TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below)
     : tokens_(open_tokens(config)),
       labels_(open_labels(config, tokens_)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
-             static_cast<std::uint64_t>(config.seed)) {}
+             static_cast<std::uint64_t>(config.seed)),
+      ids_below_(ids_below) {}
+
+void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char* what,
+                            std::vector<std::int64_t>& out) const {
+  array.read(row * sequence_length(), out);
+  const bool may_be_ignored = labels_ && &array == &*labels_;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t id = out[i];
+    if (may_be_ignored && id == kIgnoredLabel) continue;
+    D9D_REQUIRE(id >= 0, "{}: row {} holds the {} {} at position {}, expected 0 or more{}",
+                array.path().string(), row, what, id, i,
+                may_be_ignored ? fmt::format(", or {}", kIgnoredLabel) : "");
+    D9D_REQUIRE(!ids_below_ || id < *ids_below_,
+                "{}: row {} holds the {} {} at position {}, but model_provider.model.vocab_size is {}; raise "
+                "it, or mend the file",
+                array.path().string(), row, what, id, i, *ids_below_);
+  }
+}
 
 Sample TokensSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::size_t>(sequence_length());
   const auto row = static_cast<std::int64_t>(order_.item_at(index));
   Sample sample{std::vector<std::int64_t>(length), std::vector<std::int64_t>(length, kIgnoredLabel)};
-  tokens_.read(row * sequence_length(), sample.input_ids);
-  for (const std::int64_t id : sample.input_ids) {
-    D9D_REQUIRE(id >= 0, "{}: row {} holds the token {}, expected 0 or more", tokens_.path().string(), row,
-                id);
-  }
+  read_row(tokens_, row, "token", sample.input_ids);
   if (labels_) {
-    labels_->read(row * sequence_length(), sample.labels);
-    for (const std::int64_t label : sample.labels) {
-      D9D_REQUIRE(label >= 0 || label == kIgnoredLabel,
-                  "{}: row {} holds the label {}, expected 0 or more, or {}", labels_->path().string(), row,
-                  label, kIgnoredLabel);
-    }
+    read_row(*labels_, row, "label", sample.labels);
   } else {
     std::copy(sample.input_ids.begin() + 1, sample.input_ids.end(), sample.labels.begin());
   }
   return sample;
+}
+
+std::optional<Scanned> TokensSource::scan_ids(const ScanLimits& limits) const {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + limits.time_max;
+  const auto length = static_cast<std::size_t>(sequence_length());
+  const std::uint64_t row_bytes =
+      length * (bytes_of(tokens_.type()) + (labels_ ? bytes_of(labels_->type()) : 0));
+  std::vector<std::int64_t> values(length);
+  Scanned scanned;
+  const std::uint64_t rows = *num_samples();
+  while (scanned.samples < rows) {
+    const auto row = static_cast<std::int64_t>(scanned.samples);
+    read_row(tokens_, row, "token", values);
+    if (labels_) read_row(*labels_, row, "label", values);
+    ++scanned.samples;
+    if (scanned.samples * row_bytes >= limits.bytes_max || Clock::now() >= end) break;
+  }
+  return scanned;
 }
 
 }  // namespace d9d

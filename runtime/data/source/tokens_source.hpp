@@ -12,19 +12,26 @@ namespace d9d {
 
 class TokensSource final : public SampleSource {
  public:
-  // Wrong shapes or dtypes are input errors; ids are checked when they are read.
-  explicit TokensSource(const TokensDataConfig& config);
+  // Wrong shapes or dtypes are input errors; ids are checked when they are read. `ids_below`: the model's
+  // vocabulary, where it is known; an id or label beyond it is an input error with file, row and position.
+  explicit TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below = {});
   std::optional<std::uint64_t> num_samples() const override {
     return static_cast<std::uint64_t>(tokens_.shape()[0]);
   }
   std::int64_t sequence_length() const override { return tokens_.shape()[1]; }
   std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
   Sample at(std::uint64_t index) const override;
+  std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:
+  // Row `row` of `array`, checked; `what` is what an element is called.
+  void read_row(const NpyArray& array, std::int64_t row, const char* what,
+                std::vector<std::int64_t>& out) const;
+
   const NpyArray tokens_;
   const std::optional<NpyArray> labels_;
   const EpochOrder order_;
+  const std::optional<std::int64_t> ids_below_;
 };
 
 }  // namespace d9d

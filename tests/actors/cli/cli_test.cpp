@@ -8,6 +8,7 @@
 
 #include "actors/cli/cli_main.hpp"
 #include "actors/cli/commands.hpp"
+#include "actors/cli/running_commands.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -145,7 +146,7 @@ TEST(CliCheck, PrintsTheResolvedJob) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("8 samples a step = 2 replicas x 2 microbatches x 2 samples"),
                                  HasSubstr("qwen3_moe, 4 layers"), HasSubstr("drawn from seed 0"),
-                                 HasSubstr("4 ranks on 1 nodes"), HasSubstr("0..1"), HasSubstr("2..3")));
+                                 HasSubstr("4 ranks on 1 node\n"), HasSubstr("0..1"), HasSubstr("2..3")));
 }
 
 TEST(CliCheck, ShowsTheLayersOfEachStageAsTheJobSplitsThem) {

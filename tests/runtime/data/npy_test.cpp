@@ -47,7 +47,16 @@ TEST(Npy, RefusesASizeThatDoesNotFitInMemory) {
   const Folder folder;
   const std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }";
 
-  EXPECT_THAT(error_of(folder.write("huge.npy", file_with(header, 8))), HasSubstr("cut short or damaged"));
+  EXPECT_THAT(error_of(folder.write("huge.npy", file_with(header, 8))),
+              HasSubstr("says more bytes of data than any file can have, the file has 8; it is damaged"));
+}
+
+TEST(Npy, AnArrayWithAnEmptyDimensionHasNoBytesHoweverLargeTheOthersAre) {
+  const Folder folder;
+  const std::string header =
+      "{'descr': '<i8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0), }";
+
+  EXPECT_EQ(error_of(folder.write("none.npy", file_with(header, 0))), "no error");
 }
 
 TEST(Npy, ReadsAHeaderWithOtherSpacesAndOrder) {

@@ -99,5 +99,20 @@ TEST(Plan, PrintsMeshGroupsAndRanks) {
   EXPECT_THAT(text, HasSubstr("rank 3     node 1    local 1   pp 1   dp 1"));
 }
 
+TEST(Plan, NamesShardsAndSplitTokensOnlyWhereTheMeshHasThem) {
+  const std::string replicas = Plan(two_by_two(), {4}).text();
+  DeviceMeshParameters sharded = two_by_two();
+  sharded.data_parallel_shard = 2;
+  sharded.context_parallel_replicate = 2;
+  const std::string shards = Plan(sharded, {16}).text();
+
+  EXPECT_THAT(replicas, HasSubstr("gradients of replicated dense parameters"));
+  EXPECT_THAT(replicas, testing::Not(HasSubstr("sharded dense parameters")));
+  EXPECT_THAT(replicas, testing::Not(HasSubstr("where tokens are split")));
+  EXPECT_THAT(shards, HasSubstr("gradients of sharded dense parameters"));
+  EXPECT_THAT(shards, HasSubstr("blocks of sharded dense parameters"));
+  EXPECT_THAT(shards, HasSubstr("where tokens are split"));
+}
+
 }  // namespace
 }  // namespace d9d

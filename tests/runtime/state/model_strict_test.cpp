@@ -77,6 +77,26 @@ TEST_F(StrictLoad, SaysWhatAFolderWithoutWeightsLacks) {
               testing::AllOf(HasSubstr("model.safetensors.index.json"), HasSubstr("Hugging Face")));
 }
 
+TEST_F(StrictLoad, TheCheckAheadSaysWhatTheLoadWouldSay) {
+  write_folder(disk_, scratch_.path(), {{"a", counting({2, 3})}, {"b", counting({2})}});
+  const auto error_of_check = [&](const Names& names, const std::map<std::string, Shape>& wanted) {
+    return error_of([&] { check_model_state(disk_, scratch_.path(), identities(names), wanted); });
+  };
+  const auto error_of_both = [&](const Names& names, const std::map<std::string, Shape>& wanted) {
+    TensorMap tensors;
+    for (const auto& [name, shape] : wanted) tensors[name] = at::zeros(shape);
+    EXPECT_EQ(error_of_check(names, wanted), error_of_load(identities(names), tensors));
+    return error_of_check(names, wanted);
+  };
+
+  EXPECT_THAT(error_of_both({"a", "b"}, {{"a", {3, 2}}, {"b", {2}}}), HasSubstr("\"a\" has shape [3, 2]"));
+  EXPECT_THAT(error_of_both({"a"}, {{"a", {2, 3}}}), HasSubstr("\"b\"; is it another model?"));
+  EXPECT_THAT(error_of_both({"a", "b", "c"}, {{"a", {2, 3}}, {"b", {2}}, {"c", {1}}}), HasSubstr("lacks"));
+  EXPECT_THAT(error_of_both({"a", "b"}, {{"a", {2, 3}}}), HasSubstr("have no parameter: \"b\""));
+  EXPECT_NO_THROW(
+      check_model_state(disk_, scratch_.path(), identities({"a", "b"}), {{"a", {2, 3}}, {"b", {2}}}));
+}
+
 TEST_F(StrictLoad, RefusesAnIndexThatDoesNotFitItsShards) {
   write_folder(disk_, scratch_.path(), {{"a", counting({100})}, {"b", counting({100})}}, 400);
   const auto index = scratch_ / "model.safetensors.index.json";

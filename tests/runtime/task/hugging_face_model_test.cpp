@@ -76,13 +76,54 @@ TEST_F(HuggingFaceFolder, ExportsInShardsWithAnIndexAndTheConfigsDtype) {
   config.dtype = "bfloat16";
 
   export_hugging_face(
-      disk_, folder_, config, [&](const std::string& name) { return parameters.at(name); }, 8000);
+      disk_, folder_, config, [&](const std::string& name) { return parameters.at(name); }, {}, 8000);
 
   EXPECT_TRUE(disk_.exists(folder_ + "/model.safetensors.index.json"));
   const LoadedModel again = load_hugging_face_model(disk_, folder_);
   const std::string name = "model.layers.1.mlp.experts.up_proj.weight";
   EXPECT_TRUE(bitwise_equal(parameters_of(*again.stage).at(name),
                             parameters.at(name).to(at::kBFloat16).to(at::kFloat)));
+}
+
+TEST_F(HuggingFaceFolder, ChecksItsHeadersAheadAgainstTheWholeModel) {
+  for (const char* name : {"dense_tied", "dense_bias_yarn", "moe", "moe_mixed"}) {
+    EXPECT_NO_THROW(check_hugging_face_weights(disk_, golden_folder(name), *golden_model(name).model))
+        << name;
+  }
+  Qwen3Config wider = golden_model("moe").qwen3();
+  wider.vocab_size += 8;
+  try {
+    check_hugging_face_weights(disk_, golden_folder("moe"), wider);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("weight\" has shape [69, 24], "));
+  }
+}
+
+TEST_F(HuggingFaceFolder, TellsWhereItsConfigSaysOtherNumbersThanTheJob) {
+  Qwen3Config config = golden_model("moe").qwen3();
+  EXPECT_THAT(config_differences(disk_, golden_folder("moe"), config), testing::IsEmpty());
+
+  config.rms_norm_eps = 0.5;
+  config.rope.theta = 77.0;
+
+  EXPECT_THAT(
+      config_differences(disk_, golden_folder("moe"), config),
+      testing::ElementsAre(testing::AllOf(HasSubstr("config.json says rms_norm_eps = "), HasSubstr("0.5")),
+                           testing::AllOf(HasSubstr("rope_parameters"), HasSubstr("77"))));
+  EXPECT_THAT(config_differences(disk_, folder_, config), testing::IsEmpty()) << "no config.json";
+}
+
+TEST_F(HuggingFaceFolder, KnowsTheEndsOfItsGenerationConfigToo) {
+  const LoadedModel model = load_hugging_face_model(disk_, golden_folder("moe"));
+  const TensorMap parameters = parameters_of(*model.stage);
+  export_hugging_face(disk_, folder_, *model.config,
+                      [&](const std::string& name) { return parameters.at(name); }, {{3}, {}, {}});
+  write_text(disk_, folder_ + "/generation_config.json", R"({"eos_token_id": [3, 7]})");
+
+  const LoadedModel again = load_hugging_face_model(disk_, folder_);
+
+  EXPECT_THAT(again.config->eos_token_ids, testing::ElementsAre(3, 7));
 }
 
 TEST_F(HuggingFaceFolder, RefusesWeightsOfAnotherModel) {

@@ -6,7 +6,9 @@ namespace d9d {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::StartsWith;
 using testing_job::error_of;
 using testing_job::load;
@@ -68,6 +70,12 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
        {"trainer.profiling.period_steps: 3 is shorter than warmup_steps + active_steps (4)", "at least 4"}},
       {{"trainer.schedule.total_steps=null"},
        {"trainer.schedule.total_steps: missing, and synthetic data never ends"}},
+      {{"model_provider.model.max_position_embeddings=16"},
+       {"data.sequence_length: 32 tokens, but the model has positions for 16 (max_position_embeddings);",
+        "give at most 16, or raise model_provider.model.max_position_embeddings"}},
+      {{"model_provider.model.max_position_embeddings=8",
+        "model_provider.model.rope_scaling={rope_type: linear, factor: 3.0}"},
+       {"positions for 24 (max_position_embeddings and RoPE scaling)"}},
       {{"data.vocab_size=1024"}, {"data.vocab_size: 1024 tokens, but the model's vocabulary has 512"}},
       {{"trainer.run.name=a/b"}, {"\"a/b\" cannot be the name of a folder"}},
       {{"node.listen=29500"}, {"\"29500\" is not HOST:PORT"}},
@@ -99,6 +107,8 @@ TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"mesh.context_parallel_shard=2", "mesh.context_parallel_replicate=2"}));
   EXPECT_NO_THROW(load({"mesh.context_parallel_shard=2", "parallelism.context={attention: ulysses}"}));
   EXPECT_NO_THROW(load({"mesh.tensor_parallel=2"}));
+  EXPECT_NO_THROW(load({"model_provider.model.max_position_embeddings=8",
+                        "model_provider.model.rope_scaling={rope_type: linear, factor: 4.0}"}));
   EXPECT_NO_THROW(load({"trainer.pipelining.order=dynamic"}));
   EXPECT_NO_THROW(load({"optimizer={name: sgd, lr: 1, nesterov: true, momentum: 0.9}"}));
   EXPECT_NO_THROW(load({"task={name: mine, size: 3}", "plugins=[libmine.so]"}));
@@ -114,6 +124,20 @@ TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
        {"trainer.logging.tracker: wandb is not supported yet", "tensorboard"}},
       {{"trainer.model_stage_factory.checkpoint_only_trainable_parameters=true"}, {"is not supported yet"}},
   });
+}
+
+TEST(JobValidation, WarnsOfKeysThatOtherKeysLeaveWithoutEffect) {
+  const auto warnings = [](const std::string& data) {
+    return load({"data={tokenizer: t.json, files: [a], sequence_length: 4, " + data + "}"}).warnings;
+  };
+
+  EXPECT_THAT(warnings("source: text, format: jsonl, document: paragraph"),
+              ElementsAre(HasSubstr("data.document: has no effect: a line of a jsonl file is a document")));
+  EXPECT_THAT(warnings("source: text, text_field: body"),
+              ElementsAre(HasSubstr("data.text_field: has no effect: the files are plain text")));
+  EXPECT_THAT(warnings("source: text, seed: 3"), ElementsAre(HasSubstr("set shuffle: true")));
+  EXPECT_THAT(warnings("source: text, format: jsonl, text_field: body, shuffle: true, seed: 3"), IsEmpty());
+  EXPECT_THAT(warnings("source: text, document: line"), IsEmpty());
 }
 
 TEST(JobValidation, CollectsEverythingThatDoesNotFit) {

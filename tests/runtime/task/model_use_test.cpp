@@ -1,5 +1,6 @@
 #include "runtime/task/model_use.hpp"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 
@@ -132,6 +133,19 @@ TEST(Generate, EndsAfterAnEndToken) {
   model.config->eos_token_ids = {text[2]};
 
   EXPECT_LE(generate(model, {5, 9, 2}, greedy).size(), 3U);
+}
+
+TEST(Generate, RefusesMoreTokensThanTheModelHasPositions) {
+  LoadedModel model = load("moe");
+  model.config->max_position_embeddings = 6;
+  GenerateOptions greedy;
+  greedy.temperature = 0;
+  greedy.max_new_tokens = 3;
+
+  EXPECT_NO_THROW(generate(model, {5, 9, 2}, greedy));
+  greedy.max_new_tokens = 4;
+  EXPECT_THROW(generate(model, {5, 9, 2}, greedy), Error);
+  EXPECT_THROW(score_tokens(model, at::full({1, 7}, 5, at::kLong)), Error);
 }
 
 TEST(Generate, RefusesAnEmptyPrompt) {

@@ -135,6 +135,17 @@ TEST(TextSource, NamesTheFileThatIsNotUtf8AndTheTokenThatIsMissing) {
   EXPECT_THAT(error_of(config), HasSubstr("data.eos_token = \"<eos>\" is not a token of"));
 }
 
+TEST(TextSource, RefusesATokenizerWithMoreIdsThanTheModelBeforeItReadsAnyText) {
+  try {
+    const TextSource source(config_of({"missing.txt"}), 782);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("go up to 782, but model_provider.model.vocab_size is 782; raise it to at "
+                          "least 783"));
+  }
+}
+
 TEST(TokenRow, KeepsIdsOfLargeVocabularies) {
   for (const std::int64_t vocab_size : {65536, 65537}) {
     TokenRow row(vocab_size);

@@ -76,6 +76,43 @@ TEST(TokensSource, RefusesWrongShapesAndImpossibleIds) {
               HasSubstr("row 0 holds the label -1"));
 }
 
+TEST(TokensSource, NamesFileRowAndPositionOfAnIdBeyondTheVocabulary) {
+  const Folder folder;
+  const std::string tokens = array(folder, "t.npy", {2, 2}, {1, 2, 3, 600});
+  const std::string good = array(folder, "good.npy", {2, 2}, {1, 2, 3, 4});
+  const std::string labels = array(folder, "l.npy", {2, 2}, {-100, 2, 512, 4});
+  const auto error_at = [](const TokensDataConfig& config, std::uint64_t sample) -> std::string {
+    try {
+      TokensSource(config, 512).at(sample);
+      return "no error";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+
+  EXPECT_EQ(error_at({tokens}, 0), "no error");
+  EXPECT_EQ(error_at({tokens}, 1),
+            tokens +
+                ": row 1 holds the token 600 at position 1, but model_provider.model.vocab_size is 512; "
+                "raise it, or mend the file");
+  EXPECT_THAT(error_at({good, labels}, 1), HasSubstr("l.npy: row 1 holds the label 512 at position 0"));
+}
+
+TEST(TokensSource, LooksThroughItsRowsAheadAndStopsAtTheLimit) {
+  const Folder folder;
+  const TokensDataConfig config{array(folder, "t.npy", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 600})};
+  const TokensSource source(config, 512);
+  const auto scanned = [&](std::uint64_t bytes_max) {
+    return source.scan_ids({.bytes_max = bytes_max})->samples;
+  };
+
+  EXPECT_EQ(scanned(1), 1u);
+  EXPECT_EQ(scanned(3 * 2 * 4), 3u);
+  EXPECT_THROW(scanned(1 << 20), Error);
+  EXPECT_EQ(TokensSource(config, 601).scan_ids({})->samples, 4u);
+  EXPECT_EQ(source.scan_ids({.time_max = std::chrono::milliseconds(0)})->samples, 1u);
+}
+
 TEST(TokensSource, RefusesRealNumbersWhenItIsOpened) {
   const Folder folder;
   const std::vector<float> values{1, 2};

@@ -1,0 +1,112 @@
+#include "actors/job/preparation.hpp"
+
+#include "actors/core/actor.hpp"
+#include "actors/job/findings.hpp"
+#include "actors/job/node_address.hpp"
+#include "actors/job/port_probe.hpp"
+#include "actors/job/run_folders.hpp"
+#include "runtime/data/batch_maths.hpp"
+#include "runtime/data/build_source.hpp"
+#include "runtime/family/family_model.hpp"
+#include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/registry_of_builtins.hpp"
+#include "runtime/task/context_rules.hpp"
+#include "runtime/task/model_provider.hpp"
+#include "runtime/task/task.hpp"
+
+namespace d9d {
+namespace {
+
+void load_plugins(const JobConfig& job, PreparedJob& prepared, Findings& findings) {
+  for (const std::string& plugin : job.plugins) {
+    findings.attempt("", [&] {
+      load_plugin(plugin, prepared.registry);
+      load_plugin_actors(plugin, prepared.user_actors);
+    });
+  }
+}
+
+void make_actors(const JobConfig& job, const PreparedJob& prepared, Findings& findings) {
+  const SystemClock clock;
+  World world{.clock = clock};
+  for (std::size_t i = 0; i < job.actors.size(); ++i) {
+    const config::Named& named = job.actors[i];
+    const ActorRegistry::Make* make = nullptr;
+    if (!findings.attempt("", [&] { make = &prepared.user_actors.find(named.name); })) continue;
+    findings.attempt(fmt::format("the factory of the actor \"{}\" threw", named.name),
+                     [&] { (*make)(world, named.options); });
+  }
+}
+
+// Of the model's folder, from headers alone.
+void look_at_source(const JobConfig& job, PreparedJob& prepared, Findings& findings) {
+  const auto& source = job.trainer.model_stage_factory.source_checkpoint;
+  if (!source || !prepared.model) return;
+  findings.attempt("trainer.model_stage_factory.source_checkpoint",
+                   [&] { prepared.warnings = prepared.model->check_source(*source); });
+}
+
+void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
+  const auto scanned = source.scan_ids({});
+  const auto all = source.num_samples();
+  if (!scanned || !all || scanned->samples == *all) return;
+  prepared.warnings.push_back(fmt::format(
+      "data.tokens: only the first {} of {} rows were looked through for ids beyond the vocabulary; "
+      "the others are looked at when their step comes",
+      scanned->samples, *all));
+}
+
+std::uint64_t total_steps_of(const JobConfig& job, const SampleSource& source) {
+  if (job.trainer.schedule.total_steps) return static_cast<std::uint64_t>(*job.trainer.schedule.total_steps);
+  const auto steps = steps_per_epoch(source.num_samples(), job.trainer.batching.global_batch_size);
+  D9D_REQUIRE(steps.has_value(),
+              "trainer.schedule.total_steps is missing and the data never ends; give the number of steps");
+  return *steps;
+}
+
+void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
+  const auto ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt;
+  const bool open = findings.attempt("", [&] { prepared.source = build_source(loaded.job.data, ids_below); });
+  if (!open) return;
+  const SampleSource& source = *prepared.source;
+  findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
+  findings.attempt("", [&] { look_through_ids(source, prepared); });
+  findings.attempt("", [&] {
+    prepared.total_steps = total_steps_of(loaded.job, source);
+    step_multiplier(loaded.job, prepared.total_steps);  // phases that wait for the length
+  });
+}
+
+// The address that somebody named; where none is, a free port of loopback is taken.
+void look_at_port(const JobConfig& job, const RunOptions& options) {
+  const AddressOptions address = address_options(job, options);
+  const bool named = options.listen || (job.node.listen && !options.join);
+  if (!named || !address.listen) return;
+  require_bindable(address.listen->host, address.listen->port, options.listen ? "--listen" : "node.listen");
+}
+
+}  // namespace
+
+PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk& disk) {
+  const JobConfig& job = loaded.job;
+  PreparedJob prepared;
+  Findings findings;
+  prepared.registry = registry_of_builtins(loaded, disk);
+  load_plugins(job, prepared, findings);
+  // Without its plugin every name of it would be unknown.
+  findings.throw_if_any();
+  findings.attempt("model_provider", [&] { prepared.model = make_model(prepared.registry, job); });
+  findings.attempt("task", [&] { make_task(prepared.registry, job); });
+  make_actors(job, prepared, findings);
+  look_at_source(job, prepared, findings);
+  open_data(loaded, prepared, findings);
+  if (prepared.source && !options.join) {
+    findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
+  }
+  findings.attempt("", [&] { look_at_port(job, options); });
+  if (!options.join) findings.attempt("", [&] { look_at_folders(job); });
+  findings.throw_if_any();
+  return prepared;
+}
+
+}  // namespace d9d

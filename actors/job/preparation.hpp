@@ -1,0 +1,34 @@
+#pragma once
+// Everything that can be found wrong with a job before it forms, and what is made on the way. `run` starts
+// with this and `check` is this, so both find the same and say it in the same words. Writes nothing.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/job/actor_registry.hpp"
+#include "actors/job/run_job.hpp"
+#include "runtime/state/disk.hpp"
+#include "runtime/task/registry.hpp"
+#include "runtime/task/tokenizer_files.hpp"
+
+namespace d9d {
+
+class SampleSource;
+
+struct PreparedJob {
+  Registry registry;  // with what the plugins add
+  ActorRegistry user_actors;
+  std::shared_ptr<const ModelProvider> model;
+  std::shared_ptr<const SampleSource> source;
+  std::uint64_t total_steps = 0;
+  TokenizerFiles tokenizer;           // to lie in every checkpoint
+  std::vector<std::string> warnings;  // what the user should know of, a line each
+};
+
+// `loaded` and `disk` outlive the result. Makes and drops one task and one of each of the job's own actors,
+// because their sections are read when they are made. One error with everything that is wrong, a line each.
+PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk& disk);
+
+}  // namespace d9d

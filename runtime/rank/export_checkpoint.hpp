@@ -1,0 +1,18 @@
+#pragma once
+// A committed checkpoint as a folder that others can read: the model's files, and the tokenizer that the
+// checkpoint carries. Used by a job's export and by `d9d-node export`.
+
+#include <string>
+
+#include "runtime/state/disk.hpp"
+
+namespace d9d {
+
+class ModelProvider;
+
+// All of it or nothing (runtime/state/export_folder.hpp). A tokenizer that lay in `target` goes with the
+// model it was of, also where the checkpoint carries none.
+void export_checkpoint(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
+                       const std::string& target);
+
+}  // namespace d9d

@@ -1,0 +1,178 @@
+#include "runtime/task/tokenizer_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/tokenizer.hpp"
+#include "runtime/family/position_limit.hpp"
+
+namespace d9d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t bytes_max = 256 << 20;
+constexpr const char* vocabulary_name = "tokenizer.json";
+constexpr const char* settings_name = "tokenizer_config.json";
+constexpr const char* generation_name = "generation_config.json";
+constexpr std::array<const char*, 8> names{
+    vocabulary_name,     settings_name, generation_name, "special_tokens_map.json",
+    "added_tokens.json", "vocab.json",  "merges.txt",    "chat_template.jinja"};
+
+Json object_in(const std::string& text, const std::string& path) {
+  Json json = Json::parse(text, nullptr, false);
+  D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path);
+  return json;
+}
+
+std::optional<std::int64_t> id_in(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<std::int64_t>();
+}
+
+SpecialTokens special_tokens_of(const Json& json) {
+  SpecialTokens tokens{{}, id_in(json, "bos_token_id"), id_in(json, "pad_token_id")};
+  if (const auto one = id_in(json, "eos_token_id")) tokens.eos = {*one};
+  const auto list = json.find("eos_token_id");
+  if (list == json.end() || !list->is_array()) return tokens;
+  for (const Json& id : *list) {
+    if (id.is_number_integer()) tokens.eos.push_back(id.get<std::int64_t>());
+  }
+  return tokens;
+}
+
+// Keeps what is known already.
+void add(SpecialTokens& tokens, const SpecialTokens& more) {
+  for (const std::int64_t id : more.eos) {
+    if (std::find(tokens.eos.begin(), tokens.eos.end(), id) == tokens.eos.end()) tokens.eos.push_back(id);
+  }
+  if (!tokens.bos) tokens.bos = more.bos;
+  if (!tokens.pad) tokens.pad = more.pad;
+}
+
+const TextDataConfig* text_of(const JobConfig& job) {
+  return std::get_if<TextDataConfig>(&job.data);
+}
+
+std::optional<std::string> model_folder(const JobConfig& job) {
+  const auto from = [](const auto& provider) -> std::optional<std::string> {
+    if constexpr (requires { provider.from; }) return provider.from;
+    return std::nullopt;
+  };
+  const auto& source = job.trainer.model_stage_factory.source_checkpoint;
+  return source ? source : std::visit(from, job.model_provider);
+}
+
+// The folder whose files belong to the tokenizer. A file of another name stands alone: what lies beside it
+// may be of another tokenizer.
+std::optional<std::string> tokenizer_folder(const JobConfig& job) {
+  const TextDataConfig* text = text_of(job);
+  if (!text) return model_folder(job);
+  const std::filesystem::path path = text->tokenizer;
+  if (path.filename() != vocabulary_name) return std::nullopt;
+  return path.has_parent_path() ? path.parent_path().string() : ".";
+}
+
+std::optional<std::int64_t> eos_of_data(const JobConfig& job) {
+  const TextDataConfig* text = text_of(job);
+  if (!text || !text->eos_token) return std::nullopt;
+  const auto id = Tokenizer::from_file(text->tokenizer).token_id(*text->eos_token);
+  return id ? std::optional<std::int64_t>(*id) : std::nullopt;
+}
+
+// The tokens that stand for the special ids, for those who read text.
+void name_tokens(Json& settings, const JobConfig& job, const SpecialTokens& tokens) {
+  const TextDataConfig* text = text_of(job);
+  if (!text) return;
+  const Tokenizer tokenizer = Tokenizer::from_file(text->tokenizer);
+  const auto name = [&](const char* key, const std::optional<std::int64_t>& id) {
+    const auto token = id ? tokenizer.token_text(static_cast<std::int32_t>(*id)) : std::nullopt;
+    if (token && settings.value(key, Json()).is_null()) settings[key] = *token;
+  };
+  if (text->eos_token && settings.value("eos_token", Json()).is_null()) {
+    settings["eos_token"] = *text->eos_token;
+  }
+  name("bos_token", tokens.bos);
+  name("pad_token", tokens.pad);
+}
+
+// The general class reads tokenizer.json as it is; a family's own class may add to it.
+Json new_settings(const FamilyModel* model) {
+  Json settings = {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
+  if (model) settings["model_max_length"] = position_limit(*model);
+  return settings;
+}
+
+// What the folder of the model says of generation, changed by what the job knows.
+Json generation_of(const Disk& disk, const JobConfig& job, const FamilyModel* model,
+                   const TokenizerFiles& files, SpecialTokens& tokens) {
+  Json generation = Json::object();
+  if (const auto given = files.find(generation_name); given != files.end()) {
+    generation = object_in(given->second, generation_name);
+  } else if (const auto folder = model_folder(job)) {
+    const std::string path = join_path(*folder, generation_name);
+    if (disk.exists(path)) generation = object_in(read_text(disk, path, bytes_max), path);
+  }
+  tokens = special_tokens_of(generation);
+  if (model) add(tokens, {model->eos_token_ids, model->bos_token_id, model->pad_token_id});
+  if (const auto folder = model_folder(job)) {
+    const std::string path = join_path(*folder, "config.json");
+    if (disk.exists(path)) add(tokens, special_tokens_of(object_in(read_text(disk, path, bytes_max), path)));
+  }
+  if (const auto eos = eos_of_data(job)) add(tokens, {{*eos}, {}, {}});
+  if (!tokens.eos.empty()) {
+    generation["eos_token_id"] = tokens.eos.size() == 1 ? Json(tokens.eos.front()) : Json(tokens.eos);
+  }
+  if (tokens.bos) generation["bos_token_id"] = *tokens.bos;
+  if (tokens.pad) generation["pad_token_id"] = *tokens.pad;
+  return generation;
+}
+
+}  // namespace
+
+TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const FamilyModel* model) {
+  TokenizerFiles files;
+  if (const auto folder = tokenizer_folder(job)) files = tokenizer_files_in(disk, *folder);
+  if (const TextDataConfig* text = text_of(job)) {
+    files[vocabulary_name] = read_text(disk, text->tokenizer, bytes_max);
+  }
+  if (!files.contains(vocabulary_name) && !files.contains("vocab.json")) return {};
+  SpecialTokens tokens;
+  const Json generation = generation_of(disk, job, model, files, tokens);
+  if (!generation.empty()) files[generation_name] = generation.dump(2) + "\n";
+  const auto given = files.find(settings_name);
+  Json settings = given == files.end() ? new_settings(model) : object_in(given->second, settings_name);
+  name_tokens(settings, job, tokens);
+  files[settings_name] = settings.dump(2) + "\n";
+  return files;
+}
+
+TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory) {
+  TokenizerFiles files;
+  for (const char* name : names) {
+    const std::string path = join_path(directory, name);
+    if (disk.exists(path)) files[name] = read_text(disk, path, bytes_max);
+  }
+  return files;
+}
+
+void write_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files) {
+  if (files.empty()) return;
+  disk.make_directories(directory);
+  for (const char* name : names) {
+    if (!files.contains(name)) disk.remove_all(join_path(directory, name));
+  }
+  for (const auto& [name, contents] : files) write_text(disk, join_path(directory, name), contents);
+}
+
+SpecialTokens special_tokens_in(const Disk& disk, const std::string& directory) {
+  const std::string path = join_path(directory, generation_name);
+  if (!disk.exists(path)) return {};
+  return special_tokens_of(object_in(read_text(disk, path, bytes_max), path));
+}
+
+}  // namespace d9d

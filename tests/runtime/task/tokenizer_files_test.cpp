@@ -1,0 +1,108 @@
+#include "runtime/task/tokenizer_files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/runtime/task/job_text.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace d9d {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Key;
+
+class TokenizerFilesOf : public testing::Test {
+ protected:
+  PosixDisk disk_;
+  test::TemporaryFolder folder_;
+  // 2048 tokens, the last one is <|endoftext|>.
+  const std::string vocabulary_ =
+      read_text(disk_, D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json", 10'000'000);
+
+  std::string folder(const std::string& name, const std::map<std::string, std::string>& files) {
+    disk_.make_directories((folder_ / name).string());
+    for (const auto& [file, text] : files) folder_.write(name + "/" + file, text);
+    return (folder_ / name).string();
+  }
+
+  static LoadedJob job(const std::string& data, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> overrides{"data={sequence_length: 8, " + data + "}",
+                                       "model_provider.model.vocab_size=2048"};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    return testing_job::load(overrides);
+  }
+  static std::string text_data(const std::string& tokenizer, const std::string& more = "") {
+    return "source: text, files: [a], tokenizer: " + tokenizer + more;
+  }
+  TokenizerFiles files_of(const LoadedJob& loaded) {
+    return tokenizer_files_of(disk_, loaded.job, loaded.model.get());
+  }
+};
+
+TEST_F(TokenizerFilesOf, ATextWithAnEndTokenNamesItWhereverOthersLook) {
+  const std::string own =
+      folder("own", {{"mine.json", vocabulary_}, {"vocab.json", "of another one"}}) + "/mine.json";
+
+  const TokenizerFiles files = files_of(job(text_data(own, ", eos_token: \"<|endoftext|>\"")));
+
+  EXPECT_THAT(
+      files, ElementsAre(Key("generation_config.json"), Key("tokenizer.json"), Key("tokenizer_config.json")));
+  EXPECT_EQ(files.at("tokenizer.json"), vocabulary_);
+  EXPECT_EQ(json::parse(files.at("generation_config.json")), (json{{"eos_token_id", 2047}}));
+  const json settings = json::parse(files.at("tokenizer_config.json"));
+  EXPECT_EQ(settings["eos_token"], "<|endoftext|>");
+  EXPECT_EQ(settings["tokenizer_class"], "PreTrainedTokenizerFast");
+  EXPECT_EQ(settings["model_max_length"], 32768);
+}
+
+TEST_F(TokenizerFilesOf, WhatLiesBesideATokenizerGoesWithItAndKeepsItsWords) {
+  const std::string own = folder("own", {{"tokenizer.json", vocabulary_},
+                                         {"tokenizer_config.json", R"({"eos_token": "<|im_end|>", "x": 1})"},
+                                         {"chat_template.jinja", "{{ messages }}"},
+                                         {"notes.txt", "private"},
+                                         {"generation_config.json", R"({"eos_token_id": 5, "top_p": 0.8})"}});
+
+  const TokenizerFiles files =
+      files_of(job(text_data(own + "/tokenizer.json", ", eos_token: \"<|endoftext|>\"")));
+
+  EXPECT_EQ(files.at("chat_template.jinja"), "{{ messages }}");
+  EXPECT_FALSE(files.contains("notes.txt"));
+  EXPECT_EQ(json::parse(files.at("tokenizer_config.json")), (json{{"eos_token", "<|im_end|>"}, {"x", 1}}));
+  EXPECT_EQ(json::parse(files.at("generation_config.json")),
+            (json{{"eos_token_id", {5, 2047}}, {"top_p", 0.8}}));
+}
+
+TEST_F(TokenizerFilesOf, TokensTakeTheTokenizerOfTheFolderThatTheWeightsComeFrom) {
+  const std::string source = folder("source", {{"tokenizer.json", vocabulary_},
+                                               {"config.json", R"({"eos_token_id": 9, "bos_token_id": 8})"}});
+  const std::string key = "trainer.model_stage_factory.source_checkpoint=" + source;
+
+  const TokenizerFiles files = files_of(job("source: synthetic, vocab_size: 512", {key}));
+
+  EXPECT_EQ(files.at("tokenizer.json"), vocabulary_);
+  EXPECT_EQ(json::parse(files.at("generation_config.json")),
+            (json{{"eos_token_id", 9}, {"bos_token_id", 8}}));
+}
+
+TEST_F(TokenizerFilesOf, NothingIsCarriedWhereNoTokenizerIsKnown) {
+  EXPECT_THAT(files_of(job("source: synthetic, vocab_size: 512")), IsEmpty());
+}
+
+TEST_F(TokenizerFilesOf, WritingThemReplacesAnotherTokenizerAndNothingElse) {
+  const std::string target =
+      folder("target", {{"tokenizer.json", "old"}, {"merges.txt", "old"}, {"notes.txt", "mine"}});
+
+  write_tokenizer_files(disk_, target, {});
+  EXPECT_EQ(tokenizer_files_in(disk_, target).size(), 2u) << "no files: nothing is touched";
+  write_tokenizer_files(disk_, target, {{"tokenizer.json", "new"}});
+
+  EXPECT_EQ(tokenizer_files_in(disk_, target), (TokenizerFiles{{"tokenizer.json", "new"}}));
+  EXPECT_EQ(read_text(disk_, target + "/notes.txt", 100), "mine");
+}
+
+}  // namespace
+}  // namespace d9d
