@@ -8,6 +8,7 @@
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/build_source.hpp"
 #include "runtime/family/family_model.hpp"
+#include "runtime/net/tls.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/task/context_rules.hpp"
@@ -104,6 +105,10 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
   }
   findings.attempt("", [&] { look_at_port(job, options); });
+  if (const auto& tls = job.node.tls) {
+    findings.attempt("",
+                     [&] { net::Tls({.ca = tls->ca, .certificate = tls->certificate, .key = tls->key}); });
+  }
   if (!options.join) findings.attempt("", [&] { look_at_folders(job); });
   findings.throw_if_any();
   return prepared;

@@ -180,6 +180,7 @@ TEST_F(Check, FindsAnAddressThatThisHostCannotListenOn) {
   expect_refused_by_both(1, set("node.listen", taken), "node.listen: cannot listen on " + taken);
   expect_refused_by_both(2, set("node.listen", "203.0.113.7:29500") + set("node.insecure", "true"),
                          "203.0.113.7 is no address of this host");
+  expect_refused_by_both(2, set("node.tls", "{ca: no.pem, certificate: no.pem, key: no.pem}"), "no.pem");
 }
 
 TEST_F(Check, FindsFoldersThatTheRunCouldNotWriteTo) {
