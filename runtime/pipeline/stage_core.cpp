@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_limits.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/microbatch.hpp"
 #include "runtime/pipeline/parameter_watch.hpp"
@@ -97,12 +98,13 @@ class TorchStageCore final : public StageCore {
       return dispatch(action);
     } catch (const Error& error) {
       throw Error(error.kind(), place(action) + error.what(), error.where());
-    } catch (const c10::OutOfMemoryError& error) {
-      throw Error(ErrorKind::environment, place(action) + error.what_without_backtrace());
     } catch (const c10::Error& error) {
+      const std::string memory = out_of_memory_report(error.what_without_backtrace());
+      if (!memory.empty()) throw Error(ErrorKind::environment, place(action) + memory);
       throw Error(ErrorKind::bug, place(action) + error.what_without_backtrace());
-    } catch (const std::exception& error) {
-      throw Error(ErrorKind::bug, place(action) + error.what());
+    } catch (...) {
+      const Caught caught = describe_current_exception();
+      throw Error(caught.kind, place(action) + caught.what);
     }
   }
 
