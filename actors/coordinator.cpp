@@ -254,7 +254,7 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
     return;
   }
   if (!roster_.closed()) {
-    log::warn("node at {} left again: it {}", roster_.members().at(node).host,
+    log::warn("node at {} is gone again: it {}", roster_.members().at(node).host,
               std::string(message.getReason()));
     roster_.remove(node);
     return watch_members();

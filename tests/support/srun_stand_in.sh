@@ -14,6 +14,8 @@ scontrol)
   exit 0
   ;;
 esac
+# Nothing outlives the test.
+[ -n "${D9D_TIED:-}" ] || D9D_TIED=1 exec setpriv --pdeathsig KILL "$0" "$@"
 while [ "${1#-}" != "$1" ]; do shift; done # options of srun are --name=value
 per_node=$((SLURM_NTASKS / SLURM_NNODES))
 pids=()
@@ -23,7 +25,7 @@ for ((task = 0; task < SLURM_NTASKS; task++)); do
   # shellcheck disable=SC2086
   SLURM_STEP_ID=0 SLURM_PROCID=$task SLURM_NODEID=$host SLURM_LOCALID=$((task % per_node)) \
     SLURM_STEP_NODELIST="$SLURM_JOB_NODELIST" SLURM_STEP_NUM_TASKS=$SLURM_NTASKS SLURM_STEP_NUM_NODES=$SLURM_NNODES \
-    env ${!into} "$@" 2> "$D9D_STAND_IN/task$task.err" &
+    setpriv --pdeathsig KILL ${!into} "$@" 2> "$D9D_STAND_IN/task$task.err" &
   pids+=($!)
 done
 echo "${pids[*]}" > "$D9D_STAND_IN/pids"
