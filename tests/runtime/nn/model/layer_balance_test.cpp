@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/family/qwen3/config.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/nn/model/stage_layers.hpp"
 
@@ -94,7 +95,7 @@ Qwen3Config small_model() {
   return config;
 }
 
-StageSplit by_costs(const Qwen3Config& config, std::int64_t length) {
+StageSplit by_costs(const ModelDescription& config, std::int64_t length) {
   return {layer_costs(config, length)};
 }
 
