@@ -39,7 +39,8 @@ Header Actor::next_header(ActorId to) {
           .receiver = to,
           .sequence = ++sequences_[to.packed()],
           .send_time_ns = world_.clock.now_ns(),
-          .flow = active_span_ ? active_span_->flow() : 0};
+          // A timer is no edge: asking for a flow would give the span one.
+          .flow = active_span_ && to != self_ ? active_span_->flow() : 0};
 }
 
 void Actor::send(ActorId to, Frame frame, const MailboxPtr& attach) {
