@@ -7,6 +7,7 @@
 
 #include "actors/job/cast.hpp"
 #include "actors/job/rank_cast.hpp"
+#include "runtime/net/gate.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/program_cursor.hpp"
 #include "runtime/pipeline/simulator.hpp"
@@ -92,6 +93,7 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
   PosixDisk disk;
   const Registry registry = registry_of_builtins(loaded, disk);
   const ActorRegistry no_actors;
+  net::Gate gate;
   JobServices services{.loaded = loaded,
                        .world = world,
                        .disk = disk,
@@ -99,6 +101,7 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
                        .user_actors = no_actors,
                        .make_task = [&] { return make_task(registry, loaded.job); },
                        .total_steps = 20,
+                       .gate = gate,
                        .table = TensorTable(1),
                        .source = SharedSource([] { return nullptr; })};
   services.plan = std::make_unique<Plan>(big_plan());
