@@ -76,7 +76,7 @@ long bio_ctrl(BIO*, int command, long, void*) {
 }
 
 BIO* new_bio(Wire& wire) {
-  static BIO_METHOD* const method = [] {
+  static const auto method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "d9d socket");
     BIO_meth_set_write(made, bio_write);
     BIO_meth_set_read(made, bio_read);

@@ -1,0 +1,131 @@
+// What a job leaves at its end: the export, the traces, the last word on checkpoints.
+#include "tests/actors/coordinator_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;
+
+TEST_F(CoordinatorTest, ExportsThenFlushesTracesThenStops) {
+  options.export_to = "out";
+  options.trace = true;
+  form();
+  save(3);
+  finish_all();
+  EXPECT_EQ(std::string(world.last<wire::ExportModel>()->getCheckpoint()), "save-3");
+  EXPECT_TRUE(world.heard<wire::FlushTrace>().empty());
+
+  world.say<wire::ModelExported>(kCoordinator);
+  EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.exported");
+  const auto flushes = world.heard<wire::FlushTrace>();
+  ASSERT_EQ(flushes.size(), 2U);
+  EXPECT_EQ(flushes[1].to(), (ActorId{Role::trace_collector, 1}));
+  EXPECT_TRUE(stops().empty());
+
+  world.say<wire::TraceWritten>(kCoordinator);
+  EXPECT_EQ(stops().size(), 1U);
+  EXPECT_FALSE(stops()[0]->getFailed());
+}
+
+TEST_F(CoordinatorTest, ExportsTheResumedCheckpointWhenThereWasNothingToTrain) {
+  options.export_to = "out";
+  resume = {.directory = "save-9", .step = 9};
+  form();
+  finish_all();
+
+  EXPECT_EQ(std::string(world.last<wire::ExportModel>()->getCheckpoint()), "save-9");
+}
+
+TEST_F(CoordinatorTest, AnExportWithoutAnyCheckpointFailsTheJob) {
+  options.export_to = "out";
+  form();
+  finish_all();
+
+  EXPECT_TRUE(stops().at(0)->getFailed());
+  EXPECT_THAT(std::string(stops()[0]->getReason()), HasSubstr("no checkpoint was committed"));
+}
+
+TEST_F(CoordinatorTest, AFailedExportFailsTheJob) {
+  options.export_to = "out";
+  form();
+  save(3);
+  finish_all();
+  world.say<wire::ModelExported>(
+      kCoordinator, [](wire::ModelExported::Builder exported) { exported.setFailure("disk full"); });
+
+  EXPECT_EQ(std::string(stops().at(0)->getReason()), "export to out failed: disk full");
+}
+
+TEST_F(CoordinatorTest, ATraceThatNeverComesDoesNotKeepTheJobFromEnding) {
+  options.trace = true;
+  form();
+  finish_all();
+  world.after(std::chrono::seconds(20));
+
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_FALSE(stops()[0]->getFailed());
+}
+
+TEST_F(CoordinatorTest, AStartThatFoundNothingToTrainWritesNoTrace) {
+  options.trace = true;
+  resume = {.directory = "save-10", .step = 10};
+  form();
+  finish_all();
+
+  EXPECT_TRUE(world.heard<wire::FlushTrace>().empty());
+  EXPECT_FALSE(stops().at(0)->getFailed());
+}
+
+TEST_F(CoordinatorTest, AFailedJobAsksTheNodesThatAreLeftForItsTraceBeforeItEnds) {
+  options.trace = true;
+  form();
+  gone(1);
+
+  const auto flushes = world.heard<wire::FlushTrace>();
+  ASSERT_EQ(flushes.size(), 1U);
+  EXPECT_EQ(flushes[0].to(), (ActorId{Role::trace_collector, 0}));
+  EXPECT_EQ(flushes[0]->getNodes(), 1U);
+  EXPECT_GT(flushes[0]->getDeadlineMs(), 0U);
+  EXPECT_TRUE(stops().empty()) << "node 0 has to write it first";
+
+  world.say<wire::TraceWritten>(kCoordinator);
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_TRUE(stops()[0]->getFailed());
+}
+
+TEST_F(CoordinatorTest, AFailedJobEndsInTimeWhenItsTraceDoesNotCome) {
+  options.trace = true;
+  form();
+  gone(1);
+  world.after(std::chrono::seconds(5));
+
+  ASSERT_EQ(stops().size(), 1U);
+}
+
+TEST_F(CoordinatorTest, AJobThatFailsBeforeItTrainsHasNoTraceToRescue) {
+  options.trace = true;
+  play();
+  join(100, 2);
+  join(101, 1);
+  gone(1);
+
+  EXPECT_TRUE(world.heard<wire::FlushTrace>().empty());
+}
+
+TEST_F(CoordinatorTest, SpeaksOfACheckpointOnlyWhereThereIsOne) {
+  form();
+  gone(1);
+  EXPECT_THAT(std::string(stops().back()->getReason()), HasSubstr("No checkpoint was committed"));
+}
+
+TEST_F(CoordinatorTest, SaysThatTheLastCheckpointIsIntact) {
+  form();
+  save(5);
+  gone(1);
+  EXPECT_THAT(std::string(stops().back()->getReason()),
+              HasSubstr("Start the job again: it goes on from save-"));
+}
+
+}  // namespace
+}  // namespace d9d
