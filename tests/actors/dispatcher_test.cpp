@@ -209,8 +209,7 @@ TEST_F(DispatcherTrace, ATimerWaitsForNobodyAndHasNoArrow) {
   world.after(std::chrono::seconds(100));
 
   EXPECT_EQ(span_of("Tick").enqueue_ns, 0);
-  EXPECT_EQ(span_of("Tick").flow_in, 0U);
-  EXPECT_EQ(span_of("ReduceBucket").flow_out, 0U);
+  EXPECT_EQ(span_of("Tick").flow_in, 0U) << "nothing joins it to the span that set it";
 }
 
 TEST_F(DispatcherTrace, ASpanHasTheStepOfItsMessageElseOfTheActorAfterwards) {
