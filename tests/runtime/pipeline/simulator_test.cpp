@@ -189,6 +189,43 @@ TEST(DrawSvg, DrawsSeveralSimulationsOnOneScaleAndOverlapsInOneRow) {
   EXPECT_NE(svg.find("height=\"12\" fill=\"#7aace6\" stroke"), std::string::npos) << "0F1 shares its row";
 }
 
+TEST(DrawSvg, HasATimeAxisAndALegendOfWhatIsThereInOneOrder) {
+  const std::string plain = draw_svg(simulated(OneFOneBSchedule{}, 4, 8), {.unit = " forwards of a rank"});
+  const std::string split = draw_svg(simulated(ZeroBubbleVSchedule{}, 3, 6), {});
+
+  EXPECT_NE(plain.find(">30</text>"), std::string::npos) << "of 33, in steps of 5";
+  EXPECT_NE(plain.find(">time in forwards of a rank</text>"), std::string::npos);
+  EXPECT_NE(plain.find(">pp rank 3</text>"), std::string::npos);
+  EXPECT_LT(plain.find(">forward F<"), plain.find(">backward B<"));
+  for (const char* absent : {"input half I", "weight half W", "darker", "framed"}) {
+    EXPECT_EQ(plain.find(absent), std::string::npos) << absent;
+  }
+  EXPECT_NE(split.find(">darker: the later stages of a rank<"), std::string::npos);
+  EXPECT_LT(split.find(">input half I<"), split.find(">weight half W<"));
+}
+
+TEST(DrawSvg, FramesThePartsOfComposedActions) {
+  const std::string svg = draw_svg(simulated(DualPipeVSchedule{}, 4, 10), {});
+  const std::string none = draw_svg(simulated(ZeroBubbleVSchedule{}, 4, 10), {});
+
+  EXPECT_NE(svg.find("fill=\"none\" stroke=\"#24292f\""), std::string::npos);
+  EXPECT_NE(svg.find(">framed: one composed action<"), std::string::npos);
+  EXPECT_EQ(none.find("fill=\"none\" stroke=\"#24292f\""), std::string::npos);
+}
+
+TEST(DrawSvg, NamesRowsAndNotesAsItIsTold) {
+  const Simulation simulation = simulated(GpipeSchedule{}, 2, 2);
+
+  const std::string svg = draw_svg(std::vector<SvgPanel>{{.title = "t",
+                                                          .simulation = &simulation,
+                                                          .rows = {"pp 0, rank 4", "pp 1, rank 5"},
+                                                          .note = "a < b"}},
+                                   {.unit = " ms"});
+
+  EXPECT_NE(svg.find(">pp 1, rank 5</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">time in ms; a &lt; b</text>"), std::string::npos);
+}
+
 // p = 8, n = 32, unit costs. Bubbles of the original's programs as fractions (reference C.8), peaks as the
 // papers bound them: GPipe n, 1F1B p, interleaved (v - 1) p + 2 (p - 1) + 1, ZB-H1 p, ZB-V 2 p halves,
 // DualPipeV 2 p + 1.
