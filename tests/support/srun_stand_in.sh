@@ -10,7 +10,7 @@ scancel)
   exit 0
   ;;
 scontrol)
-  echo "$*" >> "$D9D_STAND_IN/scontrol"
+  echo "$*" >> "$D9D_STAND_IN/requests"
   exit 0
   ;;
 esac
