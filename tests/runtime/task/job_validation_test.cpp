@@ -98,7 +98,7 @@ TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"node.ranks=2"}));
   EXPECT_NO_THROW(load({"node.listen=127.0.0.1:0"}));
   EXPECT_NO_THROW(load({"node.listen=0.0.0.0:29500", "node.insecure=true"}));
-  EXPECT_NO_THROW(load({"node.listen=[::1]:29500"}));
+  EXPECT_NO_THROW(load({"node.listen='[::1]:29500'"}));  // in YAML a bracket begins a list
   EXPECT_NO_THROW(load({"node.advertise=fd00::1"}));
   EXPECT_NO_THROW(load({"node.advertise=host"}));
   EXPECT_NO_THROW(load({"mesh.pipeline_parallel=4"}));
