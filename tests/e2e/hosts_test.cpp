@@ -132,6 +132,32 @@ TEST_F(Hosts, ListeningEverywhereAnnounceTheInterfaceThatLeadsToTheOthers) {
   expect_trained_over("v6", "[::]", "[fd01::9]", "[::]");
 }
 
+// Nodes 0 and 2 live behind a gate that passes two of its ports on; node 1 lives outside and sees only the gate.
+TEST_F(Hosts, BehindAGateAreReachedAsTheyAdvertise) {
+  constexpr int gate = 3;
+  NetworkNamespaces hosts(4);
+  hosts.connect({{0, "10.6.0.1/24"}, {2, "10.6.0.2/24"}, {gate, "10.6.0.254/24"}});
+  hosts.connect({{1, "192.0.2.1/24"}, {gate, "192.0.2.254/24"}});
+  for (const int inside : {0, 2}) hosts.ip(inside, "route add default via 10.6.0.254");
+  hosts.shell(gate, "sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'");
+  job_.folder().write("gate.nft",
+                      "table ip gate {\n"
+                      "  chain in { type nat hook prerouting priority dstnat;\n"
+                      "    ip daddr 192.0.2.254 tcp dport 80 dnat to 10.6.0.1:29500;\n"
+                      "    ip daddr 192.0.2.254 tcp dport 82 dnat to 10.6.0.2:29502; }\n"
+                      "  chain out { type nat hook postrouting priority srcnat; oifname net1 masquerade; }\n"
+                      "}\n");
+  hosts.shell(gate, "nft -f " + (job_.folder() / "gate.nft").string());
+
+  start(hosts, 3, {"--listen", "10.6.0.1:29500"});
+  start(hosts, 3, {"--join", "192.0.2.254:80"});
+  start(hosts, 3,
+        Words{"--join", "10.6.0.1:29500", "--listen", "10.6.0.2:29502"} +
+            set("node.advertise", "192.0.2.254:82"));
+
+  expect_trained(nodes_);
+}
+
 TEST_F(Hosts, NamesMayComeUpLate) {
   NetworkNamespaces hosts(2);
   hosts.connect({{0, "10.2.0.2/24"}, {1, "10.2.0.1/24"}});
