@@ -146,12 +146,15 @@ TEST_F(Flood, OfFiveThousandConnectionsAtEachPortChangesNoLoss) {
   for (const auto& [run, protection] : {std::pair("plain", Words{}), std::pair("dark", tls(good_))}) {
     const std::string other_port = std::to_string(free_port());
     const Words words = protection + named(run);
-    const auto first = start_limited("first", words + Words{"--ranks", "1", "--listen", "127.0.0.1:0"});
+    // Names of their own: a file of an earlier process would be read until the new one empties it.
+    const auto first =
+        start_limited(std::string(run) + "-first", words + Words{"--ranks", "1", "--listen", "127.0.0.1:0"});
     const std::string port = port_of(*first);
     std::vector<net::Fd> flood;
     for (int i = 0; i < kConnections; ++i) flood.push_back(connected(std::stoi(port)));
-    const auto second = start_limited(
-        "second", words + Words{"--join", "127.0.0.1:" + port, "--listen", "127.0.0.1:" + other_port});
+    const auto second =
+        start_limited(std::string(run) + "-second",
+                      words + Words{"--join", "127.0.0.1:" + port, "--listen", "127.0.0.1:" + other_port});
     first->wait_for_error_text("step 1/200");
 
     flood.clear();
