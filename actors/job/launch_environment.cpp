@@ -89,7 +89,8 @@ Given<std::string> host_of_first(const LaunchPlace& place, const Variables& vari
 
 std::uint16_t port_of_first(const LaunchPlace& place, const JobConfig& job, const Variables& variables,
                             const Given<int>& index) {
-  const auto given = number_in(variables, "MASTER_PORT", 1, kPortMax);
+  // Node 0 may take a free port and say which; who joins has to be told.
+  const auto given = number_in(variables, "MASTER_PORT", index.value == 0 ? 0 : 1, kPortMax);
   if (given && !agent_takes_port(variables)) return static_cast<std::uint16_t>(given->value);
   if (job.node.listen) {
     if (const std::uint16_t port = parse_host_port(*job.node.listen, "node.listen").port; port != 0)
