@@ -1,6 +1,6 @@
 #pragma once
 // Collectives of tensors between the ranks of one group. Behind it: shared memory between ranks of a process,
-// Gloo between processes, NCCL between GPUs. A communicator belongs to one actor and is used by one thread;
+// sockets between processes, NCCL between GPUs. A communicator belongs to one actor and is used by one thread;
 // only abort() may come from another, and send() and receive() may run on a thread each. All ranks of the
 // group must call the same operations in the same order with matching shapes; shared memory checks that
 // always, see checked.hpp for the others.
@@ -32,9 +32,9 @@ class Communicator {
   virtual int size() const = 0;
   virtual const std::string& name() const = 0;  // of the group, e.g. "dp_replicate[0,2]"
   virtual const std::string& backend()
-      const = 0;  // "shared_memory", "gloo", "shared_memory+gloo", "nccl", "single"
+      const = 0;  // "shared_memory", "sockets", "shared_memory+sockets", "nccl", "single"
 
-  // In place over contiguous tensors. Shared memory and Gloo pair neighbours in rank order, half types in
+  // In place over contiguous tensors. Shared memory and sockets pair neighbours in rank order, half types in
   // fp32, rounded once: the result is the same bits on all ranks and in all runs, and behind both.
   virtual void all_reduce(at::Tensor& tensor, ReduceOp op) = 0;
   // input [size * n] -> output [n]: block `rank()` of the sum.
