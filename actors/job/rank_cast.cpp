@@ -118,6 +118,7 @@ CastMember RankCast::stage() const {
       .rank = rank,
       .plan = services.plan.get(),
       .schedule = schedule,
+      .search = services.schedule_search,
       .order = is_dynamic() ? CursorOrder::dynamic : CursorOrder::program,
       .extra_activations = static_cast<int>(job().trainer.pipelining.extra_activations),
       .model = services.model,

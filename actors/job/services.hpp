@@ -15,6 +15,7 @@
 #include "runtime/comm/socket_transport.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/metric/progress.hpp"
+#include "runtime/pipeline/program/shared_search.hpp"
 #include "runtime/rank/source_feed.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/state/disk_watch.hpp"
@@ -38,6 +39,7 @@ struct JobServices {
   SharedSource source;
   SharedMemoryHub hub{};
   OpenCommunicators open_communicators{};
+  std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
   TokenizerFiles tokenizer{};           // lies in every checkpoint

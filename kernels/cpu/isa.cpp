@@ -1,5 +1,9 @@
 #include "kernels/cpu/isa.hpp"
 
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
 namespace d9d::kernels {
 namespace {
 
@@ -13,11 +17,34 @@ Isa detect() {
   return v4 ? Isa::avx512 : v3 ? Isa::avx2 : Isa::baseline;
 }
 
+Isa choose() {
+  const Isa best = detect();
+  const char* const asked = std::getenv("D9D_ISA");
+  if (asked == nullptr || *asked == '\0') return best;
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (isa <= best && name_of(isa) == std::string(asked)) return isa;
+  }
+  throw std::invalid_argument(std::string("D9D_ISA is \"") + asked +
+                              "\"; this machine can be asked for baseline up to " + name_of(best));
+}
+
 }  // namespace
 
 Isa isa_of_this_machine() {
-  static const Isa isa = detect();
+  static const Isa isa = choose();
   return isa;
+}
+
+const char* name_of(Isa isa) {
+  switch (isa) {
+    case Isa::avx512:
+      return "avx512";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::baseline:
+      return "baseline";
+  }
+  return "unknown";
 }
 
 }  // namespace d9d::kernels

@@ -13,7 +13,8 @@ constexpr std::size_t kOfBoundary = 2;  // activation and gradient
 
 // What a program of the schedule's own is compared with and started from. Falls back on a search for equal
 // costs where no fixed schedule serves these numbers within the limit.
-Program start_of(const AutoSchedule& schedule, const Topology& topology, int microbatches) {
+Program start_of(const AutoSchedule& schedule, const Topology& topology, int microbatches,
+                 SharedSearch& search) {
   const AutoProblem problem = auto_problem(schedule, topology, microbatches, unit_costs(topology));
   const ScheduleConfig fixed = topology.kind() == TopologyKind::v
                                    ? ScheduleConfig(ZeroBubbleVSchedule{})
@@ -25,7 +26,7 @@ Program start_of(const AutoSchedule& schedule, const Topology& topology, int mic
     const auto held = simulate(program, topology, problem.costs).peak_held;
     if (*std::max_element(held.begin(), held.end()) <= problem.held_max) return program;
   }
-  return search_schedule(problem).compute;
+  return search.find(problem)->compute;
 }
 
 double median(std::vector<double> values) {
@@ -64,9 +65,10 @@ std::string describe(const AutoChoice& choice, const CostModel& costs) {
 
 }  // namespace
 
-StepPrograms::StepPrograms(const ScheduleConfig& config, int ranks)
+StepPrograms::StepPrograms(const ScheduleConfig& config, int ranks, std::shared_ptr<SharedSearch> search)
     : config_(config),
       topology_(topology_of(config, ranks)),
+      search_(search ? std::move(search) : std::make_shared<SharedSearch>()),
       fixed_(config, ranks),
       phase_(std::holds_alternative<AutoSchedule>(config) ? Phase::start : Phase::fixed),
       measured_(static_cast<std::size_t>(topology_.num_stages())),
@@ -81,17 +83,17 @@ std::shared_ptr<const PipelineProgram> StepPrograms::get(int microbatches) {
   auto& program = searched_[microbatches];
   if (program) return program;
   const auto& schedule = std::get<AutoSchedule>(config_);
-  AutoChoice choice = search_schedule(auto_problem(schedule, topology_, microbatches, *costs_));
-  if (searched_.size() == 1) news_ = describe(choice, *costs_);
-  program = std::make_shared<const PipelineProgram>(
-      complete_program(std::move(choice.compute), topology_, microbatches));
+  const auto choice = search_->find(auto_problem(schedule, topology_, microbatches, *costs_));
+  if (searched_.size() == 1) news_ = describe(*choice, *costs_);
+  program =
+      std::make_shared<const PipelineProgram>(complete_program(choice->compute, topology_, microbatches));
   return program;
 }
 
 std::shared_ptr<const PipelineProgram> StepPrograms::start_program(int microbatches, bool split) {
   auto& program = (split ? split_ : full_)[microbatches];
   if (program) return program;
-  const Program start = start_of(std::get<AutoSchedule>(config_), topology_, microbatches);
+  const Program start = start_of(std::get<AutoSchedule>(config_), topology_, microbatches, *search_);
   program = std::make_shared<const PipelineProgram>(
       complete_program(split ? split_backwards(start) : join_backwards(start), topology_, microbatches));
   return program;

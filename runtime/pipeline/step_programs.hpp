@@ -11,14 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/pipeline/program/auto_schedule.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/pipeline/program/shared_search.hpp"
 
 namespace d9d {
 
 class StepPrograms {
  public:
-  StepPrograms(const ScheduleConfig& config, int ranks);
+  // `search`: shared with the other ranks of the process, so that they search once; null: one of its own.
+  StepPrograms(const ScheduleConfig& config, int ranks, std::shared_ptr<SharedSearch> search = nullptr);
 
   // Of the step that begins now.
   std::shared_ptr<const PipelineProgram> get(int microbatches);
@@ -49,6 +50,7 @@ class StepPrograms {
 
   const ScheduleConfig config_;
   const Topology topology_;
+  const std::shared_ptr<SharedSearch> search_;
   ProgramCache fixed_;
   Phase phase_;
   int steps_measured_ = 0;

@@ -50,7 +50,7 @@ class PipelineWorker final : public StageWorker {
         pipeline_rank_(options_.plan->placement(options_.rank).pipeline),
         pipeline_ranks_(options_.plan->parameters().pipeline_parallel),
         topology_(topology_of(options_.schedule, pipeline_ranks_)),
-        programs_(options_.schedule, pipeline_ranks_),
+        programs_(options_.schedule, pipeline_ranks_, options_.search),
         cursor_(make_cursor(options_.order, pipeline_rank_, options_.extra_activations)) {}
 
   void prepare() override;

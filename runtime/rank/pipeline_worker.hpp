@@ -18,6 +18,7 @@
 namespace d9d {
 
 class ModelProvider;
+class SharedSearch;
 class TrainTask;
 struct RankGradients;  // shared with the CollectiveWorkers of the rank; see rank_gradients.hpp
 
@@ -25,6 +26,7 @@ struct PipelineWorkerOptions {
   int rank = 0;
   const Plan* plan = nullptr;
   ScheduleConfig schedule;
+  std::shared_ptr<SharedSearch> search;  // of schedule `auto`; one for all ranks of the process
   CursorOrder order = CursorOrder::program;
   int extra_activations = 0;  // of the dynamic order
   std::shared_ptr<const ModelProvider> model;

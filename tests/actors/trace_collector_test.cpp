@@ -8,6 +8,7 @@
 
 #include "runtime/trace/chrome_reader.hpp"
 #include "tests/support/actor_world.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
 namespace {
@@ -22,11 +23,9 @@ constexpr ActorId kCoordinator{Role::coordinator, 0};
 class TraceCollectorTest : public ::testing::Test {
  protected:
   TraceCollectorTest() {
-    std::filesystem::remove_all(folder);
     near.play<TraceCollector>(kFirst, options(0));
     far.play<TraceCollector>(kSecond, options(1));
   }
-  ~TraceCollectorTest() override { std::filesystem::remove_all(folder); }
 
   TraceCollectorOptions options(int node) const {
     return {.node = node, .world_size = 2, .job = "job", .directory = folder};
@@ -64,7 +63,8 @@ class TraceCollectorTest : public ::testing::Test {
     throw std::runtime_error("no span " + name);
   }
 
-  const std::string folder = ::testing::TempDir() + "/d9d_trace_collector_test";
+  const test::TemporaryFolder temporary;
+  const std::string folder = temporary.path() / "traces";
   trace::Recorder near_recorder{{.node = 0}};
   trace::Recorder far_recorder{{.node = 1}};
   ActorWorld near{0, &near_recorder};

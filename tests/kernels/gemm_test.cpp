@@ -38,6 +38,8 @@ void expect_gathered_product(decltype(&d9d::kernels::gemm) product, at::ScalarTy
 }  // namespace
 
 TEST(Gemm, MultipliesEveryOrientationAndRaggedSize) {
+  // The library adds up 600 products in a row, ours in chunks.
+  const double bound = d9d::kernels::isa_of_this_machine() == d9d::kernels::Isa::avx512 ? 1e-6 : 2e-6;
   for (const int64_t m : {1, 13, 14, 15, 29, 240}) {
     for (const int64_t n : {1, 15, 16, 17, 33, 70}) {
       for (const int64_t k : {1, 16, 31, 600}) {
@@ -50,9 +52,9 @@ TEST(Gemm, MultipliesEveryOrientationAndRaggedSize) {
             SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k);
             const auto c = at::ones({m, n + 3}).narrow(1, 1, n);
             d9d::kernels::matmul(c, left, right, 1);
-            d9d::test::expect_close(c, exact(a, b) + 1, 1e-6, "added");
+            d9d::test::expect_close(c, exact(a, b) + 1, bound, "added");
             d9d::kernels::matmul(c, left, right, 0);
-            d9d::test::expect_close(c, exact(a, b), 1e-6, "written");
+            d9d::test::expect_close(c, exact(a, b), bound, "written");
           }
         }
       }

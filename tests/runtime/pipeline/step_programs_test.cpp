@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "runtime/base/error.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 
@@ -92,6 +94,32 @@ TEST(StepPrograms, DoesNotMindClocksThatDiffer) {
   TwoRanks same(quick(), uneven_costs(), 0), other(quick(), uneven_costs(), 1000);
 
   for (int step = 0; step < 4; ++step) EXPECT_EQ(same.run_step(4)->compute, other.run_step(4)->compute);
+}
+
+TEST(StepPrograms, RanksOfAProcessShareWhatOneSearchFinds) {
+  const Topology topology(TopologyKind::loop, 2, 2);
+  const AutoProblem problem{topology, 4, uneven_costs(), default_held_max(topology, 4)};
+  AutoProblem other = problem;
+  other.costs.stages[0].forward *= 2;
+  SharedSearch search;
+  SharedSearch::Found found[2];
+
+  std::thread rank([&] { found[1] = search.find(problem); });
+  found[0] = search.find(problem);
+  rank.join();
+
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_NE(found[0], search.find(other));
+  EXPECT_EQ(found[0]->compute, search_schedule(problem).compute);
+}
+
+TEST(StepPrograms, EveryoneWhoAsksHearsThatTheLimitIsTooSmall) {
+  const Topology topology(TopologyKind::loop, 2, 2);
+  const AutoProblem impossible{topology, 4, uneven_costs(), 0};
+  SharedSearch search;
+
+  EXPECT_THROW(search.find(impossible), Error);
+  EXPECT_THROW(search.find(impossible), Error);
 }
 
 TEST(StepPrograms, SearchesAgainForAnotherNumberOfMicrobatches) {
