@@ -42,11 +42,12 @@ bool BackwardNode::is_direct(const at::Tensor& weight) const {
   return work_ && weight.is_leaf() && weight.requires_grad() && weight.grad().defined();
 }
 
-at::Tensor BackwardNode::weight_gradient(std::size_t input, const at::Tensor& weight,
-                                         WeightGradient compute, bool reads) {
+at::Tensor BackwardNode::weight_gradient(std::size_t input, const at::Tensor& weight, WeightGradient compute,
+                                         bool reads) {
   if (!weight.defined() || !wants(input)) return {};
   if (is_direct(weight)) {
-    work_->submit({weight}, [weight, compute = std::move(compute)] { compute(weight.grad(), 1); }, reads);
+    work_->submit(
+        {weight}, [weight, compute = std::move(compute)] { compute(weight.grad(), 1); }, reads);
     return {};
   }
   at::Tensor gradient = at::empty_like(weight, weight.options().requires_grad(false));

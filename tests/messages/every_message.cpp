@@ -112,12 +112,13 @@ const std::vector<MessageKind>& every_message() {
   using namespace wire;
   static const std::vector<MessageKind> all =
       kinds<Failed, Ready, Stop, Stopped, Join, wire::Refused, Welcome, NodeReady, StartTraining,
-            RankFinished, Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
-            ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, LeadAction, ReduceBucket,
-            BucketReduced, ReduceValues, ValuesReduced, ApplyStep, StepFinished, Snapshot, WriteShard,
-            ShardWritten, CheckpointState, CheckpointCommitted, ExportModel, ModelExported, MetricUpdate,
-            CollectMetrics, MetricValues, SaveMetrics, MetricState, SaveTracker, TrackerState, Subscribe,
-            Publish, Event, FlushTrace, Spans, TraceWritten, ClockProbe, ClockReply>();
+            RankFinished, Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded,
+            BeginStep, ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed,
+            LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, ApplyStep, StepFinished,
+            Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted, ExportModel,
+            ModelExported, MetricUpdate, CollectMetrics, MetricValues, SaveMetrics, MetricState, SaveTracker,
+            TrackerState, Subscribe, Publish, Event, FlushTrace, Spans, TraceWritten, ClockProbe,
+            ClockReply>();
   return all;
 }
 

@@ -122,7 +122,8 @@ void expect_close(const at::Tensor& actual, const at::Tensor& expected, double r
   const double scale = expected.to(at::kDouble).abs().max().item<double>();
   // Test values are of order one: a result that should be zero by cancellation may miss it by their rounding. A NaN
   // fails the comparison too.
-  EXPECT_LE(difference.max().item<double>(), relative * std::max(scale, 0.02)) << what << ", largest value " << scale;
+  EXPECT_LE(difference.max().item<double>(), relative * std::max(scale, 0.02))
+      << what << ", largest value " << scale;
 }
 
 void expect_matches(const Op& op, const Op& reference, const Tensors& inputs, at::ScalarType dtype) {

@@ -135,8 +135,8 @@ TEST(Messages, EveryOneIsHeardBySomebodyAndSaidBySomebody) {
     said.merge(names_between(contract, "says", ""));
   }
   said.merge(Names{"Dialed", "PeerDown", "Signalled", "Tick"});  // the host's, timers, the process
-  heard.merge(Names{"Stop", "Event"});              // every actor's; users' actors'
-  said.merge(Names{"Subscribe", "Stopped"});        // users' actors'
+  heard.merge(Names{"Stop", "Event"});                           // every actor's; users' actors'
+  said.merge(Names{"Subscribe", "Stopped"});                     // users' actors'
   heard.merge(Names{"Stopped"});
   for (const Source* schema : sources_under({"messages"})) {
     if (!schema->path.ends_with(".capnp")) continue;

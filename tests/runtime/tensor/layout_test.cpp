@@ -36,9 +36,9 @@ TEST(Layout, TwoAxesOnOneDimensionNestTheFirstOutside) {
 }
 
 TEST(Layout, SumsGradientsOverReplicateAxesOnly) {
-  const Layout layout({8, 4}, {axis("dp_replicate", 2, 1, Placement::replicate()),
-                               axis("ep_shard", 4, 2, Placement::shard(0)),
-                               axis("cp", 1, 0, Placement::replicate())});
+  const Layout layout(
+      {8, 4}, {axis("dp_replicate", 2, 1, Placement::replicate()),
+               axis("ep_shard", 4, 2, Placement::shard(0)), axis("cp", 1, 0, Placement::replicate())});
 
   EXPECT_EQ(layout.replicate_axes(), std::vector<std::string>{"dp_replicate"});
   EXPECT_EQ(layout.shard_axes(), std::vector<std::string>{"ep_shard"});
