@@ -6,7 +6,6 @@
 #include "actors/job/results.hpp"
 #include "actors/job/run_job.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/rank/instruction_set.hpp"
 
 namespace d9d {
 namespace {
@@ -24,7 +23,6 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
                      .fresh = arguments.has("--fresh")};
   options = with_environment(std::move(options), loaded.job, environment_variables());
   for (const std::string& note : options.notes) log::warn("{}", note);
-  log::info("computing with {} instructions", instruction_set());
   const int code = run_job(loaded, options);
   const double ranks = static_cast<double>(loaded.job.node.ranks.value_or(loaded.job.mesh.world_size()));
   const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;

@@ -25,6 +25,7 @@
 #include "runtime/base/network.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
+#include "runtime/rank/instruction_set.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/state/watched_disk.hpp"
@@ -216,6 +217,7 @@ int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEn
 
 int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;
+  const std::string isa = instruction_set();
   // Of a limit that cannot be raised, strangers at the gate get an eighth.
   const std::uint64_t descriptors = raise_descriptor_limit();
   net::Gate gate(tls_of(job.node), {.newcomers_max = std::clamp<std::uint64_t>(descriptors / 8, 8, 128)});
@@ -268,6 +270,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   NodeOptions node = node_options(services, options, ended);
   std::optional<RunFolders> folders;
   if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch);
+  log::info("computing with {} instructions", isa);
   ActorSystem system(world, system_options);
   return run_node(system, services, std::move(node), ended, signals, folders);
 }
