@@ -31,7 +31,6 @@ constexpr std::chrono::milliseconds kRescueTimeout{
     3000};  // for the spans of a failed job; within kLeaveTimeout
 constexpr std::chrono::seconds kSayThatItWaits{30};
 constexpr std::chrono::seconds kLeaveNow{1};  // a second signal came
-constexpr int kOfSignal = 128;                // exit codes of signals begin here
 
 }  // namespace
 
@@ -263,7 +262,7 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
   if (stop_signal_ != 0) {
     return end_job(false,
                    fmt::format("{}: node {} left before all was written", signal_name(stop_signal_), node),
-                   false, kOfSignal + stop_signal_);
+                   false, exit_of_signal + stop_signal_);
   }
   end_job(false,
           and_next_start(fmt::format("node {} ({}) is gone: it {}.", node, roster_.members().at(node).host,
@@ -351,7 +350,7 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
 void Coordinator::conclude_job() {
   if (stop_signal_ != 0) {
     return end_job(true, report_of_stop({stop_signal_, stop_step_, last_checkpoint_, unsaved_}), false,
-                   kOfSignal + stop_signal_);
+                   exit_of_signal + stop_signal_);
   }
   if (unsaved_.empty()) return end_job(true, "done");
   end_job(false, fmt::format("training is over, but its last checkpoint could not be written ({}); {}. Start "
@@ -371,7 +370,7 @@ void Coordinator::signalled(wire::Signalled::Reader message) {
                                          signal_name(signal), message.getNodeIndex())
                            : fmt::format("{} at node {} before training began", signal_name(signal),
                                          message.getNodeIndex()),
-          false, kOfSignal + stop_signal_);
+          false, exit_of_signal + stop_signal_);
 }
 
 void Coordinator::publish(const char* event, std::uint64_t step, const std::string& context) {

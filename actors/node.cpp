@@ -17,7 +17,6 @@ constexpr int kFirstNode = 0;
 constexpr std::chrono::milliseconds kTryAgain{200};
 constexpr std::chrono::seconds kPoliteness{10};    // node 0's own deadline comes first
 constexpr std::chrono::seconds kLeaveUnformed{1};  // for the Coordinator to tell the others
-constexpr int kOfSignal = 128;                     // exit codes of signals begin here
 enum ExitCode { exit_done = 0, exit_failed = 1, exit_bad_input = 2 };
 enum TickKind : std::uint32_t { dial_again = 1, listen_again = 2, join_deadline = 3, leave_unformed = 4 };
 
@@ -137,7 +136,8 @@ void Node::set_deadline(std::chrono::nanoseconds delay) {
 void Node::tick(wire::Tick::Reader message) {
   if (ended_) return;
   const auto node = static_cast<int>(message.getValue());
-  if (message.getKind() == leave_unformed) return end(kOfSignal + stop_signal_, "the job had not formed");
+  if (message.getKind() == leave_unformed)
+    return end(exit_of_signal + stop_signal_, "the job had not formed");
   if (message.getKind() == listen_again) return take_part();
   if (message.getKind() == dial_again && dials_.open(node)) {
     return host().dial(dials_.address(node).host, dials_.address(node).port, node);
@@ -369,7 +369,7 @@ void Node::signalled(wire::Signalled::Reader message) {
   }
   if (formed_ || options_.first) pass_signal_to({Role::coordinator, 0}, message);
   if (!options_.first && (!formed_ || message.getNow())) {
-    return end(kOfSignal + signal, signal_name(signal), false);
+    return end(exit_of_signal + signal, signal_name(signal), false);
   }
   // The Coordinator may be looking through checkpoints and not answer.
   if (!formed_) {

@@ -30,6 +30,7 @@ class SignalWishes {
   bool save_ = false;
 };
 
-std::string signal_name(int signal);  // "SIGTERM"
+std::string signal_name(int signal);        // "SIGTERM"
+inline constexpr int exit_of_signal = 128;  // exit codes of signals begin here
 
 }  // namespace d9d

@@ -203,7 +203,8 @@ int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEn
   };
   if (orphaned) leave(exit_code);  // nobody is left who would tell the actors to stop
   const bool formed = world.epoch.load() != 0;
-  const auto patience = exit_code >= 128 && (signals.hurries() || !formed) ? kHurriedShutdown : kShutdown;
+  const auto patience =
+      exit_code >= exit_of_signal && (signals.hurries() || !formed) ? kHurriedShutdown : kShutdown;
   if (!system.await_all(patience)) {
     const std::string who = busy();
     log::warn("some actors did not end within {} s: {}; leaving without them", patience.count(),

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "actors/signal_wishes.hpp"
+
 namespace d9d {
 
 class SignalPolicy {
@@ -22,7 +24,7 @@ class SignalPolicy {
   Action arrived(int signal, bool running, std::int64_t now_ns);
   // When the process leaves whatever the job does; none before a signal to stop.
   std::optional<std::int64_t> deadline_ns() const { return deadline_ns_; }
-  int exit_code() const { return 128 + stop_signal_; }
+  int exit_code() const { return exit_of_signal + stop_signal_; }
   int stop_signal() const { return stop_signal_; }  // 0: none came
   bool hurries() const { return hurries_; }         // the second one has come
 
