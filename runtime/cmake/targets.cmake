@@ -1,9 +1,12 @@
 # How every target of d9d is made, so that a folder's CMakeLists.txt is a list of sources and its arrows.
 
-# d9d_library(NAME SOURCES ... [DEPS ...])
-# A static library d9d_<NAME>. DEPS are its arrows: what it may include. All of them together become libd9d.so.
+# d9d_library(NAME SOURCES ... [ORDER ...] [DEPS ...])
+# A static library d9d_<NAME>. All of them together become libd9d.so.
+# DEPS are its arrows: what it may include. ORDER are the arrows inside: its sub-folders, `.` for the files beside
+# them, and single files (without ending) that stand elsewhere; each may include itself and those before it.
+# tests/tidy reads both and compares them with the includes and the READMEs.
 function(d9d_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;ORDER;DEPS" ${ARGN})
   set(target d9d_${name})
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})

@@ -1,10 +1,12 @@
-// Who may include whom. The one table of the arrows; CMake's DEPS enforce the same when linking.
+// Who may include whom: what the CMakeLists.txt files say as DEPS and ORDER, see libraries.hpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
 
+#include "tests/tidy/libraries.hpp"
 #include "tests/tidy/source_tree.hpp"
 
 namespace d9d::tidy {
@@ -12,68 +14,67 @@ namespace {
 
 using Folders = std::set<std::string>;
 
-// A folder may include itself, runtime/tensor (torch-free tickets and layouts) where it stands below, and
-// what its row names.
-const std::map<std::string, Folders>& arrows() {
-  static const Folders runtime{"runtime/base",   "runtime/comm",  "runtime/data",   "runtime/mesh",
-                               "runtime/metric", "runtime/net",   "runtime/family", "runtime/pipeline",
-                               "runtime/rank",   "runtime/state", "runtime/task",   "runtime/tensor",
-                               "runtime/trace",  "runtime/train"};
-  // Inside nn each room knows those before it.
-  static const Folders nn{"runtime/nn/shard", "runtime/nn/block", "runtime/nn/model", "runtime/nn/plan"};
-  static const Folders below_nn{"kernels", "runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"};
-  static const auto with = [](Folders folders, const Folders& more) {
-    folders.insert(more.begin(), more.end());
-    return folders;
-  };
-  static const std::map<std::string, Folders> table{
-      {"messages", {}},
-      {"kernels", {}},
-      {"kernels/cuda", {"kernels", "runtime/base", "runtime/comm", "runtime/mesh"}},  // a plugin over d9d
-      {"runtime/base", {}},
-      {"runtime/trace", {"runtime/base"}},
-      {"runtime/mesh", {"runtime/base"}},
-      {"runtime/net", {"runtime/base"}},
-      {"runtime/comm", {"runtime/base", "runtime/mesh", "runtime/net"}},
-      {"runtime/tensor", {"runtime/base", "runtime/mesh"}},
-      {"runtime/data", {"runtime/base", "runtime/mesh", "runtime/tensor"}},
-      {"runtime/nn/shard", below_nn},
-      {"runtime/nn/block", with(below_nn, {"runtime/nn/shard"})},
-      {"runtime/nn/model", with(below_nn, {"runtime/nn/shard", "runtime/nn/block"})},
-      {"runtime/nn/plan", with(below_nn, {"runtime/nn/shard", "runtime/nn/block", "runtime/nn/model"})},
-      {"runtime/state", {"runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
-      {"runtime/family", with(with(below_nn, nn), {"runtime/state"})},
-      {"runtime/pipeline", {"kernels", "runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
-      {"runtime/train", {"kernels", "runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
-      {"runtime/metric", {"runtime/base", "runtime/mesh", "runtime/comm", "runtime/tensor"}},
-      {"runtime/task", with(nn, {"runtime/base", "runtime/mesh", "runtime/tensor", "runtime/family",
-                                 "runtime/state", "runtime/metric", "runtime/train", "runtime/data"})},
-      {"runtime/rank", with(with(runtime, nn), {"kernels"})},
-      {"actors/core", {"messages", "runtime/base", "runtime/net", "runtime/trace"}},
-      {"actors", with(with(runtime, nn), {"actors/core", "messages"})},
-      {"actors/job", with(with(runtime, nn), {"actors", "actors/core", "messages"})},
-      {"actors/cli", with(with(runtime, nn), {"actors/job"})},
-      {"examples", with(with(runtime, nn), {"actors", "actors/core", "actors/job", "messages", "kernels"})},
-  };
-  return table;
-}
-
 bool is_generated(const std::string& path) {
   return path.find('/') == std::string::npos;  // d9d_source_id.h
 }
 
-TEST(Arrows, EveryIncludeFollowsAnArrow) {
+// Calls use(from, to, source, path) for every include of a file of this project by another one.
+template <class Use>
+void for_each_include(Use use) {
   for (const Source& source : sources()) {
-    const std::string from = source.folder();
-    if (from == "tests" || source.path.ends_with(".capnp")) continue;
-    ASSERT_TRUE(arrows().contains(from)) << source.path << ": give its folder a row in the table of arrows";
+    if (source.path.starts_with("tests/") || source.path.ends_with(".capnp")) continue;
     for (const std::string& line : source.lines) {
       const std::string path = included(line);
       if (path.empty() || path.front() != '"' || is_generated(path)) continue;
-      const std::string to = Source{path.substr(1), {}}.folder();
-      EXPECT_TRUE(from == to || from == "examples" || arrows().at(from).contains(to))
-          << source.path << " includes " << path << "; " << from << " may not know " << to
-          << ": hand it in from above, or move the common part to a folder that both may know";
+      use(source.folder(), room_of(path.substr(1)), source.path, path.substr(1, path.size() - 2));
+    }
+  }
+}
+
+TEST(Arrows, EveryIncludeFollowsAnArrow) {
+  for_each_include([](const std::string& from, const std::string& to, const std::string& file,
+                      const std::string& header) {
+    ASSERT_TRUE(rooms().contains(from)) << file << ": give its folder a d9d_library() in a CMakeLists.txt";
+    EXPECT_TRUE(from == to || rooms().at(from).may_include.contains(to))
+        << file << " includes " << header << "; " << from << " may not know " << to << " (DEPS of " << from
+        << "/CMakeLists.txt): hand it in from above, or move the common part to a folder that both may know";
+  });
+}
+
+TEST(Arrows, EveryDependencyOfALibraryIsUsed) {
+  std::map<std::string, Folders> used;
+  for_each_include([&](const std::string& from, const std::string& to, const std::string&,
+                       const std::string&) { used[from].insert(to); });
+  for (const auto& [name, room] : rooms()) {
+    if (name == "examples" || name == "kernels/cuda") continue;  // they link the whole of libd9d.so
+    for (const std::string& dep : room.may_include) {
+      EXPECT_TRUE(used[name].contains(dep))
+          << name << " includes nothing of " << dep << ": take it off its DEPS";
+    }
+  }
+}
+
+TEST(Arrows, InsideARoomTheyFollowItsOrder) {
+  for_each_include(
+      [](const std::string& from, const std::string& to, const std::string& file, const std::string& header) {
+        if (from != to || !rooms().contains(from) || from == "examples" || from == "kernels/cuda") return;
+        const Room& room = rooms().at(from);
+        EXPECT_LE(place_in_order(room, from, header), place_in_order(room, from, file))
+            << file << " includes " << header << ", which stands after it in ORDER of " << from
+            << "/CMakeLists.txt";
+      });
+}
+
+TEST(Arrows, EveryPlaceOfAnOrderIsThere) {
+  for (const auto& [name, room] : rooms()) {
+    for (const std::string& place : room.order) {
+      const std::string prefix = place == "." ? name + "/" : name + "/" + place;
+      const bool there = std::any_of(sources().begin(), sources().end(), [&](const Source& source) {
+        const std::size_t end = prefix.size();
+        return source.path.starts_with(prefix) &&
+               (place == "." || source.path[end] == '/' || source.path[end] == '.');
+      });
+      EXPECT_TRUE(there) << name << "/CMakeLists.txt: ORDER names " << place << ", which is gone";
     }
   }
 }

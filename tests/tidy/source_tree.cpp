@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/tidy/libraries.hpp"
+
 namespace d9d::tidy {
 namespace {
 
@@ -29,7 +31,7 @@ std::vector<Source> read_all() {
       const std::string name = at->path().filename().string();
       if (at->is_directory() && (name.starts_with(".") || name == "build" || name == "__pycache__"))
         at.disable_recursion_pending();
-      if (at->is_regular_file() && ends_with_any(name, {".hpp", ".cpp", ".cu", ".cuh", ".capnp"}))
+      if (at->is_regular_file() && ends_with_any(name, {".hpp", ".cpp", ".inl", ".cu", ".cuh", ".capnp"}))
         all.push_back(read(root, at->path()));
     }
   }
@@ -48,13 +50,7 @@ bool Source::is_cpp() const {
 }
 
 std::string Source::folder() const {
-  for (const char* deeper : {"actors/cli", "actors/core", "actors/job", "kernels/cuda", "runtime/nn/block",
-                             "runtime/nn/model", "runtime/nn/plan", "runtime/nn/shard"}) {
-    if (path.starts_with(std::string(deeper) + "/")) return deeper;
-  }
-  const std::size_t first = path.find('/');
-  if (!path.starts_with("runtime/")) return path.substr(0, first);
-  return path.substr(0, path.find('/', first + 1));
+  return room_of(path);
 }
 
 const std::vector<Source>& sources() {

@@ -12,7 +12,7 @@ struct Source {
 
   bool is_header() const;
   bool is_cpp() const;
-  // "actors/core", "runtime/pipeline", "kernels/cuda", "messages", "tests", ...
+  // Its room, see libraries.hpp: "actors/core", "runtime/pipeline", "kernels/cuda", "messages", "tests", ...
   std::string folder() const;
 };
 

@@ -146,6 +146,8 @@ TEST(Tidy, EveryFolderOfTheTreeSaysWhatLivesThere) {
   const std::filesystem::path root = D9D_SOURCE_DIR;
   std::set<std::string> folders{"actors", "examples", "kernels", "messages", "runtime", "tests"};
   for (const Source* source : sources_under({"runtime"})) folders.insert(source->folder());
+  for (const char* part : {"block", "model", "plan", "shard"})
+    folders.insert(std::string("runtime/nn/") + part);
   for (const std::string& folder : folders) {
     std::ifstream in(root / folder / "README.md");
     std::size_t lines = 0;

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/family/hugging_face_config.hpp"
+#include "runtime/family/common_config.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
 #include "runtime/family/json_reader.hpp"
 
