@@ -1,8 +1,8 @@
 // Normal numbers (Box and Muller 1958: sqrt(-2 ln u) cos(2 pi v)) from the first two words of an element.
-// ln and cos are polynomials of our own, in plain IEEE double arithmetic without contraction (see
-// CMakeLists.txt): the values are the same on every processor, compiler and vector width, which libm does not
-// promise, and loops over them vectorise. Error against exact values: below 1e-11 before the rounding to
-// float.
+// ln and cos are polynomials of our own, in plain IEEE double arithmetic without
+// contraction (see CMakeLists.txt): the values are the same on every processor,
+// compiler and vector width, which libm does not promise, and loops over them
+// vectorise. Error against exact values: below 1e-11 before the rounding to float.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -26,8 +26,8 @@ struct Words {
   alignas(64) std::uint32_t second[kBlock];
 };
 
-// Lane i: words 0 and 1 of philox4x32({element + i, step}, key); the same function as philox4x32, lane by
-// lane.
+// Lane i: words 0 and 1 of philox4x32({element + i, step},
+// key); the same function as philox4x32, lane by lane.
 D9D_VECTOR_CLONES void draw(std::uint64_t element, std::uint64_t step, std::uint32_t key0, std::uint32_t key1,
                             Words& words) {
   for (std::size_t i = 0; i < kBlock; ++i) {
@@ -53,8 +53,8 @@ D9D_VECTOR_CLONES void draw(std::uint64_t element, std::uint64_t step, std::uint
   }
 }
 
-// An integer below 2^52 as a double, by way of its bits: there is no vector instruction for it before
-// AVX-512.
+// An integer below 2^52 as a double, by way of its bits:
+// there is no vector instruction for it before AVX-512.
 inline double from_bits_below_2_52(std::uint64_t value) {
   return std::bit_cast<double>(value | 0x4330000000000000ULL) - 0x1.0p52;
 }

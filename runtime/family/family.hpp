@@ -19,8 +19,8 @@ class Family {
  public:
   virtual ~Family() = default;
 
-  // transformers' model_type, which is `model_provider.name` in a job file; and what it is, for the
-  // reference.
+  // transformers' model_type, which is `model_provider.name`
+  // in a job file; and what it is, for the reference.
   virtual std::string_view name() const = 0;
   virtual std::string_view meaning() const = 0;
 

@@ -1,6 +1,6 @@
 #pragma once
-// The original's keys of a model in a job file (reference A.7) as Hugging Face's. Input errors begin with
-// `where`.
+// The original's keys of a model in a job file (reference
+// A.7) as Hugging Face's. Input errors begin with `where`.
 
 #include <nlohmann/json.hpp>
 #include <string>

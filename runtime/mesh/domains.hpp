@@ -7,9 +7,9 @@
 //   batch    pp, dp, cp, tp                                              who sees which samples
 //   flat     world
 //
-// Every domain covers every rank exactly once, numbered the same; degrees of 1 are axes of size 1, also when
-// the job has one rank. ep_replicate * ep_shard is the whole stage, tensor-parallel ranks included: see
-// README.
+// Every domain covers every rank exactly once, numbered the same; degrees
+// of 1 are axes of size 1, also when the job has one rank. ep_replicate *
+// ep_shard is the whole stage, tensor-parallel ranks included: see README.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Whoever has connected and not yet said what for. Knows nothing of waiting: step() goes as far as the bytes that
-// are there allow.
+// Whoever has connected and not yet said what for. Knows nothing of
+// waiting: step() goes as far as the bytes that are there allow.
 
 #include "runtime/net/channel.hpp"
 #include "runtime/net/hello.hpp"

@@ -12,8 +12,8 @@
 
 namespace d9d {
 
-// The block `slice` of the global tensor `name`, as one rank holds it. `tensor` has the slice's shape, any
-// device.
+// The block `slice` of the global tensor `name`, as one rank
+// holds it. `tensor` has the slice's shape, any device.
 struct NamedSlice {
   std::string kind;
   std::string name;

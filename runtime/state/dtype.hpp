@@ -1,6 +1,6 @@
 #pragma once
-// Element types a state file can hold, by their safetensors names. Without torch, so that actors may name
-// them.
+// Element types a state file can hold, by their safetensors
+// names. Without torch, so that actors may name them.
 
 #include <cstdint>
 #include <optional>

@@ -27,8 +27,8 @@ struct LockHolder {
 
 struct LockTimes {
   std::chrono::milliseconds heartbeat{5'000};
-  // A holder that cannot be asked (another host's) is taken for dead when its lock was not refreshed for so
-  // long.
+  // A holder that cannot be asked (another host's) is taken
+  // for dead when its lock was not refreshed for so long.
   std::chrono::milliseconds silence_max{60'000};
 };
 

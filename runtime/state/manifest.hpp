@@ -1,8 +1,8 @@
 #pragma once
-// What a training checkpoint `save-<step>/` holds: manifest.json beside safetensors shards. A tensor is
-// stored in slices named by its global name, so any mesh can put together what it needs. The manifest is
-// written last: with it the checkpoint is complete. It carries a checksum of itself. No torch: the
-// coordinator handles these.
+// What a training checkpoint `save-<step>/` holds: manifest.json beside safetensors
+// shards. A tensor is stored in slices named by its global name, so any mesh can put
+// together what it needs. The manifest is written last: with it the checkpoint is
+// complete. It carries a checksum of itself. No torch: the coordinator handles these.
 
 #include <cstdint>
 #include <string>
@@ -57,8 +57,8 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// An input error unless every tensor's slices agree in shape and dtype, cover it, and do not overlap; names
-// the tensor.
+// An input error unless every tensor's slices agree in shape
+// and dtype, cover it, and do not overlap; names the tensor.
 void require_complete(const Manifest& manifest);
 // Adds files and entries, then require_complete.
 Manifest with_reports(Manifest manifest, const std::vector<ShardReport>& reports);

@@ -18,8 +18,8 @@ namespace d9d {
 struct LoadOptions {
   // Tensors of the files that no mapper input names, and that is fine: patterns with '*'.
   std::vector<std::string> allow_unread;
-  // The destinations are those of one pipeline stage: outputs of the mapper without a destination are others'
-  // business.
+  // The destinations are those of one pipeline stage: outputs
+  // of the mapper without a destination are others' business.
   bool part_of_model = false;
   // Called after each tensor with how many of how many are done.
   std::function<void(std::size_t done, std::size_t total)> progress;
@@ -37,11 +37,11 @@ struct LoadReport {
   std::uint64_t bytes_read = 0;
 };
 
-// Fills every destination, reading only the slices it needs; memory beyond the destinations: one input slice,
-// or one group where a mapper computes values. An input error, with names, unless every destination is
-// produced, every output has a destination (see part_of_model), every needed input is in the files, every
-// tensor of the files is an input of the mapper (see allow_unread), and every produced shape is the
-// destination's.
+// Fills every destination, reading only the slices it needs; memory beyond the destinations:
+// one input slice, or one group where a mapper computes values. An input error, with
+// names, unless every destination is produced, every output has a destination (see
+// part_of_model), every needed input is in the files, every tensor of the files is an
+// input of the mapper (see allow_unread), and every produced shape is the destination's.
 LoadReport load_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
                             const std::map<std::string, Destination>& destinations,
                             const LoadOptions& options = {});

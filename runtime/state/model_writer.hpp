@@ -1,7 +1,7 @@
 #pragma once
-// Writes a model in the Hugging Face layout through a mapper. All shapes are known before the first tensor
-// comes, so shards are planned and mistakes found at once, and each tensor goes straight to its place. Blocks
-// on the disk.
+// Writes a model in the Hugging Face layout through a mapper. All shapes are
+// known before the first tensor comes, so shards are planned and mistakes found
+// at once, and each tensor goes straight to its place. Blocks on the disk.
 //
 // One process: put every tensor, publish_model_state(disk, directory, writer.finish()).
 // Several: each makes a writer with its own name and its share of the mapper (restrict_to_inputs for a
@@ -36,8 +36,8 @@ class ModelWriter {
   ModelWriter(Disk& disk, std::string directory, MapperPtr mapper, const std::vector<TensorSpec>& inputs,
               ExportOptions options = {});
 
-  // When its group is complete, the group is mapped, written and freed. The tensor must have the announced
-  // shape.
+  // When its group is complete, the group is mapped, written
+  // and freed. The tensor must have the announced shape.
   void put(const std::string& name, const at::Tensor& tensor);
   // A bug when tensors are missing.
   std::vector<WrittenShard> finish();

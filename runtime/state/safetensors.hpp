@@ -46,11 +46,11 @@ class SafetensorsWriter {
                     const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
   const std::vector<TensorSpec>& order() const { return order_; }
-  // A tensor of another dtype is converted. An input error when name or shape are not as announced, or it
-  // comes twice.
+  // A tensor of another dtype is converted. An input error when
+  // name or shape are not as announced, or it comes twice.
   void write(const std::string& name, const at::Tensor& tensor);
-  // A bug when an announced tensor was never written. With `sync` the bytes are on stable storage when it
-  // returns.
+  // A bug when an announced tensor was never written. With
+  // `sync` the bytes are on stable storage when it returns.
   void finish(bool sync);
 
  private:

@@ -36,10 +36,10 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// `json` is the text after the length; `file_bytes` the size of the whole file. An input error that names the
-// file and the tensor unless: a JSON object without repeated names; known dtypes; shapes of non-negative
-// integers whose size in bytes equals the data offsets; offsets in range that cover the data without gap or
-// overlap.
+// `json` is the text after the length; `file_bytes` the size of the whole file. An
+// input error that names the file and the tensor unless: a JSON object without repeated
+// names; known dtypes; shapes of non-negative integers whose size in bytes equals
+// the data offsets; offsets in range that cover the data without gap or overlap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t file_bytes,
                                            const std::string& file);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Reads a box of a row-major array that lies in a file, touching only its own bytes (neighbouring small runs
-// are read together when the gap between them is below 16 KiB, since a call costs more than the bytes
-// between).
+// Reads a box of a row-major array that lies in a file, touching only its
+// own bytes (neighbouring small runs are read together when the gap between
+// them is below 16 KiB, since a call costs more than the bytes between).
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace d9d {
 
-// `into` receives the box contiguously, in row-major order; `offset` is the byte of the array's first
-// element.
+// `into` receives the box contiguously, in row-major order;
+// `offset` is the byte of the array's first element.
 void read_slice(const ReadFile& file, std::uint64_t offset, const Shape& shape, std::int64_t element_bytes,
                 const Slice& slice, std::byte* into);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Whether sequences fit the model's positions and can be shared by context- and tensor-parallel ranks, and
-// heads by Ulysses.
+// Whether sequences fit the model's positions and can be shared
+// by context- and tensor-parallel ranks, and heads by Ulysses.
 
 #include <cstdint>
 #include <string>

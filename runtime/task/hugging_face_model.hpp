@@ -1,6 +1,6 @@
 #pragma once
-// Built-in models as Hugging Face folders: load the stages of a job or a whole model, export. Blocks on the
-// disk.
+// Built-in models as Hugging Face folders: load the stages
+// of a job or a whole model, export. Blocks on the disk.
 
 #include <ATen/core/Tensor.h>
 
@@ -21,16 +21,16 @@ namespace d9d {
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageParameter>& parameters);
 
-// Whether load_hugging_face_weights() will find all it needs, in any stage: the same errors, from headers
-// only.
+// Whether load_hugging_face_weights() will find all it
+// needs, in any stage: the same errors, from headers only.
 void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config);
 // Keys of the folder's config.json that change the numbers and say something else than `config`, a sentence
 // each. Empty without such a file.
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
                                             const FamilyModel& config);
 
-// A whole model in one stage, for use without training. Its config knows the ends of generation_config.json
-// too.
+// A whole model in one stage, for use without training.
+// Its config knows the ends of generation_config.json too.
 struct LoadedModel {
   std::shared_ptr<FamilyModel> config;
   std::unique_ptr<StageModule> stage;
@@ -38,10 +38,10 @@ struct LoadedModel {
 LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory,
                                     at::ScalarType dtype = at::kFloat);
 
-// Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors, index last. `read`
-// gives the whole tensor of a parameter by its global name, each asked for once; one group of tensors is in
-// memory at a time. `config.dtype` is the dtype of the files; `tokens` go into config.json where they are
-// known.
+// Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors,
+// index last. `read` gives the whole tensor of a parameter by its global name,
+// each asked for once; one group of tensors is in memory at a time. `config.dtype`
+// is the dtype of the files; `tokens` go into config.json where they are known.
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
                          const std::function<at::Tensor(const std::string& name)>& read,
                          const SpecialTokens& tokens = {}, std::uint64_t shard_bytes_max = 4'000'000'000);

@@ -48,8 +48,8 @@ bool is_path(const std::string& text) {
   });
 }
 
-// "model_provider.model: hidden_size is 0, ..." -> its path, made longer by the key that the text begins
-// with.
+// "model_provider.model: hidden_size is 0, ..." -> its
+// path, made longer by the key that the text begins with.
 std::pair<std::string, std::string> split_path(const std::string& text, const Node& root) {
   const std::size_t colon = text.find(": ");
   if (colon == std::string::npos || !is_path(text.substr(0, colon))) return {"model_provider", text};

@@ -19,11 +19,11 @@ struct JobIssue {
 
 // `model` describes a built-in model; null for a plugin's.
 std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model);
-// Keys that the job's other keys leave without any effect: `what` says why. Worth a warning where the file
-// gives them.
+// Keys that the job's other keys leave without any effect:
+// `what` says why. Worth a warning where the file gives them.
 std::vector<JobIssue> without_effect(const JobConfig& job);
-// Features that the config knows and this version does not train with; each is refused by name. See
-// job_support.cpp.
+// Features that the config knows and this version does not
+// train with; each is refused by name. See job_support.cpp.
 std::vector<JobIssue> unsupported(const JobConfig& job);
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// Section `trainer.logging` and its trackers (reference A.2, A.4). Whatever the tracker, `metrics.jsonl` is
-// written.
+// Section `trainer.logging` and its trackers (reference A.2,
+// A.4). Whatever the tracker, `metrics.jsonl` is written.
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>

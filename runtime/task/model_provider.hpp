@@ -1,7 +1,7 @@
 #pragma once
-// What a user writes to bring a model: how a stage of it is built, where its weights come from and how they
-// go out. One object per process, called from several stages at once: everything is const. No torch in this
-// header.
+// What a user writes to bring a model: how a stage of it is built, where
+// its weights come from and how they go out. One object per process, called
+// from several stages at once: everything is const. No torch in this header.
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -38,8 +38,8 @@ class ModelProvider {
   // Looks at headers at most and throws what load_weights() would; returns what is worth a warning. Without
   // an override: nothing is looked at.
   virtual std::vector<std::string> check_source(const std::string& directory) const;
-  // Writes the model of a committed checkpoint as a folder others can read. Without an override: an input
-  // error.
+  // Writes the model of a committed checkpoint as a folder
+  // others can read. Without an override: an input error.
   virtual void export_model(const std::string& checkpoint, const std::string& target) const;
   // For trackers.
   virtual nlohmann::json hparams() const;

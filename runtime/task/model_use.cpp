@@ -46,8 +46,8 @@ at::Tensor loss_from_logits(const at::Tensor& logits, const at::Tensor& labels) 
   return at::logsumexp(logits, at::IntArrayRef{-1}).sub(chosen).masked_fill(labels.eq(kIgnored), 0.0);
 }
 
-// Index into `logits` (the last position's): the most likely, or drawn by the inverse of the distribution
-// function.
+// Index into `logits` (the last position's): the most likely,
+// or drawn by the inverse of the distribution function.
 std::int64_t choose(const at::Tensor& logits, const GenerateOptions& options, double uniform) {
   const at::Tensor values = logits.to(at::kDouble).contiguous();
   const double* score = values.const_data_ptr<double>();

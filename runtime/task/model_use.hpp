@@ -31,9 +31,9 @@ struct GenerateOptions {
   std::int64_t top_k = 0;    // choose among so many most likely tokens; 0 = all
   std::uint64_t seed = 0;
 };
-// The new tokens only; ends after one of the config's eos_token_ids, which is included. The sequence is
-// computed anew for each token. Input error when prompt and new tokens together are more than the model has
-// positions for.
+// The new tokens only; ends after one of the config's eos_token_ids, which
+// is included. The sequence is computed anew for each token. Input error when
+// prompt and new tokens together are more than the model has positions for.
 std::vector<std::int64_t> generate(const LoadedModel& model, const std::vector<std::int64_t>& prompt,
                                    const GenerateOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// Section `node`: what a process is and whom it listens to. Unlike the rest of a job file it may differ
-// between hosts.
+// Section `node`: what a process is and whom it listens to.
+// Unlike the rest of a job file it may differ between hosts.
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>

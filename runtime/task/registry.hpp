@@ -1,6 +1,6 @@
 #pragma once
-// Which models and tasks a process knows by name. Main fills it line by line, plugins add theirs; there is no
-// static registration.
+// Which models and tasks a process knows by name. Main fills it line
+// by line, plugins add theirs; there is no static registration.
 
 #include <functional>
 #include <map>
@@ -38,8 +38,8 @@ class Registry {
 
 // Loads a shared library built against the package d9d; it defines
 //   extern "C" void d9d_register(d9d::Registry& registry);
-// The library stays loaded for the life of the process. Input error: no such file, no such function, another
-// version.
+// The library stays loaded for the life of the process. Input
+// error: no such file, no such function, another version.
 void load_plugin(const std::string& path, Registry& registry);
 // A function of a plugin by its C name; null when it has none.
 void* plugin_function(const std::string& path, const char* name);

@@ -33,8 +33,8 @@ struct LossContext {
   const TensorMap& state;
 };
 
-// The step's loss is sum(loss * weight) / sum(weight) over all microbatches of all ranks that hold different
-// samples.
+// The step's loss is sum(loss * weight) / sum(weight) over
+// all microbatches of all ranks that hold different samples.
 struct Loss {
   at::Tensor loss;    // scalar, differentiable
   double weight = 1;  // > 0, or 0 for a microbatch that does not count

@@ -1,7 +1,7 @@
 #pragma once
-// The layout of a parameter: how a global tensor lies over the ranks of a mesh. Everything that asks "who
-// holds what" (reduction, norm, clipping, checkpoint, load, export) asks this and nothing else. Pure
-// integers; no torch.
+// The layout of a parameter: how a global tensor lies over the ranks of a
+// mesh. Everything that asks "who holds what" (reduction, norm, clipping,
+// checkpoint, load, export) asks this and nothing else. Pure integers; no torch.
 
 #include <cstdint>
 #include <string>

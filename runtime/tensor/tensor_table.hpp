@@ -11,8 +11,8 @@
 
 namespace d9d {
 
-// What lies in a slot. The sender and the receiver agree on the concrete type by the message that names the
-// ticket.
+// What lies in a slot. The sender and the receiver agree on
+// the concrete type by the message that names the ticket.
 struct Parcel {
   virtual ~Parcel() = default;
 };

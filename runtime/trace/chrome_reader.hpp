@@ -23,8 +23,8 @@ LoadedTrace read_chrome_trace(const std::filesystem::path& path);
 // One recording of all (of several nodes, or of several stretches of time), sorted by start.
 LoadedTrace merge(const std::vector<LoadedTrace>& traces);
 
-// A file per rank for tools that know PyTorch profiler files (KinetoRank): `<folder>/rank<r>.json.gz`; the
-// paths.
+// A file per rank for tools that know PyTorch profiler files
+// (KinetoRank): `<folder>/rank<r>.json.gz`; the paths.
 std::vector<std::filesystem::path> export_for_profilers(const LoadedTrace& trace,
                                                         const std::filesystem::path& folder);
 

@@ -15,8 +15,8 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// The category that PyTorch's profiler gives to the like, and the stream where it would run (-1: on the
-// host).
+// The category that PyTorch's profiler gives to the like,
+// and the stream where it would run (-1: on the host).
 struct KinetoPlace {
   std::string_view category;
   int stream = -1;

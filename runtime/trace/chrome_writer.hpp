@@ -1,8 +1,8 @@
 #pragma once
-// Spans as Chrome / Perfetto JSON (gzip), streamed to disk: a process per rank (and one per node for what
-// belongs to no rank), a track per actor, arrows from the sender of a message to its handler, graphs for
-// counters. Every slice has its step in its arguments, -1 for what belongs to none. Format: "Trace Event Format" (Google); times are microseconds with three decimals, so nanoseconds
-// survive.
+// Spans as Chrome / Perfetto JSON (gzip), streamed to disk: a process per rank (and one per node for
+// what belongs to no rank), a track per actor, arrows from the sender of a message to its handler,
+// graphs for counters. Every slice has its step in its arguments, -1 for what belongs to none. Format:
+// "Trace Event Format" (Google); times are microseconds with three decimals, so nanoseconds survive.
 
 #include <fmt/format.h>
 
@@ -46,8 +46,8 @@ class ChromeWriter {
   // times (the recorder's clock to the file's clock); `host` is for people.
   void add(const Recording& recording, std::int64_t offset_ns = 0, std::string_view host = {});
 
-  // Closes the file under its name. The offset (local clock to node 0's clock) is kept as metadata, for
-  // merging.
+  // Closes the file under its name. The offset (local clock
+  // to node 0's clock) is kept as metadata, for merging.
   void finish(std::int64_t offset_to_node0_ns = 0, std::int64_t offset_error_ns = 0);
 
   std::uint64_t spans_written() const { return spans_; }

@@ -1,7 +1,7 @@
 #pragma once
-// Viewers need the slices of a track to nest. An actor's spans do; for whatever does not (overlapping
-// asynchronous work recorded on one actor) this finds the first of several lanes where a span nests with its
-// neighbours.
+// Viewers need the slices of a track to nest. An actor's spans do; for
+// whatever does not (overlapping asynchronous work recorded on one actor) this
+// finds the first of several lanes where a span nests with its neighbours.
 
 #include <cstddef>
 #include <cstdint>

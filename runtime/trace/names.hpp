@@ -1,6 +1,6 @@
 #pragma once
-// Small numbers for names, so that a span is fixed-size. Thread-safe; called rarely, because callers cache
-// the ids.
+// Small numbers for names, so that a span is fixed-size.
+// Thread-safe; called rarely, because callers cache the ids.
 
 #include <cstdint>
 #include <functional>

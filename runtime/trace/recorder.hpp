@@ -1,7 +1,7 @@
 #pragma once
-// The flight recorder of a process: a ring of spans per thread, written without locks, read by the
-// TraceCollector. One per process, handed in by pointer; a null pointer means tracing is off. Thread-safe
-// except where noted.
+// The flight recorder of a process: a ring of spans per thread, written without
+// locks, read by the TraceCollector. One per process, handed in by pointer;
+// a null pointer means tracing is off. Thread-safe except where noted.
 
 #include <atomic>
 #include <cstddef>
@@ -81,8 +81,8 @@ class Recorder {
   Recording named(std::vector<Span> spans, std::uint64_t lost, std::int64_t whole_from_ns) const;
 
   const RecorderOptions options_;
-  // Its address is the recorder's identity in each thread's cache; a cache keeps it alive, so it is never
-  // reused.
+  // Its address is the recorder's identity in each thread's
+  // cache; a cache keeps it alive, so it is never reused.
   const std::shared_ptr<const char> identity_;
   std::atomic<bool> enabled_{true};
   std::atomic<std::uint64_t> flow_prefix_;

@@ -24,9 +24,9 @@ std::uint64_t* zeroed_words(std::size_t capacity, std::size_t words_per_span) {
 SpanRing::SpanRing(std::size_t capacity)
     : capacity_(capacity), words_(zeroed_words(capacity, words_per_span)) {}
 
-// Why no sequence number per slot is needed: a reader that meets a word of span k sees (release, acquire)
-// that the head had reached k before, and so throws away index k - capacity, whose slot k is being written
-// to.
+// Why no sequence number per slot is needed: a reader that meets a word of
+// span k sees (release, acquire) that the head had reached k before, and
+// so throws away index k - capacity, whose slot k is being written to.
 void SpanRing::push(const Span& span) noexcept {
   const std::uint64_t index = head_.load(std::memory_order_relaxed);
   std::array<std::uint64_t, words_per_span> source;

@@ -1,7 +1,7 @@
 #pragma once
-// One record of the flight recorder: a handled message, an action, a collective, a file access, a wait, or
-// the value of a counter. Fixed size and trivially copyable, because it is written on hot paths and copied
-// between threads.
+// One record of the flight recorder: a handled message, an action, a collective,
+// a file access, a wait, or the value of a counter. Fixed size and trivially
+// copyable, because it is written on hot paths and copied between threads.
 
 #include <bit>
 #include <cstdint>

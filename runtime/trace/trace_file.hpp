@@ -14,8 +14,8 @@ class TraceFile {
 
   // Where to write it: no reader takes it for a trace yet.
   std::filesystem::path draft() const;
-  // Gives the finished draft its name, and the one that has it now the next number. An environment error where that
-  // fails.
+  // Gives the finished draft its name, and the one that has it
+  // now the next number. An environment error where that fails.
   std::filesystem::path publish() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Long flat tensors, zeroed without touching them: fresh pages are zero, and large buffers ask for huge
-// pages.
+// Long flat tensors, zeroed without touching them: fresh
+// pages are zero, and large buffers ask for huge pages.
 
 #include <ATen/core/Tensor.h>
 

@@ -23,8 +23,8 @@ struct FlatOptions {
   std::optional<at::ScalarType> grad_dtype;  // none: the parameter's
   // Of gradients, at most; a module larger than that has a bucket alone.
   std::int64_t bucket_bytes = std::int64_t{32} << 20;
-  // A small family is cut into about as many, of a MiB at least, or nothing of it could be reduced while
-  // backward goes on.
+  // A small family is cut into about as many, of a MiB at least,
+  // or nothing of it could be reduced while backward goes on.
   std::int64_t wanted_buckets = 1;
   // Mesh axes whose ranks see different tokens, so that gradients are summed over those on which a parameter
   // is replicated. Not tp: its ranks see the same tokens, and have the same gradient of what they replicate.
@@ -87,8 +87,8 @@ class FlatParameters {
   std::vector<int> bucket_of_;
 };
 
-// "model.layers.3.self_attn" of "model.layers.3.self_attn.q_proj.weight": what may be one matrix has it in
-// common.
+// "model.layers.3.self_attn" of "model.layers.3.self_attn.q_proj.weight":
+// what may be one matrix has it in common.
 std::string module_of(const std::string& parameter);
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// How the learning-rate multiplier goes from one value to the next within a phase (LR-03). `progress` p in
-// [0, 1):
+// How the learning-rate multiplier goes from one value to
+// the next within a phase (LR-03). `progress` p in [0, 1):
 //   linear       start + (end - start) p
 //   cosine       end + (start - end) (1 + cos(pi p)) / 2
 //   poly         start + (end - start) p^power

@@ -1,5 +1,5 @@
-// Stochastic gradient descent with momentum (Sutskever, Martens, Dahl and Hinton 2013), as torch.optim.SGD
-// writes it.
+// Stochastic gradient descent with momentum (Sutskever,
+// Martens, Dahl and Hinton 2013), as torch.optim.SGD writes it.
 #include <ATen/core/grad_mode.h>
 
 #include "runtime/train/flat_optimizer.hpp"

@@ -1,5 +1,5 @@
-// The actor core over real CAF systems: order, failures, timers, a second process's worth of network on
-// loopback.
+// The actor core over real CAF systems: order, failures,
+// timers, a second process's worth of network on loopback.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,8 +55,8 @@ struct Heard {
   std::promise<std::string> failure;
 };
 
-// Finds an Echo (its own child, or in another process behind `port`), asks it `count` times, keeps what comes
-// back.
+// Finds an Echo (its own child, or in another process behind
+// `port`), asks it `count` times, keeps what comes back.
 class Asker final : public Actor {
  public:
   Asker(World& world, Heard* heard, std::uint32_t count, std::uint16_t port = 0)

@@ -9,10 +9,10 @@
 
 namespace d9d {
 
-// An action may begin when the one before it on its rank has ended and so have those on other stages whose
-// output it needs. Its gap is how much later it began: what the actors took. Nanoseconds, one per action but
-// the first of a rank that needs nothing; `message` ones waited for another rank last, `local` ones for their
-// own.
+// An action may begin when the one before it on its rank has ended and so have those
+// on other stages whose output it needs. Its gap is how much later it began: what
+// the actors took. Nanoseconds, one per action but the first of a rank that needs
+// nothing; `message` ones waited for another rank last, `local` ones for their own.
 struct PipelineGaps {
   std::vector<std::int64_t> message;
   std::vector<std::int64_t> local;

@@ -1,5 +1,5 @@
-// What `run` refuses at its start `check` finds, with the same exit code and the same words, and writes
-// nothing.
+// What `run` refuses at its start `check` finds, with the
+// same exit code and the same words, and writes nothing.
 #include <gmock/gmock.h>
 
 #include <fstream>

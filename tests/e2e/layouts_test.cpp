@@ -1,5 +1,5 @@
-// Where parameters lie is nobody's business but the job's: checkpoints, exports and folders of weights do
-// not tell.
+// Where parameters lie is nobody's business but the job's:
+// checkpoints, exports and folders of weights do not tell.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -169,8 +169,8 @@ TEST_F(Resume, GoesOnFromTheCheckpointBeforeTheOneThatWasBeingWritten) {
   EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
 }
 
-// Not every tensor of the model is in the checkpoint; not every tensor of the checkpoint is in the model; one
-// has another shape.
+// Not every tensor of the model is in the checkpoint; not every
+// tensor of the checkpoint is in the model; one has another shape.
 TEST_F(Resume, FailsUnlessEveryTensorIsProducedAndConsumed) {
   job_.rewrite("{total_steps: 60}", "{total_steps: 5}");
   ASSERT_EQ(job_.run({}).code, 0);

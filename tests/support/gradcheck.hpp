@@ -21,9 +21,9 @@ at::Tensor integers(at::IntArrayRef sizes, std::int64_t bound, std::uint64_t see
 double tolerance(at::ScalarType dtype);
 void expect_close(const at::Tensor& actual, const at::Tensor& expected, double relative, const char* what);
 
-// Outputs and the gradients of every floating input of `op` in `dtype` against `reference` in fp64, both with
-// the same upstream gradients. Inputs are given in fp64 and rounded to `dtype` for both; integer inputs pass
-// as they are.
+// Outputs and the gradients of every floating input of `op` in `dtype` against
+// `reference` in fp64, both with the same upstream gradients. Inputs are given
+// in fp64 and rounded to `dtype` for both; integer inputs pass as they are.
 void expect_matches(const Op& op, const Op& reference, const Tensors& inputs, at::ScalarType dtype);
 // The same for float32, bfloat16 and float64.
 void expect_matches_in_every_dtype(const Op& op, const Op& reference, const Tensors& inputs);

@@ -29,9 +29,9 @@ struct Trained {
   double norm = 0;      // of all gradients, as the ranks' shares of it add up
 };
 
-// Gradients are reduced as the ranks' workers ask for it and put together by the parameters' layouts. Checks
-// by itself: every element lies somewhere, replicas hold the same bits. An error of a rank ends all and is
-// thrown.
+// Gradients are reduced as the ranks' workers ask for it and put together by
+// the parameters' layouts. Checks by itself: every element lies somewhere,
+// replicas hold the same bits. An error of a rank ends all and is thrown.
 Trained train_once(const ParallelCase& given);
 
 // Trained on the mesh and on one rank: the same loss (1e-5), norm (1e-4) and gradients (each 1e-4 of its

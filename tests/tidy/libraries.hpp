@@ -1,6 +1,6 @@
 #pragma once
-// The arrows, read from the d9d_library() calls of the CMakeLists.txt files: the one place where they are
-// written down.
+// The arrows, read from the d9d_library() calls of the
+// CMakeLists.txt files: the one place where they are written down.
 
 #include <map>
 #include <set>
@@ -9,8 +9,8 @@
 
 namespace d9d::tidy {
 
-// A folder with a library of its own, "runtime/comm" for example. Its sub-folders belong to it unless they have
-// a library themselves.
+// A folder with a library of its own, "runtime/comm" for example. Its
+// sub-folders belong to it unless they have a library themselves.
 struct Room {
   std::set<std::string> may_include;  // other rooms, from DEPS
   std::vector<std::string> order;  // from ORDER: sub-folders, files without ending, "." for the other files

@@ -1,5 +1,5 @@
-// How long things may be. A file that is over a limit and on a list may stay as long as it is; the lists only
-// get shorter.
+// How long things may be. A file that is over a limit and on a
+// list may stay as long as it is; the lists only get shorter.
 #include <gtest/gtest.h>
 
 #include <iostream>

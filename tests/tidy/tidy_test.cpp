@@ -68,8 +68,8 @@ TEST(Tidy, BannedWordsHaveTheirReplacement) {
   }
 }
 
-// What a build lacks is a stub file that CMake chooses (no_nccl.cpp). Each line here has its reason; the list
-// only gets shorter.
+// What a build lacks is a stub file that CMake chooses (no_nccl.cpp).
+// Each line here has its reason; the list only gets shorter.
 TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
   const std::set<std::string> allowed{
       "actors/core/handover.hpp",     // a fence that only the thread sanitizer cannot see

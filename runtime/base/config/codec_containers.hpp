@@ -1,6 +1,6 @@
 #pragma once
-// optional (null is "none"), vector, array (so many values exactly), map by text, OneOrMany and enums by
-// name.
+// optional (null is "none"), vector, array (so many values
+// exactly), map by text, OneOrMany and enums by name.
 
 #include <array>
 #include <optional>

@@ -20,9 +20,9 @@ concept DescribedStruct = std::is_class_v<T> && requires {
   keys_of(Tag<T>{});
 };
 
-// The shape of a map: unknown keys with the nearest one, missing keys, keys without effect. A null counts as
-// an empty map, so that a section whose lines are all commented out is still one. `tag` is the key of a
-// choice, or empty.
+// The shape of a map: unknown keys with the nearest one, missing keys, keys
+// without effect. A null counts as an empty map, so that a section whose lines
+// are all commented out is still one. `tag` is the key of a choice, or empty.
 bool check_keys(const Node& node, const Path& path, std::span<const Key> keys, std::string_view tag,
                 Problems& problems);
 bool check_range(double value, const Range& range, const Node& node, const Path& path, Problems& problems);

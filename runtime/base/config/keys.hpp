@@ -10,10 +10,10 @@
 //                       config::at_least(1)}};
 //   }
 //
-// The same members in the same order, checked when it is compiled. A default is what the member's initialiser
-// says. A choice is a std::variant of such structs with `choices_of(Tag<Variant>)`: the key that names the
-// alternative and the names in the order of the alternatives. Both functions are found by argument-dependent
-// lookup.
+// The same members in the same order, checked when it is compiled. A default is what
+// the member's initialiser says. A choice is a std::variant of such structs with
+// `choices_of(Tag<Variant>)`: the key that names the alternative and the names in the
+// order of the alternatives. Both functions are found by argument-dependent lookup.
 
 #include <array>
 #include <cstddef>

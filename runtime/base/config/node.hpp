@@ -11,8 +11,8 @@
 
 namespace d9d::config {
 
-// Lines and columns count from 1; line 0 means that the origin (a `--set`, an environment variable) has no
-// lines.
+// Lines and columns count from 1; line 0 means that the
+// origin (a `--set`, an environment variable) has no lines.
 struct Mark {
   std::shared_ptr<const std::string> origin;
   int line = 0;
@@ -54,8 +54,8 @@ std::string describe(const Node& node);
 // The value without its marks. Integers that fit 64 bits stay integers.
 nlohmann::json to_json(const Node& node);
 
-// The deepest existing node on the way to `path` ("trainer.run.name", "data.files.0"): where to look for an
-// error.
+// The deepest existing node on the way to `path`
+// ("trainer.run.name", "data.files.0"): where to look for an error.
 const Mark& locate(const Node& root, std::string_view path);
 
 }  // namespace d9d::config

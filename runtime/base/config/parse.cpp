@@ -182,8 +182,8 @@ std::optional<unsigned> escape_at(const std::string& text, std::size_t at) {
   return result.ptr == end ? std::optional(value) : std::nullopt;
 }
 
-// JSON writes a character beyond U+FFFF as two escapes, YAML as one of eight digits, and yaml-cpp knows only
-// YAML's.
+// JSON writes a character beyond U+FFFF as two escapes, YAML
+// as one of eight digits, and yaml-cpp knows only YAML's.
 std::string join_surrogates(const std::string& text) {
   std::string out;
   std::size_t i = 0;

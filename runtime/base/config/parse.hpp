@@ -9,9 +9,9 @@
 
 namespace d9d::config {
 
-// `origin` names the text in messages. An empty text is a null node. Duplicate keys are an error that shows
-// both. Limits, as a job file may come from a stranger: 1 MiB of text, 64 levels, 100 000 nodes (aliases
-// count).
+// `origin` names the text in messages. An empty text is a null node. Duplicate
+// keys are an error that shows both. Limits, as a job file may come from
+// a stranger: 1 MiB of text, 64 levels, 100 000 nodes (aliases count).
 Node parse(const std::string& text, std::string origin);
 Node parse_file(const std::filesystem::path& file);
 

@@ -81,8 +81,8 @@ std::string nearest(std::string_view given, const std::vector<std::string_view>&
       best_distance = distance;
     }
   }
-  // A third of the letters wrong is still a slip of the pen; more is another word, unless one contains the
-  // other.
+  // A third of the letters wrong is still a slip of the pen;
+  // more is another word, unless one contains the other.
   const std::size_t allowed = std::max<std::size_t>(1, std::max(given.size(), best.size()) / 3);
   if (best_distance <= allowed) return std::string(best);
   for (const std::string_view candidate : candidates) {

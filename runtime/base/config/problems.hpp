@@ -27,8 +27,8 @@ class Problems {
   const std::vector<Problem>& errors() const { return errors_; }
   const std::vector<Problem>& warnings() const { return warnings_; }
 
-  // Throws one ErrorKind::input with every error, one a line, if there is any. Its `where` is the first one's
-  // place.
+  // Throws one ErrorKind::input with every error, one a line,
+  // if there is any. Its `where` is the first one's place.
   void throw_if_any() const;
 
  private:
@@ -45,8 +45,8 @@ struct Path {
   std::string child(std::string_view key) const;
 };
 
-// The candidate nearest to `given` by edit distance (Damerau, adjacent swaps count one), or empty if none is
-// near.
+// The candidate nearest to `given` by edit distance (Damerau,
+// adjacent swaps count one), or empty if none is near.
 std::string nearest(std::string_view given, const std::vector<std::string_view>& candidates);
 // `did you mean "x"?`, or `known: a, b, c` where nothing is near.
 std::string suggestion(std::string_view given, const std::vector<std::string_view>& candidates);

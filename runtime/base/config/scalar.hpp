@@ -1,6 +1,6 @@
 #pragma once
-// Plain scalars of YAML 1.2's core schema (section 10.3.2). Each returns nothing where the text is something
-// else.
+// Plain scalars of YAML 1.2's core schema (section 10.3.2).
+// Each returns nothing where the text is something else.
 
 #include <cstdint>
 #include <optional>

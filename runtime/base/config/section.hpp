@@ -1,7 +1,7 @@
 #pragma once
-// A part of the config whose keys belong to somebody else: a plugin's task, model or actor. It keeps its
-// marks, so that the owner decodes it into a described struct of his own with the same errors
-// (`decode<T>(section)`).
+// A part of the config whose keys belong to somebody else: a plugin's task,
+// model or actor. It keeps its marks, so that the owner decodes it into a
+// described struct of his own with the same errors (`decode<T>(section)`).
 
 #include <string>
 

@@ -19,12 +19,12 @@ struct Qwen3Tensors {
 };
 
 enum class ExpertStorage {
-  one_by_one,  // mlp.experts.E.gate_proj.weight [I, H], up_proj likewise, down_proj [H, I]; transformers 4
-               // and 5
+  one_by_one,  // mlp.experts.E.gate_proj.weight [I, H], up_proj
+               // likewise, down_proj [H, I]; transformers 4 and 5
   fused,       // mlp.experts.gate_up_proj [E, 2 I, H] and mlp.experts.down_proj [E, H, I]; transformers 5
 };
-// How a folder with these tensor names stores its experts; one_by_one when it has none. An input error for
-// both.
+// How a folder with these tensor names stores its experts;
+// one_by_one when it has none. An input error for both.
 ExpertStorage expert_storage_of(const Names& names);
 
 MapperPtr qwen3_from_hugging_face(const Qwen3Tensors& tensors, ExpertStorage storage);

@@ -26,8 +26,8 @@ struct MoeOptions {
   bool renormalise = false;  // divide the chosen probabilities by their sum
 };
 
-// Input error where `ranks` do not divide the query heads, or neither divide the key heads nor are a multiple
-// of them.
+// Input error where `ranks` do not divide the query heads, or
+// neither divide the key heads nor are a multiple of them.
 void require_divisible_heads(const AttentionOptions& options, int ranks);
 // Input error where a dense layer is narrower than there are ranks.
 void require_divisible_width(std::int64_t intermediate_size, int ranks);

@@ -1,6 +1,6 @@
 #pragma once
-// The feed-forward half of a decoder layer: SwiGLU (Shazeer 2020, arXiv 2002.05202), alone or as one of many
-// experts.
+// The feed-forward half of a decoder layer: SwiGLU (Shazeer
+// 2020, arXiv 2002.05202), alone or as one of many experts.
 
 #include <vector>
 
@@ -48,8 +48,8 @@ class SwiGlu final : public FeedForward {
   ActivationShards tokens_;
 };
 
-// A token goes to the top_k experts of softmax(gate(x)); the output is the sum of theirs, weighted by
-// probability.
+// A token goes to the top_k experts of softmax(gate(x));
+// the output is the sum of theirs, weighted by probability.
 class MixtureOfExperts final : public FeedForward, public ExpertBlock {
  public:
   MixtureOfExperts(ParameterMaker& make, const MoeOptions& options);

@@ -28,8 +28,8 @@ class Head {
 // [B, N, V] for the sequence positions logit_positions int64 [N].
 class LanguageModelHead final : public Head {
  public:
-  // `projection` is a parameter of the stage, or shares the embedding's table (`tied`), which the embedding
-  // shards.
+  // `projection` is a parameter of the stage, or shares the
+  // embedding's table (`tied`), which the embedding shards.
   LanguageModelHead(std::shared_ptr<Linear> projection, bool tied)
       : projection_(std::move(projection)), tied_(tied) {}
 

@@ -44,8 +44,8 @@ struct Linear : torch::nn::Module {
 std::vector<at::Tensor> linear_multi(const at::Tensor& x,
                                      const std::vector<std::reference_wrapper<const Linear>>& linears);
 
-// As LinearBranch: rows [R, in] in expert order, rows offsets[e] .. offsets[e + 1] are of expert e
-// (kernels/moe.hpp).
+// As LinearBranch: rows [R, in] in expert order, rows offsets[e]
+// .. offsets[e + 1] are of expert e (kernels/moe.hpp).
 class GroupedLinearBranch {
  public:
   virtual ~GroupedLinearBranch() = default;

@@ -28,8 +28,8 @@ at::Tensor blend(const at::Tensor& from, const at::Tensor& to, const at::Tensor&
   return from.mul(weight.neg().add(1.0)).add(to.mul(weight));
 }
 
-// YaRN, eq. 17 to 23: dimensions that turn often keep their frequency, those that turn less than once are
-// stretched.
+// YaRN, eq. 17 to 23: dimensions that turn often keep their
+// frequency, those that turn less than once are stretched.
 at::Tensor yarn(const RopeOptions& rope, const at::Tensor& plain, std::int64_t head_dim) {
   const auto dim = static_cast<double>(head_dim);
   const auto length = static_cast<double>(rope.original_max_position_embeddings);

@@ -14,9 +14,9 @@ struct LayerCosts {
   double post = 0;
 };
 
-// Contiguous ranges, none empty, whose dearest stage is as cheap as can be; of those the most even ones
-// (least sum of squares). Exact: dynamic programming, O(stages * layers^2). Input error with more stages than
-// layers.
+// Contiguous ranges, none empty, whose dearest stage is as cheap as can
+// be; of those the most even ones (least sum of squares). Exact: dynamic
+// programming, O(stages * layers^2). Input error with more stages than layers.
 std::vector<LayerRange> balance_layers(const LayerCosts& costs, int num_stages);
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// What a model costs, counted from its description alone: for `d9d-node check`, throughput figures and
-// schedules.
+// What a model costs, counted from its description alone:
+// for `d9d-node check`, throughput figures and schedules.
 
 #include <cstdint>
 
@@ -16,8 +16,8 @@ struct ParameterCounts {
       0;  // used by one token: num_experts_per_tok experts of a sparse layer, all of the rest
   std::int64_t experts = 0;  // of the total, what expert parallelism deals out
 };
-// Of the whole model, and of one pipeline stage; with `ranks`, what the first rank of tensor parallelism
-// holds.
+// Of the whole model, and of one pipeline stage; with
+// `ranks`, what the first rank of tensor parallelism holds.
 ParameterCounts count_parameters(const ModelDescription& model);
 ParameterCounts count_parameters(const ModelDescription& model, StagePosition position,
                                  const StageSplit& split = {}, int ranks = 1);

@@ -46,8 +46,8 @@ StageParameters parallelize_causal_lm(StageModule& stage, StageGroups& groups,
   if (tensor.size() > 1) model.shard(tensor);
   share_sequences(model, groups, options.context);
   spread_experts(model, parameters, groups);
-  // Tensor and expert shards are placed. The strategies below change only how parameters are stored and
-  // reduced.
+  // Tensor and expert shards are placed. The strategies
+  // below change only how parameters are stored and reduced.
   parallelize_fully_shard(parameters, model.unit_uses(), "dp_cp_shard", groups, options.fully_shard);
   if (options.zero1) parallelize_zero1(parameters, model.unit_uses(), "dp_replicate", groups);
   parallelize_replicate(parameters, groups.domains().mesh_for(kDenseDomain), dense_axes(), groups.rank());

@@ -8,9 +8,9 @@
 
 namespace d9d {
 
-// `stage` is a CausalLm; another is a bug. Returns its parameters with their final layouts. Input error where
-// the model does not fit the mesh (heads that tensor_parallel does not divide, experts that expert_parallel
-// does not divide).
+// `stage` is a CausalLm; another is a bug. Returns its parameters with their
+// final layouts. Input error where the model does not fit the mesh (heads that
+// tensor_parallel does not divide, experts that expert_parallel does not divide).
 StageParameters parallelize_causal_lm(StageModule& stage, StageGroups& groups,
                                       const ParallelOptions& options);
 

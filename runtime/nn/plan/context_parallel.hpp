@@ -1,8 +1,8 @@
 #pragma once
-// Context parallelism: attention over sequences whose tokens lie on the ranks of axis cp of the
-// batch domain. The other blocks work on each token by itself and do not change. The batch is split
-// accordingly before the model sees it (runtime/rank/context_split.hpp); parameters are the business of other
-// strategies.
+// Context parallelism: attention over sequences whose tokens lie on the ranks
+// of axis cp of the batch domain. The other blocks work on each token by itself
+// and do not change. The batch is split accordingly before the model sees it
+// (runtime/rank/context_split.hpp); parameters are the business of other strategies.
 
 #include <memory>
 

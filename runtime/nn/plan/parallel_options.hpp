@@ -1,6 +1,6 @@
 #pragma once
-// What a job may choose about its parallel strategies beside the degrees (section `parallelism`). Pure
-// values.
+// What a job may choose about its parallel strategies
+// beside the degrees (section `parallelism`). Pure values.
 
 #include "runtime/nn/shard/token_order.hpp"
 

@@ -40,8 +40,8 @@ struct Ring {
     group->receive(received, previous(), tag);
     return received;
   }
-  // f(keys and values [2, B, S, Hkv, D] that are here, visible block or null, step) for the keys of each
-  // rank.
+  // f(keys and values [2, B, S, Hkv, D] that are here,
+  // visible block or null, step) for the keys of each rank.
   template <class F>
   void go_round(at::Tensor kv, Tag tag, F&& f) const {
     const std::int64_t count = kv.size(2);

@@ -1,7 +1,7 @@
 #pragma once
-// One flat tensor whose memory comes and goes while tensors that are views of it keep their identity: a
-// module's weights, or their gradients. Without memory, reading a view is a bug that torch reports where it
-// can.
+// One flat tensor whose memory comes and goes while tensors that are
+// views of it keep their identity: a module's weights, or their gradients.
+// Without memory, reading a view is a bug that torch reports where it can.
 
 #include <ATen/core/Tensor.h>
 

@@ -23,8 +23,8 @@ class ActivationShards {
 
   // own [.., n, ..] -> all [.., ranks * n, ..].
   at::Tensor gather(const at::Tensor& own) const { return group_ ? gather_along(own, dim_, group_) : own; }
-  // share [.., ranks * n, ..] -> own [.., n, ..] of the sum over ranks. Input error where the ranks do not
-  // divide the dimension.
+  // share [.., ranks * n, ..] -> own [.., n, ..] of the sum over
+  // ranks. Input error where the ranks do not divide the dimension.
   at::Tensor scatter_sum(const at::Tensor& share) const;
   // all -> own, likewise.
   at::Tensor split(const at::Tensor& all) const;

@@ -19,8 +19,8 @@ using SharedCommunicator = std::shared_ptr<Communicator>;
 at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
 // The sum over ranks, each its block of `dim`: [.., size * n, ..] -> [.., n, ..]. Backward: gather.
 at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
-// Own block of `dim` of what all ranks hold alike. Backward: gather, so that all hold the whole gradient
-// alike.
+// Own block of `dim` of what all ranks hold alike. Backward:
+// gather, so that all hold the whole gradient alike.
 at::Tensor split_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
 // Blocks of dimension `dim` of all ranks, in rank order, for what all go on to compute alike. Backward: own
 // block of the gradient that all hold alike.

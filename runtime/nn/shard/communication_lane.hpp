@@ -1,7 +1,7 @@
 #pragma once
-// A thread of a rank for communication beside its compute: jobs run one after the other, in the order given,
-// and whoever needs a result waits for its future. Ranks of a group give their lanes the same jobs in the
-// same order.
+// A thread of a rank for communication beside its compute: jobs run one after
+// the other, in the order given, and whoever needs a result waits for its
+// future. Ranks of a group give their lanes the same jobs in the same order.
 
 #include <condition_variable>
 #include <cstdint>

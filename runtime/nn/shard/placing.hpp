@@ -2,9 +2,9 @@
 // How parallel strategies lay parameters over a mesh: axis by axis, each added to the parameter's layout.
 // Everything else (reduction, norm, clipping, checkpoint, load, export) derives from the layouts.
 //
-// Order: the axis named first is the outer one. Strategies whose block is what the module computes with
-// (tensor, expert parallel) come before those that gather it again (fully shard), so that what is gathered is
-// contiguous.
+// Order: the axis named first is the outer one. Strategies whose block is
+// what the module computes with (tensor, expert parallel) come before those
+// that gather it again (fully shard), so that what is gathered is contiguous.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ namespace d9d {
 // Of one stage, in the module's order.
 using StageParameters = std::vector<StageParameter>;
 
-// Of the dense domain, outer to inner: the axes on which a dense parameter may lie, all ranks of a stage
-// together.
+// Of the dense domain, outer to inner: the axes on which a
+// dense parameter may lie, all ranks of a stage together.
 const std::vector<std::string>& dense_axes();
 // Of the expert domain, likewise.
 const std::vector<std::string>& expert_axes();

@@ -8,8 +8,8 @@
 
 namespace d9d {
 
-// Side by side. An input error when two children use one input or produce one output. Empty children are
-// dropped.
+// Side by side. An input error when two children use one
+// input or produce one output. Empty children are dropped.
 MapperPtr parallel(std::vector<MapperPtr> mappers);
 
 // One after the other. Names that a later mapper needs and an earlier one does not make are pulled from the

@@ -9,8 +9,8 @@ namespace d9d {
 // out: the caller compares (load_model_state does).
 MapperPtr restrict_to_outputs(MapperPtr mapper, const Names& names);
 
-// The groups whose inputs are all among these names. An input error for a group that has only a part of them
-// here.
+// The groups whose inputs are all among these names. An
+// input error for a group that has only a part of them here.
 MapperPtr restrict_to_inputs(MapperPtr mapper, const Names& names);
 
 }  // namespace d9d

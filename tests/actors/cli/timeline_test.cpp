@@ -43,8 +43,8 @@ class TracedRun {
   trace::Recording recording_;
 };
 
-// Two stages, two microbatches, a transfer of 1 ms: F 2, B 4; stage 1: F 3, B 5. Rank 0 idles 3 ms at the
-// end.
+// Two stages, two microbatches, a transfer of 1 ms: F 2,
+// B 4; stage 1: F 3, B 5. Rank 0 idles 3 ms at the end.
 void add_step(TracedRun& run, int step, int first_rank, double begin) {
   const auto add = [&](int rank, const char* name, double from, double to) {
     run.action(step, first_rank + rank, name, begin + from, begin + to);

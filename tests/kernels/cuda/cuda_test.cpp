@@ -1,5 +1,5 @@
-// The CUDA plugin against the CPU kernels and against the communicators' contract. Skips itself where it
-// cannot run.
+// The CUDA plugin against the CPU kernels and against the
+// communicators' contract. Skips itself where it cannot run.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>

@@ -14,8 +14,8 @@
 namespace d9d::test {
 namespace {
 
-// Both ways Hugging Face stores experts, stacked as our parameters. Independent of the mappers of
-// runtime/state.
+// Both ways Hugging Face stores experts, stacked as our
+// parameters. Independent of the mappers of runtime/state.
 at::Tensor expert_stack(const TensorMap& file, const std::string& prefix, const std::string& kind,
                         std::int64_t num_experts) {
   if (file.contains(prefix + "gate_up_proj")) {

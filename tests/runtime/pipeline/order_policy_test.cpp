@@ -98,8 +98,8 @@ TEST(OrderBound, IsTheSlowRanksOwnWorkBetweenFirstInputAndLastGradient) {
 }
 
 TEST(OrderBound, KnowsTheCapsOfAStage) {
-  // A rank that may hold one microbatch waits for each gradient: 1F1B on the last but one of two ranks holds
-  // two.
+  // A rank that may hold one microbatch waits for each
+  // gradient: 1F1B on the last but one of two ranks holds two.
   const auto program = one_lane_program(OneFOneBSchedule{}, 2, 8);
   const OrderCosts costs{[](const Action&) { return 1.0; }, 10};
 

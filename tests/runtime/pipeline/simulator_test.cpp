@@ -22,8 +22,8 @@ Simulation simulated(const ScheduleConfig& config, int ranks, int microbatches, 
   return simulate(program.full, program.topology, costs);
 }
 
-// Reference C.8. Bubbles in percent for (p, n) = (4, 8), (8, 16), (8, 32), first without, then with transfers
-// of 0.1.
+// Reference C.8. Bubbles in percent for (p, n) = (4, 8), (8,
+// 16), (8, 32), first without, then with transfers of 0.1.
 struct Row {
   const char* name;
   ScheduleConfig config;

@@ -44,8 +44,8 @@ class Story {
   Recording recording_;
 };
 
-// One step of 100 us: 40 compute, 20 collective of which 10 under compute, 5 handling, 15 in a mailbox, 30
-// idle.
+// One step of 100 us: 40 compute, 20 collective of which
+// 10 under compute, 5 handling, 15 in a mailbox, 30 idle.
 Recording hundred_microseconds() {
   Story story;
   story.on("steps", 0).span(Category::step, "step", 10, 110, 3);

@@ -104,8 +104,8 @@ TEST(Recorder, LeavesOutOfAllThreadsWhatStartedBeforeTheBusiestOneIsWhole) {
   }
   const Recording recording = recorder.snapshot();
 
-  // The stage's ring holds 2F1 to the end, whole from the end of 2F1 (at 240) on: step 3 is the first whole
-  // one.
+  // The stage's ring holds 2F1 to the end, whole from the
+  // end of 2F1 (at 240) on: step 3 is the first whole one.
   std::vector<int> kept;
   for (const Span& span : recording.spans) {
     if (span.actor == steps) kept.push_back(span.step);

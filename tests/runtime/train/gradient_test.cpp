@@ -164,9 +164,9 @@ TEST(GradientSync, GivesReplicasTheGradientOfTheWholeBatch) {
   });
 }
 
-// What a rank of a world of 2 pipeline stages x 2 replicas x 2 tensor ranks holds: of stage 0 a replicated
-// matrix, one cut by columns (unevenly) over tp, and an expert cut over two axes at once; of stage 1 a
-// vector.
+// What a rank of a world of 2 pipeline stages x 2 replicas x 2 tensor ranks
+// holds: of stage 0 a replicated matrix, one cut by columns (unevenly)
+// over tp, and an expert cut over two axes at once; of stage 1 a vector.
 std::vector<StageParameter> mixed_stage(int rank) {
   const int replica = rank / 2 % 2;
   const int tensor = rank % 2;

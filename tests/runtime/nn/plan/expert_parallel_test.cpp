@@ -23,8 +23,8 @@ Qwen3Config with_experts(std::int64_t num_experts) {
   return model;
 }
 
-// Every token goes to experts 0 and 1, whatever it is: the router says 0 of everything, and ties go to the
-// lower index.
+// Every token goes to experts 0 and 1, whatever it is: the
+// router says 0 of everything, and ties go to the lower index.
 TensorMap routers_that_favour_the_first(const Qwen3Config& model) {
   TensorMap weights;
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {

@@ -86,8 +86,8 @@ TEST_P(Matrix, TrainsAsOneRankDoes) {
   }
 }
 
-// Stages that split their backward, come back to the first rank, or overlap two actions, with tokens that
-// travel.
+// Stages that split their backward, come back to the first
+// rank, or overlap two actions, with tokens that travel.
 TEST(MatrixOfSchedules, TrainsAsOneRankDoes) {
   const std::vector<ScheduleConfig> schedules{
       GpipeSchedule{},           LoopedBfsSchedule{2},  OneFOneBSchedule{2}, OneFOneBSchedule{1, true},
