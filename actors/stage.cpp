@@ -151,11 +151,15 @@ void Stage::bucket_reduced(wire::BucketReduced::Reader message) {
 }
 
 void Stage::apply_step(wire::ApplyStep::Reader message) {
-  const Work work(*this, {.actor = optimizer_track_,
-                          .name = trace_name("optimizer"),
-                          .step = trace::step_of_span(message.getStep()),
-                          .category = trace::Category::compute});
-  worker_->apply(message.getStep(), message.getGradientScale(), message.getLearningRate());
+  {
+    const Work work(*this, {.actor = optimizer_track_,
+                            .name = trace_name("optimizer"),
+                            .step = trace::step_of_span(message.getStep()),
+                            .category = trace::Category::compute});
+    worker_->apply(message.getStep(), message.getGradientScale(), message.getLearningRate());
+  }
+  tell<wire::StepApplied>({Role::trainer, self().index},
+                          [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });
   if (message.hasCosts() && message.getCosts().size() > 0) {
     worker_->agree(to_vector<double>(message.getCosts()));
   }

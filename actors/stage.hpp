@@ -5,7 +5,7 @@
 // itself. Peers that share collectives inside an action must all take one order: with the static order they
 // have the same program; with the dynamic one the first of them leads, the others follow. hears BeginStep
 // ActivationReady GradientReady Tick LeadAction BucketReduced ApplyStep Snapshot says Ready ActivationReady
-// GradientReady LeadAction SendTensors ReduceBucket MetricUpdate StepComputed WriteShard
+// GradientReady LeadAction SendTensors ReduceBucket MetricUpdate StepComputed StepApplied WriteShard
 
 #include <deque>
 #include <functional>

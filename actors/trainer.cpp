@@ -38,6 +38,7 @@ void Trainer::behavior(Handlers& handlers) {
   handlers.on(this, &Trainer::data_ended);
   handlers.on(this, &Trainer::step_computed);
   handlers.on(this, &Trainer::values_reduced);
+  handlers.on(this, &Trainer::step_applied);
   handlers.on(this, &Trainer::metric_state);
   handlers.on(this, &Trainer::checkpoint_committed);
   handlers.on(this, &Trainer::signalled);
@@ -168,6 +169,7 @@ void Trainer::apply(double norm, double weight, const std::vector<double>& costs
   const double clip = options_.max_norm && *options_.max_norm > 0
                           ? std::min(1.0, *options_.max_norm / (norm + kNormEpsilon))
                           : 1.0;
+  D9D_CHECK(!applying_, "step {} is applied while the optimizer works on step {}", current_, *applying_);
   publish("train.optimizer_step.pre");
   tell<wire::ApplyStep>({Role::stage, self().index}, [&](wire::ApplyStep::Builder apply) {
     apply.setStep(current_);
@@ -175,7 +177,15 @@ void Trainer::apply(double norm, double weight, const std::vector<double>& costs
     apply.setLearningRate(options_.lr_multiplier(current_));
     fill_list(apply.initCosts(static_cast<unsigned>(costs.size())), costs);
   });
+  applying_ = current_;
   publish("train.optimizer_step.post");
+}
+
+void Trainer::step_applied(wire::StepApplied::Reader message) {
+  D9D_CHECK(applying_ == message.getStep(), "step {} was applied and nobody waits for it", message.getStep());
+  applying_.reset();
+  tell_events();
+  finish_when_done();
 }
 
 void Trainer::report(double loss, double norm, double tokens) {
@@ -242,7 +252,7 @@ void Trainer::after_apply() {
   if (snapshot_wanted_ && !snapshot_in_flight_) take_snapshot();
   finish_when_done();
   advance();
-  if (phase_ != Phase::finished) arm_deadline();
+  if (phase_ != Phase::finished || applying_) arm_deadline();
 }
 
 void Trainer::take_snapshot() {
@@ -284,9 +294,11 @@ void Trainer::signalled(wire::Signalled::Reader message) {
 }
 
 void Trainer::finish_when_done() {
-  if (phase_ != Phase::finished || snapshot_in_flight_ || snapshot_wanted_ || told_finished_) return;
+  const bool saving = snapshot_in_flight_ || snapshot_wanted_;
+  if (phase_ != Phase::finished || applying_ || saving || told_finished_) return;
   told_finished_ = true;
   current_ = last_step_;
+  options_.finalize_task();
   publish(stop_signal_ == 0 ? "train.finished" : "train.stopped");
   tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
     finished.setRank(options_.rank);
@@ -297,11 +309,18 @@ void Trainer::finish_when_done() {
 
 void Trainer::publish(const char* event, const std::string& context) {
   if (options_.rank != 0) return;
-  tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
-    publish.setName(event);
-    publish.setStep(current_);
-    publish.setContext(context);
-  });
+  events_.push_back({event, current_, context});
+  if (!applying_) tell_events();
+}
+
+void Trainer::tell_events() {
+  for (const Announcement& announced : std::exchange(events_, {})) {
+    tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
+      publish.setName(announced.event);
+      publish.setStep(announced.step);
+      publish.setContext(announced.context);
+    });
+  }
 }
 
 void Trainer::arm_deadline() {
@@ -310,13 +329,14 @@ void Trainer::arm_deadline() {
 }
 
 void Trainer::tick(wire::Tick::Reader message) {
-  if (phase_ == Phase::finished || message.getValue() != current_) return;
+  if (message.getValue() != current_ || (phase_ == Phase::finished && !applying_)) return;
   if (snapshot_in_flight_) return arm_deadline();  // a slow disk is no hanging step
   throw Error(
       ErrorKind::environment,
       fmt::format("rank {} did not finish step {} in time: it is {}. Raise trainer.timeout if the step is "
                   "really that slow",
-                  options_.rank, current_, name_of(static_cast<int>(phase_))));
+                  options_.rank, applying_.value_or(current_),
+                  applying_ ? "updating the parameters" : name_of(static_cast<int>(phase_))));
 }
 
 }  // namespace d9d

@@ -1,8 +1,9 @@
 #pragma once
 // Trainer: the step of one rank as a state machine: batch -> begin -> computed -> reduced -> apply -> next.
-// Pool: it only counts and tells. One per rank. Parent: Node.
-// hears StartTraining BatchReady DataEnded StepComputed ValuesReduced MetricState CheckpointCommitted Signalled
-//       Tick
+// Pool: it counts, tells, and calls the task's build_forward_inputs, state and finalize. One per rank. Parent: Node.
+// The next step begins without waiting for the optimizer. The events that follow it do wait, in their order.
+// hears StartTraining BatchReady DataEnded StepComputed ValuesReduced StepApplied MetricState CheckpointCommitted
+//       Signalled Tick
 // says Ready LoadBatches BeginStep ReduceValues ApplyStep Snapshot CollectMetrics SaveMetrics CheckpointState
 //      FlushTrace StepFinished Publish RankFinished
 
@@ -35,6 +36,7 @@ class Trainer final : public Actor {
   void data_ended(wire::DataEnded::Reader message);
   void step_computed(wire::StepComputed::Reader message);
   void values_reduced(wire::ValuesReduced::Reader message);
+  void step_applied(wire::StepApplied::Reader message);
   void metric_state(wire::MetricState::Reader message);
   void checkpoint_committed(wire::CheckpointCommitted::Reader message);
   void signalled(wire::Signalled::Reader message);
@@ -57,6 +59,7 @@ class Trainer final : public Actor {
   void take_snapshot();
   void finish_when_done();
   void publish(const char* event, const std::string& context = "{}");
+  void tell_events();
   void record_step(std::int64_t now_ns);
   void write_trace_when_due();
   void arm_deadline();
@@ -80,6 +83,13 @@ class Trainer final : public Actor {
     std::uint64_t step, next_sample, tokens_total;
   };
   std::optional<Save> snapshot_in_flight_, snapshot_wanted_;
+  std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
+  struct Announcement {
+    const char* event;
+    std::uint64_t step;
+    std::string context;
+  };
+  std::vector<Announcement> events_;  // published, and told as soon as no step is applying
   SignalWishes wishes_;
   int stop_signal_ = 0;
   bool save_asked_ = false;  // after this step, whatever the period says

@@ -32,8 +32,9 @@ struct TrainerOptions {
   std::function<std::string(std::uint64_t)> temporary_checkpoint_dir;  // of the checkpoint after this step
   bool counts_tokens = true;  // one rank of those that see the same tokens does
   std::function<std::unique_ptr<InputBuilder>()> make_inputs;
-  std::function<std::string()> task_state;  // JSON; rank 0 only
-  std::optional<TraceWindow> trace_window;  // rank 0 only
+  std::function<std::string()> task_state;      // JSON; rank 0 only
+  std::function<void()> finalize_task = [] {};  // once, at the end of a job that did not fail
+  std::optional<TraceWindow> trace_window;      // rank 0 only
   int num_nodes = 1;
   std::uint64_t tokens_before = 0;  // of all ranks in the steps before the checkpoint that is resumed
   ActorId world_collective;         // of this rank

@@ -35,11 +35,18 @@ struct ValuesReduced {
 }
 
 struct ApplyStep {
-  # Trainer -> Stage: update the parameters, clear the gradients. No reply; the next BeginStep may follow at once.
+  # Trainer -> Stage: update the parameters, clear the gradients. Reply: StepApplied; the next BeginStep may come before
+  # it. A repeated one would update twice: the Trainer tells it once a step.
   step @0 :UInt64;
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   learningRate @2 :Float64;   # multiplier of the optimizer's base rate
   costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs: choose the next step's program by them
+}
+
+struct StepApplied {
+  # Stage -> Trainer, when the optimizer has updated the parameters of this rank: events of the step's end wait for it,
+  # and so does the end of the job. No reply; one without an ApplyStep of its step is a bug.
+  step @0 :UInt64;
 }
 
 struct StepFinished {

@@ -50,6 +50,18 @@ nlohmann::json resumed_state(const Membership& membership, int rank) {
                                                                  : nlohmann::json::object();
 }
 
+// A task is a user's: it throws what it likes, and that is no bug of d9d.
+template <class Call>
+auto call_task(const char* function, Call&& call) {
+  try {
+    return call();
+  } catch (...) {
+    const Caught caught = describe_current_exception();
+    throw Error(caught.kind == ErrorKind::bug ? ErrorKind::environment : caught.kind,
+                fmt::format("the task's {} threw: {}", function, caught.what));
+  }
+}
+
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
   JobServices& services;
@@ -176,7 +188,8 @@ CastMember RankCast::trainer() const {
       .counts_tokens = placement.pipeline == 0 && placement.tensor == 0,
       .make_inputs = [task = task, place = context_place(plan(), rank, job().parallelism.context.order),
                       &table = services.table] { return make_task_inputs(task, place, table); },
-      .task_state = [task = task] { return task->state().dump(); },
+      .task_state = [task = task] { return call_task("state", [&] { return task->state().dump(); }); },
+      .finalize_task = [task = task] { call_task("finalize", [&] { task->finalize(); }); },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .num_nodes = plan().num_nodes(),
       .tokens_before = tokens_before(),
@@ -262,17 +275,6 @@ std::vector<CastMember> RankCast::lanes() const {
   return members;
 }
 
-// A task is a user's: it throws what it likes.
-void load_task_state(TrainTask& task, const nlohmann::json& state) {
-  try {
-    task.load_state(state);
-  } catch (...) {
-    const Caught caught = describe_current_exception();
-    throw Error(caught.kind == ErrorKind::bug ? ErrorKind::environment : caught.kind,
-                fmt::format("the task's load_state threw: {}", caught.what));
-  }
-}
-
 }  // namespace
 
 std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& membership, int rank) {
@@ -285,7 +287,7 @@ std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& 
                       .gradients = std::make_shared<RankGradients>(),
                       .resumed = resumed_state(membership, rank)};
   if (const auto main = resumed_state(membership, 0); main.contains("task"))
-    load_task_state(*cast.task, main["task"]);
+    call_task("load_state", [&] { cast.task->load_state(main["task"]); });
   std::vector<CastMember> members{cast.stage(),
                                   cast.trainer(),
                                   cast.loader(),

@@ -60,6 +60,10 @@ class TrainTask {
   // Saved with every checkpoint, given back on resume.
   virtual nlohmann::json state() const;
   virtual void load_state(const nlohmann::json& state);
+  // Called once at the end of the job on the task of every rank, when its last step is applied and its last checkpoint
+  // committed; after a stop by a signal too, and when the checkpoint that was resumed left nothing to train. Not called
+  // when the job fails or a second signal cuts it short. No other call runs at the same time. What it throws ends the
+  // job with that text and exit code 1; checkpoints stay.
   virtual void finalize();
 };
 

@@ -324,6 +324,7 @@ TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
   });
 
   EXPECT_THAT(script.applied, ElementsAre("3 0.25 0.5"));
+  EXPECT_EQ(world->last<wire::StepApplied>(kTrainer)->getStep(), 3U);
 }
 
 TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite) {

@@ -35,6 +35,7 @@ class TrainerTest : public ::testing::Test {
     options.temporary_checkpoint_dir = [](std::uint64_t step) { return "tmp-" + std::to_string(step); };
     options.make_inputs = [] { return std::make_unique<TwoMicrobatches>(); };
     options.task_state = [] { return R"({"seen":1})"; };
+    options.finalize_task = [this] { ++finalized; };
     options.world_collective = kCollective;
     options.first_step_timeout = std::chrono::seconds(600);
     options.step_timeout = std::chrono::seconds(100);
@@ -78,10 +79,15 @@ class TrainerTest : public ::testing::Test {
         },
         kCollective);
   }
+  void applied(std::uint64_t step) {
+    world.say<wire::StepApplied>(
+        kTrainer, [&](wire::StepApplied::Builder message) { message.setStep(step); }, kStage);
+  }
   void step(std::uint64_t number) {
     batch(number);
     computed(number);
     reduced();
+    applied(number);
   }
   void metric_state(std::uint64_t number) {
     world.say<wire::MetricState>(kTrainer,
@@ -98,6 +104,11 @@ class TrainerTest : public ::testing::Test {
   std::size_t begun() { return world.heard<wire::BeginStep>(kStage).size(); }
   std::size_t snapshots() { return world.heard<wire::Snapshot>(kStage).size(); }
   bool finished() { return !world.heard<wire::RankFinished>().empty(); }
+  std::vector<std::string> events() {
+    std::vector<std::string> names;
+    for (const auto& event : world.heard<wire::Publish>()) names.emplace_back(event->getName());
+    return names;
+  }
   std::string failure() {
     const auto failures = world.heard<wire::Failed>();
     return failures.empty() ? "" : std::string(failures.back()->getText());
@@ -105,6 +116,7 @@ class TrainerTest : public ::testing::Test {
 
   TrainerOptions options;
   std::set<std::uint64_t> due;  // checkpoints
+  int finalized = 0;
   ActorWorld world;
 };
 

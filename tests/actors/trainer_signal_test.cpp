@@ -31,6 +31,7 @@ class TrainerSignalTest : public TrainerTest {
     batch(number);
     computed(number);
     reduced_with(terminate, interrupt, save);
+    applied(number);
   }
   std::vector<double> wishes_told() {
     const auto values = to_vector<double>(world.last<wire::ReduceValues>()->getValues());
@@ -54,6 +55,7 @@ TEST_F(TrainerSignalTest, TheStepAtWhichTheSumsSayStopIsTheLastOneAndIsSaved) {
   batch(3);
   computed(2);
   reduced_with(1, 0, 0);
+  applied(2);
 
   EXPECT_EQ(begun(), 2U) << "the batch of step 3 is not begun";
   EXPECT_EQ(world.last<wire::Snapshot>(kStage)->getStep(), 2U);
@@ -62,6 +64,7 @@ TEST_F(TrainerSignalTest, TheStepAtWhichTheSumsSayStopIsTheLastOneAndIsSaved) {
   committed(2);
 
   ASSERT_TRUE(finished());
+  EXPECT_EQ(finalized, 1);
   EXPECT_EQ(world.last<wire::RankFinished>()->getStep(), 2U);
   EXPECT_EQ(world.last<wire::RankFinished>()->getSignal(), static_cast<std::uint32_t>(SIGTERM));
   EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.stopped");

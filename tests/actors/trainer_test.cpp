@@ -112,6 +112,7 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
       kCollective);
 
   EXPECT_THAT(to_vector<double>(world.last<wire::ApplyStep>(kStage)->getCosts()), ElementsAre(1.5, 0.75));
+  applied(1);
   batch(2);
   computed(2);
   reduced();
@@ -126,6 +127,7 @@ TEST_F(TrainerTest, ALargeNormIsClippedAndASmallOneIsNot) {
   reduced(24, 8, 64);  // norm sqrt(64) / 8 = 1
   EXPECT_NEAR(world.last<wire::ApplyStep>()->getGradientScale(), 0.5 / 8, 1e-7);
 
+  applied(1);
   batch(2);
   computed(2);
   reduced(24, 8, 4);  // norm 0.25
@@ -189,11 +191,92 @@ TEST_F(TrainerTest, TheEventsOfAStepComeInTheOrderOfItsLife) {
   start();
   step(1);
 
-  std::vector<std::string> names;
-  for (const auto& event : world.heard<wire::Publish>()) names.emplace_back(event->getName());
-  EXPECT_THAT(names, ElementsAre("train.ready", "train.step.pre", "train.forward_backward.pre",
-                                 "train.forward_backward.post", "train.optimizer_step.pre",
-                                 "train.optimizer_step.post", "train.step.post"));
+  EXPECT_THAT(events(), ElementsAre("train.ready", "train.step.pre", "train.forward_backward.pre",
+                                    "train.forward_backward.post", "train.optimizer_step.pre",
+                                    "train.optimizer_step.post", "train.step.post"));
+}
+
+TEST_F(TrainerTest, TheEventsAfterTheOptimizerWaitUntilItRanAndKeepTheirOrderAndContents) {
+  start();
+  batch(1);
+  computed(1);
+  reduced(24, 8, 64);
+  batch(2);
+  EXPECT_EQ(begun(), 2U) << "the next step does not wait";
+  EXPECT_EQ(events().back(), "train.optimizer_step.pre");
+
+  applied(1);
+
+  const auto all = world.heard<wire::Publish>();
+  ASSERT_EQ(all.size(), 9U);
+  EXPECT_EQ(std::string(all[5]->getName()), "train.optimizer_step.post");
+  EXPECT_EQ(std::string(all[6]->getName()), "train.step.post");
+  EXPECT_EQ(all[6]->getStep(), 1U);
+  EXPECT_EQ(std::string(all[6]->getContext()), R"({"loss":3,"grad_norm":1})");
+  EXPECT_EQ(std::string(all[7]->getName()), "train.step.pre");
+  EXPECT_EQ(all[7]->getStep(), 2U);
+}
+
+TEST_F(TrainerTest, TheLastStepIsOverWhenItsOptimizerRan) {
+  options.total_steps = 1;
+  start();
+  batch(1);
+  computed(1);
+  reduced();
+  EXPECT_FALSE(finished());
+
+  applied(1);
+
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(events().back(), "train.finished");
+}
+
+TEST_F(TrainerTest, ALastUpdateThatHangsIsFoundByTheDeadline) {
+  options.total_steps = 1;
+  start();
+  batch(1);
+  computed(1);
+  reduced();
+  world.after(std::chrono::seconds(100));
+
+  EXPECT_THAT(failure(), HasSubstr("did not finish step 1 in time: it is updating the parameters"));
+}
+
+TEST_F(TrainerTest, TheTaskIsFinalizedOnceAfterTheLastCommitAndBeforeTheEndIsTold) {
+  due = {3};
+  options.finalize_task = [this] {
+    ++finalized;
+    EXPECT_FALSE(finished());
+  };
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) step(number);
+  metric_state(3);
+  EXPECT_EQ(finalized, 0);
+
+  committed(3);
+
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(finalized, 1);
+}
+
+TEST_F(TrainerTest, TheTaskOfAJobThatFailsIsNotFinalized) {
+  options.total_steps = 1;
+  start();
+  batch(1);
+  computed(1);
+  reduced(std::numeric_limits<double>::quiet_NaN(), 8, 64);
+
+  EXPECT_EQ(finalized, 0);
+}
+
+TEST_F(TrainerTest, ATaskWhoseFinalizeThrowsDoesNotFinish) {
+  options.total_steps = 1;
+  options.finalize_task = [] { throw Error(ErrorKind::environment, "a bad day"); };
+  start();
+  step(1);
+
+  EXPECT_THAT(failure(), HasSubstr("a bad day"));
+  EXPECT_FALSE(finished());
 }
 
 TEST_F(TrainerTest, ANanLossEndsTheJobWithAText) {
@@ -304,6 +387,7 @@ TEST_F(TrainerTest, ACheckpointOfTheLastStepLeavesNothingToTrain) {
   start(4);
 
   EXPECT_TRUE(finished());
+  EXPECT_EQ(finalized, 1);
   EXPECT_TRUE(world.heard<wire::LoadBatches>().empty());
 }
 

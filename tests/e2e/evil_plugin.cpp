@@ -62,6 +62,10 @@ class EvilTask final : public d9d::TrainTask {
     if (context.step == kBadStep) misbehave();
     return inner_.compute_loss(context);
   }
+  void finalize() override {
+    if (mode_ == "finalize_throws") throw_something(mode_);
+    std::fputs("finalized\n", stderr);
+  }
   nlohmann::json state() const override { return {{"mode", mode_}}; }
   void load_state(const nlohmann::json& /*state*/) override {
     if (mode_.starts_with("load_state")) throw_something(mode_);

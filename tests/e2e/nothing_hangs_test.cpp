@@ -16,6 +16,12 @@ using testing::Not;
 constexpr std::chrono::seconds kSoon{60};
 constexpr const char* kPlugin = D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so";
 
+int times(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 class NothingHangs : public testing::Test {
  protected:
   std::unique_ptr<Process> start_with_task(const std::string& mode, const Words& words = {}) {
@@ -54,6 +60,25 @@ TEST_F(NothingHangs, ATaskThatCannotTakeItsStateBackSaysSo) {
 
   EXPECT_EQ(after->wait(kSoon), 1);
   EXPECT_THAT(after->err(), HasSubstr("the task's load_state threw: a bad day"));
+}
+
+TEST_F(NothingHangs, ATaskWhoseFinalizeThrowsEndsTheJobWithItsTextAndKeepsTheCheckpoint) {
+  const auto job = start_with_task("finalize_throws", mesh(1, 2));
+
+  EXPECT_EQ(job->wait(kSoon), 1);
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("the task's finalize threw: a bad day. In the trainer of rank "),
+                                HasSubstr("step 20"), HasSubstr("save-20"), Not(HasSubstr("bug"))));
+  EXPECT_THAT(job_.checkpoints("tiny"), testing::ElementsAre(20));
+}
+
+TEST_F(NothingHangs, EveryRanksTaskIsFinalizedOnceAndNoneOfAJobThatFailed) {
+  const auto done = start_with_task("none", mesh(1, 2));
+  ASSERT_EQ(done->wait(kSoon), 0) << done->err();
+  EXPECT_EQ(times(done->err(), "finalized\n"), 2);
+
+  const auto failed = start_with_task("bad_alloc", mesh(1, 2) + Words{"--fresh"});
+  EXPECT_EQ(failed->wait(kSoon), 1);
+  EXPECT_EQ(times(failed->err(), "finalized\n"), 0) << failed->err();
 }
 
 TEST_F(NothingHangs, BothProcessesEndWhenTheTaskOfTheirJobCannotBeMade) {

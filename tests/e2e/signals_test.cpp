@@ -84,6 +84,16 @@ TEST_F(Signals, SigintOnOneOfTwoProcessesStopsBothAtTheSameStep) {
   expect_goes_on_as_if_nothing_had_happened(mesh(2, 2));
 }
 
+TEST_F(Signals, AStoppedRunFinalizesItsTask) {
+  const auto job = job_.start(set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so]") +
+                              set("task", "{name: evil, mode: none}"));
+  wait_for_steps(*job, 3);
+  job->signal(SIGTERM);
+
+  EXPECT_EQ(job->wait(kWithinGrace), kTerminated) << job->err();
+  EXPECT_THAT(job->err(), HasSubstr("finalized\n"));
+}
+
 TEST_F(Signals, TheSameSignalToAllProcessesIsOne) {
   const auto [first, second] = job_.start_two(4, mesh(2, 2));
   wait_for_steps(*first, 5);
