@@ -56,8 +56,8 @@ void Coordinator::behavior(Handlers& handlers) {
 }
 
 void Coordinator::started() {
-  // Decided once, before anyone joins, and told to all: half a job resuming and half starting afresh cannot
-  // happen.
+  // Decided once, before anyone joins, and told to all: half
+  // a job resuming and half starting afresh cannot happen.
   resume_ = options_.find_resume_point();
   last_checkpoint_ = resume_.directory;
   tell_self_after<wire::Tick>(options_.join_timeout,
@@ -197,8 +197,8 @@ void Coordinator::flush_traces() {
   tell_self_after<wire::Tick>(kTraceTimeout, [](wire::Tick::Builder tick) { tick.setKind(trace_deadline); });
 }
 
-// A failed job is where a trace is needed most. Nodes that are gone or hang do not answer: node 0 writes what it has
-// by then.
+// A failed job is where a trace is needed most. Nodes that are
+// gone or hang do not answer: node 0 writes what it has by then.
 void Coordinator::rescue_traces() {
   if (!options_.trace || !training_ || asked_traces_) return;
   asked_traces_ = awaits_rescue_ = true;

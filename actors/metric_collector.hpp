@@ -1,7 +1,7 @@
 #pragma once
-// MetricCollector: the task's statistics of one rank; reduces them over all ranks beside training. Pool. One
-// per rank. Parent: Node. hears MetricUpdate CollectMetrics ValuesReduced SaveMetrics    says ReduceValues
-// MetricValues MetricState
+// MetricCollector: the statistics of the task on one rank, reduced over all ranks beside training. Pool. One per
+// rank. Parent: Node.
+// hears MetricUpdate CollectMetrics ValuesReduced SaveMetrics    says ReduceValues MetricValues MetricState
 
 #include <functional>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// Where a process listens, and the address it gives to others. No sockets: what has to be asked of the system is
-// handed in.
+// Where a process listens, and the address it gives to others.
+// No sockets: what has to be asked of the system is handed in.
 
 #include <optional>
 #include <string>
@@ -17,9 +17,9 @@ struct AddressOptions {
   bool insecure = false;  // the user knows that nothing protects the connections
 };
 
-// What to bind, numeric. `route`: this host's address on the way to node 0, empty on node 0. Asks the resolver
-// where `listen` is a name, see address_to_bind. Input error when it can be reached from other hosts and nothing
-// protects it.
+// What to bind, numeric. `route`: this host's address on the way to node 0, empty
+// on node 0. Asks the resolver where `listen` is a name, see address_to_bind.
+// Input error when it can be reached from other hosts and nothing protects it.
 std::string host_to_bind(const AddressOptions& options, const std::string& route);
 std::uint16_t port_to_bind(const AddressOptions& options);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar. Own thread: it
-// writes files. One per job, on node 0. Parent: Node. hears StepFinished MetricValues SaveTracker    says
-// TrackerState
+// Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar.
+// Own thread: it writes files. One per job, on node 0. Parent: Node.
+// hears StepFinished MetricValues SaveTracker    says TrackerState
 
 #include <functional>
 #include <memory>

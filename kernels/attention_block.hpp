@@ -21,9 +21,9 @@ AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const a
 struct AttentionBlockGradients {
   at::Tensor dq, dk, dv;
 };
-// This block's share of the gradients; `forward` is the result over all blocks. The shares of a query's
-// blocks add up to its gradient, and so do those of a key's. In `dtype`, as above. `grad` and forward.out in
-// any floating dtype.
+// This block's share of the gradients; `forward` is the result over all blocks.
+// The shares of a query's blocks add up to its gradient, and so do those of a
+// key's. In `dtype`, as above. `grad` and forward.out in any floating dtype.
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, bool causal, double scale,

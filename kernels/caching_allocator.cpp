@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t small = 64 << 10;
 constexpr std::size_t huge_page = 2 << 20;
-// Data starts at a changing offset in its first page: tensors that all start on a page boundary share cache
-// sets.
+// Data starts at a changing offset in its first page: tensors
+// that all start on a page boundary share cache sets.
 constexpr std::size_t colours = 16;
 constexpr std::size_t colour_step = 256;
 constexpr std::size_t alignment = 64;

@@ -7,9 +7,9 @@
 
 namespace d9d::kernels {
 
-// probs = the top_k of softmax(logits) in descending order, ties to the lower index; renormalise divides them
-// by their sum + 1e-20. logits [T, E] fp32, bf16 or fp64 -> probs [T, k] fp32 (fp64 for fp64), experts [T, k]
-// int64.
+// probs = the top_k of softmax(logits) in descending order, ties to the lower
+// index; renormalise divides them by their sum + 1e-20. logits [T, E] fp32,
+// bf16 or fp64 -> probs [T, k] fp32 (fp64 for fp64), experts [T, k] int64.
 std::tuple<at::Tensor, at::Tensor> moe_router(const at::Tensor& logits, int64_t top_k, bool renormalise);
 
 // Copies token rows into expert order (within an expert: by token). x [T, H], experts [T, k] int64

@@ -9,8 +9,8 @@ capnp::ReaderOptions reader_options(const Frame& frame, const Limits& limits) {
                                                   " bytes; the limit is " + std::to_string(limits.bytes_max));
   }
   capnp::ReaderOptions options;
-  // A reader may look at each word a few times; a crafted message that makes it look far more often is cut
-  // off.
+  // A reader may look at each word a few times; a crafted
+  // message that makes it look far more often is cut off.
   options.traversalLimitInWords = 8 * (frame.size_bytes() / sizeof(capnp::word)) + 64;
   options.nestingLimit = limits.nesting_max;
   return options;

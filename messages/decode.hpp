@@ -1,6 +1,6 @@
 #pragma once
-// Reading a frame: what comes from outside is untrusted until checked. A reader lives on the stack of one
-// thread.
+// Reading a frame: what comes from outside is untrusted
+// until checked. A reader lives on the stack of one thread.
 
 #include <capnp/serialize.h>
 

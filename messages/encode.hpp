@@ -20,8 +20,8 @@ Frame finish(capnp::MessageBuilder& message);
 // fill(T::Builder) writes the body.
 template <class T, class Fill>
 Frame encode(const Header& header, Fill&& fill) {
-  // Most messages fit; the scratch space avoids the allocation of a first segment. Cap'n Proto wants it
-  // zeroed.
+  // Most messages fit; the scratch space avoids the allocation
+  // of a first segment. Cap'n Proto wants it zeroed.
   capnp::word scratch[128] = {};
   capnp::MallocMessageBuilder message(kj::ArrayPtr<capnp::word>(scratch, 128));
   auto envelope = start_envelope(message, header, capnp::typeId<T>());

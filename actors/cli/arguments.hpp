@@ -1,6 +1,6 @@
 #pragma once
-// The command line of d9d-node: options by name, what is left over, and one clear error for what does not
-// fit.
+// The command line of d9d-node: options by name, what is
+// left over, and one clear error for what does not fit.
 
 #include <cstdint>
 #include <functional>

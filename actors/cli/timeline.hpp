@@ -1,6 +1,6 @@
 #pragma once
-// The measured timeline of a traced step beside the simulation of the same program: `d9d-node trace
-// --timeline`.
+// The measured timeline of a traced step beside the simulation
+// of the same program: `d9d-node trace --timeline`.
 
 #include <optional>
 #include <string>

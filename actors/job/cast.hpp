@@ -1,6 +1,6 @@
 #pragma once
-// The cast: who plays on a node once the job has formed. A pure list of spawns; the only file that includes
-// every actor.
+// The cast: who plays on a node once the job has formed. A pure
+// list of spawns; the only file that includes every actor.
 
 #include <vector>
 

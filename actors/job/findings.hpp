@@ -10,9 +10,9 @@ namespace d9d {
 
 class Findings {
  public:
-  // Runs the step; false when it failed. `part` leads the text of an error that names no place of its own. An
-  // exception that is no Error comes from users' code and is no bug of ours. Out of memory is no finding and
-  // goes on.
+  // Runs the step; false when it failed. `part` leads the text of an error
+  // that names no place of its own. An exception that is no Error comes from
+  // users' code and is no bug of ours. Out of memory is no finding and goes on.
   bool attempt(const std::string& part, const std::function<void()>& step);
 
   // One error with a line for each. It is the input's fault if any of them is.

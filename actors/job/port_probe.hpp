@@ -1,6 +1,6 @@
 #pragma once
-// Can this host listen on an address? Found out by binding a socket and closing it again; nobody is listened
-// to.
+// Can this host listen on an address? Found out by binding
+// a socket and closing it again; nobody is listened to.
 
 #include <cstdint>
 #include <string>

@@ -31,8 +31,8 @@ __device__ inline const T* row_of(const ConstRows& rows, std::int64_t row) {
   return rows.data ? static_cast<const T*>(rows.data) + row * rows.stride : nullptr;
 }
 
-// The sum over the block, on all threads. Always the same order: shuffles within warps, then the warps in
-// order.
+// The sum over the block, on all threads. Always the same
+// order: shuffles within warps, then the warps in order.
 template <int kThreads>
 __device__ inline float block_sum(float value) {
   __shared__ float warps[kThreads / 32];

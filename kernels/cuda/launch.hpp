@@ -17,8 +17,8 @@ struct ConstRows {
 };
 
 // y = (x + residual) * inverse * (weight + offset), inverse = 1 / sqrt(mean(.^2) + eps) per row in fp32.
-// `residual` may be null; then `sum` is too. sum = x + residual in the element type, and it is what is
-// normed.
+// `residual` may be null; then `sum` is too. sum = x +
+// residual in the element type, and it is what is normed.
 struct RmsNormForward {
   ElementType type = ElementType::float32;
   std::int64_t rows = 0;

@@ -79,8 +79,8 @@ inline double logarithm(double x) {
   return exponent * 0x1.62e42fefa39efp-1 + 2.0 * s * series;
 }
 
-// cos(2 pi turns / 2^32): with t in [-1/2, 1/2) turns, cos(2 pi t) = sin(pi/2 - 2 pi |t|), by its Taylor
-// series.
+// cos(2 pi turns / 2^32), by a Taylor series: with t in
+// [-1/2, 1/2) turns, cos(2 pi t) = sin(pi/2 - 2 pi |t|).
 inline double cosine(std::uint32_t turns) {
   const double t = static_cast<double>(static_cast<std::int32_t>(turns)) * 0x1.0p-32;
   const double z = (0.25 - std::abs(t)) * 0x1.921fb54442d18p+2;

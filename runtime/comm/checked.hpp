@@ -1,8 +1,8 @@
 #pragma once
-// Compares what the ranks call before they call it (`debug.check_collectives`): operation, shape, dtype,
-// reduction or root, group and sequence number, by one more small exchange per operation. Without it a
-// mismatch over sockets or NCCL is a hang or garbage; shared memory notices the coarse ones by itself, without
-// saying who called.
+// Compares what the ranks call before they call it (`debug.check_collectives`):
+// operation, shape, dtype, reduction or root, group and sequence number, by one more
+// small exchange per operation. Without it a mismatch over sockets or NCCL is a hang or
+// garbage; shared memory notices the coarse ones by itself, without saying who called.
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Argument checks that all backends share. A failure is a bug of the caller and names the group and the
-// operation.
+// Argument checks that all backends share. A failure is a
+// bug of the caller and names the group and the operation.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,8 +1,8 @@
 #pragma once
-// Runs two pieces of a rank's work as two lanes, of which one computes at a time: where one waits for other
-// ranks (see lane_communicator.hpp), the other goes on. Lane 0 is the thread that makes this object, lane 1 a
-// thread of its own. For work on the CPU: the backward of CUDA tensors runs on a thread of autograd's, which
-// is neither lane.
+// Runs two pieces of a rank's work as two lanes, of which one computes at a time: where
+// one waits for other ranks (see lane_communicator.hpp), the other goes on. Lane 0 is
+// the thread that makes this object, lane 1 a thread of its own. For work on the CPU:
+// the backward of CUDA tensors runs on a thread of autograd's, which is neither lane.
 
 #include <condition_variable>
 #include <exception>

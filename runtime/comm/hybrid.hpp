@@ -10,8 +10,8 @@
 
 namespace d9d {
 
-// The ranks of the group as [node][position on the node]. `across`: the ranks of one position, in order of
-// nodes.
+// The ranks of the group as [node][position on the node].
+// `across`: the ranks of one position, in order of nodes.
 struct HybridParts {
   Group group;
   int ranks_per_node = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Where the ranks of one group, threads of one process, meet: each brings a description of its call, all wait
-// for all, and then read each other's buffers. Waiting is a short bounded spin and then a futex: ranks share
-// few cores.
+// Where the ranks of one group, threads of one process, meet: each brings a
+// description of its call, all wait for all, and then read each other's buffers.
+// Waiting is a short bounded spin and then a futex: ranks share few cores.
 
 #include <atomic>
 #include <chrono>

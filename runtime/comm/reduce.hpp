@@ -17,8 +17,8 @@ namespace d9d::comm {
 void reduce(c10::ScalarType dtype, ReduceOp op, std::span<const void* const> sources,
             std::span<void* const> targets, std::int64_t count);
 
-// Of `count` elements, those that part `part` of `parts` works on: [begin, end), near-even, cut at whole
-// cache lines.
+// Of `count` elements, those that part `part` of `parts` works
+// on: [begin, end), near-even, cut at whole cache lines.
 struct Range {
   std::int64_t begin = 0;
   std::int64_t end = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Collectives between ranks that are threads of one process: each reads the others' buffers in place, sums
-// its part in rank order and writes it to all. One hub per process, owned by the node and handed to whoever
-// opens communicators.
+// Collectives between ranks that are threads of one process: each reads the
+// others' buffers in place, sums its part in rank order and writes it to all. One
+// hub per process, owned by the node and handed to whoever opens communicators.
 
 #include <chrono>
 #include <map>
@@ -25,9 +25,9 @@ class SharedMemoryHub {
   SharedMemoryHub(const SharedMemoryHub&) = delete;
   SharedMemoryHub& operator=(const SharedMemoryHub&) = delete;
 
-  // This rank's communicator of the group `group.name`. Does not wait: the first operation waits for the
-  // other ranks. A position that is open already is a bug. A group that failed, or that a rank has left,
-  // begins anew.
+  // This rank's communicator of the group `group.name`. Does not wait: the
+  // first operation waits for the other ranks. A position that is open already
+  // is a bug. A group that failed, or that a rank has left, begins anew.
   std::unique_ptr<Communicator> open(const Group& group, std::chrono::milliseconds timeout);
 
   // Wakes everybody in every group with an environment error.

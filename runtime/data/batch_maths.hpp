@@ -24,8 +24,8 @@ struct BatchMaths {
 BatchMaths batch_maths(std::int64_t global_batch_size, std::int64_t microbatch_size,
                        std::int64_t num_data_ranks);
 
-// Whole steps in one epoch of a source; nothing for an endless one. A source smaller than one batch is an
-// input error.
+// Whole steps in one epoch of a source; nothing for an endless
+// one. A source smaller than one batch is an input error.
 std::optional<std::uint64_t> steps_per_epoch(std::optional<std::uint64_t> num_samples,
                                              std::int64_t global_batch_size);
 

@@ -25,9 +25,9 @@ class Tokenizer {
 
   std::shared_ptr<Scratch> make_scratch() const;
 
-  // `text` must be well-formed UTF-8 (input error with the byte otherwise). `add_special_tokens` adds what
-  // the file's post-processor puts around a text. The first form makes a scratch; keep one when there is more
-  // than one text.
+  // `text` must be well-formed UTF-8 (input error with the byte otherwise).
+  // `add_special_tokens` adds what the file's post-processor puts around a text.
+  // The first form makes a scratch; keep one when there is more than one text.
   std::vector<std::int32_t> encode(std::string_view text, bool add_special_tokens) const;
   void encode(std::string_view text, bool add_special_tokens, Scratch& scratch,
               std::vector<std::int32_t>& ids) const;

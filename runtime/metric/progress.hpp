@@ -1,6 +1,6 @@
 #pragma once
-// What a person watches while a job runs: a bar that stays in place on a terminal, else a line every few
-// seconds.
+// What a person watches while a job runs: a bar that stays
+// in place on a terminal, else a line every few seconds.
 
 #include <cstdint>
 #include <mutex>
@@ -38,8 +38,8 @@ struct ProgressOptions {
   double seconds_between_lines = 10;   // elsewhere
 };
 
-// Thread-safe: the hook of the log (log::set_before_line) may call leave_line() from any thread. Stream and
-// clock outlive it.
+// Thread-safe: the hook of the log (log::set_before_line) may
+// call leave_line() from any thread. Stream and clock outlive it.
 class ProgressDisplay {
  public:
   ProgressDisplay(std::ostream& out, const ProgressOptions& options, const Clock& clock)

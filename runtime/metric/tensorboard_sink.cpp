@@ -14,8 +14,8 @@ constexpr std::string_view prefix = "events.out.tfevents.";
 constexpr std::size_t pending_max = 1U << 16;
 constexpr std::size_t waiting_max = 1U << 24;  // while the disk takes nothing
 
-// Readers take the files of a folder in the order of their names, so the number must be larger than any
-// there.
+// Readers take the files of a folder in the order of their
+// names, so the number must be larger than any there.
 std::filesystem::path next_file(const TensorboardOptions& options, std::int64_t now_seconds) {
   std::int64_t number = now_seconds;
   std::error_code error;

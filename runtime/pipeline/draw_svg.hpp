@@ -20,8 +20,8 @@ struct SvgOptions {
 // Under the rows a time axis, at the end a legend of what is there.
 std::string draw_svg(const Simulation& simulation, const SvgOptions& options);
 
-// Several above one another on one scale of time; options.title is not used. Actions that overlap on a rank
-// share its row.
+// Several above one another on one scale of time; options.title
+// is not used. Actions that overlap on a rank share its row.
 struct SvgPanel {
   std::string title;
   const Simulation* simulation = nullptr;

@@ -36,8 +36,8 @@ struct StageCoreOptions {
   int num_stages = 1;
   // Without training F runs without a graph and is the only action.
   bool training = true;
-  // Last stage. Training needs compute_loss; the backward is seeded with weight * loss. Otherwise
-  // consume_outputs.
+  // Last stage. Training needs compute_loss; the backward is
+  // seeded with weight * loss. Otherwise consume_outputs.
   std::function<StageLoss(const LastStageOutputs&)> compute_loss;
   std::function<void(const LastStageOutputs&)> consume_outputs;
   // Called once per step and trainable parameter (index into module->parameters()), inside run(), when its
@@ -47,9 +47,9 @@ struct StageCoreOptions {
   std::function<void(std::size_t)> on_parameter_complete;
   // The same of each microbatch but the last to finish, where given.
   std::function<void(std::size_t)> on_microbatch_gradient;
-  // Called inside run() behind the stage's first I, for each trainable parameter whose gradient that I
-  // computed already, because the named nodes of autograd cannot leave it to W: the numbers are right, only
-  // not split.
+  // Called inside run() behind the stage's first I, for each trainable
+  // parameter whose gradient that I computed already, because the named nodes
+  // of autograd cannot leave it to W: the numbers are right, only not split.
   std::function<void(std::size_t parameter, const std::string& nodes)> on_not_split;
   // See kernels::WeightWork::set_before_job.
   std::function<void(const at::Tensor& parameter, bool reads)> before_weight_job;

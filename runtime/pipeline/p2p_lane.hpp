@@ -41,9 +41,9 @@ class P2pLane {
   virtual std::vector<TransferTensor> open(Ticket ticket) = 0;
   virtual void send_opened() = 0;
 
-  // Receiving end: waits for the announced tensors and puts them into the table. An announcement that no
-  // sender of ours makes (unknown dtype, negative or absurd size) is an environment error. Errors of the
-  // communicator pass through.
+  // Receiving end: waits for the announced tensors and puts them into the table.
+  // An announcement that no sender of ours makes (unknown dtype, negative or
+  // absurd size) is an environment error. Errors of the communicator pass through.
   virtual Ticket receive(const std::vector<TransferTensor>& announced) = 0;
 };
 

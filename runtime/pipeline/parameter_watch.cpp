@@ -34,8 +34,8 @@ ParameterWatch::ParameterWatch(const std::vector<StageParameter>& parameters, On
     if (!parameters[i].tensor.requires_grad()) continue;
     auto entry = std::make_unique<Entry>();
     entry->index = i;
-    // The tensor itself holds its accumulator only weakly: without this the hook would die with the first
-    // graph.
+    // The tensor itself holds its accumulator only weakly:
+    // without this the hook would die with the first graph.
     entry->accumulator = torch::autograd::impl::grad_accumulator(parameters[i].tensor);
     entry->hook =
         entry->accumulator->add_post_hook(std::make_unique<Hook>([this, e = entry.get()] { passed(*e); }));
@@ -71,8 +71,8 @@ void ParameterWatch::end_microbatch(bool last) {
 
 void ParameterWatch::passed(Entry& entry) {
   if (!in_step_) return;  // somebody else's backward
-  // A second pass means a backward inside the backward (recomputation) uses a parameter that another part
-  // uses too.
+  // A second pass means a backward inside the backward
+  // (recomputation) uses a parameter that another part uses too.
   D9D_CHECK(!entry.complete, "the gradient of parameter {} grew after it was declared complete", entry.index);
   if (in_full_backward_ && reports()) report(entry);
 }

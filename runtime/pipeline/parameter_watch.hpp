@@ -1,10 +1,10 @@
 #pragma once
-// Tells when a parameter's gradient has seen its last addition of a step. Internal to the stage core; needs
-// torch.
+// Tells when a parameter's gradient has seen its last addition
+// of a step. Internal to the stage core; needs torch.
 //
-// How: a hook behind the AccumulateGrad node of each trainable parameter. Autograd runs that node once per
-// backward, when every use of the parameter is through, also when the gradient went another way (weight work
-// returns none).
+// How: a hook behind the AccumulateGrad node of each trainable parameter.
+// Autograd runs that node once per backward, when every use of the parameter is
+// through, also when the gradient went another way (weight work returns none).
 
 #include <ATen/core/Tensor.h>
 
@@ -33,8 +33,8 @@ class ParameterWatch {
 
   // A new step: nothing is complete.
   void begin_step();
-  // From here on a parameter is complete, of its microbatch or of the step, as soon as autograd is through
-  // with it.
+  // From here on a parameter is complete, of its microbatch
+  // or of the step, as soon as autograd is through with it.
   void begin_full_backward(bool last);
   // A microbatch's last action ended: whatever is not complete yet is now.
   void end_microbatch(bool last);

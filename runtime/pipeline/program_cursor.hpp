@@ -1,7 +1,7 @@
 #pragma once
-// The law of the stage: messages arrive in any order, actions run in program order. A cursor walks the
-// compute program of one rank, over all stages that live there, one instruction at a time. No torch, no
-// messages, no threads.
+// The law of the stage: messages arrive in any order, actions run in program
+// order. A cursor walks the compute program of one rank, over all stages that
+// live there, one instruction at a time. No torch, no messages, no threads.
 
 #include <map>
 #include <vector>
@@ -32,8 +32,8 @@ class ProgramCursor final : public ActionCursor {
   std::size_t next_ = 0;
 };
 
-// What one rank exchanges with one peer in a step, in the order both of them do it. Actions are of this
-// rank's side.
+// What one rank exchanges with one peer in a step, in the
+// order both of them do it. Actions are of this rank's side.
 struct PeerTransfers {
   std::vector<Action> sends;
   std::vector<Action> receives;

@@ -1,13 +1,13 @@
 #pragma once
-// What one rank has run in a step, over all stages that live there, and what it may run next without
-// changing any number and without holding more than its program does. Pure integers. Internal to
-// DynamicCursor.
+// What one rank has run in a step, over all stages that live there, and
+// what it may run next without changing any number and without holding
+// more than its program does. Pure integers. Internal to DynamicCursor.
 //
-// Of each stage StageLedger decides. Beyond that, the rank as a whole never holds more (stage, microbatch)
-// pairs than in its program, between F and B or I (live) and between F and B or W (held). A forward is
-// allowed only if both caps still hold when all that it overtakes follows in the program's order. So what
-// comes first in a program that nobody has run yet is always allowed, and the proof of StageLedger that
-// nobody deadlocks stands.
+// Of each stage StageLedger decides. Beyond that, the rank as a whole never holds more
+// (stage, microbatch) pairs than in its program, between F and B or I (live) and between
+// F and B or W (held). A forward is allowed only if both caps still hold when all that it
+// overtakes follows in the program's order. So what comes first in a program that nobody
+// has run yet is always allowed, and the proof of StageLedger that nobody deadlocks stands.
 
 #include <map>
 #include <vector>

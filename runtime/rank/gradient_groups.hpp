@@ -17,8 +17,8 @@ struct GradientGroup {
   std::vector<std::string> axes;     // then what is replicated is summed over these
 };
 
-// In a fixed order: replicated dense parameters, those of tensor-parallel blocks, sharded ones, both,
-// experts. Without repetitions.
+// In a fixed order: replicated dense parameters, those of tensor-parallel
+// blocks, sharded ones, both, experts. Without repetitions.
 std::vector<GradientGroup> gradient_groups(const MeshDomains& domains, const ParallelOptions& options);
 // The index of the group whose axes are these, in any order; a bug when there is none.
 int gradient_group_index(const std::vector<GradientGroup>& groups, const std::vector<std::string>& scatter,

@@ -51,8 +51,8 @@ OptimizerOptions optimizer_options(const OptimizerConfig& config, std::uint64_t 
 
 FlatOptions flat_options(const GradientManagerConfig& config) {
   FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
-  // Tensor parallel runs with sequence parallel: what its ranks replicate sees different tokens or heads on
-  // each.
+  // Tensor parallel runs with sequence parallel: what its
+  // ranks replicate sees different tokens or heads on each.
   options.summed_axes.emplace_back("tp");
   if (config.grad_dtype) options.grad_dtype = to_scalar_type(*config.grad_dtype);
   return options;

@@ -13,8 +13,8 @@ namespace d9d {
 class StageUnits {
  public:
   StageUnits() = default;
-  // `weights`: the module's own list; `shards`: what parallelize() made of it, in the same order, in their
-  // flat buffers.
+  // `weights`: the module's own list; `shards`: what parallelize()
+  // made of it, in the same order, in their flat buffers.
   StageUnits(const std::vector<StageParameter>& weights, const std::vector<StageParameter>& shards);
 
   bool empty() const { return units_.empty(); }

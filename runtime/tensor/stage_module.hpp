@@ -6,8 +6,8 @@
 //   first stage in   input_ids     int64 [B, S]
 //   between stages   hidden_states dtype of the model [B, S, H]
 //   shared           position_ids  int64 [B, S]; labels int64 [B, S], already shifted, -100 = ignored
-//   last stage out   cross_entropy fp32 [B, S], 0 where ignored (with labels); logits [B, S, V] (without
-//   labels)
+//   last stage out   with labels: cross_entropy fp32 [B, S], 0 where ignored
+//                    without labels: logits [B, S, V]
 
 #include <ATen/core/Tensor.h>
 

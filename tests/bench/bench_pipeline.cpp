@@ -4,8 +4,8 @@
 // so what actors and messages cost is also taken directly: how long after its inputs and its rank were there
 // an action began (pipeline_gaps.hpp). Then the static beside the dynamic order where ranks are held up, and
 // what two lanes of a rank cost and hide.
-//   bench_pipeline [--steps N] [--milliseconds T] [--traced] [--only lanes|schedules|orders|room] [--schedule
-//   NAME]
+//   bench_pipeline [--steps N] [--milliseconds T] [--traced]
+//                  [--only lanes|schedules|orders|room] [--schedule NAME]
 // prints one JSON object; a table goes to stderr.
 // `chrt -f 10 bench_pipeline` keeps a busy machine from waking the sleepers late.
 #include <fmt/format.h>

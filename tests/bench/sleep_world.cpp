@@ -34,8 +34,8 @@ class Listener final : public Actor {
   void publish(wire::Publish::Reader /*message*/) {}
 };
 
-// Stands for node and tracker: spawns the ranks, starts them when all are ready, hears how long
-// the steps took.
+// Stands for node and tracker: spawns the ranks, starts
+// them when all are ready, hears how long the steps took.
 class Director final : public Actor {
  public:
   struct Options {

@@ -68,6 +68,54 @@ TEST(Tidy, BannedWordsHaveTheirReplacement) {
   }
 }
 
+// "std::mutex lock;" at the left edge, outside functions, that is not constant.
+bool declares_mutable_global(const std::string& code) {
+  static const std::regex global(R"(^(thread_local |inline )*[A-Za-z_][\w:<>, *&()]* \w+( = .*|\{.*\})?;$)");
+  static const std::regex other(
+      R"(^(inline )?(const|constexpr|constinit|using|typedef|return|namespace|class|struct|enum|friend|extern|template|public|concept)\b)");
+  static const std::regex function(R"(\) *(const)?;$|\).*= (default|delete);$)");
+  return std::regex_search(code, global) && !std::regex_search(code, other) &&
+         !std::regex_search(code, function) && code.find("* const ") == std::string::npos;
+}
+
+// Each with its reason; the list only gets shorter.
+TEST(Tidy, NoGlobalIsMutable) {
+  const std::set<std::string> allowed{
+      "runtime/base/log.cpp: thread_local std::string current_place;",  // a log line says which actor's thread
+      "runtime/base/log.cpp: thread_local const std::uint64_t* current_step = nullptr;",  // and step wrote it;
+      "runtime/base/log.cpp: std::mutex before_line_mutex;",  // the process has one standard error, so the
+      "runtime/base/log.cpp: std::function<void()> before_line;",  // progress bar above it is the process's too
+      // a span must not cost a lock: which ring this thread used last
+      "runtime/trace/recorder.cpp: thread_local const void* cached_identity = nullptr;",
+      "runtime/trace/recorder.cpp: thread_local std::shared_ptr<const char> cached_identity_owner;",
+      "runtime/trace/recorder.cpp: thread_local void* cached_slot = nullptr;",
+  };
+  std::set<std::string> found;
+  for (const Source* source : sources_under(kShipped)) {
+    for (const std::string& line : source->lines) {
+      const std::string code = code_of(line);
+      if (!declares_mutable_global(code.substr(0, code.find_last_not_of(' ') + 1))) continue;
+      found.insert(source->path + ": " + code.substr(0, code.find_last_not_of(' ') + 1));
+    }
+  }
+  for (const std::string& global : found) {
+    EXPECT_TRUE(allowed.contains(global)) << global << "\n  instead: hand the state in";
+  }
+  for (const std::string& global : allowed) {
+    EXPECT_TRUE(found.contains(global)) << global << " is gone: take it off the list";
+  }
+}
+
+TEST(Tidy, AMutableGlobalIsToldFromOtherDeclarations) {
+  for (const char* line : {"std::mutex lock;", "thread_local int depth = 0;", "std::atomic<int> count{0};"}) {
+    EXPECT_TRUE(declares_mutable_global(line)) << line;
+  }
+  for (const char* line : {"const int depth = 0;", "class Lock;", "using A = B;", "int f(int a);",
+                           "  int member_;", "extern int kept;", "thread_local_t f();"}) {
+    EXPECT_FALSE(declares_mutable_global(line)) << line;
+  }
+}
+
 // What a build lacks is a stub file that CMake chooses (no_nccl.cpp).
 // Each line here has its reason; the list only gets shorter.
 TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {

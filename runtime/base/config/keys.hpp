@@ -4,10 +4,10 @@
 //   struct Batching { std::int64_t global_batch_size = 0; std::int64_t microbatch_size = 0; };
 //   BOOST_DESCRIBE_STRUCT(Batching, (), (global_batch_size, microbatch_size))
 //   constexpr auto keys_of(config::Tag<Batching>) {
-//     return std::array{config::Key{"global_batch_size", "samples", "...", config::required,
-//     config::at_least(1)},
-//                       config::Key{"microbatch_size", "samples", "...", config::required,
-//                       config::at_least(1)}};
+//     using config::Key, config::required, config::at_least;
+//     // name, unit, meaning, need, range
+//     return std::array{Key{"global_batch_size", "samples", "...", required, at_least(1)},
+//                       Key{"microbatch_size", "samples", "...", required, at_least(1)}};
 //   }
 //
 // The same members in the same order, checked when it is compiled. A default is what

@@ -1,6 +1,6 @@
 #pragma once
-// `added_tokens` of tokenizer.json: texts that are one token wherever they stand, found before the model sees
-// anything. Immutable.
+// `added_tokens` of tokenizer.json: texts that are one token wherever
+// they stand, found before the model sees anything. Immutable.
 
 #include <array>
 #include <cstdint>

@@ -38,8 +38,8 @@ class BpeModel {
   // The section `model`. `byte_level`: words come as raw bytes, the vocabulary is in the byte-level alphabet.
   BpeModel(const JsonSection& section, bool byte_level);
 
-  // Appends the ids of one word. Parts outside the vocabulary become the unknown token, or nothing where
-  // there is none.
+  // Appends the ids of one word. Parts outside the vocabulary
+  // become the unknown token, or nothing where there is none.
   void encode(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) const;
 
   std::optional<std::int32_t> id_of(std::string_view token) const;

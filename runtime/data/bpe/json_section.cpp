@@ -11,8 +11,8 @@ bool JsonSection::has(std::string_view key) const {
 }
 
 JsonSection JsonSection::at(std::string_view key) const {
-  // Sequences in sequences: readers call themselves, so a damaged file must not send them as deep as it
-  // likes.
+  // Sequences in sequences: readers call themselves, so a
+  // damaged file must not send them as deep as it likes.
   D9D_REQUIRE(path_.size() < 1000, "sections are nested too deep at {}...", path_.substr(0, 60));
   D9D_REQUIRE(value_->is_object(), "{} is a {}, expected an object with \"{}\"", path_, value_->type_name(),
               key);

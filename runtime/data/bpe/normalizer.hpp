@@ -22,8 +22,8 @@ class Normalizer {
   Normalizer() = default;  // leaves text as it is
   static Normalizer from_json(const JsonSection& section);
 
-  // The normalised text: `text` itself where nothing changes, else a view into `scratch` that lives until its
-  // next use.
+  // The normalised text: `text` itself where nothing changes,
+  // else a view into `scratch` that lives until its next use.
   std::string_view apply(std::string_view text, NormalizerScratch& scratch, RegexScratch& regex) const;
 
  private:

@@ -25,8 +25,8 @@ class PreTokenizer {
   PreTokenizer() = default;  // one text, one word
   static PreTokenizer from_json(const JsonSection& section);
 
-  // Words of `text`, never empty. The views point into `text` or `scratch` and live until the next use of
-  // either.
+  // Words of `text`, never empty. The views point into `text`
+  // or `scratch` and live until the next use of either.
   const std::vector<std::string_view>& split(std::string_view text, PreTokenizerScratch& scratch,
                                              RegexScratch& regex) const;
 

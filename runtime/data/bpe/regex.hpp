@@ -1,6 +1,6 @@
 #pragma once
-// A compiled pattern (PCRE2 with UTF, UCP and JIT). Immutable and safe to share; each thread brings its own
-// scratch.
+// A compiled pattern (PCRE2 with UTF, UCP and JIT). Immutable
+// and safe to share; each thread brings its own scratch.
 
 #include <cstddef>
 #include <memory>
@@ -36,17 +36,17 @@ class JsonSection;
 
 class Regex {
  public:
-  // `pattern` as tokenizer.json writes it (Oniguruma); see regex_dialect.hpp. A bad pattern is an input
-  // error.
+  // `pattern` as tokenizer.json writes it (Oniguruma); see
+  // regex_dialect.hpp. A bad pattern is an input error.
   static Regex from_pattern(std::string_view pattern);
   // Matches exactly this text.
   static Regex from_literal(std::string_view text);
   // {"Regex": pattern} or {"String": text}.
   static Regex from_json(const JsonSection& section);
 
-  // The leftmost match that starts at or after `from`. `subject` must be well-formed UTF-8, `from` a boundary
-  // of it. Text before `from` is seen by look-behind. A pattern that runs out of its match limits is an input
-  // error.
+  // The leftmost match that starts at or after `from`. `subject` must be
+  // well-formed UTF-8, `from` a boundary of it. Text before `from` is seen by
+  // look-behind. A pattern that runs out of its match limits is an input error.
   std::optional<TextSpan> find(std::string_view subject, std::size_t from, RegexScratch& scratch) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// tokenizer.json writes its patterns for Oniguruma (Ruby syntax); we match with PCRE2. The two agree on most,
-// not on all.
+// tokenizer.json writes its patterns for Oniguruma (Ruby syntax);
+// we match with PCRE2. The two agree on most, not on all.
 
 #include <string>
 #include <string_view>

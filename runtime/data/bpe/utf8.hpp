@@ -27,8 +27,8 @@ CodePoint code_point_before(std::string_view text, std::size_t end);
 
 void append_utf8(std::string& out, char32_t value);
 
-// A copy in which every maximal ill-formed part is one U+FFFD (Unicode 15, section 3.9, substitution of
-// maximal parts).
+// A copy in which every maximal ill-formed part is one U+FFFD
+// (Unicode 15, section 3.9, substitution of maximal parts).
 std::string to_valid_utf8(std::string_view bytes);
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// Remembers the ids of words seen before. Bounded: when full it forgets everything and starts again. One
-// thread.
+// Remembers the ids of words seen before. Bounded: when
+// full it forgets everything and starts again. One thread.
 
 #include <cstdint>
 #include <optional>

@@ -10,8 +10,8 @@
 
 namespace d9d {
 
-// Names with * ? or [ become the files they match, sorted; a name or pattern without a file is an input
-// error.
+// Names with * ? or [ become the files they match, sorted;
+// a name or pattern without a file is an input error.
 std::vector<std::string> expand_files(const std::vector<std::string>& files);
 
 // Called with every document that is not empty and where it is ("notes.txt", "notes.jsonl:12"). The text

@@ -5,8 +5,8 @@
 namespace d9d {
 namespace {
 
-// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 16 (the
-// finaliser).
+// Steele, Lea, Flood, "Fast splittable pseudorandom number
+// generators", OOPSLA 2014, figure 16 (the finaliser).
 std::uint64_t splitmix64(std::uint64_t x) {
   std::uint64_t z = x + 0x9E3779B97F4A7C15ULL;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;

@@ -62,8 +62,8 @@ struct ActionOrder {
   std::vector<char> split;  // by cell
 };
 
-// Microbatches are renamed so that they ascend in every queue, which changes no time; composed actions come
-// apart.
+// Microbatches are renamed so that they ascend in every
+// queue, which changes no time; composed actions come apart.
 ActionOrder order_of(const Program& compute, const ActionTable& table);
 Program program_of(const ActionOrder& order, const ActionTable& table);
 // The most cells that `rank` holds between F and the end of their B or W.

@@ -56,8 +56,8 @@ class InterleavedRank {
     if (!schedule_.zero_bubble) return emit(ActionKind::backward, local, microbatch);
     emit(ActionKind::backward_input, local, microbatch);
     deferred_.push_back({ActionKind::backward_weight, rank_ + local * ranks_, microbatch});
-    // Rank r waits r steps before it spends weight work: later ranks have that much less to bridge at the
-    // end.
+    // Rank r waits r steps before it spends weight work:
+    // later ranks have that much less to bridge at the end.
     if (k >= rank_) oldest_weight();
   }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Programs by list scheduling: time goes on, and each rank that is free takes the best of what it could run
-// now. Many rules, none best for all costs; the search tries them and goes on from the good ones. Internal to
-// program/.
+// Programs by list scheduling: time goes on, and each rank that is free takes
+// the best of what it could run now. Many rules, none best for all costs; the
+// search tries them and goes on from the good ones. Internal to program/.
 
 #include <vector>
 

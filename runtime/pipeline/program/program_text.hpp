@@ -10,9 +10,9 @@
 namespace d9d {
 
 // A line of mnemonics per pipeline rank, "0F0 0SEND_F0 0F3|3B1"; "rank N:" in front, empty lines and lines
-// that begin with # are passed over, and so are SEND and RECV: they are put in anew. Which rank has which
-// stage is read off. Input error: no topology fits, or the program breaks a rule (check_program) or
-// deadlocks.
+// that begin with # are passed over, and so are SEND and RECV: they are
+// put in anew. Which rank has which stage is read off. Input error: no
+// topology fits, or the program breaks a rule (check_program) or deadlocks.
 PipelineProgram parse_program(std::string_view text);
 
 // "F:I:W" or "F:I:W:B" for all stages, or for each of them, parted by commas.

@@ -1,0 +1,73 @@
+// The shape of comments: paragraphs as people write them.
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <optional>
+#include <sstream>
+
+#include "tests/tidy/source_tree.hpp"
+
+namespace d9d::tidy {
+namespace {
+
+constexpr std::size_t kWords = 3;     // an orphan has at most so many words,
+constexpr std::size_t kOrphan = 30;   // at most so many characters,
+constexpr std::size_t kFilled = 80;   // and stands under a line at least so wide.
+constexpr std::size_t kAllowed = 30;  // orphans left in the tree; only gets smaller
+
+struct Comment {
+  std::size_t column = 0;
+  bool alone = false;  // no code before it
+  std::string text;
+};
+
+std::optional<Comment> comment_of(const std::string& line, const std::string& mark) {
+  const std::size_t at = line.find(mark);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t text = line.find_first_not_of(' ', at + mark.size());
+  return Comment{at, line.find_first_not_of(' ') == at, text == std::string::npos ? "" : line.substr(text)};
+}
+
+bool ends_a_thought(const std::string& text) {
+  return text.empty() || std::string(".:;").find(text.back()) != std::string::npos;
+}
+
+// A line that holds the few words which did not fit the line above.
+bool is_orphan(const std::string& above, const std::string& line, const std::string& mark) {
+  const auto first = comment_of(above, mark), second = comment_of(line, mark);
+  const auto is_table_row = [&] { return first->text.find("   ") != std::string::npos; };
+  const auto is_indented = [&] { return line.compare(second->column + mark.size(), 2, "  ") == 0; };
+  if (!first || !second || !second->alone || first->column != second->column) return false;
+  if (is_table_row() || is_indented()) return false;
+  std::istringstream words(second->text);
+  const auto count = static_cast<std::size_t>(
+      std::distance(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()));
+  return count > 0 && count <= kWords && second->text.size() <= kOrphan && above.size() >= kFilled &&
+         !ends_a_thought(first->text);
+}
+
+TEST(Comments, NoLineIsAnOrphan) {
+  std::size_t orphans = 0;
+  for (const Source& source : sources()) {
+    const std::string mark = source.path.ends_with(".capnp") ? "#" : "//";
+    for (std::size_t i = 1; i < source.lines.size(); ++i) {
+      if (!is_orphan(source.lines[i - 1], source.lines[i], mark)) continue;
+      ++orphans;
+      std::cout << "orphan: " << source.path << ":" << i + 1 << ": " << source.lines[i] << "\n";
+    }
+  }
+  EXPECT_LE(orphans, kAllowed)
+      << "wrap the paragraphs printed above so that their lines are about equally long";
+}
+
+TEST(Comments, AnOrphanIsAFewWordsUnderAFullLine) {
+  const std::string full = "// " + std::string(90, 'x') + " and then it goes";
+  EXPECT_TRUE(is_orphan(full, "// on here.", "//"));
+  EXPECT_TRUE(is_orphan("int a;  " + full, "        // on here.", "//"));
+  EXPECT_FALSE(is_orphan(full + ".", "// Throws Error.", "//"));
+  EXPECT_FALSE(is_orphan(full, "// on here for more than three words.", "//"));
+  EXPECT_FALSE(is_orphan("// short", "// on here.", "//"));
+}
+
+}  // namespace
+}  // namespace d9d::tidy
