@@ -54,7 +54,6 @@ const Names& to_go() {
       "all_reduce_scalars",
       "drain",
       "f1",
-      "finalize",
       "first_rank_first",
       "gather_bytes",
       "has_axis",
