@@ -135,7 +135,7 @@ void print(const LoadedJob& loaded, const JobSummary& summary, const Look& found
   console.out << head(loaded, summary, found) << tables(summary) << "\n" << plan.text();
 }
 
-int run(const Arguments& arguments, Console& console) {
+int check(const Arguments& arguments, Console& console) {
   if (arguments.has("--reference")) {
     console.out << job_reference();
     return 0;
@@ -171,7 +171,7 @@ Command check_command() {
            {"--join", "HOST:PORT", "as for `run`: a process that is not node 0; nobody is called"},
            {"--json", "", "print JSON: the summary, and all keys with their values"},
            {"--reference", "", "print the reference of all keys (Markdown)"}},
-          run};
+          check};
 }
 
 }  // namespace d9d

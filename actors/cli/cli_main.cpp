@@ -16,7 +16,7 @@ constexpr int done = 0;
 constexpr int failed = 1;
 constexpr int bad_input = 2;
 
-std::string overview(const Program& program) {
+std::string overview(const CommandLine& program) {
   const Command& standard = program.commands.front();
   std::string text = fmt::format(
       "Trains large language models on many hosts.\n\nusage: {} [COMMAND] ...\n\ncommands:\n", program.name);
@@ -35,7 +35,7 @@ bool asks_for(std::span<const std::string> words, std::string_view option) {
   return std::find(words.begin(), end, option) != end;
 }
 
-const Command* find_command(const Program& program, const std::string& name) {
+const Command* find_command(const CommandLine& program, const std::string& name) {
   for (const Command& command : program.commands) {
     if (command.name == name) return &command;
   }
@@ -43,7 +43,7 @@ const Command* find_command(const Program& program, const std::string& name) {
 }
 
 // `d9d-node chek job.yaml` is a slip; `d9d-node job` with a file of that name is a job.
-void refuse_unknown_command(const Program& program, const std::string& word) {
+void refuse_unknown_command(const CommandLine& program, const std::string& word) {
   std::error_code ignored;
   const bool path = word.find_first_of("./\\") != std::string::npos || std::filesystem::exists(word, ignored);
   if (path || word.starts_with("-")) return;
@@ -53,7 +53,7 @@ void refuse_unknown_command(const Program& program, const std::string& word) {
                                             config::suggestion(word, names)));
 }
 
-int dispatch(const Program& program, std::span<const std::string> words, Console& console) {
+int dispatch(const CommandLine& program, std::span<const std::string> words, Console& console) {
   const Command* command = words.empty() ? nullptr : find_command(program, words.front());
   const auto rest = command ? words.subspan(1) : words;
   if (asks_for(rest, "--version")) {
@@ -77,7 +77,7 @@ int dispatch(const Program& program, std::span<const std::string> words, Console
 
 }  // namespace
 
-int cli_main(const Program& program, std::span<const std::string> words, Console& console) {
+int cli_main(const CommandLine& program, std::span<const std::string> words, Console& console) {
   try {
     return dispatch(program, words, console);
   } catch (...) {

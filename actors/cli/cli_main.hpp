@@ -9,7 +9,7 @@
 
 namespace d9d {
 
-struct Program {
+struct CommandLine {
   std::string name;               // "d9d-node"
   std::string version;            // what --version prints after the name
   std::vector<Command> commands;  // the first one is meant when the first word names none
@@ -17,6 +17,6 @@ struct Program {
 
 // `words` are those after the program's name. Exit codes: 0 done, 2 bad usage or config (any
 // ErrorKind::input), 1 anything else. Errors go to console.err as "d9d-node: error: ...".
-int cli_main(const Program& program, std::span<const std::string> words, Console& console);
+int cli_main(const CommandLine& program, std::span<const std::string> words, Console& console);
 
 }  // namespace d9d

@@ -17,7 +17,7 @@ double base_lr(const JobConfig& job) {
   return keys.contains("lr") && keys["lr"].is_number() ? keys["lr"].get<double>() : 1.0;
 }
 
-int run(const Arguments& arguments, Console& console) {
+int print_rates(const Arguments& arguments, Console& console) {
   LoadedJob loaded = load_job(arguments, console);
   auto& total_steps = loaded.job.trainer.schedule.total_steps;
   if (const auto steps = arguments.integer("--steps", 1, 100'000'000)) total_steps = steps;
@@ -55,7 +55,7 @@ Command lr_command() {
           {set_option(),
            {"--steps", "N", "length of the run, instead of trainer.schedule.total_steps"},
            {"--json", "", "print {\"total_steps\", \"lr\", \"multipliers\": [...]}"}},
-          run,
+          print_rates,
           "Steps count from 0: the multiplier of step 0 is that of the first optimizer step.\n"};
 }
 

@@ -16,7 +16,7 @@ extern "C" int d9d_main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes fails one write, not the process
   const auto tensor_bytes_max = keep_tensor_memory();
   const std::string build = build_id();
-  const Program program{
+  const CommandLine program{
       .name = "d9d-node",
       .version = build,
       .commands = {run_command(build, tensor_bytes_max), check_command(), schedule_command(), lr_command(),

@@ -36,7 +36,7 @@ ScheduleKeys schedule_keys(const Arguments& arguments) {
   return keys;
 }
 
-int run(const Arguments& arguments, Console& console) {
+int print_schedule(const Arguments& arguments, Console& console) {
   ScheduleCommandOptions options;
   if (const auto file = arguments.value("--program")) {
     for (const char* option : {"--schedule", "--pp", "--microbatches"}) {
@@ -91,7 +91,7 @@ Command schedule_command() {
        {"--transfer", "T", "time of a transfer between ranks, in forwards of a rank or as --costs"},
        {"--svg", "FILE", "also draw it"},
        {"--json", "", "print JSON"}},
-      run};
+      print_schedule};
 }
 
 }  // namespace d9d

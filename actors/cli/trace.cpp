@@ -14,7 +14,7 @@
 namespace d9d {
 namespace {
 
-int run(const Arguments& arguments, Console& console) {
+int print_trace(const Arguments& arguments, Console& console) {
   std::vector<trace::LoadedTrace> traces;
   for (const std::string& file : arguments.positional()) traces.push_back(trace::read_chrome_trace(file));
   const trace::LoadedTrace all = trace::merge(traces);
@@ -53,7 +53,7 @@ Command trace_command() {
            {"--step", "N", "the step of --timeline (the last whole one)"},
            {"--for-profilers", "FOLDER",
             "also write a file per rank for tools that know PyTorch profiler files"}},
-          run};
+          print_trace};
 }
 
 }  // namespace d9d

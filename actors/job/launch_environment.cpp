@@ -11,7 +11,6 @@
 namespace d9d {
 namespace {
 
-constexpr int kProcessesMax = 1 << 20;
 constexpr int kPortMax = 65535;
 
 using Notes = std::vector<std::string>;

@@ -12,7 +12,6 @@
 namespace d9d {
 namespace {
 
-constexpr int kProcessesMax = 1 << 20;
 // Below 32768, where Linux starts to hand out ports of its own choice.
 constexpr std::uint16_t kPortFirst = 20000;
 constexpr std::uint16_t kPortCount = 12000;

@@ -1,15 +1,17 @@
 # How every target of d9d is made, so that a folder's CMakeLists.txt is a list of sources and its arrows.
 
-# d9d_library(NAME SOURCES ... [ORDER ...] [DEPS ...])
+# d9d_library(NAME SOURCES ... [ALONE ...] [ORDER ...] [DEPS ...])
 # A static library d9d_<NAME>. All of them together become libd9d.so.
+# ALONE are sources that no batch takes (batches.cmake): they have flags of their own, or a comment says why.
 # DEPS are its arrows: what it may include. ORDER are the arrows inside: its sub-folders, `.` for the files beside
 # them, and single files (without ending) that stand elsewhere; each may include itself and those before it.
 # tests/tidy reads both and compares them with the includes and the READMEs.
 function(d9d_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;ORDER;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;ORDER;DEPS" ${ARGN})
   set(target d9d_${name})
   if(ARG_SOURCES)
-    add_library(${target} STATIC ${ARG_SOURCES})
+    d9d_batches(${target} files ${ARG_SOURCES})
+    add_library(${target} STATIC ${files} ${ARG_ALONE})
     target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                                                 $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
@@ -27,7 +29,8 @@ endfunction()
 function(d9d_tests name)
   cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   set(target test_${name})
-  add_executable(${target} ${ARG_SOURCES})
+  d9d_batches(${target} files ${ARG_SOURCES})
+  add_executable(${target} ${files})
   target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
   if(D9D_PROFILE MATCHES "asan|tsan")
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # GCC 12 finds them in its own <regex>

@@ -13,15 +13,12 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
+#include "runtime/net/fail.hpp"
 
 namespace d9d::net {
 namespace {
 
 constexpr int kBacklog = 4096;
-
-[[noreturn]] void fail_environment(const std::string& text) {
-  throw Error(ErrorKind::environment, text);
-}
 
 class Resolved {
  public:

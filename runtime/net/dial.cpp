@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/base/error.hpp"
+#include "runtime/net/fail.hpp"
 
 namespace d9d::net {
 namespace {
 
 constexpr std::chrono::milliseconds kDialAgain{50};
-
-[[noreturn]] void fail_environment(const std::string& text) {
-  throw Error(ErrorKind::environment, text);
-}
 
 [[noreturn]] void fail_of(const Channel& channel) {
   fail_environment(channel.failure().empty() ? "it accepts connections but does not answer in time"

@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::string_view kSupported =
+constexpr std::string_view kPreTokenizers =
     "null, ByteLevel, Split, Digits, Whitespace, WhitespaceSplit, Punctuation, CharDelimiterSplit, Sequence";
 // Radford et al. 2019 (GPT-2): contractions, then letters, digits and the rest with one space in front, then
 // spaces.
@@ -62,7 +62,7 @@ void PreTokenizer::add(const JsonSection& section) {
   } else if (type == "CharDelimiterSplit") {
     steps_.emplace_back(Split{Regex::from_literal(section.text("delimiter")), Behavior::removed, false});
   } else {
-    section.refuse(fmt::format("the pre-tokenizer {}", type), kSupported);
+    section.refuse(fmt::format("the pre-tokenizer {}", type), kPreTokenizers);
   }
 }
 

@@ -25,7 +25,7 @@ struct Outcome {
   std::string err;
 };
 
-Outcome run(const Program& program, const std::vector<std::string>& words) {
+Outcome run(const CommandLine& program, const std::vector<std::string>& words) {
   std::ostringstream out;
   std::ostringstream err;
   Console console{out, err};
@@ -34,7 +34,7 @@ Outcome run(const Program& program, const std::vector<std::string>& words) {
 }
 
 // Tells what it was given.
-Program echo() {
+CommandLine echo() {
   Command command{
       "run", "JOB.yaml", "run a job",
       1,     1,          {{"--set", "K=V", "change", true}, {"--fast", "", "go"}, {"--ranks", "N", "ranks"}}};
@@ -51,7 +51,7 @@ Program echo() {
   return {"d9d-node", "0.1.0 (test)", {command, broken}};
 }
 
-Program real() {
+CommandLine real() {
   return {"d9d-node", "0.1.0", {check_command(), lr_command(), schedule_command(), trace_command()}};
 }
 
