@@ -23,7 +23,7 @@ struct StageParameter;
 struct FamilyModel : ModelDescription {
   RopeOptions rope;
 
-  // Parameters are uninitialised (see late_init.hpp). Input error for impossible options, for more stages
+  // Parameters are uninitialised (see initial_weights.hpp). Input error for impossible options, for more stages
   // than layers and for tied embeddings over more than one stage.
   virtual std::unique_ptr<StageModule> build_stage(StagePosition position,
                                                    const BuildOptions& options) const = 0;

@@ -10,7 +10,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/comm/compute_lanes.hpp"
-#include "runtime/nn/model/late_init.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
 #include "runtime/pipeline/step_programs.hpp"
@@ -183,7 +183,7 @@ void PipelineWorker::fill_parameters() {
       options_.model->load_weights(options_.source_checkpoint, position(stage), parameters_of(built));
     }
   } else {
-    initialise(flat_->parameters(), options_.seed);
+    draw_initial_weights(flat_->parameters(), options_.seed);
   }
 }
 

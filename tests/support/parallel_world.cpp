@@ -18,7 +18,7 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
-#include "runtime/nn/model/late_init.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/context_split.hpp"
 #include "runtime/rank/family_provider.hpp"
@@ -145,7 +145,7 @@ class GivenWeights final : public ModelProvider {
   }
   void load_weights(const std::string& /*directory*/, StagePosition /*position*/,
                     const std::vector<StageParameter>& parameters) const override {
-    initialise(parameters, kSeed);
+    draw_initial_weights(parameters, kSeed);
     for (const StageParameter& parameter : parameters) {
       const auto own = weights_.find(parameter.name);
       if (own == weights_.end()) continue;

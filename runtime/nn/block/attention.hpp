@@ -14,13 +14,13 @@ class Attention : public torch::nn::Module {
  public:
   // x [B, S, H]; cos and sin as RotaryTable gives them -> [B, S, H].
   virtual at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const = 0;
-  // Tensor parallelism over heads: after this call x and the result are this rank's tokens, as `tokens` says.
-  // Input error where the ranks cannot share the heads.
+  // Makes the block tensor-parallel over heads. Afterwards x and the result hold this
+  // rank's tokens, as `tokens` says. Input error when the ranks cannot share the heads.
   virtual void shard(TensorParallel& tensor, const ActivationShards& tokens) = 0;
-  // Query heads that this rank computes.
+  // The number of query heads that this rank computes.
   virtual std::int64_t num_heads() const = 0;
-  // Context parallelism: `core` attends over the whole sequence, of which this rank holds a part. Called
-  // before the first forward.
+  // Makes the block context-parallel: this rank holds some tokens of each
+  // sequence, `core` attends over all of them. Call it before the first forward.
   virtual void set_core(std::shared_ptr<const AttentionCore> core) = 0;
 };
 

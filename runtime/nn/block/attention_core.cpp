@@ -4,8 +4,8 @@
 
 namespace d9d {
 
-at::Tensor LocalAttention::mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                               double scale) const {
+at::Tensor LocalAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                  double scale) const {
   return kernels::attention(q, k, v, /*causal=*/true, scale);
 }
 

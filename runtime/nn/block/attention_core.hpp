@@ -1,6 +1,6 @@
 #pragma once
-// How heads of one sequence mix their values: on this rank alone, or together with the ranks that hold the
-// rest of the sequence (runtime/nn/plan/).
+// Attention between the tokens of a sequence: on this rank alone, or together with the ranks that hold the
+// other tokens of the sequence (runtime/nn/plan/).
 
 #include <ATen/core/Tensor.h>
 
@@ -9,16 +9,17 @@ namespace d9d {
 class AttentionCore {
  public:
   virtual ~AttentionCore() = default;
-  // Causal attention of this rank's tokens over all earlier ones of the sequence. q [B, S, Hq, D], k
-  // [B, S, Hkv, D], v [B, S, Hkv, Dv] -> [B, S, Hq, Dv], S the tokens of this rank. Differentiable.
-  virtual at::Tensor mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                         double scale) const = 0;
+  // Causal attention: each of this rank's S tokens attends to itself and all earlier ones of the sequence.
+  // q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv] -> [B, S, Hq, Dv]. Differentiable.
+  virtual at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            double scale) const = 0;
 };
 
-// The whole sequence is here.
+// For a rank that holds whole sequences.
 class LocalAttention final : public AttentionCore {
  public:
-  at::Tensor mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale) const override;
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                    double scale) const override;
 };
 
 }  // namespace d9d

@@ -26,16 +26,16 @@ struct MoeOptions {
   bool renormalise = false;  // divide the chosen probabilities by their sum
 };
 
-// Input error where `ranks` do not divide the query heads, or
-// neither divide the key heads nor are a multiple of them.
+// Input error when `ranks` does not divide the query heads, or
+// neither divides the key heads nor is a multiple of them.
 void require_divisible_heads(const AttentionOptions& options, int ranks);
-// Input error where a dense layer is narrower than there are ranks.
+// Input error when a dense layer has fewer columns than there are ranks.
 void require_divisible_width(std::int64_t intermediate_size, int ranks);
-// Input error where there are fewer words than ranks.
+// Input error when there are fewer words than ranks.
 void require_divisible_vocabulary(std::int64_t vocab_size, int ranks);
 
-// Of a layer or a part of one. Elements and bytes kept between forward and backward are per token: `own` of
-// the tokens of one rank, `gathered` of those it gathers from all ranks of tensor parallelism.
+// The costs of a layer or of a part of one. What is kept between forward and backward is counted per token:
+// `own` for each token of this rank, `gathered` for each token gathered from the ranks of tensor parallelism.
 struct BlockCosts {
   std::int64_t parameters = 0;
   std::int64_t experts = 0;   // of the parameters, what expert parallelism deals out
@@ -50,7 +50,7 @@ struct BlockCosts {
   BlockCosts& operator+=(const BlockCosts& other);
 };
 
-// With `ranks`, of the first rank of tensor parallelism; norms and experts are whole on each.
+// With `ranks`: what the first rank of tensor parallelism has. Norms and experts are whole on every rank.
 BlockCosts norm_costs(std::int64_t width);
 BlockCosts attention_costs(const AttentionOptions& options, int ranks = 1);
 BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks = 1);

@@ -14,7 +14,7 @@ class Embedding : public torch::nn::Module {
  public:
   // int64 ids [B, S] -> [B, S, H].
   virtual at::Tensor forward(const at::Tensor& ids) const = 0;
-  // Tensor parallelism over the vocabulary: after this call the result is this rank's tokens.
+  // Makes the table tensor-parallel over the vocabulary. Afterwards the result holds this rank's tokens.
   virtual void shard(TensorParallel& tensor, std::shared_ptr<const VocabularyShards> vocabulary) = 0;
   // [V, H], for a head that is tied to it.
   virtual const at::Tensor& table() const = 0;

@@ -12,15 +12,15 @@ namespace d9d {
 
 class Communicator;
 
-// What expert parallelism deals out.
+// A block whose experts expert parallelism can shard.
 class ExpertBlock {
  public:
   virtual ~ExpertBlock() = default;
   virtual std::int64_t num_experts() const = 0;
   // Each [E, ..].
   virtual std::vector<at::Tensor> expert_weights() const = 0;
-  // After this call each rank of the group holds num_experts / size experts, in rank order, and gets their
-  // tokens from all ranks of the group (see shard/token_dispatch.hpp).
+  // Afterwards each rank of the group computes num_experts / size experts, in rank
+  // order, for the tokens of all ranks of the group (shard/token_dispatch.hpp).
   virtual void spread_experts(std::shared_ptr<Communicator> group) = 0;
 };
 
@@ -28,8 +28,8 @@ class FeedForward : public torch::nn::Module {
  public:
   // x [B, S, H] -> [B, S, H]. `recompute` is true when activation checkpointing runs a forward a second time.
   virtual at::Tensor forward(const at::Tensor& x, bool recompute) = 0;
-  // Tensor parallelism: after this call x and the result are this rank's tokens, as `tokens` says. A layer
-  // that works on each token by itself with whole weights has nothing to do.
+  // Makes the block tensor-parallel. Afterwards x and the result hold this rank's tokens, as `tokens` says. A
+  // block that keeps whole weights and works on single tokens needs no change.
   virtual void shard(TensorParallel& /*tensor*/, const ActivationShards& /*tokens*/) {}
   // Null for a layer without experts.
   virtual ExpertBlock* experts() { return nullptr; }
@@ -40,7 +40,7 @@ class SwiGlu final : public FeedForward {
  public:
   SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size);
   at::Tensor forward(const at::Tensor& x, bool recompute) override;
-  // gate and up by rows, down by columns of the intermediate dimension.
+  // Shards over the intermediate dimension: the rows of gate and up, the columns of down.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
 
  private:
@@ -61,8 +61,8 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   std::vector<at::Tensor> expert_weights() const override;
   void spread_experts(std::shared_ptr<Communicator> group) override { group_ = std::move(group); }
 
-  // Of this rank's tokens, how many each expert was given since the start or the last reset, int64 [E];
-  // recomputed forwards do not count.
+  // How many of this rank's tokens were routed to each expert since the start or the last reset, int64 [E].
+  // Recomputed forwards do not count.
   const at::Tensor& expert_tokens() const { return expert_tokens_; }
   void reset_expert_tokens();
 
@@ -73,7 +73,7 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   std::shared_ptr<Linear> gate_;
   std::shared_ptr<ModuleGroup> experts_;
   std::shared_ptr<GroupedLinear> gate_proj_, up_proj_, down_proj_;
-  std::shared_ptr<Communicator> group_;  // null: all experts are here
+  std::shared_ptr<Communicator> group_;  // null: this rank has all experts
   at::Tensor expert_tokens_;
 };
 

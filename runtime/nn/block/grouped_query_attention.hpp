@@ -16,8 +16,8 @@ class GroupedQueryAttention final : public Attention {
   GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options);
 
   at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
-  // q_proj and o_proj by heads. So are k_proj and v_proj where the ranks divide the key heads; otherwise they
-  // stay whole, and this rank's queries read one of their heads.
+  // Shards q_proj and o_proj by heads, and k_proj and v_proj as well when the ranks divide the key heads.
+  // Otherwise those two stay whole, and this rank's queries read one of their heads.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
   std::int64_t num_heads() const override { return num_heads_; }
   void set_core(std::shared_ptr<const AttentionCore> core) override { core_ = std::move(core); }
@@ -33,7 +33,7 @@ class GroupedQueryAttention final : public Attention {
   std::shared_ptr<RmsNorm> q_norm_, k_norm_;  // null without qk_norm
   std::shared_ptr<const AttentionCore> core_ = std::make_shared<LocalAttention>();
   ActivationShards tokens_;
-  std::optional<std::int64_t> key_head_;  // the one that this rank's queries read; none: all that it holds
+  std::optional<std::int64_t> key_head_;  // the one head that this rank's queries read; none: all
 };
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// The last block of a model: normed hidden states to what its last stage gives out.
+// The last block of a model: turns normed hidden states into the outputs of the last stage.
 
 #include <memory>
 #include <vector>
@@ -14,12 +14,12 @@ namespace d9d {
 class Head {
  public:
   virtual ~Head() = default;
-  // normed [B, S, H]; `shared` as the model says -> the stage's outputs.
+  // normed [B, S, H], and the model's shared inputs -> the stage's outputs.
   virtual TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const = 0;
-  // That it reads, also where they are another module's.
+  // The weights it reads, also those that another module owns.
   virtual std::vector<at::Tensor> weights() const = 0;
-  // Tensor parallelism over the vocabulary: after this call hidden states are this rank's tokens. Outputs
-  // stay those of all tokens, the same on every rank.
+  // Makes the head tensor-parallel over the vocabulary. Afterwards hidden states hold this rank's tokens; the
+  // outputs still cover all tokens and are the same on every rank.
   virtual void shard(TensorParallel& tensor, const ActivationShards& tokens,
                      std::shared_ptr<const VocabularyShards> vocabulary) = 0;
 };
@@ -28,8 +28,8 @@ class Head {
 // [B, N, V] for the sequence positions logit_positions int64 [N].
 class LanguageModelHead final : public Head {
  public:
-  // `projection` is a parameter of the stage, or shares the
-  // embedding's table (`tied`), which the embedding shards.
+  // `projection` is a parameter of this stage; if `tied`, it
+  // is the table of the embedding, and the embedding shards it.
   LanguageModelHead(std::shared_ptr<Linear> projection, bool tied)
       : projection_(std::move(projection)), tied_(tied) {}
 
@@ -45,7 +45,7 @@ class LanguageModelHead final : public Head {
   std::shared_ptr<Linear> projection_;
   bool tied_;
   ActivationShards tokens_;
-  std::shared_ptr<const VocabularyShards> vocabulary_;  // null: the whole vocabulary is here
+  std::shared_ptr<const VocabularyShards> vocabulary_;  // null: this rank has the whole vocabulary
 };
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// The modules that own weights; what is done with them is in kernels/. Every product with a weight goes
-// through one of the calls below, fused or not, so that a branch (an adapter) can be attached to any of them.
+// The modules that own weights; the maths is in kernels/. Every product with a weight goes through one of the
+// calls below, so that a branch (an adapter) can be attached to any of them.
 
 #include <functional>
 #include <optional>
@@ -12,26 +12,26 @@ namespace d9d {
 class ActivationShards;
 class VocabularyShards;
 
-// What an adapter adds to a linear's result: a function of the linear's input, as this rank has it. Column
-// parallel: x holds all tokens, the result this rank's outputs. Row parallel: x holds this rank's inputs, the
-// result is its share of the sum over the ranks.
+// What an adapter adds to the result of a linear: a function of the linear's input on this rank. In a
+// column-parallel linear x holds all tokens, the result this rank's output features. In a row-parallel one x
+// holds this rank's input features, the result is this rank's summand of the sum over ranks.
 class LinearBranch {
  public:
   virtual ~LinearBranch() = default;
   virtual at::Tensor forward(const at::Tensor& x) const = 0;
 };
 
-// weight [out, in], normal. bias [out], zero, only after add_bias: neighbours that share an input (q, k, v)
-// make their weights first and their biases afterwards, so that the weights are adjacent in memory.
+// weight [out, in], starts normal. bias [out], starts at zero, exists after add_bias(): linears that share an
+// input (q, k, v) make their weights first and their biases afterwards, so that the weights are adjacent.
 struct Linear : torch::nn::Module {
   Linear(ParameterMaker& make, std::int64_t in, std::int64_t out);
-  // Not a parameter of its own: the weight belongs to another module, as a head's that is tied.
+  // The weight is another module's parameter, for example that of a tied embedding.
   explicit Linear(at::Tensor shared_weight) : weight(std::move(shared_weight)) {}
-  // `name` is this module's name in its parent, whose scope `make` is in.
+  // `make` is in the scope of the parent, where this module is called `name`.
   void add_bias(ParameterMaker& make, const std::string& name);
   at::Tensor forward(const at::Tensor& x) const;
   // Row-parallel: x and weight hold this rank's slice of the input features. Returns this rank's tokens of
-  // the summed output. Where `positions` are whole, as forward.
+  // the summed output. When `positions` are whole it is forward().
   at::Tensor forward_shared(const at::Tensor& x, const ActivationShards& positions) const;
 
   at::Tensor weight;
@@ -39,8 +39,8 @@ struct Linear : torch::nn::Module {
   std::shared_ptr<const LinearBranch> branch;  // null without
 };
 
-// Several linears on one x, in one product where their weights follow each other in memory. Either all of
-// them have biases or none.
+// Applies several linears to one x; in one product when their weights are adjacent in memory. Either all of
+// them have a bias or none has.
 std::vector<at::Tensor> linear_multi(const at::Tensor& x,
                                      const std::vector<std::reference_wrapper<const Linear>>& linears);
 

@@ -1,8 +1,8 @@
 #pragma once
-// How blocks make their parameters: each is registered with its module and, with its global name, layout and
-// way to start, in the list of the stage. Construction order is the order of the flat buffers, so a block
-// decides by the order of its calls which weights are neighbours in memory. Values are left uninitialised:
-// see late_init.hpp.
+// How blocks make their parameters. A parameter is registered with its module, and
+// listed in the stage with its global name, layout and initial distribution. The order
+// of the calls is the order in the flat buffers: so a block decides which weights are
+// adjacent in memory. Values are not initialised here: initial_weights.hpp draws them.
 
 #include <ATen/core/Tensor.h>
 #include <torch/nn/module.h>

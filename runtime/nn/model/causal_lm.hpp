@@ -6,7 +6,7 @@
 //   model.layers.N.mlp.experts.gate_proj.weight [E, I, H], up_proj likewise, down_proj [E, H, I]
 // First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H].
 // Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp).
-// Last out:  what the head gives.
+// Last out:  the outputs of the head.
 // Tied embeddings need embedding and head on one stage: with several stages the constructor refuses them.
 
 #include <functional>
@@ -35,12 +35,12 @@ class CausalLm final : public torch::nn::Module, public StageModule {
 
   // Where the stage's parameters are used, in forward order: embedding, layers, head.
   std::vector<UnitUse> unit_uses();
-  // By global index, this stage's only.
+  // The layers of this stage by their index in the model.
   const std::map<std::int64_t, std::shared_ptr<DecoderLayer>>& layers() const { return layers_; }
-  // Whether some layer of the model, on this stage or another, has experts.
+  // Whether any layer of the model, on any stage, has experts.
   bool has_experts() const { return has_experts_; }
-  // Tensor parallelism of all blocks: after this call hidden states between blocks and stages are this rank's
-  // tokens, [B, S / ranks, H]. Inputs and outputs stay those of all tokens.
+  // Makes all blocks tensor-parallel. Afterwards hidden states between blocks and stages hold this rank's
+  // tokens, [B, S / ranks, H]. The model's inputs and outputs still cover all tokens.
   void shard(TensorParallel& tensor);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// One decoder layer: norm, attention, add, norm, feed-forward, add. Each addition is done together with the
-// norm after it, so between layers a hidden state travels as two tensors whose sum it is.
+// One decoder layer: norm, attention, add, norm, feed-forward, add. The norm after an addition
+// performs it, so between layers a hidden state is a pair of tensors that are still to be added.
 
 #include "runtime/nn/block/attention.hpp"
 #include "runtime/nn/block/feed_forward.hpp"
@@ -16,7 +16,7 @@ struct Residual {
   at::Tensor sum() const;
 };
 
-// What every layer of a forward shares; see RotaryTable.
+// What all layers of a forward share; see RotaryTable.
 struct LayerContext {
   at::Tensor cos;
   at::Tensor sin;

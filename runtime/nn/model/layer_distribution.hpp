@@ -25,9 +25,9 @@ struct LayerRange {
   bool operator==(const LayerRange&) const = default;
 };
 
-// Layers plus virtual_pre + virtual_post are dealt out evenly, the remainder
-// to the earliest stages; then the virtual ones are taken off the first
-// and the last stage. An input error when a stage is left without a layer.
+// Distributes num_layers + virtual_pre + virtual_post layers evenly, the remainder
+// to the earliest stages, and then takes the virtual ones off the first and the
+// last stage. Input error when a stage is left without a layer.
 std::vector<LayerRange> distribute_layers(std::int64_t num_layers, int num_stages,
                                           std::int64_t virtual_pre = 0, std::int64_t virtual_post = 0);
 

@@ -16,14 +16,14 @@ struct ParameterCounts {
       0;  // used by one token: num_experts_per_tok experts of a sparse layer, all of the rest
   std::int64_t experts = 0;  // of the total, what expert parallelism deals out
 };
-// Of the whole model, and of one pipeline stage; with
+// Counts the whole model, or one pipeline stage; with
 // `ranks`, what the first rank of tensor parallelism holds.
 ParameterCounts count_parameters(const ModelDescription& model);
 ParameterCounts count_parameters(const ModelDescription& model, StagePosition position,
                                  const StageSplit& split = {}, int ranks = 1);
 ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64_t layer_index,
                                        int ranks = 1);
-// Of the embedding, and of a head that is not tied to it.
+// Counts the embedding, and the head unless it is tied to it.
 std::int64_t count_table_parameters(const ModelDescription& model, int ranks = 1);
 
 // Floating-point operations of forward and backward for one token of a sequence of `length`, a multiply-add

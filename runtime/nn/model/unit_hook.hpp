@@ -1,7 +1,7 @@
 #pragma once
-// Where a model says which of its parts come and go together: a Unit around the computation of a layer (or
-// any part that owns parameters) tells whoever hooked in when its parameters are about to be used and when
-// they are not needed any more, in forward and in backward. Without a hook it does nothing.
+// How a model marks the parameters that fully sharding gathers together. A Unit encloses the computation of a
+// layer (or of any part that owns parameters) and tells its hook, in forward and in backward, when the
+// parameters are about to be used and when they are no longer needed. Without a hook it does nothing.
 //
 //   x = unit.enter({x}, recompute)[0];   ... everything that uses the unit's parameters ...
 //   y = unit.leave({y}, recompute)[0];
@@ -23,24 +23,25 @@ class UnitHook {
   virtual void before_forward(bool recompute) = 0;
   virtual void after_forward(bool recompute) = 0;
   virtual void before_backward() = 0;
-  // Not called where none of the entering tensors wants a gradient.
+  // Not called when none of the entering tensors requires a gradient.
   virtual void after_backward() = 0;
 };
 
 struct Unit {
-  // The same tensors, through a node of the graph. An undefined tensor stays so.
+  // Returns the same tensors, passed through a node of the graph. Undefined tensors stay undefined.
   std::vector<at::Tensor> enter(std::vector<at::Tensor> tensors, bool recompute) const;
   std::vector<at::Tensor> leave(std::vector<at::Tensor> tensors, bool recompute) const;
 
   std::shared_ptr<UnitHook> hook;
 };
 
-// A place of the model where parameters are used. A weight of several uses belongs to the first.
+// A place in the model where parameters are used. A weight
+// with several uses belongs to the unit of the first.
 struct UnitUse {
   std::string name;
   Unit* unit = nullptr;
   std::vector<at::Tensor> weights;
-  bool reads_values_in_backward = true;  // not so an embedding's
+  bool reads_values_in_backward = true;  // false for an embedding
 };
 
 }  // namespace d9d

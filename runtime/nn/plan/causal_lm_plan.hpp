@@ -1,6 +1,6 @@
 #pragma once
-// The ready-made plan of causal language models, whatever their family: which strategy each of their blocks
-// gets on the job's mesh. A plan of one's own is a function like this one.
+// The plan for causal language models of any family: applies the parallel strategies that the job's mesh asks
+// for to the blocks of a stage. A plugin's model may use it or have a function like it.
 
 #include "runtime/nn/plan/parallel_options.hpp"
 #include "runtime/nn/shard/placing.hpp"
@@ -8,9 +8,9 @@
 
 namespace d9d {
 
-// `stage` is a CausalLm; another is a bug. Returns its parameters with their
-// final layouts. Input error where the model does not fit the mesh (heads that
-// tensor_parallel does not divide, experts that expert_parallel does not divide).
+// `stage` must be a CausalLm, else it is a bug. Returns the stage's parameters with their final
+// layouts. Input error when the model does not fit the mesh: tensor_parallel
+// does not divide the heads, or expert_parallel does not divide the experts.
 StageParameters parallelize_causal_lm(StageModule& stage, StageGroups& groups,
                                       const ParallelOptions& options);
 

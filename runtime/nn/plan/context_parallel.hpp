@@ -1,8 +1,8 @@
 #pragma once
-// Context parallelism: attention over sequences whose tokens lie on the ranks
-// of axis cp of the batch domain. The other blocks work on each token by itself
-// and do not change. The batch is split accordingly before the model sees it
-// (runtime/rank/context_split.hpp); parameters are the business of other strategies.
+// Context parallelism: each rank of axis cp of the batch domain holds some tokens
+// of every sequence (runtime/rank/context_split.hpp splits the batch). Attention
+// exchanges keys and values between these ranks. The other blocks work on single
+// tokens and do not change. Parameters are placed by the other strategies.
 
 #include <memory>
 
@@ -12,8 +12,8 @@
 
 namespace d9d {
 
-// Attention over the rest of the sequence, too; null where cp is one rank. `heads`: query heads that a rank
-// computes. Input error when Ulysses cannot share them.
+// The attention core that reaches the tokens of all cp ranks; null when cp has one rank. `heads`: query heads
+// per rank. Input error when Ulysses cannot split them over the cp ranks.
 std::shared_ptr<const AttentionCore> make_context_attention(StageGroups& groups,
                                                             const ContextOptions& options,
                                                             std::int64_t heads);

@@ -1,8 +1,8 @@
 #pragma once
-// parallelize_fully_shard: parameters lie in shards of dimension 0 and are gathered unit by unit ahead of
-// use, on the rank's communication lane, while the unit before computes (ZeRO stage 3, Rajbhandari et al.
-// 2020; hybrid where other axes replicate). parallelize_zero1: parameters stay whole in a step, gradients are
-// scattered at its end, and the optimizer updates shards (ZeRO stage 1).
+// parallelize_fully_shard (FSDP; ZeRO stage 3, Rajbhandari et al. 2020; HSDP when other axes replicate):
+// parameters are sharded over dimension 0. The rank's communication lane gathers the parameters of one unit
+// (a layer) while the unit before it computes. parallelize_zero1 (ZeRO stage 1): parameters stay whole during
+// a step; at its end gradients are reduce-scattered and the optimizer updates this rank's shards.
 
 #include <string>
 #include <vector>
@@ -14,11 +14,11 @@
 
 namespace d9d {
 
-// `uses` in the order of the forward pass. The weights among `parameters` are sharded over `axis` (outermost
-// blocks first where other axes shard dimension 0 already) and replicated over the remaining dense axes;
-// those of experts that several ranks share, over ep_replicate: all ranks that would hold the same ones.
-// Their StageParameter then holds the shard; modules keep their tensors. To be called after the strategies
-// that modules compute with, on every rank of the stage alike.
+// `uses`: the units, in the order of the forward pass. Dense weights are sharded over `axis`
+// and replicated over the other dense axes; expert weights are sharded over ep_replicate,
+// the ranks that would hold copies. Where another axis shards dimension 0 already, its shard
+// is split further. Afterwards a StageParameter holds this rank's shard, while modules keep
+// their whole tensors. Call it after tensor and expert parallelism, on all ranks of the stage.
 void parallelize_fully_shard(StageParameters& parameters, const std::vector<UnitUse>& uses,
                              const std::string& axis, StageGroups& groups, const FullyShardOptions& options);
 void parallelize_zero1(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,

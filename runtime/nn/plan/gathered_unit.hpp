@@ -1,7 +1,7 @@
 #pragma once
-// The ShardedUnit of fully sharded data parallel: gathers the values of its parameters on the rank's lane,
-// frees them, and collects their whole gradients until they are scattered. All calls but reduce_gradient()
-// come from the stage's compute thread.
+// One unit of fully sharded data parallelism, a layer for example: gathers its parameters on the rank's lane
+// before use, frees them after it, and adds up their whole gradients until they are reduce-scattered. The
+// Collective's thread calls reduce_gradient() and gradient_bytes(), the stage's compute thread all else.
 
 #include <deque>
 #include <future>
@@ -18,10 +18,10 @@ namespace d9d {
 struct GatheredUnitOptions {
   std::string name;  // for traces
   std::vector<std::string> axes;
-  std::shared_ptr<Communicator> communicator;  // for gathering; of these axes, used on the lane only
+  std::shared_ptr<Communicator> communicator;  // gathers over `axes`; only the lane uses it
   std::shared_ptr<CommunicationLane> lane;
-  bool keep_gathered = false;  // values stay from their first use to the end of the step
-  bool gather_ahead = false;   // and are gathered again as soon as they have changed (ZeRO stage 1)
+  bool keep_gathered = false;  // keep the values from their first use to the end of the step
+  bool gather_ahead = false;   // and gather them again right after the update (ZeRO stage 1)
   bool reduce_each_microbatch = false;
 };
 
@@ -33,8 +33,8 @@ struct UnitWeight {
 
 class GatheredUnit final : public ShardedUnit {
  public:
-  // Of one dtype, and all trainable or all frozen, in definition order. From now on the weights have no
-  // memory of their own. `map` describes them one after the other.
+  // `weights`: in definition order, of one dtype, all trainable or all frozen. The constructor frees their
+  // memory: values exist between ensure() and release(). `map` says which rank holds which rows.
   GatheredUnit(GatheredUnitOptions options, std::vector<UnitWeight> weights, ShardMap map);
   ~GatheredUnit() override;
 
@@ -43,13 +43,13 @@ class GatheredUnit final : public ShardedUnit {
   bool reduces_each_microbatch() const override { return options_.reduce_each_microbatch; }
   bool gathers_again() const override { return !options_.keep_gathered; }
 
-  // Asks the lane for the values, unless they are there or on their way.
+  // Submits the gather to the lane, unless the values are there or under way.
   void request();
-  // The values are there, and may be looked at until release().
+  // Waits until the values are there. They may be read until release().
   void ensure();
-  // After the use that ensure() was for; kept where the options say so.
+  // Ends the use that ensure() began. Frees the values, unless the options keep them.
   void release();
-  // Weight gradients may be added from now on.
+  // Makes the memory that weight gradients are added to.
   void open_gradient();
 
   void attach() override;
@@ -67,10 +67,10 @@ class GatheredUnit final : public ShardedUnit {
   const GatheredUnitOptions options_;
   const std::vector<UnitWeight> weights_;
   const ShardMap map_;
-  at::Tensor shards_;  // all of them, one after the other
+  at::Tensor shards_;  // all shards, one after another
   WholeBuffer values_;
   WholeBuffer gradients_;
-  at::Tensor on_its_way_;  // memory that the lane fills
+  at::Tensor on_its_way_;  // memory that the lane is filling
   std::future<void> arrival_;
 
   struct Complete {
@@ -79,7 +79,7 @@ class GatheredUnit final : public ShardedUnit {
   };
   std::mutex complete_mutex_;
   std::deque<Complete> complete_;
-  bool reduced_before_ = false;  // in this step; the Collective's
+  bool reduced_before_ = false;  // in this step; used by the Collective's thread only
 };
 
 }  // namespace d9d

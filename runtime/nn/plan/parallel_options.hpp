@@ -1,6 +1,6 @@
 #pragma once
-// What a job may choose about its parallel strategies
-// beside the degrees (section `parallelism`). Pure values.
+// What a job may choose about parallel strategies beside
+// their degrees: the section `parallelism`. Pure values.
 
 #include "runtime/nn/shard/token_order.hpp"
 
@@ -14,7 +14,7 @@ struct ContextOptions {
   TokenOrder order = TokenOrder::zigzag;
 };
 
-// `default_`: always without pipeline, never with one, where each microbatch would gather again.
+// `default_`: always without a pipeline; never with one, because each microbatch would gather again.
 enum class ReshardAfterForward { default_, always, never };
 enum class ReducePeriod { step, microbatch };
 

@@ -1,6 +1,6 @@
 #pragma once
-// parallelize_replicate: every rank of the axes holds all of a parameter. Gradients are summed over those
-// axes at the end of a step, not by the module.
+// parallelize_replicate: every rank of the given axes holds the whole parameter. The end of a step sums its
+// gradients over these axes; the module does not.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace d9d {
 
-// On every axis of `axes` (of `mesh`) on which it does not lie yet: each parameter that lies nowhere, or on
-// other axes of `axes` only. One that lies in another domain stays as it is.
+// Adds the missing axes of `axes` (axes of `mesh`) as replicated to every parameter that no strategy
+// has placed yet, or only on some of `axes`. A parameter with an axis of another domain stays as it is.
 void parallelize_replicate(StageParameters& parameters, const Mesh& mesh,
                            const std::vector<std::string>& axes, int rank);
 

@@ -137,14 +137,13 @@ class RingNode final : public torch::autograd::Node {
 
 }  // namespace
 
-at::Tensor RingAttention::mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                              double scale) const {
+at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                 double scale) const {
   // Keys and values travel as one tensor, so they have to be equally wide.
   if (k.size(3) != v.size(3)) {
-    const auto attend = [&](const at::Tensor& wide_q, const at::Tensor& wide_k, const at::Tensor& wide_v) {
-      return mix(wide_q, wide_k, wide_v, scale);
-    };
-    return attend_equally_wide(q, k, v, attend);
+    const auto equally_wide = [&](const at::Tensor& wide_q, const at::Tensor& wide_k,
+                                  const at::Tensor& wide_v) { return attend(wide_q, wide_k, wide_v, scale); };
+    return attend_equally_wide(q, k, v, equally_wide);
   }
   const Ring ring{group_, order_, scale};
   AttentionBlock forward;

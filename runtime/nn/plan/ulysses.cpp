@@ -61,14 +61,13 @@ at::Tensor UlyssesAttention::to_tokens(const at::Tensor& x) const {
   return swap_shards(dealt, kTokens, kHeads, group_);
 }
 
-at::Tensor UlyssesAttention::mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                 double scale) const {
+at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                    double scale) const {
   // One exchange for all heads, so they have to be equally wide.
   if (k.size(3) != v.size(3)) {
-    const auto attend = [&](const at::Tensor& wide_q, const at::Tensor& wide_k, const at::Tensor& wide_v) {
-      return mix(wide_q, wide_k, wide_v, scale);
-    };
-    return attend_equally_wide(q, k, v, attend);
+    const auto equally_wide = [&](const at::Tensor& wide_q, const at::Tensor& wide_k,
+                                  const at::Tensor& wide_v) { return attend(wide_q, wide_k, wide_v, scale); };
+    return attend_equally_wide(q, k, v, equally_wide);
   }
   const std::int64_t ranks = group_->size(), key_heads = k.size(kHeads);
   D9D_CHECK(q.size(kHeads) % ranks == 0, "{} heads are not divisible by the {} ranks of {}", q.size(kHeads),

@@ -1,6 +1,6 @@
 #pragma once
-// Ulysses (Jacobs et al. 2023, arXiv 2309.14509): an all-to-all before attention gives each rank the whole
-// sequence for a part of the heads, another one after it gives each rank its tokens with all heads again.
+// Ulysses (Jacobs et al. 2023, arXiv 2309.14509): an all-to-all before attention gives each rank
+// all tokens of some heads; a second one after it gives each rank all heads of its tokens again.
 
 #include "runtime/nn/block/attention_core.hpp"
 #include "runtime/nn/shard/collectives.hpp"
@@ -10,12 +10,13 @@ namespace d9d {
 
 class UlyssesAttention final : public AttentionCore {
  public:
-  // `group`: the ranks that share the sequence, in the order their tokens are dealt out.
+  // `group`: the ranks that share the sequence, in the order of token_order.hpp.
   UlyssesAttention(SharedCommunicator group, TokenOrder order) : group_(std::move(group)), order_(order) {}
 
-  // Hq is divisible by the ranks (else a bug). Key heads that are not are sent as often as needed, each to
-  // the ranks whose queries read it; their gradients are summed.
-  at::Tensor mix(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale) const override;
+  // The number of ranks must divide Hq, else it is a bug. When it does not divide Hkv, a key head is sent to
+  // every rank whose queries read it, and its gradients are summed.
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                    double scale) const override;
 
  private:
   at::Tensor to_heads(const at::Tensor& x) const;

@@ -1,7 +1,7 @@
 #pragma once
-// One flat tensor whose memory comes and goes while tensors that are
-// views of it keep their identity: a module's weights, or their gradients.
-// Without memory, reading a view is a bug that torch reports where it can.
+// A flat tensor whose memory can be freed and given back while its views, a
+// module's weights or their gradients, stay the same tensor objects. Reading a
+// view while there is no memory is a bug; torch reports it where it can.
 
 #include <ATen/core/Tensor.h>
 
@@ -14,15 +14,15 @@ class WholeBuffer {
   WholeBuffer() = default;
   WholeBuffer(std::int64_t count, const at::TensorOptions& options);
 
-  // A view, in any state.
+  // A view of [begin, begin + size of shape). Allowed with and without memory.
   at::Tensor view(std::int64_t begin, at::IntArrayRef shape) const;
   bool has_memory() const { return has_memory_; }
-  // The memory of a tensor of this length and type becomes the buffer's; the tensor is of no use after.
+  // Takes over the memory of a tensor of the same length and dtype. Do not use that tensor afterwards.
   void give(const at::Tensor& memory);
-  // Takes it out again, as a tensor.
+  // Removes the memory from the buffer and returns it as a tensor.
   at::Tensor take();
 
-  // A tensor that give() accepts, with whatever values.
+  // An uninitialised tensor that give() accepts.
   at::Tensor make_memory() const;
 
  private:

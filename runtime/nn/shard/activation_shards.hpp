@@ -1,16 +1,16 @@
 #pragma once
-// Activations between blocks whose matrices are shared out over ranks: each rank of the group holds a block
-// of one dimension (of the sequence in a language model: sequence parallelism, Korthikanti et al. 2022, arXiv
-// 2205.05198). Norms, residuals and all else that treats positions one by one works on the own block, and
-// the gradient of its weights is the own share of a sum over the group.
+// Activations between tensor-parallel blocks. Each rank of the group holds one block of one dimension; in a
+// language model that is the sequence (sequence parallelism, Korthikanti et al. 2022, arXiv 2205.05198).
+// Norms, residuals and other work on single positions run on this rank's block. The gradient of their weights
+// is this rank's summand: the group has to add it up.
 //
-//   gather        entry of a block: column-parallel products need all positions
-//   scatter_sum   its exit: row-parallel products leave a share of every position's sum
-//   split         of what all ranks hold alike, such as the inputs of the first stage
-//   collect       for what all ranks go on to compute alike, such as a loss
+//   gather        enters a block: column-parallel products need all positions
+//   scatter_sum   leaves it: each rank has one summand of every position, gets the sum of its block
+//   split         takes this rank's block of a tensor that all ranks hold, such as the stage's inputs
+//   collect       gives all ranks the whole tensor, for a computation that all of them repeat (a loss)
 //
-// Used on the stage's compute thread, in the same order on all ranks of the group. One without a group stands
-// for activations that are whole: every call gives back its argument.
+// Call from the stage's compute thread, in the same order on all ranks of the group. Without a group the
+// activations are whole and every call returns its argument.
 
 #include "runtime/nn/shard/collectives.hpp"
 
@@ -21,12 +21,12 @@ class ActivationShards {
   ActivationShards() = default;
   ActivationShards(SharedCommunicator group, std::int64_t dim) : group_(std::move(group)), dim_(dim) {}
 
-  // own [.., n, ..] -> all [.., ranks * n, ..].
+  // This rank's block [.., n, ..] -> the whole tensor [.., ranks * n, ..].
   at::Tensor gather(const at::Tensor& own) const { return group_ ? gather_along(own, dim_, group_) : own; }
-  // share [.., ranks * n, ..] -> own [.., n, ..] of the sum over
-  // ranks. Input error where the ranks do not divide the dimension.
+  // Summand [.., ranks * n, ..] -> this rank's block [.., n, ..] of the sum.
+  // Input error when the number of ranks does not divide the dimension.
   at::Tensor scatter_sum(const at::Tensor& share) const;
-  // all -> own, likewise.
+  // Whole tensor -> this rank's block. Same error.
   at::Tensor split(const at::Tensor& all) const;
   at::Tensor collect(const at::Tensor& own) const { return group_ ? collect_along(own, dim_, group_) : own; }
 

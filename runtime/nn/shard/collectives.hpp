@@ -1,7 +1,7 @@
 #pragma once
-// Collectives that autograd goes through: each one's backward is its transpose. On the calling thread, in the
-// order the graph runs them, which is the same on all ranks of the group. A group of one does nothing.
-// Errors: as communicator.hpp; a size that the group does not divide is a bug.
+// Differentiable collectives: the backward of each is its transpose. They run on the calling thread, forward
+// and backward; all ranks of the group must run the same ones in the same order. A group of one does nothing.
+// Errors as in communicator.hpp. A size that the number of ranks does not divide is a bug.
 
 #include <ATen/core/Tensor.h>
 
@@ -14,23 +14,24 @@ namespace d9d {
 class Communicator;
 using SharedCommunicator = std::shared_ptr<Communicator>;
 
-// Blocks of dimension `dim` of all ranks, in rank order: [.., n, ..] -> [.., size * n, ..]. Backward: the sum
-// over ranks, each its block.
+// Concatenates the ranks' blocks along `dim`, in rank order: [.., n, ..] -> [.., size * n,
+// ..]. Backward: sums the gradients over ranks and returns this rank's block of the sum.
 at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
-// The sum over ranks, each its block of `dim`: [.., size * n, ..] -> [.., n, ..]. Backward: gather.
+// Sums over ranks and returns this rank's block along `dim`:
+// [.., size * n, ..] -> [.., n, ..]. Backward: gather.
 at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
-// Own block of `dim` of what all ranks hold alike. Backward:
-// gather, so that all hold the whole gradient alike.
+// This rank's block along `dim` of a tensor that all ranks hold.
+// Backward: gather, so that all ranks hold the whole gradient.
 at::Tensor split_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
-// Blocks of dimension `dim` of all ranks, in rank order, for what all go on to compute alike. Backward: own
-// block of the gradient that all hold alike.
+// As gather_along, for a result from which all ranks compute the same. All of them then have the same whole
+// gradient, so backward takes this rank's block of it and sums nothing.
 at::Tensor collect_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
-// Rows of dimension 0: `send_rows[r]` rows go to rank r, in order; `receive_rows[r]` rows come from it.
-// Backward: the way back. No rows at all is fine.
+// Sends rows of dimension 0: the first send_rows[0] rows to rank 0, and so on; receive_rows[r] rows come from
+// rank r. Backward sends the gradients back. Any count may be 0.
 at::Tensor exchange_rows(const at::Tensor& x, std::vector<std::int64_t> send_rows,
                          std::vector<std::int64_t> receive_rows, const SharedCommunicator& group);
-// All-to-all over two dimensions: `scatter_dim` is split over the ranks and `gather_dim` put together from
-// them. Backward: the same with the dimensions swapped.
+// All-to-all: splits `scatter_dim` over the ranks and concatenates the ranks' blocks along `gather_dim`.
+// Backward: the same with the two dimensions exchanged.
 at::Tensor swap_shards(const at::Tensor& x, std::int64_t scatter_dim, std::int64_t gather_dim,
                        const SharedCommunicator& group);
 

@@ -1,7 +1,7 @@
 #pragma once
-// A thread of a rank for communication beside its compute: jobs run one after
-// the other, in the order given, and whoever needs a result waits for its
-// future. Ranks of a group give their lanes the same jobs in the same order.
+// A rank's thread for communication that overlaps with compute. It runs jobs
+// one at a time, in the order of submit(). All ranks of a group must submit
+// the same jobs in the same order, because a job waits for its peers.
 
 #include <condition_variable>
 #include <cstdint>
@@ -25,16 +25,16 @@ struct LaneJob {
 class CommunicationLane {
  public:
   CommunicationLane() = default;
-  // Waits for the job that runs; those behind it are dropped.
+  // Waits for the running job; drops the queued ones.
   ~CommunicationLane();
   CommunicationLane(const CommunicationLane&) = delete;
   CommunicationLane& operator=(const CommunicationLane&) = delete;
 
   // Before the first job: around jobs, on the lane's thread; around waiting for one, on the waiting thread.
   void set_around(AroundWork job, AroundWork wait);
-  // To be waited for by wait().
+  // Queues a job. Pass the future to wait().
   std::future<void> submit(LaneJob job);
-  // Throws what the job threw. `name` as in traces.
+  // Blocks until the job has run; rethrows what it threw. `name` is the wait's name in traces.
   void wait(std::future<void> done, const std::string& name) const;
 
  private:

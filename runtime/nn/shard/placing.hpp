@@ -1,10 +1,10 @@
 #pragma once
-// How parallel strategies lay parameters over a mesh: axis by axis, each added to the parameter's layout.
-// Everything else (reduction, norm, clipping, checkpoint, load, export) derives from the layouts.
+// How a parallel strategy places parameters on the mesh: it adds one mesh axis at a time to a parameter's
+// layout. Reduction, norm, clipping, checkpoints, load and export all follow from the layouts.
 //
-// Order: the axis named first is the outer one. Strategies whose block is
-// what the module computes with (tensor, expert parallel) come before those
-// that gather it again (fully shard), so that what is gathered is contiguous.
+// The axis added first is the outermost. Tensor and expert parallelism, where a
+// module computes with its shard, come before fully sharding, which gathers
+// shards before use: what is gathered is then contiguous.
 
 #include <string>
 #include <vector>
@@ -14,22 +14,22 @@
 
 namespace d9d {
 
-// Of one stage, in the module's order.
+// The parameters of one stage, in the module's order.
 using StageParameters = std::vector<StageParameter>;
 
-// Of the dense domain, outer to inner: the axes on which a
-// dense parameter may lie, all ranks of a stage together.
+// The axes of the dense domain without pp, outer to inner: dense
+// parameters are placed on these. Together they cover the ranks of a stage.
 const std::vector<std::string>& dense_axes();
-// Of the expert domain, likewise.
+// The same of the expert domain, for the parameters of experts.
 const std::vector<std::string>& expert_axes();
 
 LayoutAxis axis_of(const Mesh& mesh, const std::string& name, int rank, Placement placement);
 
-// The parameter whose tensor this is; a tensor that is none of them is a bug.
+// Finds the parameter that has this tensor. A bug when there is none.
 StageParameter& parameter_of(StageParameters& parameters, const at::Tensor& tensor);
 
-// Adds the axis to the layout. For a shard the tensor keeps its identity and becomes the rank's block,
-// uninitialised: strategies run before weights are drawn or loaded.
+// Adds the axis to the parameter's layout. If the axis shards it, the same tensor object becomes this rank's
+// shard, uninitialised: strategies run before weights are drawn or loaded.
 void place(StageParameter& parameter, const LayoutAxis& axis);
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// What a parallel strategy gets of the world outside the stage: the mesh, and communicators to the ranks that
-// share its work. No module sees more of the mesh than the communicators it was given.
+// What a parallel strategy knows of the world outside its stage: the mesh, and communicators to
+// the ranks that share its work. Modules see only the communicators that a strategy gives them.
 
 #include <memory>
 #include <string>
@@ -20,14 +20,14 @@ class StageGroups {
   virtual const MeshDomains& domains() const = 0;
   virtual int rank() const = 0;
 
-  // The communicator over these axes for this use, opened by the first who asks and the same for all after;
-  // all stages of a rank share it. To be used on the stage's compute thread. Every rank of a stage asks in
-  // the same order: opening waits for the others.
+  // The communicator of this rank's group over these axes. The first call for a `use` opens it and waits for
+  // the group's other ranks, so all ranks of a stage must call in the same order; later calls, from any stage
+  // of the rank, return the same one. Use it on the stage's compute thread.
   virtual std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
                                              const std::string& use) = 0;
 
-  // The rank's lane for what is communicated beside compute, one for all its stages. What runs there has
-  // communicators of its own.
+  // The rank's thread for communication that overlaps with compute, shared by its stages. Its jobs need
+  // communicators that no other thread uses: open() them under another `use`.
   const std::shared_ptr<CommunicationLane>& lane() const { return lane_; }
 
  private:

@@ -1,18 +1,18 @@
 #pragma once
-// Tensor parallelism with sequence parallelism: matrices shared out over the ranks of axis tp of the dense
-// domain, activations between them over the same ranks (activation_shards.hpp).
+// Tensor parallelism with sequence parallelism: matrices are sharded over the ranks of axis tp of the dense
+// domain, and so are the activations between blocks (activation_shards.hpp).
 //
-// For modules of one's own: say which weights are shared out how, give the modules what activations() makes,
-// and have them call gather before the first product and scatter_sum after the last:
+// In a plugin's model: name the sharded weights, give the modules the result of activations(), and let them
+// call gather before the first product and scatter_sum after the last:
 //
 //   TensorParallel tensor(parameters, groups);
-//   tensor.column(up.weight, up.bias);       // h = act(up(shards.gather(x))): own columns of h
-//   tensor.row(down.weight);                 // y = shards.scatter_sum(own columns of h times down^T)
+//   tensor.column(up.weight, up.bias);       // h = act(up(shards.gather(x))): this rank's columns of h
+//   tensor.row(down.weight);                 // y = shards.scatter_sum(this rank's columns of h times down^T)
 //   model.shards = tensor.activations(/*dim=*/1);
 //
-// Weights that no call names stay whole on every rank. Their gradients are summed over tp, so every rank may
-// count a position (or sample) once only: work on the own block, and collect() before a loss that all ranks
-// compute alike. A loss counts on the first rank of tp only.
+// Weights that no call names stay whole on every rank, and their gradients are summed over tp. So
+// each position (or sample) must contribute on one rank only: compute on this rank's block, and call
+// collect() before a loss that all ranks compute. The step counts the loss of the first rank of tp.
 
 #include "runtime/nn/shard/activation_shards.hpp"
 #include "runtime/nn/shard/placing.hpp"
@@ -20,22 +20,21 @@
 
 namespace d9d {
 
-// Strategies before it may have placed other parameters; those after it place what it shards on the other
-// axes. With one rank every call does nothing and activations()
-// are whole.
+// Runs before the strategies that place parameters on other axes (placing.hpp).
+// With one rank on tp, calls do nothing and activations() are whole.
 class TensorParallel {
  public:
-  // Both outlive it.
+  // Keeps references to both.
   TensorParallel(StageParameters& parameters, StageGroups& groups);
 
   int size() const { return size_; }
   int rank() const { return rank_; }
 
-  // weight [N, K] by N, near-even; bias [N] likewise, where defined.
+  // Column-parallel: shards weight [N, K] and, if defined, bias [N] over N, near-even.
   void column(const at::Tensor& weight, const at::Tensor& bias = {});
-  // weight [N, K] by K, near-even. A bias stays whole: it is added after the sum.
+  // Row-parallel: shards weight [N, K] over K, near-even. A bias stays whole: it is added after the sum.
   void row(const at::Tensor& weight);
-  // Any tensor of the stage by any of its dimensions.
+  // Shards any parameter of the stage over any of its dimensions.
   void shard(const at::Tensor& tensor, int dim);
 
   ActivationShards activations(std::int64_t dim) const;

@@ -1,11 +1,12 @@
 #pragma once
-// Tokens on their way to experts that live on other ranks, and back (Lepikhin et al. 2020, "GShard", arXiv
-// 2006.16668, section 3.2). Of E experts, rank r of a group of P holds r * E / P and the E / P - 1 after it.
-// A token goes once to each rank that holds some expert of its choice, with its choices and their
-// probabilities; what comes back is that rank's share of the weighted sum. T tokens here, R arriving.
+// Sends tokens to the ranks that hold their experts, and the results back (Lepikhin et
+// al. 2020, "GShard", arXiv 2006.16668, section 3.2). Of E experts, rank r of P holds
+// r * E / P and the E / P - 1 after it. A token is sent once to each rank that holds an
+// expert chosen for it, with all its choices and their probabilities; that rank returns
+// its part of the weighted sum. T: tokens of this rank; R: tokens that arrive here.
 //
-// Differentiable in tokens and probabilities. Every call is the same collectives on all ranks of the group,
-// whatever the routing: a rank to which no token goes, or that sends none, takes part.
+// Differentiable in tokens and probabilities. All ranks of the group run the same collectives whatever the
+// routing: a rank that sends or receives no token takes part.
 
 #include <ATen/core/Tensor.h>
 
@@ -16,24 +17,24 @@
 
 namespace d9d {
 
-// Where the tokens went; needed to take the results back.
+// Where the tokens went; return_tokens() needs it.
 struct TokenRoute {
   std::vector<std::int64_t> send_rows;     // to each rank
   std::vector<std::int64_t> receive_rows;  // from each rank
-  at::Tensor map;  // int64 [T, k]: the row sent for (token, choice), -1 where one goes already
+  at::Tensor map;  // int64 [T, k]: row sent for (token, choice); -1 when an earlier choice sent it there
 };
 
 struct DispatchedTokens {
-  at::Tensor x;        // [R, H], by rank of origin
+  at::Tensor x;        // [R, H], ordered by sender
   at::Tensor probs;    // [R, k]
-  at::Tensor experts;  // int64 [R, k], index into this rank's experts; outside [0, E / P) those of others
+  at::Tensor experts;  // int64 [R, k], index into this rank's experts; outside [0, E / P): another rank's
   TokenRoute route;
 };
 
-// x [T, H], probs [T, k], experts int64 [T, k] in [0, num_experts). The group divides num_experts.
+// x [T, H], probs [T, k], experts int64 [T, k] in [0, num_experts), divisible by the number of ranks.
 DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
                                  std::int64_t num_experts, const SharedCommunicator& group);
-// y [R, H], each row this rank's share of a token -> [T, H], the sum of the shares in fp32.
+// y [R, H]: this rank's part of each token's weighted sum -> [T, H]: the parts added up in fp32.
 at::Tensor return_tokens(const at::Tensor& y, const TokenRoute& route, const SharedCommunicator& group);
 
 }  // namespace d9d

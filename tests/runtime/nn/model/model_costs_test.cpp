@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "runtime/nn/model/late_init.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 
 #include "tests/runtime/family/golden_model.hpp"
 
@@ -88,7 +88,7 @@ TEST(ModelCosts, EstimatesWhatForwardKeeps) {
     config.num_hidden_layers = 2;
     config.num_experts_per_tok = 3;
     const auto stage = build_qwen3_stage(config, {0, 1});
-    initialise(stage->parameters(), 1);
+    draw_initial_weights(stage->parameters(), 1);
     const TensorMap inputs = {{"input_ids", at::arange(300, at::kLong).view({2, 150})}};
     stage->forward(inputs, {{"labels", inputs.at("input_ids")}});  // tables and other first-time memory
 

@@ -16,7 +16,7 @@
 #include "runtime/comm/factory.hpp"
 #include "runtime/family/qwen3/model.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
-#include "runtime/nn/model/late_init.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
 #include "runtime/rank/rank_groups.hpp"
 #include "tests/support/parallel_world.hpp"
@@ -91,7 +91,7 @@ Computed compute(StageGroups& groups, const Qwen3Config& config, bool merged) {
   const auto stage = build_qwen3_stage(config, {});
   auto& model = dynamic_cast<CausalLm&>(*stage);
   StageParameters parameters = parallelize_causal_lm(model, groups, {});
-  initialise(parameters, 1);
+  draw_initial_weights(parameters, 1);
   Computed computed;
   for (const auto& item : model.named_modules("", /*include_self=*/false)) {
     auto* const linear = dynamic_cast<Linear*>(item.value().get());

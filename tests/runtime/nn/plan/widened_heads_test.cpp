@@ -67,7 +67,7 @@ void expect_as_on_one_rank(std::int64_t value_dim) {
       };
       const Attended got =
           attend({own(all.q), own(all.k), own(all.v)}, own(weights),
-                 [&](const auto& q, const auto& k, const auto& v) { return core.mix(q, k, v, 0.4); });
+                 [&](const auto& q, const auto& k, const auto& v) { return core.attend(q, k, v, 0.4); });
       EXPECT_TRUE(at::allclose(got.out, own(expected.out), 1e-9, 1e-9));
       EXPECT_TRUE(at::allclose(got.dq, own(expected.dq), 1e-9, 1e-9));
       EXPECT_TRUE(at::allclose(got.dk, own(expected.dk), 1e-9, 1e-9));

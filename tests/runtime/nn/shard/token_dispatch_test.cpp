@@ -16,7 +16,7 @@
 #include "runtime/comm/factory.hpp"
 #include "runtime/family/qwen3/model.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
-#include "runtime/nn/model/late_init.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
 #include "runtime/rank/rank_groups.hpp"
 #include "tests/support/parallel_world.hpp"
@@ -132,7 +132,7 @@ void with_trained_ranks(const std::function<void(int rank, CausalLm&, StageParam
     const auto stage = build_qwen3_stage(config, {}, {.checkpoint_activations = true});
     auto& model = dynamic_cast<CausalLm&>(*stage);
     StageParameters parameters = parallelize_causal_lm(model, *groups, {});
-    initialise(parameters, 1);
+    draw_initial_weights(parameters, 1);
     const auto out = model.forward({{"input_ids", batch.at("input_ids")}}, {{"labels", batch.at("labels")}});
     out.at("cross_entropy").sum().backward();
     look(rank, model, parameters);

@@ -1,4 +1,4 @@
-#include "runtime/nn/model/late_init.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 
 #include <ATen/ops/empty.h>
 
@@ -57,7 +57,7 @@ void fill_normal(const StageParameter& parameter, std::uint64_t seed, float* out
 
 }  // namespace
 
-void initialise(const std::vector<StageParameter>& parameters, std::uint64_t seed) {
+void draw_initial_weights(const std::vector<StageParameter>& parameters, std::uint64_t seed) {
   for (const StageParameter& parameter : parameters) {
     at::Tensor values = parameter.tensor.detach();
     D9D_CHECK(values.sizes().vec() == parameter.layout.local_slice().shape(),

@@ -1,4 +1,4 @@
-#include "runtime/nn/model/late_init.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
@@ -16,24 +16,24 @@ StageParameter parameter(const std::string& name, std::vector<std::int64_t> shap
   return {name, at::empty(layout.local_slice().shape(), dtype), layout, {Initial::Kind::normal, 0.5F}};
 }
 
-TEST(LateInit, IsTheStreamOfTheGlobalElement) {
+TEST(InitialWeights, IsTheStreamOfTheGlobalElement) {
   const StageParameter whole = parameter("w", {6, 10});
 
-  initialise({whole}, 42);
+  draw_initial_weights({whole}, 42);
 
   const RandomStream stream(42, "init:w");
   const auto* values = whole.tensor.const_data_ptr<float>();
   for (std::uint64_t i = 0; i < 60; ++i) EXPECT_EQ(values[i], 0.5F * stream.normal(i));
 }
 
-TEST(LateInit, IsTheSameForEverySlicing) {
+TEST(InitialWeights, IsTheSameForEverySlicing) {
   const StageParameter whole = parameter("w", {6, 5, 7});
-  initialise({whole}, 7);
+  draw_initial_weights({whole}, 7);
 
   for (const int dim : {0, 1, 2}) {
     for (int index = 0; index < 3; ++index) {
       const StageParameter part = parameter("w", {6, 5, 7}, {{"tp", 3, index, Placement::shard(dim)}});
-      initialise({part}, 7);
+      draw_initial_weights({part}, 7);
       const Slice slice = part.layout.local_slice();
       const at::Tensor expected =
           whole.tensor.narrow(dim, slice.begin[dim], slice.end[dim] - slice.begin[dim]);
@@ -42,34 +42,34 @@ TEST(LateInit, IsTheSameForEverySlicing) {
   }
 }
 
-TEST(LateInit, IsTheSameWhenTwoDimensionsAreSharded) {
+TEST(InitialWeights, IsTheSameWhenTwoDimensionsAreSharded) {
   const StageParameter whole = parameter("w", {4, 6});
   const StageParameter part =
       parameter("w", {4, 6}, {{"dp", 2, 1, Placement::shard(0)}, {"tp", 2, 1, Placement::shard(1)}});
 
-  initialise({whole, part}, 7);
+  draw_initial_weights({whole, part}, 7);
 
   EXPECT_TRUE(at::equal(part.tensor, whole.tensor.narrow(0, 2, 2).narrow(1, 3, 3)));
 }
 
-TEST(LateInit, DiffersByNameAndSeedAndRoundsToTheDtype) {
+TEST(InitialWeights, DiffersByNameAndSeedAndRoundsToTheDtype) {
   const StageParameter a = parameter("a", {8}), b = parameter("b", {8}), later = parameter("a", {8});
   const StageParameter half = parameter("a", {8}, {}, at::kBFloat16);
 
-  initialise({a, b, half}, 1);
-  initialise({later}, 2);
+  draw_initial_weights({a, b, half}, 1);
+  draw_initial_weights({later}, 2);
 
   EXPECT_FALSE(at::equal(a.tensor, b.tensor));
   EXPECT_FALSE(at::equal(a.tensor, later.tensor));
   EXPECT_TRUE(at::equal(half.tensor, a.tensor.to(at::kBFloat16)));
 }
 
-TEST(LateInit, GivesAStageTheWeightsOfTheWholeModel) {
+TEST(InitialWeights, GivesAStageTheWeightsOfTheWholeModel) {
   const GoldenModel golden = golden_model("moe");
   const auto whole = build_qwen3_stage(golden.qwen3(), {});
   const auto second = build_qwen3_stage(golden.qwen3(), {1, 2});
-  initialise(whole->parameters(), 5);
-  initialise(second->parameters(), 5);
+  draw_initial_weights(whole->parameters(), 5);
+  draw_initial_weights(second->parameters(), 5);
 
   std::map<std::string, at::Tensor> by_name;
   for (const auto& p : whole->parameters()) by_name[p.name] = p.tensor;

@@ -1,0 +1,18 @@
+#pragma once
+// The initial values of parameters: a pure function of seed, global name and global element, so that a job
+// starts from the same weights on every mesh.
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/tensor/stage_module.hpp"
+
+namespace d9d {
+
+// Fills this rank's block of every parameter as its Initial says: with the constant,
+// or with value * normal(e) of RandomStream(seed, "init:" + name), where e is the
+// element's row-major index in the global tensor. Drawn in fp32 and rounded to the
+// parameter's dtype. Parameters must be contiguous; on another device they are copied.
+void draw_initial_weights(const std::vector<StageParameter>& parameters, std::uint64_t seed);
+
+}  // namespace d9d
