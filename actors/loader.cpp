@@ -4,8 +4,7 @@
 
 namespace d9d {
 
-Loader::Loader(World& world, std::function<std::unique_ptr<BatchFeed>()> make_feed)
-    : Actor(world), make_feed_(std::move(make_feed)) {}
+Loader::Loader(World& world, MakeFeed make_feed) : Actor(world), make_feed_(std::move(make_feed)) {}
 
 void Loader::behavior(Handlers& handlers) {
   handlers.on(this, &Loader::load_batches);
@@ -22,22 +21,31 @@ void Loader::started() {
 }
 
 void Loader::load_batches(wire::LoadBatches::Reader message) {
-  if (next_step_ == 0) next_step_ = message.getStep();
+  D9D_CHECK(next_step_ == 0 || message.getStep() == next_step_,
+            "batches from step {} on are asked for, the next one is of step {}", message.getStep(),
+            next_step_);
+  next_step_ = message.getStep();
   for (std::uint32_t credit = 0; credit < message.getCredits(); ++credit) {
-    set_step(next_step_);
-    const auto batch = feed_->load(next_step_);
-    if (!batch) {
-      tell<wire::DataEnded>(sender(), [&](wire::DataEnded::Builder ended) { ended.setStep(next_step_); });
-      return;
-    }
-    tell<wire::BatchReady>(sender(), [&](wire::BatchReady::Builder ready) {
-      ready.setStep(next_step_);
-      ready.setTicket(batch->ticket.packed());
-      ready.setMicrobatches(batch->microbatches);
-      ready.setNextSample(batch->next_sample);
-    });
-    ++next_step_;
+    if (!load_next()) return;
   }
+}
+
+bool Loader::load_next() {
+  set_step(next_step_);
+  const auto inputs = feed_->load(next_step_);
+  if (!inputs) {
+    tell<wire::DataEnded>(sender(), [&](wire::DataEnded::Builder ended) { ended.setStep(next_step_); });
+    return false;
+  }
+  tell<wire::BatchReady>(sender(), [&](wire::BatchReady::Builder ready) {
+    ready.setStep(next_step_);
+    auto tickets = ready.initMicrobatches(static_cast<unsigned>(inputs->microbatches.size()));
+    for (unsigned i = 0; i < tickets.size(); ++i) tickets.set(i, inputs->microbatches[i].packed());
+    ready.setTokens(inputs->tokens);
+    ready.setNextSample(inputs->next_sample);
+  });
+  ++next_step_;
+  return true;
 }
 
 }  // namespace d9d

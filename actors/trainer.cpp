@@ -46,7 +46,6 @@ void Trainer::behavior(Handlers& handlers) {
 }
 
 void Trainer::started() {
-  inputs_ = options_.make_inputs();
   tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) { ready.setRank(options_.rank); });
 }
 
@@ -61,20 +60,37 @@ void Trainer::start_training(wire::StartTraining::Reader message) {
     after_apply();
     return;
   }
-  const auto wanted = options_.total_steps - current_ + 1;
-  tell<wire::LoadBatches>({Role::loader, self().index}, [&](wire::LoadBatches::Builder load) {
-    load.setStep(current_);
-    load.setCredits(static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.batch_credits, wanted)));
-  });
+  asked_for_ = loaded_ = current_ - 1;
+  ask_for_batches();
   arm_deadline();
 }
 
+// Of this step and of those that may be loaded ahead of it.
+void Trainer::ask_for_batches() {
+  const std::uint64_t last = std::min(current_ + options_.prefetch_steps, options_.total_steps);
+  if (last <= asked_for_) return;
+  tell<wire::LoadBatches>({Role::loader, self().index}, [&](wire::LoadBatches::Builder load) {
+    load.setStep(asked_for_ + 1);
+    load.setCredits(static_cast<std::uint32_t>(last - asked_for_));
+  });
+  asked_for_ = last;
+}
+
 void Trainer::batch_ready(wire::BatchReady::Reader message) {
-  batches_.push_back({message.getStep(), Ticket::from_packed(message.getTicket()), message.getNextSample()});
+  batches_.push_back({.step = message.getStep(),
+                      .microbatches = to_vector<std::uint64_t>(message.getMicrobatches()),
+                      .tokens = message.getTokens(),
+                      .next_sample = message.getNextSample()});
+  loaded_ = message.getStep();
   advance();
+  finish_when_done();
 }
 
 void Trainer::data_ended(wire::DataEnded::Reader message) {
+  if (phase_ == Phase::finished) {  // stopped by a signal before that step
+    loaded_ = asked_for_;
+    return finish_when_done();
+  }
   throw Error(
       ErrorKind::input,
       fmt::format("the data ends before step {} of {}: lower trainer.schedule.total_steps or give more data",
@@ -83,7 +99,7 @@ void Trainer::data_ended(wire::DataEnded::Reader message) {
 
 void Trainer::advance() {
   if (phase_ != Phase::waiting || !started_ || snapshot_wanted_ || batches_.empty()) return;
-  const Batch batch = batches_.front();
+  const Batch batch = std::move(batches_.front());
   batches_.pop_front();
   begin(batch);
 }
@@ -94,21 +110,12 @@ void Trainer::begin(const Batch& batch) {
   phase_ = Phase::computing;
   next_sample_ = batch.next_sample;
   publish("train.step.pre");
-  const StepInputs inputs = inputs_->build(current_, batch.ticket);
-  tokens_ = inputs.tokens;
+  tokens_ = batch.tokens;
   tell<wire::BeginStep>({Role::stage, self().index}, [&](wire::BeginStep::Builder begin) {
     begin.setStep(current_);
-    auto list = begin.initMicrobatches(static_cast<unsigned>(inputs.microbatches.size()));
-    for (unsigned i = 0; i < list.size(); ++i) list.set(i, inputs.microbatches[i].packed());
+    fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
   });
   publish("train.forward_backward.pre");
-  // The credit of the pack now in use goes back, unless the last step is already on its way.
-  if (current_ + options_.batch_credits <= options_.total_steps) {
-    tell<wire::LoadBatches>({Role::loader, self().index}, [&](wire::LoadBatches::Builder load) {
-      load.setStep(current_ + options_.batch_credits);
-      load.setCredits(1);
-    });
-  }
 }
 
 void Trainer::step_computed(wire::StepComputed::Reader message) {
@@ -249,6 +256,7 @@ void Trainer::after_apply() {
     ++current_;
   }
   phase_ = done >= last_step_ ? Phase::finished : Phase::waiting;
+  if (phase_ == Phase::waiting) ask_for_batches();
   if (snapshot_wanted_ && !snapshot_in_flight_) take_snapshot();
   finish_when_done();
   advance();
@@ -295,7 +303,8 @@ void Trainer::signalled(wire::Signalled::Reader message) {
 
 void Trainer::finish_when_done() {
   const bool saving = snapshot_in_flight_ || snapshot_wanted_;
-  if (phase_ != Phase::finished || applying_ || saving || told_finished_) return;
+  const bool loading = loaded_ < asked_for_;  // the Loader may be calling the task
+  if (phase_ != Phase::finished || applying_ || saving || loading || told_finished_) return;
   told_finished_ = true;
   current_ = last_step_;
   options_.finalize_task();

@@ -1,6 +1,6 @@
 #pragma once
 // Trainer: the step of one rank as a state machine: batch -> begin -> computed -> reduced -> apply -> next.
-// Pool: it counts, tells, and calls the task's build_forward_inputs, state and finalize. One per rank. Parent: Node.
+// Pool: it counts, tells, and calls the task's state and finalize. One per rank. Parent: Node.
 // The next step begins without waiting for the optimizer. The events that follow it do wait, in their order.
 // hears StartTraining BatchReady DataEnded StepComputed ValuesReduced StepApplied MetricState CheckpointCommitted
 //       Signalled Tick
@@ -8,7 +8,6 @@
 //      FlushTrace StepFinished Publish RankFinished
 
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,10 +45,12 @@ class Trainer final : public Actor {
   enum class Phase { waiting, computing, reducing, finished };
   struct Batch {
     std::uint64_t step;
-    Ticket ticket;
+    std::vector<std::uint64_t> microbatches;  // tickets
+    std::uint64_t tokens;
     std::uint64_t next_sample;
   };
 
+  void ask_for_batches();
   void advance();
   void begin(const Batch& batch);
   void apply(double norm, double weight, const std::vector<double>& costs);
@@ -65,11 +66,12 @@ class Trainer final : public Actor {
   void arm_deadline();
 
   TrainerOptions options_;
-  std::unique_ptr<InputBuilder> inputs_;
   Phase phase_ = Phase::waiting;
   std::uint64_t current_ = 0;  // the step in work, or the next one
   std::uint64_t first_step_ = 0;
   std::uint64_t last_step_;        // the job's last one, or the one at which all ranks agreed to stop
+  std::uint64_t asked_for_ = 0;    // the last step whose batch the Loader was asked for
+  std::uint64_t loaded_ = 0;       // the last step whose batch came
   std::deque<Batch> batches_;      // loaded ahead, in step order
   std::uint64_t next_sample_ = 0;  // cursor after the current step
   std::uint64_t tokens_ = 0;       // of this rank in the current step

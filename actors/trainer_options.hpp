@@ -4,12 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "messages/actor_id.hpp"
-#include "runtime/rank/input_builder.hpp"
 
 namespace d9d {
 
@@ -23,15 +21,14 @@ struct TrainerOptions {
   int rank = 0;
   int world_size = 1;
   std::uint64_t total_steps = 0;
-  std::uint32_t batch_credits = 2;                     // packs in flight: the one in use and those ahead
+  std::uint64_t prefetch_steps = 1;                    // loaded ahead of the step that waits or computes
   std::function<double(std::uint64_t)> lr_multiplier;  // of the step, from 1
   double base_lr = 0;                                  // for reports
   std::optional<double> max_norm;                      // clip to this; none: only measure
   std::function<bool(std::uint64_t)> checkpoint_due;   // after this step?
   std::function<bool(std::uint64_t)> metrics_due;
   std::function<std::string(std::uint64_t)> temporary_checkpoint_dir;  // of the checkpoint after this step
-  bool counts_tokens = true;  // one rank of those that see the same tokens does
-  std::function<std::unique_ptr<InputBuilder>()> make_inputs;
+  bool counts_tokens = true;                    // one rank of those that see the same tokens does
   std::function<std::string()> task_state;      // JSON; rank 0 only
   std::function<void()> finalize_task = [] {};  // once, at the end of a job that did not fail
   std::optional<TraceWindow> trace_window;      // rank 0 only

@@ -4,21 +4,25 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct LoadBatches {
-  # Trainer -> Loader. Grants `credits` further packs from `step` on; the Loader works ahead within its credits.
-  # Reply: BatchReady per credit, in step order. A repeated grant adds credits.
-  step @0 :UInt64;     # first step this rank still wants
+  # Trainer -> Loader, at the start and after each step: make the microbatches of `credits` steps from `step` on.
+  # Reply: BatchReady per step, in step order, or DataEnded. Each step is asked for once: `step` follows the last step
+  # that was asked for before; another one is a bug.
+  step @0 :UInt64;
   credits @1 :UInt32;
 }
 
 struct BatchReady {
-  # Loader -> Trainer, one per credit.
+  # Loader -> Trainer, one per step of LoadBatches. No reply. A second one for the same step is a bug.
   step @0 :UInt64;
-  ticket @1 :UInt64;        # PackParcel: the microbatches of this rank's data rank, in order
-  microbatches @2 :UInt32;
-  nextSample @3 :UInt64;    # cursor in global samples after this step, for the checkpoint
+  obsoleteTicket @1 :UInt64;        # samples; the Trainer made the inputs of them
+  obsoleteMicrobatches @2 :UInt32;
+  nextSample @3 :UInt64;            # the first global sample of the next step, for the checkpoint
+  microbatches @4 :List(UInt64);    # tickets: MicrobatchParcel each, in order, for BeginStep
+  tokens @5 :UInt64;                # in these microbatches, whether they count in the loss or not
 }
 
 struct DataEnded {
-  # Loader -> Trainer: the source has no complete step left. Instead of BatchReady for `step`.
+  # Loader -> Trainer: the data has no whole step left. Instead of BatchReady for `step` and all steps after it.
+  # No reply; the Trainer ends the job.
   step @0 :UInt64;
 }

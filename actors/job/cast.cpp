@@ -61,7 +61,7 @@ CastMember tracker_member(JobServices& services, const Membership& membership) {
                              *services.disk_watch);
   };
   options.resumed_step = membership.resume_step;
-  options.samples_per_epoch = [&services] { return services.source.get()->num_samples(); };
+  options.samples_per_epoch = [&services] { return services.source->num_samples(); };
   if (ProgressDisplay* progress = services.progress) {
     options.show = [progress](const ProgressState& state) { progress->update(state); };
     options.hide = [progress] { progress->finish(); };

@@ -24,8 +24,9 @@
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
-#include "runtime/rank/task_inputs.hpp"
+#include "runtime/rank/source_feed.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/task_call.hpp"
 
 namespace d9d {
 namespace {
@@ -48,18 +49,6 @@ nlohmann::json resumed_state(const Membership& membership, int rank) {
   const std::string key = std::to_string(rank);
   return state.contains("ranks") && state["ranks"].contains(key) ? state["ranks"][key]
                                                                  : nlohmann::json::object();
-}
-
-// A task is a user's: it throws what it likes, and that is no bug of d9d.
-template <class Call>
-auto call_task(const char* function, Call&& call) {
-  try {
-    return call();
-  } catch (...) {
-    const Caught caught = describe_current_exception();
-    throw Error(caught.kind == ErrorKind::bug ? ErrorKind::environment : caught.kind,
-                fmt::format("the task's {} threw: {}", function, caught.what));
-  }
 }
 
 // Everything that the members of one rank's cast have in common.
@@ -175,7 +164,7 @@ CastMember RankCast::trainer() const {
       .rank = rank,
       .world_size = plan().world_size(),
       .total_steps = total,
-      .batch_credits = static_cast<std::uint32_t>(config.data_prefetch.prefetch_factor) + 1,
+      .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
       .lr_multiplier = step_multiplier(job(), total),
       .base_lr = base_learning_rate(job().optimizer),
       .max_norm = config.gradient_clipping.max_norm,
@@ -186,8 +175,6 @@ CastMember RankCast::trainer() const {
             return temporary_checkpoint_dir(services, membership, step);
           },
       .counts_tokens = placement.pipeline == 0 && placement.tensor == 0,
-      .make_inputs = [task = task, place = context_place(plan(), rank, job().parallelism.context.order),
-                      &table = services.table] { return make_task_inputs(task, place, table); },
       .task_state = [task = task] { return call_task("state", [&] { return task->state().dump(); }); },
       .finalize_task = [task = task] { call_task("finalize", [&] { task->finalize(); }); },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
@@ -204,12 +191,17 @@ CastMember RankCast::loader() const {
   const BatchingConfig& batching = job().trainer.batching;
   const BatchMaths maths =
       batch_maths(batching.global_batch_size, batching.microbatch_size, plan().parameters().data_parallel());
-  auto make_feed = [&services = services, maths, data_rank = placement.data,
-                    start = membership.resume_sample] {
-    return make_source_feed(services.source.get(), maths, data_rank, start, services.table);
-  };
+  SourceFeedOptions feed{.source = services.source,
+                         .maths = maths,
+                         .data_rank = placement.data,
+                         .first_step = membership.resume_step + 1,
+                         .first_sample = membership.resume_sample,
+                         .task = task,
+                         .place = context_place(plan(), rank, job().parallelism.context.order),
+                         .threads = services.threads_per_rank,
+                         .table = &services.table};
   return {at(Role::loader), Threading::own_thread,
-          factory_of<Loader>(std::function<std::unique_ptr<BatchFeed>()>(std::move(make_feed))), true};
+          factory_of<Loader>(Loader::MakeFeed([feed] { return make_source_feed(feed); })), true};
 }
 
 CastMember RankCast::metric_collector() const {

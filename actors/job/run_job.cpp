@@ -89,6 +89,7 @@ void label_users_code(Activities& activities, const JobConfig& job) {
   if (task == nullptr) return;
   for (int rank = 0; rank < job.mesh.world_size(); ++rank) {
     activities.label({Role::stage, static_cast<std::uint64_t>(rank)}, "task " + task->name);
+    activities.label({Role::loader, static_cast<std::uint64_t>(rank)}, "task " + task->name);
     activities.label({Role::trainer, static_cast<std::uint64_t>(rank)}, "task " + task->name);
   }
 }
@@ -96,14 +97,13 @@ void label_users_code(Activities& activities, const JobConfig& job) {
 // Slots of the tensor table, summed by reason. Every bound is per rank of this process.
 std::size_t table_slots(const JobConfig& job) {
   const auto ranks = static_cast<std::size_t>(job.mesh.world_size());
-  const auto packs =
-      static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 2;  // loader's credits
+  const auto steps = static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 1;
   const auto microbatches = static_cast<std::size_t>(microbatches_per_step(job));
   const auto stages = static_cast<std::size_t>(stages_per_rank(schedule_of(job)));
-  const std::size_t inputs = 2 * microbatches;              // this step's and the next one's
+  const std::size_t inputs = steps * microbatches;          // of the step that waits and those ahead of it
   const std::size_t transfers = 4 * microbatches * stages;  // activations and gradients, both ways
   const std::size_t snapshots = 2;
-  return ranks * (packs + inputs + transfers + snapshots);
+  return ranks * (inputs + transfers + snapshots);
 }
 
 std::uint64_t random_bits() {
@@ -259,7 +259,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                        .gate = gate,
                        .threads_per_rank = threads_per_rank(job, options),
                        .table = TensorTable(table_slots(job)),
-                       .source = SharedSource([source = prepared.source] { return source; }),
+                       .source = prepared.source,
                        .progress = options.join ? nullptr : &progress,
                        .disk_watch = &disk_watch,
                        .tokenizer = std::move(prepared.tokenizer)};

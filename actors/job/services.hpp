@@ -16,14 +16,16 @@
 #include "runtime/mesh/plan.hpp"
 #include "runtime/metric/progress.hpp"
 #include "runtime/pipeline/program/shared_search.hpp"
-#include "runtime/rank/source_feed.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/state/disk_watch.hpp"
 #include "runtime/task/job_load.hpp"
 #include "runtime/task/registry.hpp"
 #include "runtime/task/tokenizer_files.hpp"
+#include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {
+
+class SampleSource;
 
 struct JobServices {
   const LoadedJob& loaded;
@@ -36,7 +38,7 @@ struct JobServices {
   net::Gate& gate;
   int threads_per_rank = 1;
   TensorTable table;
-  SharedSource source;
+  std::shared_ptr<const SampleSource> source;  // one for all loaders: a text is tokenised once
   SharedMemoryHub hub{};
   OpenCommunicators open_communicators{};
   std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();

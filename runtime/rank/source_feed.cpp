@@ -1,42 +1,54 @@
 #include "runtime/rank/source_feed.hpp"
 
-#include "runtime/data/loader_core.hpp"
-#include "runtime/tensor/tensor_parcel.hpp"
+#include <ATen/Parallel.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/read_microbatch.hpp"
+#include "runtime/rank/context_split.hpp"
+#include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/task/task.hpp"
+#include "runtime/task/task_call.hpp"
 
 namespace d9d {
 namespace {
 
-class SourceFeed final : public BatchFeed {
+class SourceFeed final : public MicrobatchFeed {
  public:
-  SourceFeed(std::shared_ptr<const SampleSource> source, const BatchMaths& maths, int data_rank,
-             std::uint64_t start_sample, TensorTable& table)
-      : core_(std::move(source), maths, data_rank, start_sample), table_(table) {}
+  explicit SourceFeed(SourceFeedOptions options) : options_(std::move(options)) {
+    at::set_num_threads(options_.threads);
+  }
 
-  std::optional<StepBatch> load(std::uint64_t /*step*/) override {
-    std::optional<MicrobatchPack> pack = core_.next();
-    if (!pack) return std::nullopt;
-    const auto microbatches = static_cast<std::uint32_t>(pack->size());
-    return StepBatch{table_.put(std::make_unique<PackParcel>(std::move(*pack))), microbatches,
-                     core_.position()};
+  std::optional<StepInputs> load(std::uint64_t step) override {
+    D9D_CHECK(step >= options_.first_step, "step {} is asked for, the first one is {}", step,
+              options_.first_step);
+    const auto samples = static_cast<std::uint64_t>(options_.maths.global_batch_size);
+    const std::uint64_t begin = options_.first_sample + (step - options_.first_step) * samples;
+    StepInputs inputs{.next_sample = begin + samples};
+    if (options_.end_sample && inputs.next_sample > *options_.end_sample) return std::nullopt;
+    for (int i = 0; i < options_.maths.num_microbatches; ++i) add_microbatch(step, begin, i, inputs);
+    return inputs;
   }
 
  private:
-  LoaderCore core_;
-  TensorTable& table_;
+  void add_microbatch(std::uint64_t step, std::uint64_t begin, int index, StepInputs& inputs) const {
+    const TensorMap batch = split_sequence(
+        read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index), options_.place);
+    inputs.tokens += static_cast<std::uint64_t>(batch.at("input_ids").numel());
+    ForwardInputs made =
+        call_task(fmt::format("build_forward_inputs of step {}, microbatch {},", step, index), [&] {
+          return options_.task->build_forward_inputs({step, index, batch});
+        });
+    inputs.microbatches.push_back(options_.table->put(std::make_unique<MicrobatchParcel>(
+        MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)})));
+  }
+
+  const SourceFeedOptions options_;
 };
 
 }  // namespace
 
-std::shared_ptr<const SampleSource> SharedSource::get() {
-  const std::lock_guard lock(mutex_);
-  if (!source_) source_ = make_();
-  return source_;
-}
-
-std::unique_ptr<BatchFeed> make_source_feed(std::shared_ptr<const SampleSource> source,
-                                            const BatchMaths& maths, int data_rank,
-                                            std::uint64_t start_sample, TensorTable& table) {
-  return std::make_unique<SourceFeed>(std::move(source), maths, data_rank, start_sample, table);
+std::unique_ptr<MicrobatchFeed> make_source_feed(SourceFeedOptions options) {
+  return std::make_unique<SourceFeed>(std::move(options));
 }
 
 }  // namespace d9d

@@ -1,34 +1,35 @@
 #pragma once
-// The batches of one data rank out of a sample source, as parcels in the tensor table. No torch in this
-// header.
+// The MicrobatchFeed of a job: samples of a source become tensors, each rank keeps its part of the sequence, and the
+// task makes the model's inputs of it. No torch in this header.
 
-#include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 
 #include "runtime/data/batch_maths.hpp"
-#include "runtime/rank/batch_feed.hpp"
+#include "runtime/rank/context_place.hpp"
+#include "runtime/rank/microbatch_feed.hpp"
 
 namespace d9d {
 
 class SampleSource;
+class TrainTask;
 
-// One source for all loaders of a process, made by whoever asks first (a text is tokenised once).
-// Thread-safe.
-class SharedSource {
- public:
-  explicit SharedSource(std::function<std::shared_ptr<const SampleSource>()> make) : make_(std::move(make)) {}
-  std::shared_ptr<const SampleSource> get();
-
- private:
-  std::mutex mutex_;
-  std::function<std::shared_ptr<const SampleSource>()> make_;
-  std::shared_ptr<const SampleSource> source_;
+struct SourceFeedOptions {
+  std::shared_ptr<const SampleSource> source;
+  BatchMaths maths;
+  int data_rank = 0;
+  // The first step that this process computes and its first sample, of all data ranks: from the checkpoint.
+  std::uint64_t first_step = 1;
+  std::uint64_t first_sample = 0;
+  // No step reaches beyond this sample; nothing: the data has no end.
+  std::optional<std::uint64_t> end_sample{};
+  std::shared_ptr<const TrainTask> task;
+  ContextPlace place{};
+  int threads = 1;  // for the tensor operations of the calling thread
+  TensorTable* table = nullptr;
 };
 
-// `start_sample`: the cursor of the resumed checkpoint, 0 for a fresh run. `table` outlives the feed.
-std::unique_ptr<BatchFeed> make_source_feed(std::shared_ptr<const SampleSource> source,
-                                            const BatchMaths& maths, int data_rank,
-                                            std::uint64_t start_sample, TensorTable& table);
+// Call this and load() on one thread. An exception of the task's build_forward_inputs names step and microbatch.
+std::unique_ptr<MicrobatchFeed> make_source_feed(SourceFeedOptions options);
 
 }  // namespace d9d

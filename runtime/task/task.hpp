@@ -1,8 +1,11 @@
 #pragma once
 // What a user writes to train: how a microbatch becomes model inputs, and what the loss is.
-// One task object per rank. build_forward_inputs runs on the trainer's thread, compute_loss and
-// update_metrics on the compute thread of the last stage, possibly at the same time: all three are const and
-// keep their data in `state`.
+// One task object per rank. Three threads call it, possibly at the same time:
+//   build_forward_inputs         the Loader's, ahead of the step: step 8 may be built while step 7 is computed
+//   compute_loss, update_metrics the compute thread of the last stage
+//   state, finalize              the Trainer's
+// So the first three are const and keep the data of a microbatch in `state` of ForwardInputs. An exception of any of
+// them ends the job with its text; throw d9d::Error(ErrorKind::input, ...) where the user's file or data is at fault.
 
 #include <nlohmann/json.hpp>
 

@@ -12,14 +12,17 @@ using testing::ActorWorld;
 constexpr ActorId kLoader{Role::loader, 0};
 constexpr ActorId kTrainer{Role::trainer, 0};
 
-// Packs of steps up to the last one.
-class Feed final : public BatchFeed {
+// Two microbatches a step, up to the last step; one of them throws.
+class Feed final : public MicrobatchFeed {
  public:
   explicit Feed(std::uint64_t last) : last_(last) {}
-  std::optional<StepBatch> load(std::uint64_t step) override {
+  std::optional<StepInputs> load(std::uint64_t step) override {
     if (step > last_) return std::nullopt;
-    return StepBatch{{static_cast<std::uint32_t>(step), 1}, 4, step * 16};
+    if (step == kBadStep) throw Error(ErrorKind::environment, "the task's build_forward_inputs threw");
+    const auto slot = static_cast<std::uint32_t>(10 * step);
+    return StepInputs{.microbatches = {{slot, 1}, {slot + 1, 1}}, .tokens = 64, .next_sample = step * 16};
   }
+  static constexpr std::uint64_t kBadStep = 8;
 
  private:
   const std::uint64_t last_;
@@ -56,19 +59,44 @@ TEST_F(LoaderTest, LoadsAsFarAsItsCreditsGo) {
   grant(1, 2);
   EXPECT_EQ(steps(), (std::vector<std::uint64_t>{1, 2}));
 
-  grant(2, 1);
+  grant(3, 1);
 
   EXPECT_EQ(steps(), (std::vector<std::uint64_t>{1, 2, 3}));
   const auto ready = world.last<wire::BatchReady>();
-  EXPECT_EQ(ready->getMicrobatches(), 4U);
+  ASSERT_EQ(ready->getMicrobatches().size(), 2U);
+  EXPECT_EQ(ready->getMicrobatches()[1], (Ticket{31, 1}.packed()));
+  EXPECT_EQ(ready->getTokens(), 64U);
   EXPECT_EQ(ready->getNextSample(), 48U);
-  EXPECT_EQ(ready->getTicket(), (Ticket{3, 1}.packed()));
 }
 
 TEST_F(LoaderTest, StartsAtTheStepOfAResumedJob) {
   grant(4, 1);
 
   EXPECT_EQ(steps(), (std::vector<std::uint64_t>{4}));
+}
+
+TEST_F(LoaderTest, AStepThatIsAskedForTwiceOrLeftOutIsABug) {
+  grant(1, 2);
+  grant(2, 1);
+
+  EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::BUG);
+  EXPECT_EQ(steps(), (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST_F(LoaderTest, AnExceptionWhileInputsAreMadeFailsWithItsStep) {
+  Loader::MakeFeed longer = [] { return std::make_unique<Feed>(9); };
+  world.play<Loader>(ActorId{Role::loader, 1}, longer);
+  world.say<wire::LoadBatches>(
+      ActorId{Role::loader, 1},
+      [](wire::LoadBatches::Builder load) {
+        load.setStep(Feed::kBadStep - 1);
+        load.setCredits(2);
+      },
+      kTrainer);
+
+  const auto failed = world.last<wire::Failed>();
+  EXPECT_EQ(std::string(failed->getText()), "the task's build_forward_inputs threw");
+  EXPECT_EQ(failed->getStep(), static_cast<std::int64_t>(Feed::kBadStep));
 }
 
 TEST_F(LoaderTest, SaysWhereTheDataEndsInsteadOfABatch) {
@@ -81,7 +109,7 @@ TEST_F(LoaderTest, SaysWhereTheDataEndsInsteadOfABatch) {
 
 TEST(Loader, DataThatCannotBeOpenedFailsWithItsText) {
   ActorWorld world;
-  world.play<Loader>(kLoader, []() -> std::unique_ptr<BatchFeed> {
+  world.play<Loader>(kLoader, []() -> std::unique_ptr<MicrobatchFeed> {
     throw Error(ErrorKind::input, "no such file: tokens.npy");
   });
 

@@ -103,7 +103,7 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
                        .total_steps = 20,
                        .gate = gate,
                        .table = TensorTable(1),
-                       .source = SharedSource([] { return nullptr; })};
+                       .source = nullptr};
   services.plan = std::make_unique<Plan>(big_plan());
   const AddressBook::NodeOf node_of = node_of_plan(*services.plan);
   Membership membership;

@@ -6,6 +6,7 @@
 
 #include "actors/trainer.hpp"
 #include "messages/event.capnp.h"
+#include "runtime/tensor/tensor_table.hpp"
 #include "tests/support/actor_world.hpp"
 
 namespace d9d::testing {
@@ -16,14 +17,6 @@ inline constexpr ActorId kLoader{Role::loader, 0};
 inline constexpr ActorId kCollective{Role::collective, 0};
 inline constexpr ActorId kCoordinator{Role::coordinator, 0};
 
-// 64 tokens in two microbatches per pack.
-class TwoMicrobatches final : public InputBuilder {
- public:
-  StepInputs build(std::uint64_t /*step*/, Ticket pack) override {
-    return {.microbatches = {{pack.slot, 5}, {pack.slot + 1, 5}}, .tokens = 64};
-  }
-};
-
 class TrainerTest : public ::testing::Test {
  protected:
   TrainerTest() {
@@ -33,7 +26,6 @@ class TrainerTest : public ::testing::Test {
     options.checkpoint_due = [this](std::uint64_t step) { return due.contains(step); };
     options.metrics_due = [](std::uint64_t step) { return step == 2; };
     options.temporary_checkpoint_dir = [](std::uint64_t step) { return "tmp-" + std::to_string(step); };
-    options.make_inputs = [] { return std::make_unique<TwoMicrobatches>(); };
     options.task_state = [] { return R"({"seen":1})"; };
     options.finalize_task = [this] { ++finalized; };
     options.world_collective = kCollective;
@@ -51,7 +43,10 @@ class TrainerTest : public ::testing::Test {
         kTrainer,
         [&](wire::BatchReady::Builder ready) {
           ready.setStep(step);
-          ready.setTicket(Ticket{static_cast<std::uint32_t>(step * 10), 1}.packed());
+          auto microbatches = ready.initMicrobatches(2);
+          microbatches.set(0, Ticket{static_cast<std::uint32_t>(step * 10), 5}.packed());
+          microbatches.set(1, Ticket{static_cast<std::uint32_t>(step * 10 + 1), 5}.packed());
+          ready.setTokens(64);
           ready.setNextSample(step * 8);
         },
         kLoader);
@@ -100,6 +95,15 @@ class TrainerTest : public ::testing::Test {
   void committed(std::uint64_t number) {
     world.say<wire::CheckpointCommitted>(
         kTrainer, [&](wire::CheckpointCommitted::Builder message) { message.setStep(number); }, kCoordinator);
+  }
+  // The steps whose batches the Loader was asked for.
+  using Steps = std::vector<std::uint64_t>;
+  Steps asked_for() {
+    Steps steps;
+    for (const auto& load : world.heard<wire::LoadBatches>(kLoader)) {
+      for (std::uint32_t i = 0; i < load->getCredits(); ++i) steps.push_back(load->getStep() + i);
+    }
+    return steps;
   }
   std::size_t begun() { return world.heard<wire::BeginStep>(kStage).size(); }
   std::size_t snapshots() { return world.heard<wire::Snapshot>(kStage).size(); }

@@ -12,7 +12,10 @@ using ::testing::ElementsAre;
 
 class TrainerSignalTest : public TrainerTest {
  protected:
-  TrainerSignalTest() { options.total_steps = 100; }
+  TrainerSignalTest() {
+    options.total_steps = 100;
+    options.prefetch_steps = 0;
+  }
   void signalled(int signal) {
     world.say<wire::Signalled>(kTrainer, [&](wire::Signalled::Builder message) {
       message.setSignal(static_cast<std::uint32_t>(signal));
@@ -141,6 +144,34 @@ TEST_F(TrainerSignalTest, SigusrWritesOneCheckpointAndTrainingGoesOn) {
   EXPECT_EQ(begun(), 2U);
   EXPECT_THAT(wishes_told(), ElementsAre(0, 0, 0)) << "asked for once";
   EXPECT_FALSE(finished());
+}
+
+TEST_F(TrainerSignalTest, ABatchThatTheTaskIsBeingAskedForArrivesBeforeTheTaskIsFinalized) {
+  options.prefetch_steps = 1;
+  start();
+  step_with(1, 1, 0, 0);
+  committed(1);
+  EXPECT_FALSE(finished());
+  EXPECT_EQ(finalized, 0);
+
+  batch(2);
+
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(finalized, 1);
+  EXPECT_EQ(begun(), 1U);
+}
+
+TEST_F(TrainerSignalTest, DataThatEndsBehindTheStepOfTheSignalIsNoFailure) {
+  options.prefetch_steps = 1;
+  start();
+  step_with(1, 1, 0, 0);
+  committed(1);
+
+  world.say<wire::DataEnded>(
+      kTrainer, [](wire::DataEnded::Builder ended) { ended.setStep(2); }, kLoader);
+
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(failure(), "");
 }
 
 TEST_F(TrainerSignalTest, TheLastStepOfTheJobStopsWithTheSignalToo) {

@@ -45,15 +45,33 @@ TEST_F(TrainerTest, TheNextBatchWaitsUntilTheStepIsApplied) {
   EXPECT_EQ(begun(), 2U);
 }
 
-TEST_F(TrainerTest, GrantsAsManyCreditsAsStepsAreLeftAndReturnsEachOnce) {
-  options.batch_credits = 2;
+TEST_F(TrainerTest, WithoutPrefetchABatchIsAskedForWhenItsStepIsNext) {
+  options.prefetch_steps = 0;
   start();
-  for (const std::uint64_t number : {1, 2, 3}) step(number);
+  EXPECT_EQ(asked_for(), (Steps{1}));
+  batch(1);
+  computed(1);
+  EXPECT_EQ(asked_for(), (Steps{1}));
 
-  const auto grants = world.heard<wire::LoadBatches>(kLoader);
-  ASSERT_EQ(grants.size(), 2U);
-  EXPECT_EQ(grants[0]->getCredits(), 2U);
-  EXPECT_EQ(grants[1]->getCredits(), 1U);
+  reduced();
+
+  EXPECT_EQ(asked_for(), (Steps{1, 2}));
+}
+
+TEST_F(TrainerTest, AsManyStepsAreAskedForAheadAsThePrefetchSaysAndNoneBeyondTheLast) {
+  options.prefetch_steps = 2;
+  options.total_steps = 4;
+  start();
+  batch(1);
+  EXPECT_EQ(asked_for(), (Steps{1, 2, 3}));
+
+  computed(1);
+  reduced();
+  EXPECT_EQ(asked_for(), (Steps{1, 2, 3, 4}));
+  applied(1);
+  for (const std::uint64_t number : {2, 3, 4}) step(number);
+
+  EXPECT_EQ(asked_for(), (Steps{1, 2, 3, 4}));
   EXPECT_TRUE(finished());
 }
 

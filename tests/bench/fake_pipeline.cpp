@@ -137,25 +137,11 @@ class MeetingWorker final : public CollectiveWorker {
   MeetingPlace& place_;
 };
 
-class EmptyFeed final : public BatchFeed {
+class EmptyFeed final : public MicrobatchFeed {
  public:
   EmptyFeed(int microbatches, TensorTable& table) : microbatches_(microbatches), table_(table) {}
-  std::optional<StepBatch> load(std::uint64_t step) override {
-    return StepBatch{table_.put(std::make_unique<EmptyParcel>()), static_cast<std::uint32_t>(microbatches_),
-                     step};
-  }
-
- private:
-  const int microbatches_;
-  TensorTable& table_;
-};
-
-class EmptyInputs final : public InputBuilder {
- public:
-  EmptyInputs(int microbatches, TensorTable& table) : microbatches_(microbatches), table_(table) {}
-  StepInputs build(std::uint64_t /*step*/, Ticket pack) override {
-    table_.take(pack);
-    StepInputs inputs;
+  std::optional<StepInputs> load(std::uint64_t step) override {
+    StepInputs inputs{.next_sample = step};
     for (int i = 0; i < microbatches_; ++i) {
       inputs.microbatches.push_back(table_.put(std::make_unique<EmptyParcel>()));
     }
@@ -201,11 +187,8 @@ std::unique_ptr<StageWorker> make_sleep_stage(SleepStageOptions options) {
 std::shared_ptr<CollectiveWorker> make_meeting_worker(MeetingPlace& place) {
   return std::make_shared<MeetingWorker>(place);
 }
-std::unique_ptr<BatchFeed> make_empty_feed(int microbatches, TensorTable& table) {
+std::unique_ptr<MicrobatchFeed> make_empty_feed(int microbatches, TensorTable& table) {
   return std::make_unique<EmptyFeed>(microbatches, table);
-}
-std::unique_ptr<InputBuilder> make_empty_inputs(int microbatches, TensorTable& table) {
-  return std::make_unique<EmptyInputs>(microbatches, table);
 }
 
 }  // namespace d9d

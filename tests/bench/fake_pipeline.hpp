@@ -12,9 +12,8 @@
 
 #include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/rank/batch_feed.hpp"
 #include "runtime/rank/collective_worker.hpp"
-#include "runtime/rank/input_builder.hpp"
+#include "runtime/rank/microbatch_feed.hpp"
 #include "runtime/rank/stage_worker.hpp"
 
 namespace d9d {
@@ -69,8 +68,7 @@ class MeetingPlace {
 };
 std::shared_ptr<CollectiveWorker> make_meeting_worker(MeetingPlace& place);
 
-// Packs and microbatches without tensors.
-std::unique_ptr<BatchFeed> make_empty_feed(int microbatches, TensorTable& table);
-std::unique_ptr<InputBuilder> make_empty_inputs(int microbatches, TensorTable& table);
+// Microbatches without tensors.
+std::unique_ptr<MicrobatchFeed> make_empty_feed(int microbatches, TensorTable& table);
 
 }  // namespace d9d

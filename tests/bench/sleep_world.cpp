@@ -113,12 +113,9 @@ std::vector<Member> members_of(Rig& rig, int rank) {
                          .checkpoint_due = [](std::uint64_t) { return false; },
                          .metrics_due = [](std::uint64_t) { return false; },
                          .temporary_checkpoint_dir = [](std::uint64_t) { return std::string(); },
-                         .make_inputs = [&rig] { return make_empty_inputs(rig.microbatches(), rig.table); },
                          .task_state = [] { return std::string("{}"); },
                          .world_collective = collective};
-  const std::function<std::unique_ptr<BatchFeed>()> feed = [&rig] {
-    return make_empty_feed(rig.microbatches(), rig.table);
-  };
+  const Loader::MakeFeed feed = [&rig] { return make_empty_feed(rig.microbatches(), rig.table); };
   return {{at(Role::stage), Threading::own_thread, factory_of<Stage>(std::move(stage))},
           {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(trainer))},
           {at(Role::loader), Threading::own_thread, factory_of<Loader>(feed)},

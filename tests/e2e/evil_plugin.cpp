@@ -56,6 +56,7 @@ class EvilTask final : public d9d::TrainTask {
     if (mode_ == "second_one" && ++made > 1) throw_something("factory");
   }
   d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    if (mode_.starts_with("inputs") && context.step == kBadStep) throw_something(mode_);
     return inner_.build_forward_inputs(context);
   }
   d9d::Loss compute_loss(const d9d::LossContext& context) const override {

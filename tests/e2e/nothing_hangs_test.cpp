@@ -81,6 +81,22 @@ TEST_F(NothingHangs, EveryRanksTaskIsFinalizedOnceAndNoneOfAJobThatFailed) {
   EXPECT_EQ(times(failed->err(), "finalized\n"), 0) << failed->err();
 }
 
+TEST_F(NothingHangs, InputsThatTheTaskCannotBuildEndTheJobWithTextRankAndStep) {
+  const auto standard = start_with_task("inputs", mesh(2, 1));
+  EXPECT_EQ(standard->wait(kSoon), 1);
+  EXPECT_THAT(standard->err(),
+              AllOf(HasSubstr("the task's build_forward_inputs of step 3, microbatch 0, threw: a bad day"),
+                    HasSubstr("In the loader of rank"), HasSubstr(", step 3."), Not(HasSubstr("bug"))));
+
+  const auto number = start_with_task("inputs_int");
+  EXPECT_EQ(number->wait(kSoon), 1);
+  EXPECT_THAT(number->err(), HasSubstr("threw: an exception of unknown type"));
+
+  const auto input = start_with_task("inputs_input");
+  EXPECT_EQ(input->wait(kSoon), 1);
+  EXPECT_THAT(input->err(), HasSubstr("the key of mine is wrong"));
+}
+
 TEST_F(NothingHangs, BothProcessesEndWhenTheTaskOfTheirJobCannotBeMade) {
   const Words words = mesh(1, 2) + set("plugins", std::string("[") + kPlugin + "]") +
                       set("task", "{name: evil, mode: second_one}");

@@ -25,6 +25,7 @@ const Names& for_plugins() {
       "read_model_state",
       "restrict_to_inputs",
       "select_child_modules",
+      "sequential",
       "written_shards_from_json",
       // questions to a mesh
       "groups_of",
@@ -65,7 +66,6 @@ const Names& to_go() {
       "num_parameters",
       "order_bound",
       "own_address_towards",
-      "pad_stack_1d",
       "precision",
       "recall",
       "reduce_groups",
@@ -76,7 +76,6 @@ const Names& to_go() {
       "simulate_order",
       "spans_written",
       "step_scale",
-      "token_pooling_mask",
       "transfers_of",
       "unit_id",
   };

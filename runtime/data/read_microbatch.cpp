@@ -1,9 +1,10 @@
-#include "runtime/data/pack.hpp"
+#include "runtime/data/read_microbatch.hpp"
 
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "runtime/base/error.hpp"
 
@@ -29,6 +30,18 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
     std::iota(row("position_ids", b), row("position_ids", b) + length, std::int64_t{0});
   }
   return out;
+}
+
+TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
+                          std::uint64_t step_begin, std::int64_t microbatch) {
+  D9D_CHECK(data_rank >= 0 && data_rank < maths.num_data_ranks, "data rank {} of {}", data_rank,
+            maths.num_data_ranks);
+  std::uint64_t index = maths.first_sample(step_begin, data_rank) +
+                        static_cast<std::uint64_t>(microbatch * maths.microbatch_size);
+  std::vector<Sample> samples;
+  samples.reserve(static_cast<std::size_t>(maths.microbatch_size));
+  for (std::int64_t i = 0; i < maths.microbatch_size; ++i) samples.push_back(source.at(index++));
+  return make_microbatch(samples);
 }
 
 }  // namespace d9d

@@ -1,0 +1,21 @@
+#pragma once
+// Samples as the tensors of a microbatch.
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/data/batch_maths.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/tensor/tensor_map.hpp"
+
+namespace d9d {
+
+// input_ids, labels and position_ids (0 to S-1 in every row), int64 [B, S] on the CPU. Samples of different lengths are
+// an input error.
+TensorMap make_microbatch(std::span<const Sample> samples);
+
+// Microbatch `microbatch` of `data_rank`, in the step whose first sample, of all data ranks, is `step_begin`.
+TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
+                          std::uint64_t step_begin, std::int64_t microbatch);
+
+}  // namespace d9d

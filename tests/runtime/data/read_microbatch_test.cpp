@@ -1,0 +1,80 @@
+#include "runtime/data/read_microbatch.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <gtest/gtest.h>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+// Sample i is [i, i, ...] with labels [i + 1, ...].
+class CountingSource final : public SampleSource {
+ public:
+  std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
+  std::int64_t sequence_length() const override { return 3; }
+  std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
+  Sample at(std::uint64_t index) const override {
+    const auto value = static_cast<std::int64_t>(index);
+    return {{value, value, value}, {value + 1, value + 1, value + 1}};
+  }
+};
+
+using Rows = std::vector<std::int64_t>;
+
+// The sample numbers of a microbatch.
+Rows rows_of(const BatchMaths& maths, std::int64_t data_rank, std::uint64_t step_begin,
+             std::int64_t microbatch) {
+  const at::Tensor ids =
+      read_microbatch(CountingSource(), maths, data_rank, step_begin, microbatch).at("input_ids");
+  Rows rows;
+  for (std::int64_t b = 0; b < ids.size(0); ++b) rows.push_back(ids.const_data_ptr<std::int64_t>()[b * 3]);
+  return rows;
+}
+
+TEST(ReadMicrobatch, GivesARankItsBlockOfTheGlobalBatchInOrder) {
+  const BatchMaths maths = batch_maths(12, 2, 2);
+
+  EXPECT_EQ(rows_of(maths, 1, 0, 0), (Rows{6, 7}));
+  EXPECT_EQ(rows_of(maths, 1, 0, 2), (Rows{10, 11}));
+  EXPECT_EQ(rows_of(maths, 1, 12, 1), (Rows{20, 21}));
+}
+
+TEST(ReadMicrobatch, CutsTheSameStreamForEveryNumberOfDataRanks) {
+  for (const std::int64_t ranks : {1, 2, 3, 4, 6}) {
+    const BatchMaths maths = batch_maths(12, 1, ranks);
+    Rows all;
+    for (std::uint64_t begin = 0; begin < 36; begin += 12) {
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        for (std::int64_t i = 0; i < maths.num_microbatches; ++i) {
+          for (const std::int64_t row : rows_of(maths, rank, begin, i)) all.push_back(row);
+        }
+      }
+    }
+
+    for (std::int64_t i = 0; i < 36; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)], i) << ranks << " ranks";
+  }
+}
+
+TEST(Microbatch, HoldsInputsLabelsAndPositionsAsInt64) {
+  const std::vector<Sample> samples{{{5, 6, 7}, {6, 7, kIgnoredLabel}}, {{1, 2, 3}, {2, 3, 4}}};
+
+  const TensorMap microbatch = make_microbatch(samples);
+
+  ASSERT_EQ(microbatch.size(), 3u);
+  for (const auto& [name, tensor] : microbatch) {
+    EXPECT_EQ(tensor.scalar_type(), at::kLong) << name;
+    EXPECT_EQ(tensor.sizes(), (at::IntArrayRef{2, 3})) << name;
+  }
+  EXPECT_EQ(microbatch.at("labels").const_data_ptr<std::int64_t>()[2], kIgnoredLabel);
+  EXPECT_EQ(microbatch.at("position_ids").const_data_ptr<std::int64_t>()[5], 2);
+}
+
+TEST(Microbatch, RefusesSamplesOfDifferentLength) {
+  const std::vector<Sample> samples{{{5, 6, 7}, {6, 7, 8}}, {{1, 2}, {2, 3}}};
+
+  EXPECT_THROW(make_microbatch(samples), Error);
+}
+
+}  // namespace
+}  // namespace d9d

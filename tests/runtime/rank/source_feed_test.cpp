@@ -1,0 +1,118 @@
+// Steps of a rank, from a source to what its stages are given.
+#include "runtime/rank/source_feed.hpp"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/task/task.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::HasSubstr;
+using Rows = std::vector<std::int64_t>;
+
+// Sample i is [i, i, i, i].
+class CountingSource final : public SampleSource {
+ public:
+  std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
+  std::int64_t sequence_length() const override { return 4; }
+  std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
+  Sample at(std::uint64_t index) const override {
+    const std::vector<std::int64_t> row(4, static_cast<std::int64_t>(index));
+    return {row, row};
+  }
+};
+
+// Hands the batch through; throws at step 3.
+class PassingTask final : public TrainTask {
+ public:
+  ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override {
+    thread = std::this_thread::get_id();
+    if (context.step == 3) throw std::out_of_range("no such column");
+    return {.inputs = context.batch, .shared = {}, .state = {}};
+  }
+  Loss compute_loss(const LossContext& /*context*/) const override { return {}; }
+  mutable std::thread::id thread;
+};
+
+class SourceFeedTest : public ::testing::Test {
+ protected:
+  SourceFeedTest() {
+    options.source = std::make_shared<CountingSource>();
+    options.maths = batch_maths(8, 2, 2);
+    options.task = task;
+    options.table = &table;
+  }
+  // The first token of every sample of a step.
+  Rows rows(const StepInputs& inputs) {
+    Rows rows;
+    for (const Ticket ticket : inputs.microbatches) {
+      const at::Tensor ids = table.take_as<MicrobatchParcel>(ticket)->tensors.inputs.at("input_ids");
+      for (std::int64_t b = 0; b < ids.size(0); ++b) rows.push_back(ids[b][0].item<std::int64_t>());
+    }
+    return rows;
+  }
+
+  TensorTable table{16};
+  std::shared_ptr<PassingTask> task = std::make_shared<PassingTask>();
+  SourceFeedOptions options;
+};
+
+TEST_F(SourceFeedTest, MakesTheInputsOfAStepOnTheThreadThatAsks) {
+  options.data_rank = 1;
+  const auto feed = make_source_feed(options);
+
+  const auto inputs = feed->load(2);
+
+  ASSERT_TRUE(inputs);
+  EXPECT_EQ(inputs->tokens, 16U);
+  EXPECT_EQ(inputs->next_sample, 16U);
+  EXPECT_EQ(rows(*inputs), (Rows{12, 13, 14, 15}));
+  EXPECT_EQ(task->thread, std::this_thread::get_id());
+}
+
+TEST_F(SourceFeedTest, GoesOnAtTheSampleOfTheCheckpoint) {
+  options.first_step = 11;
+  options.first_sample = 100;
+  const auto feed = make_source_feed(options);
+
+  EXPECT_EQ(rows(*feed->load(11)), (Rows{100, 101, 102, 103}));
+  EXPECT_EQ(rows(*feed->load(12)), (Rows{108, 109, 110, 111}));
+}
+
+TEST_F(SourceFeedTest, GivesNoStepThatReachesBeyondTheEnd) {
+  options.end_sample = 17;
+  const auto feed = make_source_feed(options);
+
+  EXPECT_TRUE(feed->load(2));
+  EXPECT_FALSE(feed->load(3));
+}
+
+TEST_F(SourceFeedTest, AnExceptionOfTheTaskSaysWhereAndIsNoBug) {
+  const auto feed = make_source_feed(options);
+
+  try {
+    feed->load(3);
+    FAIL() << "it did not throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(),
+                HasSubstr("the task's build_forward_inputs of step 3, microbatch 0, threw: no such column"));
+  }
+}
+
+TEST_F(SourceFeedTest, ContextParallelRanksCountTheirOwnTokens) {
+  options.place = {.rank = 1, .ranks = 2, .order = TokenOrder::zigzag};
+  const auto feed = make_source_feed(options);
+
+  EXPECT_EQ(feed->load(1)->tokens, 8U);
+}
+
+}  // namespace
+}  // namespace d9d
