@@ -6,7 +6,7 @@
 
 namespace d9d {
 
-// Only of compute actions: transfers are nobody's to lead.
+// Only for compute actions: transfers are not led.
 void fill_parts(wire::LeadAction::Builder lead, const Instruction& instruction);
 // Throws Error(bug) for a kind that is none of them.
 Instruction instruction_of(wire::LeadAction::Reader lead);

@@ -4,8 +4,8 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Join {
-  # Node -> Coordinator, first message of a process. Reply: Welcome (when the job is complete) or Refused.
-  # Repeated by the same process: ignored. The sender's handle travels beside the message.
+  # Node -> Coordinator, the first message of a process. Reply: Welcome when all ranks have joined, or
+  # Refused. The handle of the sender travels beside the message. Repeated by the same incarnation: ignored.
   ranks @0 :UInt32;        # ranks this process offers; 0 = whatever is left
   nodeIndex @1 :Int32;     # wished place among the nodes (NODE_RANK), -1 = next free
   host @2 :Text;           # where other nodes reach this one; of node 0 empty = where each of them dialled it
@@ -18,12 +18,14 @@ struct Join {
 }
 
 struct Refused {
-  # Coordinator -> Node. The process reports the reason and ends with exit code 1.
+  # Coordinator -> Node, instead of Welcome. No reply: the process prints the reason
+  # and ends with exit code 1. Not repeated; a second one would find the process ended.
   reason @0 :Text;
 }
 
 struct Welcome {
-  # Coordinator -> every Node, when all ranks are there. Reply: NodeReady. Nodes dial each other with these addresses.
+  # Coordinator -> every Node, when all ranks are there. The nodes dial each other at these addresses
+  # and spawn their actors. Reply: NodeReady. Repeated: ignored, because the node has formed.
   epoch @0 :UInt32;
   nodeIndex @1 :UInt32;    # of the receiver
   nodes @2 :List(Member);  # index in the list = node index
@@ -42,34 +44,39 @@ struct Welcome {
 }
 
 struct NodeReady {
-  # Node -> Coordinator: every actor of this node is ready. Once per epoch.
+  # Node -> Coordinator, when every actor of this node is ready. When all nodes
+  # are, the Coordinator replies with StartTraining. Repeated by a node: ignored.
   nodeIndex @0 :UInt32;
   entries @1 :UInt64;  # sum of its actors' Ready.entries: over all nodes it must be the whole checkpoint
 }
 
 struct StartTraining {
-  # Coordinator -> Node -> its Trainers and its TraceCollector, when all nodes are ready.
+  # Coordinator -> Node -> its Trainers and its TraceCollector, when all nodes are ready. No reply: training
+  # starts. The Coordinator says it once in an epoch; a second one would start the job's first step again.
   firstStep @0 :UInt64;  # 1 for a fresh job, the resumed step + 1 otherwise
 }
 
 struct RankFinished {
-  # Trainer -> Node -> Coordinator: this rank's last step is done.
+  # Trainer -> Node -> Coordinator, when the rank's last step is applied and its checkpoint, if any,
+  # committed. No reply; after the last rank the Coordinator ends the job. Repeated by a rank: counts once.
   rank @0 :Int32;
   step @1 :UInt64;
   signal @2 :UInt32;  # why it is the last one: all ranks agreed to stop; 0 = the job has no more
 }
 
 struct Signalled {
-  # The process's signal thread -> Node -> its Trainers, and -> Coordinator unless it only asks for a checkpoint.
-  # SIGTERM and SIGINT: stop after the step on which all ranks agree. SIGUSR1: a checkpoint after that step. Repeated:
-  # a second stop changes nothing unless `now`; each SIGUSR1 counts.
+  # The process's signal thread -> Node -> its Trainers, and -> Coordinator unless
+  # it only asks for a checkpoint. SIGTERM and SIGINT: stop after the step on
+  # which all ranks agree. SIGUSR1: write a checkpoint after that step. No reply.
+  # Repeated: a second stop changes nothing unless `now` is set; each SIGUSR1 counts.
   signal @0 :UInt32;     # as in signal.h of Linux
   now @1 :Bool;          # leave without finishing the step
   nodeIndex @2 :UInt32;  # whose process got it
 }
 
 struct StopNode {
-  # Coordinator -> Node. The job is over for this process.
+  # Coordinator -> Node, when the job is over for this process. No reply:
+  # the Node stops its children, and the process ends. Repeated: ignored.
   failed @0 :Bool;   # true: exit code 1 after `reason` was reported
   reason @1 :Text;
   inputError @2 :Bool;  # true: the cause is the user's input, exit code 2
@@ -77,7 +84,8 @@ struct StopNode {
 }
 
 struct Dialed {
-  # A dialling helper -> Node: the connection to another process. Its handle travels beside the message when ok.
+  # A thread that dials -> Node, when it has connected to another process or failed to. The new connection's
+  # handle travels beside the message if `ok`. No reply. Repeated for a node that has answered: ignored.
   nodeIndex @0 :UInt32;
   ok @1 :Bool;
   reason @2 :Text;
@@ -85,13 +93,15 @@ struct Dialed {
 }
 
 struct PeerDown {
-  # The runtime -> whoever watches another process: it is gone. Once per incarnation.
+  # The host -> the Node or Coordinator that watches another process, when that process is gone. No reply:
+  # the job ends, or, before it has formed, the node is taken off the list. Once for each incarnation.
   nodeIndex @0 :UInt32;
   reason @1 :Text;
 }
 
 struct Tick {
-  # An actor -> itself after a delay: deadlines and periodic work.
+  # An actor -> itself after a delay, for deadlines and periodic work. No reply. An actor may have
+  # several under way; `kind` and `value` tell it which one this is and whether it is out of date.
   kind @0 :UInt32;   # the actor's own numbering
   value @1 :UInt64;
 }

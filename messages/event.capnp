@@ -4,19 +4,22 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Subscribe {
-  # Any actor -> EventBus. From then on every Event of that name comes to the sender. Repeated: once.
+  # Any actor -> EventBus: from then on the sender gets every Event of that name. No reply. An
+  # unknown name is an input error of the sender. Repeated: the sender still gets each Event once.
   name @0 :Text;   # of the catalogue, e.g. "train.step.post"; "*" = all
 }
 
 struct Publish {
-  # Whoever owns the moment -> EventBus. An unknown name is an input error of the publisher.
+  # The actor that owns the moment -> EventBus, when it has come. No reply; subscribers get an Event.
+  # An unknown name is an input error of the publisher. Repeated: told again, as another event.
   name @0 :Text;
   step @1 :UInt64;
   context @2 :Text;   # JSON of the event's context
 }
 
 struct Event {
-  # EventBus -> subscribers, in order of subscription.
+  # EventBus -> each subscriber, in the order of subscription. No
+  # reply; the job does not wait for subscribers. One for each Publish.
   name @0 :Text;
   step @1 :UInt64;
   context @2 :Text;

@@ -1,6 +1,6 @@
 #pragma once
 // A message as bytes: one flat, aligned array of words
-// that several threads may read, each with its own reader.
+// that several threads may read, each with a reader.
 
 #include <capnp/common.h>
 

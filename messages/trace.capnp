@@ -4,7 +4,9 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct FlushTrace {
-  # Trainer of rank 0 or Coordinator -> TraceCollector of every node: hand over what the rings hold. Reply: Spans.
+  # Trainer of rank 0 (a window of steps) or Coordinator (the whole job) ->
+  # TraceCollector of every node: hand over the spans in the rings. Reply: Spans,
+  # to node 0. Repeated: handed over again, as another file of the same label.
   label @0 :Text;      # becomes part of the file name; empty = the job's trace
   nodes @1 :UInt32;    # how many nodes take part
   fromStep @2 :Int32;  # spans of earlier steps are left out; -1 = all
@@ -12,7 +14,9 @@ struct FlushTrace {
 }
 
 struct Spans {
-  # TraceCollector of a node -> TraceCollector of node 0. Several parts for one flush; the last one says so.
+  # TraceCollector of a node -> TraceCollector of node 0, several parts for one
+  # flush; the last one says so. No reply; when all nodes have sent their last
+  # part, the file is written. Repeated: the spans would be in the file twice.
   label @0 :Text;
   node @1 :UInt32;
   names @2 :List(Text);      # of span names, by id
@@ -29,18 +33,22 @@ struct Spans {
 }
 
 struct TraceWritten {
-  # TraceCollector of node 0 -> Coordinator.
+  # TraceCollector of node 0 -> Coordinator, when the trace of the whole job is written
+  # or could not be. No reply: the job ends. Windows of steps are not reported.
   path @0 :Text;
   failure @1 :Text;
 }
 
 struct ClockProbe {
-  # TraceCollector of a node -> TraceCollector of node 0, every few seconds. Reply: ClockReply at once.
+  # TraceCollector of a node -> TraceCollector of node 0, sixteen in a row at
+  # the start and then one every two seconds, to measure the offset between
+  # the clocks. Reply: ClockReply at once. Repeated: one more measurement.
   sentNs @0 :Int64;
 }
 
 struct ClockReply {
-  # TraceCollector of node 0 -> the asker.
+  # TraceCollector of node 0 -> the collector that asked, the reply to ClockProbe.
+  # No reply. Repeated: measured again, and the best measurements count.
   sentNs @0 :Int64;      # copied from the probe
   receivedNs @1 :Int64;  # node 0's clock
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the actors of a process are doing at this moment: readable from other threads, and from a signal handler on
-// the thread that does it. Costs two stores and a clock a message.
+// What the actors of a process are doing at this moment: readable from other threads, and
+// from a signal handler on the thread that does it. Costs two stores and a clock a message.
 
 #include <array>
 #include <atomic>
@@ -27,7 +27,7 @@ class Activities {
   void label(ActorId id, std::string label);
   std::string name_of(ActorId id) const;
   Activity& enter(ActorId id);
-  // "user/0 (spike_guard) in Event since 12 s, ..." of those that handle something; empty: nobody does.
+  // "user/0 (spike_guard) in Event since 12 s, ..." of the actors that handle something; empty: none does.
   std::string busy(std::int64_t now_ns) const;
 
  private:

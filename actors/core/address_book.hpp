@@ -23,7 +23,7 @@ class AddressBook {
   void enter_node(int node, MailboxPtr mailbox);
   void set_node_of(NodeOf node_of);
 
-  // Null when nobody knows.
+  // Null when its address is unknown.
   MailboxPtr find(ActorId id) const;
   MailboxPtr find_local(ActorId id) const;
   bool is_local(ActorId id) const { return find_local(id) != nullptr; }

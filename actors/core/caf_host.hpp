@@ -1,5 +1,5 @@
 #pragma once
-// Runs one Actor as a CAF actor: on a thread of its own or on CAF's pool.
+// Runs one Actor as a CAF actor: on a separate thread or on CAF's pool.
 
 #include <caf/event_based_actor.hpp>
 #include <caf/io/middleman.hpp>
@@ -33,8 +33,8 @@ struct HostArguments {
   CafGate* gate = nullptr;
   // Of an actor without a parent: told of the failure that it ends with.
   std::function<void(const Frame& failure)> died = {};
-  // The spawning thread and the actor's own enter it into the book, whoever is first: an actor that failed at
-  // once has left the book for good.
+  // The spawning thread or the actor's thread enters it into the book, the
+  // first to come: an actor that failed at once has left the book for good.
   std::shared_ptr<std::once_flag> entered = std::make_shared<std::once_flag>();
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// A crash of this process says what was running: the actor, the message, and the library the fault is in. Then the
-// system's own action follows (a core dump, exit code 128 + signal).
+// A crash of this process says what was running: the actor, the message, and the library the
+// fault is in. Then the system's own action follows (a core dump, exit code 128 + signal).
 
 #include <string>
 
@@ -9,10 +9,11 @@ namespace d9d {
 // Loads a library whose faults are its author's: a report names it. Before the actors start.
 void name_as_plugin(const std::string& path);
 
-// Handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, where nobody (a sanitizer) has put any.
+// Handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, unless a sanitizer has installed some.
 void report_crashes();
 
-// A stack for the handlers of this thread: its own may be what overflowed. Kept until the thread ends.
+// A stack for the handlers of this thread: the thread's
+// stack may be what overflowed. Kept until the thread ends.
 void prepare_thread_for_crashes();
 
 }  // namespace d9d

@@ -9,7 +9,7 @@ extern "C" void __tsan_release(void* address);
 
 namespace d9d {
 
-// What this thread wrote is visible to whoever calls received() with the same address later.
+// What this thread wrote is visible to the thread that calls received() with the same address later.
 inline void handed_over([[maybe_unused]] const void* address) {
 #if defined(__SANITIZE_THREAD__)
   if (address != nullptr) __tsan_release(const_cast<void*>(address));

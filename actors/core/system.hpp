@@ -18,7 +18,7 @@ struct SystemOptions {
   std::chrono::milliseconds heartbeat_interval{500};
   std::chrono::milliseconds connection_timeout{5000};  // a silent peer counts as gone after this
   net::Gate* gate =
-      nullptr;  // the process's way to others, outlives the system; null: a plain one of its own
+      nullptr;  // the process's way to others, outlives the system; null: it makes a plain one
 };
 
 class ActorSystem {
@@ -27,7 +27,7 @@ class ActorSystem {
   ActorSystem(World& world, const SystemOptions& options);
   ~ActorSystem();
 
-  // `died`: told on the thread of the root when it threw and is gone; nobody else hears of it.
+  // `died`: called on the thread of the root after it threw and ended; no actor hears of it.
   using RootDied = std::function<void(ErrorKind kind, const std::string& report)>;
   MailboxPtr spawn_root(ActorId id, Threading threading, ActorFactory factory, RootDied died = {});
   // Waits for all actors to end; false when some are still there after `deadline`.

@@ -22,13 +22,13 @@ struct World {
   // Membership generation; 0 before the job has formed. Written by the node, read by all.
   std::atomic<std::uint32_t> epoch{0};
   std::atomic<std::uint64_t> refused{0};  // frames dropped: bad bytes, other epoch, repeated, unknown type
-  std::atomic<std::uint64_t> undelivered{0};  // frames whose addressee nobody knows
+  std::atomic<std::uint64_t> undelivered{0};  // frames whose addressee is unknown
   Activities activities{};
   // An actor failed or the job is over: actors leave one by one, and what the others still tell them is lost.
   std::atomic<bool> ending{false};
 };
 
-// Counts a frame that nobody takes. The first one is a warning, unless the job ends.
+// Counts a frame that no actor takes. The first one is a warning, unless the job ends.
 void note_undelivered(World& world, std::string_view text);
 
 }  // namespace d9d

@@ -11,7 +11,7 @@ namespace d9d {
 class Findings {
  public:
   // Runs the step; false when it failed. `part` leads the text of an error
-  // that names no place of its own. An exception that is no Error comes from
+  // that names no place. An exception that is no Error comes from
   // users' code and is no bug of ours. Out of memory is no finding and goes on.
   bool attempt(const std::string& part, const std::function<void()>& step);
 

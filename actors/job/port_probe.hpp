@@ -1,6 +1,6 @@
 #pragma once
 // Can this host listen on an address? Found out by binding
-// a socket and closing it again; nobody is listened to.
+// a socket and closing it again; no connection is accepted.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 // The pieces of a product after Goto and van de Geijn 2008: panels packed from operands, and a tile of 14 x
-// 32 results in 28 registers. Only for files compiled for AVX-512; each gets its own copy.
+// 32 results in 28 registers. Only for files compiled for AVX-512; each of them gets a copy.
 
 #include <algorithm>
 #include <array>
@@ -35,8 +35,8 @@ void copy_row(const T* from, const T* later, int64_t count, float* to) {
   }
 }
 
-// Rows first .. first + rows of a, columns k0 .. k0 + kc -> [rows][panel_stride], or when a is stored
-// transposed [kc][16].
+// Rows first .. first + rows of a, columns k0 .. k0 + kc ->
+// [rows][panel_stride], or when a is stored transposed [kc][16].
 template <class T>
 void pack_a(const GemmInput& a, int64_t first, int64_t rows, int64_t k0, int64_t kc, float* to) {
   if (!a.transposed) {
@@ -46,7 +46,7 @@ void pack_a(const GemmInput& a, int64_t first, int64_t rows, int64_t k0, int64_t
     }
     return;
   }
-  // Every row lies on another page: no hardware prefetcher follows.
+  // Every row is on another page, where no hardware prefetcher follows.
   constexpr int64_t ahead = 24;
   const __mmask16 mask = first_lanes(rows);
   for (int64_t k = 0; k < kc; ++k) {

@@ -23,11 +23,11 @@ struct StageParameter;
 struct FamilyModel : ModelDescription {
   RopeOptions rope;
 
-  // Parameters are uninitialised (see initial_weights.hpp). Input error for impossible options, for more stages
-  // than layers and for tied embeddings over more than one stage.
+  // Parameters are uninitialised (see initial_weights.hpp). Input error for impossible
+  // options, for more stages than layers and for tied embeddings over more than one stage.
   virtual std::unique_ptr<StageModule> build_stage(StagePosition position,
                                                    const BuildOptions& options) const = 0;
-  // Lays a stage of build_stage over the mesh: causal_lm_plan.hpp, unless a family has a plan of its own.
+  // Parallelizes a stage of build_stage over the mesh; by causal_lm_plan.hpp unless the family has a plan.
   virtual std::vector<StageParameter> parallelize(StageModule& stage, StageGroups& groups,
                                                   const ParallelOptions& options) const;
 

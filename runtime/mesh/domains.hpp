@@ -25,7 +25,7 @@ inline constexpr const char* kExpertDomain = "expert";
 inline constexpr const char* kBatchDomain = "batch";
 inline constexpr const char* kFlatDomain = "flat";
 
-// A domain of one's own is one more of these.
+// To add a domain, add one of these.
 struct Domain {
   std::string name;
   Mesh (*build)(const DeviceMeshParameters& parameters);

@@ -31,7 +31,7 @@ struct DeviceMeshParameters {
   int world_size() const;
   // Ranks of one pipeline stage.
   int stage_size() const { return world_size() / pipeline_parallel; }
-  // Distinct data ranks: each sees samples of its own.
+  // The number of data ranks: each of them sees other samples.
   int data_parallel() const { return data_parallel_replicate * data_parallel_shard; }
   int context_parallel() const { return context_parallel_replicate * context_parallel_shard; }
 

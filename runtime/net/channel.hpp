@@ -33,14 +33,14 @@ class Channel {
   // Bytes that were taken from the socket and not yet read: poll() knows nothing of them.
   virtual bool hides_bytes() const = 0;
 
-  // For large messages: takes and gives many records in one call of the system. From here on what write() took is
-  // on its way only when flush() is done.
+  // For large messages: takes and gives many records in one call of the system.
+  // From here on what write() took is on its way only when flush() is done.
   virtual void expect_much() {}
   virtual Io flush() { return Io::done; }
 
   const std::string& failure() const { return failure_; }
   int fd() const { return number_; }
-  // Whoever takes it closes the socket; the channel stays usable until then.
+  // The caller then closes the socket; the channel stays usable until then.
   int release_fd() { return socket_.release(); }
 
  protected:
@@ -59,7 +59,8 @@ class Channel {
 // `tls` null: plain.
 std::unique_ptr<Channel> make_channel(Fd socket, const Tls* tls, Side side);
 
-// Wait, at most until the deadline, for all of it. False: see failure() of the channel, empty at the deadline.
+// Wait, at most until the deadline, for all of it. False:
+// see failure() of the channel, empty at the deadline.
 bool shake_hands_fully(Channel& channel, Deadline deadline, int cancel = -1);
 bool read_fully(Channel& channel, void* data, std::size_t bytes, Deadline deadline, int cancel = -1);
 bool write_fully(Channel& channel, const void* data, std::size_t bytes, Deadline deadline, int cancel = -1);

@@ -1,6 +1,6 @@
 #pragma once
-// The first words on a connection: the dialling side says what it is for, the other side answers. Both frames are
-// small and bounded, so that a stranger cannot make a node wait for more.
+// The first words on a connection: the dialling side says what it is for, the other side answers.
+// Both frames are small and bounded, so that a stranger cannot make a node wait for more.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Hello {
 enum class Verdict : std::uint8_t {
   yes = 1,
   no = 2,
-  later = 3,  // nobody takes such connections yet: dial again
+  later = 3,  // not yet ready for such connections: dial again
 };
 
 struct Answer {

@@ -9,7 +9,7 @@ namespace d9d {
 
 // For every rank the least time that its own actions take on one machine, where an
 // action may be interrupted, begins when the longest chain of actions before it has run,
-// and is followed by the longest chain behind it (J. R. Jackson's preemptive bound for
+// and is followed by the longest chain after it (J. R. Jackson's preemptive bound for
 // one machine with heads and tails); the largest of these. Has the unit of the costs.
 double order_bound(const PipelineProgram& program, const OrderCosts& costs, int extra_activations = 0);
 

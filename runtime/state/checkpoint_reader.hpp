@@ -61,8 +61,8 @@ class CheckpointReader {
   mutable std::set<std::string> consumed_;
 };
 
-// An input error that names what nobody asked for. `consumed` is the union over all ranks; names that match
-// one of the patterns `allowed` ("exp_avg*/model.head.*") may be left.
+// An input error that names the tensors that were never read. `consumed` is the union over all
+// ranks; names that match one of the patterns `allowed` ("exp_avg*/model.head.*") may be left.
 void require_all_consumed(const std::set<std::string>& stored, const std::set<std::string>& consumed,
                           const std::vector<std::string>& allowed = {});
 

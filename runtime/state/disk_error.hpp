@@ -1,6 +1,6 @@
 #pragma once
-// What the system answered. Files whose contents are wrong are plain Errors: whoever looks for damage must not take
-// a disk that cannot be read for a file that is broken.
+// What the system answered. Files whose contents are wrong are plain Errors: a search
+// for damage must not take a disk that cannot be read for a file that is broken.
 
 #include <string>
 

@@ -50,7 +50,7 @@ class FolderLock {
 };
 
 // Environment error, as FolderLock's, when a process that can be asked has the folder. Nothing is written,
-// nobody is waited for: a holder on another host is left to FolderLock.
+// and it does not wait: a holder on another host is left to FolderLock.
 void require_not_in_use(const std::string& folder);
 // Whether this very process has the folder.
 bool is_held_here(const std::string& folder);

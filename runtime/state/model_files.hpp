@@ -1,5 +1,5 @@
 #pragma once
-// The weights of a model folder as one set of named tensors, whatever file each lies in.
+// The weights of a model folder as one set of named tensors, whichever file holds each.
 // Const calls from several threads are fine.
 
 #include <ATen/core/Tensor.h>

@@ -15,7 +15,7 @@ namespace d9d {
 
 using TokenizerFiles = std::map<std::string, std::string>;  // name in the folder -> contents
 
-// Of a job: data.tokenizer with what lies beside it, else the files of source_checkpoint, else of
+// Of a job: data.tokenizer with the files beside it, else the files of source_checkpoint, else of
 // model_provider.from; tokenizer_config.json is made where there is none, generation_config.json says the
 // special tokens that job, model and folder know. Empty where no tokenizer is known.
 TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const FamilyModel* model);

@@ -1,6 +1,6 @@
 #pragma once
 // The tensor table of a process: how tensors change hands between actors without being in a message.
-// put -> Ticket -> take, exactly once; after put nobody writes the tensors. No torch in this header.
+// put -> Ticket -> take, exactly once; after put() the tensors must not be written. No torch in this header.
 // Thread-safe: any actor may put, any actor may take.
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace d9d {
 
-// What lies in a slot. The sender and the receiver agree on
+// What a slot holds. The sender and the receiver agree on
 // the concrete type by the message that names the ticket.
 struct Parcel {
   virtual ~Parcel() = default;

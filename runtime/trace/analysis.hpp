@@ -15,7 +15,7 @@ struct TimeSplit {
   std::int64_t exposed_communication = 0;  // a collective, and no compute that hides it
   std::int64_t bubble = 0;                 // a wait span, or nothing at all
   std::int64_t other = 0;                  // an actor handling a message, or a disk
-  std::int64_t mailbox_wait = 0;           // a message lies in a mailbox while nothing of the above goes on
+  std::int64_t mailbox_wait = 0;           // a message waits in a mailbox and none of the above goes on
   std::int64_t total() const { return compute + exposed_communication + bubble + other + mailbox_wait; }
 };
 
@@ -65,8 +65,9 @@ struct Analysis {
   double other_share() const;
 };
 
-// Steps are the spans of Category::step; a rank without any gets them from the first compute or collective
-// span of each step number. Spans of no rank, and of ranks that trained no step, count for edges and actors only.
+// Steps are the spans of Category::step; a rank without any gets them from
+// the first compute or collective span of each step number. Spans of no
+// rank, and of ranks that trained no step, count for edges and actors only.
 Analysis analyze(const Recording& recording);
 
 // For people (the `top` worst edges and actors) and for programs (JSON with everything, durations in ns).

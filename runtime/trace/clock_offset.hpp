@@ -29,7 +29,7 @@ class ClockOffset {
   bool known() const { return !samples_.empty(); }
   // Add to the local clock to get the remote clock's time; 0 while nothing is known.
   std::int64_t offset_ns() const;
-  // The true offset lies within +- this, whatever the asymmetry of the way; 0 while nothing is known.
+  // The true offset is within +- this, whatever the asymmetry of the way; 0 while nothing is known.
   std::int64_t error_ns() const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace d9d::trace {
 
-// Where a slice lies in the trace.
+// Where a slice is in the trace.
 struct Slice {
   int pid = 0;
   int tid = 0;

@@ -13,7 +13,7 @@
 
 namespace d9d::trace {
 
-// A track of the trace: an actor, or a thing of its own such as a rank's memory counter.
+// A track of the trace: an actor, or something else, such as a rank's memory counter.
 struct ActorName {
   std::string name;  // "stage 1", "trainer"
   int rank = -1;     // global rank it belongs to; -1: the whole node

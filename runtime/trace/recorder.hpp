@@ -27,7 +27,7 @@ struct RecorderOptions {
 };
 
 // What a recorder held; ids in the spans index `names` and `actors`. Where a thread's ring overwrote spans
-// that nobody had read, everything that started before its oldest whole record is left out, of all threads:
+// that had not been read, everything that started before its oldest whole record is left out, of all threads:
 // otherwise the busiest actor's missing spans would look like idleness.
 struct Recording {
   std::vector<Span> spans;  // sorted by start_ns

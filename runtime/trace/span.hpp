@@ -17,7 +17,7 @@ enum class Category : std::uint8_t {
   collective,  // communication between ranks
   io,          // disk
   wait,        // idle by design: no input yet, no credit, another stage's turn
-  step,        // one whole training step of a rank, on a track of its own: Recorder::actor(steps_track, rank)
+  step,        // one whole training step of a rank, on a separate track: Recorder::actor(steps_track, rank)
   counter,     // not a span: `value` at `start_ns`
   stall,       // inside a compute span of its rank, which stands still meanwhile
 };
@@ -33,7 +33,7 @@ inline constexpr std::string_view steps_track = "steps";
 
 // Times are nanoseconds of Clock::now_ns of this process. Ids come from Recorder::actor and Recorder::intern.
 struct Span {
-  std::int64_t enqueue_ns = 0;  // when the message was sent; 0: not known, or nobody sent it (a timer)
+  std::int64_t enqueue_ns = 0;  // when the message was sent; 0: unknown, or not sent (a timer)
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::uint64_t bytes = 0;     // moved or read; of a counter: the bits of its double

@@ -8,7 +8,7 @@
 
 namespace d9d {
 
-// One dimension, zero, aligned to 64 bytes or more. On another device than the CPU an ordinary zero tensor.
+// A 1-D tensor of zeros, aligned to at least 64 bytes. On devices other than the CPU an ordinary zero tensor.
 at::Tensor zeroed_flat_buffer(std::int64_t count, at::ScalarType dtype, at::Device device);
 
 }  // namespace d9d

@@ -2,10 +2,11 @@
 // The trainable parameters of a stage in flat buffers: values and gradients, cut into buckets that are
 // reduced as one and updated in one pass.
 //
-// A family is what can share a buffer: the same reduction, dtype and gradient dtype. The shards of a unit
-// (sharded_unit.hpp) are a bucket of their own. Within a family parameters lie in definition order without
-// gaps between those of one module (q, k, v; gate, up), which are one matrix to the kernels; only a bucket's
-// first parameter is aligned to 64 bytes. Buckets are numbered in the order in which backward completes them:
+// A family is a set of parameters that can share a buffer: equal reduction, dtype and gradient
+// dtype. The shards of a unit (sharded_unit.hpp) form a separate bucket. Within a family
+// parameters are in definition order. Those of one module (q, k, v; gate, up) have no gaps
+// between them, so that kernels can use them as one matrix; only a bucket's first parameter
+// is aligned to 64 bytes. Buckets are numbered in the order in which backward completes them:
 // from the last parameter to the first.
 
 #include <ATen/core/Tensor.h>
@@ -21,13 +22,13 @@ namespace d9d {
 
 struct FlatOptions {
   std::optional<at::ScalarType> grad_dtype;  // none: the parameter's
-  // Of gradients, at most; a module larger than that has a bucket alone.
+  // The most bytes of gradients in a bucket; a larger module gets a bucket alone.
   std::int64_t bucket_bytes = std::int64_t{32} << 20;
-  // A small family is cut into about as many, of a MiB at least,
-  // or nothing of it could be reduced while backward goes on.
+  // A small family is cut into about so many buckets of at least a MiB,
+  // so that some of them can be reduced while backward goes on.
   std::int64_t wanted_buckets = 1;
-  // Mesh axes whose ranks see different tokens, so that gradients are summed over those on which a parameter
-  // is replicated. Not tp: its ranks see the same tokens, and have the same gradient of what they replicate.
+  // The mesh axes whose ranks see different tokens: a parameter's gradient is summed over those of them
+  // on which the parameter is replicated. The caller adds tp when activations are sharded over it.
   std::vector<std::string> summed_axes = {"dp_replicate", "dp_cp_shard", "cp_replicate", "ep_replicate"};
 };
 
@@ -42,7 +43,7 @@ struct GradientBucket {
   std::size_t family = 0;
   std::vector<std::string> reduce_axes;  // summed over, sorted as in the layouts
   std::shared_ptr<ShardedUnit> unit;  // the bucket is its shards; gradients are scattered over its axes first
-  // Ranks that hold these very values, and this rank's number among them: each counts a part of the norm.
+  // How many ranks hold these values, and this rank's index among them: each counts a part of the norm.
   int replicas = 1;
   int replica = 0;
   std::int64_t begin = 0;  // element in the family
@@ -70,7 +71,7 @@ class FlatParameters {
   const std::vector<GradientBucket>& buckets() const { return buckets_; }
   // The bucket of parameters()[parameter]; -1 for one that is not trainable.
   int bucket_of(std::size_t parameter) const { return bucket_of_[parameter]; }
-  // Where it lies; a parameter that is not trainable is a bug.
+  // Its place in the buffers; a parameter that is not trainable is a bug.
   const FlatSegment& segment_of(std::size_t parameter) const;
   // The distinct lists of axes that some bucket is reduced over, in order of first use.
   std::vector<std::vector<std::string>> reduce_groups() const;

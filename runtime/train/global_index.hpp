@@ -1,5 +1,5 @@
 #pragma once
-// Where the elements of a rank's block lie in the global tensor, row-major. Pure integers.
+// The positions of a rank's block in the global tensor, row-major. Pure integers.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ class GlobalIndex {
  public:
   GlobalIndex(const std::vector<std::int64_t>& global_shape, const Slice& slice);
 
-  // So many local elements, from a multiple of it on, are neighbours in the global tensor too.
+  // Local elements [n * run(), (n + 1) * run()) are adjacent in the global tensor too.
   std::int64_t run() const { return run_; }
   // Global element of local element `run * run()`.
   std::int64_t begin_of_run(std::int64_t run) const;

@@ -1,8 +1,8 @@
 #pragma once
-// From "this parameter's gradient is complete" to "reduce this bucket now", in an order that all ranks share:
-// a bucket is asked for when it and every bucket before it with the same reduction are complete. Which
-// parameter completes first may differ between ranks; what is asked for does not. A unit that reduces each
-// microbatch has an order of its own: its ranks gather together and so run the same actions in one order.
+// Decides when to reduce which gradient bucket, in an order that is the same on all ranks: a bucket is
+// reduced when it and all buckets before it with the same reduction are complete. The order in which
+// parameters complete may differ between ranks; the order of reductions does not. A unit that reduces each
+// microbatch has a separate order: its ranks gather together and therefore run the same actions in one order.
 
 #include <vector>
 
@@ -13,14 +13,14 @@ namespace d9d {
 
 class GradientSync {
  public:
-  // `parameters` outlives it.
+  // Keeps a reference to `parameters`.
   explicit GradientSync(const FlatParameters& parameters);
 
   // Nothing is complete.
   void begin_step();
-  // The gradient of parameters()[parameter] saw its last addition of the step, or of a microbatch (`last`
-  // false), which counts only for units that reduce each of them. The buckets to reduce now, ascending;
-  // buckets without reduction are never among them. Twice in a step, or in a microbatch, is a bug.
+  // Call it when the gradient of parameters()[parameter] is complete for the step (`last`) or, for units that
+  // reduce each microbatch, for the microbatch. Returns the buckets to reduce now, ascending, without those
+  // that need no reduction. Twice for the same parameter in a step (or microbatch) is a bug.
   std::vector<int> complete(std::size_t parameter, bool last = true);
   // Parameters that are not complete yet.
   int pending() const { return pending_; }
@@ -40,7 +40,7 @@ class GradientSync {
   int pending_ = 0;
 };
 
-// Sums the bucket's gradients over the group, in place. Any thread, while nobody else uses the bucket.
+// Sums the bucket's gradients over the group, in place. From any thread, if no other thread uses the bucket.
 void reduce_gradients(const GradientBucket& bucket, Communicator& communicator);
 
 }  // namespace d9d

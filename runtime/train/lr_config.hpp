@@ -47,7 +47,7 @@ BOOST_DESCRIBE_STRUCT(PiecewiseLrProvider, (), (scheduler))
 
 using LrSchedulerConfig = std::variant<PiecewiseLrProvider, config::Named>;
 
-// Input errors as PiecewiseLrBuilder's.
+// The same input errors as PiecewiseLrBuilder.
 PiecewiseLr build_lr(const PiecewiseLrConfig& config, std::optional<std::int64_t> total_steps);
 // Without a section the multiplier is 1 at every step.
 PiecewiseLr constant_lr();

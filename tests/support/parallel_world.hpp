@@ -30,7 +30,7 @@ struct Trained {
 };
 
 // Gradients are reduced as the ranks' workers ask for it and put together by
-// the parameters' layouts. Checks by itself: every element lies somewhere,
+// the parameters' layouts. Checks by itself: some rank holds every element,
 // replicas hold the same bits. An error of a rank ends all and is thrown.
 Trained train_once(const ParallelCase& given);
 

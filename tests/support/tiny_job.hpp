@@ -1,5 +1,5 @@
 #pragma once
-// A job of seconds in a folder of its own, run by the real d9d-node, and what it leaves behind.
+// A job of seconds in a new folder, run by the real d9d-node, and what it leaves behind.
 
 #include <filesystem>
 #include <map>

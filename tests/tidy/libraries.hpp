@@ -9,7 +9,7 @@
 
 namespace d9d::tidy {
 
-// A folder with a library of its own, "runtime/comm" for example. Its
+// A folder that has a library, "runtime/comm" for example. Its
 // sub-folders belong to it unless they have a library themselves.
 struct Room {
   std::set<std::string> may_include;  // other rooms, from DEPS

@@ -21,7 +21,7 @@ struct Codec<Section> {
   static Json write(const Section& section);
 };
 
-// `name: x` and, beside it, the keys of whoever registered x.
+// `name: x` and, beside it, the keys that the owner of x declares.
 struct Named {
   std::string name;
   Section options;  // without the name

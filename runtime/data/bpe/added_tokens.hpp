@@ -18,7 +18,7 @@ struct AddedToken {
   std::string content;
   std::int32_t id = 0;
   bool special = false;      // left out when decoding without special tokens
-  bool normalized = false;   // looked for in normalised text, in its own normalised form
+  bool normalized = false;   // looked for in normalised text, itself normalised
   bool single_word = false;  // only between characters that are not of words
   bool lstrip = false;       // takes the white space before it along
   bool rstrip = false;       // and after it
@@ -37,7 +37,7 @@ class AddedTokenFinder {
   // `texts[i]` is what to look for to find `tokens[i]`.
   AddedTokenFinder(std::vector<AddedToken> tokens, const std::vector<std::string>& texts);
 
-  // Cuts text into tokens and what lies between them; parts without id are not empty, unless `text` is.
+  // Splits text into tokens and the text between them; parts without id are not empty, unless `text` is.
   void split(std::string_view text, std::vector<Part>& parts, RegexScratch& regex) const;
 
  private:

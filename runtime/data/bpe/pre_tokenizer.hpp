@@ -34,7 +34,7 @@ class PreTokenizer {
   bool byte_level() const { return byte_level_; }
 
  private:
-  // What becomes of a match (or, inverted, of what lies between matches).
+  // What is done with a match (or, inverted, with the text between matches).
   enum class Behavior { isolated, removed, merged_with_previous, merged_with_next, contiguous };
   struct Split {
     Regex pattern;

@@ -5,8 +5,8 @@
 
 namespace d9d {
 
-// The groups that make at least one of these names, without their other outputs. Names nobody makes are left
-// out: the caller compares (load_model_state does).
+// The groups that make at least one of these names, without their other outputs. Names
+// that no group makes are left out: the caller compares (load_model_state does).
 MapperPtr restrict_to_outputs(MapperPtr mapper, const Names& names);
 
 // The groups whose inputs are all among these names. An

@@ -1,5 +1,5 @@
 #pragma once
-// A folder of its own for one test, removed at its end.
+// A folder for one test, removed at its end.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
