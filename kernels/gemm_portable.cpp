@@ -10,7 +10,8 @@
 namespace d9d::kernels {
 namespace {
 
-// rows x columns of storage as fp32: a view where the memory is that already, else a copy with its rows gathered.
+// rows x columns of storage as fp32: a view where the memory
+// is that already, else a copy with its rows gathered.
 at::Tensor storage_of(const GemmInput& input, int64_t rows, int64_t columns) {
   const auto dtype = input.bf16 ? at::kBFloat16 : at::kFloat;
   int64_t last = rows - 1;
@@ -27,7 +28,7 @@ at::Tensor matrix_of(const GemmInput& input, int64_t rows, int64_t columns) {
   return input.transposed ? storage_of(input, columns, rows).t() : storage_of(input, rows, columns);
 }
 
-// The library writes plain fp32 rows itself; the rest goes through a product of its own.
+// The library writes plain fp32 rows itself; the rest goes through a separate product.
 bool is_plain(const GemmOutput& c) {
   return !c.bf16 && !c.rows && !c.row_scale;
 }

@@ -79,7 +79,7 @@ Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Argume
   return Tokenizer::from_file(file);
 }
 
-// Of a text whose length nobody asked for: as far as the model's positions go.
+// For a text whose length was not asked for: as far as the model's positions go.
 std::int64_t usual_length(const LoadedModel& model, std::size_t prompt) {
   constexpr std::int64_t usual = 64;
   const std::int64_t room = position_limit(*model.config) - static_cast<std::int64_t>(prompt);

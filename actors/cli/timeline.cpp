@@ -192,7 +192,7 @@ MeasuredStep measured(int number, const RankActions& actions, const PipelineProg
 MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> step) {
   const std::map<int, RankActions> steps = actions_by_step(recording);
   D9D_REQUIRE(!steps.empty(), "the trace has no actions of pipeline stages; trace a training run");
-  std::size_t most = 0;  // a step cut short may look like a program of its own
+  std::size_t most = 0;  // a step cut short may look like another program
   for (const auto& [number, actions] : steps) most = std::max(most, num_passes(actions));
   std::string why = "actions are missing";
   for (auto it = steps.rbegin(); it != steps.rend(); ++it) {

@@ -18,7 +18,8 @@
 namespace d9d {
 namespace {
 
-// Everything below this line until report_crashes() runs in a signal handler: no allocation, no locks, no printf.
+// Everything below this line until report_crashes() runs
+// in a signal handler: no allocation, no locks, no printf.
 
 struct Library {
   std::array<char, 256> name{};
@@ -160,7 +161,7 @@ void name_as_plugin(const std::string& path) {
   const int index = num_plugins.load();
   if (index == kPluginsMax) return;
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return;  // whoever loads it says why
+  if (handle == nullptr) return;  // the caller that loads it says why
   link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return;
   Library& library = plugins[static_cast<std::size_t>(index)];

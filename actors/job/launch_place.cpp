@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-// Below 32768, where Linux starts to hand out ports of its own choice.
+// Below 32768, where the range begins from which Linux chooses ports.
 constexpr std::uint16_t kPortFirst = 20000;
 constexpr std::uint16_t kPortCount = 12000;
 

@@ -32,7 +32,7 @@ void fail(ErrorKind kind, std::string what, const char* file, int line) {
 
 namespace {
 
-// LibTorch's exceptions carry a stack of its own functions, of no use to whoever gave the wrong shape.
+// LibTorch's exceptions carry a stack of its functions, of no use to a user who gave the wrong shape.
 std::string without_stack(std::string text) {
   for (const char* mark : {"\nException raised from ", "\nC++ CapturedTraceback"}) {
     text.resize(std::min(text.find(mark), text.size()));

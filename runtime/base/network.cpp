@@ -163,7 +163,7 @@ Reached reach(const std::string& host, std::uint16_t port, std::chrono::millisec
     int problem = connect_within(socket, address, timeout);
     if (problem == 0) {
       const Address own = name_of(socket, &::getsockname);
-      // Where nobody listens, a host's connection to itself may meet itself.
+      // Without a listener, a host's connection to itself may meet itself.
       if (!(own == name_of(socket, &::getpeername))) return {text_of(address), text_of(own)};
       problem = ECONNREFUSED;
     }

@@ -166,7 +166,7 @@ void Gate::hand_over(Newcomers::iterator who) {
   const std::lock_guard lock(takers_mutex_);
   Taker* const taker = takers_[static_cast<std::size_t>(who->hello().purpose)];
   const Answer answer = taker != nullptr ? taker->ask(who->hello()) : Answer{Verdict::later, {}};
-  // First, because whoever takes it may close it.
+  // First, because its receiver may close it.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, who->fd(), nullptr);
   std::unique_ptr<Channel> channel = who->answer(answer);
   if (channel && answer.verdict == Verdict::yes) taker->take(std::move(channel), who->hello());

@@ -36,7 +36,7 @@ void require_files(const TlsFiles& files) {
   }
 }
 
-// A question for a passphrase would hang a job that nobody sits at.
+// A question for a passphrase would hang an unattended job.
 int no_passphrase(char*, int, int, void*) {
   return -1;
 }

@@ -89,7 +89,7 @@ BIO* new_bio(Wire& wire) {
   return bio;
 }
 
-// In the words of whoever wrote the job file. An alert tells what the other side found wrong with ours.
+// In the words of the job file. An alert tells what the other side found wrong with ours.
 std::string words_of(unsigned long code, long verified) {
   const std::string ask = "; is it of the same node.tls.ca, and valid today?";
   if (verified == X509_V_ERR_CERT_HAS_EXPIRED) return "its certificate has expired";

@@ -22,7 +22,7 @@ namespace {
 constexpr int kAttempts = 200;
 constexpr std::chrono::milliseconds kBetweenAttempts{20};
 
-// The text of a lock under a name of its own, to be linked to the lock's name in one step.
+// The text of a lock under a temporary name, to be linked to the lock's name in one step.
 class Draft {
  public:
   Draft(const std::string& lock, const LockHolder& holder) : path_(lock + "." + holder.tag) {
@@ -114,8 +114,8 @@ Life watch_heartbeat(const std::string& lock, const Draft& draft, const LockTime
   }
 }
 
-// Removes a dead holder's lock. Of all that found it dead one at a time may, and only while it is still what was
-// judged: otherwise the second would remove what the first has made since.
+// Removes a dead holder's lock. Of all that found it dead one at a time may, and only while it
+// is still what was judged: otherwise the second would remove what the first has made since.
 void remove_dead(const std::string& lock, const std::string& judged, const Draft& draft,
                  const LockTimes& times) {
   const std::string guard = lock + ".takeover";

@@ -67,7 +67,7 @@ std::optional<std::string> model_folder(const JobConfig& job) {
   return source ? source : std::visit(from, job.model_provider);
 }
 
-// The folder whose files belong to the tokenizer. A file of another name stands alone: what lies beside it
+// The folder whose files belong to the tokenizer. A file of another name stands alone: what is beside it
 // may be of another tokenizer.
 std::optional<std::string> tokenizer_folder(const JobConfig& job) {
   const TextDataConfig* text = text_of(job);

@@ -158,7 +158,7 @@ LoadedTrace read_chrome_trace(const std::filesystem::path& path) {
               path.string());
   GzipReadBuffer buffer(path);
   std::istream stream(&buffer);
-  stream.exceptions(std::ios::badbit);  // a read error keeps its own text
+  stream.exceptions(std::ios::badbit);  // a read error keeps its text
   try {
     EventReader events;
     const Json rest = parse(stream, events);

@@ -61,7 +61,7 @@ bool belong_together(const StageParameter& a, const StageParameter& b) {
   return a.unit == b.unit && (a.unit || module_of(a.name) == module_of(b.name));
 }
 
-// From the last module to the first, as backward goes; a module is never cut, and a unit has its own bucket.
+// From the last module to the first, as backward goes; a module is never cut, and a unit is one bucket.
 std::vector<Members> cut_into_buckets(const std::vector<StageParameter>& parameters, const Members& members,
                                       std::int64_t count_max) {
   std::vector<Members> buckets;
@@ -106,7 +106,7 @@ void check_block(const StageParameter& parameter) {
             parameter.tensor.numel(), parameter.layout.local_slice().num_elements());
 }
 
-// Memory follows definition while buckets go backwards: the last bucket lies first.
+// Memory follows definition while buckets go backwards: the last bucket comes first.
 std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameters,
                                     const std::vector<Members>& cut, const FamilyKey& key) {
   std::vector<GradientBucket> buckets(cut.size());
@@ -126,7 +126,7 @@ std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameter
   return buckets;
 }
 
-// The tensor keeps its identity and values, and lives in the buffers from now on.
+// The tensor keeps its identity and values, and is a view of the buffers afterwards.
 void move_in(const StageParameter& parameter, const FlatFamily& family, const FlatSegment& segment) {
   at::Tensor tensor = parameter.tensor;
   const at::Tensor data = family.data.narrow(0, segment.begin, segment.count).view(tensor.sizes());

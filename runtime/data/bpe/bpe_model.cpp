@@ -33,7 +33,7 @@ BpeModel::BpeModel(const JsonSection& section, bool byte_level) : byte_level_(by
   read_merges(section.at("merges"));
   read_units();
   if (byte_fallback_) {
-    // With a byte missing the library mixes unknown tokens in; nobody trains such a vocabulary.
+    // With a byte missing the library mixes unknown tokens in; such vocabularies are not trained.
     D9D_REQUIRE(
         std::ranges::all_of(byte_level_ ? byte_ids_ : fallback_ids_, [](std::int32_t id) { return id >= 0; }),
         "{}.byte_fallback is set, but the vocabulary lacks some bytes; add them or set it to false",

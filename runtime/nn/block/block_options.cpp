@@ -40,7 +40,7 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   return *this;
 }
 
-// Kept: the sum that is normed. Whoever reads the normed state keeps it.
+// Kept: the sum that is normed. The block that reads the normed state keeps it.
 BlockCosts norm_costs(std::int64_t width) {
   return {.parameters = width, .active = width, .kept_own = width, .side_own = 4};
 }

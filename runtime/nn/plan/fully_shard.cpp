@@ -96,7 +96,7 @@ Layout at_index(const Layout& layout, const std::string& axis, int index) {
   return Layout(layout.global_shape(), std::move(axes));
 }
 
-// Adds the weight that lies like this, rows of dimension 0 after rows, to the map.
+// Adds a weight with this layout to the map, rows of dimension 0 after rows.
 void add_to_map(const Layout& layout, std::int64_t numel, const std::string& axis, ShardMap& map) {
   std::int64_t begin = map.whole_size;
   for (int rank = 0; rank < static_cast<int>(map.shard_sizes.size()); ++rank) {
@@ -110,7 +110,7 @@ void add_to_map(const Layout& layout, std::int64_t numel, const std::string& axi
   map.whole_size = begin;
 }
 
-// On this axis a shard, on the other axes of the domain as it lies already, else replicated.
+// A shard on this axis; on the other axes of the domain as placed already, else replicated.
 Layout sharded(const StageParameter& parameter, const Strategy& strategy) {
   std::vector<LayoutAxis> axes = parameter.layout.axes();
   std::erase_if(axes, [&](const LayoutAxis& axis) { return axis.name == strategy.axis; });

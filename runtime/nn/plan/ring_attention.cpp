@@ -67,7 +67,7 @@ AttentionBlock ring_forward(const Ring& ring, const at::Tensor& q, const at::Ten
         kernels::attention_block(tokens(q, block->queries), tokens(kv[0], block->keys),
                                  tokens(kv[1], block->keys), block->causal, ring.scale, wide(q));
     if (step == 0) {
-      sum = part;  // one's own keys: every query sees some
+      sum = part;  // this rank's keys: every query attends to some
     } else {
       merge_attention_block(
           {tokens(sum.out, block->queries), sum.lse.narrow(2, block->queries.first, block->queries.count)},
@@ -153,7 +153,7 @@ at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const
   }
   const bool wanted = q.requires_grad() || k.requires_grad() || v.requires_grad();
   if (!at::GradMode::is_enabled() || !wanted) return forward.out;
-  // Another tensor over the same memory: a node that held its own output would never be freed.
+  // Another tensor over the same memory: a node that holds its output would never be freed.
   at::Tensor out = forward.out.detach();
   std::shared_ptr<torch::autograd::Node> node(new RingNode(ring, q, k, v, std::move(forward)),
                                               torch::autograd::deleteNode);

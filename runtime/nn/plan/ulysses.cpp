@@ -73,7 +73,7 @@ at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, co
   D9D_CHECK(q.size(kHeads) % ranks == 0, "{} heads are not divisible by the {} ranks of {}", q.size(kHeads),
             ranks, group_->name());
   const std::int64_t times = std::lcm(key_heads, ranks) / key_heads;
-  // What goes to a rank lies together, so that one exchange is enough.
+  // What goes to one rank is contiguous, so that one exchange is enough.
   const auto by_rank = [&](const at::Tensor& x) { return x.unflatten(kHeads, {ranks, -1}); };
   const at::Tensor joint =
       at::cat({by_rank(q), by_rank(repeat_heads(k, times)), by_rank(repeat_heads(v, times))}, kHeads + 1);

@@ -24,8 +24,8 @@ std::optional<VisibleBlock> visible_block(TokenOrder order, int rank, int owner,
     return VisibleBlock{all, all, false};
   }
   const std::int64_t half = count / 2;
-  // An earlier rank's first chunk lies before both of ours, its
-  // second one after; a later rank's chunks lie between ours.
+  // An earlier rank's first chunk is before both of ours, its
+  // second one after; a later rank's chunks are between ours.
   if (owner < rank) return VisibleBlock{all, {0, half}, false};
   return VisibleBlock{{half, half}, all, false};
 }
