@@ -24,13 +24,13 @@ function(d9d_library name)
   endif()
 endfunction()
 
-# d9d_tests(NAME TIER tier SOURCES ... [DEPS ...] [LABELS ...] [TIMEOUT seconds])
-# One test binary test_<NAME>; each TEST is a ctest of its own, labelled with its tier.
+# d9d_tests(NAME TIER tier [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds])
+# One test binary test_<NAME>; each TEST is a ctest of its own, labelled with its tier. ALONE: as for d9d_library().
 function(d9d_tests name)
-  cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS" ${ARGN})
   set(target test_${name})
   d9d_batches(${target} files ${ARG_SOURCES})
-  add_executable(${target} ${files})
+  add_executable(${target} ${files} ${ARG_ALONE})
   target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
   if(D9D_PROFILE MATCHES "asan|tsan")
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # GCC 12 finds them in its own <regex>

@@ -24,7 +24,7 @@ namespace {
 constexpr double kLossTolerance = 1e-5;      // relative
 constexpr double kGradientTolerance = 1e-4;  // of each gradient's norm
 constexpr int kSamples = 8;
-constexpr int kLength = 32;
+constexpr int kMeshLength = 32;
 constexpr int kVocabulary = 90;  // tensor-parallel ranks get uneven parts
 
 constexpr const char* kJob = R"(trainer:
@@ -133,9 +133,9 @@ class EveryMesh : public testing::TestWithParam<Family> {
     };
     job_.folder().write("job.yaml", std::string(kJob) + GetParam().keys);
     job_.folder().write("tokens.npy",
-                        npy_file(kSamples, kLength, [&](int, int) { return below(kVocabulary); }));
+                        npy_file(kSamples, kMeshLength, [&](int, int) { return below(kVocabulary); }));
     // Samples and stretches of them count by different numbers of tokens, one sample not at all.
-    job_.folder().write("labels.npy", npy_file(kSamples, kLength, [&](int sample, int column) {
+    job_.folder().write("labels.npy", npy_file(kSamples, kMeshLength, [&](int sample, int column) {
                           const bool ignored = sample == 5 || column >= 32 - 3 * sample || below(4) == 0;
                           return ignored ? -100 : below(kVocabulary);
                         }));

@@ -17,13 +17,13 @@ using testing::Not;
 
 constexpr int kTerminated = 128 + SIGTERM;
 constexpr int kInterrupted = 128 + SIGINT;
-constexpr int kSteps = 60;
+constexpr int kSignalSteps = 60;
 constexpr std::chrono::seconds kWithinGrace{60};  // the grace, and a busy machine
 
 class Signals : public testing::Test {
  protected:
   void SetUp() override {
-    job_.rewrite("{total_steps: 20}", "{total_steps: " + std::to_string(kSteps) + "}");
+    job_.rewrite("{total_steps: 20}", "{total_steps: " + std::to_string(kSignalSteps) + "}");
     job_.rewrite("{period_steps: last_step}", "{period_steps: 1000}");
   }
 
@@ -137,8 +137,8 @@ TEST_F(Signals, SigusrWritesACheckpointAndTheRunGoesOn) {
   EXPECT_EQ(second->wait(), 0) << second->err();
   const auto saved = job_.checkpoints("tiny");
   ASSERT_EQ(saved.size(), 2U) << "the one asked for, and the last";
-  EXPECT_LT(saved[0], kSteps);
-  EXPECT_EQ(job_.losses("tiny").size(), static_cast<std::size_t>(kSteps));
+  EXPECT_LT(saved[0], kSignalSteps);
+  EXPECT_EQ(job_.losses("tiny").size(), static_cast<std::size_t>(kSignalSteps));
 }
 
 TEST_F(Signals, WithoutCheckpointingItIsSaidThatNothingIsSaved) {

@@ -20,7 +20,7 @@ struct Sentences {
   Names hears, says;
 };
 
-Names words_of(const std::string& cell) {
+Names trace_words(const std::string& cell) {
   std::istringstream in(cell);
   Names words;
   for (std::string word; in >> word;) words.insert(word);
@@ -37,7 +37,7 @@ std::map<std::string, Sentences> cast_table() {
     std::istringstream rest(line.substr(1));
     for (std::string cell; std::getline(rest, cell, '|');) cells.push_back(cell);
     if (cells.size() >= 4)
-      table[cells[0].substr(1, cells[0].find(' ', 1) - 1)] = {words_of(cells[2]), words_of(cells[3])};
+      table[cells[0].substr(1, cells[0].find(' ', 1) - 1)] = {trace_words(cells[2]), trace_words(cells[3])};
   }
   return table;
 }

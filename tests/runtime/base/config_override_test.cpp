@@ -17,7 +17,7 @@ std::string set(const std::string& text, std::string_view assignment) {
   return to_json(root).dump();
 }
 
-std::string error_of(const std::string& text, std::string_view assignment) {
+std::string override_error(const std::string& text, std::string_view assignment) {
   try {
     return set(text, assignment);
   } catch (const Error& error) {
@@ -45,14 +45,14 @@ TEST(Override, ReachesIntoLists) {
 }
 
 TEST(Override, NamesTheSegmentItCannotFollow) {
-  EXPECT_THAT(error_of("a: {b: text}", "a.b.c=1"),
+  EXPECT_THAT(override_error("a: {b: text}", "a.b.c=1"),
               HasSubstr("`a.b` is the text \"text\", so it has no key `c`"));
-  EXPECT_THAT(error_of("l: [1]", "l.3=1"), HasSubstr("`3` is not a place in `l`, a list of 1"));
-  EXPECT_THAT(error_of("l: [1]", "l.x=1"), HasSubstr("`x` is not a place in `l`"));
-  EXPECT_THAT(error_of("a: 1", "a..b=1"), HasSubstr("an empty key after"));
-  EXPECT_THAT(error_of("a: 1", "a"), HasSubstr("--set key.path=value"));
-  EXPECT_THAT(error_of("a: 1", "=1"), HasSubstr("--set key.path=value"));
-  EXPECT_THAT(error_of("a: 1", "a=[1"), HasSubstr("--set a=[1:1:"));
+  EXPECT_THAT(override_error("l: [1]", "l.3=1"), HasSubstr("`3` is not a place in `l`, a list of 1"));
+  EXPECT_THAT(override_error("l: [1]", "l.x=1"), HasSubstr("`x` is not a place in `l`"));
+  EXPECT_THAT(override_error("a: 1", "a..b=1"), HasSubstr("an empty key after"));
+  EXPECT_THAT(override_error("a: 1", "a"), HasSubstr("--set key.path=value"));
+  EXPECT_THAT(override_error("a: 1", "=1"), HasSubstr("--set key.path=value"));
+  EXPECT_THAT(override_error("a: 1", "a=[1"), HasSubstr("--set a=[1:1:"));
 }
 
 TEST(Override, IsTheOriginOfItsValueInErrors) {

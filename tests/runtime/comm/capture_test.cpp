@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kCapturePatience{60};
 const std::string kWeights = "the weights of this model are a secret; ";
 
 // Stands between whoever connects and a gate, and writes down all that passes.
@@ -36,7 +36,7 @@ class Relay {
   }
 
  private:
-  static net::Deadline soon() { return std::chrono::steady_clock::now() + kPatience; }
+  static net::Deadline soon() { return std::chrono::steady_clock::now() + kCapturePatience; }
 
   void run() {
     if (!net::wait_for(listener_.get(), POLLIN, soon())) return;
@@ -86,13 +86,13 @@ std::string captured(const std::shared_ptr<const net::Tls>& tls) {
   for (int i = 0; i < 10'000; ++i)
     std::memcpy(weights.data_ptr<std::uint8_t>() + i * kWeights.size(), kWeights.data(), kWeights.size());
   std::thread sender([&] {
-    const auto group = second.open({"replicas[0,1]", {0, 1}, 1, false}, kPatience);
+    const auto group = second.open({"replicas[0,1]", {0, 1}, 1, false}, kCapturePatience);
     group->send(weights, 0, 0);
     group->barrier();
   });
   at::Tensor got = at::zeros_like(weights);
   {
-    const auto group = first.open({"replicas[0,1]", {0, 1}, 0, false}, kPatience);
+    const auto group = first.open({"replicas[0,1]", {0, 1}, 0, false}, kCapturePatience);
     group->receive(got, 1, 0);
     group->barrier();
   }

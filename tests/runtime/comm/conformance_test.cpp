@@ -270,7 +270,7 @@ std::string name_of_world(const testing::TestParamInfo<CommWorldOptions>& info) 
   return info.param.checked ? "checked_" + name : name;
 }
 
-CommWorldOptions checked(const std::string& backend, int size) {
+CommWorldOptions checked_world(const std::string& backend, int size) {
   return {.backend = backend, .size = size, .checked = true};
 }
 
@@ -278,10 +278,10 @@ INSTANTIATE_TEST_SUITE_P(Backends, EveryBackend,
                          testing::Values(CommWorldOptions{"single", 1}, CommWorldOptions{"shared_memory", 2},
                                          CommWorldOptions{"shared_memory", 3},
                                          CommWorldOptions{"shared_memory", 4}, CommWorldOptions{"sockets", 2},
-                                         CommWorldOptions{"sockets", 3}, checked("sockets", 2),
+                                         CommWorldOptions{"sockets", 3}, checked_world("sockets", 2),
                                          CommWorldOptions{"tls", 2}, CommWorldOptions{"tls", 3},
-                                         checked("shared_memory", 3), CommWorldOptions{"hybrid", 4},
-                                         CommWorldOptions{"hybrid", 6}, checked("hybrid", 4)),
+                                         checked_world("shared_memory", 3), CommWorldOptions{"hybrid", 4},
+                                         CommWorldOptions{"hybrid", 6}, checked_world("hybrid", 4)),
                          name_of_world);
 
 }  // namespace

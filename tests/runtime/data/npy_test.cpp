@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string error_of(const std::string& path) {
+std::string npy_error(const std::string& path) {
   try {
     const NpyArray array(path);
     return "no error";
@@ -34,12 +34,12 @@ std::string file_with(const std::string& header, std::size_t data_bytes) {
 TEST(Npy, RefusesAFileThatIsCutShortAnywhere) {
   const Folder folder;
   const std::string whole = file_with("{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 24);
-  ASSERT_EQ(error_of(folder.write("whole.npy", whole)), "no error");
+  ASSERT_EQ(npy_error(folder.write("whole.npy", whole)), "no error");
 
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
-    EXPECT_NE(error_of(folder.write("cut.npy", whole.substr(0, bytes))), "no error") << bytes;
+    EXPECT_NE(npy_error(folder.write("cut.npy", whole.substr(0, bytes))), "no error") << bytes;
   }
-  EXPECT_THAT(error_of(folder.write("long.npy", whole + "x")),
+  EXPECT_THAT(npy_error(folder.write("long.npy", whole + "x")),
               HasSubstr("says 24 bytes of data, the file has 25"));
 }
 
@@ -47,7 +47,7 @@ TEST(Npy, RefusesASizeThatDoesNotFitInMemory) {
   const Folder folder;
   const std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }";
 
-  EXPECT_THAT(error_of(folder.write("huge.npy", file_with(header, 8))),
+  EXPECT_THAT(npy_error(folder.write("huge.npy", file_with(header, 8))),
               HasSubstr("says more bytes of data than any file can have, the file has 8; it is damaged"));
 }
 
@@ -56,7 +56,7 @@ TEST(Npy, AnArrayWithAnEmptyDimensionHasNoBytesHoweverLargeTheOthersAre) {
   const std::string header =
       "{'descr': '<i8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0), }";
 
-  EXPECT_EQ(error_of(folder.write("none.npy", file_with(header, 0))), "no error");
+  EXPECT_EQ(npy_error(folder.write("none.npy", file_with(header, 0))), "no error");
 }
 
 TEST(Npy, ReadsAHeaderWithOtherSpacesAndOrder) {

@@ -23,7 +23,7 @@ std::string small_json(const std::string& members, const std::string& model = ""
          model + "}" + members + "}";
 }
 
-std::string error_of(const std::string& json) {
+std::string tokenizer_error(const std::string& json) {
   try {
     Tokenizer::from_json(json, "t.json");
     return "no error";
@@ -182,7 +182,7 @@ TEST(Tokenizer, RefusesByNameWhatItCannotDo) {
       {R"({"model":{"type":"WordPiece","vocab":{}}})", "the model WordPiece is not supported"},
   };
 
-  for (const auto& [json, expected] : cases) EXPECT_THAT(error_of(json), HasSubstr(expected));
+  for (const auto& [json, expected] : cases) EXPECT_THAT(tokenizer_error(json), HasSubstr(expected));
 }
 
 TEST(Tokenizer, RefusesSectionsNestedWithoutEnd) {
@@ -190,32 +190,33 @@ TEST(Tokenizer, RefusesSectionsNestedWithoutEnd) {
   for (int i = 0; i < 100000; ++i) nested += R"({"type":"Sequence","normalizers":[)";
   for (int i = 0; i < 100000; ++i) nested += "]}";
 
-  EXPECT_THAT(error_of(small_json(",\"normalizer\":" + nested)), HasSubstr("nested too deep"));
+  EXPECT_THAT(tokenizer_error(small_json(",\"normalizer\":" + nested)), HasSubstr("nested too deep"));
 }
 
 TEST(Tokenizer, RefusesADamagedFileAndSaysWhere) {
-  EXPECT_THAT(error_of(R"({"model":{"vocab":["a"],"merges":[]}})"),
+  EXPECT_THAT(tokenizer_error(R"({"model":{"vocab":["a"],"merges":[]}})"),
               HasSubstr("model.vocab is not an object"));
-  EXPECT_THAT(error_of("{"), HasSubstr("t.json is not a JSON object"));
-  EXPECT_THAT(error_of("{}"), HasSubstr("t.json: model"));
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":-1},"merges":[]}})"),
+  EXPECT_THAT(tokenizer_error("{"), HasSubstr("t.json is not a JSON object"));
+  EXPECT_THAT(tokenizer_error("{}"), HasSubstr("t.json: model"));
+  EXPECT_THAT(tokenizer_error(R"({"model":{"vocab":{"a":-1},"merges":[]}})"),
               HasSubstr("model.vocab: the id of \"a\" is -1"));
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":99999999999},"merges":[]}})"), HasSubstr("99999999999"));
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":0},"merges":["a"]}})"),
+  EXPECT_THAT(tokenizer_error(R"({"model":{"vocab":{"a":99999999999},"merges":[]}})"),
+              HasSubstr("99999999999"));
+  EXPECT_THAT(tokenizer_error(R"({"model":{"vocab":{"a":0},"merges":["a"]}})"),
               HasSubstr("model.merges[0] is \"a\""));
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":0},"merges":["a b"]}})"),
+  EXPECT_THAT(tokenizer_error(R"({"model":{"vocab":{"a":0},"merges":["a b"]}})"),
               HasSubstr("\"b\" is not in the vocabulary"));
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":0},"merges":["a a"]}})"),
+  EXPECT_THAT(tokenizer_error(R"({"model":{"vocab":{"a":0},"merges":["a a"]}})"),
               HasSubstr("\"aa\" is not in the vocabulary"));
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":0},"merges":[[1,2]]}})"),
+  EXPECT_THAT(tokenizer_error(R"({"model":{"vocab":{"a":0},"merges":[[1,2]]}})"),
               HasSubstr("model.merges[0] is [1,2]"));
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":0},"merges":[],"unk_token":"u"}})"),
+  EXPECT_THAT(tokenizer_error(R"({"model":{"vocab":{"a":0},"merges":[],"unk_token":"u"}})"),
               HasSubstr("model.unk_token \"u\""));
-  EXPECT_THAT(error_of(small_json(R"(,"added_tokens":[{"id":7,"content":"b"}])")),
+  EXPECT_THAT(tokenizer_error(small_json(R"(,"added_tokens":[{"id":7,"content":"b"}])")),
               HasSubstr("has id 7, but model.vocab gives it 1"));
-  EXPECT_THAT(error_of(small_json(R"(,"added_tokens":[{"id":99999999,"content":"x"}])")),
+  EXPECT_THAT(tokenizer_error(small_json(R"(,"added_tokens":[{"id":99999999,"content":"x"}])")),
               HasSubstr("added_tokens[0].id"));
-  EXPECT_THAT(error_of(small_json(
+  EXPECT_THAT(tokenizer_error(small_json(
                   R"(,"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a"},"behavior":"Isolated"})")),
               HasSubstr("regex \"(a\" is not understood"));
 }

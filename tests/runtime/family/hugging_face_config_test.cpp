@@ -14,7 +14,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-json small(bool moe = false) {
+json small_config(bool moe = false) {
   json out = {{"model_type", moe ? "qwen3_moe" : "qwen3"},
               {"architectures", {moe ? "Qwen3MoeForCausalLM" : "Qwen3ForCausalLM"}},
               {"hidden_size", 32},
@@ -30,13 +30,13 @@ json small(bool moe = false) {
   return out;
 }
 
-Qwen3Config parse(const json& document) {
+Qwen3Config parse_config(const json& document) {
   return dynamic_cast<const Qwen3Config&>(*parse_hugging_face_config(document.dump(), "config.json"));
 }
 
-std::string error_of(const json& document) {
+std::string config_error(const json& document) {
   try {
-    parse(document);
+    parse_config(document);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);
     return error.what();
@@ -45,7 +45,7 @@ std::string error_of(const json& document) {
 }
 
 TEST(HuggingFaceConfig, ReadsWhatTransformers4Writes) {
-  json document = small(true);
+  json document = small_config(true);
   document.update({{"rope_theta", 1000000.0},
                    {"rope_scaling", nullptr},
                    {"num_experts", 6},
@@ -56,7 +56,7 @@ TEST(HuggingFaceConfig, ReadsWhatTransformers4Writes) {
                    {"mlp_only_layers", {1}},
                    {"transformers_version", "4.51.0"}});
 
-  const Qwen3Config config = parse(document);
+  const Qwen3Config config = parse_config(document);
 
   EXPECT_EQ(config.rope.theta, 1000000.0);
   EXPECT_EQ(config.rope.type, RopeOptions::Type::plain);
@@ -67,7 +67,7 @@ TEST(HuggingFaceConfig, ReadsWhatTransformers4Writes) {
 }
 
 TEST(HuggingFaceConfig, ReadsWhatTransformers5Writes) {
-  json document = small(true);
+  json document = small_config(true);
   document.update({{"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 5000.0}}},
                    {"num_local_experts", 6},
                    {"dtype", "float16"},
@@ -76,7 +76,7 @@ TEST(HuggingFaceConfig, ReadsWhatTransformers5Writes) {
                    {"sliding_window", nullptr},
                    {"transformers_version", "5.23.0"}});
 
-  const Qwen3Config config = parse(document);
+  const Qwen3Config config = parse_config(document);
 
   EXPECT_EQ(config.rope.theta, 5000.0);
   EXPECT_EQ(config.num_experts, 6);
@@ -86,30 +86,30 @@ TEST(HuggingFaceConfig, ReadsWhatTransformers5Writes) {
 }
 
 TEST(HuggingFaceConfig, ReadsRopeScalingOfBothGenerations) {
-  json old = small();
+  json old = small_config();
   old.update({{"rope_theta", 1e6}, {"rope_scaling", {{"type", "yarn"}, {"factor", 4.0}}}});
-  json now = small();
+  json now = small_config();
   now["rope_parameters"] = {
       {"rope_type", "yarn"}, {"factor", 4.0}, {"rope_theta", 1e6}, {"original_max_position_embeddings", 128}};
 
-  EXPECT_EQ(parse(old).rope, parse(now).rope);
-  EXPECT_EQ(parse(old).rope.original_max_position_embeddings, 128);
+  EXPECT_EQ(parse_config(old).rope, parse_config(now).rope);
+  EXPECT_EQ(parse_config(old).rope.original_max_position_embeddings, 128);
 }
 
 TEST(HuggingFaceConfig, DefaultsTheHeadWidthByFamily) {
-  json dense = small(), moe = small(true);
+  json dense = small_config(), moe = small_config(true);
   dense.erase("head_dim");
   moe.erase("head_dim");
 
-  EXPECT_EQ(parse(dense).head_dim, 128);
-  EXPECT_EQ(parse(moe).head_dim, 8);
+  EXPECT_EQ(parse_config(dense).head_dim, 128);
+  EXPECT_EQ(parse_config(moe).head_dim, 8);
 }
 
 TEST(HuggingFaceConfig, RefusesWhatItWouldComputeDifferently) {
   const auto refused = [](bool moe, const json& change, const char* key) {
-    json document = small(moe);
+    json document = small_config(moe);
     document.update(change);
-    EXPECT_THAT(error_of(document), AllOf(HasSubstr("config.json"), HasSubstr(key)));
+    EXPECT_THAT(config_error(document), AllOf(HasSubstr("config.json"), HasSubstr(key)));
   };
   refused(true, {{"use_sliding_window", true}, {"sliding_window", 16}}, "use_sliding_window");
   refused(false, {{"use_sliding_window", true}, {"max_window_layers", 2}}, "use_sliding_window");
@@ -126,20 +126,20 @@ TEST(HuggingFaceConfig, RefusesWhatItWouldComputeDifferently) {
 }
 
 TEST(HuggingFaceConfig, AcceptsSettingsWithoutEffect) {
-  json dense = small();
+  json dense = small_config();
   dense.update({{"use_sliding_window", true}, {"max_window_layers", 3}, {"sliding_window", 16}});
-  json moe = small(true);
+  json moe = small_config(true);
   moe.update({{"output_router_logits", true}, {"router_aux_loss_coef", 0.0}, {"attention_dropout", 0}});
 
-  EXPECT_NO_THROW(parse(dense));
-  EXPECT_NO_THROW(parse(moe));
+  EXPECT_NO_THROW(parse_config(dense));
+  EXPECT_NO_THROW(parse_config(moe));
 }
 
 TEST(HuggingFaceConfig, NamesImpossibleValues) {
   const auto wrong = [](bool moe, const json& change, const char* text) {
-    json document = small(moe);
+    json document = small_config(moe);
     document.update(change);
-    EXPECT_THAT(error_of(document), HasSubstr(text));
+    EXPECT_THAT(config_error(document), HasSubstr(text));
   };
   wrong(false, {{"num_key_value_heads", 3}},
         "num_attention_heads (4) is not a multiple of num_key_value_heads (3)");
@@ -156,7 +156,7 @@ TEST(HuggingFaceConfig, NamesImpossibleValues) {
 }
 
 TEST(HuggingFaceConfig, ReadsBackWhatItWrites) {
-  json document = small(true);
+  json document = small_config(true);
   document.update({{"num_experts", 6},
                    {"mlp_only_layers", {0}},
                    {"tie_word_embeddings", true},
@@ -169,9 +169,9 @@ TEST(HuggingFaceConfig, ReadsBackWhatItWrites) {
                      {"rope_theta", 1e6},
                      {"mscale", 0.7},
                      {"original_max_position_embeddings", 64}}}});
-  const Qwen3Config config = parse(document);
+  const Qwen3Config config = parse_config(document);
 
-  EXPECT_EQ(parse(json::parse(config.config_json())), config);
+  EXPECT_EQ(parse_config(json::parse(config.config_json())), config);
 }
 
 TEST(HuggingFaceConfig, SaysWhichFileCannotBeRead) {

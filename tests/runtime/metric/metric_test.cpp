@@ -15,7 +15,7 @@
 namespace d9d {
 namespace {
 
-double single(const MetricValues& values) {
+double only_value(const MetricValues& values) {
   EXPECT_EQ(values.size(), 1U);
   return values.at(0).second;
 }
@@ -39,12 +39,12 @@ TEST(WeightedMean, WeighsItsValues) {
   mean.update(2, 1);
   mean.update(8, 3);
 
-  EXPECT_DOUBLE_EQ(single(mean.compute()), 6.5);
+  EXPECT_DOUBLE_EQ(only_value(mean.compute()), 6.5);
   EXPECT_EQ(mean.accumulated_weight(), 4);
 }
 
 TEST(WeightedMean, OfNothingIsNaN) {
-  EXPECT_TRUE(std::isnan(single(WeightedMean().compute())));
+  EXPECT_TRUE(std::isnan(only_value(WeightedMean().compute())));
 }
 
 TEST(WeightedMean, DoesNotCountAValueOfNoWeight) {
@@ -53,7 +53,7 @@ TEST(WeightedMean, DoesNotCountAValueOfNoWeight) {
   mean.update(5, 2);
   mean.update(std::nan(""), 0);
 
-  EXPECT_EQ(single(mean.compute()), 5);
+  EXPECT_EQ(only_value(mean.compute()), 5);
 }
 
 TEST(WeightedMean, StartsAnewAfterAReset) {
@@ -63,7 +63,7 @@ TEST(WeightedMean, StartsAnewAfterAReset) {
   mean.reset();
   mean.update(1, 1);
 
-  EXPECT_EQ(single(mean.compute()), 1);
+  EXPECT_EQ(only_value(mean.compute()), 1);
 }
 
 TEST(Accumulator, SumsOrKeepsTheExtreme) {
@@ -75,9 +75,9 @@ TEST(Accumulator, SumsOrKeepsTheExtreme) {
     min.update(value);
   }
 
-  EXPECT_EQ(single(sum.compute()), 5.5);
-  EXPECT_EQ(single(max.compute()), 7);
-  EXPECT_EQ(single(min.compute()), -3);
+  EXPECT_EQ(only_value(sum.compute()), 5.5);
+  EXPECT_EQ(only_value(max.compute()), 7);
+  EXPECT_EQ(only_value(min.compute()), -3);
 }
 
 TEST(Compose, ReducesAllItsMetricsInOneBuffer) {
@@ -114,9 +114,9 @@ TEST(Compose, CanBeReducedAgainWhileItGoesOnAccumulating) {
   a.get<WeightedMean>("x").update(1);
   b.get<WeightedMean>("x").update(3);
 
-  const double first = single(a.compute(all_reduced({&a, &b})));
+  const double first = only_value(a.compute(all_reduced({&a, &b})));
   a.get<WeightedMean>("x").update(5);
-  const double second = single(a.compute(all_reduced({&a, &b})));
+  const double second = only_value(a.compute(all_reduced({&a, &b})));
 
   EXPECT_EQ(first, 2);
   EXPECT_EQ(second, 3);

@@ -16,11 +16,12 @@ namespace {
 using testing::rank_program;
 using testing::text_of;
 
-std::shared_ptr<const PipelineProgram> program_of(const ScheduleConfig& config, int ranks, int microbatches) {
+std::shared_ptr<const PipelineProgram> dynamic_program(const ScheduleConfig& config, int ranks,
+                                                       int microbatches) {
   return std::make_shared<const PipelineProgram>(build_program(config, ranks, microbatches));
 }
 
-std::vector<ScheduleConfig> all_schedules() {
+std::vector<ScheduleConfig> dynamic_schedules() {
   std::vector<ScheduleConfig> all = {InferenceSchedule{}, GpipeSchedule{}, ZeroBubbleVSchedule{},
                                      DualPipeVSchedule{}};
   for (const int stages : {1, 2, 3}) {
@@ -39,12 +40,12 @@ std::string name_of_case(const ScheduleConfig& config, int ranks, int microbatch
 // The schedules that take this many microbatches.
 template <class Call>
 void for_each_program(Call&& call) {
-  for (const ScheduleConfig& config : all_schedules()) {
+  for (const ScheduleConfig& config : dynamic_schedules()) {
     for (const int ranks : {1, 2, 4}) {
       for (const int microbatches : {1, 2, 3, 8, 12}) {
         std::shared_ptr<const PipelineProgram> program;
         try {
-          program = program_of(config, ranks, microbatches);
+          program = dynamic_program(config, ranks, microbatches);
         } catch (const Error&) {
           continue;  // the schedule refuses this number
         }
@@ -150,7 +151,7 @@ TEST(DynamicCursor, IsTheProgramWhenAllTimesAreAsTheScheduleAssumes) {
        {ScheduleConfig(GpipeSchedule{}), ScheduleConfig(OneFOneBSchedule{}),
         ScheduleConfig(OneFOneBSchedule{2}), ScheduleConfig(OneFOneBSchedule{1, true}),
         ScheduleConfig(OneFOneBSchedule{2, true}), ScheduleConfig(ZeroBubbleVSchedule{})}) {
-    const auto program = program_of(config, 4, 16);
+    const auto program = dynamic_program(config, 4, 16);
     const OrderCosts costs{
         [](const Action& action) { return action.kind == ActionKind::backward ? 2.0 : 1.0; }, 0};
 
@@ -300,7 +301,7 @@ TEST_F(OneRank, FollowsALeaderAndWaitsForItsOwnInputs) {
 }
 
 TEST(DynamicCursor, ComposesWhatTheProgramComposesUnlessAPartIsTooLate) {
-  const auto program = program_of(DualPipeVSchedule{}, 2, 4);
+  const auto program = dynamic_program(DualPipeVSchedule{}, 2, 4);
   const auto composed_of = [&](double seconds, const ActionCursor::Ready& ready) {
     DynamicCursor cursor(1);
     cursor.start(program);
@@ -322,7 +323,7 @@ TEST(DynamicCursor, ComposesWhatTheProgramComposesUnlessAPartIsTooLate) {
 TEST(DynamicCursor, EndsAndStartsAgain) {
   DynamicCursor cursor(0);
   EXPECT_TRUE(cursor.done());
-  const auto program = program_of(InferenceSchedule{}, 1, 1);
+  const auto program = dynamic_program(InferenceSchedule{}, 1, 1);
   cursor.start(program);
 
   EXPECT_THROW(cursor.start(program), Error);
@@ -349,7 +350,7 @@ TEST(OrderSimulator, AgreesWithTheSimulatorOnTheProgramsOrder) {
 }
 
 TEST(PartsApart, AreTheSameActionsOneByOne) {
-  const auto composed = program_of(DualPipeVSchedule{}, 2, 4);
+  const auto composed = dynamic_program(DualPipeVSchedule{}, 2, 4);
   const auto apart = parts_apart(composed);
 
   for (std::size_t rank = 0; rank < 2; ++rank) {

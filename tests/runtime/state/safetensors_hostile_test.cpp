@@ -33,7 +33,7 @@ struct Hostile {
   const char* expected;
 };
 
-std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+std::string hostile_entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
   return R"({"x":{"dtype":)" + dtype + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
 }
 
@@ -41,7 +41,7 @@ const std::string two =
     R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":)";
 
 std::vector<Hostile> hostile_files() {
-  const std::string good = entry(R"("F32")", "[2]", "[0,8]");
+  const std::string good = hostile_entry(R"("F32")", "[2]", "[0,8]");
   return {
       {"no bytes", "", "at least 8"},
       {"half a length", "\1\2\3", "at least 8"},
@@ -61,20 +61,22 @@ std::vector<Hostile> hostile_files() {
        "expected an object with dtype"},
       {"one key more", file_of(R"({"x":{"dtype":"U8","shape":[],"data_offsets":[0,1],"y":1}})", 1),
        "nothing else"},
-      {"unknown dtype", file_of(entry(R"("F7")", "[2]", "[0,8]"), 8), "dtype \"F7\""},
-      {"dtype a number", file_of(entry("7", "[2]", "[0,8]"), 8), "dtype 7"},
-      {"shape a number", file_of(entry(R"("F32")", "2", "[0,8]"), 8), "shape is not a list"},
-      {"negative size", file_of(entry(R"("F32")", "[-2]", "[0,8]"), 8), "shape holds -2"},
-      {"broken size", file_of(entry(R"("F32")", "[2.5]", "[0,8]"), 8), "shape holds 2.5"},
-      {"huge size", file_of(entry(R"("F32")", "[18446744073709551615]", "[0,8]"), 8), "too large"},
-      {"overflowing shape", file_of(entry(R"("F32")", "[4294967296,4294967296]", "[0,8]"), 8), "too large"},
-      {"overflow behind a zero", file_of(entry(R"("F32")", "[4294967296,4294967296,0]", "[0,0]"), 0),
+      {"unknown dtype", file_of(hostile_entry(R"("F7")", "[2]", "[0,8]"), 8), "dtype \"F7\""},
+      {"dtype a number", file_of(hostile_entry("7", "[2]", "[0,8]"), 8), "dtype 7"},
+      {"shape a number", file_of(hostile_entry(R"("F32")", "2", "[0,8]"), 8), "shape is not a list"},
+      {"negative size", file_of(hostile_entry(R"("F32")", "[-2]", "[0,8]"), 8), "shape holds -2"},
+      {"broken size", file_of(hostile_entry(R"("F32")", "[2.5]", "[0,8]"), 8), "shape holds 2.5"},
+      {"huge size", file_of(hostile_entry(R"("F32")", "[18446744073709551615]", "[0,8]"), 8), "too large"},
+      {"overflowing shape", file_of(hostile_entry(R"("F32")", "[4294967296,4294967296]", "[0,8]"), 8),
        "too large"},
-      {"three offsets", file_of(entry(R"("F32")", "[2]", "[0,8,9]"), 8), "not [begin, end]"},
-      {"backward offsets", file_of(entry(R"("F32")", "[2]", "[8,0]"), 8), "offsets 8..0"},
-      {"offsets beyond the file", file_of(entry(R"("F32")", "[2]", "[0,8]"), 4), "the 4 bytes of data"},
-      {"negative offset", file_of(entry(R"("F32")", "[2]", "[-8,0]"), 8), "data_offsets holds -8"},
-      {"shape and offsets differ", file_of(entry(R"("F32")", "[3]", "[0,8]"), 8), "needs 12"},
+      {"overflow behind a zero", file_of(hostile_entry(R"("F32")", "[4294967296,4294967296,0]", "[0,0]"), 0),
+       "too large"},
+      {"three offsets", file_of(hostile_entry(R"("F32")", "[2]", "[0,8,9]"), 8), "not [begin, end]"},
+      {"backward offsets", file_of(hostile_entry(R"("F32")", "[2]", "[8,0]"), 8), "offsets 8..0"},
+      {"offsets beyond the file", file_of(hostile_entry(R"("F32")", "[2]", "[0,8]"), 4),
+       "the 4 bytes of data"},
+      {"negative offset", file_of(hostile_entry(R"("F32")", "[2]", "[-8,0]"), 8), "data_offsets holds -8"},
+      {"shape and offsets differ", file_of(hostile_entry(R"("F32")", "[3]", "[0,8]"), 8), "needs 12"},
       {"overlap", file_of(two + "[1,3]}}", 3), "tensors overlap"},
       {"gap", file_of(two + "[3,5]}}", 5), "leave a gap"},
       {"bytes after the end", file_of(good, 9), "end at byte"},
@@ -127,7 +129,7 @@ TEST(HostileSafetensors, RandomDamageIsAnErrorOrAReadableFile) {
 TEST(HostileSafetensors, AFileCutWhileItIsReadIsAnEnvironmentError) {
   const test::Scratch scratch;
   const auto path = scratch / "cut.safetensors";
-  put(path, file_of(entry(R"("U8")", "[100000]", "[0,100000]"), 100000));
+  put(path, file_of(hostile_entry(R"("U8")", "[100000]", "[0,100000]"), 100000));
   const SafetensorsReader reader(PosixDisk(), path);
   std::filesystem::resize_file(path, 1000);
 

@@ -16,7 +16,7 @@ std::vector<std::string> matches(const char* pattern, std::string_view text) {
   return out;
 }
 
-using Texts = std::vector<std::string>;
+using Matches = std::vector<std::string>;
 
 TEST(RegexDialect, LeavesAloneWhatBothEnginesReadTheSame) {
   for (const char* pattern :
@@ -54,10 +54,10 @@ TEST(RegexDialect, KnowsTheWordCharactersOfOniguruma) {
 }
 
 TEST(Regex, FindsMatchesFromLeftToRight) {
-  EXPECT_EQ(matches("a|bc", "xabcbca"), (Texts{"a", "bc", "bc", "a"}));
-  EXPECT_EQ(matches("x*", "axxb"), (Texts{"", "xx", ""}));
-  EXPECT_EQ(matches("^.", "ab\ncd"), (Texts{"a", "c"}));
-  EXPECT_EQ(matches("(?<=é).", "éa éb"), (Texts{"a", "b"}));
+  EXPECT_EQ(matches("a|bc", "xabcbca"), (Matches{"a", "bc", "bc", "a"}));
+  EXPECT_EQ(matches("x*", "axxb"), (Matches{"", "xx", ""}));
+  EXPECT_EQ(matches("^.", "ab\ncd"), (Matches{"a", "c"}));
+  EXPECT_EQ(matches("(?<=é).", "éa éb"), (Matches{"a", "b"}));
 }
 
 TEST(Regex, MatchesALiteralAsItStands) {
@@ -69,7 +69,7 @@ TEST(Regex, MatchesALiteralAsItStands) {
 TEST(Regex, MatchesALongTextThatExhaustsTheStackOfTheCompiledCode) {
   const std::string text(300000, 'a');
 
-  EXPECT_EQ(matches("(?:(a)|b)*", text), (Texts{text}));
+  EXPECT_EQ(matches("(?:(a)|b)*", text), (Matches{text}));
 }
 
 }  // namespace

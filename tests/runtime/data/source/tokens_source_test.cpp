@@ -19,7 +19,7 @@ std::string array(const Folder& folder, const std::string& name, std::vector<std
   return folder.path(name);
 }
 
-std::string error_of(const TokensDataConfig& config) {
+std::string tokens_error(const TokensDataConfig& config) {
   try {
     TokensSource(config).at(0);
     return "no error";
@@ -66,13 +66,14 @@ TEST(TokensSource, RefusesWrongShapesAndImpossibleIds) {
   const Folder folder;
   const std::string good = array(folder, "t.npy", {1, 2}, {1, 2});
 
-  EXPECT_THAT(error_of({array(folder, "flat.npy", {4}, {1, 2, 3, 4})}),
+  EXPECT_THAT(tokens_error({array(folder, "flat.npy", {4}, {1, 2, 3, 4})}),
               HasSubstr("shape [4], expected [samples, length]"));
-  EXPECT_THAT(error_of({array(folder, "none.npy", {0, 4}, {})}), HasSubstr("at least one of each"));
-  EXPECT_THAT(error_of({good, array(folder, "l.npy", {2, 1}, {1, 2})}),
+  EXPECT_THAT(tokens_error({array(folder, "none.npy", {0, 4}, {})}), HasSubstr("at least one of each"));
+  EXPECT_THAT(tokens_error({good, array(folder, "l.npy", {2, 1}, {1, 2})}),
               HasSubstr("shape [2, 1], expected that of"));
-  EXPECT_THAT(error_of({array(folder, "bad.npy", {1, 2}, {1, -2})}), HasSubstr("row 0 holds the token -2"));
-  EXPECT_THAT(error_of({good, array(folder, "m.npy", {1, 2}, {1, -1})}),
+  EXPECT_THAT(tokens_error({array(folder, "bad.npy", {1, 2}, {1, -2})}),
+              HasSubstr("row 0 holds the token -2"));
+  EXPECT_THAT(tokens_error({good, array(folder, "m.npy", {1, 2}, {1, -1})}),
               HasSubstr("row 0 holds the label -1"));
 }
 

@@ -17,13 +17,13 @@
 namespace d9d::test {
 namespace {
 
-constexpr int kRanks = 3;
+constexpr int kVocabularyRanks = 3;
 constexpr std::int64_t kCuts[] = {0, 5, 9, 13};  // of 13 words, near-even
 
-void run_ranks(const std::function<void(int, const VocabularyShards&)>& work) {
+void run_vocabulary_ranks(const std::function<void(int, const VocabularyShards&)>& work) {
   SharedMemoryHub hub;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kVocabularyRanks; ++rank) {
     threads.emplace_back([&, rank] {
       const SharedCommunicator group = hub.open({"tp", {0, 1, 2}, rank, true}, std::chrono::seconds(10));
       work(rank, VocabularyShards({group, 1}, 13));
@@ -46,7 +46,7 @@ TEST(VocabularyShards, GiveTheLogitsOfAllWordsAndTheirGradients) {
   const at::Tensor expected = at::linear(hidden, weight);
   at::logsumexp(expected, {2}).sum().backward();
 
-  run_ranks([&](int rank, const VocabularyShards& vocabulary) {
+  run_vocabulary_ranks([&](int rank, const VocabularyShards& vocabulary) {
     const at::Tensor own_hidden = tokens_of(hidden.detach(), rank).clone().requires_grad_();
     const at::Tensor own_weight = words_of(weight.detach(), rank).clone().requires_grad_();
 
@@ -64,7 +64,7 @@ TEST(VocabularyShards, GiveTheLogitsOfSomePositions) {
   const at::Tensor hidden = values({2, 6, 4}, 1), weight = values({13, 4}, 2);
   const at::Tensor positions = at::tensor({5, 0}, at::kLong);
 
-  run_ranks([&](int rank, const VocabularyShards& vocabulary) {
+  run_vocabulary_ranks([&](int rank, const VocabularyShards& vocabulary) {
     const at::Tensor logits = vocabulary.logits(tokens_of(hidden, rank), words_of(weight, rank), positions);
 
     expect_close(logits, at::linear(hidden, weight).index_select(1, positions), 1e-12, "logits");
