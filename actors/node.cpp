@@ -242,11 +242,11 @@ void Node::spawn_cast() {
                                           [](const CastMember& member) { return member.goes_first; });
   waiting_cast_.assign(std::make_move_iterator(rest), std::make_move_iterator(cast.end()));
   cast.erase(rest, cast.end());
-  enter_stage(std::move(cast));
+  spawn_all(std::move(cast));
   enter_rest_when_ready();
 }
 
-void Node::enter_stage(std::vector<CastMember> members) {
+void Node::spawn_all(std::vector<CastMember> members) {
   for (const CastMember& member : members) {
     children_.push_back(member.id);
     if (member.says_ready) not_ready_.insert(member.id);
@@ -257,7 +257,7 @@ void Node::enter_stage(std::vector<CastMember> members) {
 void Node::enter_rest_when_ready() {
   if (!not_ready_.empty() || waiting_cast_.empty()) return;
   if (membership_.node == kFirstNode) publish("train.configuration.start");
-  enter_stage(std::exchange(waiting_cast_, {}));
+  spawn_all(std::exchange(waiting_cast_, {}));
 }
 
 // The events of a job's configuration, told for rank 0's actors: what they stand for is there now.
@@ -265,7 +265,7 @@ void Node::publish_configured(ActorId ready) {
   if (ready.index != 0) return;
   if (ready.role == Role::loader) publish("train.configuration.data_stream");
   if (ready.role == Role::trainer) publish("train.configuration.lr_scheduler");
-  if (ready.role != Role::stage) return;
+  if (ready.role != Role::rank_executor) return;
   publish("train.configuration.model_stages");
   publish("train.configuration.optimizer");
 }

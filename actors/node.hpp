@@ -46,7 +46,7 @@ class Node final : public Actor {
   void join();
   void meet_peers(wire::Welcome::Reader message);
   void spawn_cast();
-  void enter_stage(std::vector<CastMember> members);
+  void spawn_all(std::vector<CastMember> members);
   void enter_rest_when_ready();
   void publish_configured(ActorId ready);
   void publish(const char* event);

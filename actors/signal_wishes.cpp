@@ -12,15 +12,16 @@ void SignalWishes::add(int signal) {
   save_ = save_ || signal == SIGUSR1;
 }
 
-std::array<double, SignalWishes::kValues> SignalWishes::take() {
-  const auto as_value = [](bool wish) { return wish ? 1.0 : 0.0; };
-  return {as_value(terminate_), as_value(interrupt_), as_value(std::exchange(save_, false))};
+void SignalWishes::add_to(StepTotals& totals) {
+  totals.terminates += terminate_ ? 1 : 0;
+  totals.interrupts += interrupt_ ? 1 : 0;
+  totals.saves += std::exchange(save_, false) ? 1 : 0;
 }
 
-AgreedWishes SignalWishes::agreed(std::span<const double> sums) {
-  AgreedWishes wishes{.save = sums[2] > 0};
-  if (sums[1] > 0) wishes.stop_signal = SIGINT;
-  if (sums[0] > 0) wishes.stop_signal = SIGTERM;
+AgreedWishes agreed_wishes(const StepTotals& totals) {
+  AgreedWishes wishes{.save = totals.saves > 0};
+  if (totals.interrupts > 0) wishes.stop_signal = SIGINT;
+  if (totals.terminates > 0) wishes.stop_signal = SIGTERM;
   return wishes;
 }
 

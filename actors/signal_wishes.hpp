@@ -1,11 +1,11 @@
 #pragma once
-// What signals asked of this rank, and how all ranks come to one answer at one step: every rank adds its wishes to
-// the values that a step sums over all ranks anyway. No message can come too late for a rank then, and it costs
-// three doubles. The Trainer's bookkeeping.
+// What signals asked of this rank, and how all ranks come to one answer at one step: every rank adds its wishes
+// to the totals that a step sums over all ranks anyway. No message can come too late for a rank then, and it
+// costs three doubles. The Trainer's bookkeeping.
 
-#include <array>
-#include <span>
 #include <string>
+
+#include "runtime/train/step_totals.hpp"
 
 namespace d9d {
 
@@ -17,12 +17,9 @@ struct AgreedWishes {
 
 class SignalWishes {
  public:
-  static constexpr int kValues = 3;
-
   void add(int signal);
-  // This rank's part of the sum. A wish to save is handed out once, a wish to stop with every step.
-  std::array<double, kValues> take();
-  static AgreedWishes agreed(std::span<const double> sums);
+  // A wish to save is added to the totals of one step, a wish to stop to those of every step.
+  void add_to(StepTotals& totals);
 
  private:
   bool terminate_ = false;
@@ -30,6 +27,8 @@ class SignalWishes {
   bool save_ = false;
 };
 
+// `totals`: of all ranks.
+AgreedWishes agreed_wishes(const StepTotals& totals);
 std::string signal_name(int signal);        // "SIGTERM"
 inline constexpr int exit_of_signal = 128;  // exit codes of signals begin here
 

@@ -84,7 +84,7 @@ void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
     const Work work(*this, wire_span("receive", message.getStep(), tensors));
     ticket = lane_->receive(tensors);
   }
-  const ActorId stage{Role::stage, static_cast<std::uint64_t>(options_.receiving_rank)};
+  const ActorId stage{Role::rank_executor, static_cast<std::uint64_t>(options_.receiving_rank)};
   const auto fill = [&](auto builder) {
     builder.setStep(message.getStep());
     builder.setStage(message.getStage());

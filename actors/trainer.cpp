@@ -1,7 +1,6 @@
 #include "actors/trainer.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "messages/event.capnp.h"
@@ -12,11 +11,6 @@
 
 namespace d9d {
 namespace {
-
-constexpr int kLossValues =
-    4;  // reduced each step: loss, weight, squared norm, tokens; then wishes, then costs
-constexpr int kStepValues = kLossValues + SignalWishes::kValues;
-constexpr double kNormEpsilon = 1e-6;  // as in torch.nn.utils.clip_grad_norm_
 
 const char* name_of(int phase) {
   constexpr const char* names[] = {"waiting for its batch", "computing",
@@ -111,7 +105,7 @@ void Trainer::begin(const Batch& batch) {
   next_sample_ = batch.next_sample;
   publish("train.step.pre");
   tokens_ = batch.tokens;
-  tell<wire::BeginStep>({Role::stage, self().index}, [&](wire::BeginStep::Builder begin) {
+  tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
     begin.setStep(current_);
     fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
   });
@@ -124,11 +118,13 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
             name_of(static_cast<int>(phase_)));
   phase_ = Phase::reducing;
   publish("train.forward_backward.post");
-  const double counted_tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0;
-  std::vector<double> values{message.getLossSum(), message.getWeightSum(), message.getSquaredNorm(),
-                             counted_tokens};
-  for (const double wish : wishes_.take()) values.push_back(wish);
-  for (const double cost : message.getCosts()) values.push_back(cost);
+  StepTotals mine{.loss_sum = message.getLossSum(),
+                  .weight_sum = message.getWeightSum(),
+                  .squared_norm = message.getSquaredNorm(),
+                  .tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0,
+                  .costs = to_vector<double>(message.getCosts())};
+  wishes_.add_to(mine);
+  const std::vector<double> values = to_values(mine);
   tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
     reduce.setOrder(reductions_++);
     reduce.setStep(current_);
@@ -138,24 +134,11 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
 }
 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
-  const std::vector<double> values = to_vector<double>(message.getValues());
-  D9D_CHECK(values.size() >= kStepValues, "{} values were reduced, a step has {}", values.size(),
-            kStepValues);
-  const double weight = values[1];
-  if (weight <= 0) {
-    throw Error(ErrorKind::input,
-                "no token of the whole batch counts in the loss (all labels are ignored); check the data");
-  }
-  const double loss = values[0] / weight;
-  const double norm = std::sqrt(values[2]) / weight;
-  if (!std::isfinite(loss) || !std::isfinite(norm)) {
-    throw Error(ErrorKind::environment,
-                fmt::format("loss is {} and gradient norm is {}. Lower the learning rate{}", loss, norm,
-                            options_.max_norm ? "" : ", or set trainer.gradient_clipping.max_norm"));
-  }
-  apply(norm, weight, std::vector<double>(values.begin() + kStepValues, values.end()));
-  report(loss, norm, values[3]);
-  obey(SignalWishes::agreed(std::span(values).subspan(kLossValues, SignalWishes::kValues)));
+  const StepTotals totals = step_totals_from(to_vector<double>(message.getValues()));
+  const StepScale scale = step_scale(totals, options_.max_norm);
+  apply(scale, totals.costs);
+  report(scale, totals.tokens);
+  obey(agreed_wishes(totals));
   after_apply();
 }
 
@@ -172,15 +155,12 @@ void Trainer::obey(const AgreedWishes& wishes) {
   }
 }
 
-void Trainer::apply(double norm, double weight, const std::vector<double>& costs) {
-  const double clip = options_.max_norm && *options_.max_norm > 0
-                          ? std::min(1.0, *options_.max_norm / (norm + kNormEpsilon))
-                          : 1.0;
+void Trainer::apply(const StepScale& scale, const std::vector<double>& costs) {
   D9D_CHECK(!applying_, "step {} is applied while the optimizer works on step {}", current_, *applying_);
   publish("train.optimizer_step.pre");
-  tell<wire::ApplyStep>({Role::stage, self().index}, [&](wire::ApplyStep::Builder apply) {
+  tell<wire::ApplyStep>({Role::rank_executor, self().index}, [&](wire::ApplyStep::Builder apply) {
     apply.setStep(current_);
-    apply.setGradientScale(clip / weight);
+    apply.setGradientScale(scale.grad);
     apply.setLearningRate(options_.lr_multiplier(current_));
     fill_list(apply.initCosts(static_cast<unsigned>(costs.size())), costs);
   });
@@ -195,7 +175,7 @@ void Trainer::step_applied(wire::StepApplied::Reader message) {
   finish_when_done();
 }
 
-void Trainer::report(double loss, double norm, double tokens) {
+void Trainer::report(const StepScale& scale, double tokens) {
   const std::int64_t now = world().clock.now_ns();
   record_step(now);
   const double seconds = 1e-9 * static_cast<double>(now - step_begin_ns_);
@@ -205,8 +185,8 @@ void Trainer::report(double loss, double norm, double tokens) {
     tell<wire::StepFinished>({Role::tracker, 0}, [&](wire::StepFinished::Builder finished) {
       finished.setStep(current_);
       finished.setTotalSteps(options_.total_steps);
-      finished.setLoss(loss);
-      finished.setGradNorm(norm);
+      finished.setLoss(scale.loss);
+      finished.setGradNorm(scale.norm);
       finished.setLearningRate(options_.base_lr * options_.lr_multiplier(current_));
       finished.setTokens(static_cast<std::uint64_t>(tokens));
       finished.setStepSeconds(seconds);
@@ -221,7 +201,7 @@ void Trainer::report(double loss, double norm, double tokens) {
                                [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
   }
   write_trace_when_due();
-  publish("train.step.post", fmt::format(R"({{"loss":{},"grad_norm":{}}})", loss, norm));
+  publish("train.step.post", fmt::format(R"({{"loss":{},"grad_norm":{}}})", scale.loss, scale.norm));
 }
 
 void Trainer::record_step(std::int64_t now_ns) {
@@ -266,7 +246,7 @@ void Trainer::after_apply() {
 void Trainer::take_snapshot() {
   const std::uint64_t step = snapshot_wanted_->step;
   snapshot_in_flight_ = std::exchange(snapshot_wanted_, std::nullopt);
-  tell<wire::Snapshot>({Role::stage, self().index}, [&](wire::Snapshot::Builder snapshot) {
+  tell<wire::Snapshot>({Role::rank_executor, self().index}, [&](wire::Snapshot::Builder snapshot) {
     snapshot.setStep(step);
     snapshot.setDirectory(options_.temporary_checkpoint_dir(step));
   });

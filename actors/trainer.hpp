@@ -21,6 +21,7 @@
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
 #include "messages/train.capnp.h"
+#include "runtime/train/step_scale.hpp"
 
 namespace d9d {
 
@@ -53,8 +54,8 @@ class Trainer final : public Actor {
   void ask_for_batches();
   void advance();
   void begin(const Batch& batch);
-  void apply(double norm, double weight, const std::vector<double>& costs);
-  void report(double loss, double norm, double tokens);
+  void apply(const StepScale& scale, const std::vector<double>& costs);
+  void report(const StepScale& scale, double tokens);
   void obey(const AgreedWishes& wishes);
   void after_apply();
   void take_snapshot();
@@ -67,8 +68,7 @@ class Trainer final : public Actor {
 
   TrainerOptions options_;
   Phase phase_ = Phase::waiting;
-  std::uint64_t current_ = 0;  // the step in work, or the next one
-  std::uint64_t first_step_ = 0;
+  std::uint64_t current_ = 0, first_step_ = 0;  // the step in work, or the next one; where it started
   std::uint64_t last_step_;        // the job's last one, or the one at which all ranks agreed to stop
   std::uint64_t asked_for_ = 0;    // the last step whose batch the Loader was asked for
   std::uint64_t loaded_ = 0;       // the last step whose batch came
@@ -78,8 +78,8 @@ class Trainer final : public Actor {
   std::uint64_t tokens_total_;     // of all ranks in all steps so far
   std::uint64_t reductions_ = 0;
   std::int64_t step_begin_ns_ = 0;
-  bool started_ = false, told_finished_ = false;
   std::uint32_t steps_track_ = 0;
+  bool started_ = false, told_finished_ = false;
   // At most one checkpoint is being written; a further one makes training wait at its step.
   struct Save {
     std::uint64_t step, next_sample, tokens_total;

@@ -23,8 +23,8 @@ const char* name_of(Role role) {
       return "loader";
     case Role::trainer:
       return "trainer";
-    case Role::stage:
-      return "stage";
+    case Role::rank_executor:
+      return "rank_executor";
     case Role::metric_collector:
       return "metric_collector";
     case Role::collective:
@@ -60,7 +60,7 @@ int rank_of(ActorId id) {
   switch (id.role) {
     case Role::loader:
     case Role::trainer:
-    case Role::stage:
+    case Role::rank_executor:
     case Role::metric_collector:
       return static_cast<int>(id.index);
     case Role::collective:

@@ -16,9 +16,9 @@ enum class Role : std::uint16_t {
   tracker,            // index: 0
   trace_collector,    // index: node
   checkpoint_writer,  // index: node
-  loader,             // index: global rank it serves first
+  loader,             // index: global rank
   trainer,            // index: global rank
-  stage,              // index: global rank
+  rank_executor,      // index: global rank
   metric_collector,   // index: global rank
   collective,         // index: global rank * 256 + group on that rank
   tensor_lane,        // index: (sending rank * 65536 + receiving rank) * 2 + (0 sender, 1 receiver)
@@ -49,7 +49,7 @@ inline ActorId collective_id(int rank, int group) {
   return {Role::collective, static_cast<std::uint64_t>(rank) * 256 + static_cast<std::uint64_t>(group)};
 }
 
-// "stage/2"
+// "rank_executor/2"
 std::string to_string(ActorId id);
 // The global rank an actor works for, -1 when it serves a node or the job.
 int rank_of(ActorId id);

@@ -4,13 +4,13 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Snapshot {
-  # Trainer -> Stage, after ApplyStep of `step`: copy the state and go on training. No reply to the Trainer.
+  # Trainer -> RankExecutor, after ApplyStep of `step`: copy the state and go on training. No reply to the Trainer.
   step @0 :UInt64;
   directory @1 :Text;   # the temporary directory of this checkpoint
 }
 
 struct WriteShard {
-  # Stage -> CheckpointWriter of its node. Reply: ShardWritten goes to the Coordinator, not back.
+  # RankExecutor -> CheckpointWriter of its node. Reply: ShardWritten goes to the Coordinator, not back.
   step @0 :UInt64;
   directory @1 :Text;
   file @2 :Text;

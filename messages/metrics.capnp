@@ -4,7 +4,7 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct MetricUpdate {
-  # Stage -> MetricCollector of its rank, per microbatch of the last stage. No reply.
+  # RankExecutor -> MetricCollector of its rank, per microbatch of the last stage. No reply.
   step @0 :UInt64;
   values @1 :List(Value);
   struct Value {

@@ -4,14 +4,14 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct BeginStep {
-  # Trainer -> Stage: the inputs of a step. The Stage walks its program while activations and gradients arrive.
+  # Trainer -> RankExecutor: the inputs of a step. The RankExecutor walks its program while activations and gradients arrive.
   # Reply: StepComputed. A second one for the same step is a bug.
   step @0 :UInt64;
   microbatches @1 :List(UInt64);  # tickets: MicrobatchParcel of inputs, shared data and task state
 }
 
 struct ActivationReady {
-  # Stage or TensorLane -> the Stage that holds `stage`. Arrives in any order.
+  # RankExecutor or TensorLane -> the RankExecutor that holds `stage`. Arrives in any order.
   step @0 :UInt64;
   stage @1 :UInt32;       # the receiving pipeline stage
   microbatch @2 :UInt32;
@@ -20,7 +20,7 @@ struct ActivationReady {
 }
 
 struct GradientReady {
-  # Stage or TensorLane -> the Stage that holds `stage`: gradients of its outputs. Arrives in any order.
+  # RankExecutor or TensorLane -> the RankExecutor that holds `stage`: gradients of its outputs. Arrives in any order.
   step @0 :UInt64;
   stage @1 :UInt32;
   microbatch @2 :UInt32;
@@ -29,7 +29,7 @@ struct GradientReady {
 }
 
 struct SendTensors {
-  # Stage -> its own TensorLane of one peer: pass these tensors to a stage in another process. In sending order.
+  # RankExecutor -> its own TensorLane of one peer: pass these tensors to a stage in another process. In sending order.
   step @0 :UInt64;
   stage @1 :UInt32;       # the receiving pipeline stage
   microbatch @2 :UInt32;
@@ -55,7 +55,7 @@ struct TensorsAnnounced {
 }
 
 struct StepComputed {
-  # Stage -> Trainer: all actions ran and all gradient buckets are reduced.
+  # RankExecutor -> Trainer: all actions ran and all gradient buckets are reduced.
   step @0 :UInt64;
   lossSum @1 :Float64;       # sum of loss * weight of this rank's last stage, 0 elsewhere
   weightSum @2 :Float64;
@@ -65,7 +65,7 @@ struct StepComputed {
 }
 
 struct LeadAction {
-  # Stage -> the Stages that share collectives with it inside an action, under the dynamic order: what all of them run
+  # RankExecutor -> the Stages that share collectives with it inside an action, under the dynamic order: what all of them run
   # next. Said by the first of them, before it runs it; the others run what they are told, in this order, each as soon
   # as its own inputs are there. A number that is repeated or left out is a bug.
   step @0 :UInt64;

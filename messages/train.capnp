@@ -4,14 +4,14 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct ReduceBucket {
-  # Stage -> Collective: the bucket saw its last accumulation of this step. Collectives run in bucket order.
+  # RankExecutor -> Collective: the bucket saw its last accumulation of this step. Collectives run in bucket order.
   # Reply: BucketReduced.
   step @0 :UInt64;
   bucket @1 :UInt32;
 }
 
 struct BucketReduced {
-  # Collective -> Stage.
+  # Collective -> RankExecutor.
   step @0 :UInt64;
   bucket @1 :UInt32;
   squaredNorm @2 :Float64;  # this rank's share of the bucket's sum of squares
@@ -35,7 +35,7 @@ struct ValuesReduced {
 }
 
 struct ApplyStep {
-  # Trainer -> Stage: update the parameters, clear the gradients. Reply: StepApplied; the next BeginStep may come before
+  # Trainer -> RankExecutor: update the parameters, clear the gradients. Reply: StepApplied; the next BeginStep may come before
   # it. A repeated one would update twice: the Trainer tells it once a step.
   step @0 :UInt64;
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
@@ -44,7 +44,7 @@ struct ApplyStep {
 }
 
 struct StepApplied {
-  # Stage -> Trainer, when the optimizer has updated the parameters of this rank: events of the step's end wait for it,
+  # RankExecutor -> Trainer, when the optimizer has updated the parameters of this rank: events of the step's end wait for it,
   # and so does the end of the job. No reply; one without an ApplyStep of its step is a bug.
   step @0 :UInt64;
 }

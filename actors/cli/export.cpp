@@ -6,9 +6,9 @@
 #include "actors/cli/running_commands.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/rank/export_checkpoint.hpp"
-#include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/task/builtins.hpp"
+#include "runtime/task/export_checkpoint.hpp"
 #include "runtime/task/model_provider.hpp"
 
 namespace d9d {
@@ -46,7 +46,7 @@ int export_folder(const Arguments& arguments, Console& console) {
   const std::string checkpoint = checkpoint_in(disk, arguments.positional()[0]);
   const std::string& target = arguments.positional()[1];
   const LoadedJob loaded = job_of(disk, checkpoint, arguments);
-  Registry registry = registry_of_builtins(loaded, disk);
+  Registry registry = builtin_registry(loaded, disk);
   for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
   export_checkpoint(disk, *make_model(registry, loaded.job), checkpoint, target);
   console.out << "exported " << checkpoint << " to " << target << "\n";

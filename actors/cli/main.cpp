@@ -8,13 +8,13 @@
 #include "actors/cli/cli_main.hpp"
 #include "actors/cli/commands.hpp"
 #include "actors/cli/running_commands.hpp"
+#include "kernels/tensor_memory.hpp"
 #include "runtime/base/version.hpp"
-#include "runtime/rank/tensor_memory.hpp"
 
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes fails one write, not the process
-  const auto tensor_bytes_max = keep_tensor_memory();
+  const auto tensor_bytes_max = kernels::keep_tensor_memory();
   const std::string build = build_id();
   const CommandLine program{
       .name = "d9d-node",

@@ -1,5 +1,5 @@
 #pragma once
-// The list of what an actor hears. `on(this, &Stage::begin_step)` reads the message type off the handler's
+// The list of what an actor hears. `on(this, &RankExecutor::begin_step)` reads the message type off the handler's
 // signature: void begin_step(wire::BeginStep::Reader).
 
 #include <capnp/schema.h>

@@ -10,13 +10,13 @@
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/rank/export_checkpoint.hpp"
 #include "runtime/rank/shard_files.hpp"
-#include "runtime/rank/tracker_runs.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/task/export_checkpoint.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/tracker_runs.hpp"
 
 namespace d9d {
 namespace {

@@ -10,7 +10,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
 #include "runtime/rank/job_pieces.hpp"
-#include "runtime/rank/registry_of_builtins.hpp"
+#include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
@@ -92,7 +92,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   const JobConfig& job = loaded.job;
   PreparedJob prepared;
   Findings findings;
-  prepared.registry = registry_of_builtins(loaded, disk);
+  prepared.registry = builtin_registry(loaded, disk);
   load_plugins(job, prepared, findings);
   // Without its plugin every name of it would be unknown.
   findings.throw_if_any();

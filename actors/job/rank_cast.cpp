@@ -8,7 +8,7 @@
 #include "actors/collective.hpp"
 #include "actors/loader.hpp"
 #include "actors/metric_collector.hpp"
-#include "actors/stage.hpp"
+#include "actors/rank_executor.hpp"
 #include "actors/tensor_lane.hpp"
 #include "actors/trainer.hpp"
 #include "runtime/base/error.hpp"
@@ -139,7 +139,7 @@ CastMember RankCast::stage() const {
       .shared = gradients,
       .table = &services.table,
       .disk = &services.disk};
-  StageOptions options{
+  RankExecutorOptions options{
       .rank = rank,
       .make_worker = [worker = std::move(worker)] { return make_pipeline_worker(worker); },
       .rank_of_stage = ranks_of_stages(),
@@ -154,7 +154,7 @@ CastMember RankCast::stage() const {
       options.followers.assign(peers.begin() + 1, peers.end());
     }
   }
-  return {at(Role::stage), Threading::own_thread, factory_of<Stage>(std::move(options)), true};
+  return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
 }
 
 CastMember RankCast::trainer() const {

@@ -13,6 +13,7 @@
 #include "actors/core/system.hpp"
 #include "actors/job/cast.hpp"
 #include "actors/job/host_cores.hpp"
+#include "actors/job/instruction_set.hpp"
 #include "actors/job/node_address.hpp"
 #include "actors/job/preparation.hpp"
 #include "actors/job/resume.hpp"
@@ -25,10 +26,9 @@
 #include "runtime/base/network.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
-#include "runtime/rank/instruction_set.hpp"
 #include "runtime/rank/job_pieces.hpp"
-#include "runtime/rank/registry_of_builtins.hpp"
 #include "runtime/state/watched_disk.hpp"
+#include "runtime/task/builtins.hpp"
 #include "runtime/task/job_difference.hpp"
 #include "runtime/task/job_paths.hpp"
 
@@ -88,7 +88,7 @@ void label_users_code(Activities& activities, const JobConfig& job) {
   const auto* const task = std::get_if<config::Named>(&job.task);
   if (task == nullptr) return;
   for (int rank = 0; rank < job.mesh.world_size(); ++rank) {
-    activities.label({Role::stage, static_cast<std::uint64_t>(rank)}, "task " + task->name);
+    activities.label({Role::rank_executor, static_cast<std::uint64_t>(rank)}, "task " + task->name);
     activities.label({Role::loader, static_cast<std::uint64_t>(rank)}, "task " + task->name);
     activities.label({Role::trainer, static_cast<std::uint64_t>(rank)}, "task " + task->name);
   }

@@ -12,7 +12,7 @@
 #include "actors/node.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/comm/open_communicators.hpp"
-#include "runtime/comm/socket_transport.hpp"
+#include "runtime/comm/processes/socket_transport.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/metric/progress.hpp"
 #include "runtime/pipeline/program/shared_search.hpp"

@@ -19,7 +19,7 @@ class StepOfPlace {
   const std::uint64_t* before_;
 };
 
-// "stage/0, step 5", "stage/0" without a step, nothing outside of a Place.
+// "rank_executor/0, step 5", "rank_executor/0" without a step, nothing outside of a Place.
 std::string place();
 
 }  // namespace d9d::log

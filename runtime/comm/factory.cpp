@@ -4,10 +4,10 @@
 #include <map>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/checked.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/hybrid.hpp"
-#include "runtime/comm/single.hpp"
+#include "runtime/comm/decorators/checked.hpp"
+#include "runtime/comm/processes/hybrid.hpp"
+#include "runtime/comm/shared_memory/single.hpp"
 
 namespace d9d {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/shared_memory.hpp"
-#include "runtime/comm/socket_transport.hpp"
+#include "runtime/comm/processes/socket_transport.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/mesh/plan.hpp"
 
 namespace d9d {

@@ -9,8 +9,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/comm/compute_lanes.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
+#include "runtime/pipeline/compute_lanes.hpp"
 #include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
 #include "runtime/pipeline/step_programs.hpp"
@@ -30,7 +30,7 @@
 namespace d9d {
 namespace {
 
-// Keeps what the task reports until the Stage sends it on.
+// Keeps what the task reports until the RankExecutor sends it on.
 class MetricList final : public MetricUpdates {
  public:
   explicit MetricList(std::vector<MetricValue>& values) : values_(values) {}
@@ -58,7 +58,7 @@ class PipelineWorker final : public StageWorker {
   void set_on_bucket_complete(std::function<void(int)> callback) override {
     on_bucket_complete_ = std::move(callback);
   }
-  void watch_communication(CommunicationWatch watch) override { watch_ = std::move(watch); }
+  void set_tracing(CommTracing tracing) override { tracing_ = std::move(tracing); }
   std::vector<int> bucket_groups() const override;
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put_activation(int stage, int microbatch, Ticket ticket) override {
@@ -137,19 +137,20 @@ class PipelineWorker final : public StageWorker {
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::function<void(int)> on_bucket_complete_;
-  CommunicationWatch watch_;
+  CommTracing tracing_;
   std::vector<MetricValue> metrics_;
   std::uint64_t entries_loaded_ = 0;
 };
 
 void PipelineWorker::prepare() {
   at::set_num_threads(options_.threads);
-  const OpenGroup open = on_watch(options_.open_group, watch_, [this] { return lanes_.get(); });
-  groups_ = make_rank_groups(*options_.plan, options_.rank,
-                             composes_actions(options_.schedule)
-                                 ? on_lanes(open, [this]() -> ComputeLanes& { return lanes(); })
-                                 : open);
-  groups_->lane()->set_around(watch_.beside, watch_.wait);
+  const OpenGroup open = with_tracing(options_.open_group, tracing_, [this] { return lanes_.get(); });
+  groups_ =
+      make_rank_groups(*options_.plan, options_.rank,
+                       composes_actions(options_.schedule)
+                           ? with_lane_communicators(open, [this]() -> ComputeLanes& { return lanes(); })
+                           : open);
+  groups_->lane()->set_around(tracing_.background, tracing_.stalls);
   std::vector<StageParameter> parameters;
   for (const int stage : topology_.stages_of(pipeline_rank_)) {
     BuiltStage& built = stages_[stage];

@@ -1,6 +1,6 @@
 #pragma once
-// What the Stage and the Collectives of a rank share: the gradient buckets. The Stage makes them before it
-// says Ready; a Collective touches a bucket between ReduceBucket and BucketReduced, the Stage at all other
+// What the RankExecutor and the Collectives of a rank share: the gradient buckets. The RankExecutor makes them before it
+// says Ready; a Collective touches a bucket between ReduceBucket and BucketReduced, the RankExecutor at all other
 // times.
 
 #include <memory>

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/lane_communicator.hpp"
-#include "runtime/comm/traced.hpp"
+#include "runtime/comm/decorators/traced.hpp"
+#include "runtime/pipeline/lane_communicator.hpp"
 
 namespace d9d {
 namespace {
@@ -34,7 +34,7 @@ class RankGroups final : public StageGroups {
 
 }  // namespace
 
-OpenGroup on_lanes(OpenGroup open, std::function<ComputeLanes&()> lanes) {
+OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes) {
   return [open = std::move(open), lanes = std::move(lanes)](
              const std::string& domain, const std::vector<std::string>& axes,
              const std::string& use) -> std::shared_ptr<Communicator> {
@@ -45,16 +45,16 @@ OpenGroup on_lanes(OpenGroup open, std::function<ComputeLanes&()> lanes) {
   };
 }
 
-OpenGroup on_watch(OpenGroup open, CommunicationWatch watch, std::function<const ComputeLanes*()> lanes) {
-  if (!watch.inside || !watch.wait) return open;
-  const AroundWork around =
-      [watch = std::move(watch), lanes = std::move(lanes), computes = std::this_thread::get_id()](
+OpenGroup with_tracing(OpenGroup open, CommTracing tracing, std::function<const ComputeLanes*()> lanes) {
+  if (!tracing.in_compute || !tracing.stalls) return open;
+  const TraceHook around =
+      [tracing = std::move(tracing), lanes = std::move(lanes), computes = std::this_thread::get_id()](
           const std::string& name, std::uint64_t bytes, const std::function<void()>& call) {
         const ComputeLanes* const both = lanes();
         const bool on_lane = both != nullptr && both->current().has_value();
         if (!on_lane && std::this_thread::get_id() != computes) return call();
-        if (on_lane && both->both_run()) return watch.inside(name, bytes, call);
-        watch.wait(name, bytes, [&] { watch.inside(name, bytes, call); });
+        if (on_lane && both->both_run()) return tracing.in_compute(name, bytes, call);
+        tracing.stalls(name, bytes, [&] { tracing.in_compute(name, bytes, call); });
       };
   return [open = std::move(open), around](const std::string& domain, const std::vector<std::string>& axes,
                                           const std::string& use) -> std::shared_ptr<Communicator> {

@@ -6,7 +6,7 @@
 
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/shard/stage_groups.hpp"
-#include "runtime/rank/communication_watch.hpp"
+#include "runtime/rank/comm_tracing.hpp"
 
 namespace d9d {
 
@@ -17,12 +17,13 @@ using OpenGroup = std::function<std::shared_ptr<Communicator>(
 
 // Communicators that two lanes may use at a time (lane_communicator.hpp): opens one for each, one after the
 // other. `lanes` is asked when the first group of more than one rank is opened; they outlive what is opened.
-OpenGroup on_lanes(OpenGroup open, std::function<ComputeLanes&()> lanes);
+OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes);
 
-// Communicators that tell `watch.inside` of the calls of the thread that calls this, and of lane 1, and
-// `watch.wait` unless both lanes run: then the other one computes. `lanes` may give null. Other threads tell
-// of what they do themselves. Opens what `open` does where the watch is empty.
-OpenGroup on_watch(OpenGroup open, CommunicationWatch watch, std::function<const ComputeLanes*()> lanes);
+// Communicators whose calls are measured. A call of the thread that calls with_tracing() or of lane 1 is told to
+// `tracing.in_compute`; it is told to `tracing.stalls` as well unless both lanes run, because then the other
+// lane computes. Calls of other threads are not told: these threads measure themselves. `lanes` may give
+// null. Without tracing (its functions empty) the result opens what `open` opens.
+OpenGroup with_tracing(OpenGroup open, CommTracing tracing, std::function<const ComputeLanes*()> lanes);
 
 // `plan` outlives the groups.
 std::unique_ptr<StageGroups> make_rank_groups(const Plan& plan, int rank, OpenGroup open);

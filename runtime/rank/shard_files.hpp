@@ -1,5 +1,5 @@
 #pragma once
-// Snapshots on their way to disk: the parcel a Stage hands to the CheckpointWriter, and what becomes of it.
+// Snapshots on their way to disk: the parcel a RankExecutor hands to the CheckpointWriter, and what becomes of it.
 // The second half is the Coordinator's: one commit of all shards. No torch in this header.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 // All the tensor work of one rank, without actors and without torch in this header: its pipeline stages,
-// their program, gradients, optimizer and snapshots. Owned by the Stage actor and used on its thread only;
+// their program, gradients, optimizer and snapshots. Owned by the RankExecutor actor and used on its thread only;
 // reduce_* of the CollectiveWorker reads and writes the gradient buckets between the calls that say so.
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "runtime/pipeline/action.hpp"
-#include "runtime/rank/communication_watch.hpp"
+#include "runtime/rank/comm_tracing.hpp"
 #include "runtime/tensor/tensor_table.hpp"
+#include "runtime/train/step_totals.hpp"
 
 namespace d9d {
 
@@ -36,19 +37,12 @@ struct ActionReport {
   std::vector<MetricValue> metrics;  // of the last stage's forward
 };
 
-struct StepTotals {
-  double loss_sum = 0;  // sum of loss * weight
-  double weight_sum = 0;
-  double squared_norm = 0;    // this rank's share of the buckets that need no reduction
-  std::vector<double> costs;  // measured by schedule `auto`, when it is time: to be summed over all ranks
-};
-
 class StageWorker {
  public:
   virtual ~StageWorker() = default;
 
   // Before prepare().
-  virtual void watch_communication(CommunicationWatch /*watch*/) {}
+  virtual void set_tracing(CommTracing /*tracing*/) {}
 
   // Builds, initialises or loads. Slow; the first call on the actor's thread.
   virtual void prepare() = 0;
@@ -75,7 +69,8 @@ class StageWorker {
   virtual bool follow(const Instruction& chosen) = 0;
   virtual ActionReport run(const Instruction& instruction) = 0;
   virtual bool step_done() const = 0;
-  // After the last action: sums of the step; buckets without reduction are complete with it.
+  // After the last action: this rank's loss, weight and costs. The squared norm is that of the buckets that need
+  // no reduction; they are complete now.
   virtual StepTotals finish_step() = 0;
 
   // One fused pass: scale gradients, update, clear gradients. `lr_multiplier` scales each group's base rate.

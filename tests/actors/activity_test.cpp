@@ -7,20 +7,20 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr ActorId kUser{Role::user, 0};
-constexpr ActorId kStage{Role::stage, 2};
+constexpr ActorId kExecutor{Role::rank_executor, 2};
 
 TEST(Activities, WhoHandlesSomethingIsNamedWithItsLabelAndSinceWhen) {
   Activities activities;
   activities.label(kUser, "spike_guard");
   Activity& user = activities.enter(kUser);
-  Activity& stage = activities.enter(kStage);
+  Activity& stage = activities.enter(kExecutor);
   EXPECT_EQ(activities.busy(0), "");
 
   const Doing listening(user, "Event", 3 * kSecond);
   {
     const Doing computing(stage, "BeginStep", 10 * kSecond);
     EXPECT_EQ(activities.busy(15 * kSecond),
-              "user/0 (spike_guard) in Event since 12 s, stage/2 in BeginStep since 5 s");
+              "user/0 (spike_guard) in Event since 12 s, rank_executor/2 in BeginStep since 5 s");
   }
 
   EXPECT_EQ(activities.busy(15 * kSecond), "user/0 (spike_guard) in Event since 12 s");
@@ -29,7 +29,7 @@ TEST(Activities, WhoHandlesSomethingIsNamedWithItsLabelAndSinceWhen) {
 TEST(Activities, AThreadKnowsWhatItIsDoing) {
   Activities activities;
   Activity& outer = activities.enter(kUser);
-  Activity& inner = activities.enter(kStage);
+  Activity& inner = activities.enter(kExecutor);
   EXPECT_EQ(current_activity(), nullptr);
 
   const Doing first(outer, "Event", 0);

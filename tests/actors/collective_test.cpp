@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 const ActorId kCollective = collective_id(3, 1);
 constexpr ActorId kTrainer{Role::trainer, 3};
-constexpr ActorId kStage{Role::stage, 3};
+constexpr ActorId kExecutor{Role::rank_executor, 3};
 
 // Adds a hundred to every value, keeps what it was asked.
 class HundredMore final : public CollectiveWorker {
@@ -103,9 +103,9 @@ TEST_F(CollectiveTest, AnswersABucketWithThisRanksShareOfItsNorm) {
         message.setStep(7);
         message.setBucket(2);
       },
-      kStage);
+      kExecutor);
 
-  const auto reduced = world.last<wire::BucketReduced>(kStage);
+  const auto reduced = world.last<wire::BucketReduced>(kExecutor);
   EXPECT_EQ(reduced->getStep(), 7U);
   EXPECT_EQ(reduced->getBucket(), 2U);
   EXPECT_EQ(reduced->getSquaredNorm(), 2.5);

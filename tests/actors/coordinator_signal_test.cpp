@@ -136,7 +136,7 @@ TEST_F(CoordinatorSignalTest, AFailureOfAnActorIsNoOrderlyStop) {
   world.say<wire::Failed>(kCoordinator, [](wire::Failed::Builder failed) {
     failed.setKind(wire::Failed::Kind::BUG);
     failed.setText("broken");
-    failed.setActor("stage/0");
+    failed.setActor("rank_executor/0");
   });
 
   EXPECT_EQ(stops().front()->getExitCode(), 0U);

@@ -222,7 +222,7 @@ TEST_F(CoordinatorTest, AFailureEndsTheJobExactlyOnceAndNamesActorRankAndStep) {
   form();
   const auto fail = [](wire::Failed::Builder failed) {
     failed.setKind(wire::Failed::Kind::BUG);
-    failed.setActor("stage/2");
+    failed.setActor("rank_executor/2");
     failed.setRank(2);
     failed.setStep(9);
     failed.setMessage("BeginStep");
@@ -237,10 +237,10 @@ TEST_F(CoordinatorTest, AFailureEndsTheJobExactlyOnceAndNamesActorRankAndStep) {
   EXPECT_EQ(stops()[1].to(), ActorWorld::kParent) << "node 0 ends last";
   EXPECT_TRUE(stops()[0]->getFailed());
   EXPECT_FALSE(stops()[0]->getInputError());
-  EXPECT_EQ(
-      std::string(stops()[1]->getReason()),
-      "bug: boom. In the stage of rank 2, step 9, in stage/2 while handling BeginStep. No checkpoint was "
-      "committed: started again the job begins with step 1");
+  EXPECT_EQ(std::string(stops()[1]->getReason()),
+            "bug: boom. In the rank executor of rank 2, step 9, in rank_executor/2 while handling BeginStep. "
+            "No checkpoint was "
+            "committed: started again the job begins with step 1");
 }
 
 TEST_F(CoordinatorTest, AnErrorOfTheInputBeginsWithTheCauseAndSaysNoMore) {

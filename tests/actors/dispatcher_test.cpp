@@ -257,10 +257,10 @@ TEST_F(DispatcherTrace, AMessageFromElsewhereKeepsTheTimeWhenItWasSent) {
 TEST(AddressBook, AnActorElsewhereIsReachedThroughItsNode) {
   ActorWorld world;
   AddressBook book;
-  const ActorId far{Role::stage, 3};
+  const ActorId far{Role::rank_executor, 3};
   EXPECT_EQ(book.find(far), nullptr) << "nobody knows it yet";
 
-  book.set_node_of([](ActorId id) { return id.role == Role::stage ? 1 : AddressBook::kUnknown; });
+  book.set_node_of([](ActorId id) { return id.role == Role::rank_executor ? 1 : AddressBook::kUnknown; });
   book.enter_node(1, world.ear());
 
   EXPECT_EQ(book.find(far), world.ear());
@@ -271,7 +271,7 @@ TEST(AddressBook, AnActorElsewhereIsReachedThroughItsNode) {
 TEST(AddressBook, AnActorOfThisProcessComesFirstAndCanLeave) {
   ActorWorld here, there;
   AddressBook book;
-  const ActorId id{Role::stage, 3};
+  const ActorId id{Role::rank_executor, 3};
   book.set_node_of([](ActorId) { return 1; });
   book.enter_node(1, there.ear());
   book.enter(id, here.ear());

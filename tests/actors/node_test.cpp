@@ -18,7 +18,7 @@ constexpr ActorId kFirst{Role::node, 0};
 constexpr ActorId kStranger{Role::node, 77};  // before it knows its index
 constexpr ActorId kCoordinator{Role::coordinator, 0};
 constexpr ActorId kTrainer{Role::trainer, 0};
-constexpr ActorId kStage{Role::stage, 0};
+constexpr ActorId kExecutor{Role::rank_executor, 0};
 
 class NodeTest : public ::testing::Test {
  protected:
@@ -40,7 +40,7 @@ class NodeTest : public ::testing::Test {
                                        {{Role::user, 0}, Threading::pool, {}, true, true}};
       }
       return std::vector<CastMember>{{kTrainer, Threading::pool, {}, true},
-                                     {kStage, Threading::own_thread, {}, true},
+                                     {kExecutor, Threading::own_thread, {}, true},
                                      {{Role::event_bus, 0}, Threading::pool, {}, false}};
     };
     options.node_of = [] { return [](ActorId) { return 0; }; };
@@ -237,7 +237,7 @@ TEST_F(NodeTest, WelcomeMakesTheCastOfItsMembership) {
   EXPECT_EQ(cast[0].resume_step, 4U);
   EXPECT_EQ(cast[0].ranks_per_node, std::vector<int>{1});
   EXPECT_EQ(world.world().epoch, 1U);
-  EXPECT_THAT(spawned(), ElementsAre(kCoordinator, kTrainer, kStage, ActorId{Role::event_bus, 0}));
+  EXPECT_THAT(spawned(), ElementsAre(kCoordinator, kTrainer, kExecutor, ActorId{Role::event_bus, 0}));
   EXPECT_EQ(world.spawned[2].threading, Threading::own_thread);
   EXPECT_EQ(world.spawned[2].parent, kFirst);
 }
@@ -292,7 +292,7 @@ TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
   ready(kTrainer, 2);
   EXPECT_TRUE(world.heard<wire::NodeReady>().empty());
 
-  ready(kStage, 3);
+  ready(kExecutor, 3);
 
   const auto node_ready = world.last<wire::NodeReady>(kCoordinator);
   EXPECT_EQ(node_ready->getNodeIndex(), 0U);
@@ -322,7 +322,7 @@ TEST_F(NodeTest, PassesTheStartToItsTrainersOnly) {
   const auto starts = world.heard<wire::StartTraining>(kTrainer);
   ASSERT_EQ(starts.size(), 1U);
   EXPECT_EQ(starts[0]->getFirstStep(), 5U);
-  EXPECT_TRUE(world.heard<wire::StartTraining>(kStage).empty());
+  EXPECT_TRUE(world.heard<wire::StartTraining>(kExecutor).empty());
 }
 
 TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
@@ -333,12 +333,12 @@ TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
       [](wire::Failed::Builder failed) {
         failed.setKind(wire::Failed::Kind::ENVIRONMENT);
         failed.setText("boom");
-        failed.setActor("stage/0");
+        failed.setActor("rank_executor/0");
         failed.setRank(0);
         failed.setStep(7);
         failed.setMessage("BeginStep");
       },
-      kStage);
+      kExecutor);
   world.say<wire::RankFinished>(
       kFirst, [](wire::RankFinished::Builder finished) { finished.setStep(9); }, kTrainer);
 
@@ -379,7 +379,7 @@ TEST_F(NodeTest, StopsItsChildrenInReverseAndEndsOnce) {
 
   std::vector<ActorId> stopped;
   for (const auto& stop : world.heard<wire::Stop>()) stopped.push_back(stop.to());
-  EXPECT_THAT(stopped, ElementsAre(ActorId{Role::event_bus, 0}, kStage, kTrainer, kCoordinator));
+  EXPECT_THAT(stopped, ElementsAre(ActorId{Role::event_bus, 0}, kExecutor, kTrainer, kCoordinator));
   EXPECT_THAT(exits, ElementsAre(0));
   EXPECT_TRUE(aborted.empty());
   EXPECT_FALSE(world.lives(kFirst));

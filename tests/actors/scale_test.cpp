@@ -11,7 +11,7 @@
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/program_cursor.hpp"
 #include "runtime/pipeline/simulator.hpp"
-#include "runtime/rank/registry_of_builtins.hpp"
+#include "runtime/task/builtins.hpp"
 #include "tests/runtime/task/job_text.hpp"
 
 namespace d9d {
@@ -91,7 +91,7 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
   const SystemClock clock;
   World world{.clock = clock};
   PosixDisk disk;
-  const Registry registry = registry_of_builtins(loaded, disk);
+  const Registry registry = builtin_registry(loaded, disk);
   const ActorRegistry no_actors;
   net::Gate gate;
   JobServices services{.loaded = loaded,
@@ -120,7 +120,7 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
     }
   }
 
-  for (const Role role : {Role::stage, Role::trainer, Role::loader, Role::metric_collector}) {
+  for (const Role role : {Role::rank_executor, Role::trainer, Role::loader, Role::metric_collector}) {
     EXPECT_EQ(roles[role], kRanks);
   }
   EXPECT_EQ(roles[Role::collective], 4 * kRanks);  // step, metrics, gradients of layers and of experts

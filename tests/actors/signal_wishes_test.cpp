@@ -13,12 +13,9 @@ namespace {
 
 // What a collective makes of the wishes of all ranks.
 AgreedWishes agreed(const std::vector<SignalWishes*>& ranks) {
-  std::array<double, SignalWishes::kValues> sums{};
-  for (SignalWishes* rank : ranks) {
-    const auto wishes = rank->take();
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += wishes[i];
-  }
-  return SignalWishes::agreed(sums);
+  StepTotals totals;
+  for (SignalWishes* rank : ranks) rank->add_to(totals);
+  return agreed_wishes(totals);
 }
 
 TEST(SignalWishes, NobodyAskedForAnything) {

@@ -11,7 +11,7 @@ using testing::ActorWorld;
 
 const ActorId kSender = lane_id(0, 1, LaneEnd::sender);
 const ActorId kReceiver = lane_id(0, 1, LaneEnd::receiver);
-constexpr ActorId kStage{Role::stage, 1};
+constexpr ActorId kExecutor{Role::rank_executor, 1};
 
 // A wire that keeps what was put on it.
 class Wire final : public P2pLane {
@@ -63,7 +63,7 @@ TEST_F(TensorLaneTest, WhatIsSentHereIsAnnouncedAndReceivedThere) {
 
   EXPECT_EQ(calls, (std::vector<std::string>{"open 7", "send", "receive hidden_states"}));
   EXPECT_EQ(last->received, (std::vector<TransferTensor>{{"hidden_states", 6, {2, 3}, true}}));
-  const auto ready = world.last<wire::ActivationReady>(kStage);
+  const auto ready = world.last<wire::ActivationReady>(kExecutor);
   EXPECT_EQ(ready->getStep(), 3U);
   EXPECT_EQ(ready->getStage(), 1U);
   EXPECT_EQ(ready->getMicrobatch(), 2U);
@@ -73,7 +73,7 @@ TEST_F(TensorLaneTest, WhatIsSentHereIsAnnouncedAndReceivedThere) {
 TEST_F(TensorLaneTest, GradientsArriveAsGradients) {
   send(true);
 
-  EXPECT_EQ(world.heard<wire::GradientReady>(kStage).size(), 1U);
+  EXPECT_EQ(world.heard<wire::GradientReady>(kExecutor).size(), 1U);
   EXPECT_TRUE(world.heard<wire::ActivationReady>().empty());
 }
 

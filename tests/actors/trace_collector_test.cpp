@@ -72,8 +72,8 @@ class TraceCollectorTest : public ::testing::Test {
 };
 
 TEST_F(TraceCollectorTest, MergesTheSpansOfTwoNodesIntoOneFile) {
-  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
-  record(far_recorder, "stage/1", 1, "1F0", 2'000'000'500);
+  record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
+  record(far_recorder, "rank_executor/1", 1, "1F0", 2'000'000'500);
   flush(near, kFirst, 2);
   EXPECT_TRUE(near.heard<wire::TraceWritten>().empty()) << "one of two nodes is in";
 
@@ -92,8 +92,8 @@ TEST_F(TraceCollectorTest, SpansOfANodeWhoseClockIsOffAreMovedByTheMeasuredOffse
   carry<wire::ClockProbe>(far, near, kFirst);
   carry<wire::ClockReply>(near, far, kSecond);
   const std::int64_t now = near.clock().now;
-  record(near_recorder, "stage/0", 0, "0F0", now);
-  record(far_recorder, "stage/1", 1, "1F0", now + 1'000'000'000);
+  record(near_recorder, "rank_executor/0", 0, "0F0", now);
+  record(far_recorder, "rank_executor/1", 1, "1F0", now + 1'000'000'000);
   flush(near, kFirst, 2);
   flush(far, kSecond, 2);
   carry<wire::Spans>(far, near, kFirst);
@@ -166,7 +166,7 @@ TEST_F(TraceCollectorTest, NoArrowGoesBackInTimeWhateverTheClocksSay) {
 }
 
 TEST_F(TraceCollectorTest, ManySpansTravelInSeveralParts) {
-  for (int i = 0; i < 10'000; ++i) record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000 + i);
+  for (int i = 0; i < 10'000; ++i) record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000 + i);
   flush(near, kFirst, 1);
 
   const auto parts = near.heard<wire::Spans>(kFirst);
@@ -177,8 +177,8 @@ TEST_F(TraceCollectorTest, ManySpansTravelInSeveralParts) {
 }
 
 TEST_F(TraceCollectorTest, SpansOfEarlierStepsAreLeftOutWhenAskedTo) {
-  record(near_recorder, "stage/0", 0, "old", 2'000'000'000, 3);
-  record(near_recorder, "stage/0", 0, "new", 2'000'000'200, 4);
+  record(near_recorder, "rank_executor/0", 0, "old", 2'000'000'000, 3);
+  record(near_recorder, "rank_executor/0", 0, "new", 2'000'000'200, 4);
   flush(near, kFirst, 1, 4);
 
   const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
@@ -187,7 +187,7 @@ TEST_F(TraceCollectorTest, SpansOfEarlierStepsAreLeftOutWhenAskedTo) {
 }
 
 TEST_F(TraceCollectorTest, ATraceOfAFewStepsHasAFileOfItsOwnAndTheCoordinatorHearsNothing) {
-  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
   flush(near, kFirst, 1, -1, "step_4");
 
   EXPECT_TRUE(std::filesystem::exists(folder + "/step_4.trace.json.gz"));
@@ -195,7 +195,7 @@ TEST_F(TraceCollectorTest, ATraceOfAFewStepsHasAFileOfItsOwnAndTheCoordinatorHea
 }
 
 TEST_F(TraceCollectorTest, AtTheDeadlineWhatHasComeInIsWritten) {
-  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
   near.say<wire::FlushTrace>(
       kFirst,
       [](wire::FlushTrace::Builder flush) {
@@ -215,7 +215,7 @@ TEST_F(TraceCollectorTest, AtTheDeadlineWhatHasComeInIsWritten) {
 }
 
 TEST_F(TraceCollectorTest, AFlushOfSomeStepsThatIsNotCompleteIsNoPartOfTheJobsTrace) {
-  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
   flush(near, kFirst, 2, -1, "step_4");
   flush(near, kFirst, 1);
 
@@ -226,9 +226,9 @@ TEST_F(TraceCollectorTest, AFlushOfSomeStepsThatIsNotCompleteIsNoPartOfTheJobsTr
 }
 
 TEST_F(TraceCollectorTest, AnEarlierTraceOfTheRunIsKept) {
-  record(near_recorder, "stage/0", 0, "0F0", 2'000'000'000);
+  record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
   flush(near, kFirst, 1);
-  record(near_recorder, "stage/0", 0, "second start", 3'000'000'000);
+  record(near_recorder, "rank_executor/0", 0, "second start", 3'000'000'000);
   flush(near, kFirst, 1);
 
   const auto earlier = trace::read_chrome_trace(folder + "/trace-1.json.gz");

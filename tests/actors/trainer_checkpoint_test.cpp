@@ -13,7 +13,7 @@ TEST_F(TrainerTest, ADueCheckpointIsASnapshotAfterTheStepAndTrainingGoesOn) {
   step(1);
   batch(2);
 
-  const auto snapshot = world.last<wire::Snapshot>(kStage);
+  const auto snapshot = world.last<wire::Snapshot>(kExecutor);
   EXPECT_EQ(snapshot->getStep(), 1U);
   EXPECT_EQ(std::string(snapshot->getDirectory()), "tmp-1");
   EXPECT_EQ(world.last<wire::SaveMetrics>()->getStep(), 1U);
@@ -28,7 +28,7 @@ TEST_F(TrainerTest, TheSnapshotIsToldAfterApplyAndBeforeTheNextStep) {
 
   std::vector<std::uint64_t> types;
   for (const auto& told : world.told()) {
-    if (told.header.receiver == kStage) types.push_back(told.type);
+    if (told.header.receiver == kExecutor) types.push_back(told.type);
   }
   EXPECT_EQ(types,
             (std::vector<std::uint64_t>{capnp::typeId<wire::BeginStep>(), capnp::typeId<wire::ApplyStep>(),

@@ -12,7 +12,7 @@
 namespace d9d::testing {
 
 inline constexpr ActorId kTrainer{Role::trainer, 0};
-inline constexpr ActorId kStage{Role::stage, 0};
+inline constexpr ActorId kExecutor{Role::rank_executor, 0};
 inline constexpr ActorId kLoader{Role::loader, 0};
 inline constexpr ActorId kCollective{Role::collective, 0};
 inline constexpr ActorId kCoordinator{Role::coordinator, 0};
@@ -60,7 +60,7 @@ class TrainerTest : public ::testing::Test {
           message.setWeightSum(4);
           message.setSquaredNorm(16);
         },
-        kStage);
+        kExecutor);
   }
   void reduced(double loss_sum = 24, double weight = 8, double squared_norm = 64) {
     world.say<wire::ValuesReduced>(
@@ -76,7 +76,7 @@ class TrainerTest : public ::testing::Test {
   }
   void applied(std::uint64_t step) {
     world.say<wire::StepApplied>(
-        kTrainer, [&](wire::StepApplied::Builder message) { message.setStep(step); }, kStage);
+        kTrainer, [&](wire::StepApplied::Builder message) { message.setStep(step); }, kExecutor);
   }
   void step(std::uint64_t number) {
     batch(number);
@@ -105,8 +105,8 @@ class TrainerTest : public ::testing::Test {
     }
     return steps;
   }
-  std::size_t begun() { return world.heard<wire::BeginStep>(kStage).size(); }
-  std::size_t snapshots() { return world.heard<wire::Snapshot>(kStage).size(); }
+  std::size_t begun() { return world.heard<wire::BeginStep>(kExecutor).size(); }
+  std::size_t snapshots() { return world.heard<wire::Snapshot>(kExecutor).size(); }
   bool finished() { return !world.heard<wire::RankFinished>().empty(); }
   std::vector<std::string> events() {
     std::vector<std::string> names;

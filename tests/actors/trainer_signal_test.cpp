@@ -61,7 +61,7 @@ TEST_F(TrainerSignalTest, TheStepAtWhichTheSumsSayStopIsTheLastOneAndIsSaved) {
   applied(2);
 
   EXPECT_EQ(begun(), 2U) << "the batch of step 3 is not begun";
-  EXPECT_EQ(world.last<wire::Snapshot>(kStage)->getStep(), 2U);
+  EXPECT_EQ(world.last<wire::Snapshot>(kExecutor)->getStep(), 2U);
   EXPECT_FALSE(finished()) << "not before the commit";
   metric_state(2);
   committed(2);
@@ -114,7 +114,7 @@ TEST_F(TrainerSignalTest, TheCheckpointInFlightIsCommittedBeforeTheLastOne) {
   EXPECT_EQ(snapshots(), 1U);
 
   committed(1);
-  EXPECT_EQ(world.last<wire::Snapshot>(kStage)->getStep(), 2U);
+  EXPECT_EQ(world.last<wire::Snapshot>(kExecutor)->getStep(), 2U);
   EXPECT_FALSE(finished());
   committed(2);
 

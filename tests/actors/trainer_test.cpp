@@ -16,7 +16,7 @@ TEST_F(TrainerTest, AStepBeginsOnlyWithItsBatch) {
 
   batch(1);
 
-  const auto begin = world.last<wire::BeginStep>(kStage);
+  const auto begin = world.last<wire::BeginStep>(kExecutor);
   EXPECT_EQ(begin->getStep(), 1U);
   ASSERT_EQ(begin->getMicrobatches().size(), 2U);
   EXPECT_EQ(begin->getMicrobatches()[1], (Ticket{11, 5}.packed()));
@@ -102,7 +102,7 @@ TEST_F(TrainerTest, GradientsAreScaledByOneOverTheGlobalWeight) {
   computed(1);
   reduced(24, 8, 64);
 
-  const auto apply = world.last<wire::ApplyStep>(kStage);
+  const auto apply = world.last<wire::ApplyStep>(kExecutor);
   EXPECT_EQ(apply->getStep(), 1U);
   EXPECT_DOUBLE_EQ(apply->getGradientScale(), 1.0 / 8);
   EXPECT_DOUBLE_EQ(apply->getLearningRate(), 0.1);
@@ -118,7 +118,7 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
         message.setStep(1);
         fill_list(message.initCosts(2), std::vector<double>{0.5, 0.25});
       },
-      kStage);
+      kExecutor);
   EXPECT_THAT(to_vector<double>(world.last<wire::ReduceValues>()->getValues()),
               ElementsAre(0, 0, 0, 64, 0, 0, 0, 0.5, 0.25));
 
@@ -129,12 +129,12 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
       },
       kCollective);
 
-  EXPECT_THAT(to_vector<double>(world.last<wire::ApplyStep>(kStage)->getCosts()), ElementsAre(1.5, 0.75));
+  EXPECT_THAT(to_vector<double>(world.last<wire::ApplyStep>(kExecutor)->getCosts()), ElementsAre(1.5, 0.75));
   applied(1);
   batch(2);
   computed(2);
   reduced();
-  EXPECT_EQ(world.last<wire::ApplyStep>(kStage)->getCosts().size(), 0U);
+  EXPECT_EQ(world.last<wire::ApplyStep>(kExecutor)->getCosts().size(), 0U);
 }
 
 TEST_F(TrainerTest, ALargeNormIsClippedAndASmallOneIsNot) {

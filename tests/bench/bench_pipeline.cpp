@@ -1,4 +1,4 @@
-// Measured against theory: four ranks in one process run real Trainer, Loader, Stage and Collective actors
+// Measured against theory: four ranks in one process run real Trainer, Loader, RankExecutor and Collective actors
 // over stages that only sleep (F = I = W, 20 ms for a whole rank), 16 microbatches. A step of each schedule
 // is compared with the simulator's makespan. Sleeps overrun by themselves, the more the busier the machine,
 // so what actors and messages cost is also taken directly: how long after its inputs and its rank were there
@@ -16,10 +16,10 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/pipeline/order_bound.hpp"
 #include "tests/bench/lane_cost.hpp"
 #include "tests/bench/pipeline_gaps.hpp"
 #include "tests/bench/sleep_world.hpp"
+#include "tests/runtime/pipeline/order_bound.hpp"
 #include "tests/runtime/pipeline/order_troubles.hpp"
 
 namespace d9d {

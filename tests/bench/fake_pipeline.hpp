@@ -1,5 +1,5 @@
 #pragma once
-// A pipeline that only sleeps: the workers behind the real Stage and Collective actors, so that what a step
+// A pipeline that only sleeps: the workers behind the real RankExecutor and Collective actors, so that what a step
 // takes beyond its sleeps is what the actors and messages cost. Times in nanoseconds of the monotonic clock.
 
 #include <condition_variable>

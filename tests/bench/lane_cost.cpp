@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "runtime/base/clock.hpp"
-#include "runtime/comm/compute_lanes.hpp"
+#include "runtime/pipeline/compute_lanes.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
 
 namespace d9d {

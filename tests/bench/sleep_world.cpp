@@ -5,7 +5,7 @@
 #include "actors/collective.hpp"
 #include "actors/core/system.hpp"
 #include "actors/loader.hpp"
-#include "actors/stage.hpp"
+#include "actors/rank_executor.hpp"
 #include "actors/trainer.hpp"
 #include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
@@ -95,15 +95,15 @@ std::vector<Member> members_of(Rig& rig, int rank) {
   const auto at = [rank](Role role) { return ActorId{role, static_cast<std::uint64_t>(rank)}; };
   const ActorId collective = collective_id(rank, 0);
   const int stages = rig.scenario.program->topology.num_stages();
-  StageOptions stage{.rank = rank, .make_worker = [&rig, rank] {
-                       return make_sleep_stage({.rank = rank,
-                                                .program = rig.scenario.program,
-                                                .order = rig.scenario.order,
-                                                .extra_activations = rig.scenario.extra_activations,
-                                                .duration = rig.scenario.duration,
-                                                .table = &rig.table,
-                                                .log = &rig.log});
-                     }};
+  RankExecutorOptions stage{.rank = rank, .make_worker = [&rig, rank] {
+                              return make_sleep_stage({.rank = rank,
+                                                       .program = rig.scenario.program,
+                                                       .order = rig.scenario.order,
+                                                       .extra_activations = rig.scenario.extra_activations,
+                                                       .duration = rig.scenario.duration,
+                                                       .table = &rig.table,
+                                                       .log = &rig.log});
+                            }};
   for (int i = 0; i < stages; ++i) stage.rank_of_stage.push_back(rig.scenario.program->topology.rank_of(i));
   TrainerOptions trainer{.rank = rank,
                          .world_size = rig.ranks(),
@@ -116,7 +116,7 @@ std::vector<Member> members_of(Rig& rig, int rank) {
                          .task_state = [] { return std::string("{}"); },
                          .world_collective = collective};
   const Loader::MakeFeed feed = [&rig] { return make_empty_feed(rig.microbatches(), rig.table); };
-  return {{at(Role::stage), Threading::own_thread, factory_of<Stage>(std::move(stage))},
+  return {{at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(stage))},
           {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(trainer))},
           {at(Role::loader), Threading::own_thread, factory_of<Loader>(feed)},
           {collective, Threading::own_thread,

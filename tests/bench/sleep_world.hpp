@@ -1,5 +1,5 @@
 #pragma once
-// A pipeline that only sleeps (fake_pipeline.hpp) under real Trainer, Loader, Stage and Collective actors,
+// A pipeline that only sleeps (fake_pipeline.hpp) under real Trainer, Loader, RankExecutor and Collective actors,
 // all ranks in one process.
 
 #include <cstdint>

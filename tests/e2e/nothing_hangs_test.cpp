@@ -125,7 +125,7 @@ TEST_F(NothingHangs, ASegfaultInAPluginNamesTheActorTheTaskAndTheLibrary) {
   const auto job = start_with_task("segfault");
 
   EXPECT_EQ(job->wait(kSoon), 128 + SIGSEGV);
-  EXPECT_THAT(job->err(), AllOf(HasSubstr("d9d-node: SIGSEGV"), HasSubstr("in stage/0 (task evil)"),
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("d9d-node: SIGSEGV"), HasSubstr("in rank_executor/0 (task evil)"),
                                 HasSubstr("libd9d_evil_plugin.so")));
 }
 
@@ -133,14 +133,15 @@ TEST_F(NothingHangs, AnOverflownStackIsReportedToo) {
   const auto job = start_with_task("overflow");
 
   EXPECT_EQ(job->wait(kSoon), 128 + SIGSEGV);
-  EXPECT_THAT(job->err(), AllOf(HasSubstr("in stage/0 (task evil)"), HasSubstr("libd9d_evil_plugin.so")));
+  EXPECT_THAT(job->err(),
+              AllOf(HasSubstr("in rank_executor/0 (task evil)"), HasSubstr("libd9d_evil_plugin.so")));
 }
 
 TEST_F(NothingHangs, AnAbortInAPluginIsReported) {
   const auto job = start_with_task("abort");
 
   EXPECT_EQ(job->wait(kSoon), 128 + SIGABRT);
-  EXPECT_THAT(job->err(), AllOf(HasSubstr("SIGABRT"), HasSubstr("in stage/0 (task evil)")));
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("SIGABRT"), HasSubstr("in rank_executor/0 (task evil)")));
 }
 
 TEST_F(NothingHangs, MemoryThatCannotBeHadIsNoBugAndSaysWhatThereIs) {

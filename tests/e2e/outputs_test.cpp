@@ -194,7 +194,7 @@ TEST_F(Outputs, TheTraceOfARunSaysWhereItsTimeWent) {
   const Outcome missing = job_.call({"trace", "nowhere.json.gz"});
 
   EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_THAT(table.out, AllOf(HasSubstr("stage/0"), HasSubstr("stage/1")));
+  EXPECT_THAT(table.out, AllOf(HasSubstr("rank_executor/0"), HasSubstr("rank_executor/1")));
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("job.yaml is no trace of d9d"));
   EXPECT_EQ(missing.code, 1);

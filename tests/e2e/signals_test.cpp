@@ -125,7 +125,7 @@ TEST_F(Signals, WhatCannotBeFinishedInTheGraceIsNamedAndLeft) {
 
   EXPECT_EQ(job->wait(std::chrono::seconds(20)), kTerminated);
   EXPECT_THAT(job->err(), AllOf(HasSubstr("node.stop_grace"), HasSubstr("Not finished: "),
-                                HasSubstr("stage/0 (task evil) in ")));
+                                HasSubstr("rank_executor/0 (task evil) in ")));
 }
 
 TEST_F(Signals, SigusrWritesACheckpointAndTheRunGoesOn) {

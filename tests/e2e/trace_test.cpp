@@ -45,8 +45,8 @@ std::map<std::string, Sentences> cast_table() {
 // The actor that records on a track.
 std::string actor_of(const std::string& track) {
   const std::map<std::string, std::string> roles{{"trainer", "Trainer"},
-                                                 {"stage", "Stage"},
-                                                 {"compute", "Stage"},
+                                                 {"rank_executor", "RankExecutor"},
+                                                 {"compute", "RankExecutor"},
                                                  {"loader", "Loader"},
                                                  {"metric_collector", "MetricCollector"},
                                                  {"collective", "Collective"},

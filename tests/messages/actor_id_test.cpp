@@ -6,14 +6,15 @@ namespace d9d {
 namespace {
 
 TEST(ActorIds, PackIntoOneNumberAndBack) {
-  for (const ActorId id : {ActorId{}, ActorId{Role::stage, 7}, ActorId{Role::probe, 0xFFFFFFFFFFFFULL},
-                           lane_id(65535, 65535, LaneEnd::receiver)}) {
+  for (const ActorId id :
+       {ActorId{}, ActorId{Role::rank_executor, 7}, ActorId{Role::probe, 0xFFFFFFFFFFFFULL},
+        lane_id(65535, 65535, LaneEnd::receiver)}) {
     EXPECT_EQ(ActorId::from_packed(id.packed()), id) << to_string(id);
   }
 }
 
 TEST(ActorIds, AreReadableText) {
-  EXPECT_EQ(to_string({Role::stage, 2}), "stage/2");
+  EXPECT_EQ(to_string({Role::rank_executor, 2}), "rank_executor/2");
   EXPECT_EQ(to_string(collective_id(3, 1)), "collective/3.1");
   EXPECT_EQ(to_string(lane_id(1, 2, LaneEnd::sender)), "tensor_lane/1-2.send");
   EXPECT_EQ(to_string(lane_id(1, 2, LaneEnd::receiver)), "tensor_lane/1-2.receive");

@@ -132,7 +132,7 @@ const MessageKind* kind_of(std::uint64_t type) {
 Header sample_header() {
   return {.epoch = 3,
           .sender = {Role::trainer, 1},
-          .receiver = {Role::stage, 2},
+          .receiver = {Role::rank_executor, 2},
           .sequence = 4,
           .send_time_ns = 5,
           .flow = 6};

@@ -79,11 +79,11 @@ TEST(Refusals, TooLargeAFrameIsRefusedWithBothSizes) {
 }
 
 TEST(Refusals, ANodeMayPassOnWhatIsTooLargeForItself) {
-  const Frame frame = encode<wire::Stop>({.receiver = {Role::stage, 3}}, [](wire::Stop::Builder stop) {
-    stop.setReason(std::string(Limits{}.bytes_max, 'x'));
-  });
+  const Frame frame = encode<wire::Stop>(
+      {.receiver = {Role::rank_executor, 3}},
+      [](wire::Stop::Builder stop) { stop.setReason(std::string(Limits{}.bytes_max, 'x')); });
 
-  EXPECT_EQ(peek_header(frame).receiver, (ActorId{Role::stage, 3}));
+  EXPECT_EQ(peek_header(frame).receiver, (ActorId{Role::rank_executor, 3}));
 }
 
 TEST(Refusals, PointersDeeperThanTheLimitAreNotFollowed) {

@@ -21,13 +21,13 @@
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/context_split.hpp"
-#include "runtime/rank/family_provider.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/task/causal_lm_task.hpp"
+#include "runtime/task/family_provider.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/train/flat_parameters.hpp"
 
@@ -288,7 +288,7 @@ std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
   return workers;
 }
 
-// What a Stage actor does between BeginStep and the end of the step.
+// What a RankExecutor actor does between BeginStep and the end of the step.
 void World::run_step(int rank, StageWorker& worker) {
   const std::vector<int> pipeline = plan_.group(rank, kRegularDomain, {"pp"}).ranks;
   worker.begin_step(1, microbatches_of(rank));

@@ -11,7 +11,7 @@ namespace d9d::test {
 
 struct TraceSlice {
   std::string process;  // "rank 0 (node 0)", "node 1"
-  std::string track;    // "stage/0", "compute stage 1"
+  std::string track;    // "rank_executor/0", "compute stage 1"
   std::string name;
   std::string category;
   int rank = -1;

@@ -43,7 +43,7 @@ const Names& for_plugins() {
 
 // What a test has to look at and a job has not.
 const Names& for_tests() {
-  static const Names names{"in_use", "incomplete", "peek_header", "shard_axes", "step_count"};
+  static const Names names{"caps", "in_use", "incomplete", "peek_header", "shard_axes", "step_count"};
   return names;
 }
 
@@ -55,7 +55,6 @@ const Names& to_go() {
       "all_reduce_scalars",
       "drain",
       "f1",
-      "first_rank_first",
       "gather_bytes",
       "has_axis",
       "is_borrowed",
@@ -64,7 +63,6 @@ const Names& to_go() {
       "is_main",
       "largest_share",
       "num_parameters",
-      "order_bound",
       "own_address_towards",
       "precision",
       "recall",
@@ -73,9 +71,7 @@ const Names& to_go() {
       "save_npy",
       "set_enabled",
       "set_on_accumulated",
-      "simulate_order",
       "spans_written",
-      "step_scale",
       "transfers_of",
       "unit_id",
   };

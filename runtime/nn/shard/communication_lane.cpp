@@ -22,7 +22,7 @@ std::future<void> CommunicationLane::submit(LaneJob job) {
   return done;
 }
 
-void CommunicationLane::set_around(AroundWork job, AroundWork wait) {
+void CommunicationLane::set_around(TraceHook job, TraceHook wait) {
   around_job_ = std::move(job);
   around_wait_ = std::move(wait);
 }

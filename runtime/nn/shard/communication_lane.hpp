@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/comm/around_work.hpp"
+#include "runtime/comm/trace_hook.hpp"
 
 namespace d9d {
 
@@ -31,7 +31,7 @@ class CommunicationLane {
   CommunicationLane& operator=(const CommunicationLane&) = delete;
 
   // Before the first job: around jobs, on the lane's thread; around waiting for one, on the waiting thread.
-  void set_around(AroundWork job, AroundWork wait);
+  void set_around(TraceHook job, TraceHook wait);
   // Queues a job. Pass the future to wait().
   std::future<void> submit(LaneJob job);
   // Blocks until the job has run; rethrows what it threw. `name` is the wait's name in traces.
@@ -45,8 +45,8 @@ class CommunicationLane {
   void work();
   void run(Entry& entry) const;
 
-  AroundWork around_job_;
-  AroundWork around_wait_;
+  TraceHook around_job_;
+  TraceHook around_wait_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> queue_;

@@ -10,7 +10,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/socket_transport.hpp"
+#include "runtime/comm/processes/socket_transport.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/support/temporary_folder.hpp"
 

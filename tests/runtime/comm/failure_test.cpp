@@ -7,9 +7,8 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/exchange.hpp"
 #include "runtime/comm/gather.hpp"
-#include "runtime/comm/ordered.hpp"
+#include "runtime/comm/processes/exchange.hpp"
 #include "tests/runtime/comm/world.hpp"
 
 namespace d9d {
@@ -172,34 +171,6 @@ TEST(SharedMemory, NeverReadsABufferWhoseOwnerGaveUp) {
     supervisor.join();
     for (const std::string& error : errors) EXPECT_THAT(error, HasSubstr("round is over"));
   }
-}
-
-// CORE-14
-TEST(OrderedSection, RunsOnTheFirstRankBeforeTheOthers) {
-  CommWorld world({"shared_memory", 3, milliseconds(10'000)});
-  std::atomic<int> ran = 0;
-  std::atomic<int> first_ran_at = -1;
-
-  world.run([&](Communicator& group) {
-    first_rank_first(group, [&] {
-      const int before = ran++;
-      if (group.rank() == 0) first_ran_at = before;
-    });
-  });
-
-  EXPECT_EQ(first_ran_at, 0);
-  EXPECT_EQ(ran, 3);
-}
-
-TEST(OrderedSection, LeavesNobodyWaitingWhenTheFirstRankThrows) {
-  CommWorld world({"shared_memory", 2, milliseconds(60'000)});
-
-  const auto errors = world.run_and_collect([](Communicator& group) {
-    first_rank_first(group, [&] { throw Error(ErrorKind::environment, "disk full"); });
-  });
-
-  EXPECT_THAT(errors[0], HasSubstr("disk full"));
-  EXPECT_THAT(errors[1], AllOf(HasSubstr("barrier of group"), HasSubstr("disk full")));
 }
 
 TEST(SharedMemory, TellsThatAPeerHasLeft) {

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/checked.hpp"
+#include "runtime/comm/decorators/checked.hpp"
 #include "runtime/comm/factory.hpp"
-#include "runtime/comm/single.hpp"
+#include "runtime/comm/shared_memory/single.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -16,7 +16,7 @@ namespace d9d {
 namespace {
 
 // For the ranks to find each other, whatever time limit the test sets to their operations.
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kJoinPatience{60};
 constexpr int kFirstRank = 100;
 
 }  // namespace
@@ -76,9 +76,9 @@ std::unique_ptr<Communicator> CommWorld::open_plain(int rank) {
   std::iota(group.ranks.begin(), group.ranks.end(), kFirstRank);
   group.index = rank;
   if (options_.backend == "single") return std::make_unique<SingleCommunicator>();
-  if (options_.backend == "shared_memory") return hub_.open(group, kPatience);
+  if (options_.backend == "shared_memory") return hub_.open(group, kJoinPatience);
   if (options_.backend == "hybrid") return open_hybrid(rank);
-  return nodes_[rank]->transport->open(group, kPatience);
+  return nodes_[rank]->transport->open(group, kJoinPatience);
 }
 
 std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {
@@ -86,7 +86,7 @@ std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {
   parameters.data_parallel_replicate = size();
   const Plan plan(parameters, std::vector<int>(hubs_.size(), 2));
   const CommunicatorFactory factory(plan, *hubs_[rank / 2], nodes_[rank / 2]->transport.get(),
-                                    {.timeout = kPatience});
+                                    {.timeout = kJoinPatience});
   return factory.open(rank, kFlatDomain, {"world"}, "test");
 }
 

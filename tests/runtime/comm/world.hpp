@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/shared_memory.hpp"
-#include "runtime/comm/socket_transport.hpp"
+#include "runtime/comm/processes/socket_transport.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
 
 namespace d9d {
 

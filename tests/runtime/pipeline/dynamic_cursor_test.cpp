@@ -7,7 +7,7 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
-#include "runtime/pipeline/order_simulator.hpp"
+#include "tests/runtime/pipeline/order_simulator.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 
 namespace d9d {

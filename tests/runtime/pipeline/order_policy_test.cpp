@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "runtime/pipeline/order_bound.hpp"
-#include "runtime/pipeline/order_simulator.hpp"
+#include "tests/runtime/pipeline/order_bound.hpp"
+#include "tests/runtime/pipeline/order_simulator.hpp"
 #include "tests/runtime/pipeline/order_troubles.hpp"
 
 namespace d9d {

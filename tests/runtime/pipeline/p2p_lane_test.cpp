@@ -8,7 +8,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {

@@ -16,9 +16,9 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
-#include "runtime/comm/compute_lanes.hpp"
-#include "runtime/comm/lane_communicator.hpp"
-#include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
+#include "runtime/pipeline/compute_lanes.hpp"
+#include "runtime/pipeline/lane_communicator.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
 
 namespace d9d::testing {

@@ -41,7 +41,7 @@ class Inbox {
   std::deque<Message> messages_;
 };
 
-// What the Stage actor does on its thread, with inboxes instead of actors.
+// What the RankExecutor does on its thread, with inboxes instead of actors.
 class RankThread {
  public:
   RankThread(int rank, const PipelineProgram& program, TensorTable& table, std::vector<Inbox>& inboxes)

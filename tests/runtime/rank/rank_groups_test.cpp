@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/compute_lanes.hpp"
-#include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
+#include "runtime/pipeline/compute_lanes.hpp"
 
 namespace d9d {
 namespace {
@@ -17,8 +17,8 @@ using testing::IsEmpty;
 // A group whose other rank has no say in barriers: rank 0 of a group of two, played by a thread.
 class Watched : public testing::Test {
  protected:
-  CommunicationWatch watch() {
-    const auto note = [this](const std::string& what) -> AroundWork {
+  CommTracing tracing() {
+    const auto note = [this](const std::string& what) -> TraceHook {
       return [this, what](const std::string& name, std::uint64_t, const std::function<void()>& work) {
         told_.push_back(what + " " + name);
         work();
@@ -38,7 +38,7 @@ class Watched : public testing::Test {
   }
   std::shared_ptr<Communicator> opened(const ComputeLanes* lanes) {
     const OpenGroup open = [this](const auto&, const auto&, const auto&) { return end(0); };
-    return on_watch(open, watch(), [lanes] { return lanes; })("dense", {"tp"}, "test");
+    return with_tracing(open, tracing(), [lanes] { return lanes; })("dense", {"tp"}, "test");
   }
 
   SharedMemoryHub hub_;

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"
 #include "tests/runtime/state/expect.hpp"

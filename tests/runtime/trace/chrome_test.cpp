@@ -136,9 +136,9 @@ TEST_F(Chrome, GivesEverySliceItsStepAndMinusOneToThoseOfNone) {
 
 TEST_F(Chrome, PutsTheTrainerAndTheComputationAboveTheRest) {
   const std::vector<std::string> wanted{
-      "steps",    "trainer/0",          "compute stage 0",      "compute stage 10",
-      "stage/0",  "gradients",          "tensor_lane/0-1.send", "collective/0",
-      "loader/0", "metric_collector/0", "something of a user"};
+      "steps",           "trainer/0",          "compute stage 0",      "compute stage 10",
+      "rank_executor/0", "gradients",          "tensor_lane/0-1.send", "collective/0",
+      "loader/0",        "metric_collector/0", "something of a user"};
   std::vector<int> places;
   for (const std::string& name : wanted) places.push_back(track_order(name, 0));
 

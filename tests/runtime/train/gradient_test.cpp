@@ -12,10 +12,9 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/gather.hpp"
-#include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
-#include "runtime/train/step_scale.hpp"
 #include "tests/runtime/train/stage_of.hpp"
 
 namespace d9d {
@@ -232,41 +231,6 @@ TEST(GradientNorm, OfABucketWithOddSizesCountsEveryElementOnce) {
   }
 
   EXPECT_NEAR(shares, whole, 1e-7 * whole);
-}
-
-TEST(StepScale, DividesByTheWeightAndClipsAboveTheLargestNorm) {
-  const StepScale free = step_scale(400, 4, {});
-  EXPECT_DOUBLE_EQ(free.norm, 5);
-  EXPECT_DOUBLE_EQ(free.clip, 1);
-  EXPECT_DOUBLE_EQ(free.grad, 0.25);
-
-  const StepScale clipped = step_scale(400, 4, 1.0);
-  EXPECT_DOUBLE_EQ(clipped.clip, 1 / (5 + 1e-6));
-  EXPECT_DOUBLE_EQ(clipped.grad, clipped.clip / 4);
-
-  EXPECT_DOUBLE_EQ(step_scale(400, 4, 6.0).clip, 1);
-}
-
-TEST(StepScale, OfAStepInWhichNothingCountsLeavesNothing) {
-  const StepScale scale = step_scale(0, 0, 1.0);
-
-  EXPECT_EQ(scale.norm, 0);
-  EXPECT_EQ(scale.grad, 0);
-}
-
-TEST(StepScale, DoesNotHideANormThatIsNotFinite) {
-  EXPECT_TRUE(std::isnan(step_scale(std::nan(""), 2, 1.0).grad));
-  EXPECT_FALSE(std::isfinite(step_scale(std::numeric_limits<double>::infinity(), 2, 1.0).grad));
-}
-
-TEST(LossSums, AreTheMeanOverWeights) {
-  LossSums sums;
-  EXPECT_EQ(sums.mean(), 0);
-
-  sums.add(2.0, 3);
-  sums.add(5.0, 1);
-
-  EXPECT_DOUBLE_EQ(sums.mean(), 11.0 / 4);
 }
 
 }  // namespace

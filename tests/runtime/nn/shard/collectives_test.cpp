@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/nn/shard/collectives.hpp"
 
 namespace d9d {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/shared_memory.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::test {

@@ -1,0 +1,75 @@
+#include "runtime/comm/decorators/forwarding.hpp"
+
+#include <array>
+
+namespace d9d {
+
+const char* name_of(ForwardedCall::Operation operation) {
+  static constexpr std::array<const char*, ForwardedCall::kOperations> names{
+      "all_reduce", "reduce_scatter", "all_gather", "gather_shards", "sum_to_shards", "all_to_all",
+      "broadcast",  "barrier",        "send",       "receive",       "wait"};
+  return names.at(static_cast<std::size_t>(operation));
+}
+
+void ForwardingCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
+  around({.operation = ForwardedCall::Operation::all_reduce, .input = &tensor, .output = &tensor, .op = op},
+         [&](Communicator& to) { to.all_reduce(tensor, op); });
+}
+
+void ForwardingCommunicator::reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) {
+  around(
+      {.operation = ForwardedCall::Operation::reduce_scatter, .input = &input, .output = &output, .op = op},
+      [&](Communicator& to) { to.reduce_scatter(output, input, op); });
+}
+
+void ForwardingCommunicator::all_gather(at::Tensor& output, const at::Tensor& input) {
+  around({.operation = ForwardedCall::Operation::all_gather, .input = &input, .output = &output},
+         [&](Communicator& to) { to.all_gather(output, input); });
+}
+
+void ForwardingCommunicator::gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) {
+  around({.operation = ForwardedCall::Operation::gather_shards, .input = &shard, .output = &whole},
+         [&](Communicator& to) { to.gather_shards(whole, shard, map); });
+}
+
+void ForwardingCommunicator::sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) {
+  around({.operation = ForwardedCall::Operation::sum_to_shards, .input = &whole, .output = &shard},
+         [&](Communicator& to) { to.sum_to_shards(shard, whole, map); });
+}
+
+void ForwardingCommunicator::all_to_all(at::Tensor& output, const at::Tensor& input,
+                                        const std::vector<std::int64_t>& output_splits,
+                                        const std::vector<std::int64_t>& input_splits) {
+  around({.operation = ForwardedCall::Operation::all_to_all,
+          .input = &input,
+          .output = &output,
+          .output_splits = &output_splits,
+          .input_splits = &input_splits},
+         [&](Communicator& to) { to.all_to_all(output, input, output_splits, input_splits); });
+}
+
+void ForwardingCommunicator::broadcast(at::Tensor& tensor, int root) {
+  around(
+      {.operation = ForwardedCall::Operation::broadcast, .input = &tensor, .output = &tensor, .root = root},
+      [&](Communicator& to) { to.broadcast(tensor, root); });
+}
+
+void ForwardingCommunicator::barrier() {
+  around({.operation = ForwardedCall::Operation::barrier}, [](Communicator& to) { to.barrier(); });
+}
+
+void ForwardingCommunicator::send(const at::Tensor& tensor, int receiver, int tag) {
+  around({.operation = ForwardedCall::Operation::send, .input = &tensor},
+         [&](Communicator& to) { to.send(tensor, receiver, tag); });
+}
+
+void ForwardingCommunicator::receive(at::Tensor& tensor, int sender, int tag) {
+  around({.operation = ForwardedCall::Operation::receive, .output = &tensor},
+         [&](Communicator& to) { to.receive(tensor, sender, tag); });
+}
+
+void ForwardingCommunicator::wait() {
+  around({.operation = ForwardedCall::Operation::wait}, [](Communicator& to) { to.wait(); });
+}
+
+}  // namespace d9d

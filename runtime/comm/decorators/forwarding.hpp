@@ -1,0 +1,72 @@
+#pragma once
+// The base of communicators that wrap another one: every call goes through one hook, around().
+
+#include <c10/util/FunctionRef.h>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d {
+
+// One call of a Communicator. Its pointers are valid during around().
+struct ForwardedCall {
+  enum class Operation {
+    all_reduce,
+    reduce_scatter,
+    all_gather,
+    gather_shards,
+    sum_to_shards,
+    all_to_all,
+    broadcast,
+    barrier,
+    send,
+    receive,
+    wait
+  };
+  static constexpr std::size_t kOperations = 11;
+
+  Operation operation;
+  const at::Tensor* input = nullptr;   // what this rank gives; null where it gives nothing
+  const at::Tensor* output = nullptr;  // what this rank gets; may be the input
+  ReduceOp op = ReduceOp::sum;
+  int root = 0;                                              // of broadcast
+  const std::vector<std::int64_t>* output_splits = nullptr;  // of all_to_all
+  const std::vector<std::int64_t>* input_splits = nullptr;
+};
+const char* name_of(ForwardedCall::Operation operation);
+
+class ForwardingCommunicator : public Communicator {
+ public:
+  int rank() const final { return inner_->rank(); }
+  int size() const final { return inner_->size(); }
+  const std::string& name() const final { return inner_->name(); }
+  const std::string& backend() const final { return inner_->backend(); }
+
+  void all_reduce(at::Tensor& tensor, ReduceOp op) final;
+  void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) final;
+  void all_gather(at::Tensor& output, const at::Tensor& input) final;
+  void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) final;
+  void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) final;
+  void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
+                  const std::vector<std::int64_t>& input_splits) final;
+  void broadcast(at::Tensor& tensor, int root) final;
+  void barrier() final;
+  void send(const at::Tensor& tensor, int receiver, int tag) final;
+  void receive(at::Tensor& tensor, int sender, int tag) final;
+  void wait() final;
+  void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
+  void set_timeout(std::chrono::milliseconds timeout) override { inner_->set_timeout(timeout); }
+
+ protected:
+  using Run = c10::function_ref<void(Communicator&)>;
+
+  explicit ForwardingCommunicator(std::shared_ptr<Communicator> inner) : inner_(std::move(inner)) {}
+  Communicator& inner() { return *inner_; }
+
+  // Calls run() once, with inner() or another communicator over the same ranks.
+  virtual void around(const ForwardedCall& call, Run run) = 0;
+
+ private:
+  const std::shared_ptr<Communicator> inner_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,66 @@
+#pragma once
+// Runs two pieces of a rank's work as two lanes, of which one computes at a time: where
+// one waits for other ranks (see lane_communicator.hpp), the other goes on. Lane 0 is
+// the thread that makes this object, lane 1 a thread of its own. For work on the CPU:
+// the backward of CUDA tensors runs on a thread of autograd's, which is neither lane.
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "runtime/pipeline/compute_turn.hpp"
+
+namespace d9d {
+
+class ComputeLanes {
+ public:
+  static constexpr int kCount = 2;
+  using Work = std::function<void()>;
+
+  // `begin_thread` runs once on the thread of lane 1, before its first work (thread settings).
+  explicit ComputeLanes(Work begin_thread = {});
+  ~ComputeLanes();
+  ComputeLanes(const ComputeLanes&) = delete;
+  ComputeLanes& operator=(const ComputeLanes&) = delete;
+
+  // Both pieces, the first on lane 0. Returns when both have ended; then throws what the first threw, or else
+  // what the second threw. On lane 0's thread, not from within run().
+  void run(const Work& first, const Work& second);
+
+  // Called on a lane: the other one has work, too.
+  bool both_run() const { return both_run_; }
+  // The lane of the calling thread; nothing on any other thread.
+  std::optional<int> current() const;
+
+  // Around something that waits: the other lane computes meanwhile, if both run. Nothing on other threads.
+  class Away {
+   public:
+    explicit Away(ComputeLanes& lanes);
+    ~Away();
+    Away(const Away&) = delete;
+    Away& operator=(const Away&) = delete;
+
+   private:
+    ComputeLanes& lanes_;
+    const std::optional<int> lane_;
+  };
+
+ private:
+  void serve();
+
+  const Work begin_thread_;
+  const std::thread::id first_id_;
+  ComputeTurn turn_;
+  bool both_run_ = false;  // written by lane 0 while lane 1 does not run
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const Work* second_ = nullptr;  // what lane 1 is to run, or runs
+  std::exception_ptr second_error_;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,79 @@
+#include "runtime/task/family_provider.hpp"
+
+#include "runtime/family/family_model.hpp"
+#include "runtime/nn/model/build_options.hpp"
+#include "runtime/state/checkpoint_reader.hpp"
+#include "runtime/task/hugging_face_model.hpp"
+#include "runtime/task/tokenizer_files.hpp"
+#include "runtime/tensor/stage_module.hpp"
+
+namespace d9d {
+namespace {
+
+c10::ScalarType to_scalar_type(ModelDtype dtype) {
+  switch (dtype) {
+    case ModelDtype::float32:
+      return c10::ScalarType::Float;
+    case ModelDtype::bfloat16:
+      return c10::ScalarType::BFloat16;
+    case ModelDtype::float16:
+      return c10::ScalarType::Half;
+  }
+  return c10::ScalarType::Float;
+}
+
+class FamilyModelProvider final : public ModelProvider {
+ public:
+  FamilyModelProvider(std::shared_ptr<const FamilyModel> model, ModelDtype dtype, bool enable_checkpointing,
+                      StageSplit split, Disk& disk)
+      : model_(std::move(model)),
+        dtype_(dtype),
+        enable_checkpointing_(enable_checkpointing),
+        split_(split),
+        disk_(disk) {}
+
+  std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
+    return model_->build_stage(
+        position,
+        {.dtype = to_scalar_type(dtype_), .checkpoint_activations = enable_checkpointing_, .split = split_});
+  }
+
+  std::vector<StageParameter> parallelize(StageModule& module, StageGroups& groups,
+                                          const ParallelOptions& options) const override {
+    return model_->parallelize(module, groups, options);
+  }
+
+  void load_weights(const std::string& directory, StagePosition position,
+                    const std::vector<StageParameter>& parameters) const override {
+    load_hugging_face_weights(disk_, directory, *model_, position, parameters);
+  }
+
+  std::vector<std::string> check_source(const std::string& directory) const override {
+    check_hugging_face_weights(disk_, directory, *model_);
+    return config_differences(disk_, directory, *model_);
+  }
+
+  void export_model(const std::string& checkpoint, const std::string& target) const override {
+    const auto reader = CheckpointReader::open(disk_, checkpoint);
+    export_hugging_face(
+        disk_, target, *model_, [&reader](const std::string& name) { return reader->read("param", name); },
+        special_tokens_in(disk_, checkpoint));
+  }
+
+ private:
+  const std::shared_ptr<const FamilyModel> model_;
+  const ModelDtype dtype_;
+  const bool enable_checkpointing_;
+  const StageSplit split_;
+  Disk& disk_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
+                                                          ModelDtype dtype, bool enable_checkpointing,
+                                                          StageSplit split, Disk& disk) {
+  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, enable_checkpointing, split, disk);
+}
+
+}  // namespace d9d

@@ -1,0 +1,500 @@
+// The law of the stage: messages may arrive in any order, actions run in program order.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "actors/rank_executor.hpp"
+#include "tests/support/actor_world.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ActorWorld;
+using ::testing::ElementsAre;
+
+constexpr ActorId kExecutor{Role::rank_executor, 0};
+constexpr ActorId kTrainer{Role::trainer, 0};
+constexpr ActorId kCollective{Role::collective, 2};
+constexpr ActorId kLeader{Role::rank_executor, 9};
+
+Ticket ticket(std::uint32_t slot) {
+  return {slot, 1};
+}
+
+// What the test sees of a worker.
+struct Script {
+  std::vector<std::string> program;                         // "1F0"
+  std::map<std::string, std::vector<StageOutput>> outputs;  // of an action
+  std::map<std::string, int> completes;                     // an action -> the bucket it completes
+  std::map<std::string, std::vector<MetricValue>> metrics;  // of an action
+  std::vector<int> bucket_groups;
+  std::vector<std::string> ran;
+  std::vector<std::string> applied;
+  Ticket snapshot;
+};
+
+// Runs a program as data: an action of stage > 0 needs its activation, a backward of stage < 1 its gradient.
+class ScriptedWorker final : public StageWorker {
+ public:
+  explicit ScriptedWorker(Script& script) : script_(script) {}
+  void prepare() override { script_.ran.push_back("prepare"); }
+  std::uint64_t entries_loaded() const override { return 5; }
+  void set_on_bucket_complete(std::function<void(int)> callback) override { complete_ = std::move(callback); }
+  std::vector<int> bucket_groups() const override { return script_.bucket_groups; }
+  void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
+    script_.ran.push_back("begin " + std::to_string(step) + " of " + std::to_string(microbatches.size()));
+    at_ = 0;
+    inputs_.clear();
+  }
+  void put_activation(int stage, int microbatch, Ticket /*ticket*/) override {
+    inputs_.insert(to_string(Action{ActionKind::forward, stage, microbatch}));
+  }
+  void put_gradient(int stage, int microbatch, Ticket /*ticket*/) override {
+    inputs_.insert(to_string(Action{ActionKind::backward, stage, microbatch}));
+  }
+  std::optional<Instruction> next(double /*now*/) override {
+    if (step_done() || !inputs_.contains(script_.program[at_])) return std::nullopt;
+    return parse_instruction(script_.program[at_]);
+  }
+  bool follow(const Instruction& chosen) override {
+    for (const Action& action : chosen.parts) {
+      if (!inputs_.contains(to_string(action))) return false;
+    }
+    return true;
+  }
+  ActionReport run(const Instruction& instruction) override {
+    const std::string name = to_string(instruction);
+    script_.ran.push_back(name);
+    ++at_;
+    if (script_.completes.contains(name)) complete_(script_.completes[name]);
+    return {script_.outputs[name], script_.metrics[name]};
+  }
+  bool step_done() const override { return at_ == script_.program.size(); }
+  StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .squared_norm = 0.5}; }
+  void apply(std::uint64_t step, double scale, double lr) override {
+    script_.applied.push_back(fmt::format("{} {} {}", step, scale, lr));
+  }
+  Ticket snapshot(std::uint64_t /*step*/) override { return script_.snapshot; }
+  std::int64_t num_parameters() const override { return 1; }
+
+ private:
+  Script& script_;
+  std::function<void(int)> complete_;
+  std::size_t at_ = 0;
+  std::set<std::string> inputs_;
+};
+
+class StageTest : public ::testing::Test {
+ protected:
+  void play(std::uint64_t seed = 0) {
+    world = std::make_unique<ActorWorld>(seed);
+    RankExecutorOptions options{.rank = 0,
+                                .make_worker = [this] { return std::make_unique<ScriptedWorker>(script); },
+                                .rank_of_stage = {1, 0, 2},
+                                .remote_ranks = {2},
+                                .collectives = {kCollective},
+                                .checkpoint_writer = {Role::checkpoint_writer, 0},
+                                .leader = leader,
+                                .followers = followers};
+    world->play<RankExecutor>(kExecutor, options);
+  }
+  void begin(std::uint64_t step) {
+    world->say<wire::BeginStep>(kExecutor, [&](wire::BeginStep::Builder begin) {
+      begin.setStep(step);
+      begin.initMicrobatches(2);
+    });
+  }
+  template <class T>
+  void ready(std::uint64_t step, std::uint32_t microbatch, ActorId from = {Role::rank_executor, 1}) {
+    world->post<T>(
+        kExecutor,
+        [&](typename T::Builder message) {
+          message.setStep(step);
+          message.setStage(1);
+          message.setMicrobatch(microbatch);
+          message.setTicket(ticket(microbatch).packed());
+        },
+        from);
+  }
+  void reduced(std::uint64_t step, std::uint32_t bucket, double squared_norm) {
+    world->say<wire::BucketReduced>(
+        kExecutor,
+        [&](wire::BucketReduced::Builder message) {
+          message.setStep(step);
+          message.setBucket(bucket);
+          message.setSquaredNorm(squared_norm);
+        },
+        kCollective);
+  }
+  std::size_t steps_computed() { return world->heard<wire::StepComputed>(kTrainer).size(); }
+
+  // What a leader of this stage announces.
+  void announce(std::uint64_t step, std::uint32_t number, const std::string& text) {
+    const Instruction instruction = parse_instruction(text);
+    world->post<wire::LeadAction>(
+        kExecutor,
+        [&](wire::LeadAction::Builder lead) {
+          lead.setStep(step);
+          lead.setNumber(number);
+          auto parts = lead.initParts(static_cast<unsigned>(instruction.parts.size()));
+          for (unsigned i = 0; i < parts.size(); ++i) {
+            const Action& action = instruction.parts[i];
+            parts[i].setKind(action.kind == ActionKind::forward ? wire::LeadAction::Kind::FORWARD
+                                                                : wire::LeadAction::Kind::BACKWARD);
+            parts[i].setStage(static_cast<std::uint32_t>(action.stage));
+            parts[i].setMicrobatch(static_cast<std::uint32_t>(action.microbatch));
+          }
+        },
+        kLeader);
+  }
+
+  Script script{.program = {"1F0", "1F1", "1B0", "1B1"}};
+  std::optional<int> leader;
+  std::vector<int> followers;
+  std::unique_ptr<ActorWorld> world;
+};
+
+TEST_F(StageTest, PreparesItsWorkerAndSaysReady) {
+  play();
+
+  EXPECT_THAT(script.ran, ElementsAre("prepare"));
+  const auto ready = world->last<wire::Ready>(ActorWorld::kParent);
+  EXPECT_EQ(ready->getRank(), 0);
+  EXPECT_EQ(ready->getEntries(), 5U);
+}
+
+TEST_F(StageTest, RunsItsProgramWhenMessagesArriveBackwards) {
+  play();
+  begin(1);
+  ready<wire::GradientReady>(1, 1);
+  ready<wire::GradientReady>(1, 0);
+  ready<wire::ActivationReady>(1, 1);
+  ready<wire::ActivationReady>(1, 0);
+
+  world->run();
+
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0", "1F1", "1B0", "1B1"));
+  EXPECT_EQ(steps_computed(), 1U);
+}
+
+TEST_F(StageTest, RunsItsProgramInAnyOrderOfDelivery) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    script.ran.clear();
+    play(seed);
+    world->post<wire::BeginStep>(kExecutor, [](wire::BeginStep::Builder begin) {
+      begin.setStep(1);
+      begin.initMicrobatches(2);
+    });
+    for (std::uint32_t microbatch : {0, 1}) {
+      ready<wire::ActivationReady>(1, microbatch, {Role::probe, 10 + microbatch});
+      ready<wire::GradientReady>(1, microbatch, {Role::probe, 20 + microbatch});
+    }
+
+    world->run();
+
+    ASSERT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0", "1F1", "1B0", "1B1"))
+        << "seed " << seed;
+    ASSERT_EQ(steps_computed(), 1U) << "seed " << seed;
+  }
+}
+
+TEST_F(StageTest, HoldsActivationsOfAStepThatHasNotBegunHere) {
+  script.program = {"1F0"};
+  play();
+  ready<wire::ActivationReady>(1, 0);
+  world->run();
+  EXPECT_THAT(script.ran, ElementsAre("prepare"));
+
+  begin(1);
+  ready<wire::ActivationReady>(2, 0);
+  world->run();
+  EXPECT_EQ(steps_computed(), 1U);
+  begin(2);
+
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0", "begin 2 of 2", "1F0"));
+  EXPECT_EQ(steps_computed(), 2U);
+}
+
+TEST_F(StageTest, ASecondBeginningWhileAStepRunsIsABug) {
+  play();
+  begin(1);
+  begin(2);
+
+  const auto failed = world->last<wire::Failed>();
+  EXPECT_EQ(failed->getKind(), wire::Failed::Kind::BUG);
+  EXPECT_NE(std::string(failed->getText()).find("step 2 begins while step 1"), std::string::npos);
+}
+
+TEST_F(StageTest, AsksItsCollectiveForEachBucketAndFinishesOnlyWhenAllAreReduced) {
+  script.program = {"1F0", "1B0"};
+  script.bucket_groups = {-1, 0, 0};
+  script.completes = {{"1F0", 2}, {"1B0", 1}};
+  play();
+  begin(1);
+  ready<wire::ActivationReady>(1, 0);
+  ready<wire::GradientReady>(1, 0);
+  world->run();
+
+  const auto asked = world->heard<wire::ReduceBucket>(kCollective);
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0]->getBucket(), 2U);
+  EXPECT_EQ(asked[1]->getBucket(), 1U);
+  EXPECT_EQ(steps_computed(), 0U);
+
+  reduced(1, 2, 0.25);
+  EXPECT_EQ(steps_computed(), 0U);
+  reduced(1, 1, 0.125);
+  const auto computed = world->last<wire::StepComputed>(kTrainer);
+  EXPECT_EQ(computed->getSquaredNorm(), 0.5 + 0.25 + 0.125);
+  EXPECT_EQ(computed->getLossSum(), 6);
+  EXPECT_EQ(computed->getWeightSum(), 3);
+}
+
+TEST_F(StageTest, ABucketReducedEarlyDoesNotFinishTheStep) {
+  script.program = {"1F0", "1B0"};
+  script.bucket_groups = {0};
+  script.completes = {{"1F0", 0}};
+  play();
+  begin(1);
+  ready<wire::ActivationReady>(1, 0);
+  world->run();
+  reduced(1, 0, 0);
+  EXPECT_EQ(steps_computed(), 0U);
+
+  ready<wire::GradientReady>(1, 0);
+  world->run();
+
+  EXPECT_EQ(steps_computed(), 1U);
+}
+
+TEST_F(StageTest, HandsTensorsToTheHolderInItsProcessAndToALaneForARemoteRank) {
+  script.program = {"1F0", "1B0"};
+  script.outputs["1F0"] = {{false, 2, 0, ticket(7)}};
+  script.outputs["1B0"] = {{true, 0, 0, ticket(8)}};
+  play();
+  begin(1);
+  ready<wire::ActivationReady>(1, 0);
+  ready<wire::GradientReady>(1, 0);
+  world->run();
+
+  const auto sent = world->last<wire::SendTensors>(lane_id(0, 2, LaneEnd::sender));
+  EXPECT_EQ(sent->getStage(), 2U);
+  EXPECT_EQ(sent->getTicket(), ticket(7).packed());
+  EXPECT_FALSE(sent->getGradient());
+  const auto gradient = world->last<wire::GradientReady>(ActorId{Role::rank_executor, 1});
+  EXPECT_EQ(gradient->getStage(), 0U);
+  EXPECT_EQ(gradient->getTicket(), ticket(8).packed());
+  EXPECT_TRUE(world->heard<wire::SendTensors>(lane_id(0, 0, LaneEnd::sender)).empty()) << "never to itself";
+}
+
+TEST_F(StageTest, AStageOfItsOwnRankHearsOfItsTensorByAnOrdinaryMessage) {
+  script.program = {"1F0", "1F1"};
+  script.outputs["1F0"] = {{false, 1, 1, ticket(9)}};
+  play();
+  begin(1);
+  ready<wire::ActivationReady>(1, 0);
+
+  world->run();
+
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0", "1F1"));
+}
+
+TEST_F(StageTest, TellsMetricsOfALastStageToTheCollectorOfItsRank) {
+  script.program = {"1F0"};
+  script.metrics["1F0"] = {{"accuracy", 0.5, 8, false}, {"tokens", 64, 0, true}};
+  play();
+  begin(4);
+  ready<wire::ActivationReady>(4, 0);
+  world->run();
+
+  const auto update = world->last<wire::MetricUpdate>(ActorId{Role::metric_collector, 0});
+  EXPECT_EQ(update->getStep(), 4U);
+  EXPECT_EQ(std::string(update->getValues()[0].getName()), "accuracy");
+  EXPECT_EQ(update->getValues()[0].getWeight(), 8);
+  EXPECT_EQ(update->getValues()[1].getKind(), wire::MetricUpdate::Kind::SUM);
+}
+
+TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
+  play();
+  world->say<wire::ApplyStep>(kExecutor, [](wire::ApplyStep::Builder apply) {
+    apply.setStep(3);
+    apply.setGradientScale(0.25);
+    apply.setLearningRate(0.5);
+  });
+
+  EXPECT_THAT(script.applied, ElementsAre("3 0.25 0.5"));
+  EXPECT_EQ(world->last<wire::StepApplied>(kTrainer)->getStep(), 3U);
+}
+
+TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite) {
+  play();
+  for (const Ticket copy : {ticket(4), Ticket{}}) {
+    script.snapshot = copy;
+    world->say<wire::Snapshot>(kExecutor, [](wire::Snapshot::Builder snapshot) {
+      snapshot.setStep(6);
+      snapshot.setDirectory("dir");
+    });
+
+    const auto write = world->last<wire::WriteShard>(ActorId{Role::checkpoint_writer, 0});
+    EXPECT_EQ(write->getTicket(), copy.packed());
+    EXPECT_EQ(std::string(write->getDirectory()), "dir");
+    EXPECT_EQ(write->getRank(), 0);
+  }
+}
+
+TEST_F(StageTest, ALeaderTellsItsFollowersWhatItRunsNextAndTheyHearItBeforeItsResults) {
+  script.program = {"1F0", "1B0"};
+  script.outputs["1F0"] = {{false, 0, 0, ticket(7)}};
+  followers = {4, 5};
+  play();
+  begin(3);
+  ready<wire::ActivationReady>(3, 0);
+  ready<wire::GradientReady>(3, 0);
+  world->run();
+
+  for (const std::uint64_t follower : {4, 5}) {
+    const auto led = world->heard<wire::LeadAction>(ActorId{Role::rank_executor, follower});
+    ASSERT_EQ(led.size(), 2U);
+    EXPECT_EQ(led[0]->getStep(), 3U);
+    EXPECT_EQ(led[0]->getNumber(), 0U);
+    EXPECT_EQ(led[0]->getParts()[0].getKind(), wire::LeadAction::Kind::FORWARD);
+    EXPECT_EQ(led[1]->getNumber(), 1U);
+    EXPECT_EQ(led[1]->getParts()[0].getKind(), wire::LeadAction::Kind::BACKWARD);
+  }
+  const auto& told = world->told();
+  const auto first = [&](std::uint64_t type) {
+    return std::find_if(told.begin(), told.end(), [&](const auto& message) { return message.type == type; });
+  };
+  EXPECT_LT(first(capnp::typeId<wire::LeadAction>()), first(capnp::typeId<wire::SendTensors>()) + 1);
+}
+
+TEST_F(StageTest, ALeaderCountsItsActionsFromZeroInEachStep) {
+  script.program = {"1F0"};
+  followers = {4};
+  play();
+  for (const std::uint64_t step : {1, 2}) {
+    begin(step);
+    ready<wire::ActivationReady>(step, 0);
+    world->run();
+    EXPECT_EQ(world->last<wire::LeadAction>()->getNumber(), 0U);
+    EXPECT_EQ(world->last<wire::LeadAction>()->getStep(), step);
+  }
+}
+
+TEST_F(StageTest, AFollowerRunsWhatItsLeaderChoseAndNothingElseHoweverMessagesArrive) {
+  leader = 9;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    script.ran.clear();
+    play(seed);
+    world->post<wire::BeginStep>(kExecutor, [](wire::BeginStep::Builder begin) {
+      begin.setStep(1);
+      begin.initMicrobatches(2);
+    });
+    std::uint32_t number = 0;
+    for (const char* action : {"1F1", "1B1", "1F0", "1B0"}) announce(1, number++, action);
+    for (std::uint32_t microbatch : {0, 1}) {
+      ready<wire::ActivationReady>(1, microbatch, {Role::probe, 10 + microbatch});
+      ready<wire::GradientReady>(1, microbatch, {Role::probe, 20 + microbatch});
+    }
+
+    world->run();
+
+    ASSERT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F1", "1B1", "1F0", "1B0"))
+        << "seed " << seed;
+    ASSERT_EQ(steps_computed(), 1U) << "seed " << seed;
+  }
+}
+
+TEST_F(StageTest, AFollowerWaitsForItsOwnInputsAndForItsLeader) {
+  leader = 9;
+  script.program = {"1F0", "1B0"};
+  play();
+  begin(1);
+  announce(1, 0, "1F0");
+  world->run();
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2")) << "its activation is not here";
+
+  ready<wire::ActivationReady>(1, 0);
+  ready<wire::GradientReady>(1, 0);
+  world->run();
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0")) << "1B0 was not announced";
+
+  announce(1, 1, "1B0");
+  world->run();
+  EXPECT_EQ(steps_computed(), 1U);
+}
+
+TEST_F(StageTest, AFollowerKeepsWhatItsLeaderAnnouncesOfTheNextStep) {
+  leader = 9;
+  script.program = {"1F0"};
+  play();
+  announce(1, 0, "1F0");
+  announce(2, 0, "1F0");
+  ready<wire::ActivationReady>(1, 0);
+  world->run();
+  begin(1);
+  EXPECT_EQ(steps_computed(), 1U);
+  ready<wire::ActivationReady>(2, 0);
+  world->run();
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0"));
+
+  begin(2);
+
+  EXPECT_EQ(steps_computed(), 2U);
+}
+
+TEST_F(StageTest, AGapInWhatTheLeaderAnnouncesIsABug) {
+  leader = 9;
+  play();
+  announce(1, 0, "1F0");
+  announce(1, 2, "1F1");
+  world->run();
+
+  const auto failed = world->last<wire::Failed>();
+  EXPECT_EQ(failed->getKind(), wire::Failed::Kind::BUG);
+  EXPECT_NE(std::string(failed->getText()).find("action 2 of step 1"), std::string::npos);
+}
+
+// Two real stages in one world: what one decides, both run, whoever gets its inputs first.
+TEST_F(StageTest, LeaderAndFollowerRunTheSameOrder) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    script = {.program = {"1F0", "1F1", "1B0", "1B1"}};
+    Script follower_script{.program = script.program};
+    followers = {5};
+    play(seed);
+    const ActorId follower{Role::rank_executor, 5};
+    RankExecutorOptions options{
+        .rank = 5,
+        .make_worker = [&] { return std::make_unique<ScriptedWorker>(follower_script); },
+        .rank_of_stage = {1, 0, 2},
+        .checkpoint_writer = {Role::checkpoint_writer, 0},
+        .leader = 0};
+    world->play<RankExecutor>(follower, options);
+    for (const ActorId stage : {kExecutor, follower}) {
+      world->post<wire::BeginStep>(stage, [](wire::BeginStep::Builder begin) {
+        begin.setStep(1);
+        begin.initMicrobatches(2);
+      });
+      for (std::uint32_t microbatch : {0, 1}) {
+        const auto fill = [&](auto message) {
+          message.setStep(1);
+          message.setStage(1);
+          message.setMicrobatch(microbatch);
+          message.setTicket(ticket(microbatch).packed());
+        };
+        world->post<wire::ActivationReady>(stage, fill, {Role::probe, 10 + microbatch});
+        world->post<wire::GradientReady>(stage, fill, {Role::probe, 20 + microbatch});
+      }
+    }
+
+    world->run();
+
+    ASSERT_EQ(follower_script.ran, script.ran) << "seed " << seed;
+    ASSERT_EQ(script.ran.size(), 6U) << "seed " << seed;
+    ASSERT_EQ(steps_computed() + world->heard<wire::StepComputed>(ActorId{Role::trainer, 5}).size(), 2U);
+  }
+}
+
+}  // namespace
+}  // namespace d9d
