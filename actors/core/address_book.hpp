@@ -26,7 +26,6 @@ class AddressBook {
   // Null when its address is unknown.
   MailboxPtr find(ActorId id) const;
   MailboxPtr find_local(ActorId id) const;
-  bool is_local(ActorId id) const { return find_local(id) != nullptr; }
   void clear();
 
  private:

@@ -146,16 +146,6 @@ std::string address_to_bind(const std::string& host) {
   return addresses[0].storage.ss_family == AF_INET ? "0.0.0.0" : "::";
 }
 
-std::string own_address_towards(const std::string& host) {
-  const Address to = resolve_or_throw(host, 1)[0];
-  const Socket socket(to.storage.ss_family, SOCK_DGRAM);
-  if (socket.fd() < 0 || ::connect(socket.fd(), to.raw(), to.size) != 0) {
-    throw Error(ErrorKind::environment,
-                fmt::format("there is no way from this host to {}: {}", host, std::strerror(errno)));
-  }
-  return text_of(name_of(socket, &::getsockname));
-}
-
 Reached reach(const std::string& host, std::uint16_t port, std::chrono::milliseconds timeout) {
   std::string problems;
   for (const Address& address : resolve_or_throw(host, port)) {

@@ -21,9 +21,6 @@ std::vector<std::string> addresses_of(const std::string& host);
 // gateway), every address. Environment error as above.
 std::string address_to_bind(const std::string& host);
 
-// This host's address on the route to another one. No packet is sent. Environment error when there is no route.
-std::string own_address_towards(const std::string& host);
-
 struct Reached {
   std::string address;      // of the other side, numeric
   std::string own_address;  // of this side

@@ -1,5 +1,5 @@
 #pragma once
-// Set once, from any thread: why a group is of no more use.
+// Says that a group has failed, and why. Set once, from any thread.
 
 #include <atomic>
 #include <mutex>
@@ -9,7 +9,7 @@ namespace d9d::comm {
 
 class AbortFlag {
  public:
-  // The first reason stays. True when it was this call that set it.
+  // Keeps the first reason. Returns whether this call set it.
   bool set(const std::string& reason) noexcept;
   bool is_set() const noexcept { return set_.load(std::memory_order_acquire); }
   std::string reason() const;
@@ -22,7 +22,7 @@ class AbortFlag {
   std::string reason_;
 };
 
-// The one shape of this folder's environment errors.
+// Throws an environment error in the form that all backends share.
 [[noreturn]] void fail_in_group(const char* operation, const std::string& group, const std::string& backend,
                                 const std::string& reason);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Gathering of things whose size the other ranks do not know: tensors of any shape, bytes. Made of the plain
-// collectives, so it works behind every backend; device tensors travel where they are.
+// Gathers tensors whose shapes the other ranks do not know. Made of the plain
+// collectives, so it works with every backend; device tensors are sent from the device.
 
 #include <ATen/core/Tensor.h>
 

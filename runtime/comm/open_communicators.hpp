@@ -1,5 +1,5 @@
 #pragma once
-// All communicators that are open in a process, so that a job's end can wake whoever waits in one.
+// All communicators that are open in a process, so that the end of a job can wake threads that wait in them.
 // Thread-safe.
 
 #include <memory>
@@ -13,7 +13,7 @@ class Communicator;
 
 class OpenCommunicators {
  public:
-  // After abort_all, a communicator that comes late is aborted at once.
+  // After abort_all(), a communicator that is added is aborted at once.
   void add(const std::shared_ptr<Communicator>& communicator);
   void abort_all(const std::string& reason) noexcept;
 

@@ -1,7 +1,7 @@
 #pragma once
-// How a flat tensor that is whole on every rank of a group lies in their shards: which stretch of it is which
-// stretch of whose shard. Shards may differ in length and may be empty; elements that no piece names belong
-// to nobody and are left as they are. Pure integers, the same on every rank of the group.
+// How a flat tensor is divided into the shards of the ranks of a group: which range of the whole is
+// which range of which rank's shard. Shards may differ in length and may be empty. Elements that no
+// piece names are in no shard and stay unchanged. Pure integers, the same on every rank of the group.
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// A family of models: the only thing through which the rest of d9d knows one. All that belongs to a family
-// lies in its folder; families.cpp has one line for each. No torch in this header.
+// A family of models, as the rest of d9d sees it. All code of a family is in its folder; families.cpp has one
+// line for each. No torch in this header.
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -19,8 +19,8 @@ class Family {
  public:
   virtual ~Family() = default;
 
-  // transformers' model_type, which is `model_provider.name`
-  // in a job file; and what it is, for the reference.
+  // transformers' model_type, which is `model_provider.name` in
+  // a job file; and a description for the reference of all keys.
   virtual std::string_view name() const = 0;
   virtual std::string_view meaning() const = 0;
 
@@ -30,15 +30,15 @@ class Family {
   virtual void add_tables(config::Reference& reference, const std::string& path,
                           const std::string& title) const = 0;
 
-  // `keys` are those of the section that were given. After this call they have the names of config.json;
-  // input errors begin with `where`.
+  // Renames the keys that the section gives to those
+  // of config.json. Input errors begin with `where`.
   virtual void to_config_keys(nlohmann::json& /*keys*/, const std::string& /*where*/) const {}
-  // Keys without which the section needs `from`.
+  // The keys that a section without `from` must have.
   virtual std::vector<std::string> required_keys(const nlohmann::json& keys) const = 0;
-  // Adds to the keys of a section without `from` what a key left out means there, where config.json means
-  // something else by it.
+  // For a section without `from`: adds the keys that are left
+  // out and whose default differs from that of config.json.
   virtual void add_defaults(nlohmann::json& /*keys*/) const {}
-  // Removes from the config.json of `from` what `keys` say under another name.
+  // Removes the keys of `from`'s config.json that `keys` replace under another name.
   virtual void drop_replaced(nlohmann::json& /*base*/, const nlohmann::json& /*keys*/) const {}
 
   // From a config.json with this family's model_type. Input error that names the key at fault.

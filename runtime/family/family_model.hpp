@@ -1,6 +1,6 @@
 #pragma once
-// A model of a built-in family: its description, and all that the rest of d9d asks of it. A family derives a
-// plain struct of its own options from it. No torch in this header.
+// A model of a built-in family: its description, and what the rest of d9d needs from it. A family derives a
+// plain struct with its options from it. No torch in this header.
 
 #include <memory>
 #include <set>
@@ -33,7 +33,7 @@ struct FamilyModel : ModelDescription {
 
   // The text of a config.json that transformers 4 and 5 both read as this model.
   virtual std::string config_json() const = 0;
-  // From the tensors of a Hugging Face folder that has these names, and to those of an export.
+  // Map the tensors of a Hugging Face folder that has these names to parameters, and back for an export.
   virtual std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const = 0;
   virtual std::shared_ptr<const StateMapper> to_hugging_face() const = 0;
   // Patterns of tensors that such folders may hold and that are not parameters: a stored copy of a tied head,

@@ -7,9 +7,10 @@ namespace d9d {
 
 class Plan;
 
-// The ranks that have to run the actions of a pipeline stage in one order with `rank`, itself among them,
-// ascending: tensor, context and sharded data parallel ranks and those that share experts, and whoever these
-// meet in turn. Replicas meet only in the reduction of gradients, outside of actions.
+// The ranks that must run the actions of a pipeline stage
+// in the same order as `rank`, including it, ascending:
+// the ranks of tensor, context, expert and sharded data parallelism, and in turn the ranks with which these
+// communicate. Replicas communicate only to reduce gradients, outside of actions.
 std::vector<int> action_peers(const Plan& plan, int rank);
 
 }  // namespace d9d

@@ -19,10 +19,6 @@ Mesh::Mesh(std::vector<std::string> axis_names, std::vector<int> sizes)
   }
 }
 
-bool Mesh::has_axis(const std::string& name) const {
-  return std::find(names_.begin(), names_.end(), name) != names_.end();
-}
-
 int Mesh::axis_index(const std::string& name) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   D9D_REQUIRE(found != names_.end(), "no mesh axis \"{}\" here; there are {}", name, fmt::join(names_, ", "));

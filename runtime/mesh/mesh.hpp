@@ -15,7 +15,6 @@ class Mesh {
   const std::vector<std::string>& axis_names() const { return names_; }
   const std::vector<int>& sizes() const { return sizes_; }
   int size() const { return size_; }
-  bool has_axis(const std::string& name) const;
   // An unknown axis is an input error that lists those there are.
   int axis_index(const std::string& name) const;
   int axis_size(const std::string& name) const { return sizes_[axis_index(name)]; }

@@ -19,9 +19,6 @@ struct RankPlacement {
   int data = 0;         // coordinate on dp of the batch domain: which samples it sees
   int context = 0;      // coordinate on cp of the batch domain: which tokens of them
   int tensor = 0;       // coordinate on tp
-
-  bool is_main() const { return rank == 0; }
-  bool is_local_main() const { return local_index == 0; }
 };
 
 // A set of ranks that talk, seen from one of them.

@@ -1,7 +1,8 @@
 #pragma once
-// The one port of a process: whoever connects proves himself (TLS, where the job has it), says what for, and is
-// handed to the taker of such connections. Strangers get no further: those that do not finish in time are closed,
-// so is the oldest of too many, and a lack of descriptors only makes the gate wait. A thread of its own.
+// The one port of a process. A connection authenticates itself (by TLS, if the job has
+// it), says what it is for, and is handed to the taker of such connections. Strangers
+// get no further: a connection that does not finish in time is closed, and so is
+// the oldest of too many; a lack of descriptors makes the gate wait. Has a thread.
 
 #include <array>
 #include <list>
@@ -14,7 +15,8 @@
 
 namespace d9d::net {
 
-// Called on the gate's thread, and not after remove_taker() has returned. Does not wait, and does not call the gate.
+// Called on the gate's thread, and not after remove_taker()
+// has returned. Does not wait, and does not call the gate.
 class Taker {
  public:
   virtual ~Taker() = default;

@@ -1,6 +1,6 @@
 #pragma once
-// Whoever has connected and not yet said what for. Knows nothing of
-// waiting: step() goes as far as the bytes that are there allow.
+// A connection that has not yet said what it is for. Never waits:
+// step() goes as far as the bytes that have arrived allow.
 
 #include "runtime/net/channel.hpp"
 #include "runtime/net/hello.hpp"

@@ -8,7 +8,7 @@
 // patience, a share of the mean time of the rank's own actions, because an arrival that is late by jitter
 // must not change the order: what runs instead delays the head and all who wait for it. A forward waits
 // longest (it is never urgent), a W least. A full backward overtakes only forwards of other stages, and only
-// in programs with split backwards: in the others the ranks behind it would starve for the forward. Actions
+// in programs with split backwards: in the others the ranks after it would starve for the forward. Actions
 // that the program composes (`F|B`) run composed when all of them can.
 //
 // Depends on what is ready and on the times of the calls: an instruction lasts from the call that returned it

@@ -41,11 +41,11 @@ struct StageCoreOptions {
   std::function<StageLoss(const LastStageOutputs&)> compute_loss;
   std::function<void(const LastStageOutputs&)> consume_outputs;
   // Called once per step and trainable parameter (index into module->parameters()), inside run(), when its
-  // gradient has seen its last addition: during the step's last full backward as soon as that parameter is
-  // through, else behind the step's last action. A parameter that got no gradient is complete there too. On
+  // gradient has seen its last addition: during the step's last full backward as soon as it is complete,
+  // otherwise after the step's last action. A parameter without a gradient is complete then, too. On
   // CUDA the call may come from autograd's thread, while run() waits.
   std::function<void(std::size_t)> on_parameter_complete;
-  // The same of each microbatch but the last to finish, where given.
+  // The same for each microbatch but the last one; optional.
   std::function<void(std::size_t)> on_microbatch_gradient;
   // Called inside run() behind the stage's first I, for each trainable
   // parameter whose gradient that I computed already, because the named nodes

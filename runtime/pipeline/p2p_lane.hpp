@@ -1,7 +1,7 @@
 #pragma once
-// Parcels of tensors from one rank to one other, over a Communicator: the sender announces what comes (in a
-// message), the receiver makes room and takes it. Announcements and transfers of a lane keep one order on
-// both ends. No torch in this header. One thread per end.
+// Sends parcels of tensors from one rank to another over a Communicator. The sender announces a
+// parcel in a message, the receiver allocates the tensors and receives them. Announcements and
+// transfers of a lane have the same order on both ends. No torch in this header. One thread per end.
 
 #include <cstdint>
 #include <memory>

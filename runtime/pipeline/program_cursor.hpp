@@ -16,7 +16,7 @@ class ProgramCursor final : public ActionCursor {
   explicit ProgramCursor(int rank) : rank_(rank) {}
 
   void start(std::shared_ptr<const PipelineProgram> program) override;
-  // Only ever the head of the program. Never looks behind it.
+  // Returns the head of the program or nothing; never looks further.
   std::optional<Instruction> advance(const Ready& ready, double now) override;
   bool follow(const Instruction& instruction, const Ready& ready) override;
   bool done() const override;

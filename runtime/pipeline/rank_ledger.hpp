@@ -3,11 +3,11 @@
 // what it may run next without changing any number and without holding
 // more than its program does. Pure integers. Internal to DynamicCursor.
 //
-// Of each stage StageLedger decides. Beyond that, the rank as a whole never holds more
+// StageLedger decides about each stage. Beyond that, the rank as a whole never holds more
 // (stage, microbatch) pairs than in its program, between F and B or I (live) and between
-// F and B or W (held). A forward is allowed only if both caps still hold when all that it
-// overtakes follows in the program's order. So what comes first in a program that nobody
-// has run yet is always allowed, and the proof of StageLedger that nobody deadlocks stands.
+// F and B or W (held). A forward is allowed only if both caps still hold when all actions
+// that it overtakes follow in the program's order. So the first action of a program that
+// has not run yet is always allowed, and the proof in StageLedger against deadlocks holds.
 
 #include <map>
 #include <vector>

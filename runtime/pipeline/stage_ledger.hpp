@@ -8,7 +8,7 @@
 // static program of the stage: the most microbatches between F and B or I (live), between F and B or W
 // (held), between I and W (pending).
 //
-// Why nobody deadlocks: with the queues in a fixed order each cap is a precedence too ("the n-th F waits for
+// Why no rank deadlocks: with the queues in a fixed order each cap is a precedence too ("the n-th F waits for
 // the (n - cap)-th B"), and the static program obeys every one of them. So the action that comes first in the
 // static order among all that are left is always allowed.
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where a rank stands among those that share its sequences. No torch.
+// The index of a rank among the ranks that share its sequences. No torch.
 
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/shard/token_order.hpp"

@@ -1,15 +1,16 @@
 #pragma once
-// Ranks that share a sequence get the same samples; each keeps its tokens of them before the task sees the
-// batch, so that labels, loss weights and token counts are its own.
+// Ranks that share a sequence get the same samples. Each keeps only its tokens of them before the
+// task sees the batch, so that labels, loss weights and token counts are those of its tokens.
 
 #include "runtime/rank/context_place.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {
 
-// This rank's tokens of every tensor [B, S, ..] of a batch with input_ids [B, S]; others stay whole.
-// position_ids, 0 .. S - 1 where absent, say where in the sequence they are. One rank: the batch as it is.
-// Input error when there are no input_ids or S cannot be dealt out.
+// Keeps this rank's tokens of every tensor [B, S, ..] of a
+// batch with input_ids [B, S]; other tensors stay whole.
+// position_ids (added as 0 .. S - 1 if absent) tell where in the sequence a token is. With one rank
+// it returns the batch unchanged. Input error without input_ids or when the ranks cannot share S.
 TensorMap split_sequence(TensorMap batch, const ContextPlace& place);
 
 }  // namespace d9d

@@ -10,15 +10,15 @@
 
 namespace d9d {
 
-// Only axes of more than one rank. Not both lists are empty.
+// Only axes of more than one rank. At most one of the lists is empty.
 struct GradientGroup {
   std::string domain;
   std::vector<std::string> scatter;  // first each rank gets the sum of its shard over these
   std::vector<std::string> axes;     // then what is replicated is summed over these
 };
 
-// In a fixed order: replicated dense parameters, those of tensor-parallel
-// blocks, sharded ones, both, experts. Without repetitions.
+// In this order: the groups of replicated dense parameters, of those in tensor-parallel
+// blocks, of sharded ones, of both, of experts. No group comes twice.
 std::vector<GradientGroup> gradient_groups(const MeshDomains& domains, const ParallelOptions& options);
 // The index of the group whose axes are these, in any order; a bug when there is none.
 int gradient_group_index(const std::vector<GradientGroup>& groups, const std::vector<std::string>& scatter,

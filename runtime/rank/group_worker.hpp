@@ -16,11 +16,11 @@ using OpenCommunicator = std::function<std::shared_ptr<Communicator>()>;
 
 struct GroupWorkerOptions {
   std::string name;
-  // They run on the actor's thread and wait for the other ranks. Either may be missing: nothing is scattered,
-  // or nothing is summed after that. Values are summed over `sum`.
+  // Called on the actor's thread; they wait for the other ranks. Without `scatter` gradients are only summed,
+  // without `sum` only reduce-scattered. Values are reduced over `sum`.
   OpenCommunicator scatter;
   OpenCommunicator sum;
-  std::shared_ptr<RankGradients> gradients;  // may be null where only values are reduced
+  std::shared_ptr<RankGradients> gradients;  // null if only values are reduced
 };
 std::shared_ptr<CollectiveWorker> make_group_worker(GroupWorkerOptions options);
 

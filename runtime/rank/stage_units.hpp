@@ -1,6 +1,6 @@
 #pragma once
-// The sharded units of one pipeline stage, told when an action, a step or an update ends. Empty where nothing
-// is sharded. On the stage's thread. Needs torch.
+// The sharded units of one pipeline stage: tells each of them when an action, a step or an update ends. Empty
+// if no parameter is sharded. Used on the stage's thread. Needs torch.
 
 #include <map>
 #include <memory>
@@ -13,13 +13,13 @@ namespace d9d {
 class StageUnits {
  public:
   StageUnits() = default;
-  // `weights`: the module's own list; `shards`: what parallelize()
-  // made of it, in the same order, in their flat buffers.
+  // `weights`: the module's parameters; `shards`: what parallelize()
+  // returned for them, in the same order, moved to flat buffers.
   StageUnits(const std::vector<StageParameter>& weights, const std::vector<StageParameter>& shards);
 
   bool empty() const { return units_.empty(); }
   bool reduce_each_microbatch() const;
-  // Then the ranks that share the units have to run the actions of a step in one order.
+  // If true, the ranks that share the units have to run the actions of a step in the same order.
   bool communicate_in_actions() const;
   void before_weight_job(const at::Tensor& weight, bool reads) const;
   void end_action() const;

@@ -1,6 +1,6 @@
 #pragma once
-// The coordinator's side of checkpoints: making one visible, finding the newest good one, tidying up. No
-// torch. Names: committed "save-<step>", in the making or in the removing "save-<step>.tmp-<anything>".
+// The coordinator's side of checkpoints: commits one, finds the newest good one, removes old ones. No torch.
+// Names: "save-<step>" when committed, "save-<step>.tmp-<tag>" while it is written or removed.
 
 #include <cstdint>
 #include <optional>
@@ -16,10 +16,11 @@ namespace d9d {
 std::string checkpoint_name(std::uint64_t step);                                // "save-12"
 std::string temporary_name(std::uint64_t step, const std::string& random_tag);  // "save-12.tmp-<tag>"
 
-// After all shards are written: checks that `temporary` holds exactly the manifest's files and that the
-// slices are complete, writes the manifest, syncs, renames to `final`, syncs the parent. Until the rename
-// nothing is visible. A `final` that exists already is exchanged in one step and removed. Input error: the
-// manifest; environment error: the disk or a missing shard.
+// Call it after all shards are written. Checks that `temporary` holds exactly the
+// manifest's files and that the slices are complete, writes the manifest, syncs, renames
+// to `final`, and syncs the parent. Before the rename no reader finds the checkpoint.
+// If `final` exists, the two are exchanged in one step and the old one removed.
+// Input error for a wrong manifest; environment error when the disk fails or a shard is missing.
 void commit_checkpoint(Disk& disk, const std::string& temporary, const std::string& final,
                        const Manifest& manifest);
 
@@ -46,15 +47,15 @@ struct Choice {
   std::vector<std::string> refused;           // reasons for the newer ones that are not
   std::vector<FoundCheckpoint> damaged;       // these, newest first
 };
-// Each refusal is also logged as a warning. An environment error, naming the checkpoint, where one that is newer
-// than every good one cannot be read: it may be the better one.
+// Each refusal is also logged as a warning. An environment error, naming the checkpoint,
+// where one that is newer than every good one cannot be read: it may be the better one.
 Choice newest_good_checkpoint(const Disk& disk, const std::string& directory, Check check);
 
 // Removes what a killed run left. Returns the names. Only while no writer is at work.
 std::vector<std::string> remove_stale(Disk& disk, const std::string& directory);
-// Keeps the newest `num_to_keep` good checkpoints and removes the older good ones, first from sight, then from
-// disk. What is damaged, cannot be read, is another's folder or one of `damaged_steps` is neither counted nor
-// touched. Returns the names that are gone.
+// Keeps the newest `num_to_keep` good checkpoints and removes the older good ones, first
+// from sight, then from disk. What is damaged, cannot be read, is another's folder or one
+// of `damaged_steps` is neither counted nor touched. Returns the names that are gone.
 std::vector<std::string> rotate_checkpoints(Disk& disk, const std::string& directory, std::size_t num_to_keep,
                                             const std::set<std::uint64_t>& damaged_steps = {});
 

@@ -5,7 +5,6 @@
 #include "runtime/state/checksum.hpp"
 #include "runtime/state/cut.hpp"
 #include "runtime/state/mapper/mapper.hpp"
-#include "runtime/state/pattern.hpp"
 #include "runtime/state/torch_dtype.hpp"
 
 namespace d9d {
@@ -52,10 +51,6 @@ at::Tensor CheckpointReader::read(const std::string& kind, const std::string& na
                                   const Slice& slice) const {
   const auto& parts = parts_of(kind, name);
   require_inside(slice, parts.front()->global_shape, directory_ + ": tensor \"" + kind + "/" + name + "\"");
-  {
-    const std::lock_guard lock(mutex_);
-    consumed_.insert(kind + "/" + name);
-  }
   at::Tensor result;
   for (const auto* entry : parts) {
     const auto common = intersection(entry->slice, slice);
@@ -107,17 +102,6 @@ std::vector<TensorSpec> CheckpointReader::specs(const std::string& kind) const {
   return specs;
 }
 
-std::set<std::string> CheckpointReader::stored() const {
-  std::set<std::string> names;
-  for (const auto& [name, parts] : parts_) names.insert(name);
-  return names;
-}
-
-std::set<std::string> CheckpointReader::consumed() const {
-  const std::lock_guard lock(mutex_);
-  return consumed_;
-}
-
 const std::vector<const ManifestEntry*>& CheckpointReader::parts_of(const std::string& kind,
                                                                     const std::string& name) const {
   const auto found = parts_.find(kind + "/" + name);
@@ -132,15 +116,6 @@ const SafetensorsReader& CheckpointReader::file_of(const ManifestEntry& entry) c
   auto& file = files_[entry.file];
   if (!file) file = std::make_unique<SafetensorsReader>(disk_, join_path(directory_, entry.file));
   return *file;
-}
-
-void require_all_consumed(const std::set<std::string>& stored, const std::set<std::string>& consumed,
-                          const std::vector<std::string>& allowed) {
-  auto left = without_matches(stored, allowed);
-  std::erase_if(left, [&](const auto& name) { return consumed.contains(name); });
-  D9D_REQUIRE(left.empty(),
-              "the checkpoint holds {} tensors that nobody loads: {}; is the model another one?", left.size(),
-              to_text(left));
 }
 
 }  // namespace d9d

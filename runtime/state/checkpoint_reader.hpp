@@ -39,9 +39,6 @@ class CheckpointReader {
 
   // Names, global shapes and dtypes of one kind, in name order: what an export needs to know beforehand.
   std::vector<TensorSpec> specs(const std::string& kind) const;
-  // "<kind>/<name>" of everything stored, and of what read() has been asked for.
-  std::set<std::string> stored() const;
-  std::set<std::string> consumed() const;
 
  private:
   CheckpointReader(const Disk& disk, std::string directory, Verify verify);
@@ -58,12 +55,6 @@ class CheckpointReader {
   mutable std::mutex mutex_;  // guards what follows
   mutable std::map<std::string, std::unique_ptr<SafetensorsReader>> files_;
   mutable std::set<const ManifestEntry*> verified_;
-  mutable std::set<std::string> consumed_;
 };
-
-// An input error that names the tensors that were never read. `consumed` is the union over all
-// ranks; names that match one of the patterns `allowed` ("exp_avg*/model.head.*") may be left.
-void require_all_consumed(const std::set<std::string>& stored, const std::set<std::string>& consumed,
-                          const std::vector<std::string>& allowed = {});
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// Notices a disk that hangs: a call that does not return in time. Nothing can take such a call back, so whoever
-// made the watch reports and leaves the process. Thread-safe; outlives every call that it watches.
+// Notices a disk that hangs: a call that does not return in time. Such a call cannot be cancelled,
+// so `on_hang` reports and ends the process. Thread-safe; must outlive every call that it watches.
 
 #include <chrono>
 #include <condition_variable>
@@ -17,8 +17,8 @@ class DiskWatch {
  public:
   using OnHang = std::function<void(const std::string& report)>;
 
-  // `on_hang` is called once, on the watch's own thread. Time counts only while this process runs, so that one
-  // that was stopped and continued is not taken for hanging.
+  // `on_hang` is called once, on the watch's own thread. Time counts only while this
+  // process runs, so that one that was stopped and continued is not taken for hanging.
   DiskWatch(std::chrono::milliseconds limit, OnHang on_hang);
   ~DiskWatch();
   DiskWatch(const DiskWatch&) = delete;

@@ -8,10 +8,11 @@
 
 namespace d9d {
 
-// Lets `write` fill a new folder inside of `target` and then moves its files into `target`: first all files of an
-// older model go (weights, config, tokenizer, so that no file of one model stands beside another's), what belongs
-// to no model stays, and the weights' entry (config.json, the index) comes last. When `write` fails, an older model
-// in `target` stays as it was and nothing of the new one is left. The folder is locked meanwhile (folder_lock.hpp).
+// Lets `write` fill a new folder inside `target` and then moves its files into `target`.
+// Before that all files of an older model (weights, config, tokenizer) are removed,
+// so that two models never mix; other files stay. The files that make a folder a
+// model (the index, config.json) come last. If `write` fails, `target` is as before.
+// The folder is locked meanwhile (folder_lock.hpp).
 void write_model_folder(Disk& disk, const std::string& target,
                         const std::function<void(const std::string& folder)>& write);
 

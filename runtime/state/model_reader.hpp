@@ -16,16 +16,16 @@
 namespace d9d {
 
 struct LoadOptions {
-  // Tensors of the files that no mapper input names, and that is fine: patterns with '*'.
+  // Patterns with '*' for tensors of the files that no input of the mapper has to name.
   std::vector<std::string> allow_unread;
-  // The destinations are those of one pipeline stage: outputs
-  // of the mapper without a destination are others' business.
+  // The destinations are those of one pipeline stage: the
+  // mapper's other outputs need no destination here.
   bool part_of_model = false;
-  // Called after each tensor with how many of how many are done.
+  // Called after each tensor with the number of tensors done and the total.
   std::function<void(std::size_t done, std::size_t total)> progress;
 };
 
-// Where a block of a produced tensor goes. `tensor` has the slice's shape; it keeps its dtype and device.
+// Where to copy a block of a produced tensor. `tensor` has the slice's shape; it keeps its dtype and device.
 struct Destination {
   at::Tensor tensor;
   Shape global_shape;
@@ -50,8 +50,8 @@ LoadReport load_model_state(const Disk& disk, const std::string& directory, cons
                             const std::map<std::string, at::Tensor>& destinations,
                             const LoadOptions& options = {});
 
-// Would load_model_state() of a whole model find all it needs? The same errors, from the headers of the files
-// alone; `parameters` are the model's, with their whole shapes.
+// Checks whether load_model_state() of a whole model will find all it needs: the same errors, from
+// the headers of the files alone. `parameters` are those of the model, with their whole shapes.
 void check_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
                        const std::map<std::string, Shape>& parameters, const LoadOptions& options = {});
 

@@ -1,7 +1,7 @@
 #pragma once
-// Reads a box of a row-major array that lies in a file, touching only its
-// own bytes (neighbouring small runs are read together when the gap between
-// them is below 16 KiB, since a call costs more than the bytes between).
+// Reads a box of a row-major array in a file, and only the bytes of the box
+// (two runs are read together when the gap between them is below 16 KiB,
+// because a call costs more than the bytes between them).
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// The tokenizer that goes with a model: small files that lie in every checkpoint and go out with an export,
+// The files of the tokenizer that belongs to a model: copied into every checkpoint and export,
 // under the names that Hugging Face's folders give them. Blocks on the disk. No torch.
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace d9d {
 
 using TokenizerFiles = std::map<std::string, std::string>;  // name in the folder -> contents
 
-// Of a job: data.tokenizer with the files beside it, else the files of source_checkpoint, else of
-// model_provider.from; tokenizer_config.json is made where there is none, generation_config.json says the
-// special tokens that job, model and folder know. Empty where no tokenizer is known.
+// The files for a job: data.tokenizer with the files beside it, else the files of source_checkpoint,
+// else of model_provider.from. Makes tokenizer_config.json when there is none; generation_config.json
+// gets the special tokens that job, model and folder know. Empty when no tokenizer is known.
 TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const FamilyModel* model);
-// Those that lie in a checkpoint or in a model's folder.
+// The tokenizer's files in a checkpoint or in a model's folder.
 TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory);
-// Replaces whatever tokenizer the folder held; makes the folder. No files: nothing is touched.
+// Replaces the tokenizer of the folder, which is made if needed. Does nothing when `files` is empty.
 void write_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files);
 
 struct SpecialTokens {

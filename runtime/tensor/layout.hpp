@@ -1,7 +1,7 @@
 #pragma once
-// The layout of a parameter: how a global tensor lies over the ranks of a
-// mesh. Everything that asks "who holds what" (reduction, norm, clipping,
-// checkpoint, load, export) asks this and nothing else. Pure integers; no torch.
+// The layout of a parameter: which block of a global tensor each rank of a mesh
+// holds. Reduction, norm, clipping, checkpoint, load and export
+// derive everything from it. Pure integers; no torch.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace d9d {
 
-// On one mesh axis: every rank holds all of it, or each rank holds a block of dimension `shard_dim`.
+// What one mesh axis does: every rank holds the whole tensor, or each a block of dimension `shard_dim`.
 struct Placement {
   static constexpr int kReplicate = -1;
   int shard_dim = kReplicate;
@@ -37,7 +37,7 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 Slice whole(const std::vector<std::int64_t>& global_shape);
-// The part both have; empty in some dimension when they do not meet.
+// The part that both contain; empty in some dimension when there is none.
 Slice intersection(const Slice& a, const Slice& b);
 
 class Layout {

@@ -1,10 +1,11 @@
 #pragma once
-// Parameters of a stage that come and go together: each rank of a group keeps a shard of them, and the whole
-// is put together where modules compute (fully sharded data parallel: Rajbhandari et al. 2020, ZeRO stage 3).
-// This is what gradients, optimizer and the stage's worker see of it; parallel strategies implement it.
+// A group of parameters, those of a layer for example, that are gathered
+// and freed together: each rank keeps a shard, and the whole values exist
+// while modules compute (fully sharded data parallelism: Rajbhandari et al.
+// 2020, ZeRO stage 3). This is the view of the optimizer and the stage's worker; strategies implement it.
 //
-// A StageParameter with a unit has its shard as tensor. Modules keep computing with tensors of their own,
-// whose values and gradients have memory only while they are needed.
+// The tensor of a StageParameter with a unit is the shard. Modules compute with other
+// tensors, the whole ones, whose values and gradients have memory only while they are needed.
 
 #include <ATen/core/Tensor.h>
 
@@ -20,32 +21,32 @@ class ShardedUnit {
  public:
   virtual ~ShardedUnit() = default;
 
-  // Mesh axes over which it is sharded; gradients are scattered over them instead of summed.
+  // The mesh axes over which it is sharded. Gradients are reduce-scattered over them instead of summed.
   virtual const std::vector<std::string>& axes() const = 0;
-  // Of one rank's whole gradient.
+  // The size of the whole gradient on one rank.
   virtual std::uint64_t gradient_bytes() const = 0;
-  // Whether gradients leave after every backward, not once a step.
+  // Whether gradients are reduced after every microbatch instead of once a step.
   virtual bool reduces_each_microbatch() const = 0;
   // Whether values are gathered more than once in a step.
   virtual bool gathers_again() const = 0;
 
-  // On the stage's thread.
+  // The following calls come from the stage's compute thread.
 
-  // The shards lie where they stay, and so do their gradients (undefined for frozen parameters).
+  // The shards and their gradients (undefined for frozen parameters) are now in their final memory.
   virtual void attach() = 0;
-  // A weight job of this unit comes (kernels/weight_work.hpp); with `reads`, it looks at the values.
+  // A weight job of this unit is about to run (kernels/weight_work.hpp); if `reads`, it needs the values.
   virtual void before_weight_job(bool reads) = 0;
-  // The whole gradient is complete, of the step (`last`) or of a microbatch: it goes to reduce_gradient().
+  // The whole gradient of the step (`last`) or of a microbatch is complete: reduce_gradient() gets it next.
   virtual void hand_over_gradient(bool last) = 0;
   // An action ended: no module computes.
   virtual void end_action() = 0;
-  // The last action of the step ended; until after_update() nobody asks for values.
+  // The last action of the step ended; no values are needed until after_update().
   virtual void end_step() = 0;
   // The shards have new values.
   virtual void after_update() = 0;
 
-  // On the thread of the group's Collective: adds the ranks' oldest gradients not reduced yet into the
-  // shards' gradients, `shard_gradient` being all of them. True when it was the last of the step.
+  // On the thread of the group's Collective: reduce-scatters the oldest gradient not yet reduced and adds the
+  // result to `shard_gradient`, the gradients of all shards. True when it was the last of the step.
   virtual bool reduce_gradient(at::Tensor shard_gradient, Communicator& group) = 0;
 };
 

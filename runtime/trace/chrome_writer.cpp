@@ -157,7 +157,6 @@ void ChromeWriter::slice(Track& track, const Span& span, std::string_view quoted
                  Micros{span.start_ns + shift_ns}, Micros{duration_ns});
   if (kineto_) fmt::format_to(out, "\"stream\":{},", place.stream);
   slice_args(span);
-  ++spans_;
   const Slice placed{track.pid, tid, span.start_ns + shift_ns, span.start_ns + shift_ns + duration_ns,
                      span.enqueue_ns == 0 ? 0 : span.enqueue_ns + shift_ns};
   for (const auto& joined : flows_.see(placed, span.flow_in, span.flow_out)) arrow(joined);

@@ -50,8 +50,6 @@ class ChromeWriter {
   // to node 0's clock) is kept as metadata, for merging.
   void finish(std::int64_t offset_to_node0_ns = 0, std::int64_t offset_error_ns = 0);
 
-  std::uint64_t spans_written() const { return spans_; }
-
  private:
   struct Track {
     ActorName actor;
@@ -81,7 +79,6 @@ class ChromeWriter {
   std::uint64_t next_arrow_ = 1;
   std::uint64_t arrows_left_out_ = 0;
   int next_tid_ = 1;
-  std::uint64_t spans_ = 0;
   std::uint64_t lost_ = 0;
   bool first_event_ = true;
 };

@@ -43,19 +43,13 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Off: record() and counter() return after one branch. Starts on.
-  void set_enabled(bool enabled) { enabled_.store(enabled, std::memory_order_relaxed); }
-  bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
-
   // For a process that learns its index when the job has formed. Flow ids drawn before stay unique.
   void set_node(int node);
 
   std::uint32_t intern(std::string_view text) { return names_.intern(text); }
   std::uint32_t actor(std::string_view name, int rank = -1) { return names_.actor(name, rank); }
 
-  void record(const Span& span) {
-    if (enabled()) my_ring().push(span);
-  }
+  void record(const Span& span) { my_ring().push(span); }
   // A value over time, drawn as a graph: mailbox depth, memory, credits. `track` is an id of actor().
   void counter(std::uint32_t track, std::uint32_t name, double value, std::int64_t now_ns);
 
@@ -84,7 +78,6 @@ class Recorder {
   // Its address is the recorder's identity in each thread's
   // cache; a cache keeps it alive, so it is never reused.
   const std::shared_ptr<const char> identity_;
-  std::atomic<bool> enabled_{true};
   std::atomic<std::uint64_t> flow_prefix_;
   Names names_;
   mutable std::mutex mutex_;

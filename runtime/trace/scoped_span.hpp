@@ -16,8 +16,7 @@ namespace d9d::trace {
 // nothing is recorded and the clock is not read. Other fields may be filled in until the scope ends.
 class ScopedSpan {
  public:
-  ScopedSpan(Recorder* recorder, const Clock& clock, const Span& span)
-      : recorder_(recorder != nullptr && recorder->enabled() ? recorder : nullptr), clock_(clock) {
+  ScopedSpan(Recorder* recorder, const Clock& clock, const Span& span) : recorder_(recorder), clock_(clock) {
     if (recorder_ == nullptr) return;
     span_ = span;
     span_.start_ns = clock_.now_ns();

@@ -191,17 +191,6 @@ const FlatSegment& FlatParameters::segment_of(std::size_t parameter) const {
   D9D_CHECK(false, "parameter {} is not in its bucket", parameters_[parameter].name);
 }
 
-std::vector<std::vector<std::string>> FlatParameters::reduce_groups() const {
-  std::vector<std::vector<std::string>> groups;
-  for (const GradientBucket& bucket : buckets_) {
-    if (bucket.reduce_axes.empty()) continue;
-    if (std::find(groups.begin(), groups.end(), bucket.reduce_axes) == groups.end()) {
-      groups.push_back(bucket.reduce_axes);
-    }
-  }
-  return groups;
-}
-
 std::int64_t FlatParameters::num_elements() const {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -73,8 +73,6 @@ class FlatParameters {
   int bucket_of(std::size_t parameter) const { return bucket_of_[parameter]; }
   // Its place in the buffers; a parameter that is not trainable is a bug.
   const FlatSegment& segment_of(std::size_t parameter) const;
-  // The distinct lists of axes that some bucket is reduced over, in order of first use.
-  std::vector<std::vector<std::string>> reduce_groups() const;
 
   std::int64_t num_elements() const;  // of trainable parameters on this rank
   void zero_grad() const;

@@ -23,9 +23,4 @@ double squares_share(const GradientBucket& bucket) {
   return part.to(at::kDouble).square().sum().item<double>();
 }
 
-double largest_share(const GradientBucket& bucket) {
-  const at::Tensor part = part_of_replica(bucket);
-  return part.numel() == 0 ? 0 : part.abs().max().item<double>();
-}
-
 }  // namespace d9d

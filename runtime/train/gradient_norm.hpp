@@ -10,7 +10,5 @@ namespace d9d {
 // The sum of squares of this rank's part of a reduced bucket; the replicas' parts make up the bucket.
 // Deterministic, whatever the number of threads.
 double squares_share(const GradientBucket& bucket);
-// Largest absolute value; the maximum over all ranks is the infinity norm. A NaN stays.
-double largest_share(const GradientBucket& bucket);
 
 }  // namespace d9d

@@ -264,7 +264,6 @@ TEST(AddressBook, AnActorElsewhereIsReachedThroughItsNode) {
   book.enter_node(1, world.ear());
 
   EXPECT_EQ(book.find(far), world.ear());
-  EXPECT_FALSE(book.is_local(far));
   EXPECT_EQ(book.find({Role::user, 3}), nullptr);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -91,6 +92,34 @@ TEST(Readme, ThePictureOfTheLayersIsTrue) {
         EXPECT_EQ(top(name), "actors") << "README.md says that only actors know messages, but " << name;
       } else if (top(name) != top(other)) {
         EXPECT_LT(layers.at(top(name)), layers.at(top(other))) << "README.md: " << name << " -> " << other;
+      }
+    }
+  }
+}
+
+// The files that "[text](path)" names in a README, beside addresses on the web.
+std::vector<std::string> links_of(const std::string& line) {
+  static const std::regex link(R"(\]\(([^)#]+))");
+  std::vector<std::string> paths;
+  for (std::sregex_iterator at(line.begin(), line.end(), link), none; at != none; ++at) {
+    if ((*at)[1].str().find("://") == std::string::npos) paths.push_back((*at)[1].str());
+  }
+  return paths;
+}
+
+TEST(Readme, EveryLinkLeadsToAFile) {
+  const fs::path root = D9D_SOURCE_DIR;
+  std::vector<fs::path> readmes{root / "README.md"};
+  for (const char* top : {"actors", "examples", "kernels", "messages", "runtime", "tests"}) {
+    for (fs::recursive_directory_iterator at(root / top), end; at != end; ++at) {
+      if (at->path().filename() == "build") at.disable_recursion_pending();
+      if (at->path().extension() == ".md") readmes.push_back(at->path());
+    }
+  }
+  for (const fs::path& readme : readmes) {
+    for (const std::string& line : lines_of(readme)) {
+      for (const std::string& link : links_of(line)) {
+        EXPECT_TRUE(fs::exists(readme.parent_path() / link)) << readme << " links to " << link;
       }
     }
   }

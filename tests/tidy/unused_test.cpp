@@ -43,7 +43,8 @@ const Names& for_plugins() {
 
 // What a test has to look at and a job has not.
 const Names& for_tests() {
-  static const Names names{"caps", "in_use", "incomplete", "peek_header", "shard_axes", "step_count"};
+  static const Names names{"caps",        "drain",      "in_use",    "incomplete",
+                           "peek_header", "shard_axes", "step_count"};
   return names;
 }
 
@@ -53,25 +54,14 @@ const Names& to_go() {
       "accumulated_weight",
       "accuracy",
       "all_reduce_scalars",
-      "drain",
       "f1",
       "gather_bytes",
-      "has_axis",
       "is_borrowed",
-      "is_local",
-      "is_local_main",
-      "is_main",
-      "largest_share",
       "num_parameters",
-      "own_address_towards",
       "precision",
       "recall",
-      "reduce_groups",
-      "require_all_consumed",
       "save_npy",
-      "set_enabled",
       "set_on_accumulated",
-      "spans_written",
       "transfers_of",
       "unit_id",
   };

@@ -1,7 +1,7 @@
 #pragma once
-// Collectives by direct exchange: every rank sends each peer what is that peer's, and sums what it got in
-// rank order. Two rounds for an all-reduce whatever the size of the group (one for a small one), against the
-// 2 (n - 1) of a ring; the bytes are the same. Sums equal those over shared memory bit for bit.
+// Collectives by direct exchange: every rank sends each peer the part that is for that peer, and sums what
+// it receives in rank order. An all-reduce takes two rounds for any size of the group (one if it is small),
+// where a ring takes 2 (n - 1); the bytes are the same. Sums equal those over shared memory bit for bit.
 
 #include <condition_variable>
 #include <deque>

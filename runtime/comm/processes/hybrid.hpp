@@ -1,7 +1,7 @@
 #pragma once
-// A group that spans nodes with several ranks on each: ranks of a node meet in shared memory, and each talks
-// to its counterparts on the other nodes only. An all-reduce of n bytes sends 2 n (nodes - 1) / nodes bytes
-// out of a node, whatever the number of ranks on it.
+// A group that spans nodes with several ranks on each: the ranks of a node communicate over shared
+// memory, and each of them only with its counterparts on the other nodes. An all-reduce of n
+// bytes sends 2 n (nodes - 1) / nodes bytes out of a node, whatever the number of ranks on it.
 
 #include <memory>
 
@@ -20,8 +20,8 @@ struct HybridParts {
   std::unique_ptr<Communicator> flat;  // all of them: exchanges of rows, and messages
 };
 
-// Sums are of the node's ranks first, then of the nodes: the same bits as elsewhere where the ranks per node
-// are a power of two, since sums pair neighbours (reduce.hpp).
+// Sums the ranks of each node first, then the nodes. The result has the same bits as elsewhere
+// if the number of ranks per node is a power of two, because sums pair neighbours (reduce.hpp).
 std::unique_ptr<Communicator> make_hybrid(HybridParts parts);
 
 }  // namespace d9d

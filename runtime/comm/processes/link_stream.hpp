@@ -13,7 +13,7 @@
 
 namespace d9d::comm {
 
-// One message of a caller, who keeps it and its bytes until it is over.
+// One message. The caller keeps it and its bytes until it is finished.
 struct LinkJob {
   int tag = 0;
   std::byte* data = nullptr;
@@ -28,18 +28,18 @@ class LinkStream {
   // `peer`: for errors, e.g. "node 1 at 10.0.0.2:4000".
   LinkStream(std::unique_ptr<net::Channel> channel, std::string peer);
 
-  // Go as far as possible at once. A job whose peer is gone fails.
+  // Both go as far as possible without waiting. A job whose peer is gone fails.
   void send(LinkJob& job);
   void receive(LinkJob& job);
-  // Of a job that is not over. One that is half through takes the connection with it.
+  // Cancels an unfinished job. If part of it has been transferred, the connection is closed.
   void cancel(const LinkJob& job) noexcept;
 
   void read();
   void write();
-  // Only somebody who awaits a message is read for: what nobody awaits stays with its sender.
+  // Messages are read only while one is awaited: others stay with their sender.
   bool wants_to_read() const { return awaited_ > 0 && failure_.empty(); }
   bool wants_to_write() const { return !outgoing_.empty() && failure_.empty(); }
-  // There is something to read that poll() does not see; not a head of which a part is missing.
+  // Whether there is something to read that poll() does not see; an incomplete head does not count.
   bool has_hidden() const {
     return channel_->hides_bytes() || staged_end_ - staged_begin_ >= (in_message_ ? 1 : kHeadBytes);
   }
@@ -53,7 +53,7 @@ class LinkStream {
     Head head;
     std::size_t moved;  // of head and bytes
   };
-  // One that came before anybody awaited it.
+  // A message that came before it was awaited.
   struct Early {
     int tag = 0;
     std::vector<std::byte> bytes;
@@ -76,7 +76,7 @@ class LinkStream {
   int awaited_ = 0;
   std::map<int, std::deque<std::vector<std::byte>>> arrived_;
 
-  // The message that is being read: into `job_`, or into `early_` when nobody awaited it.
+  // The message that is being read: into `job_`, or into `early_` if it was not awaited.
   bool in_message_ = false;
   LinkJob* job_ = nullptr;
   Early early_;

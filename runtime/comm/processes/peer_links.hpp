@@ -1,6 +1,6 @@
 #pragma once
-// What a transport between processes has to give: bytes from one rank to another, matched by tag, without
-// waiting. Everything else (collectives, abort, texts) is made of it in exchange.hpp.
+// What a transport between processes has to provide: bytes from one rank to another, matched by tag, without
+// waiting. exchange.hpp makes collectives, abort and error texts of it.
 
 #include <chrono>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace d9d::comm {
 
-// Bytes on their way; the buffer stays alive and untouched until it is over.
+// A transfer under way; its buffer must stay alive and unchanged until it has ended.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -18,7 +18,7 @@ class Transfer {
   virtual void wait(std::chrono::milliseconds timeout) = 0;
   // From any thread: ends the wait, also one that has not begun.
   virtual void abort() noexcept = 0;
-  // wait() would return at once and well.
+  // Whether wait() would return at once without an error.
   virtual bool is_done() { return false; }
 };
 

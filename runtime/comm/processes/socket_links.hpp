@@ -1,6 +1,6 @@
 #pragma once
-// The links of one group's member to the others, over sockets. No thread of their own: whoever waits reads and
-// writes for all who wait, so a message passes no other thread on its way to the waiting one.
+// The links of one member of a group to the others, over sockets. They have no thread: one of the threads
+// that wait reads and writes for all of them, so a message reaches the waiting thread without another thread.
 
 #include <condition_variable>
 #include <memory>
@@ -15,12 +15,12 @@ namespace d9d::comm {
 
 class SocketLinks final : public PeerLinks {
  public:
-  // By index in the group; none at the own place.
+  // By index in the group; null at this rank's index.
   explicit SocketLinks(std::vector<std::unique_ptr<LinkStream>> streams);
 
   std::unique_ptr<Transfer> send(int peer, const void* data, std::size_t bytes, int tag) override;
   std::unique_ptr<Transfer> receive(int peer, void* data, std::size_t bytes, int tag) override;
-  void set_timeout(std::chrono::milliseconds) override {}  // every wait brings its own
+  void set_timeout(std::chrono::milliseconds) override {}  // every wait has one
 
  private:
   class SocketTransfer;
@@ -37,8 +37,8 @@ class SocketLinks final : public PeerLinks {
   const net::Fd wake_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool driven_ = false;  // somebody is in poll()
-  int followers_ = 0;    // wait for what the driver does
+  bool driven_ = false;  // a thread is in poll()
+  int followers_ = 0;    // threads that wait for the one in poll()
 };
 
 }  // namespace d9d::comm

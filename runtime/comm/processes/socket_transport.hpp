@@ -1,6 +1,6 @@
 #pragma once
-// Collectives between processes over TCP, plain or under TLS as the gate has it. One per process, shared by its
-// ranks; several ranks of a process may be members of one group. No torch in this header.
+// Collectives between processes over TCP, plain or under TLS as the gate has it. One per process,
+// shared by its ranks; several ranks of a process may be members of one group. No torch in this header.
 
 #include <chrono>
 #include <condition_variable>
@@ -30,14 +30,14 @@ struct SocketTransportOptions {
 
 class SocketTransport final : public net::Taker {
  public:
-  // `gate` listens where nodes[node] says, and outlives the transport.
+  // `gate` must listen at nodes[node] and outlive the transport.
   SocketTransport(net::Gate& gate, SocketTransportOptions options);
   ~SocketTransport() override;
 
-  // Waits until all members have opened the group; environment error that names who did not come in time. The
+  // Waits until all members have opened the group; an environment error names those that did not in time. The
   // member with the higher index dials: of two nodes only the first has to be reachable.
   std::unique_ptr<Communicator> open(const Group& group, std::chrono::milliseconds timeout);
-  // From any thread: ends every open() that waits, now and later.
+  // From any thread: every open(), waiting or later, fails.
   void abort(const std::string& reason) noexcept;
 
   net::Answer ask(const net::Hello& hello) override;

@@ -1,6 +1,6 @@
 #pragma once
 // Point to point between ranks of one process: a queue of tensors per (sender, receiver, tag). A tensor
-// changes hands without a copy; the receiver copies it into its own.
+// is handed over without a copy; the receiver copies it into its buffer.
 
 #include <ATen/core/Tensor.h>
 
@@ -17,8 +17,8 @@ namespace d9d::comm {
 class Mailboxes {
  public:
   void put(int sender, int receiver, int tag, at::Tensor tensor);
-  // An undefined tensor when nothing came in time, or nothing can come any more. What was put before a rank
-  // left, or before the close, can still be taken.
+  // Returns an undefined tensor when none came in time or none can come any more. A
+  // tensor that was put before its sender left, or before the close, can still be taken.
   at::Tensor take(int sender, int receiver, int tag, std::chrono::milliseconds timeout);
   void leave(int rank) noexcept;
   void close() noexcept;

@@ -29,14 +29,14 @@ class Meeting {
   // readable until that rank has arrived twice more.
   Call& call(int rank, std::uint64_t operation) { return calls_[2 * rank + operation % 2]; }
 
-  // Begins an operation: returns when all ranks have arrived, with their calls written; then every rank goes
-  // on to finish() in bounded time. Or nobody goes on: environment error when the group fails before all are
-  // there; on a timeout it names the ranks that are missing and fails the group.
+  // Begins an operation: returns when all ranks have arrived with their calls written; every rank
+  // then reaches finish() in bounded time. Otherwise no rank goes on: environment error when the
+  // group fails before all have arrived. A timeout names the missing ranks and fails the group.
   void arrive(int rank, const char* operation, std::chrono::milliseconds timeout);
-  // Ends what arrive() began: returns when all ranks are done with each other's buffers. Whatever fails
-  // meanwhile, since nobody may take his buffers away before.
+  // Ends what arrive() began: returns when all ranks are done with each other's buffers,
+  // even if the group fails meanwhile, because until then no rank may free its buffers.
   void finish(int rank);
-  // Bug error on all ranks, before any touches a buffer, that names the ranks that differ.
+  // Throws a bug error on all ranks, before any of them touches a buffer, that names the ranks that differ.
   void check_same_call(std::uint64_t operation);
 
   // From any thread: wakes all who wait.
@@ -44,7 +44,7 @@ class Meeting {
   bool failed() const noexcept { return aborted_.is_set(); }
   [[noreturn]] void throw_failed(const char* operation) const;
 
-  // Whether that position is free to be taken; a rank that leaves ends the group.
+  // Takes a position; false if it is taken. A rank that leaves ends the group.
   bool enter(int rank);
   void leave(int rank) noexcept;
 
@@ -61,8 +61,8 @@ class Meeting {
     std::atomic<bool> open = false;
   };
   std::vector<Phase> phases_;
-  // Bit 0: failed. The other bits count completed phases. One word, so that of "all have arrived" and "the
-  // group failed" one comes first for everybody.
+  // Bit 0: failed. The other bits count completed phases. It is one word, so that all ranks see "all have
+  // arrived" and "the group failed" in the same order.
   alignas(64) std::atomic<std::uint32_t> word_ = 0;
   alignas(64) std::atomic<int> arrived_ = 0;
   AbortFlag aborted_;

@@ -1,7 +1,7 @@
 #pragma once
 // Collectives between ranks that are threads of one process: each reads the
-// others' buffers in place, sums its part in rank order and writes it to all. One
-// hub per process, owned by the node and handed to whoever opens communicators.
+// others' buffers in place, sums its part in rank order and writes it to all. There
+// is one hub per process; the node owns it, actors open communicators with it.
 
 #include <chrono>
 #include <map>
@@ -30,7 +30,7 @@ class SharedMemoryHub {
   // is a bug. A group that failed, or that a rank has left, begins anew.
   std::unique_ptr<Communicator> open(const Group& group, std::chrono::milliseconds timeout);
 
-  // Wakes everybody in every group with an environment error.
+  // Every thread that waits in a group gets an environment error.
   void abort_all(const std::string& reason) noexcept;
 
  private:

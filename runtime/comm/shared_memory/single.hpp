@@ -1,5 +1,5 @@
 #pragma once
-// The communicator of a group of one rank: collectives are copies, and there is nobody to send to.
+// The communicator of a group of one rank: collectives are copies; sending is a bug.
 
 #include "runtime/comm/abort_flag.hpp"
 #include "runtime/comm/communicator.hpp"

@@ -152,18 +152,6 @@ TEST(Recorder, IsNotConfusedByARecorderThatDied) {
   }
 }
 
-TEST(Recorder, RecordsNothingWhileItIsOff) {
-  Recorder recorder;
-
-  recorder.set_enabled(false);
-  recorder.record({.start_ns = 1});
-  recorder.counter(0, 0, 1.0, 1);
-  recorder.set_enabled(true);
-  recorder.record({.start_ns = 2});
-
-  EXPECT_EQ(recorder.drain().spans.size(), 1U);
-}
-
 TEST(Recorder, CarriesCountersBesideTheSpans) {
   Recorder recorder;
   const std::uint32_t track = recorder.actor("stage 0", 0), name = recorder.intern("mailbox");
