@@ -4,7 +4,9 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Envelope {
-  # Around every message. Filled by Actor::tell, read by the dispatcher of the receiver.
+  # Around every message. Actor::tell fills it; the dispatcher of the receiver
+  # reads it and drops what is late: a message of another epoch, and one
+  # whose sequence number this sender has already used for this receiver.
   epoch @0 :UInt32;
   # Membership the sender believed in. A receiver drops a message of another epoch and counts it.
   sender @1 :UInt64;
@@ -23,8 +25,10 @@ struct Envelope {
 }
 
 struct Failed {
-  # Child -> its parent, Node -> Coordinator. When: a handler threw. The sender is dead afterwards. No reply.
-  # Repeated for one actor: only the first counts.
+  # Child -> its parent, and Node -> Coordinator, when a handler threw. The sender is
+  # dead afterwards. No reply: the Coordinator ends the job. Repeated, by the same actor
+  # or another one: the job ends once, with the first cause. An environment error waits
+  # a second for a better one, because a broken connection is often only a symptom.
   kind @0 :Kind;
   text @1 :Text;      # what was given, what was expected, what to try next
   actor @2 :Text;     # name of the actor that threw, e.g. "rank_executor/2"
@@ -35,19 +39,22 @@ struct Failed {
 }
 
 struct Ready {
-  # Any actor -> its parent. When: it has prepared itself and can take work. Once in its life.
+  # Any actor -> its parent, when it has prepared itself and can take work.
+  # No reply; when all children are ready the Node says NodeReady. An actor
+  # says it once in its life; a second one would count its `entries` twice.
   rank @0 :Int32;
   seconds @1 :Float64;  # how long preparing took
   entries @2 :UInt64;   # tensors of a resumed checkpoint that this actor took and no other rank answers for
 }
 
 struct Stop {
-  # Parent -> child. When: the job is done. The child finishes what it began, says Stopped, and ends.
-  # Repeated: ignored.
+  # Parent -> child, when the job is over or has failed. The child finishes what it has
+  # begun and ends. No reply: the parent watches the end of its children. Repeated: ignored.
   reason @0 :Text;
 }
 
 struct Stopped {
-  # Child -> parent: the answer to Stop.
+  # Child -> parent, for actors of plugins that want to say that they have
+  # ended; no actor of d9d says or waits for it. No reply. Repeated: ignored.
   rank @0 :Int32;
 }

@@ -4,14 +4,15 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct BeginStep {
-  # Trainer -> RankExecutor: the inputs of a step. The RankExecutor walks its program while activations and gradients arrive.
-  # Reply: StepComputed. A second one for the same step is a bug.
+  # Trainer -> RankExecutor, with the inputs of a step. The RankExecutor walks its program while
+  # activations and gradients arrive. Reply: StepComputed. A second one for the same step is a bug.
   step @0 :UInt64;
   microbatches @1 :List(UInt64);  # tickets: MicrobatchParcel of inputs, shared data and task state
 }
 
 struct ActivationReady {
-  # RankExecutor or TensorLane -> the RankExecutor that holds `stage`. Arrives in any order.
+  # RankExecutor or TensorLane -> the RankExecutor that holds pipeline stage `stage`. They arrive in any
+  # order and wait for their place in the program. No reply. A second one for the same microbatch is a bug.
   step @0 :UInt64;
   stage @1 :UInt32;       # the receiving pipeline stage
   microbatch @2 :UInt32;
@@ -20,7 +21,8 @@ struct ActivationReady {
 }
 
 struct GradientReady {
-  # RankExecutor or TensorLane -> the RankExecutor that holds `stage`: gradients of its outputs. Arrives in any order.
+  # RankExecutor or TensorLane -> the RankExecutor that holds pipeline stage `stage`: the gradients of
+  # its outputs. They arrive in any order. No reply. A second one for the same microbatch is a bug.
   step @0 :UInt64;
   stage @1 :UInt32;
   microbatch @2 :UInt32;
@@ -29,7 +31,9 @@ struct GradientReady {
 }
 
 struct SendTensors {
-  # RankExecutor -> its own TensorLane of one peer: pass these tensors to a stage in another process. In sending order.
+  # RankExecutor -> its TensorLane of one peer: pass these tensors on to a
+  # stage in another process. They are sent in the order of these messages. No
+  # reply. Repeated: sent again, and the receiving RankExecutor reports the bug.
   step @0 :UInt64;
   stage @1 :UInt32;       # the receiving pipeline stage
   microbatch @2 :UInt32;
@@ -39,7 +43,9 @@ struct SendTensors {
 }
 
 struct TensorsAnnounced {
-  # Sending TensorLane -> receiving TensorLane: what comes next on the wire of this pair of ranks.
+  # Sending TensorLane -> receiving TensorLane: describes the tensors that come next on the
+  # connection of this pair of ranks. No reply; the receiver reads as many tensors as are
+  # described. Repeated: it would wait for others, so there is exactly one for each SendTensors.
   step @0 :UInt64;
   stage @1 :UInt32;
   microbatch @2 :UInt32;
@@ -55,7 +61,8 @@ struct TensorsAnnounced {
 }
 
 struct StepComputed {
-  # RankExecutor -> Trainer: all actions ran and all gradient buckets are reduced.
+  # RankExecutor -> Trainer, when all actions of a step ran and all gradient buckets are reduced. The
+  # Trainer sums these numbers over all ranks and replies with ApplyStep. A second one for a step is a bug.
   step @0 :UInt64;
   lossSum @1 :Float64;       # sum of loss * weight of this rank's last stage, 0 elsewhere
   weightSum @2 :Float64;
@@ -65,9 +72,10 @@ struct StepComputed {
 }
 
 struct LeadAction {
-  # RankExecutor -> the Stages that share collectives with it inside an action, under the dynamic order: what all of them run
-  # next. Said by the first of them, before it runs it; the others run what they are told, in this order, each as soon
-  # as its own inputs are there. A number that is repeated or left out is a bug.
+  # RankExecutor -> the RankExecutors that share collectives with it inside an action,
+  # under the dynamic order: the action that all of them run next. The first of them says
+  # it before it runs the action; the others run what they are told, in this order, each as
+  # soon as its inputs are there. No reply. A number that is repeated or left out is a bug.
   step @0 :UInt64;
   number @1 :UInt32;      # within the step, from 0
   parts @2 :List(Part);   # more than one: composed

@@ -4,22 +4,25 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct ReduceBucket {
-  # RankExecutor -> Collective: the bucket saw its last accumulation of this step. Collectives run in bucket order.
-  # Reply: BucketReduced.
+  # RankExecutor -> Collective, when a gradient bucket saw its last addition of
+  # the step (or microbatch). All ranks of the group ask in the same order. Reply:
+  # BucketReduced. Repeated: would be summed twice, so the RankExecutor asks once.
   step @0 :UInt64;
   bucket @1 :UInt32;
 }
 
 struct BucketReduced {
-  # Collective -> RankExecutor.
+  # Collective -> RankExecutor, the reply to ReduceBucket, when the sum over the group is in the bucket.
+  # No reply. The RankExecutor counts them until none is missing, so there is one for each request.
   step @0 :UInt64;
   bucket @1 :UInt32;
   squaredNorm @2 :Float64;  # this rank's share of the bucket's sum of squares
 }
 
 struct ReduceValues {
-  # Trainer or MetricCollector -> Collective of the whole world: all-reduce of a few doubles. Requests of one sender
-  # run in `order`, the same on all ranks. Reply: ValuesReduced.
+  # Trainer or MetricCollector -> a Collective over all ranks: all-reduce a few
+  # doubles. The requests of one sender run in the order of `order`, which is
+  # the same on all ranks. Reply: ValuesReduced. A repeated number is a bug.
   order @0 :UInt64;
   values @1 :List(Float64);
   operation @2 :Operation;
@@ -28,15 +31,16 @@ struct ReduceValues {
 }
 
 struct ValuesReduced {
-  # Collective -> the asker.
+  # Collective -> the actor that asked, the reply to ReduceValues, in
+  # the order of the requests. No reply; there is one for each request.
   order @0 :UInt64;
   values @1 :List(Float64);
   step @2 :UInt64;  # of the request
 }
 
 struct ApplyStep {
-  # Trainer -> RankExecutor: update the parameters, clear the gradients. Reply: StepApplied; the next BeginStep may come before
-  # it. A repeated one would update twice: the Trainer tells it once a step.
+  # Trainer -> RankExecutor: update the parameters and clear the gradients. Reply: StepApplied; the next
+  # BeginStep may come before it. A repeated one would update twice: the Trainer says it once for each step.
   step @0 :UInt64;
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   learningRate @2 :Float64;   # multiplier of the optimizer's base rate
@@ -44,13 +48,15 @@ struct ApplyStep {
 }
 
 struct StepApplied {
-  # RankExecutor -> Trainer, when the optimizer has updated the parameters of this rank: events of the step's end wait for it,
-  # and so does the end of the job. No reply; one without an ApplyStep of its step is a bug.
+  # RankExecutor -> Trainer, when the optimizer has updated this rank's
+  # parameters. The events of the step's end and the end of the job wait for it.
+  # No reply. A second one, or one without an ApplyStep of its step, is a bug.
   step @0 :UInt64;
 }
 
 struct StepFinished {
-  # Trainer of rank 0 -> Tracker: the numbers of one step, the same on every mesh.
+  # Trainer of rank 0 -> Tracker, when a step's sums are known: the numbers of the step, the same on
+  # every mesh. No reply. Repeated for a step: would be written twice, so the Trainer says it once.
   step @0 :UInt64;
   totalSteps @1 :UInt64;
   loss @2 :Float64;

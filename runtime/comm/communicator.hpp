@@ -1,14 +1,14 @@
 #pragma once
-// Collectives of tensors between the ranks of one group. Behind it: shared memory between ranks of a process,
-// sockets between processes, NCCL between GPUs. A communicator belongs to one actor and is used by one thread;
-// only abort() may come from another, and send() and receive() may run on a thread each. All ranks of the
-// group must call the same operations in the same order with matching shapes; shared memory checks that
-// always, see checked.hpp for the others.
+// Collectives of tensors between the ranks of one group: over shared memory between ranks of
+// a process, sockets between processes, NCCL between GPUs. A communicator belongs to one actor
+// and is used by one thread; only abort() may come from any thread, and send() and receive()
+// may run on one thread each. All ranks of the group must call the same operations in the same
+// order with matching shapes. Shared memory always checks that; checked.hpp does for the others.
 //
 // CPU: a call returns when the result is in place. CUDA: a call is enqueued on the communicator's stream,
-// which first waits for the caller's current stream; wait() makes the current stream wait for it. Errors:
-// environment (peer gone, timeout, aborted) with the group's name, operation and peer where known. After one
-// the communicator is of no more use: every later call fails the same way.
+// which first waits for the caller's current stream; wait() makes the current stream wait for it. Errors are
+// environment errors (peer gone, timeout, aborted) with the group's name, the operation and, if known, the
+// peer. After an error the communicator cannot be used: every later call fails in the same way.
 
 #include <ATen/core/Tensor.h>
 
@@ -34,16 +34,17 @@ class Communicator {
   virtual const std::string& backend()
       const = 0;  // "shared_memory", "sockets", "shared_memory+sockets", "nccl", "single"
 
-  // In place over contiguous tensors. Shared memory and sockets pair neighbours in rank order, half types in
-  // fp32, rounded once: the result is the same bits on all ranks and in all runs, and behind both.
+  // In place, on contiguous tensors. Shared memory and sockets add in pairs of neighbouring ranks, half types
+  // in fp32 and rounded once: the result has the same bits on all ranks, in all runs, and over both.
   virtual void all_reduce(at::Tensor& tensor, ReduceOp op) = 0;
   // input [size * n] -> output [n]: block `rank()` of the sum.
   virtual void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) = 0;
   // input [n] -> output [size * n], blocks in rank order.
   virtual void all_gather(at::Tensor& output, const at::Tensor& input) = 0;
-  // Flat contiguous tensors of one dtype, cut as `map` says. The shards of all ranks -> the whole on each.
+  // Flat contiguous tensors of one dtype; `map` says which
+  // shard has which elements. Gives every rank the whole.
   virtual void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map);
-  // The sum of the ranks' wholes -> each its shard of it, summed as in reduce_scatter.
+  // Sums the whole tensors of all ranks and gives each rank its shard of the sum, as reduce_scatter does.
   virtual void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map);
   // Rows of dimension 0: `input_splits[r]` rows go to rank r, `output_splits[r]` rows come from it.
   virtual void all_to_all(at::Tensor& output, const at::Tensor& input,
@@ -53,14 +54,14 @@ class Communicator {
   virtual void barrier() = 0;
 
   // Point to point: messages of one (sender, receiver, tag) arrive in the order sent; tags are in [0, 2^30).
-  // send does not wait for the receiver and keeps the tensor until it is delivered: nobody writes to it any
-  // more. NCCL has no tags: there the order of all messages between two ranks must be the same on both sides.
+  // send() does not wait for the receiver. It keeps the tensor until it is delivered, so do not write to it.
+  // NCCL has no tags: there the order of all messages between two ranks must be the same on both sides.
   virtual void send(const at::Tensor& tensor, int receiver, int tag = 0) = 0;
-  // Into a contiguous tensor of the sender's shape and dtype.
+  // `tensor` must be contiguous, with the sender's shape and dtype.
   virtual void receive(at::Tensor& tensor, int sender, int tag = 0) = 0;
 
   virtual void wait() {}
-  // From any thread: wakes whoever waits in this group with an environment error; later calls fail the same.
+  // From any thread: threads that wait in this group get an environment error, and so do all later calls.
   virtual void abort(const std::string& reason) noexcept = 0;
   virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
 };

@@ -12,8 +12,8 @@ namespace d9d {
 
 class Communicator;
 
-// What the library's one C symbol, `d9d_device_plugin`, returns a pointer to. Program and plugin are of one
-// build: `build` must be equal.
+// The library's C function `d9d_device_plugin` returns a pointer to this.
+// Program and plugin must be of the same build: `build` must be equal.
 struct DevicePluginApi {
   const char* build = "";
   int (*num_devices)() = nullptr;
@@ -32,9 +32,9 @@ class DevicePlugin {
   explicit DevicePlugin(const std::string& path);
 
   int num_devices() const { return api_->num_devices(); }
-  // Waits until all members have opened the group. They find each other by a file in `folder`, which all of them
-  // see; `group.name` must not have been used with it before. `device`: index of the GPU of this rank. NCCL's
-  // own connections are not protected. Input error where the plugin was built without NCCL.
+  // Waits until all members have opened the group. They find each other by a file in `folder`, which all
+  // of them see; `group.name` must not have been used with it before. `device`: index of the GPU of this
+  // rank. NCCL's own connections are not protected. Input error where the plugin was built without NCCL.
   std::unique_ptr<Communicator> open_nccl(const Group& group, const std::string& folder, int device,
                                           std::chrono::milliseconds timeout) const;
 

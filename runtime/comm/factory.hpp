@@ -1,6 +1,6 @@
 #pragma once
-// Opens the right backend for a group: nothing for a group of one, shared memory where all ranks are on this
-// node, sockets across nodes. No torch in this header.
+// Opens the right backend for a group: no communication for a group of one, shared
+// memory when all ranks are on this node, sockets across nodes. No torch in this header.
 
 #include <chrono>
 #include <cstdint>
@@ -22,16 +22,17 @@ struct CommunicatorOptions {
 
 class CommunicatorFactory {
  public:
-  // `plan`, `hub` and `transport` outlive the factory. `transport` may be null in a job of one node.
+  // Keeps references to `plan`, `hub` and `transport`. `transport` may be null in a job of one node.
   CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, SocketTransport* transport,
                       CommunicatorOptions options);
 
-  // The communicator of `rank` over these axes. A communicator belongs to one actor: `use` tells apart those
-  // that have the same ranks ("stage", "gradients"). Waits for the other members when the group spans nodes,
-  // so all ranks must open their groups in the same order. Thread-safe.
+  // Opens the communicator of `rank` over these axes. A communicator belongs to one actor; `use`
+  // distinguishes communicators over the same ranks ("stage", "gradients"). If the group spans nodes,
+  // it waits for the other members, so all ranks must open their groups in the same order. Thread-safe.
   std::unique_ptr<Communicator> open(int rank, const std::string& domain,
                                      const std::vector<std::string>& axes, const std::string& use) const;
-  // The communicator of two ranks, for what goes from `sender` to `receiver`. The way back is another one.
+  // Opens the communicator for messages from `sender` to
+  // `receiver`. The opposite direction needs another one.
   std::unique_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// Which action a rank runs next, over all stages that live there. Implementations: ProgramCursor (the
-// schedule's order) and DynamicCursor (goes on with another action while the head is late). No torch, no
-// messages, no threads.
+// Which action a rank runs next, over all stages that live there. Implementations:
+// ProgramCursor (the schedule's order) and DynamicCursor (goes on with
+// another action while the head is late). No torch, no messages, no threads.
 
 #include <functional>
 #include <memory>
@@ -18,14 +18,15 @@ class ActionCursor {
 
   virtual ~ActionCursor() = default;
 
-  // From the beginning of `program`; the one before must be at its end.
+  // Starts `program`; the program before must be done.
   virtual void start(std::shared_ptr<const PipelineProgram> program) = 0;
 
   // The instruction that the caller, done with the one before, runs now; all of its parts are ready and the
   // cursor counts it as run. Nothing while the rank has to wait, and at the end. `now`: seconds of a clock
   // that only goes forward.
   virtual std::optional<Instruction> advance(const Ready& ready, double now) = 0;
-  // After an advance() that gave nothing: the time to ask again even if nothing arrives; none: no need to.
+  // When advance() returned nothing: the time at which to
+  // call it again if nothing arrives first; none: never.
   virtual std::optional<double> look_again() const { return {}; }
   // The same for an instruction that another rank with the same program chose: false while it has to wait for
   // its inputs. A choice that breaks this cursor's rules is a bug.

@@ -1,8 +1,8 @@
 #pragma once
-// Runs two pieces of a rank's work as two lanes, of which one computes at a time: where
-// one waits for other ranks (see lane_communicator.hpp), the other goes on. Lane 0 is
-// the thread that makes this object, lane 1 a thread of its own. For work on the CPU:
-// the backward of CUDA tensors runs on a thread of autograd's, which is neither lane.
+// Runs two pieces of a rank's work on two threads, of which one computes at a time: while
+// one waits for other ranks (lane_communicator.hpp), the other computes. Lane 0 is the
+// thread that makes this object, lane 1 another thread. For work on the CPU: the
+// backward of CUDA tensors runs on a thread of autograd, which is neither lane.
 
 #include <condition_variable>
 #include <exception>
@@ -30,12 +30,13 @@ class ComputeLanes {
   // what the second threw. On lane 0's thread, not from within run().
   void run(const Work& first, const Work& second);
 
-  // Called on a lane: the other one has work, too.
+  // Called on a lane: whether the other one has work, too.
   bool both_run() const { return both_run_; }
   // The lane of the calling thread; nothing on any other thread.
   std::optional<int> current() const;
 
-  // Around something that waits: the other lane computes meanwhile, if both run. Nothing on other threads.
+  // Lives while its thread waits: if both lanes run, the
+  // other one computes meanwhile. No effect on other threads.
   class Away {
    public:
     explicit Away(ComputeLanes& lanes);

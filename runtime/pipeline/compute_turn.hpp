@@ -1,8 +1,8 @@
 #pragma once
-// Two lanes of a rank that compute in turns: one computes while the other waits for other ranks. The turn
-// changes at fixed points of the lanes' own programs (give() and take() around what waits) and alternates
-// strictly while both run. So all ranks that run the same two programs enter their collectives in one and the
-// same order, whatever the timing, and no two lanes ever touch the rank's state at a time.
+// Lets two lanes of a rank compute in turns: one computes while the other waits for other ranks. The turn
+// changes at fixed points of the lanes' programs (give() before and take() after a wait) and alternates
+// strictly while both run. So all ranks that run the same two programs enter their collectives in the
+// same order, whatever the timing, and the two lanes never touch the rank's state at the same time.
 
 #include <array>
 #include <condition_variable>
@@ -12,13 +12,13 @@ namespace d9d {
 
 class ComputeTurn {
  public:
-  // Both lanes, 0 and 1, are to run; lane 0 has the turn. Neither may run now.
+  // Starts both lanes, 0 and 1, neither of which may be running; lane 0 has the turn.
   void start();
   // Waits until it is this lane's turn.
   void take(int lane);
-  // This lane has the turn and goes to wait for something; the other one gets it, unless that is at its end.
+  // This lane has the turn and is about to wait: the other one gets the turn, unless it has finished.
   void give(int lane);
-  // This lane is at its end; the other one has the turn for good.
+  // This lane has finished; the other one keeps the turn.
   void finish(int lane);
 
  private:

@@ -9,9 +9,9 @@
 
 namespace d9d {
 
-// One communicator per lane over the same ranks: each call goes to that of the calling lane (on other threads
-// to the first), and whatever waits lets the other lane compute meanwhile. All ranks of the group have to use
-// it in two lanes alike. `lanes` outlives it.
+// `by_lane`: one communicator for each lane, over the same ranks. A call goes to that of the
+// calling lane (on other threads to the first), and a call that waits lets the other lane compute
+// meanwhile. All ranks of the group have to use both lanes. Keeps a reference to `lanes`.
 std::unique_ptr<Communicator> make_lane_communicator(std::vector<std::shared_ptr<Communicator>> by_lane,
                                                      ComputeLanes& lanes);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a Collective actor runs on its thread: reductions of one group of ranks, in program order. No torch
-// here.
+// The work of a Collective actor, on its thread: reductions over one group of ranks, in program
+// order. No torch in this header.
 
 #include <cstdint>
 #include <string>
@@ -13,13 +13,14 @@ enum class ValueOperation { sum, max, min };
 class CollectiveWorker {
  public:
   virtual ~CollectiveWorker() = default;
-  // Meets the other ranks of the group; blocks.
+  // Opens the communicators: waits for the other ranks of the group.
   virtual void prepare() = 0;
   virtual const std::string& name() const = 0;
   // What reduce_bucket does, for traces: "all_reduce" or "reduce_scatter".
   virtual const char* reduction() const = 0;
-  // Sums the bucket's gradients over the group, in place or from the unit they are scattered from. Returns this
-  // rank's share of its sum of squares; 0 while further microbatches add to it.
+  // Sums the bucket's gradients over the group: in place,
+  // or reduce-scattered from the whole gradients of a unit.
+  // Returns this rank's share of their sum of squares; 0 while further microbatches will add to it.
   virtual double reduce_bucket(int bucket) = 0;
   virtual std::uint64_t bucket_bytes(int bucket) const = 0;
   virtual void reduce_values(std::vector<double>& values, ValueOperation operation) = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What the actors of a rank need of the job file, as values and functions. No torch.
+// What the actors of a rank need to know from the job file, as values and functions. No torch.
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@ ScheduleConfig schedule_of(const JobConfig& job);
 // point 0. `total_steps` is the length of the run, whether the job or the data says it.
 std::function<double(std::uint64_t)> step_multiplier(JobConfig job, std::uint64_t total_steps);
 double base_learning_rate(const OptimizerConfig& optimizer);
-// After this many steps? An export needs a checkpoint of the last step, whatever the period says.
+// Whether a checkpoint is due after so many steps. An export needs one of the last step, whatever the period.
 std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps);
 std::function<bool(std::uint64_t)> metrics_due(const JobConfig& job, std::uint64_t total_steps);
 

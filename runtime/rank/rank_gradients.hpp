@@ -1,7 +1,7 @@
 #pragma once
-// What the RankExecutor and the Collectives of a rank share: the gradient buckets. The RankExecutor makes them before it
-// says Ready; a Collective touches a bucket between ReduceBucket and BucketReduced, the RankExecutor at all other
-// times.
+// What the RankExecutor and the Collectives of a rank share: the gradient buckets. The
+// RankExecutor makes them before it says Ready. Between ReduceBucket and BucketReduced
+// a bucket belongs to the Collective, at all other times to the RankExecutor.
 
 #include <memory>
 

@@ -15,17 +15,18 @@ class ComputeLanes;
 using OpenGroup = std::function<std::shared_ptr<Communicator>(
     const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
 
-// Communicators that two lanes may use at a time (lane_communicator.hpp): opens one for each, one after the
-// other. `lanes` is asked when the first group of more than one rank is opened; they outlive what is opened.
+// Opens communicators that both compute lanes may use at the same time (lane_communicator.hpp): one for each
+// lane. `lanes` is called when the first group of more than one rank is opened, and must outlive the result.
 OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes);
 
-// Communicators whose calls are measured. A call of the thread that calls with_tracing() or of lane 1 is told to
-// `tracing.in_compute`; it is told to `tracing.stalls` as well unless both lanes run, because then the other
-// lane computes. Calls of other threads are not told: these threads measure themselves. `lanes` may give
-// null. Without tracing (its functions empty) the result opens what `open` opens.
+// Opens communicators whose calls are measured. Calls from the thread that calls
+// with_tracing(), or from lane 1, are reported to `tracing.in_compute`. Unless both lanes
+// run, they are reported to `tracing.stalls` as well: with two lanes the other one computes
+// meanwhile. Calls from other threads are not reported; these threads measure themselves.
+// `lanes` may return null. If the functions of `tracing` are empty, the result is `open`.
 OpenGroup with_tracing(OpenGroup open, CommTracing tracing, std::function<const ComputeLanes*()> lanes);
 
-// `plan` outlives the groups.
+// Keeps a reference to `plan`.
 std::unique_ptr<StageGroups> make_rank_groups(const Plan& plan, int rank, OpenGroup open);
 
 }  // namespace d9d

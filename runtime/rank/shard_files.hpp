@@ -1,6 +1,7 @@
 #pragma once
-// Snapshots on their way to disk: the parcel a RankExecutor hands to the CheckpointWriter, and what becomes of it.
-// The second half is the Coordinator's: one commit of all shards. No torch in this header.
+// How a snapshot gets to disk: the RankExecutor hands a
+// ShardParcel to the CheckpointWriter, which writes it here.
+// The Coordinator then commits the files of all ranks (state/checkpoint_commit.hpp). No torch in this header.
 
 #include <cstdint>
 #include <map>
@@ -13,7 +14,7 @@
 
 namespace d9d {
 
-// Writes the ShardParcel behind `shard` to directory/file and returns the report as JSON.
+// Writes the ShardParcel of ticket `shard` to directory/file and returns the report as JSON.
 std::string write_shard_file(Disk& disk, TensorTable& table, const std::string& directory,
                              const std::string& file, Ticket shard);
 

@@ -1,7 +1,7 @@
 #pragma once
-// All the tensor work of one rank, without actors and without torch in this header: its pipeline stages,
-// their program, gradients, optimizer and snapshots. Owned by the RankExecutor actor and used on its thread only;
-// reduce_* of the CollectiveWorker reads and writes the gradient buckets between the calls that say so.
+// All the tensor work of one rank: its pipeline stages, their program, gradients, optimizer and
+// snapshots. No torch in this header. The RankExecutor actor owns it and uses it on its thread
+// only. The gradient buckets are shared with the CollectiveWorkers, see rank_gradients.hpp.
 
 #include <cstdint>
 #include <functional>
@@ -44,13 +44,14 @@ class StageWorker {
   // Before prepare().
   virtual void set_tracing(CommTracing /*tracing*/) {}
 
-  // Builds, initialises or loads. Slow; the first call on the actor's thread.
+  // Builds the model and initialises or loads its state. Slow; the first call on the actor's thread.
   virtual void prepare() = 0;
-  // Tensors of the resumed checkpoint that this rank answers for; 0 without one.
+  // How many tensors of the resumed checkpoint this rank answers for; 0 without a checkpoint.
   virtual std::uint64_t entries_loaded() const = 0;
 
-  // Called inside run(), while the rest of the backward goes on: this bucket saw its last accumulation of the
-  // step. Only for buckets with a reduce group, in an order that all replicas share.
+  // `callback` runs inside run(), while backward goes on,
+  // when a bucket has seen its last addition of the step.
+  // Only for buckets with a reduce group, in the same order on all replicas.
   virtual void set_on_bucket_complete(std::function<void(int bucket)> callback) = 0;
 
   // The reduce group (index into the rank's list of collectives) of each bucket; -1: no reduction needed.
@@ -60,29 +61,31 @@ class StageWorker {
   virtual void put_activation(int stage, int microbatch, Ticket ticket) = 0;
   virtual void put_gradient(int stage, int microbatch, Ticket ticket) = 0;
 
-  // The instruction to run now (in seconds), its inputs are there; empty while it has to wait and at the end.
+  // The instruction to run at time `now` (seconds); its inputs
+  // are there. Nothing while it has to wait, and at the end.
   virtual std::optional<Instruction> next(double now) = 0;
-  // After a next() that gave nothing: when to ask again even if nothing arrives.
+  // When next() returned nothing: the time at which to call it again if no message arrives first.
   virtual std::optional<double> look_again() const { return {}; }
-  // The same for what another rank chose (LeadAction): whether it is to run now; false while inputs are
-  // missing.
+  // Runs what another rank chose (LeadAction) instead of next():
+  // true if it is to run now, false while its inputs are missing.
   virtual bool follow(const Instruction& chosen) = 0;
   virtual ActionReport run(const Instruction& instruction) = 0;
   virtual bool step_done() const = 0;
-  // After the last action: this rank's loss, weight and costs. The squared norm is that of the buckets that need
-  // no reduction; they are complete now.
+  // Call it after the last action. Returns this rank's loss, weight and
+  // costs, and the squared norm of the buckets that need no reduction.
   virtual StepTotals finish_step() = 0;
 
-  // One fused pass: scale gradients, update, clear gradients. `lr_multiplier` scales each group's base rate.
+  // Scales the gradients, updates the parameters and clears the gradients,
+  // in one pass. `lr_multiplier` scales each base learning rate.
   virtual void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) = 0;
 
-  // A copy on the host of what this rank has to write: ShardParcel. Empty when other ranks write all of it.
+  // Copies to the host what this rank has to write, as a ShardParcel. Empty when other ranks write all of it.
   virtual Ticket snapshot(std::uint64_t step) = 0;
 
   virtual std::int64_t num_parameters() const = 0;
 
-  // For schedule `auto`: an instruction took so long; a tensor from another rank came so long after it was
-  // produced; the costs of StepTotals summed over all ranks, between two steps.
+  // For schedule `auto`. ran(): how long an instruction took. arrived(): how long after it was produced
+  // a tensor came from another rank. Between two steps: the costs of StepTotals, summed over all ranks.
   virtual void ran(const Instruction& /*instruction*/, double /*seconds*/) {}
   virtual void arrived(bool /*gradient*/, int /*stage*/, double /*seconds*/) {}
   virtual void agree(const std::vector<double>& /*costs*/) {}

@@ -1,5 +1,6 @@
 #pragma once
-// Parameters and optimizer state of a rank, out to a snapshot and in from a checkpoint of any mesh.
+// Copies the parameters and optimizer state of a rank to a
+// snapshot, and loads them from a checkpoint of any mesh.
 
 #include <string>
 
@@ -9,8 +10,8 @@
 
 namespace d9d {
 
-// Copies what this rank writes (of replicated parameters one rank writes) to the host: a ShardParcel. No
-// ticket when other ranks write all of it.
+// Copies what this rank has to write to the host, as a ShardParcel; a replicated parameter is written by one
+// rank. No ticket when other ranks write all of it.
 Ticket snapshot_training_state(const Optimizer& optimizer, TensorTable& table);
 
 // Fills every parameter and state tensor from a committed checkpoint and sets the step count. Input error:

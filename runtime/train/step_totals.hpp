@@ -7,8 +7,8 @@
 namespace d9d {
 
 struct StepTotals {
-  // Over the microbatches of a rank, then over all ranks. Ranks that see the same tokens (those of tp) count
-  // them once (W-03).
+  // Over the microbatches of a rank, then over all ranks. Ranks
+  // that see the same tokens (those of tp) count them once (W-03).
   double loss_sum = 0;  // of loss * weight
   double weight_sum = 0;
   double squared_norm = 0;  // of the gradient of loss_sum: each rank's share (gradient_norm.hpp)

@@ -8,7 +8,7 @@
 
 namespace d9d {
 
-// The bytes told are the larger of what goes in and what comes out on this rank.
+// Reports the larger of the bytes that go in and the bytes that come out on this rank.
 std::unique_ptr<Communicator> make_traced(std::shared_ptr<Communicator> inner, TraceHook hook);
 
 }  // namespace d9d

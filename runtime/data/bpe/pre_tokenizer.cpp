@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::string_view kPreTokenizers =
     "null, ByteLevel, Split, Digits, Whitespace, WhitespaceSplit, Punctuation, CharDelimiterSplit, Sequence";
-// Radford et al. 2019 (GPT-2): contractions, then letters, digits and the rest with one space in front, then
-// spaces.
+// Radford et al. 2019 (GPT-2): contractions, then letters,
+// digits and the rest with one space in front, then spaces.
 constexpr std::string_view kByteLevelPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 // Word characters and white space as the library's other engine knows them: joiners belong to words.
 constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
-// Punctuation as the library's tables (Unicode 8) know it: without what came later, with the two signs that
-// are symbols today.
+// Punctuation as the library's tables (Unicode 8) know it: without
+// what came later, with the two signs that are symbols today.
 constexpr std::string_view kPunctuation =
     R"((?![)"
     R"(\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}-\x{1B7E}\x{2E43}-\x{2E4F}\x{2E52}-\x{2E5D})"
