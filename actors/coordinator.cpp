@@ -19,7 +19,8 @@ enum TickKind : std::uint32_t {
   cause_deadline = 3,
   leave_deadline = 4,
   tracker_deadline = 5,
-  still_waiting = 6
+  still_waiting = 6,
+  export_deadline = 7
 };
 
 constexpr std::uint32_t kFirstEpoch = 1;
@@ -172,9 +173,13 @@ void Coordinator::export_model() {
     message.setCheckpoint(last_checkpoint_);
     message.setTarget(options_.export_to);
   });
+  exporting_ = true;
+  tell_self_after<wire::Tick>(options_.export_timeout,
+                              [](wire::Tick::Builder tick) { tick.setKind(export_deadline); });
 }
 
 void Coordinator::model_exported(wire::ModelExported::Reader message) {
+  exporting_ = false;
   const std::string failure = message.getFailure();
   if (!failure.empty()) {
     return end_job(false, fmt::format("export to {} failed: {}", options_.export_to, failure));
@@ -182,6 +187,14 @@ void Coordinator::model_exported(wire::ModelExported::Reader message) {
   log::info("exported the model to {}", options_.export_to);
   publish("train.exported", 0, nlohmann::json{{"target", options_.export_to}}.dump());
   flush_traces();
+}
+
+std::string Coordinator::late_export() const {
+  return fmt::format(
+      "the export to {0} did not end within {1} s (trainer.timeout.export_timeout): the disk is slow or "
+      "hangs. The model is in the checkpoint: d9d-node export {2} {0}",
+      options_.export_to, std::chrono::duration_cast<std::chrono::seconds>(options_.export_timeout).count(),
+      last_checkpoint_);
 }
 
 void Coordinator::flush_traces() {
@@ -225,6 +238,10 @@ void Coordinator::tick(wire::Tick::Reader message) {
     log::warn("not all nodes handed in their spans within {} s; the trace is left out",
               kTraceTimeout.count());
     return conclude_job();
+  }
+  if (message.getKind() == export_deadline) {
+    if (exporting_) end_job(false, late_export());
+    return;
   }
   if (message.getKind() == tracker_deadline) {
     if (!std::exchange(waits_for_tracker_, false)) return;

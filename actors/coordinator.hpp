@@ -54,6 +54,7 @@ class Coordinator final : public Actor {
   void commit_when_complete(std::uint64_t step);
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
   void export_model();
+  std::string late_export() const;
   void flush_traces();
   void rescue_traces();
   void conclude_job();
@@ -68,6 +69,7 @@ class Coordinator final : public Actor {
   bool ended_ = false, left_ = false, waits_for_tracker_ = false;
   bool training_ = false;  // StartTraining was told
   bool trained_ = false;   // a rank has done a step that the checkpoint had not
+  bool exporting_ = false;
   bool asked_traces_ = false;
   bool awaits_rescue_ = false;  // the trace of a failed job, for a moment
   int stop_signal_ = 0;         // the job is being stopped by it

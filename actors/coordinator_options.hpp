@@ -27,8 +27,9 @@ struct CoordinatorOptions {
   std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
   std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
   std::string export_to;                                      // empty = no export
-  bool trace = false;                                         // write a trace file at the end
-  std::string job_keys;                                       // JSON behind job_hash
+  std::chrono::milliseconds export_timeout{3'600'000};
+  bool trace = false;    // write a trace file at the end
+  std::string job_keys;  // JSON behind job_hash
 };
 
 }  // namespace d9d

@@ -12,6 +12,8 @@
 namespace d9d {
 namespace {
 
+enum Deadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
+
 const char* name_of(int phase) {
   constexpr const char* names[] = {"waiting for its batch", "computing",
                                    "reducing loss and norm over all ranks", "finished"};
@@ -87,8 +89,10 @@ void Trainer::data_ended(wire::DataEnded::Reader message) {
   }
   throw Error(
       ErrorKind::input,
-      fmt::format("the data ends before step {} of {}: lower trainer.schedule.total_steps or give more data",
-                  message.getStep(), options_.total_steps));
+      fmt::format(
+          "the data ends before step {} of {}: lower trainer.schedule.total_steps, or raise data.epochs "
+          "(or set it to as_needed)",
+          message.getStep(), options_.total_steps));
 }
 
 void Trainer::advance() {
@@ -250,6 +254,10 @@ void Trainer::take_snapshot() {
     snapshot.setStep(step);
     snapshot.setDirectory(options_.temporary_checkpoint_dir(step));
   });
+  tell_self_after<wire::Tick>(options_.checkpoint_timeout, [&](wire::Tick::Builder tick) {
+    tick.setKind(checkpoint_deadline);
+    tick.setValue(step);
+  });
   tell<wire::SaveMetrics>({Role::metric_collector, self().index},
                           [&](wire::SaveMetrics::Builder save) { save.setStep(step); });
 }
@@ -314,10 +322,14 @@ void Trainer::tell_events() {
 
 void Trainer::arm_deadline() {
   const auto timeout = current_ == first_step_ ? options_.first_step_timeout : options_.step_timeout;
-  tell_self_after<wire::Tick>(timeout, [&](wire::Tick::Builder tick) { tick.setValue(current_); });
+  tell_self_after<wire::Tick>(timeout, [&](wire::Tick::Builder tick) {
+    tick.setKind(step_deadline);
+    tick.setValue(current_);
+  });
 }
 
 void Trainer::tick(wire::Tick::Reader message) {
+  if (message.getKind() == checkpoint_deadline) return require_commit_of(message.getValue());
   if (message.getValue() != current_ || (phase_ == Phase::finished && !applying_)) return;
   if (snapshot_in_flight_) return arm_deadline();  // a slow disk is no hanging step
   throw Error(
@@ -326,6 +338,18 @@ void Trainer::tick(wire::Tick::Reader message) {
                   "really that slow",
                   options_.rank, applying_.value_or(current_),
                   applying_ ? "updating the parameters" : name_of(static_cast<int>(phase_))));
+}
+
+void Trainer::require_commit_of(std::uint64_t step) const {
+  if (!snapshot_in_flight_ || snapshot_in_flight_->step != step) return;
+  throw Error(
+      ErrorKind::environment,
+      fmt::format(
+          "the checkpoint of step {} was not committed within {} s "
+          "(trainer.timeout.checkpoint_timeout): {} is still being written. Raise the deadline if the "
+          "disk is really that slow",
+          step, std::chrono::duration_cast<std::chrono::seconds>(options_.checkpoint_timeout).count(),
+          options_.temporary_checkpoint_dir(step)));
 }
 
 }  // namespace d9d

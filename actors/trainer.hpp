@@ -65,17 +65,17 @@ class Trainer final : public Actor {
   void record_step(std::int64_t now_ns);
   void write_trace_when_due();
   void arm_deadline();
+  void require_commit_of(std::uint64_t step) const;
 
   TrainerOptions options_;
   Phase phase_ = Phase::waiting;
   std::uint64_t current_ = 0, first_step_ = 0;  // the step in work, or the next one; where it started
-  std::uint64_t last_step_;        // the job's last one, or the one at which all ranks agreed to stop
-  std::uint64_t asked_for_ = 0;    // the last step whose batch the Loader was asked for
-  std::uint64_t loaded_ = 0;       // the last step whose batch came
-  std::deque<Batch> batches_;      // loaded ahead, in step order
-  std::uint64_t next_sample_ = 0;  // cursor after the current step
-  std::uint64_t tokens_ = 0;       // of this rank in the current step
-  std::uint64_t tokens_total_;     // of all ranks in all steps so far
+  std::uint64_t last_step_;  // the job's last one, or the one at which all ranks agreed to stop
+  std::uint64_t asked_for_ = 0, loaded_ = 0;  // last step whose batch was asked for; whose batch came
+  std::deque<Batch> batches_;                 // loaded ahead, in step order
+  std::uint64_t next_sample_ = 0;             // cursor after the current step
+  std::uint64_t tokens_ = 0;                  // of this rank in the current step
+  std::uint64_t tokens_total_;                // of all ranks in all steps so far
   std::uint64_t reductions_ = 0;
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;

@@ -37,7 +37,8 @@ struct TrainerOptions {
   ActorId world_collective;         // of this rank
   std::chrono::milliseconds first_step_timeout{10'000'000};
   std::chrono::milliseconds step_timeout{100'000};
-  bool saves = true;  // checkpointing is on: a signal may ask for one
+  std::chrono::milliseconds checkpoint_timeout{3'600'000};  // from the snapshot to the commit
+  bool saves = true;                                        // checkpointing is on: a signal may ask for one
 };
 
 }  // namespace d9d

@@ -100,14 +100,19 @@ std::string tables(const JobSummary& summary) {
                         short_count(static_cast<double>(stage.parameters)));
   }
   text +=
-      "\nestimated memory of a rank, MiB\npp rank  parameters  gradients  optimizer  activations  total\n";
+      "\nestimated memory of a rank, MiB\npp rank  parameters  gradients  optimizer  checkpoint  activations "
+      " total\n";
   for (const RankMemory& rank : summary.ranks) {
-    text +=
-        fmt::format("{:>7}  {:>10}  {:>9}  {:>9}  {:>11}  {:>5}\n", rank.pipeline_rank, mib(rank.parameters),
-                    mib(rank.gradients), mib(rank.optimizer), mib(rank.activations), mib(rank.total()));
+    text += fmt::format("{:>7}  {:>10}  {:>9}  {:>9}  {:>10}  {:>11}  {:>5}\n", rank.pipeline_rank,
+                        mib(rank.parameters), mib(rank.gradients), mib(rank.optimizer), mib(rank.checkpoint),
+                        mib(rank.activations), mib(rank.total()));
   }
   return text + "activations: what " + std::to_string(summary.ranks.front().live_microbatches) +
-         " microbatches keep at the peak of pp rank 0\n";
+         " microbatches keep at the peak of pp rank 0\n" +
+         (summary.ranks.front().checkpoint == 0 ? ""
+                                                : "checkpoint: the copy of parameters and optimizer that is "
+                                                  "held while it is written, by one of the "
+                                                  "replicas\n");
 }
 
 // What the job's pieces say of it, or why they cannot be made.

@@ -84,10 +84,12 @@ RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosit
                            const RankWork& work) {
   const StateMemory state =
       state_memory(*loaded.model, stages, state_options(loaded.job, work.microbatches), loaded.split);
+  const bool saves = loaded.job.trainer.checkpointing.period_steps.kind != config::Period::Kind::disable;
   return {.pipeline_rank = work.pipeline_rank,
           .parameters = state.parameters + state.gathered,
           .gradients = state.gradients + state.whole_gradients,
           .optimizer = state.optimizer,
+          .checkpoint = saves ? state.parameters + state.optimizer : 0,
           .activations = activations_of(loaded, stages, work),
           .live_microbatches = work.live_microbatches};
 }

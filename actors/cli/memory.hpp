@@ -16,9 +16,11 @@ struct RankMemory {
   std::int64_t parameters = 0;  // shards and, at the peak, what is gathered of others'
   std::int64_t gradients = 0;   // likewise
   std::int64_t optimizer = 0;
+  // While a checkpoint is written: the copy of parameters and optimizer that the rank writes. 0 without checkpointing.
+  std::int64_t checkpoint = 0;
   std::int64_t activations = 0;  // at the program's peak; 0 where the sample length is not known
   int live_microbatches = 0;     // (stage, microbatch) pairs at that peak
-  std::int64_t total() const { return parameters + gradients + optimizer + activations; }
+  std::int64_t total() const { return parameters + gradients + optimizer + checkpoint + activations; }
 };
 
 struct RankWork {

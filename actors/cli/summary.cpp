@@ -83,6 +83,7 @@ config::Json to_json(const JobSummary& summary) {
                      {"parameter_bytes", rank.parameters},
                      {"gradient_bytes", rank.gradients},
                      {"optimizer_bytes", rank.optimizer},
+                     {"checkpoint_bytes", rank.checkpoint},
                      {"activation_bytes", rank.activations},
                      {"total_bytes", rank.total()},
                      {"live_microbatches", rank.live_microbatches}});

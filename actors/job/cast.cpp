@@ -11,6 +11,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/shard_files.hpp"
+#include "runtime/rank/torch_seed.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/export_checkpoint.hpp"
 #include "runtime/task/job_paths.hpp"
@@ -27,6 +28,8 @@ std::chrono::milliseconds seconds(std::int64_t count) {
 
 void make_services_of_epoch(JobServices& services, const Membership& membership) {
   services.plan = std::make_unique<Plan>(services.job().mesh, membership.ranks_per_node);
+  seed_torch(static_cast<std::uint64_t>(services.job().trainer.determinism.base_seed),
+             services.plan->ranks_of_node(membership.node).front(), membership.resume_step);
   const auto timeout = seconds(services.job().trainer.timeout.init_timeout);
   if (membership.ranks_per_node.size() > 1) {
     SocketTransportOptions options{

@@ -5,13 +5,13 @@
 #include "actors/job/node_address.hpp"
 #include "actors/job/port_probe.hpp"
 #include "actors/job/run_folders.hpp"
-#include "runtime/data/batch_maths.hpp"
 #include "runtime/data/build_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/job_length.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
 
@@ -57,23 +57,18 @@ void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
       scanned->samples, *all));
 }
 
-std::uint64_t total_steps_of(const JobConfig& job, const SampleSource& source) {
-  if (job.trainer.schedule.total_steps) return static_cast<std::uint64_t>(*job.trainer.schedule.total_steps);
-  const auto steps = steps_per_epoch(source.num_samples(), job.trainer.batching.global_batch_size);
-  D9D_REQUIRE(steps.has_value(),
-              "trainer.schedule.total_steps is missing and the data never ends; give the number of steps");
-  return *steps;
-}
-
 void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
   const auto ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt;
-  const bool open = findings.attempt("", [&] { prepared.source = build_source(loaded.job.data, ids_below); });
+  const auto base_seed = static_cast<std::uint64_t>(loaded.job.trainer.determinism.base_seed);
+  const bool open =
+      findings.attempt("", [&] { prepared.source = build_source(loaded.job.data, base_seed, ids_below); });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
   findings.attempt("", [&] { look_through_ids(source, prepared); });
   findings.attempt("", [&] {
-    prepared.total_steps = total_steps_of(loaded.job, source);
+    prepared.total_steps = job_steps(loaded.job, source.num_samples());
+    prepared.end_sample = end_of_data(loaded.job.data, source.num_samples());
     step_multiplier(loaded.job, prepared.total_steps);  // phases that wait for the length
   });
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct PreparedJob {
   std::shared_ptr<const ModelProvider> model;
   std::shared_ptr<const SampleSource> source;
   std::uint64_t total_steps = 0;
-  TokenizerFiles tokenizer;           // to lie in every checkpoint
-  std::vector<std::string> warnings;  // what the user should know of, a line each
+  std::optional<std::uint64_t> end_sample;  // where the data ends; nothing: it never does
+  TokenizerFiles tokenizer;                 // to lie in every checkpoint
+  std::vector<std::string> warnings;        // what the user should know of, a line each
 };
 
 // `loaded` and `disk` outlive the result. Makes and drops one task and one of each of the job's own actors,

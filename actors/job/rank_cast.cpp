@@ -183,6 +183,7 @@ CastMember RankCast::trainer() const {
       .world_collective = collective_id(rank, step_group),
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
+      .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
       .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable};
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
 }
@@ -196,6 +197,7 @@ CastMember RankCast::loader() const {
                          .data_rank = placement.data,
                          .first_step = membership.resume_step + 1,
                          .first_sample = membership.resume_sample,
+                         .end_sample = services.end_sample,
                          .task = task,
                          .place = context_place(plan(), rank, job().parallelism.context.order),
                          .threads = services.threads_per_rank,

@@ -32,13 +32,38 @@ void warn_of_other_keys(const JobConfig& job, const FoundCheckpoint& checkpoint,
   const auto differences = key_differences(shared_keys(job), shared_keys(*keys));
   if (differences.empty()) return;
   const bool data = std::any_of(differences.begin(), differences.end(), [](const KeyDifference& difference) {
-    return difference.key.starts_with("data.") || difference.key == "trainer.determinism.base_seed";
+    const bool same_order = difference.key == "data.epochs";
+    return (difference.key.starts_with("data.") && !same_order) ||
+           difference.key == "trainer.determinism.base_seed";
   });
   log::warn(
       "{} was written with other keys: {}; going on with it{}", checkpoint.path,
       told(differences, "now", "then"),
       data ? fmt::format(". Its data cursor, sample {}, counts in the order of now", manifest.data_cursor)
            : "");
+}
+
+// Where the order of the data came from a seed of its own and now comes from base_seed: samples would be read twice and
+// others not at all. So it is with checkpoints of versions in which data.seed was 0 unless given.
+void require_the_same_order(const JobConfig& job, const FoundCheckpoint& checkpoint,
+                            const Manifest& manifest) {
+  const bool follows_base_seed = std::visit(
+      [](const auto& data) {
+        if constexpr (requires { data.shuffle; }) return data.shuffle && !data.seed;
+        return false;
+      },
+      job.data);
+  const auto extra = config::Json::parse(manifest.extra, nullptr, false);
+  if (!follows_base_seed || !extra.is_object()) return;
+  const auto seed = extra.value(config::Json::json_pointer("/job/data/seed"), config::Json());
+  if (!seed.is_number_integer() || seed == job.trainer.determinism.base_seed) return;
+  throw Error(
+      ErrorKind::input,
+      fmt::format(
+          "{} was written with data.seed {}, and this job has none, so that base_seed {} would choose "
+          "another order of the samples. Set data.seed: {} to go on in the order of the checkpoint, or "
+          "start with --fresh to begin at step 1",
+          checkpoint.path, seed.dump(), job.trainer.determinism.base_seed, seed.dump()));
 }
 
 // Earlier versions wrote `<save_dir>/save-<step>`, without the run's name.
@@ -121,6 +146,7 @@ ResumePoint find_resume_point(JobServices& services, const std::string& job_hash
     log::info("removed the leftover {}", name);
   if (!choice.checkpoint) return {};
   const Manifest manifest = read_manifest(services.disk, choice.checkpoint->path);
+  require_the_same_order(services.job(), *choice.checkpoint, manifest);
   if (manifest.job_hash != job_hash) {
     warn_of_other_keys(services.job(), *choice.checkpoint, manifest);
   }
@@ -209,6 +235,7 @@ CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions&
                 join_path(checkpoint_dir(services.job()).string(), temporary_name(step, tag)));
           },
       .export_to = job.export_to.value_or(""),
+      .export_timeout = std::chrono::seconds(job.trainer.timeout.export_timeout),
       .trace = job.node.trace,
       .job_keys = shared_keys(job)};
 }

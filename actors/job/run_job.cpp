@@ -256,6 +256,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                        .user_actors = prepared.user_actors,
                        .make_task = [&] { return make_task(prepared.registry, job); },
                        .total_steps = prepared.total_steps,
+                       .end_sample = prepared.end_sample,
                        .gate = gate,
                        .threads_per_rank = threads_per_rank(job, options),
                        .table = TensorTable(table_slots(job)),

@@ -35,6 +35,7 @@ struct JobServices {
   const ActorRegistry& user_actors;
   std::function<std::shared_ptr<TrainTask>()> make_task;
   std::uint64_t total_steps = 0;
+  std::optional<std::uint64_t> end_sample{};  // where the data ends; nothing: it never does
   net::Gate& gate;
   int threads_per_rank = 1;
   TensorTable table;

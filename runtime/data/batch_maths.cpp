@@ -19,13 +19,4 @@ BatchMaths batch_maths(std::int64_t global_batch_size, std::int64_t microbatch_s
   return {global_batch_size, microbatch_size, num_data_ranks, global_batch_size / together};
 }
 
-std::optional<std::uint64_t> steps_per_epoch(std::optional<std::uint64_t> num_samples,
-                                             std::int64_t global_batch_size) {
-  if (!num_samples) return std::nullopt;
-  const std::uint64_t steps = *num_samples / static_cast<std::uint64_t>(global_batch_size);
-  D9D_REQUIRE(steps > 0, "the data has {} samples, expected at least trainer.batching.global_batch_size = {}",
-              *num_samples, global_batch_size);
-  return steps;
-}
-
 }  // namespace d9d

@@ -3,7 +3,6 @@
 // into microbatches, in order (LOOP-92). Pure integers.
 
 #include <cstdint>
-#include <optional>
 
 namespace d9d {
 
@@ -23,10 +22,5 @@ struct BatchMaths {
 // A size below 1 or a global batch that is not a multiple of dp x microbatch is an input error.
 BatchMaths batch_maths(std::int64_t global_batch_size, std::int64_t microbatch_size,
                        std::int64_t num_data_ranks);
-
-// Whole steps in one epoch of a source; nothing for an endless
-// one. A source smaller than one batch is an input error.
-std::optional<std::uint64_t> steps_per_epoch(std::optional<std::uint64_t> num_samples,
-                                             std::int64_t global_batch_size);
 
 }  // namespace d9d

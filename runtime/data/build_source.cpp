@@ -24,8 +24,18 @@ std::shared_ptr<const SampleSource> build(const TokensDataConfig& config, const 
 
 }  // namespace
 
-std::shared_ptr<const SampleSource> build_source(const DataConfig& config, Limit ids_below) {
-  return std::visit([&](const auto& which) { return build(which, ids_below); }, config);
+std::shared_ptr<const SampleSource> build_source(const DataConfig& config, std::uint64_t base_seed,
+                                                 Limit ids_below) {
+  const auto with_seed = [&](auto which) {
+    if (!which.seed) which.seed = static_cast<std::int64_t>(base_seed);
+    return build(which, ids_below);
+  };
+  return std::visit(
+      [&](const auto& which) {
+        if constexpr (requires { which.shuffle; }) return with_seed(which);
+        return build(which, ids_below);
+      },
+      config);
 }
 
 }  // namespace d9d

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/data/epochs.hpp"
 
 namespace d9d {
 
@@ -30,13 +31,24 @@ constexpr auto keys_of(config::Tag<SyntheticDataConfig>) {
   };
 }
 
+// Keys of every source that has an end.
+namespace data_keys {
+inline constexpr config::Key seed{"seed", "",
+                                  "chooses the shuffled orders; null: trainer.determinism.base_seed does"};
+inline constexpr config::Key epochs{
+    "epochs", "",
+    "how often the job may read the data; as_needed: as often as trainer.schedule.total_steps takes. More "
+    "steps than that are refused"};
+}  // namespace data_keys
+
 struct TokensDataConfig {
   std::string tokens;
   std::optional<std::string> labels;
   bool shuffle = false;
-  std::int64_t seed = 0;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
 };
-BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed))
+BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
   return std::array{
@@ -46,7 +58,8 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
           "label "
           "is the next token and the last position has none"},
       Key{"shuffle", "", "another order in every epoch, instead of the file's"},
-      Key{"seed", "", "chooses the shuffled orders"},
+      data_keys::seed,
+      data_keys::epochs,
   };
 }
 
@@ -65,11 +78,12 @@ struct TextDataConfig {
   DocumentUnit document = DocumentUnit::file;
   std::optional<std::string> eos_token;
   bool shuffle = false;
-  std::int64_t seed = 0;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
 };
 BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
                       (files, tokenizer, sequence_length, format, text_field, document, eos_token, shuffle,
-                       seed))
+                       seed, epochs))
 constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
   return std::array{
@@ -83,7 +97,8 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
       Key{"eos_token", "",
           "the token put after every document; without it documents follow each other directly"},
       Key{"shuffle", "", "another order of samples in every epoch, instead of the text's"},
-      Key{"seed", "", "chooses the shuffled orders"},
+      data_keys::seed,
+      data_keys::epochs,
   };
 }
 

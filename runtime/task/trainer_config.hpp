@@ -53,7 +53,7 @@ constexpr auto keys_of(config::Tag<TrainerConfig>) {
       Key{"gradient_clipping", "", "clipping by the global norm; left out: none"},
       Key{"gradient_manager", "", "accumulation and reduction of gradients"},
       Key{"profiling", "", "the original's traces of some steps; null: only what `node.trace` says"},
-      Key{"timeout", "", "deadlines of a step"},
+      Key{"timeout", "", "deadlines of steps, checkpoints and the export"},
   };
 }
 

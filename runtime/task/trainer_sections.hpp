@@ -96,7 +96,10 @@ BOOST_DESCRIBE_STRUCT(DeterminismConfig, (), (base_seed))
 constexpr auto keys_of(config::Tag<DeterminismConfig>) {
   using namespace config;
   return std::array{
-      Key{"base_seed", "", "seed of all randomness: weights, data order, rounding", required, at_least(0)}};
+      Key{"base_seed", "",
+          "seed of all randomness: weights, rounding, the data's order unless data.seed is given, torch's "
+          "generator",
+          required, at_least(0)}};
 }
 
 struct GcConfig {
@@ -186,13 +189,21 @@ constexpr auto keys_of(config::Tag<ProfilingConfig>) {
 struct TimeoutConfig {
   std::int64_t init_timeout = 10000;
   std::int64_t step_timeout = 100;
+  std::int64_t checkpoint_timeout = 3600;
+  std::int64_t export_timeout = 3600;
 };
-BOOST_DESCRIBE_STRUCT(TimeoutConfig, (), (init_timeout, step_timeout))
+BOOST_DESCRIBE_STRUCT(TimeoutConfig, (), (init_timeout, step_timeout, checkpoint_timeout, export_timeout))
 constexpr auto keys_of(config::Tag<TimeoutConfig>) {
   using namespace config;
   return std::array{Key{"init_timeout", "s", "deadline of everything until the end of the first step",
                         config::optional, at_least(1)},
-                    Key{"step_timeout", "s", "deadline of each later step", config::optional, at_least(1)}};
+                    Key{"step_timeout", "s", "deadline of each later step", config::optional, at_least(1)},
+                    Key{"checkpoint_timeout", "s",
+                        "deadline of a checkpoint, from the copy of the parameters to the commit; see also "
+                        "node.disk_timeout",
+                        config::optional, at_least(1)},
+                    Key{"export_timeout", "s", "deadline of the export after the last step", config::optional,
+                        at_least(1)}};
 }
 
 }  // namespace d9d

@@ -35,12 +35,50 @@ void of_profiling(const JobConfig& job, Issues& issues) {
                     "leave it out, or set node.trace: true"});
 }
 
+void of_checkpoints(const TrainerConfig& trainer, Issues& issues) {
+  if (trainer.checkpointing.period_steps.kind != config::Period::Kind::disable) return;
+  for (const char* key : {"trainer.checkpointing.num_to_keep", "trainer.timeout.checkpoint_timeout"}) {
+    issues.push_back(
+        {key, "no checkpoints are written", "leave it out, or set trainer.checkpointing.period_steps"});
+  }
+}
+
+void of_export(const JobConfig& job, Issues& issues) {
+  if (job.export_to) return;
+  issues.push_back(
+      {"trainer.timeout.export_timeout", "nothing is exported", "leave it out, or set export_to"});
+}
+
+void of_optimizer(const OptimizerConfig& optimizer, Issues& issues) {
+  const auto* sgd = std::get_if<SgdConfig>(&optimizer);
+  if (sgd == nullptr || sgd->momentum > 0) return;
+  issues.push_back({"optimizer.dampening", "there is no momentum", "leave it out, or set momentum"});
+}
+
+// What only a built-in model's description can say.
+void of_plugins(const JobConfig& job, Issues& issues) {
+  const bool own_model = std::holds_alternative<config::Named>(job.model_provider);
+  if (own_model && job.trainer.pipelining.layer_split == LayerSplit::costs) {
+    issues.push_back(
+        {"trainer.pipelining.layer_split", "a plugin's model says nothing of its costs", "leave it out"});
+  }
+  if (own_model || std::holds_alternative<config::Named>(job.task) || !job.actors.empty() ||
+      job.plugins.empty())
+    return;
+  issues.push_back(
+      {"plugins", "neither model_provider, task nor actors name anything of them", "leave it out"});
+}
+
 }  // namespace
 
 std::vector<JobIssue> without_effect(const JobConfig& job) {
   Issues issues;
   of_data(job.data, issues);
   of_profiling(job, issues);
+  of_checkpoints(job.trainer, issues);
+  of_export(job, issues);
+  of_optimizer(job.optimizer, issues);
+  of_plugins(job, issues);
   return issues;
 }
 

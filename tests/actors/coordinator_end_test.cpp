@@ -4,6 +4,7 @@
 namespace d9d {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using namespace testing;
 
@@ -55,6 +56,38 @@ TEST_F(CoordinatorTest, AFailedExportFailsTheJob) {
       kCoordinator, [](wire::ModelExported::Builder exported) { exported.setFailure("disk full"); });
 
   EXPECT_EQ(std::string(stops().at(0)->getReason()), "export to out failed: disk full");
+}
+
+TEST_F(CoordinatorTest, AnExportThatDoesNotEndInTimeFailsTheJobAndSaysWhereTheModelIs) {
+  options.export_to = "out";
+  options.export_timeout = std::chrono::minutes(20);
+  form();
+  save(3);
+  finish_all();
+  world.after(std::chrono::minutes(19));
+  EXPECT_TRUE(stops().empty());
+
+  world.after(std::chrono::minutes(1));
+
+  EXPECT_TRUE(stops().at(0)->getFailed());
+  EXPECT_THAT(std::string(stops()[0]->getReason()),
+              AllOf(HasSubstr("the export to out did not end within 1200 s (trainer.timeout.export_timeout)"),
+                    HasSubstr("d9d-node export save-3 out")));
+}
+
+TEST_F(CoordinatorTest, TheDeadlineOfAnExportThatEndedRingsInVain) {
+  options.export_to = "out";
+  options.trace = true;
+  form();
+  save(3);
+  finish_all();
+  world.say<wire::ModelExported>(kCoordinator);
+  world.say<wire::TraceWritten>(kCoordinator);
+
+  world.after(std::chrono::hours(2));
+
+  ASSERT_EQ(stops().size(), 1U);
+  EXPECT_FALSE(stops()[0]->getFailed());
 }
 
 TEST_F(CoordinatorTest, ATraceThatNeverComesDoesNotKeepTheJobFromEnding) {

@@ -114,6 +114,35 @@ TEST_F(TrainerTest, TheCommitOfAnotherStepChangesNothing) {
   EXPECT_EQ(snapshots(), 1U);
 }
 
+TEST_F(TrainerTest, ACheckpointThatIsNotCommittedInTimeEndsTheJobAndNamesDeadlineAndFolder) {
+  due = {3};
+  options.checkpoint_timeout = std::chrono::minutes(20);
+  start();
+  for (const std::uint64_t number : {1, 2, 3}) step(number);
+  world.after(std::chrono::minutes(19));
+  EXPECT_EQ(failure(), "");
+
+  world.after(std::chrono::minutes(1));
+
+  EXPECT_THAT(failure(), HasSubstr("the checkpoint of step 3 was not committed within 1200 s "
+                                   "(trainer.timeout.checkpoint_timeout): tmp-3 is still being written"));
+}
+
+TEST_F(TrainerTest, TheDeadlineOfACommittedCheckpointRingsInVain) {
+  due = {1, 3};
+  options.checkpoint_timeout = std::chrono::minutes(20);
+  start();
+  step(1);
+  committed(1);
+  for (const std::uint64_t number : {2, 3}) step(number);
+  world.after(std::chrono::minutes(15));
+  committed(3);
+
+  world.after(std::chrono::hours(1));
+
+  EXPECT_EQ(failure(), "");
+}
+
 TEST_F(TrainerTest, WaitingForACommitIsNoStepThatHangs) {
   due = {1, 2};
   start();
@@ -121,7 +150,7 @@ TEST_F(TrainerTest, WaitingForACommitIsNoStepThatHangs) {
   step(2);
   batch(3);
 
-  world.after(std::chrono::hours(1));
+  world.after(std::chrono::minutes(59));
 
   EXPECT_EQ(failure(), "");
 }

@@ -1,7 +1,11 @@
 // A plugin for check_test: a task and an actor with a key each, and a task that cannot be made.
 #include <boost/describe/class.hpp>
 
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/rand.h>
+
 #include <array>
+#include <cstdio>
 #include <stdexcept>
 
 #include "actors/core/actor.hpp"
@@ -22,6 +26,23 @@ constexpr auto keys_of(d9d::config::Tag<StrictConfig>) {
   return std::array{Key{"limit", "", "any number", d9d::config::optional, above(0)}};
 }
 
+// Says what the first microbatch draws from torch's generator.
+class Dice final : public d9d::TrainTask {
+ public:
+  d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    if (context.step == 1 && context.microbatch == 0) {
+      std::fprintf(stderr, "drew %.9g\n", at::rand({1}, at::kDouble).item<double>());
+    }
+    return inner_.build_forward_inputs(context);
+  }
+  d9d::Loss compute_loss(const d9d::LossContext& context) const override {
+    return inner_.compute_loss(context);
+  }
+
+ private:
+  const d9d::CausalLmTask inner_;
+};
+
 class Quiet final : public d9d::Actor {
  public:
   using Actor::Actor;
@@ -35,6 +56,7 @@ extern "C" void d9d_register(d9d::Registry& registry) {
     d9d::config::decode<StrictConfig>(section);
     return std::make_shared<d9d::CausalLmTask>();
   });
+  registry.add_task("dice", [](const d9d::config::Section&) { return std::make_shared<Dice>(); });
   registry.add_task("impossible", [](const d9d::config::Section&) -> std::shared_ptr<d9d::TrainTask> {
     throw std::runtime_error("no table of words at /nowhere");
   });

@@ -171,6 +171,16 @@ TEST_F(Check, FindsAScheduleThatIsLongerThanTheData) {
                          "beyond the 3 steps");
 }
 
+TEST_F(Check, FindsMoreStepsThanTheDataGives) {
+  const Words constant = set("lr_scheduler", "null");
+  expect_refused_by_both(
+      2, tokens("good.npy") + constant,
+      "trainer.schedule.total_steps = 20, but the data gives 3 steps in 1 epoch: it has 24 samples, "
+      "a step takes 8. Set total_steps to 3, or data.epochs to 7 (or to as_needed)");
+  expect_refused_by_both(2, tokens("good.npy", ", epochs: 0") + constant,
+                         "data.epochs: expected a number of epochs");
+}
+
 TEST_F(Check, FindsAnAddressThatThisHostCannotListenOn) {
   const auto first = job_.start(named("first") + set("mesh.data_parallel_replicate", "2") +
                                 Words{"--ranks", "1", "--listen", "127.0.0.1:0"});
@@ -231,7 +241,7 @@ TEST_F(Check, WarnsOfAKeyThatAnotherOneLeavesWithoutEffect) {
 
   const Outcome outcome =
       job_.call(Words{"check", "job.yaml"} + set("model_provider.model.vocab_size", "2048") +
-                text("lines.jsonl", kTokenizer, ", format: jsonl, document: paragraph"));
+                text("lines.jsonl", kTokenizer, ", format: jsonl, document: paragraph, epochs: as_needed"));
 
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("data.document: has no effect: a line of a jsonl file is a document"));

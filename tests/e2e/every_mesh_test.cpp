@@ -1,20 +1,20 @@
 // Any mesh trains to the same numbers: one step of a whole job, all its actors, on meshes of up to eight
 // ranks; its loss, norm and each gradient against those of one rank. The gradients are read from the
-// checkpoint: the first velocity of SGD with momentum is the gradient.
+// checkpoint: the first velocity of SGD with momentum is the gradient. Which meshes: tests/support/meshes.hpp.
 #include <gtest/gtest.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
-#include <cmath>
-#include <functional>
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "runtime/mesh/mesh_parameters.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
 #include "runtime/state/disk.hpp"
+#include "tests/support/meshes.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -23,13 +23,11 @@ namespace {
 
 constexpr double kLossTolerance = 1e-5;      // relative
 constexpr double kGradientTolerance = 1e-4;  // of each gradient's norm
-constexpr int kSamples = 8;
-constexpr int kMeshLength = 32;
-constexpr int kVocabulary = 90;  // tensor-parallel ranks get uneven parts
+constexpr int kVocabulary = 90;              // tensor-parallel ranks get uneven parts
 
 constexpr const char* kJob = R"(trainer:
   run: {name: alone}
-  batching: {global_batch_size: 8, microbatch_size: 1}
+  batching: {global_batch_size: SAMPLES, microbatch_size: 1}
   schedule: {total_steps: 1}
   determinism: {base_seed: 3}
   gradient_clipping: {max_norm: null}
@@ -41,40 +39,64 @@ node: {threads_per_rank: 1, trace: false, heartbeat_ms: 10000}
 model_provider:
   model:
     hidden_size: 32
-    num_hidden_layers: 4
-    num_attention_heads: 8
-    num_key_value_heads: 4
+    num_hidden_layers: LAYERS
+    num_attention_heads: 2_KV_HEADS
+    num_key_value_heads: KV_HEADS
     head_dim: 6
     vocab_size: 90
     max_position_embeddings: 64
 )";
 
-constexpr const char* kDense = R"(    intermediate_size: 40
+constexpr const char* kDense = R"(    intermediate_size: 10_KV_HEADS
   name: qwen3
 )";
-constexpr const char* kLlama = R"(    intermediate_size: 40
+constexpr const char* kLlama = R"(    intermediate_size: 10_KV_HEADS
     rope_parameters: {rope_type: llama3, factor: 8.0, original_max_position_embeddings: 16}
   name: llama
 )";
-constexpr const char* kMoe = R"(    moe_intermediate_size: 24
-    num_experts: 8
+constexpr const char* kMoe = R"(    moe_intermediate_size: 6_KV_HEADS
+    num_experts: EXPERTS
     num_experts_per_tok: 2
     norm_topk_prob: true
   name: qwen3_moe
 )";
+
+// A model and a batch that every mesh of so many ranks can divide.
+struct Sizes {
+  int samples, length, layers, kv_heads, experts;
+};
+Sizes sizes_for(int ranks) {
+  const bool power_of_two = (ranks & (ranks - 1)) == 0;
+  if (power_of_two) return {.samples = 8, .length = 32, .layers = 4, .kv_heads = 4, .experts = 8};
+  // Context parallelism cuts a sequence into 2 x ranks chunks.
+  return {.samples = 2 * ranks,
+          .length = 2 * ranks * std::max(3, 30 / ranks / 2),
+          .layers = ranks,
+          .kv_heads = ranks,
+          .experts = 2 * ranks};
+}
+
+std::string with_sizes(std::string text, const Sizes& sizes) {
+  const auto replace = [&](const std::string& word, int number) {
+    for (std::size_t at; (at = text.find(word)) != std::string::npos;) {
+      text.replace(at, word.size(), std::to_string(number));
+    }
+  };
+  replace("10_KV_HEADS", 10 * sizes.kv_heads);
+  replace("6_KV_HEADS", 6 * sizes.kv_heads);
+  replace("2_KV_HEADS", 2 * sizes.kv_heads);
+  replace("KV_HEADS", sizes.kv_heads);
+  replace("SAMPLES", sizes.samples);
+  replace("LAYERS", sizes.layers);
+  replace("EXPERTS", sizes.experts);
+  return text;
+}
 
 struct Training {
   double loss = 0;
   double norm = 0;
   std::map<std::string, at::Tensor> gradients;
 };
-
-std::string text_of(const DeviceMeshParameters& m) {
-  return "pp" + std::to_string(m.pipeline_parallel) + " dpr" + std::to_string(m.data_parallel_replicate) +
-         " dps" + std::to_string(m.data_parallel_shard) + " cpr" +
-         std::to_string(m.context_parallel_replicate) + " cps" + std::to_string(m.context_parallel_shard) +
-         " tp" + std::to_string(m.tensor_parallel) + " ep" + std::to_string(m.expert_parallel);
-}
 
 Words words_of(const DeviceMeshParameters& m) {
   return set("mesh", "{pipeline_parallel: " + std::to_string(m.pipeline_parallel) +
@@ -84,36 +106,6 @@ Words words_of(const DeviceMeshParameters& m) {
                          ", context_parallel_shard: " + std::to_string(m.context_parallel_shard) +
                          ", tensor_parallel: " + std::to_string(m.tensor_parallel) +
                          ", expert_parallel: " + std::to_string(m.expert_parallel) + "}");
-}
-
-using Keep = std::function<bool(const DeviceMeshParameters&)>;
-
-void for_each_degree(int ranks_left, int dense_degree, DeviceMeshParameters& mesh,
-                     const std::function<void(const DeviceMeshParameters&)>& use) {
-  static constexpr int DeviceMeshParameters::*kDegrees[] = {
-      &DeviceMeshParameters::pipeline_parallel,      &DeviceMeshParameters::data_parallel_replicate,
-      &DeviceMeshParameters::data_parallel_shard,    &DeviceMeshParameters::context_parallel_replicate,
-      &DeviceMeshParameters::context_parallel_shard, &DeviceMeshParameters::tensor_parallel};
-  if (dense_degree == std::ssize(kDegrees)) return use(mesh);
-  for (int degree = 1; degree <= ranks_left; degree *= 2) {
-    mesh.*kDegrees[dense_degree] = degree;
-    for_each_degree(ranks_left / degree, dense_degree + 1, mesh, use);
-  }
-}
-
-// All meshes of this many ranks whose degrees are powers of two that the model can have.
-std::vector<DeviceMeshParameters> meshes_of(int ranks, bool experts) {
-  std::vector<DeviceMeshParameters> all;
-  DeviceMeshParameters mesh;
-  for_each_degree(ranks, 0, mesh, [&](const DeviceMeshParameters& dense) {
-    if (dense.world_size() != ranks || dense.pipeline_parallel > 4 || dense.tensor_parallel > 4) return;
-    DeviceMeshParameters found = dense;
-    for (int ep = 1; ep <= (experts ? dense.stage_size() : 1); ep *= 2) {
-      found.expert_parallel = ep;
-      all.push_back(found);
-    }
-  });
-  return all;
 }
 
 struct Family {
@@ -126,21 +118,33 @@ class EveryMesh : public testing::TestWithParam<Family> {
  protected:
   bool experts() const { return GetParam().keys == kMoe; }
 
-  void SetUp() override {
+  // Trains on one rank what the meshes of this many ranks are compared with.
+  void prepare(int ranks) {
+    sizes_ = sizes_for(ranks);
     std::mt19937 random(5);
     const auto below = [&](int end) {
       return static_cast<std::int32_t>(random() % static_cast<unsigned>(end));
     };
-    job_.folder().write("job.yaml", std::string(kJob) + GetParam().keys);
-    job_.folder().write("tokens.npy",
-                        npy_file(kSamples, kMeshLength, [&](int, int) { return below(kVocabulary); }));
+    job_.folder().write("job.yaml", with_sizes(std::string(kJob) + GetParam().keys, sizes_));
+    job_.folder().write(
+        "tokens.npy", npy_file(sizes_.samples, sizes_.length, [&](int, int) { return below(kVocabulary); }));
     // Samples and stretches of them count by different numbers of tokens, one sample not at all.
-    job_.folder().write("labels.npy", npy_file(kSamples, kMeshLength, [&](int sample, int column) {
-                          const bool ignored = sample == 5 || column >= 32 - 3 * sample || below(4) == 0;
-                          return ignored ? -100 : below(kVocabulary);
+    job_.folder().write("labels.npy", npy_file(sizes_.samples, sizes_.length, [&](int sample, int column) {
+                          const int counted = sizes_.length - 3 * std::min(sample, 8);
+                          return sample == 5 || column >= counted || below(4) == 0 ? -100
+                                                                                   : below(kVocabulary);
                         }));
-    alone_ = train("alone", {});
-    ASSERT_EQ(alone_.gradients.size(), GetParam().gradients);
+    const std::string run = "alone" + std::to_string(ranks);
+    alone_ = train(run, {});
+    std::filesystem::remove_all(job_.run_folder(run));
+    if (sizes_.layers == 4) ASSERT_EQ(alone_.gradients.size(), GetParam().gradients);
+    ASSERT_FALSE(alone_.gradients.empty());
+  }
+
+  std::vector<DeviceMeshParameters> meshes(int ranks) const {
+    return meshes_of(
+        ranks,
+        {.pipeline = sizes_.layers, .tensor = sizes_.kv_heads, .experts = experts() ? sizes_.experts : 0});
   }
 
   Training train(const std::string& run, const Words& words) {
@@ -190,46 +194,57 @@ class EveryMesh : public testing::TestWithParam<Family> {
     }
   }
 
-  // Every `stride`-th mesh of so many ranks; schedules, orders and activation checkpointing take turns.
-  void expect_same_on_all(int ranks, std::size_t stride) {
+  // Schedules, orders and activation checkpointing take turns.
+  void expect_same_on(const std::vector<DeviceMeshParameters>& meshes) {
     static const std::vector<std::string> schedules{"{schedule: 1f1b}", "{schedule: gpipe}",
                                                     "{schedule: 1f1b, zero_bubble: true}",
                                                     "{schedule: 1f1b, num_stages_per_rank: 2}"};
-    const std::vector<DeviceMeshParameters> meshes = meshes_of(ranks, experts());
-    for (std::size_t i = 0; i < meshes.size(); i += stride) {
-      const std::size_t turn = i / stride;
-      // Two stages on each of four ranks are more than the model's layers.
-      const std::size_t choices = meshes[i].pipeline_parallel == 2 ? 4 : 3;
-      expect_same(meshes[i], turn % 2 == 0, turn % 5 == 0 ? "dynamic" : "static", schedules[turn % choices]);
+    for (std::size_t turn = 0; turn < meshes.size(); ++turn) {
+      // Two stages on each of more ranks are more than the model's layers.
+      const std::size_t choices = meshes[turn].pipeline_parallel == 2 ? 4 : 3;
+      expect_same(meshes[turn], turn % 2 == 0, turn % 5 == 0 ? "dynamic" : "static",
+                  schedules[turn % choices]);
     }
   }
 
   TinyJob job_;
   PosixDisk disk_;
+  Sizes sizes_{};
   Training alone_;
   int runs_ = 0;
 };
 
 TEST_P(EveryMesh, OneRankWithActivationCheckpointing) {
+  prepare(1);
   expect_same({}, true, "static", "{schedule: 1f1b}");
 }
 
 TEST_P(EveryMesh, TwoRanks) {
-  expect_same_on_all(2, 1);
+  prepare(2);
+  expect_same_on(meshes(2));
 }
 
 TEST_P(EveryMesh, FourRanks) {
-  expect_same_on_all(4, 1);
+  prepare(4);
+  expect_same_on(meshes(4));
 }
 
 TEST_P(EveryMesh, EightRanks) {
-  expect_same_on_all(8, 3);
+  prepare(8);
+  expect_same_on(sampled(meshes(8), meshes(8).size() / 4));
+}
+
+TEST_P(EveryMesh, ThreeFiveSixAndSevenRanks) {
+  for (const int ranks : {3, 5, 6, 7}) {
+    prepare(ranks);
+    expect_same_on(sampled(meshes(ranks), ranks == 6 ? 3 : 2));
+  }
 }
 
 TEST_P(EveryMesh, FourRanksInTwoProcesses) {
-  int turn = 0;
-  for (const DeviceMeshParameters& mesh : meshes_of(4, experts())) {
-    if (turn++ % 4 == 0) expect_same_in_two_processes(mesh);
+  prepare(4);
+  for (const DeviceMeshParameters& mesh : sampled(meshes(4), meshes(4).size() / 4)) {
+    expect_same_in_two_processes(mesh);
   }
 }
 

@@ -144,7 +144,7 @@ TEST_F(Outputs, ACheckpointCarriesTheTokenizerIntoEveryExportAndGenerateFindsIt)
   job_.folder().write("text.txt", bible);
   const Words data = set("data",
                          "{source: text, files: [text.txt], tokenizer: words.json, sequence_length: 32, "
-                         "document: paragraph, eos_token: <|endoftext|>}") +
+                         "document: paragraph, eos_token: <|endoftext|>, epochs: as_needed}") +
                      set("model_provider.model.vocab_size", "2048");
   ASSERT_EQ(job_.run(mesh(1, 2) + data + set("export_to", "by_run")).code, 0);
   std::filesystem::remove(job_.folder() / "words.json");

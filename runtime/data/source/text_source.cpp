@@ -71,7 +71,7 @@ TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer)
       vocab_size_(tokenizer.vocab_size()),
       tokens_(read_tokens(config, tokenizer)),
       num_samples_(whole_samples(tokens_.size(), sequence_length_)),
-      order_(num_samples_, config.shuffle, static_cast<std::uint64_t>(config.seed)) {}
+      order_(num_samples_, config.shuffle, static_cast<std::uint64_t>(config.seed.value_or(0))) {}
 
 Sample TextSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::size_t>(sequence_length_);

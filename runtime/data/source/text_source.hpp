@@ -30,6 +30,7 @@ class TextSource final : public SampleSource {
   // Reads and tokenises everything. Input errors: a file that is missing or not UTF-8, an eos token that the
   // tokenizer does not have, a text too short for one sample, a tokenizer with ids that are not below
   // `ids_below` (found before any text is read).
+  // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
   explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {});
   std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
   std::int64_t sequence_length() const override { return sequence_length_; }

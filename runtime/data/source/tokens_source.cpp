@@ -35,7 +35,7 @@ TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::in
     : tokens_(open_tokens(config)),
       labels_(open_labels(config, tokens_)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
-             static_cast<std::uint64_t>(config.seed)),
+             static_cast<std::uint64_t>(config.seed.value_or(0))),
       ids_below_(ids_below) {}
 
 void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char* what,

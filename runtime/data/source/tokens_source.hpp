@@ -14,6 +14,7 @@ class TokensSource final : public SampleSource {
  public:
   // Wrong shapes or dtypes are input errors; ids are checked when they are read. `ids_below`: the model's
   // vocabulary, where it is known; an id or label beyond it is an input error with file, row and position.
+  // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
   explicit TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below = {});
   std::optional<std::uint64_t> num_samples() const override {
     return static_cast<std::uint64_t>(tokens_.shape()[0]);

@@ -180,6 +180,22 @@ TEST(CliCheck, CountsParametersAndMemoryOfEachStage) {
   EXPECT_EQ(json["job"]["trainer"]["timeout"]["step_timeout"], 100);
 }
 
+TEST(CliCheck, CountsTheCopyThatACheckpointIsWrittenFrom) {
+  const auto memory = [](const std::string& period) {
+    const Outcome outcome =
+        run(real(), {"check", job, "--json", "--set", "trainer.checkpointing.period_steps=" + period});
+    return nlohmann::json::parse(outcome.out)["memory"][0];
+  };
+  const auto with = memory("5"), without = memory("disable");
+  const auto copy = with["parameter_bytes"].get<std::int64_t>() + with["optimizer_bytes"].get<std::int64_t>();
+
+  EXPECT_EQ(with["checkpoint_bytes"], copy);
+  EXPECT_EQ(without["checkpoint_bytes"], 0);
+  EXPECT_EQ(with["total_bytes"], without["total_bytes"].get<std::int64_t>() + copy);
+  EXPECT_THAT(run(real(), {"check", job, "--set", "trainer.checkpointing.period_steps=5"}).out,
+              HasSubstr("checkpoint: the copy of parameters and optimizer"));
+}
+
 TEST(CliCheck, CountsActivationsThatTheDynamicOrderMayHoldBeyondTheProgram) {
   const auto json = nlohmann::json::parse(
       run(real(), {"check", job, "--json", "--ranks", "2", "--set", "trainer.pipelining.order=dynamic",

@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 
 template <class Call>
-std::string error_of(Call&& call) {
+std::string refusal_of(Call&& call) {
   try {
     call();
     return "no error";
@@ -29,18 +29,11 @@ TEST(BatchMaths, DividesTheGlobalBatchByRanksAndMicrobatches) {
 }
 
 TEST(BatchMaths, RefusesARemainderAndNamesAllThreeNumbers) {
-  EXPECT_EQ(error_of([] { batch_maths(30, 2, 4); }),
+  EXPECT_EQ(refusal_of([] { batch_maths(30, 2, 4); }),
             "trainer.batching.global_batch_size = 30 is not divisible by dp (4) x microbatch_size (2)");
-  EXPECT_THAT(error_of([] { batch_maths(0, 1, 1); }), HasSubstr("global_batch_size = 0"));
-  EXPECT_THAT(error_of([] { batch_maths(8, -1, 1); }), HasSubstr("microbatch_size = -1"));
-  EXPECT_THAT(error_of([] { batch_maths(8, INT64_MAX, 4); }), HasSubstr("is not divisible"));
-}
-
-TEST(BatchMaths, CountsOnlyWholeStepsOfAnEpoch) {
-  EXPECT_EQ(steps_per_epoch(std::nullopt, 8), std::nullopt);
-  EXPECT_EQ(steps_per_epoch(31, 8), 3u);
-  EXPECT_EQ(steps_per_epoch(32, 8), 4u);
-  EXPECT_THAT(error_of([] { steps_per_epoch(7, 8); }), HasSubstr("the data has 7 samples"));
+  EXPECT_THAT(refusal_of([] { batch_maths(0, 1, 1); }), HasSubstr("global_batch_size = 0"));
+  EXPECT_THAT(refusal_of([] { batch_maths(8, -1, 1); }), HasSubstr("microbatch_size = -1"));
+  EXPECT_THAT(refusal_of([] { batch_maths(8, INT64_MAX, 4); }), HasSubstr("is not divisible"));
 }
 
 }  // namespace

@@ -140,6 +140,29 @@ TEST(JobValidation, WarnsOfKeysThatOtherKeysLeaveWithoutEffect) {
   EXPECT_THAT(warnings("source: text, document: line"), IsEmpty());
 }
 
+TEST(JobValidation, WarnsOfKeysOfWhatTheJobDoesNotDo) {
+  const auto warnings = [](const std::vector<std::string>& keys) { return load(keys).warnings; };
+  const std::string never = "trainer.checkpointing.period_steps=disable";
+
+  EXPECT_THAT(
+      warnings({never, "trainer.checkpointing.num_to_keep=3"}),
+      ElementsAre(HasSubstr("trainer.checkpointing.num_to_keep: has no effect: no checkpoints are written")));
+  EXPECT_THAT(warnings({"trainer.timeout.checkpoint_timeout=9", "trainer.timeout.export_timeout=9"}),
+              ElementsAre(HasSubstr("checkpoint_timeout: has no effect"),
+                          HasSubstr("export_timeout: has no effect")));
+  EXPECT_THAT(warnings({"trainer.checkpointing={period_steps: 5, num_to_keep: 3}", "export_to=out",
+                        "trainer.timeout.checkpoint_timeout=9", "trainer.timeout.export_timeout=9"}),
+              IsEmpty());
+  EXPECT_THAT(warnings({"optimizer={name: sgd, lr: 1, dampening: 0.5}"}),
+              ElementsAre(HasSubstr("optimizer.dampening: has no effect: there is no momentum")));
+  EXPECT_THAT(warnings({"optimizer={name: sgd, lr: 1, dampening: 0.5, momentum: 0.9}"}), IsEmpty());
+  EXPECT_THAT(warnings({"plugins=[libmine.so]"}), ElementsAre(HasSubstr("plugins: has no effect: neither")));
+  EXPECT_THAT(warnings({"plugins=[libmine.so]", "task=mine"}), IsEmpty());
+  EXPECT_THAT(warnings({"plugins=[libmine.so]", "model_provider={name: mine}",
+                        "trainer.pipelining.layer_split=costs"}),
+              ElementsAre(HasSubstr("trainer.pipelining.layer_split: has no effect: a plugin's model")));
+}
+
 TEST(JobValidation, CollectsEverythingThatDoesNotFit) {
   const std::string text =
       error_of({"trainer.batching.global_batch_size=6", "node.ranks=3", "data.vocab_size=1024"});

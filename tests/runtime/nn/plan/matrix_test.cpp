@@ -1,6 +1,7 @@
 // Every mesh of up to eight ranks that makes sense trains as one rank does, whatever the schedule.
 #include <gtest/gtest.h>
 
+#include "tests/support/meshes.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
@@ -47,15 +48,15 @@ std::vector<DeviceMeshParameters> meshes() {
   return all;
 }
 
-std::string text_of(const DeviceMeshParameters& mesh) {
-  std::string text;
-  for (const Degree& degree : degrees_of_ranks()) text += degree.name + std::to_string(mesh.*degree.value);
-  return text + "ep" + std::to_string(mesh.expert_parallel);
+std::string name_of_test(const DeviceMeshParameters& mesh) {
+  std::string text = text_of(mesh);
+  std::erase(text, ' ');
+  return text;
 }
 
 class Matrix : public testing::TestWithParam<DeviceMeshParameters> {};
 INSTANTIATE_TEST_SUITE_P(Meshes, Matrix, testing::ValuesIn(meshes()),
-                         [](const auto& info) { return text_of(info.param); });
+                         [](const auto& info) { return name_of_test(info.param); });
 
 // Four layers, so that there are stages; eight experts, so that eight ranks can share them.
 Qwen3Config model_of(Qwen3Kind family) {
@@ -82,6 +83,31 @@ TEST_P(Matrix, TrainsAsOneRankDoes) {
                              .batch = tiny_batch(model, 16, 8),
                              .schedule = OneFOneBSchedule{},
                              .microbatches = 16 / GetParam().data_parallel()});
+    }
+  }
+}
+
+// A model, a batch and sequences that can be divided by so many ranks.
+TEST(MatrixOfOtherWorlds, TrainAsOneRankDoes) {
+  for (const int ranks : {3, 5, 6, 7}) {
+    for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
+      Qwen3Config model = model_of(family);
+      model.num_hidden_layers = ranks;
+      model.num_key_value_heads = ranks;
+      model.num_attention_heads = 2 * ranks;
+      model.intermediate_size = 8 * ranks;
+      model.moe_intermediate_size = 4 * ranks;
+      model.num_experts = 2 * ranks;
+      const int experts = family == Qwen3Kind::moe ? 2 * ranks : 0;
+      for (const DeviceMeshParameters& mesh :
+           sampled(meshes_of(ranks, {.pipeline = ranks, .tensor = ranks, .experts = experts}), 2)) {
+        SCOPED_TRACE((experts > 0 ? "moe " : "dense ") + text_of(mesh));
+        expect_equal_training({.mesh = mesh,
+                               .model = model,
+                               .batch = tiny_batch(model, 2 * ranks, 2 * ranks),
+                               .schedule = OneFOneBSchedule{},
+                               .microbatches = 2 * ranks / mesh.data_parallel()});
+      }
     }
   }
 }

@@ -1,0 +1,23 @@
+#pragma once
+// How often a job reads its data: a positive integer, or "as_needed".
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/base/config/codec.hpp"
+
+namespace d9d {
+
+struct Epochs {
+  std::optional<std::int64_t> count = 1;  // > 0; none: as often as the steps of the job need
+  bool operator==(const Epochs&) const = default;
+};
+
+template <>
+struct config::Codec<Epochs> {
+  static std::string type() { return "int > 0 \\| as_needed"; }
+  static bool read(Epochs& out, const Node& node, const Path& path, Problems& problems);
+  static Json write(const Epochs& epochs);
+};
+
+}  // namespace d9d

@@ -1,0 +1,75 @@
+#include "runtime/task/job_length.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+// Synthetic data has no end, so no epochs.
+Epochs epochs_of(const DataConfig& data) {
+  return std::visit(
+      [](const auto& source) {
+        if constexpr (requires { source.epochs; }) return source.epochs;
+        return Epochs{.count = std::nullopt};
+      },
+      data);
+}
+
+std::string times(std::uint64_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+// `data.epochs` is counted: it gives `given` whole steps, `wanted` are more.
+[[noreturn]] void refuse(const JobConfig& job, std::uint64_t samples, std::uint64_t given,
+                         std::uint64_t wanted) {
+  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  const auto epochs = static_cast<std::uint64_t>(*epochs_of(job.data).count);
+  const std::uint64_t needed = (wanted * batch + samples - 1) / samples;
+  throw Error(
+      ErrorKind::input,
+      fmt::format(
+          "trainer.schedule.total_steps = {}, but the data gives {} in {}: it has {}, a step takes {}. "
+          "Set total_steps to {}, or data.epochs to {} (or to as_needed) to read the data again",
+          wanted, times(given, "step"), times(epochs, "epoch"), times(samples, "sample"), batch, given,
+          needed));
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> end_of_data(const DataConfig& data, std::optional<std::uint64_t> num_samples) {
+  const Epochs epochs = epochs_of(data);
+  if (!num_samples || !epochs.count) return std::nullopt;
+  std::uint64_t end = 0;
+  const bool overflow = __builtin_mul_overflow(*num_samples, static_cast<std::uint64_t>(*epochs.count), &end);
+  return overflow ? std::numeric_limits<std::uint64_t>::max() : end;
+}
+
+std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples) {
+  const auto& wanted = job.trainer.schedule.total_steps;
+  const auto end = end_of_data(job.data, num_samples);
+  if (!end) {
+    D9D_REQUIRE(wanted,
+                "trainer.schedule.total_steps is missing and the data never ends{}; give the number of steps",
+                num_samples ? " (data.epochs is as_needed)" : "");
+    return static_cast<std::uint64_t>(*wanted);
+  }
+  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  const std::uint64_t given = *end / batch;
+  D9D_REQUIRE(given > 0,
+              "the data has {} samples, expected at least trainer.batching.global_batch_size = {}; lower "
+              "that, or raise "
+              "data.epochs",
+              *end, batch);
+  if (!wanted) return given;
+  if (static_cast<std::uint64_t>(*wanted) > given) {
+    refuse(job, *num_samples, given, static_cast<std::uint64_t>(*wanted));
+  }
+  return static_cast<std::uint64_t>(*wanted);
+}
+
+}  // namespace d9d

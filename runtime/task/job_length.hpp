@@ -1,0 +1,19 @@
+#pragma once
+// How long a job is, from `trainer.schedule.total_steps`, `data.epochs` and the number of samples of an epoch.
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/task/job_config.hpp"
+
+namespace d9d {
+
+// The global sample at which the data ends, after the last epoch; nothing: it never does. `num_samples` is that of an
+// epoch; nothing: the source is endless.
+std::optional<std::uint64_t> end_of_data(const DataConfig& data, std::optional<std::uint64_t> num_samples);
+
+// The steps of the job: total_steps, or as many whole ones as the data gives. Data that gives no whole step, fewer
+// steps than total_steps, or without total_steps no end is an input error with these counts and the way out.
+std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples);
+
+}  // namespace d9d
