@@ -1,5 +1,6 @@
 #include "actors/collective.hpp"
 
+#include "actors/reduce_operation.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 
@@ -48,7 +49,7 @@ void Collective::reduce_values(wire::ReduceValues::Reader message) {
   D9D_CHECK(fresh, "reduction {} was asked for twice", message.getOrder());
   set_step(message.getStep());
   waiting_[message.getOrder()] = {sender(), std::move(values),
-                                  static_cast<ValueOperation>(message.getOperation()), message.getStep()};
+                                  kReduceOperations.from_wire(message.getOperation()), message.getStep()};
   reduce_values_in_order();
 }
 

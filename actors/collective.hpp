@@ -29,7 +29,7 @@ class Collective final : public Actor {
   struct Values {
     ActorId asker;
     std::vector<double> values;
-    ValueOperation operation;
+    ReduceOp operation;
     std::uint64_t step;
   };
   void reduce_values_in_order();

@@ -1,5 +1,7 @@
 #include "actors/metric_collector.hpp"
 
+#include "actors/reduce_operation.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include "messages/lists.hpp"
@@ -30,7 +32,7 @@ void MetricCollector::metric_update(wire::MetricUpdate::Reader message) {
   for (const auto value : message.getValues()) {
     const std::string name = value.getName();
     if (value.getKind() == wire::MetricUpdate::Kind::SUM) {
-      metrics_.get<Accumulator>(name, StateReduce::sum).update(value.getValue());
+      metrics_.get<Accumulator>(name, ReduceOp::sum).update(value.getValue());
     } else {
       metrics_.get<WeightedMean>(name).update(value.getValue(), value.getWeight());
     }
@@ -51,7 +53,7 @@ void MetricCollector::reduce(const std::vector<double>& values, bool maxima) {
   tell<wire::ReduceValues>(options_.collective, [&](wire::ReduceValues::Builder message) {
     message.setOrder(next_order_++);
     message.setStep(collections_.front().step);
-    message.setOperation(maxima ? wire::ReduceValues::Operation::MAX : wire::ReduceValues::Operation::SUM);
+    message.setOperation(kReduceOperations.to_wire(maxima ? ReduceOp::max : ReduceOp::sum));
     fill_list(message.initValues(static_cast<unsigned>(values.size())), values);
   });
 }

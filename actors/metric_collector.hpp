@@ -45,7 +45,7 @@ class MetricCollector final : public Actor {
 
   MetricCollectorOptions options_;
   Compose metrics_;
-  std::vector<StateReduce> layout_;
+  std::vector<ReduceOp> layout_;
   std::vector<Collection> collections_;  // oldest first
   std::uint64_t next_order_ = 0;
 };

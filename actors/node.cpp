@@ -4,6 +4,7 @@
 #include <csignal>
 #include <iterator>
 
+#include "actors/core/failure_kind.hpp"
 #include "actors/failure_text.hpp"
 #include "actors/signal_wishes.hpp"
 #include "messages/event.capnp.h"
@@ -311,7 +312,7 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
 
 void Node::tell_failed(ErrorKind kind, const std::string& text) {
   tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
-    failed.setKind(static_cast<wire::Failed::Kind>(kind));
+    failed.setKind(kFailureKinds.to_wire(kind));
     failed.setText(text);
     failed.setActor(to_string(self()));
     failed.setRank(-1);

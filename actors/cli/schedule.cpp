@@ -4,8 +4,10 @@
 #include <ostream>
 
 #include "actors/cli/commands.hpp"
+#include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/schedule_command.hpp"
+#include "runtime/task/pipeline_schedule_config.hpp"
 
 namespace d9d {
 namespace {
@@ -23,17 +25,79 @@ std::optional<int> count(const Arguments& arguments, const char* option) {
   return given ? std::optional(static_cast<int>(*given)) : std::nullopt;
 }
 
-ScheduleKeys schedule_keys(const Arguments& arguments) {
-  ScheduleKeys keys;
+template <class Enum>
+void take_name(const Arguments& arguments, const char* option, Enum& out) {
+  const auto given = arguments.value(option);
+  if (!given) return;
+  config::Node name{.kind = config::Node::Kind::scalar, .text = *given, .mark = {}};
+  config::Problems problems;
+  out = config::decode<Enum>(name, problems, option);
+  if (!problems.errors().empty()) {
+    const config::Problem& problem = problems.errors().front();
+    throw Error(ErrorKind::input, fmt::format("{} {}; {}", option, problem.what, problem.remedy));
+  }
+}
+
+// Sets the fields that the schedule has. An option of a field that it lacks is an input error.
+class TakeOptions {
+ public:
+  TakeOptions(const Arguments& arguments, int stages) : arguments_(arguments), stages_(stages) {}
+
+  template <class Schedule>
+  void operator()(Schedule& schedule) const {
+    take_stages(schedule);
+    constexpr std::string_view name = Schedule::kName;
+    if constexpr (requires { schedule.zero_bubble; }) {
+      schedule.zero_bubble = arguments_.has("--zero-bubble");
+    } else {
+      refuse(name, "--zero-bubble", OneFOneBSchedule::kName);
+    }
+    if constexpr (requires { schedule.warmup; }) {
+      take_name(arguments_, "--warmup", schedule.warmup);
+    } else {
+      refuse(name, "--warmup", OneFOneBSchedule::kName);
+    }
+    if constexpr (requires { schedule.topology; }) {
+      take_name(arguments_, "--topology", schedule.topology);
+      schedule.activations_max = count(arguments_, "--activations-max");
+    } else {
+      refuse(name, "--topology", AutoSchedule::kName);
+      refuse(name, "--activations-max", AutoSchedule::kName);
+    }
+  }
+
+ private:
+  template <class Schedule>
+  void take_stages(Schedule& schedule) const {
+    const int given = count(arguments_, "--stages-per-rank").value_or(stages_);
+    if constexpr (requires { schedule.num_stages_per_rank; }) {
+      schedule.num_stages_per_rank = given;
+    } else {
+      D9D_REQUIRE(given == stages_,
+                  "schedule {} always has {} stage(s) per rank; --stages-per-rank is {}, leave it out",
+                  Schedule::kName, stages_, given);
+    }
+  }
+  void refuse(std::string_view schedule, const char* option, std::string_view owner) const {
+    D9D_REQUIRE(!arguments_.has(option), "schedule {} has no {}; only {} has", schedule, option, owner);
+  }
+
+  const Arguments& arguments_;
+  const int stages_;  // of the schedule without options
+};
+
+ScheduleConfig schedule_of(const Arguments& arguments) {
   const auto name = arguments.value("--schedule");
   D9D_REQUIRE(name.has_value(), "--schedule is missing; give a name, for example --schedule 1f1b");
-  keys.schedule = *name;
-  keys.num_stages_per_rank = count(arguments, "--stages-per-rank");
-  if (arguments.has("--zero-bubble")) keys.zero_bubble = true;
-  keys.warmup = arguments.value("--warmup");
-  keys.topology = arguments.value("--topology");
-  keys.activations_max = count(arguments, "--activations-max");
-  return keys;
+  ScheduleConfig schedule = schedule_named(*name);
+  std::visit(TakeOptions(arguments, stages_per_rank(schedule)), schedule);
+  return schedule;
+}
+
+// Nothing was said about the stages of a rank, nor about what would have to change with them.
+bool leaves_stages_open(const Arguments& arguments) {
+  return !arguments.has("--stages-per-rank") && !arguments.has("--topology") &&
+         !arguments.has("--activations-max") && !arguments.has("--costs");
 }
 
 int print_schedule(const Arguments& arguments, Console& console) {
@@ -48,7 +112,8 @@ int print_schedule(const Arguments& arguments, Console& console) {
                 "--program: {} is empty; give a file with a line of actions per rank, 0F0 0F1 0B0 ...",
                 *file);
   } else {
-    options.schedule = schedule_keys(arguments);
+    options.schedule = schedule_of(arguments);
+    options.chooses_stages = leaves_stages_open(arguments);
     options.ranks = static_cast<int>(arguments.required_integer("--pp", 1, count_max));
     options.microbatches = static_cast<int>(arguments.required_integer("--microbatches", 1, count_max));
   }

@@ -11,19 +11,6 @@
 namespace d9d {
 namespace {
 
-ScheduleConfig schedule_of(const PipelineScheduleConfig& schedule) {
-  const config::Json keys = config::encode(schedule);
-  ScheduleKeys out;
-  out.schedule = keys["schedule"].get<std::string>();
-  if (keys.contains("num_stages_per_rank")) out.num_stages_per_rank = keys["num_stages_per_rank"].get<int>();
-  if (keys.contains("zero_bubble")) out.zero_bubble = keys["zero_bubble"].get<bool>();
-  if (keys.contains("topology")) out.topology = keys["topology"].get<std::string>();
-  if (keys.contains("activations_max") && !keys["activations_max"].is_null())
-    out.activations_max = keys["activations_max"].get<int>();
-  if (keys.contains("warmup")) out.warmup = keys["warmup"].get<std::string>();
-  return schedule_from_keys(out);
-}
-
 void add_model(const LoadedJob& loaded, const Topology& topology, const Simulation& simulation,
                JobSummary& summary) {
   const FamilyModel& model = *loaded.model;
@@ -33,7 +20,7 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
   if (summary.sequence_length)
     summary.flops_per_token = training_flops_per_token(model, *summary.sequence_length);
   const int num_stages = topology.num_stages();
-  const int extra = static_cast<int>(loaded.job.trainer.pipelining.extra_activations);
+  const int extra = loaded.job.trainer.pipelining.extra_activations;
   const auto layers = layers_of_stages(model, num_stages, loaded.split);
   for (int stage = 0; stage < num_stages; ++stage) {
     const LayerRange& range = layers[static_cast<std::size_t>(stage)];
@@ -59,7 +46,7 @@ JobSummary summarize(const LoadedJob& loaded, std::optional<std::int64_t> sequen
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
   summary.sequence_length = sequence_length;
-  const ScheduleConfig schedule = schedule_of(job.trainer.pipelining.schedule);
+  const ScheduleConfig& schedule = job.trainer.pipelining.schedule;
   const PipelineProgram program =
       build_program(schedule, job.mesh.pipeline_parallel, static_cast<int>(summary.microbatches));
   const Simulation simulation = simulate(program.compute, program.topology, unit_costs(program.topology));

@@ -1,6 +1,7 @@
 #include "actors/core/actor.hpp"
 
 #include <algorithm>
+#include "actors/core/failure_kind.hpp"
 
 #include "runtime/base/error.hpp"
 
@@ -54,9 +55,9 @@ void Actor::send(ActorId to, Frame frame, const MailboxPtr& attach) {
   note_undelivered(world_, fmt::format("no one knows {}; a message to it was dropped", to_string(to)));
 }
 
-Frame Actor::make_failure(const std::string& text, int kind, const std::string& message) {
+Frame Actor::make_failure(const std::string& text, ErrorKind kind, const std::string& message) {
   return encode<wire::Failed>(next_header(parent_), [&](wire::Failed::Builder failed) {
-    failed.setKind(static_cast<wire::Failed::Kind>(kind));
+    failed.setKind(kFailureKinds.to_wire(kind));
     failed.setText(text);
     failed.setActor(to_string(self_));
     failed.setRank(rank_);

@@ -16,6 +16,7 @@
 #include "actors/core/handlers.hpp"
 #include "actors/core/world.hpp"
 #include "messages/encode.hpp"
+#include "runtime/base/error.hpp"
 #include "runtime/trace/scoped_span.hpp"
 
 namespace d9d {
@@ -76,7 +77,7 @@ class Actor {
     trace::ScopedSpan* span = nullptr;
   };
   void set_incoming(Incoming* incoming) { incoming_ = incoming; }
-  Frame make_failure(const std::string& kind_text, int kind, const std::string& message);
+  Frame make_failure(const std::string& text, ErrorKind kind, const std::string& message);
 
  protected:
   World& world() { return world_; }

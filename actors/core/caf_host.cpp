@@ -108,7 +108,7 @@ caf::behavior CafHost::make_behavior() {
     } nameless(world);
     nameless.attach(this, arguments_.id, arguments_.parent);
     const Caught caught = describe_current_exception();
-    fail(nameless.make_failure(caught.what, static_cast<int>(caught.kind), "(construction)"));
+    fail(nameless.make_failure(caught.what, caught.kind, "(construction)"));
   }
   return {[this](Packet& packet) {
             const Turn turn(this);

@@ -132,7 +132,7 @@ std::optional<Frame> Dispatcher::translate_errors(Body&& body) {
     return std::nullopt;
   } catch (...) {
     const Caught caught = describe_current_exception();
-    return actor_.make_failure(caught.what, static_cast<int>(caught.kind), current_message_);
+    return actor_.make_failure(caught.what, caught.kind, current_message_);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "actors/core/caf_host.hpp"
+#include "actors/core/failure_kind.hpp"
 #include "actors/core/handover.hpp"
 #include "runtime/base/error.hpp"
 
@@ -60,7 +61,7 @@ MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory
     arguments.died = [died = std::move(died)](const Frame& frame) {
       const Decoded decoded(frame);
       const auto failed = decoded.body<wire::Failed>();
-      died(static_cast<ErrorKind>(failed.getKind()),
+      died(kFailureKinds.from_wire(failed.getKind()),
            fmt::format("{} failed while handling {}: {}", std::string(failed.getActor()),
                        std::string(failed.getMessage()), std::string(failed.getText())));
     };

@@ -66,7 +66,7 @@ struct RankCast {
   const Plan& plan() const { return *services.plan; }
   ActorId at(Role role) const { return {role, static_cast<std::uint64_t>(rank)}; }
   int num_stages() const { return stages_per_rank(schedule) * plan().parameters().pipeline_parallel; }
-  bool is_dynamic() const { return job().trainer.pipelining.order == PipelineOrder::dynamic; }
+  bool is_dynamic() const { return job().trainer.pipelining.order == CursorOrder::dynamic; }
   // Global ranks that hold each stage of this rank's pipeline.
   std::vector<int> ranks_of_stages() const;
   std::vector<int> remote_ranks() const;
@@ -120,8 +120,8 @@ CastMember RankCast::stage() const {
       .plan = services.plan.get(),
       .schedule = schedule,
       .search = services.schedule_search,
-      .order = is_dynamic() ? CursorOrder::dynamic : CursorOrder::program,
-      .extra_activations = static_cast<int>(job().trainer.pipelining.extra_activations),
+      .order = job().trainer.pipelining.order,
+      .extra_activations = job().trainer.pipelining.extra_activations,
       .model = services.model,
       .task = task,
       .optimizer = job().optimizer,
@@ -276,7 +276,7 @@ std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& 
                       .membership = membership,
                       .rank = rank,
                       .placement = services.plan->placement(rank),
-                      .schedule = schedule_of(services.job()),
+                      .schedule = services.job().trainer.pipelining.schedule,
                       .task = services.make_task(),
                       .gradients = std::make_shared<RankGradients>(),
                       .resumed = resumed_state(membership, rank)};

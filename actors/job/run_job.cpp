@@ -99,7 +99,7 @@ std::size_t table_slots(const JobConfig& job) {
   const auto ranks = static_cast<std::size_t>(job.mesh.world_size());
   const auto steps = static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 1;
   const auto microbatches = static_cast<std::size_t>(microbatches_per_step(job));
-  const auto stages = static_cast<std::size_t>(stages_per_rank(schedule_of(job)));
+  const auto stages = static_cast<std::size_t>(stages_per_rank(job.trainer.pipelining.schedule));
   const std::size_t inputs = steps * microbatches;          // of the step that waits and those ahead of it
   const std::size_t transfers = 4 * microbatches * stages;  // activations and gradients, both ways
   const std::size_t snapshots = 2;

@@ -27,7 +27,7 @@ c10d::ReduceOp op_of(ReduceOp op) {
     case ReduceOp::min:
       return c10d::ReduceOp::MIN;
   }
-  return c10d::ReduceOp::SUM;
+  D9D_CHECK(false, "no reduction {} in NCCL", static_cast<int>(op));
 }
 
 class NcclCommunicator final : public Communicator {

@@ -31,7 +31,7 @@ spdlog::level::level_enum to_spdlog(Level level) {
     case Level::off:
       return spdlog::level::off;
   }
-  return spdlog::level::info;
+  D9D_CHECK(false, "no log level {}", static_cast<int>(level));
 }
 
 // spdlog's logger is the one shared sink of the process; it is made on first use and locks inside.

@@ -18,11 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/reduce_op.hpp"
 #include "runtime/comm/shard_map.hpp"
 
 namespace d9d {
-
-enum class ReduceOp { sum, max, min };
 
 class Communicator {
  public:

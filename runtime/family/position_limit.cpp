@@ -27,7 +27,7 @@ std::int64_t position_limit(const FamilyModel& config) {
     case RopeOptions::Type::llama3:
       return std::max(given, stretched(rope.original_max_position_embeddings, rope.factor));
   }
-  return given;
+  D9D_CHECK(false, "no kind {} of rotary embedding", static_cast<int>(rope.type));
 }
 
 void require_positions(const FamilyModel& config, std::int64_t length, const char* what, const char* remedy) {

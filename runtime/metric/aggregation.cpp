@@ -7,10 +7,10 @@
 namespace d9d {
 namespace {
 
-double neutral(StateReduce reduce) {
-  if (reduce == StateReduce::sum) return 0;
+double neutral(ReduceOp reduce) {
+  if (reduce == ReduceOp::sum) return 0;
   const double infinity = std::numeric_limits<double>::infinity();
-  return reduce == StateReduce::max ? -infinity : infinity;
+  return reduce == ReduceOp::max ? -infinity : infinity;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void WeightedMean::reset() {
   weighted_sum_ = weight_ = 0;
 }
 
-Accumulator::Accumulator(StateReduce reduce) : reduce_(reduce), value_(neutral(reduce)) {}
+Accumulator::Accumulator(ReduceOp reduce) : reduce_(reduce), value_(neutral(reduce)) {}
 
 void Accumulator::load(std::span<const double> state) {
   D9D_CHECK(state.size() == 1, "the state of an accumulator has 1 element, not {}", state.size());

@@ -12,7 +12,7 @@ class WeightedMean final : public Metric {
   void update(double value, double weight = 1.0);
   double accumulated_weight() const { return weight_; }
 
-  std::vector<StateReduce> layout() const override { return {StateReduce::sum, StateReduce::sum}; }
+  std::vector<ReduceOp> layout() const override { return {ReduceOp::sum, ReduceOp::sum}; }
   std::vector<double> state() const override { return {weighted_sum_, weight_}; }
   void load(std::span<const double> state) override;
   MetricValues compute(std::span<const double> state) const override;
@@ -27,11 +27,11 @@ class WeightedMean final : public Metric {
 // One number joined by sum, maximum or minimum; starts at 0, -infinity or +infinity.
 class Accumulator final : public Metric {
  public:
-  explicit Accumulator(StateReduce reduce);
+  explicit Accumulator(ReduceOp reduce);
 
   void update(double value) { combine_states({&reduce_, 1}, {&value_, 1}, {&value, 1}); }
 
-  std::vector<StateReduce> layout() const override { return {reduce_}; }
+  std::vector<ReduceOp> layout() const override { return {reduce_}; }
   std::vector<double> state() const override { return {value_}; }
   void load(std::span<const double> state) override;
   MetricValues compute(std::span<const double> state) const override;
@@ -39,7 +39,7 @@ class Accumulator final : public Metric {
   using Metric::compute;
 
  private:
-  const StateReduce reduce_;
+  const ReduceOp reduce_;
   double value_;
 };
 

@@ -16,7 +16,7 @@ class BinaryAuroc final : public Metric {
   void update(std::span<const double> probabilities, std::span<const std::int64_t> labels);
 
   // Counts of the negatives by bin, then of the positives.
-  std::vector<StateReduce> layout() const override { return {counts_.size(), StateReduce::sum}; }
+  std::vector<ReduceOp> layout() const override { return {counts_.size(), ReduceOp::sum}; }
   std::vector<double> state() const override { return counts_; }
   void load(std::span<const double> state) override;
   // 0.5 while one of the classes is absent.

@@ -24,8 +24,8 @@ std::string Compose::signature() const {
   return text;
 }
 
-std::vector<StateReduce> Compose::layout() const {
-  std::vector<StateReduce> all;
+std::vector<ReduceOp> Compose::layout() const {
+  std::vector<ReduceOp> all;
   for (const auto& [name, metric] : metrics_) {
     const auto part = metric->layout();
     all.insert(all.end(), part.begin(), part.end());

@@ -21,7 +21,7 @@ class Compose : public Metric {
   // Names and sizes in order: ranks may reduce only when theirs are equal.
   std::string signature() const;
 
-  std::vector<StateReduce> layout() const override;
+  std::vector<ReduceOp> layout() const override;
   std::vector<double> state() const override;
   void load(std::span<const double> state) override;
   MetricValues compute(std::span<const double> state) const override;

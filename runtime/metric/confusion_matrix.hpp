@@ -51,7 +51,7 @@ class ConfusionMatrix final : public Metric {
   void update(std::span<const double> predictions, std::span<const std::int64_t> targets);
 
   // Four counts per output, in the order of Confusion.
-  std::vector<StateReduce> layout() const override { return {counts_.size(), StateReduce::sum}; }
+  std::vector<ReduceOp> layout() const override { return {counts_.size(), ReduceOp::sum}; }
   std::vector<double> state() const override { return counts_; }
   void load(std::span<const double> state) override;
   MetricValues compute(std::span<const double> state) const override;

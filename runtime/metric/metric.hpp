@@ -10,10 +10,9 @@
 #include <utility>
 #include <vector>
 
-namespace d9d {
+#include "runtime/comm/reduce_op.hpp"
 
-// How one element of a state is joined with the same element of another rank.
-enum class StateReduce : std::uint8_t { sum, max, min };
+namespace d9d {
 
 // Name and value; the name is empty where a metric has a single result, and parts are joined by `/`.
 using MetricValues = std::vector<std::pair<std::string, double>>;
@@ -22,8 +21,8 @@ class Metric {
  public:
   virtual ~Metric() = default;
 
-  // One operation per element of the state; the same on every rank.
-  virtual std::vector<StateReduce> layout() const = 0;
+  // How each element of the state is joined with the same element of another rank; the same on every rank.
+  virtual std::vector<ReduceOp> layout() const = 0;
   virtual std::vector<double> state() const = 0;
   // A bug where the size differs from layout().size().
   virtual void load(std::span<const double> state) = 0;
@@ -35,8 +34,7 @@ class Metric {
 };
 
 // into[i] = into[i] (sum, max or min) from[i]. A bug where the sizes differ.
-void combine_states(std::span<const StateReduce> layout, std::span<double> into,
-                    std::span<const double> from);
+void combine_states(std::span<const ReduceOp> layout, std::span<double> into, std::span<const double> from);
 
 // The elements of a state parted by operation, so that two all-reduces (a sum and a maximum) do for a whole
 // set of metrics. Minima travel as negated maxima.
@@ -44,8 +42,8 @@ struct PackedState {
   std::vector<double> sums;
   std::vector<double> maxima;
 };
-PackedState pack_state(std::span<const StateReduce> layout, std::span<const double> state);
-std::vector<double> unpack_state(std::span<const StateReduce> layout, const PackedState& packed);
+PackedState pack_state(std::span<const ReduceOp> layout, std::span<const double> state);
+std::vector<double> unpack_state(std::span<const ReduceOp> layout, const PackedState& packed);
 
 // For checkpoints: all values come back bit for bit, infinities and NaN included (JSON has no numbers for
 // them).

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/pipeline/cursor_order.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 
 namespace d9d {
@@ -36,7 +37,6 @@ class ActionCursor {
   virtual bool done() const = 0;
 };
 
-enum class CursorOrder { program, dynamic };
 // `extra_activations` is of the dynamic order (dynamic_cursor.hpp).
 std::unique_ptr<ActionCursor> make_cursor(CursorOrder order, int rank, int extra_activations = 0);
 

@@ -46,13 +46,11 @@ Scheduled searched(const AutoSchedule& schedule, const ScheduleCommandOptions& o
   return result;
 }
 
-// Where nothing is said about stages, and so nothing about their costs: one of a rank, or two on a V if that
-// is faster. Both hold as many activations at most.
+// Where nothing is said about stages, and so nothing about their costs: one stage per rank, or two on a V if
+// that is faster. Both hold as many activations at most.
 Scheduled best_searched(const AutoSchedule& given, const ScheduleCommandOptions& options) {
   Scheduled best = searched(given, options);
-  const ScheduleKeys& keys = options.schedule;
-  const bool free = !keys.num_stages_per_rank && !keys.topology && !keys.activations_max;
-  if (!free || !options.costs.empty() || options.ranks == 1) return best;
+  if (!options.chooses_stages || options.ranks == 1) return best;
   AutoSchedule two_on_v = given;
   two_on_v.num_stages_per_rank = 2;
   two_on_v.topology = TopologyKind::v;
@@ -72,7 +70,7 @@ Scheduled schedule_by_name(const ScheduleCommandOptions& options) {
   D9D_REQUIRE(options.ranks >= 1, "--pp is {}; expected the number of pipeline ranks, at least 1",
               options.ranks);
   D9D_REQUIRE(options.microbatches >= 1, "--microbatches is {}; expected at least 1", options.microbatches);
-  const ScheduleConfig config = schedule_from_keys(options.schedule);
+  const ScheduleConfig& config = options.schedule;
   const double actions = 3.0 * options.ranks * stages_per_rank(config) * options.microbatches;
   D9D_REQUIRE(actions <= kActionsMax,
               "{:.3g} actions are too many to print; at most {:.3g} (ranks x stages x microbatches x 3)",

@@ -8,7 +8,9 @@
 namespace d9d {
 
 struct ScheduleCommandOptions {
-  ScheduleKeys schedule;
+  ScheduleConfig schedule;
+  // Of `auto`: where two stages per rank on a V are faster, they are taken instead of the one of `schedule`.
+  bool chooses_stages = false;
   int ranks = 0;         // --pp
   int microbatches = 0;  // --microbatches
   double transfer = 0;   // --transfer, in the unit of the costs

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace d9d {
+#include "runtime/comm/reduce_op.hpp"
 
-enum class ValueOperation { sum, max, min };
+namespace d9d {
 
 class CollectiveWorker {
  public:
@@ -23,7 +23,7 @@ class CollectiveWorker {
   // Returns this rank's share of their sum of squares; 0 while further microbatches will add to it.
   virtual double reduce_bucket(int bucket) = 0;
   virtual std::uint64_t bucket_bytes(int bucket) const = 0;
-  virtual void reduce_values(std::vector<double>& values, ValueOperation operation) = 0;
+  virtual void reduce_values(std::vector<double>& values, ReduceOp operation) = 0;
 };
 
 }  // namespace d9d

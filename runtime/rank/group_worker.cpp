@@ -10,18 +10,6 @@
 namespace d9d {
 namespace {
 
-ReduceOp to_reduce_op(ValueOperation operation) {
-  switch (operation) {
-    case ValueOperation::sum:
-      return ReduceOp::sum;
-    case ValueOperation::max:
-      return ReduceOp::max;
-    case ValueOperation::min:
-      return ReduceOp::min;
-  }
-  return ReduceOp::sum;
-}
-
 class GroupWorker final : public CollectiveWorker {
  public:
   explicit GroupWorker(GroupWorkerOptions options) : options_(std::move(options)) {}
@@ -45,10 +33,10 @@ class GroupWorker final : public CollectiveWorker {
     return reduced.unit ? reduced.unit->gradient_bytes() : reduced.grad.nbytes();
   }
 
-  void reduce_values(std::vector<double>& values, ValueOperation operation) override {
+  void reduce_values(std::vector<double>& values, ReduceOp operation) override {
     if (values.empty()) return;
     at::Tensor view = at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kDouble);
-    sum_->all_reduce(view, to_reduce_op(operation));
+    sum_->all_reduce(view, operation);
   }
 
  private:

@@ -19,33 +19,6 @@ std::function<bool(std::uint64_t)> due_after(config::Period period, std::uint64_
 
 }  // namespace
 
-ScheduleConfig schedule_of(const JobConfig& job) {
-  return std::visit(
-      Overloaded{
-          [](const GpipeConfig&) -> ScheduleConfig { return GpipeSchedule{}; },
-          [](const LoopedBfsConfig& bfs) -> ScheduleConfig {
-            return LoopedBfsSchedule{static_cast<int>(bfs.num_stages_per_rank)};
-          },
-          [](const OneFOneBConfig& one) -> ScheduleConfig {
-            return OneFOneBSchedule{static_cast<int>(one.num_stages_per_rank), one.zero_bubble,
-                                    one.warmup == WarmupDepth::deep ? Warmup::deep : Warmup::textbook};
-          },
-          [](const ZeroBubbleVConfig&) -> ScheduleConfig { return ZeroBubbleVSchedule{}; },
-          [](const DualPipeVConfig&) -> ScheduleConfig { return DualPipeVSchedule{}; },
-          [](const AutoScheduleConfig& searched) -> ScheduleConfig {
-            AutoSchedule schedule;
-            schedule.num_stages_per_rank = static_cast<int>(searched.num_stages_per_rank);
-            schedule.topology = searched.topology == StageTopology::v ? TopologyKind::v : TopologyKind::loop;
-            if (searched.activations_max)
-              schedule.activations_max = static_cast<int>(*searched.activations_max);
-            schedule.measured_steps = static_cast<int>(searched.measured_steps);
-            return schedule;
-          },
-          [](const InferenceConfig&) -> ScheduleConfig { return InferenceSchedule{}; },
-      },
-      job.trainer.pipelining.schedule);
-}
-
 std::function<double(std::uint64_t)> step_multiplier(JobConfig job, std::uint64_t total_steps) {
   job.trainer.schedule.total_steps = static_cast<std::int64_t>(total_steps);
   auto lr = build_lr(job);

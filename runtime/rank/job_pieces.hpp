@@ -3,15 +3,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
-#include <vector>
 
-#include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/task/job_config.hpp"
 
 namespace d9d {
 
-ScheduleConfig schedule_of(const JobConfig& job);
 // The multiplier of the base learning rate for a step counted from 1: the first step runs at the schedule's
 // point 0. `total_steps` is the length of the run, whether the job or the data says it.
 std::function<double(std::uint64_t)> step_multiplier(JobConfig job, std::uint64_t total_steps);

@@ -27,7 +27,7 @@ struct PipelineWorkerOptions {
   const Plan* plan = nullptr;
   ScheduleConfig schedule;
   std::shared_ptr<SharedSearch> search;  // of schedule `auto`; one for all ranks of the process
-  CursorOrder order = CursorOrder::program;
+  CursorOrder order = CursorOrder::static_;
   int extra_activations = 0;  // of the dynamic order
   std::shared_ptr<const ModelProvider> model;
   std::shared_ptr<const TrainTask> task;

@@ -34,7 +34,7 @@ Loss CausalLmTask::compute_loss(const LossContext& context) const {
 }
 
 void CausalLmTask::create_metrics(Compose& metrics) const {
-  metrics.add("num_tokens", std::make_unique<Accumulator>(StateReduce::sum));
+  metrics.add("num_tokens", std::make_unique<Accumulator>(ReduceOp::sum));
 }
 
 void CausalLmTask::update_metrics(const LossContext& context, MetricUpdates& metrics) const {

@@ -4,19 +4,6 @@
 
 namespace d9d {
 
-std::int64_t stages_per_rank(const PipelineScheduleConfig& schedule) {
-  struct Count {
-    std::int64_t operator()(const GpipeConfig&) const { return 1; }
-    std::int64_t operator()(const LoopedBfsConfig& config) const { return config.num_stages_per_rank; }
-    std::int64_t operator()(const OneFOneBConfig& config) const { return config.num_stages_per_rank; }
-    std::int64_t operator()(const ZeroBubbleVConfig&) const { return 2; }
-    std::int64_t operator()(const DualPipeVConfig&) const { return 2; }
-    std::int64_t operator()(const AutoScheduleConfig& config) const { return config.num_stages_per_rank; }
-    std::int64_t operator()(const InferenceConfig&) const { return 1; }
-  };
-  return std::visit(Count{}, schedule);
-}
-
 std::optional<PiecewiseLr> build_lr(const JobConfig& job) {
   if (!job.lr_scheduler) return constant_lr();
   const auto* piecewise = std::get_if<PiecewiseLrProvider>(&*job.lr_scheduler);

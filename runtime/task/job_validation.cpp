@@ -94,11 +94,11 @@ bool check_batching(const JobConfig& job, Issues& issues) {
 }
 
 void check_schedule(const JobConfig& job, Issues& issues) {
-  const PipelineScheduleConfig& schedule = job.trainer.pipelining.schedule;
+  const ScheduleConfig& schedule = job.trainer.pipelining.schedule;
   const std::int64_t microbatches = microbatches_per_step(job);
   const std::int64_t ranks = job.mesh.pipeline_parallel;
   const char* path = "trainer.pipelining.schedule";
-  if (std::holds_alternative<DualPipeVConfig>(schedule) && microbatches < 2 * ranks) {
+  if (!serves(schedule, ranks, microbatches)) {
     issues.push_back(
         {path,
          fmt::format("dual_pipe_v needs at least 2 x pipeline_parallel ({}) microbatches a step, there "
@@ -106,21 +106,21 @@ void check_schedule(const JobConfig& job, Issues& issues) {
                      ranks, microbatches),
          "raise global_batch_size or lower microbatch_size"});
   }
-  const auto* searched = std::get_if<AutoScheduleConfig>(&schedule);
+  const auto* searched = std::get_if<AutoSchedule>(&schedule);
   if (searched && searched->activations_max && *searched->activations_max < searched->num_stages_per_rank) {
     issues.push_back({std::string(path) + ".activations_max",
                       fmt::format("{} is less than one microbatch takes on a rank of {} stages",
                                   *searched->activations_max, searched->num_stages_per_rank),
                       fmt::format("give at least {}, or null", searched->num_stages_per_rank)});
   }
-  const std::int64_t extra = job.trainer.pipelining.extra_activations;
-  const bool is_dynamic = job.trainer.pipelining.order == PipelineOrder::dynamic;
+  const int extra = job.trainer.pipelining.extra_activations;
+  const bool is_dynamic = job.trainer.pipelining.order == CursorOrder::dynamic;
   if (extra > 0 && !is_dynamic) {
     issues.push_back({"trainer.pipelining.extra_activations",
                       "a static order never holds more than its program",
                       "give 0, or choose order: dynamic"});
   }
-  if (std::holds_alternative<InferenceConfig>(schedule)) {
+  if (std::holds_alternative<InferenceSchedule>(schedule)) {
     issues.push_back({path, "inference runs no backwards, so it cannot train", "choose gpipe or 1f1b"});
   }
 }

@@ -1,50 +1,30 @@
 #pragma once
-// `trainer.pipelining.schedule` (reference A.5).
+// `trainer.pipelining.schedule` (reference A.5): how the structs of the pipeline's schedules are read.
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>
 
 #include <array>
-#include <cstdint>
-#include <variant>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/task/auto_schedule_config.hpp"
+#include "runtime/pipeline/program/schedule_config.hpp"
 
 namespace d9d {
 
-struct InferenceConfig {};
-BOOST_DESCRIBE_STRUCT(InferenceConfig, (), ())
-constexpr auto keys_of(config::Tag<InferenceConfig>) {
+BOOST_DESCRIBE_STRUCT(GpipeSchedule, (), ())
+constexpr auto keys_of(config::Tag<GpipeSchedule>) {
   return std::array<config::Key, 0>{};
 }
 
-struct GpipeConfig {};
-BOOST_DESCRIBE_STRUCT(GpipeConfig, (), ())
-constexpr auto keys_of(config::Tag<GpipeConfig>) {
-  return std::array<config::Key, 0>{};
-}
-
-struct LoopedBfsConfig {
-  std::int64_t num_stages_per_rank = 0;
-};
-BOOST_DESCRIBE_STRUCT(LoopedBfsConfig, (), (num_stages_per_rank))
-constexpr auto keys_of(config::Tag<LoopedBfsConfig>) {
+BOOST_DESCRIBE_STRUCT(LoopedBfsSchedule, (), (num_stages_per_rank))
+constexpr auto keys_of(config::Tag<LoopedBfsSchedule>) {
   return std::array{config::Key{"num_stages_per_rank", "stages", "stages of each pipeline rank",
                                 config::required, config::at_least(1)}};
 }
 
-// `textbook` holds as few activations as 1F1B can; `deep` runs twice the warm-up, as the original does.
-enum class WarmupDepth { textbook, deep };
-BOOST_DESCRIBE_ENUM(WarmupDepth, textbook, deep)
-
-struct OneFOneBConfig {
-  std::int64_t num_stages_per_rank = 1;
-  bool zero_bubble = false;
-  WarmupDepth warmup = WarmupDepth::textbook;
-};
-BOOST_DESCRIBE_STRUCT(OneFOneBConfig, (), (num_stages_per_rank, zero_bubble, warmup))
-constexpr auto keys_of(config::Tag<OneFOneBConfig>) {
+BOOST_DESCRIBE_ENUM(Warmup, textbook, deep)
+BOOST_DESCRIBE_STRUCT(OneFOneBSchedule, (), (num_stages_per_rank, zero_bubble, warmup))
+constexpr auto keys_of(config::Tag<OneFOneBSchedule>) {
   using namespace config;
   return std::array{
       Key{"num_stages_per_rank", "stages", "stages of each pipeline rank; more than 1 interleaves them",
@@ -56,36 +36,53 @@ constexpr auto keys_of(config::Tag<OneFOneBConfig>) {
   };
 }
 
-struct ZeroBubbleVConfig {};
-BOOST_DESCRIBE_STRUCT(ZeroBubbleVConfig, (), ())
-constexpr auto keys_of(config::Tag<ZeroBubbleVConfig>) {
+BOOST_DESCRIBE_STRUCT(ZeroBubbleVSchedule, (), ())
+constexpr auto keys_of(config::Tag<ZeroBubbleVSchedule>) {
   return std::array<config::Key, 0>{};
 }
 
-struct DualPipeVConfig {};
-BOOST_DESCRIBE_STRUCT(DualPipeVConfig, (), ())
-constexpr auto keys_of(config::Tag<DualPipeVConfig>) {
+BOOST_DESCRIBE_STRUCT(DualPipeVSchedule, (), ())
+constexpr auto keys_of(config::Tag<DualPipeVSchedule>) {
   return std::array<config::Key, 0>{};
 }
 
-using PipelineScheduleConfig = std::variant<GpipeConfig, LoopedBfsConfig, OneFOneBConfig, ZeroBubbleVConfig,
-                                            DualPipeVConfig, AutoScheduleConfig, InferenceConfig>;
-constexpr auto choices_of(config::Tag<PipelineScheduleConfig>) {
+BOOST_DESCRIBE_ENUM(TopologyKind, loop, v)
+BOOST_DESCRIBE_STRUCT(AutoSchedule, (), (num_stages_per_rank, topology, activations_max, measured_steps))
+constexpr auto keys_of(config::Tag<AutoSchedule>) {
+  using namespace config;
+  return std::array{
+      Key{"num_stages_per_rank", "stages", "stages of each pipeline rank", config::optional, at_least(1)},
+      Key{"topology", "", "how several stages lie on the ranks: round and round, or down and back up"},
+      Key{"activations_max", "stage-microbatches",
+          "what a rank may hold between a forward and the end of its weight gradients; null: what 1f1b with "
+          "one stage per rank holds on its first rank (pipeline_parallel x num_stages_per_rank)",
+          config::optional, at_least(1)},
+      Key{"measured_steps", "steps",
+          "timed behind the first step, in turn with full and split backwards, before the program is chosen",
+          config::optional, at_least(2)},
+  };
+}
+
+BOOST_DESCRIBE_STRUCT(InferenceSchedule, (), ())
+constexpr auto keys_of(config::Tag<InferenceSchedule>) {
+  return std::array<config::Key, 0>{};
+}
+
+constexpr auto choices_of(config::Tag<ScheduleConfig>) {
   return config::Choices<7>{
       "schedule",
-      {{{"gpipe", "All forwards, then all backwards; one stage per rank."},
-        {"looped_bfs", "Breadth first over several stages per rank."},
-        {"1f1b", "One forward, one backward."},
-        {"zero_bubble_v", "Two stages per rank in a V, split backwards."},
-        {"dual_pipe_v",
+      {{{GpipeSchedule::kName, "All forwards, then all backwards; one stage per rank."},
+        {LoopedBfsSchedule::kName, "Breadth first over several stages per rank."},
+        {OneFOneBSchedule::kName, "One forward, one backward."},
+        {ZeroBubbleVSchedule::kName, "Two stages per rank in a V, split backwards."},
+        {DualPipeVSchedule::kName,
          "Two stages per rank in a V, forward and backward overlapped; microbatches >= 2 x "
          "pipeline_parallel."},
-        {"auto",
+        {AutoSchedule::kName,
          "The first steps measure what forwards, backwards and transfers take; then the program with the "
-         "least "
-         "simulated makespan is run, never a worse one than the best of the schedules above with as many "
-         "stages."},
-        {"inference", "Forwards only."}}}};
+         "least simulated makespan is run, never a worse one than the best of the schedules above with as "
+         "many stages."},
+        {InferenceSchedule::kName, "Forwards only."}}}};
 }
 
 }  // namespace d9d

@@ -7,20 +7,20 @@
 #include <array>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/pipeline/cursor_order.hpp"
 #include "runtime/task/pipeline_schedule_config.hpp"
 
 namespace d9d {
 
-enum class PipelineOrder { static_, dynamic };
-BOOST_DESCRIBE_ENUM(PipelineOrder, static_, dynamic)
+BOOST_DESCRIBE_ENUM(CursorOrder, static_, dynamic)
 
 enum class LayerSplit { even, costs };
 BOOST_DESCRIBE_ENUM(LayerSplit, even, costs)
 
 struct PipeliningConfig {
-  PipelineScheduleConfig schedule;
-  PipelineOrder order = PipelineOrder::static_;
-  std::int64_t extra_activations = 0;
+  ScheduleConfig schedule;
+  CursorOrder order = CursorOrder::static_;
+  int extra_activations = 0;
   LayerSplit layer_split = LayerSplit::even;
 };
 BOOST_DESCRIBE_STRUCT(PipeliningConfig, (), (schedule, order, extra_activations, layer_split))
@@ -39,7 +39,5 @@ constexpr auto keys_of(config::Tag<PipeliningConfig>) {
           "operations, head included, has as few as can be"},
   };
 }
-
-std::int64_t stages_per_rank(const PipelineScheduleConfig& schedule);
 
 }  // namespace d9d

@@ -1,23 +1,34 @@
 #include "runtime/trace/span.hpp"
 
 #include <array>
+#include <utility>
 
 namespace d9d::trace {
 namespace {
 
-constexpr std::array<std::string_view, 8> names{"message", "compute", "collective", "io",
-                                                "wait",    "step",    "counter",    "stall"};
+constexpr std::array names{
+    std::pair{Category::message, std::string_view("message")},
+    std::pair{Category::compute, std::string_view("compute")},
+    std::pair{Category::collective, std::string_view("collective")},
+    std::pair{Category::io, std::string_view("io")},
+    std::pair{Category::wait, std::string_view("wait")},
+    std::pair{Category::step, std::string_view("step")},
+    std::pair{Category::counter, std::string_view("counter")},
+    std::pair{Category::stall, std::string_view("stall")},
+};
 
 }  // namespace
 
 std::string_view name_of(Category category) {
-  const auto index = static_cast<std::size_t>(category);
-  return index < names.size() ? names[index] : "unknown";
+  for (const auto& [known, name] : names) {
+    if (known == category) return name;
+  }
+  return "unknown";
 }
 
 std::optional<Category> category_from(std::string_view name) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<Category>(i);
+  for (const auto& [category, known] : names) {
+    if (known == name) return category;
   }
   return std::nullopt;
 }

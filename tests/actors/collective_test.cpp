@@ -29,8 +29,8 @@ class HundredMore final : public CollectiveWorker {
     return 0.5 + bucket;
   }
   std::uint64_t bucket_bytes(int /*bucket*/) const override { return 8; }
-  void reduce_values(std::vector<double>& values, ValueOperation operation) override {
-    ran_.push_back(fmt::format("values {} by {}", values.front(), static_cast<int>(operation)));
+  void reduce_values(std::vector<double>& values, ReduceOp operation) override {
+    ran_.push_back(fmt::format("values {} by {}", values.front(), name_of(operation)));
     for (double& value : values) value += 100;
   }
 
@@ -71,7 +71,7 @@ TEST_F(CollectiveTest, RunsValueReductionsInOrderThoughAskedOutOfOrder) {
 
   reduce(0, 10);
 
-  EXPECT_THAT(ran, ElementsAre("prepare", "values 10 by 0", "values 20 by 0", "values 30 by 0"));
+  EXPECT_THAT(ran, ElementsAre("prepare", "values 10 by sum", "values 20 by sum", "values 30 by sum"));
   const auto replies = world.heard<wire::ValuesReduced>(kTrainer);
   ASSERT_EQ(replies.size(), 3U);
   for (std::uint64_t order = 0; order < 3; ++order) {
@@ -84,7 +84,7 @@ TEST_F(CollectiveTest, UsesTheOperationItIsAskedFor) {
   reduce(0, 1, wire::ReduceValues::Operation::MAX);
   reduce(1, 2, wire::ReduceValues::Operation::MIN);
 
-  EXPECT_THAT(ran, ElementsAre("prepare", "values 1 by 1", "values 2 by 2"));
+  EXPECT_THAT(ran, ElementsAre("prepare", "values 1 by max", "values 2 by min"));
 }
 
 TEST_F(CollectiveTest, AReductionAskedForTwiceIsABug) {

@@ -21,7 +21,7 @@ constexpr ActorId kTracker{Role::tracker, 0};
 
 void two_metrics(Compose& metrics) {
   metrics.add("accuracy", std::make_unique<WeightedMean>());
-  metrics.add("longest", std::make_unique<Accumulator>(StateReduce::max));
+  metrics.add("longest", std::make_unique<Accumulator>(ReduceOp::max));
 }
 
 class MetricCollectorTest : public ::testing::Test {

@@ -137,7 +137,7 @@ nlohmann::json orders(const NamedSchedule& schedule, const Trouble& trouble, con
     if (draws > 1) scenario.steps = kWarmup + 1;
     scenario.extra_activations = extra_activations;
     add("bound_ms", order_bound(*scenario.program, {scenario.duration, 0}, extra_activations));
-    for (const CursorOrder order : {CursorOrder::program, CursorOrder::dynamic}) {
+    for (const CursorOrder order : {CursorOrder::static_, CursorOrder::dynamic}) {
       scenario.order = order;
       const std::string name = order == CursorOrder::dynamic ? "dynamic" : "static";
       add(name + "_simulated_ms", makespan(scenario));

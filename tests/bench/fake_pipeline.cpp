@@ -128,7 +128,7 @@ class MeetingWorker final : public CollectiveWorker {
     return 0;
   }
   std::uint64_t bucket_bytes(int /*bucket*/) const override { return 0; }
-  void reduce_values(std::vector<double>& values, ValueOperation /*operation*/) override {
+  void reduce_values(std::vector<double>& values, ReduceOp /*operation*/) override {
     place_.sum(values);
   }
 

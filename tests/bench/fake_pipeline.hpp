@@ -44,7 +44,7 @@ class SleepLog {
 struct SleepStageOptions {
   int rank = 0;
   std::shared_ptr<const PipelineProgram> program;
-  CursorOrder order = CursorOrder::program;
+  CursorOrder order = CursorOrder::static_;
   int extra_activations = 0;
   SleepDuration duration;
   TensorTable* table = nullptr;

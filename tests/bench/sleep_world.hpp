@@ -12,7 +12,7 @@ namespace d9d {
 
 struct SleepScenario {
   std::shared_ptr<const PipelineProgram> program;
-  CursorOrder order = CursorOrder::program;
+  CursorOrder order = CursorOrder::static_;
   int extra_activations = 0;  // of the dynamic order
   SleepDuration duration;
   std::uint64_t steps = 1;

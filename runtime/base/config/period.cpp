@@ -1,6 +1,7 @@
 #include "runtime/base/config/period.hpp"
 
 #include "runtime/base/config/scalar.hpp"
+#include "runtime/base/error.hpp"
 
 namespace d9d::config {
 
@@ -14,7 +15,7 @@ bool is_due(const Period& period, std::int64_t steps_done, std::int64_t steps_to
     case Period::Kind::disable:
       return false;
   }
-  return false;
+  D9D_CHECK(false, "no kind {} of a period", static_cast<int>(period.kind));
 }
 
 bool Codec<Period>::read(Period& out, const Node& node, const Path& path, Problems& problems) {

@@ -14,18 +14,6 @@ namespace {
 
 using Operation = ForwardedCall::Operation;
 
-std::string_view name_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return "sum";
-    case ReduceOp::max:
-      return "max";
-    case ReduceOp::min:
-      return "min";
-  }
-  return "?";
-}
-
 bool is_collective(Operation operation) {
   return operation != Operation::send && operation != Operation::receive && operation != Operation::wait;
 }

@@ -48,7 +48,6 @@ bool same(const Call& a, const Call& b) {
 }
 
 std::string text_of(const Call& call) {
-  constexpr const char* kOps[] = {"sum", "max", "min"};
   switch (call.kind) {
     case Call::Kind::barrier:
       return "barrier";
@@ -57,7 +56,7 @@ std::string text_of(const Call& call) {
     case Call::Kind::all_reduce:
     case Call::Kind::reduce_scatter:
       return fmt::format("{}({}, {} elements, {})", name_of(call.kind), c10::toString(call.dtype), call.numel,
-                         kOps[static_cast<int>(call.op)]);
+                         name_of(call.op));
     case Call::Kind::broadcast:
       return fmt::format("broadcast({}, {} elements, root {})", c10::toString(call.dtype), call.numel,
                          call.root);

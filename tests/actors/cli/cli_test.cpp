@@ -261,6 +261,46 @@ TEST(CliSchedule, PrintsAnOriginalProgram) {
               HasSubstr("gpipe"));
 }
 
+nlohmann::json scheduled(std::vector<std::string> options) {
+  std::vector<std::string> words{"schedule", "--pp", "2", "--microbatches", "4", "--json", "--schedule"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Outcome outcome = run(real(), words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return nlohmann::json::parse(outcome.out);
+}
+
+TEST(CliSchedule, SetsTheFieldsOfTheSchedule) {
+  EXPECT_EQ(scheduled({"1f1b", "--stages-per-rank", "2", "--zero-bubble"})["stages_per_rank"], 2);
+  EXPECT_THAT(scheduled({"1f1b", "--zero-bubble"})["programs"].dump(), HasSubstr("W"));
+  EXPECT_GT(scheduled({"1f1b", "--warmup", "deep"})["peak_activations"][0],
+            scheduled({"1f1b"})["peak_activations"][0]);
+  EXPECT_EQ(scheduled({"zero_bubble_v", "--stages-per-rank", "2"})["stages_per_rank"], 2);
+  EXPECT_EQ(scheduled({"auto", "--stages-per-rank", "2", "--topology", "v"})["stages_per_rank"], 2);
+  EXPECT_EQ(scheduled({"auto"})["stages_per_rank"], 2) << "two stages on a V are faster";
+  EXPECT_LE(scheduled({"auto", "--activations-max", "1"})["peak_held"][0], 1);
+}
+
+TEST(CliSchedule, RefusesOptionsOfAnotherSchedule) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
+      {{"gpipe", "--stages-per-rank", "2"}, "gpipe always has 1 stage(s) per rank; --stages-per-rank is 2"},
+      {{"gpipe", "--zero-bubble"}, "schedule gpipe has no --zero-bubble; only 1f1b has"},
+      {{"auto", "--warmup", "deep"}, "schedule auto has no --warmup; only 1f1b has"},
+      {{"gpipe", "--topology", "v"}, "schedule gpipe has no --topology; only auto has"},
+      {{"1f1b", "--activations-max", "4"}, "schedule 1f1b has no --activations-max; only auto has"},
+      {{"looped_bfs", "--stages-per-rank", "0"}, "--stages-per-rank"},
+      {{"1f1b", "--warmup", "shallow"}, "--warmup \"shallow\" is not known; known: textbook, deep"},
+      {{"auto", "--topology", "w"}, "--topology \"w\" is not known"},
+      {{"1f2b"}, "there are: gpipe looped_bfs 1f1b"},
+  };
+  for (const auto& [options, text] : wrong) {
+    std::vector<std::string> words{"schedule", "--pp", "2", "--microbatches", "4", "--schedule"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Outcome outcome = run(real(), words);
+    EXPECT_EQ(outcome.code, 2) << options[0];
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+  }
+}
+
 TEST(CliTrace, NamesAFileThatIsNoTrace) {
   const Outcome outcome = run(real(), {"trace", job});
 

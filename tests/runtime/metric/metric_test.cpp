@@ -67,7 +67,7 @@ TEST(WeightedMean, StartsAnewAfterAReset) {
 }
 
 TEST(Accumulator, SumsOrKeepsTheExtreme) {
-  Accumulator sum(StateReduce::sum), max(StateReduce::max), min(StateReduce::min);
+  Accumulator sum(ReduceOp::sum), max(ReduceOp::max), min(ReduceOp::min);
 
   for (const double value : {-3.0, 7.0, 1.5}) {
     sum.update(value);
@@ -87,13 +87,13 @@ TEST(Compose, ReducesAllItsMetricsInOneBuffer) {
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
     auto compose = std::make_unique<Compose>();
     compose->add("loss", std::make_unique<WeightedMean>());
-    compose->add("tokens", std::make_unique<Accumulator>(StateReduce::sum));
-    compose->add("smallest", std::make_unique<Accumulator>(StateReduce::min));
+    compose->add("tokens", std::make_unique<Accumulator>(ReduceOp::sum));
+    compose->add("smallest", std::make_unique<Accumulator>(ReduceOp::min));
     for (std::uint64_t i = rank * 10; i < rank * 10 + 10; ++i) {
       const double value = random.uniform(i);
       compose->get<WeightedMean>("loss").update(value, static_cast<double>(i));
-      compose->get<Accumulator>("tokens", StateReduce::sum).update(2);
-      compose->get<Accumulator>("smallest", StateReduce::min).update(value);
+      compose->get<Accumulator>("tokens", ReduceOp::sum).update(2);
+      compose->get<Accumulator>("smallest", ReduceOp::min).update(value);
       weighted += value * static_cast<double>(i);
       weight += static_cast<double>(i);
       smallest = std::min(smallest, value);
@@ -137,7 +137,7 @@ TEST(Compose, ComesBackFromACheckpointBitForBit) {
   before.get<WeightedMean>("x").update(std::nextafter(1.0, 2.0), 3);
   for (Compose* compose : {&before, &after}) {
     compose->get<WeightedMean>("x");
-    compose->get<Accumulator>("max", StateReduce::max);
+    compose->get<Accumulator>("max", ReduceOp::max);
   }
 
   after.load_json(nlohmann::json::parse(before.to_json().dump()));
@@ -169,7 +169,7 @@ TEST(Compose, RefusesOneNameForTwoKinds) {
   Compose compose;
   compose.get<WeightedMean>("x");
 
-  EXPECT_THROW(compose.get<Accumulator>("x", StateReduce::sum), Error);
+  EXPECT_THROW(compose.get<Accumulator>("x", ReduceOp::sum), Error);
   EXPECT_THROW(compose.add("x", std::make_unique<WeightedMean>()), Error);
 }
 
@@ -177,14 +177,14 @@ TEST(Compose, TellsWhetherTwoRanksHoldTheSameMetrics) {
   Compose a, b, c;
   a.get<WeightedMean>("x");
   b.get<WeightedMean>("x");
-  c.get<Accumulator>("x", StateReduce::sum);
+  c.get<Accumulator>("x", ReduceOp::sum);
 
   EXPECT_EQ(a.signature(), b.signature());
   EXPECT_NE(a.signature(), c.signature());
 }
 
 TEST(States, CombineElementByElement) {
-  const std::vector layout{StateReduce::sum, StateReduce::max, StateReduce::min};
+  const std::vector layout{ReduceOp::sum, ReduceOp::max, ReduceOp::min};
   std::vector<double> into{1, 2, 3};
 
   combine_states(layout, into, std::vector<double>{10, 1, -1});

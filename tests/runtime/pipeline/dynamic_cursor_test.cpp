@@ -155,7 +155,7 @@ TEST(DynamicCursor, IsTheProgramWhenAllTimesAreAsTheScheduleAssumes) {
     const OrderCosts costs{
         [](const Action& action) { return action.kind == ActionKind::backward ? 2.0 : 1.0; }, 0};
 
-    const double fixed = simulate_order(*program, CursorOrder::program, costs).makespan;
+    const double fixed = simulate_order(*program, CursorOrder::static_, costs).makespan;
 
     EXPECT_EQ(simulate_order(*program, CursorOrder::dynamic, costs).makespan, fixed)
         << name_of_case(config, 4, 16);
@@ -341,7 +341,7 @@ TEST(OrderSimulator, AgreesWithTheSimulatorOnTheProgramsOrder) {
     const CostModel model{std::vector<StageCosts>(static_cast<std::size_t>(topology.num_stages())), 0.25, 0};
 
     const Simulation expected = simulate(composed.compute, topology, model);
-    const Simulation got = simulate_order(*program, CursorOrder::program, costs);
+    const Simulation got = simulate_order(*program, CursorOrder::static_, costs);
 
     ASSERT_EQ(got.makespan, expected.makespan);
     ASSERT_EQ(got.peak_activations, expected.peak_activations);

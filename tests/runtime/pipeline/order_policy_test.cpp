@@ -25,7 +25,7 @@ Steps steps_of(const ScheduleConfig& schedule, const Trouble& trouble, int ranks
   Steps steps;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const OrderCosts costs{troubled_durations(*program, trouble, 1, jitter, seed), 0.002};
-    steps.fixed += simulate_order(*program, CursorOrder::program, costs).makespan / kSeeds;
+    steps.fixed += simulate_order(*program, CursorOrder::static_, costs).makespan / kSeeds;
     steps.dynamic +=
         simulate_order(*program, CursorOrder::dynamic, costs, extra_activations).makespan / kSeeds;
     steps.bound += order_bound(*program, costs, extra_activations) / kSeeds;
@@ -106,7 +106,7 @@ TEST(OrderBound, KnowsTheCapsOfAStage) {
   const double tight = order_bound(*program, costs);
 
   EXPECT_LT(order_bound(*program, costs, 4), tight) << "four more hide the transfers";
-  EXPECT_LE(tight, simulate_order(*program, CursorOrder::program, costs).makespan);
+  EXPECT_LE(tight, simulate_order(*program, CursorOrder::static_, costs).makespan);
 }
 
 }  // namespace

@@ -195,19 +195,16 @@ TEST(Communication, NamesTheHeadsOfADeadlock) {
   }
 }
 
-TEST(ScheduleConfig, IsMadeFromKeysAndRefusesForeignOnes) {
-  EXPECT_EQ(name_of(schedule_from_keys({"1f1b", 2, true, "deep", {}, {}})), "1f1b");
-  EXPECT_EQ(stages_per_rank(schedule_from_keys({"1f1b", 2, true, "deep", {}, {}})), 2);
-  EXPECT_EQ(stages_per_rank(schedule_from_keys({"zero_bubble_v", {}, {}, {}, {}, {}})), 2);
-  EXPECT_THROW(schedule_from_keys({"gpipe", 2, {}, {}, {}, {}}), Error);
-  EXPECT_THROW(schedule_from_keys({"gpipe", {}, true, {}, {}, {}}), Error);
-  EXPECT_THROW(schedule_from_keys({"looped_bfs", 0, {}, {}, {}, {}}), Error);
-  EXPECT_THROW(schedule_from_keys({"1f1b", 1, false, "shallow", {}, {}}), Error);
-  EXPECT_THROW(schedule_from_keys({"gpipe", {}, {}, {}, "v", {}}), Error);
-  EXPECT_THROW(schedule_from_keys({"1f1b", {}, {}, {}, {}, 4}), Error);
-  EXPECT_THROW(schedule_from_keys({"auto", 2, {}, {}, "w", {}}), Error);
-  EXPECT_EQ(std::get<AutoSchedule>(schedule_from_keys({"auto", 2, {}, {}, "v", 6})).activations_max, 6);
-  EXPECT_THROW(schedule_from_keys({"1f2b", {}, {}, {}, {}, {}}), Error);
+TEST(ScheduleConfig, IsFoundByNameAndNamesTheOthers) {
+  for (const std::string_view name : schedule_names()) EXPECT_EQ(name_of(schedule_named(name)), name);
+  EXPECT_EQ(stages_per_rank(schedule_named("zero_bubble_v")), 2);
+  try {
+    schedule_named("1f2b");
+    FAIL() << "a schedule that does not exist";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), std::string("unknown schedule \"1f2b\"; there are: gpipe looped_bfs 1f1b "
+                                        "zero_bubble_v dual_pipe_v auto inference"));
+  }
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 ScheduleCommandOptions named(const std::string& schedule, int ranks, int microbatches, bool json = false) {
   ScheduleCommandOptions options;
-  options.schedule.schedule = schedule;
+  options.schedule = schedule_named(schedule);
   options.ranks = ranks;
   options.microbatches = microbatches;
   options.json = json;
@@ -69,7 +69,9 @@ TEST(ScheduleCommand, SearchesForAProgramBesideTheBestFixedOne) {
 // Makespans are in forwards of a rank, so they can be compared whatever the stages.
 TEST(ScheduleCommand, SearchesForAProgramNoSlowerThanAnyFixedScheduleThatHoldsAsMuch) {
   for (const int microbatches : {4, 8, 16}) {
-    const nlohmann::json found = printed(named("auto", 4, microbatches));
+    ScheduleCommandOptions free = named("auto", 4, microbatches);
+    free.chooses_stages = true;
+    const nlohmann::json found = printed(free);
     for (const char* schedule : {"1f1b", "zero_bubble_v"}) {
       const nlohmann::json fixed = printed(named(schedule, 4, microbatches));
       EXPECT_LE(found["makespan"].get<double>(), fixed["makespan"].get<double>()) << schedule;
@@ -77,9 +79,7 @@ TEST(ScheduleCommand, SearchesForAProgramNoSlowerThanAnyFixedScheduleThatHoldsAs
     EXPECT_LE(found["makespan"].get<double>(), found["fixed_makespan"].get<double>());
     EXPECT_EQ(found["stages_per_rank"], 2);
   }
-  ScheduleCommandOptions one = named("auto", 4, 8);
-  one.schedule.num_stages_per_rank = 1;
-  EXPECT_EQ(printed(one)["stages_per_rank"], 1);
+  EXPECT_EQ(printed(named("auto", 4, 8))["stages_per_rank"], 1);
 }
 
 TEST(ScheduleCommand, DrawsAndSimulatesAProgramOfOnesOwn) {
@@ -104,7 +104,7 @@ TEST(ScheduleCommand, ReadsItsOwnTextBack) {
     const std::size_t first = text.find("rank 0:");
     const PipelineProgram program = parse_program(text.substr(first, text.find("makespan") - first));
 
-    const PipelineProgram built = build_program(schedule_from_keys({schedule, {}, {}, {}, {}, {}}), 2, 4);
+    const PipelineProgram built = build_program(schedule_named(schedule), 2, 4);
 
     EXPECT_EQ(program.compute, built.compute) << schedule;
     EXPECT_EQ(program.topology.kind(), built.topology.kind()) << schedule;
@@ -133,7 +133,7 @@ TEST(ScheduleCommand, RefusesWhatItCannotBuildOrPrint) {
   EXPECT_THROW(run_schedule_command(named("1f1b", 0, 2)), Error);
   EXPECT_THROW(run_schedule_command(named("dual_pipe_v", 2, 3)), Error);
   ScheduleCommandOptions huge = named("1f1b", 100000, 100000);
-  huge.schedule.num_stages_per_rank = 100000;
+  huge.schedule = OneFOneBSchedule{.num_stages_per_rank = 100000};
   EXPECT_THROW(run_schedule_command(huge), Error);
 }
 

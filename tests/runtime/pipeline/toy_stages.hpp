@@ -58,7 +58,7 @@ ToyResult toy_sequential(int num_stages, int microbatches);
 class ToyWorld {
  public:
   ToyWorld(const ScheduleConfig& schedule, int ranks, std::uint64_t seed, bool training = true,
-           CursorOrder order = CursorOrder::program);
+           CursorOrder order = CursorOrder::static_);
 
   void run_step(int microbatches);
 

@@ -34,7 +34,7 @@ TEST(JobConfig, HasTheDefaultsOfTheReference) {
   EXPECT_EQ(job.trainer.run.hparams.dump(), "{}");
   EXPECT_EQ(job.trainer.data_prefetch.prefetch_factor, 1);
   EXPECT_EQ(job.trainer.logging.max_pending_steps, 2);
-  EXPECT_TRUE(std::holds_alternative<GpipeConfig>(job.trainer.pipelining.schedule));
+  EXPECT_TRUE(std::holds_alternative<GpipeSchedule>(job.trainer.pipelining.schedule));
   EXPECT_FALSE(job.trainer.model_stage_factory.source_checkpoint);
   EXPECT_FALSE(job.trainer.model_stage_factory.checkpoint_only_trainable_parameters);
   EXPECT_FALSE(job.trainer.checkpointing.num_to_keep);

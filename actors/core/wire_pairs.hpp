@@ -1,0 +1,39 @@
+#pragma once
+// An enum of ours and the one of a message that means the same, as one table for both directions:
+//   constexpr WirePairs kPairs{"Failed.kind", std::array{std::pair{ErrorKind::bug, wire::Failed::Kind::BUG}, ...}};
+//   failed.setKind(kPairs.to_wire(kind));
+// Both directions throw Error(bug) for a value without a pair: a message of another version, or a line that
+// the table lacks.
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+template <class Ours, class Wire, std::size_t N>
+struct WirePairs {
+  std::string_view field;  // of the message, for the error
+  std::array<std::pair<Ours, Wire>, N> pairs;
+
+  constexpr Wire to_wire(Ours value) const {
+    for (const auto& [ours, wire] : pairs) {
+      if (ours == value) return wire;
+    }
+    throw Error(ErrorKind::bug, fmt::format("{} has no value for {}", field, static_cast<int>(value)));
+  }
+  constexpr Ours from_wire(Wire value) const {
+    for (const auto& [ours, wire] : pairs) {
+      if (wire == value) return ours;
+    }
+    throw Error(ErrorKind::bug, fmt::format("{} is {}, which is not known", field, static_cast<int>(value)));
+  }
+};
+
+template <class Ours, class Wire, std::size_t N>
+WirePairs(std::string_view, std::array<std::pair<Ours, Wire>, N>) -> WirePairs<Ours, Wire, N>;
+
+}  // namespace d9d

@@ -1,0 +1,24 @@
+#pragma once
+// How the same element of all ranks becomes one. No torch.
+
+#include <cstdint>
+#include <string_view>
+
+namespace d9d {
+
+enum class ReduceOp : std::uint8_t { sum, max, min };
+
+// For texts.
+constexpr std::string_view name_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum:
+      return "sum";
+    case ReduceOp::max:
+      return "max";
+    case ReduceOp::min:
+      return "min";
+  }
+  return "?";
+}
+
+}  // namespace d9d
