@@ -1,6 +1,6 @@
 // d9d-node check: everything about a job that can be said without running it, and all that `run` would
 // refuse.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ostream>
 
@@ -67,6 +67,30 @@ std::string batch_text(const JobConfig& job, const JobSummary& summary) {
   return text;
 }
 
+std::string optimizer_text(const JobConfig& job) {
+  const std::string name = name_in(config::encode(job.optimizer));
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  const auto known = known_optimizer(job.optimizer);
+  if (!family || !known || !keeps_masters(*known, family->dtype)) return name;
+  return fmt::format("{}, with float32 master weights of the {} parameters", name, name_of(family->dtype));
+}
+
+// A line for each group of parameters with settings of its own.
+std::string decay_lines(const JobSummary& summary) {
+  std::string text;
+  for (const OptimizerGroup& group : summary.groups) {
+    std::string what = fmt::format("{} on {} tensors, {} parameters", group.settings.weight_decay,
+                                   group.tensors, short_count(static_cast<double>(group.elements)));
+    if (group.settings.lr_multiplier != 1) {
+      what += fmt::format(", learning rate x {}", group.settings.lr_multiplier);
+    }
+    const bool more = group.tensors > static_cast<std::int64_t>(group.examples.size());
+    text += line(text.empty() ? "decay" : "",
+                 fmt::format("{}: {}{}", what, fmt::join(group.examples, ", "), more ? ", ..." : ""));
+  }
+  return text;
+}
+
 std::string data_text(const JobConfig& job, const Look& found) {
   std::string text = config::encode(job.data)["source"].get<std::string>();
   if (!found.samples) return text;
@@ -79,7 +103,6 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
   const JobConfig& job = loaded.job;
   const auto& steps = job.trainer.schedule.total_steps;
   const auto& source = job.trainer.model_stage_factory.source_checkpoint;
-  const std::string optimizer = name_in(config::encode(job.optimizer));
   return line("run", fmt::format("{}, {}", job.trainer.run.name,
                                  steps ? fmt::format("{} steps", *steps) : "as long as the data lasts")) +
          model_lines(loaded, summary) +
@@ -88,7 +111,8 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          line("data", data_text(job, found)) + line("batch", batch_text(job, summary)) +
          line("schedule",
               fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
-         line("optimizer", optimizer) + line("output", output_dir(job).string());
+         line("optimizer", optimizer_text(job)) + decay_lines(summary) +
+         line("output", output_dir(job).string());
 }
 
 std::string tables(const JobSummary& summary) {

@@ -9,12 +9,14 @@
 namespace d9d {
 namespace {
 
+// Of a plugin's model: as a guess.
+Dtype dtype_of_parameters(const JobConfig& job) {
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  return family ? family->dtype : Dtype::float32;
+}
+
 std::int64_t bytes_of_parameter(const JobConfig& job) {
-  const auto bytes = [](const auto& provider) -> std::int64_t {
-    if constexpr (requires { provider.dtype; }) return provider.dtype == ModelDtype::float32 ? 4 : 2;
-    return 4;
-  };
-  return std::visit(bytes, job.model_provider);
+  return size_of(dtype_of_parameters(job));
 }
 
 bool checkpoints_activations(const JobConfig& job) {
@@ -25,10 +27,10 @@ bool checkpoints_activations(const JobConfig& job) {
   return std::visit(enabled, job.model_provider);
 }
 
-// Per element: AdamW's two moments, which stochastic AdamW may keep in bfloat16.
+// Of a plugin's optimizer: two moments, as a guess.
 std::int64_t bytes_of_optimizer(const JobConfig& job) {
-  const auto* stochastic = std::get_if<StochasticAdamWConfig>(&job.optimizer);
-  return stochastic != nullptr && stochastic->state_dtype == OptimizerStateDtype::bfloat16 ? 4 : 8;
+  const auto optimizer = known_optimizer(job.optimizer);
+  return optimizer ? state_bytes(*optimizer, dtype_of_parameters(job)) : 8;
 }
 
 StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches) {
@@ -39,7 +41,7 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   StateMemoryOptions options;
   options.parameter_bytes = bytes_of_parameter(job);
   const auto& grad_dtype = job.trainer.gradient_manager.grad_dtype;
-  options.gradient_bytes = grad_dtype == GradDtype::float32 ? 4 : options.parameter_bytes;
+  options.gradient_bytes = grad_dtype ? size_of(*grad_dtype) : options.parameter_bytes;
   options.optimizer_bytes = bytes_of_optimizer(job);
   options.tensor_ranks = job.mesh.tensor_parallel;
   options.expert_ranks = job.mesh.expert_parallel;

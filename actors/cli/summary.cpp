@@ -19,6 +19,7 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
   summary.active_parameters = counts.active;
   if (summary.sequence_length)
     summary.flops_per_token = training_flops_per_token(model, *summary.sequence_length);
+  summary.groups = optimizer_groups(loaded.job, model);
   const int num_stages = topology.num_stages();
   const int extra = loaded.job.trainer.pipelining.extra_activations;
   const auto layers = layers_of_stages(model, num_stages, loaded.split);
@@ -75,6 +76,14 @@ config::Json to_json(const JobSummary& summary) {
                      {"total_bytes", rank.total()},
                      {"live_microbatches", rank.live_microbatches}});
   }
+  config::Json groups = config::Json::array();
+  for (const OptimizerGroup& group : summary.groups) {
+    groups.push_back({{"weight_decay", group.settings.weight_decay},
+                      {"lr_multiplier", group.settings.lr_multiplier},
+                      {"tensors", group.tensors},
+                      {"parameters", group.elements},
+                      {"examples", group.examples}});
+  }
   config::Json out = {{"world_size", summary.world_size},
                       {"num_nodes", summary.num_nodes},
                       {"schedule", summary.schedule},
@@ -85,7 +94,8 @@ config::Json to_json(const JobSummary& summary) {
                       {"active_parameters", summary.active_parameters},
                       {"flops_per_token", summary.flops_per_token},
                       {"stages", stages},
-                      {"memory", ranks}};
+                      {"memory", ranks},
+                      {"optimizer_groups", groups}};
   if (summary.sequence_length) out["sequence_length"] = *summary.sequence_length;
   return out;
 }

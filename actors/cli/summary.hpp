@@ -9,6 +9,7 @@
 #include "actors/cli/memory.hpp"
 #include "runtime/base/config/codec.hpp"
 #include "runtime/task/job_load.hpp"
+#include "runtime/task/optimizer_rules.hpp"
 
 namespace d9d {
 
@@ -33,6 +34,7 @@ struct JobSummary {
   double flops_per_token = 0;                   // forward and backward
   std::vector<StageSummary> stages;             // empty for a plugin's model
   std::vector<RankMemory> ranks;                // by pipeline rank; empty for a plugin's model
+  std::vector<OptimizerGroup> groups;           // empty for a plugin's model or optimizer
 };
 
 // `sequence_length`: of a sample, where it is known. Errors as the schedule's builder says.

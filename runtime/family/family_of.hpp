@@ -15,7 +15,7 @@ template <class Section>
 struct ProviderSection {
   std::optional<std::string> from;
   Section model;
-  ModelDtype dtype = ModelDtype::float32;
+  Dtype dtype = Dtype::float32;
   bool enable_checkpointing = false;
 
   BOOST_DESCRIBE_CLASS(ProviderSection, (), (from, model, dtype, enable_checkpointing), (), ())

@@ -5,11 +5,6 @@
 namespace d9d {
 namespace {
 
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-
 std::function<bool(std::uint64_t)> due_after(config::Period period, std::uint64_t total_steps) {
   return [=](std::uint64_t step) {
     return config::is_due(period, static_cast<std::int64_t>(step), static_cast<std::int64_t>(total_steps),
@@ -31,10 +26,16 @@ std::function<double(std::uint64_t)> step_multiplier(JobConfig job, std::uint64_
   };
 }
 
-double base_learning_rate(const OptimizerConfig& optimizer) {
-  return std::visit(
-      Overloaded{[](const config::Named&) { return 0.0; }, [](const auto& known) { return known.lr; }},
-      optimizer);
+OptimizerOptions optimizer_of(const JobConfig& job) {
+  const auto known = known_optimizer(job.optimizer);
+  D9D_REQUIRE(known,
+              "optimizer: no optimizer is called \"{}\"; there are adamw, adam, sgd and stochastic_adamw",
+              std::get<config::Named>(job.optimizer).name);
+  return *known;
+}
+
+double base_learning_rate(const OptimizerOptions& optimizer) {
+  return std::visit([](const auto& chosen) { return chosen.lr; }, optimizer);
 }
 
 std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps) {

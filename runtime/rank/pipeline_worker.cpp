@@ -17,13 +17,13 @@
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
-#include "runtime/rank/optimizer_of_job.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/stage_units.hpp"
 #include "runtime/rank/training_state.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
 
@@ -42,6 +42,15 @@ class MetricList final : public MetricUpdates {
  private:
   std::vector<MetricValue>& values_;
 };
+
+FlatOptions flat_options(const GradientManagerConfig& config) {
+  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
+  // Tensor parallel runs with sequence parallel: each of its ranks sees other tokens or heads, also with the
+  // parameters that all of them hold.
+  options.summed_axes.emplace_back("tp");
+  if (config.grad_dtype) options.grad_dtype = scalar_type_of(*config.grad_dtype);
+  return options;
+}
 
 class PipelineWorker final : public StageWorker {
  public:
@@ -162,8 +171,11 @@ void PipelineWorker::prepare() {
     built.end_parameter = parameters.size();
   }
   flat_ = std::make_shared<FlatParameters>(std::move(parameters), flat_options(options_.gradients));
-  optimizer_ = make_optimizer(optimizer_options(options_.optimizer, options_.seed), *flat_);
-  fill_parameters();
+  if (options_.resume_from.empty()) fill_parameters();
+  optimizer_ = make_optimizer(options_.optimizer, *flat_, options_.seed);
+  if (!options_.resume_from.empty()) {
+    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_);
+  }
   sync_ = std::make_unique<GradientSync>(*flat_);
   for (auto& [stage, built] : stages_) {
     built.units = StageUnits(built.module->parameters(), parameters_of(built));
@@ -175,11 +187,9 @@ void PipelineWorker::prepare() {
   options_.shared->parameters = flat_;
 }
 
-// From a checkpoint, a folder of weights or the seed.
+// From a folder of weights or the seed.
 void PipelineWorker::fill_parameters() {
-  if (!options_.resume_from.empty()) {
-    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_);
-  } else if (!options_.source_checkpoint.empty()) {
+  if (!options_.source_checkpoint.empty()) {
     for (const auto& [stage, built] : stages_) {
       options_.model->load_weights(options_.source_checkpoint, position(stage), parameters_of(built));
     }

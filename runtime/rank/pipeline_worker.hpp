@@ -31,7 +31,7 @@ struct PipelineWorkerOptions {
   int extra_activations = 0;  // of the dynamic order
   std::shared_ptr<const ModelProvider> model;
   std::shared_ptr<const TrainTask> task;
-  OptimizerConfig optimizer;
+  OptimizerOptions optimizer;
   GradientManagerConfig gradients;
   std::uint64_t seed = 0;
   int threads = 1;

@@ -35,11 +35,16 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
   const c10::NoGradGuard no_grad;
   const auto reader = CheckpointReader::open(disk, checkpoint);
   std::uint64_t entries = 0;
+  at::Tensor parameter;  // whose state the entries are
   for (const StateEntry& entry : optimizer.state_entries()) {
+    if (entry.kind == "param") parameter = entry.tensor;
+    if (entry.kind == kMasterWeight && !reader->has(entry.kind, entry.name)) {
+      entry.tensor.copy_(parameter);
+      continue;
+    }
     D9D_REQUIRE(reader->has(entry.kind, entry.name),
                 "{} has no {} of {}: it was written by a job with another model or optimizer. Choose another "
-                "run name, "
-                "or remove the checkpoint to start afresh",
+                "run name, or remove the checkpoint to start afresh",
                 checkpoint, entry.kind, entry.name);
     D9D_REQUIRE(reader->shape_of(entry.kind, entry.name) == entry.layout->global_shape(),
                 "{} holds {} of {} in the shape {}, the model has {}", checkpoint, entry.kind, entry.name,

@@ -14,8 +14,8 @@ namespace d9d {
 // rank. No ticket when other ranks write all of it.
 Ticket snapshot_training_state(const Optimizer& optimizer, TensorTable& table);
 
-// Fills every parameter and state tensor from a committed checkpoint and sets the step count. Input error:
-// the checkpoint lacks a tensor, or has it in another shape. Returns how many of its tensors this rank
+// Fills every parameter and state tensor from a committed checkpoint and sets the step count. Master weights
+// that it lacks begin as its parameters. Input error: it lacks another tensor, or has it in another shape. Returns how many of its tensors this rank
 // answers for (each one exactly one rank does), so that the sum over all ranks can be held against the whole.
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer);
 

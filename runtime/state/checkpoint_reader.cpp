@@ -5,7 +5,7 @@
 #include "runtime/state/checksum.hpp"
 #include "runtime/state/cut.hpp"
 #include "runtime/state/mapper/mapper.hpp"
-#include "runtime/state/torch_dtype.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
@@ -72,8 +72,8 @@ at::Tensor CheckpointReader::read_part(const ManifestEntry& entry, const Slice& 
   if (stored.spec != TensorSpec{name, entry.dtype, entry.slice.shape()})
     throw Error(ErrorKind::environment,
                 fmt::format("{}: tensor \"{}\" is {} {}; the manifest says {} {}", file.path(), name,
-                            name_of(stored.spec.dtype), to_text(stored.spec.shape), name_of(entry.dtype),
-                            to_text(entry.slice.shape())));
+                            safetensors_name(stored.spec.dtype), to_text(stored.spec.shape),
+                            safetensors_name(entry.dtype), to_text(entry.slice.shape())));
   const auto relative = relative_to(wanted, entry.slice);
   const bool all = wanted == entry.slice;
   bool check = false;

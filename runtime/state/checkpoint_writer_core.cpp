@@ -5,7 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/state/checksum.hpp"
 #include "runtime/state/safetensors.hpp"
-#include "runtime/state/torch_dtype.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {

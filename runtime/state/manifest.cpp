@@ -26,7 +26,7 @@ Json json_of(const ManifestEntry& entry) {
           {"name", entry.name},
           {"shape", entry.global_shape},
           {"slice", to_text(entry.slice)},
-          {"dtype", name_of(entry.dtype)},
+          {"dtype", safetensors_name(entry.dtype)},
           {"file", entry.file},
           {"xxh3", hex_of(entry.checksum)}};
 }
@@ -59,7 +59,7 @@ ManifestEntry checked_entry(const Json& kind, const Json& name, const Json& shap
   entry.name = name.get<std::string>();
   entry.global_shape = shape.get<Shape>();
   entry.slice = slice_from_text(slice.get<std::string>());
-  const auto known = dtype_from(dtype.get<std::string>());
+  const auto known = dtype_of_safetensors(dtype.get<std::string>());
   D9D_REQUIRE(known.has_value(), "tensor \"{}\": unknown dtype {}", entry.name, dtype.dump());
   entry.dtype = *known;
   entry.file = file;
@@ -124,8 +124,9 @@ void require_complete(const Manifest& manifest) {
     for (const auto* part : parts) {
       D9D_REQUIRE(part->global_shape == parts[0]->global_shape && part->dtype == parts[0]->dtype,
                   "checkpoint tensor \"{}\": {} in {} is {} {}, in {} it is {} {}", name,
-                  to_text(part->slice), part->file, name_of(part->dtype), to_text(part->global_shape),
-                  parts[0]->file, name_of(parts[0]->dtype), to_text(parts[0]->global_shape));
+                  to_text(part->slice), part->file, safetensors_name(part->dtype),
+                  to_text(part->global_shape), parts[0]->file, safetensors_name(parts[0]->dtype),
+                  to_text(parts[0]->global_shape));
       slices.push_back(part->slice);
     }
     const auto problem = why_not_a_tiling(slices, parts[0]->global_shape);
@@ -184,7 +185,7 @@ std::string to_json(const ShardReport& report) {
     const std::string slice = to_text(entry.slice);
     const auto [at, is_new] = known.emplace(std::tuple(entry.name, entry.global_shape, slice), places.size());
     if (is_new) places.push_back({entry.name, entry.global_shape, slice});
-    tensors.push_back({entry.kind, at->second, name_of(entry.dtype), hex_of(entry.checksum)});
+    tensors.push_back({entry.kind, at->second, safetensors_name(entry.dtype), hex_of(entry.checksum)});
   }
   return Json{{"file", json_of(report.file)}, {"places", places}, {"tensors", tensors}}.dump();
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/state/disk.hpp"
-#include "runtime/state/dtype.hpp"
 #include "runtime/state/slice.hpp"
+#include "runtime/tensor/dtype.hpp"
 
 namespace d9d {
 
@@ -23,7 +23,7 @@ struct ManifestEntry {
   std::string name;  // global name of the parameter
   Shape global_shape;
   Slice slice;
-  Dtype dtype = Dtype::f32;
+  Dtype dtype = Dtype::float32;
   std::string file;
   std::uint64_t checksum = 0;  // of the slice's bytes
 

@@ -6,7 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/model_index.hpp"
-#include "runtime/state/torch_dtype.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/model_files.hpp"
-#include "runtime/state/torch_dtype.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 
@@ -68,9 +68,9 @@ void ModelWriter::put(const std::string& name, const at::Tensor& tensor) {
   const auto found = expected_.find(name);
   D9D_REQUIRE(found != expected_.end(), "export: \"{}\" was not announced, or comes twice", name);
   D9D_REQUIRE(spec_of(name, tensor) == found->second,
-              "export: \"{}\" was announced as {} {} and comes as {} {}", name, name_of(found->second.dtype),
-              to_text(found->second.shape), c10::toString(tensor.scalar_type()),
-              to_text(tensor.sizes().vec()));
+              "export: \"{}\" was announced as {} {} and comes as {} {}", name,
+              safetensors_name(found->second.dtype), to_text(found->second.shape),
+              c10::toString(tensor.scalar_type()), to_text(tensor.sizes().vec()));
   expected_.erase(found);
   const auto* group = group_of_.at(name);
   auto& arrived = arrived_[group];

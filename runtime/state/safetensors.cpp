@@ -7,7 +7,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/state/checksum.hpp"
 #include "runtime/state/slice_read.hpp"
-#include "runtime/state/torch_dtype.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 SafetensorsReader::SafetensorsReader(const Disk& disk, const std::string& path)

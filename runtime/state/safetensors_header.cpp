@@ -54,7 +54,7 @@ TensorSpec parse_spec(const std::string& name, const Json& entry, const std::str
   TensorSpec spec;
   spec.name = name;
   const Json& dtype = entry["dtype"];
-  const auto known = dtype.is_string() ? dtype_from(dtype.get<std::string>()) : std::nullopt;
+  const auto known = dtype.is_string() ? dtype_of_safetensors(dtype.get<std::string>()) : std::nullopt;
   D9D_REQUIRE(known.has_value(),
               "{}: tensor \"{}\": dtype {} is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL", file, name,
               dtype.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80));
@@ -84,8 +84,8 @@ StoredTensor parse_tensor(const std::string& name, const Json& entry, std::uint6
               "{}: tensor \"{}\": shape {} is too large", file, name, to_text(stored.spec.shape));
   const auto bytes = stored.spec.bytes();
   D9D_REQUIRE(end - begin == bytes, "{}: tensor \"{}\": offsets {}..{} hold {} bytes, but {} of {} needs {}",
-              file, name, begin, end, end - begin, to_text(stored.spec.shape), name_of(stored.spec.dtype),
-              bytes);
+              file, name, begin, end, end - begin, to_text(stored.spec.shape),
+              safetensors_name(stored.spec.dtype), bytes);
   stored.offset = data_begin + begin;
   return stored;
 }
@@ -161,7 +161,7 @@ std::string make_safetensors_header(const std::vector<TensorSpec>& tensors,
     const std::uint64_t end = at + spec.bytes();
     json +=
         fmt::format(R"({}{}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", json.size() > 1 ? "," : "",
-                    Json(spec.name).dump(), name_of(spec.dtype), to_text(spec.shape), at, end);
+                    Json(spec.name).dump(), safetensors_name(spec.dtype), to_text(spec.shape), at, end);
     at = end;
   }
   json += '}';

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/state/disk.hpp"
-#include "runtime/state/dtype.hpp"
 #include "runtime/state/slice.hpp"
+#include "runtime/tensor/dtype.hpp"
 
 namespace d9d {
 
@@ -19,7 +19,7 @@ inline constexpr std::uint64_t safetensors_header_bytes_max = 100'000'000;
 
 struct TensorSpec {
   std::string name;
-  Dtype dtype = Dtype::f32;
+  Dtype dtype = Dtype::float32;
   Shape shape;
 
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(num_elements(shape) * size_of(dtype)); }

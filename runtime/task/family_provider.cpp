@@ -6,25 +6,14 @@
 #include "runtime/task/hugging_face_model.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/stage_module.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
 
-c10::ScalarType to_scalar_type(ModelDtype dtype) {
-  switch (dtype) {
-    case ModelDtype::float32:
-      return c10::ScalarType::Float;
-    case ModelDtype::bfloat16:
-      return c10::ScalarType::BFloat16;
-    case ModelDtype::float16:
-      return c10::ScalarType::Half;
-  }
-  return c10::ScalarType::Float;
-}
-
 class FamilyModelProvider final : public ModelProvider {
  public:
-  FamilyModelProvider(std::shared_ptr<const FamilyModel> model, ModelDtype dtype, bool enable_checkpointing,
+  FamilyModelProvider(std::shared_ptr<const FamilyModel> model, Dtype dtype, bool enable_checkpointing,
                       StageSplit split, Disk& disk)
       : model_(std::move(model)),
         dtype_(dtype),
@@ -35,7 +24,7 @@ class FamilyModelProvider final : public ModelProvider {
   std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
     return model_->build_stage(
         position,
-        {.dtype = to_scalar_type(dtype_), .checkpoint_activations = enable_checkpointing_, .split = split_});
+        {.dtype = scalar_type_of(dtype_), .checkpoint_activations = enable_checkpointing_, .split = split_});
   }
 
   std::vector<StageParameter> parallelize(StageModule& module, StageGroups& groups,
@@ -62,7 +51,7 @@ class FamilyModelProvider final : public ModelProvider {
 
  private:
   const std::shared_ptr<const FamilyModel> model_;
-  const ModelDtype dtype_;
+  const Dtype dtype_;
   const bool enable_checkpointing_;
   const StageSplit split_;
   Disk& disk_;
@@ -71,7 +60,7 @@ class FamilyModelProvider final : public ModelProvider {
 }  // namespace
 
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
-                                                          ModelDtype dtype, bool enable_checkpointing,
+                                                          Dtype dtype, bool enable_checkpointing,
                                                           StageSplit split, Disk& disk) {
   return std::make_shared<FamilyModelProvider>(std::move(model), dtype, enable_checkpointing, split, disk);
 }

@@ -12,7 +12,7 @@ namespace d9d {
 
 // `disk` outlives the provider.
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
-                                                          ModelDtype dtype, bool enable_checkpointing,
+                                                          Dtype dtype, bool enable_checkpointing,
                                                           StageSplit split, Disk& disk);
 
 }  // namespace d9d

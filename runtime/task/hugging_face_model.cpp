@@ -12,13 +12,16 @@
 #include "runtime/state/model_writer.hpp"
 #include "runtime/state/safetensors.hpp"
 #include "runtime/task/tokenizer_files.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
 
-at::ScalarType dtype_from(const std::string& name) {
-  if (name == "bfloat16") return at::kBFloat16;
-  return name == "float16" ? at::kHalf : at::kFloat;
+// The description was validated, so its type has a name that we know.
+at::ScalarType dtype_of_files(const FamilyModel& config) {
+  const auto dtype = dtype_named(config.dtype);
+  D9D_CHECK(dtype, "no element type is called {}", config.dtype);
+  return scalar_type_of(*dtype);
 }
 
 // Of the whole model, in its order, without storage.
@@ -31,7 +34,7 @@ std::vector<StageParameter> shapes_of(const FamilyModel& config) {
 std::vector<TensorSpec> parameters_of(const FamilyModel& config) {
   std::vector<TensorSpec> specs;
   for (const StageParameter& parameter : shapes_of(config)) {
-    specs.push_back(spec_of(parameter.name, parameter.tensor.detach().to(dtype_from(config.dtype))));
+    specs.push_back(spec_of(parameter.name, parameter.tensor.detach().to(dtype_of_files(config))));
   }
   return specs;
 }
@@ -120,7 +123,7 @@ void export_hugging_face(Disk& disk, const std::string& directory, const FamilyM
   options.shard_bytes_max = shard_bytes_max;
   ModelWriter writer(disk, directory, config.to_hugging_face(), parameters, options);
   for (const TensorSpec& parameter : parameters) {
-    writer.put(parameter.name, on_host(read(parameter.name), dtype_from(config.dtype)));
+    writer.put(parameter.name, on_host(read(parameter.name), dtype_of_files(config)));
   }
   write_text(disk, directory + "/config.json", config_with(config, tokens));
   publish_model_state(disk, directory, writer.finish());

@@ -4,6 +4,18 @@
 
 namespace d9d {
 
+std::optional<OptimizerOptions> known_optimizer(const OptimizerConfig& config) {
+  return std::visit(
+      [](const auto& optimizer) -> std::optional<OptimizerOptions> {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(optimizer)>, config::Named>) {
+          return std::nullopt;
+        } else {
+          return optimizer;
+        }
+      },
+      config);
+}
+
 std::optional<PiecewiseLr> build_lr(const JobConfig& job) {
   if (!job.lr_scheduler) return constant_lr();
   const auto* piecewise = std::get_if<PiecewiseLrProvider>(&*job.lr_scheduler);

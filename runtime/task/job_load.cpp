@@ -85,6 +85,9 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   report(unsupported(loaded.job), root, problems);
   problems.throw_if_any();
   warn_of(without_effect(loaded.job), root, problems);
+  for (const JobIssue& issue : cautions(loaded.job)) {
+    problems.warn(config::locate(root, issue.path), issue.path, issue.what, issue.remedy);
+  }
   if (loaded.job.trainer.pipelining.layer_split == LayerSplit::costs) {
     // Attention counts as far as the length of samples is known.
     if (loaded.model) {

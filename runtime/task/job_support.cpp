@@ -36,14 +36,17 @@ void refuse_optimizer(const JobConfig& job, Issues& issues) {
 void refuse_dtypes(const JobConfig& job, Issues& issues) {
   const auto check = [&](const auto& provider) {
     if constexpr (requires { provider.dtype; }) {
-      refuse_if(provider.dtype == ModelDtype::float16, "model_provider.dtype", "float16",
+      refuse_if(provider.dtype == Dtype::float16, "model_provider.dtype", "float16",
                 "choose bfloat16 or float32", issues);
     }
   };
   std::visit(check, job.model_provider);
   const auto& dtype = job.trainer.gradient_manager.grad_dtype;
-  refuse_if(dtype && *dtype == GradDtype::float16, "trainer.gradient_manager.grad_dtype", "float16",
+  refuse_if(dtype && *dtype == Dtype::float16, "trainer.gradient_manager.grad_dtype", "float16",
             "choose float32 or null", issues);
+  const auto* stochastic = std::get_if<StochasticAdamWOptions>(&job.optimizer);
+  refuse_if(stochastic && stochastic->state_dtype == Dtype::float16, "optimizer.state_dtype", "float16",
+            "choose float32 or bfloat16", issues);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "runtime/base/network.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/optimizer_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -50,17 +51,17 @@ void check_parallelism(const JobConfig& job, Issues& issues) {
 }
 
 void check_dtypes(const JobConfig& job, Issues& issues) {
-  const auto dtype_of = [](const auto& provider) -> std::optional<ModelDtype> {
+  const auto dtype_of = [](const auto& provider) -> std::optional<Dtype> {
     if constexpr (requires { provider.dtype; }) return provider.dtype;
     return std::nullopt;
   };
-  const std::optional<ModelDtype> dtype = std::visit(dtype_of, job.model_provider);
-  if (dtype != ModelDtype::float32) return;
-  if (std::holds_alternative<StochasticAdamWConfig>(job.optimizer)) {
+  const std::optional<Dtype> dtype = std::visit(dtype_of, job.model_provider);
+  if (dtype != Dtype::float32) return;
+  if (std::holds_alternative<StochasticAdamWOptions>(job.optimizer)) {
     issues.push_back({"optimizer.name", "stochastic_adamw is for bfloat16 parameters, these are float32",
                       "choose adamw, or set model_provider.dtype to bfloat16"});
   }
-  if (job.trainer.gradient_manager.grad_dtype == GradDtype::bfloat16) {
+  if (job.trainer.gradient_manager.grad_dtype == Dtype::bfloat16) {
     issues.push_back({"trainer.gradient_manager.grad_dtype", "bfloat16 gradients of float32 parameters",
                       "choose float32 or null"});
   }
@@ -145,6 +146,10 @@ void check_stages(const JobConfig& job, const ModelDescription& model, Issues& i
         {"mesh.pipeline_parallel",
          fmt::format("{} stages over {} layers: {}", stages, model.num_hidden_layers, error.what()), ""});
   }
+}
+
+void check_rules(const JobConfig& job, const FamilyModel& model, Issues& issues) {
+  for (JobIssue& issue : rule_issues(job, model)) issues.push_back(std::move(issue));
 }
 
 void check_experts(const JobConfig& job, const ModelDescription& model, Issues& issues) {
@@ -264,6 +269,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);
     if (model) check_experts(job, *model, issues);
+    if (model) check_rules(job, *model, issues);
     if (model) check_tensor_parallel(job, *model, issues);
     for (JobIssue& issue : context_issues(job, model)) issues.push_back(std::move(issue));
   }

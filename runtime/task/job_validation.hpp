@@ -26,4 +26,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job);
 // train with; each is refused by name. See job_support.cpp.
 std::vector<JobIssue> unsupported(const JobConfig& job);
 
+// Keys whose values work and lose something that their user may not expect; each is a warning.
+std::vector<JobIssue> cautions(const JobConfig& job);
+
 }  // namespace d9d

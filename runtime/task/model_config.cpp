@@ -100,7 +100,7 @@ std::shared_ptr<const FamilyModel> resolve_model(const ModelProviderConfig& choi
   }
   merged.update(keys);
   merged.erase("torch_dtype");
-  merged["dtype"] = config::encode(provider->dtype).get<std::string>();
+  merged["dtype"] = name_of(provider->dtype);
   const auto model = parse_hugging_face_config(merged.dump(), where);
   model->pipeline_num_virtual_layers_pre = pre;
   model->pipeline_num_virtual_layers_post = post;

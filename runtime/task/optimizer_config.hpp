@@ -1,16 +1,28 @@
 #pragma once
-// Section `optimizer` (reference A.6).
+// Section `optimizer` (reference A.6): how the structs of the optimizers are read.
 
 #include <boost/describe/class.hpp>
-#include <boost/describe/enum.hpp>
 
 #include <array>
+#include <optional>
 #include <variant>
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/section.hpp"
+#include "runtime/train/optimizer_options.hpp"
 
 namespace d9d {
+
+BOOST_DESCRIBE_STRUCT(ParameterRule, (), (match, weight_decay, lr_multiplier))
+constexpr auto keys_of(config::Tag<ParameterRule>) {
+  using namespace config;
+  return std::array{
+      Key{"match", "",
+          "names of parameters, as in `model.norm.weight`; `*` is any part of a name, `?` a letter",
+          required},
+      Key{"weight_decay", "", "of these parameters; null: the optimizer's", config::optional, at_least(0)},
+      Key{"lr_multiplier", "", "times the learning rate", config::optional, at_least(0)}};
+}
 
 namespace optimizer_keys {
 inline constexpr config::Key lr{"lr", "", "learning rate at multiplier 1", config::required,
@@ -24,50 +36,41 @@ inline constexpr config::Key weight_decay{"weight_decay", "",
                                           config::optional, config::at_least(0)};
 inline constexpr config::Key maximize{"maximize", "", "climb instead of descend"};
 inline constexpr config::Key amsgrad{"amsgrad", "", "use the largest second moment so far"};
+inline constexpr config::Key master_weights{"master_weights", "",
+                                            "bfloat16 parameters are kept in float32 besides and updated "
+                                            "there, 4 bytes more for each; false: updates are "
+                                            "rounded to bfloat16, and small ones are lost"};
+inline constexpr config::Key rules{"rules", "",
+                                   "weight decay and learning rate of single parameters; the first rule that "
+                                   "matches a parameter's name counts"};
 }  // namespace optimizer_keys
 
-struct AdamWConfig {
-  double lr = 0;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0.01;
-  bool amsgrad = false;
-  bool maximize = false;
-};
-BOOST_DESCRIBE_STRUCT(AdamWConfig, (), (lr, betas, eps, weight_decay, amsgrad, maximize))
-constexpr auto keys_of(config::Tag<AdamWConfig>) {
+BOOST_DESCRIBE_STRUCT(AdamWOptions, (),
+                      (lr, betas, eps, weight_decay, amsgrad, maximize, master_weights, rules))
+constexpr auto keys_of(config::Tag<AdamWOptions>) {
   using namespace optimizer_keys;
-  return std::array{lr, betas, eps, weight_decay, amsgrad, maximize};
+  return std::array{lr, betas, eps, weight_decay, amsgrad, maximize, master_weights, rules};
 }
 
-struct AdamConfig {
-  double lr = 0;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0.01;
-  bool decoupled_weight_decay = false;
-  bool amsgrad = false;
-  bool maximize = false;
-};
-BOOST_DESCRIBE_STRUCT(AdamConfig, (),
-                      (lr, betas, eps, weight_decay, decoupled_weight_decay, amsgrad, maximize))
-constexpr auto keys_of(config::Tag<AdamConfig>) {
+BOOST_DESCRIBE_STRUCT(AdamOptions, (),
+                      (lr, betas, eps, weight_decay, decoupled_weight_decay, amsgrad, maximize,
+                       master_weights, rules))
+constexpr auto keys_of(config::Tag<AdamOptions>) {
   using namespace optimizer_keys;
-  return std::array{
-      lr,      betas,   eps, weight_decay, config::Key{"decoupled_weight_decay", "", "as AdamW does"},
-      amsgrad, maximize};
+  return std::array{lr,
+                    betas,
+                    eps,
+                    weight_decay,
+                    config::Key{"decoupled_weight_decay", "", "as AdamW does"},
+                    amsgrad,
+                    maximize,
+                    master_weights,
+                    rules};
 }
 
-struct SgdConfig {
-  double lr = 0;
-  double momentum = 0;
-  double dampening = 0;
-  double weight_decay = 0;
-  bool nesterov = false;
-  bool maximize = false;
-};
-BOOST_DESCRIBE_STRUCT(SgdConfig, (), (lr, momentum, dampening, weight_decay, nesterov, maximize))
-constexpr auto keys_of(config::Tag<SgdConfig>) {
+BOOST_DESCRIBE_STRUCT(SgdOptions, (),
+                      (lr, momentum, dampening, weight_decay, nesterov, maximize, master_weights, rules))
+constexpr auto keys_of(config::Tag<SgdOptions>) {
   using namespace optimizer_keys;
   using config::Key;
   return std::array{lr,
@@ -76,28 +79,21 @@ constexpr auto keys_of(config::Tag<SgdConfig>) {
                         config::at_least(0)},
                     weight_decay,
                     Key{"nesterov", "", "look ahead along the velocity"},
-                    maximize};
+                    maximize,
+                    master_weights,
+                    rules};
 }
 
-enum class OptimizerStateDtype { float32, bfloat16 };
-BOOST_DESCRIBE_ENUM(OptimizerStateDtype, float32, bfloat16)
-
-struct StochasticAdamWConfig {
-  double lr = 0;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0.01;
-  OptimizerStateDtype state_dtype = OptimizerStateDtype::float32;
-};
-BOOST_DESCRIBE_STRUCT(StochasticAdamWConfig, (), (lr, betas, eps, weight_decay, state_dtype))
-constexpr auto keys_of(config::Tag<StochasticAdamWConfig>) {
+BOOST_DESCRIBE_STRUCT(StochasticAdamWOptions, (), (lr, betas, eps, weight_decay, state_dtype, rules))
+constexpr auto keys_of(config::Tag<StochasticAdamWOptions>) {
   using namespace optimizer_keys;
-  return std::array{lr, betas, eps, weight_decay,
-                    config::Key{"state_dtype", "", "type of the moments", config::required}};
+  return std::array{
+      lr,   betas, eps, weight_decay, config::Key{"state_dtype", "", "type of the moments", config::required},
+      rules};
 }
 
 using OptimizerConfig =
-    std::variant<AdamWConfig, AdamConfig, SgdConfig, StochasticAdamWConfig, config::Named>;
+    std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions, config::Named>;
 constexpr auto choices_of(config::Tag<OptimizerConfig>) {
   return config::Choices<4>{
       "name",
@@ -106,5 +102,8 @@ constexpr auto choices_of(config::Tag<OptimizerConfig>) {
         {"sgd", "Stochastic gradient descent with momentum."},
         {"stochastic_adamw", "AdamW on bfloat16 parameters with stochastic rounding."}}}};
 }
+
+// None where the name is none of ours.
+std::optional<OptimizerOptions> known_optimizer(const OptimizerConfig& config);
 
 }  // namespace d9d

@@ -2,7 +2,6 @@
 // The small sections of `trainer` (reference A.2; keys that only 0.16 had are in A.3).
 
 #include <boost/describe/class.hpp>
-#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <cstdint>
@@ -12,6 +11,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/period.hpp"
+#include "runtime/tensor/dtype.hpp"
 
 namespace d9d {
 
@@ -142,11 +142,8 @@ constexpr auto keys_of(config::Tag<GradientClippingConfig>) {
           "the norm is logged at every step"}};
 }
 
-enum class GradDtype { float32, bfloat16, float16 };
-BOOST_DESCRIBE_ENUM(GradDtype, float32, bfloat16, float16)
-
 struct GradientManagerConfig {
-  std::optional<GradDtype> grad_dtype;
+  std::optional<Dtype> grad_dtype;
   std::int64_t bucket_size_mb = 32;
 };
 BOOST_DESCRIBE_STRUCT(GradientManagerConfig, (), (grad_dtype, bucket_size_mb))

@@ -50,7 +50,7 @@ void of_export(const JobConfig& job, Issues& issues) {
 }
 
 void of_optimizer(const OptimizerConfig& optimizer, Issues& issues) {
-  const auto* sgd = std::get_if<SgdConfig>(&optimizer);
+  const auto* sgd = std::get_if<SgdOptions>(&optimizer);
   if (sgd == nullptr || sgd->momentum > 0) return;
   issues.push_back({"optimizer.dampening", "there is no momentum", "leave it out, or set momentum"});
 }
@@ -69,6 +69,12 @@ void of_plugins(const JobConfig& job, Issues& issues) {
       {"plugins", "neither model_provider, task nor actors name anything of them", "leave it out"});
 }
 
+void of_masters(const JobConfig& job, Issues& issues) {
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  if (!family || family->dtype != Dtype::float32) return;
+  issues.push_back({"optimizer.master_weights", "the parameters are float32 themselves", "leave it out"});
+}
+
 }  // namespace
 
 std::vector<JobIssue> without_effect(const JobConfig& job) {
@@ -79,6 +85,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_export(job, issues);
   of_optimizer(job.optimizer, issues);
   of_plugins(job, issues);
+  of_masters(job, issues);
   return issues;
 }
 

@@ -13,37 +13,46 @@
 namespace d9d {
 namespace {
 
+// Options: AdamWOptions or AdamOptions.
+template <class Options>
 class Adam final : public FlatOptimizer {
  public:
-  Adam(const AdamOptions& options, const FlatParameters& parameters, const std::vector<ParameterRule>& rules)
-      : FlatOptimizer(parameters, rules, options.weight_decay), options_(options) {
+  Adam(const Options& options, const FlatParameters& parameters)
+      : FlatOptimizer(parameters, options.rules, options.weight_decay), options_(options) {
     add_state("exp_avg");
     add_state("exp_avg_sq");
     if (options_.amsgrad) add_state("max_exp_avg_sq");
+    if (options_.master_weights) add_masters();
   }
 
   void step(const UpdateScale& scale) override {
     const at::NoGradGuard no_grad;
     ++step_count_;
     for (const FlatRun& run : runs_) {
-      const double lr = options_.lr * scale.lr_multiplier * run.settings.lr_factor;
+      const double lr = options_.lr * scale.lr_multiplier * run.settings.lr_multiplier;
       const double grad_scale = options_.maximize ? -scale.grad : scale.grad;
       has_kernel(run) ? update_fused(run, lr, grad_scale) : update(run, lr, grad_scale);
+      round_masters(run);
     }
   }
 
  private:
+  bool is_decoupled() const {
+    if constexpr (requires { options_.decoupled_weight_decay; }) return options_.decoupled_weight_decay;
+    return true;
+  }
+
   bool has_kernel(const FlatRun& run) const {
-    const at::Tensor values = data(run);
-    return values.is_cpu() && values.scalar_type() == at::kFloat && grad(run).scalar_type() == at::kFloat &&
-           options_.decoupled_weight_decay && !options_.amsgrad;
+    const at::Tensor updated = values(run);
+    return updated.is_cpu() && updated.scalar_type() == at::kFloat && grad(run).scalar_type() == at::kFloat &&
+           is_decoupled() && !options_.amsgrad;
   }
 
   void update_fused(const FlatRun& run, double lr, double grad_scale) const {
-    kernels::adamw_step(data(run), grad(run), state(0, run), state(1, run),
+    kernels::adamw_step(values(run), grad(run), state(0, run), state(1, run),
                         {.lr = lr,
-                         .beta1 = options_.beta1,
-                         .beta2 = options_.beta2,
+                         .beta1 = options_.betas[0],
+                         .beta2 = options_.betas[1],
                          .eps = options_.eps,
                          .weight_decay = run.settings.weight_decay,
                          .step = step_count_,
@@ -52,23 +61,23 @@ class Adam final : public FlatOptimizer {
   }
 
   void update(const FlatRun& run, double lr, double grad_scale) const {
-    std::vector<at::Tensor> tensors{data(run), grad(run), state(0, run), state(1, run)};
+    std::vector<at::Tensor> tensors{values(run), grad(run), state(0, run), state(1, run)};
     if (options_.amsgrad) tensors.push_back(state(2, run));
     const auto steps = static_cast<double>(step_count_);
-    const double correction1 = 1 - std::pow(options_.beta1, steps);
-    const double correction2 = std::sqrt(1 - std::pow(options_.beta2, steps));
+    const double correction1 = 1 - std::pow(options_.betas[0], steps);
+    const double correction2 = std::sqrt(1 - std::pow(options_.betas[1], steps));
     for_slabs(tensors, [&](std::vector<at::Tensor>& slab) {
       const at::ScalarType wide = slab[2].scalar_type();
       at::Tensor value = slab[0].to(wide);
       at::Tensor gradient = slab[1].to(wide).mul(grad_scale);
       const double decay = run.settings.weight_decay;
-      if (options_.decoupled_weight_decay) {
+      if (is_decoupled()) {
         value.mul_(1 - lr * decay);
       } else if (decay != 0) {
         gradient.add_(value, decay);
       }
-      slab[2].lerp_(gradient, 1 - options_.beta1);
-      slab[3].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+      slab[2].lerp_(gradient, 1 - options_.betas[0]);
+      slab[3].mul_(options_.betas[1]).addcmul_(gradient, gradient, 1 - options_.betas[1]);
       if (options_.amsgrad) slab[4].copy_(at::maximum(slab[4], slab[3]));
       const at::Tensor second = options_.amsgrad ? slab[4] : slab[3];
       value.addcdiv_(slab[2], second.sqrt().div_(correction2).add_(options_.eps), -lr / correction1);
@@ -77,14 +86,17 @@ class Adam final : public FlatOptimizer {
     });
   }
 
-  const AdamOptions options_;
+  const Options options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, const FlatParameters& parameters,
-                                     const std::vector<ParameterRule>& rules) {
-  return std::make_unique<Adam>(options, parameters, rules);
+std::unique_ptr<Optimizer> make_adam(const AdamWOptions& options, const FlatParameters& parameters) {
+  return std::make_unique<Adam<AdamWOptions>>(options, parameters);
+}
+
+std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, const FlatParameters& parameters) {
+  return std::make_unique<Adam<AdamOptions>>(options, parameters);
 }
 
 }  // namespace d9d

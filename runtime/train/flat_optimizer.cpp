@@ -28,36 +28,6 @@ std::vector<FlatRun> runs_of(const FlatParameters& parameters, const std::vector
 
 }  // namespace
 
-bool matches(const std::string& pattern, const std::string& name) {
-  std::size_t p = 0;
-  std::size_t n = 0;
-  std::size_t star = std::string::npos;  // the last `*` seen, and where its run would end
-  std::size_t run_end = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      run_end = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p;
-      ++n;
-    } else if (star != std::string::npos) {
-      p = star + 1;
-      n = ++run_end;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string::npos;
-}
-
-ParameterSettings settings_of(const std::string& name, const std::vector<ParameterRule>& rules,
-                              double weight_decay) {
-  for (const ParameterRule& rule : rules) {
-    if (matches(rule.pattern, name)) return {rule.lr_factor, rule.weight_decay.value_or(weight_decay)};
-  }
-  return {1, weight_decay};
-}
-
 FlatOptimizer::FlatOptimizer(const FlatParameters& parameters, const std::vector<ParameterRule>& rules,
                              double weight_decay)
     : parameters_(parameters), runs_(runs_of(parameters, rules, weight_decay)) {}
@@ -72,12 +42,32 @@ void FlatOptimizer::add_state(const std::string& kind, std::optional<at::ScalarT
   states_.push_back(std::move(buffers));
 }
 
+void FlatOptimizer::add_masters() {
+  StateBuffers buffers{std::string(kMasterWeight), {}};
+  for (const FlatFamily& family : parameters_.families()) {
+    at::Tensor& master = buffers.of_family.emplace_back();
+    if (family.data.element_size() > 2) continue;
+    master = zeroed_flat_buffer(family.data.numel(), at::kFloat, family.data.device());
+    master.copy_(family.data);
+  }
+  masters_ = states_.size();
+  states_.push_back(std::move(buffers));
+}
+
 at::Tensor FlatOptimizer::part(const std::vector<at::Tensor>& of_family, const FlatRun& run) {
   return of_family[run.family].narrow(0, run.begin, run.end - run.begin);
 }
 
 at::Tensor FlatOptimizer::data(const FlatRun& run) const {
   return parameters_.families()[run.family].data.narrow(0, run.begin, run.end - run.begin);
+}
+
+at::Tensor FlatOptimizer::values(const FlatRun& run) const {
+  return has_master(run) ? part(states_[*masters_].of_family, run) : data(run);
+}
+
+void FlatOptimizer::round_masters(const FlatRun& run) const {
+  if (has_master(run)) data(run).copy_(values(run));
 }
 
 at::Tensor FlatOptimizer::grad(const FlatRun& run) const {
@@ -93,6 +83,7 @@ std::vector<StateEntry> FlatOptimizer::state_entries() const {
     const FlatSegment& segment = parameters_.segment_of(i);
     const std::size_t family = parameters_.buckets()[parameters_.bucket_of(i)].family;
     for (const StateBuffers& state : states_) {
+      if (!state.of_family[family].defined()) continue;
       const at::Tensor flat = state.of_family[family].narrow(0, segment.begin, segment.count);
       entries.push_back({state.kind, parameter.name, &parameter.layout, flat.view(parameter.tensor.sizes())});
     }
@@ -101,11 +92,23 @@ std::vector<StateEntry> FlatOptimizer::state_entries() const {
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const FlatParameters& parameters,
-                                          const std::vector<ParameterRule>& rules) {
+                                          std::uint64_t seed) {
   validate(options);
-  if (const auto* adam = std::get_if<AdamOptions>(&options)) return make_adam(*adam, parameters, rules);
-  if (const auto* sgd = std::get_if<SgdOptions>(&options)) return make_sgd(*sgd, parameters, rules);
-  return make_stochastic_adamw(std::get<StochasticAdamWOptions>(options), parameters, rules);
+  struct Make {
+    const FlatParameters& parameters;
+    std::uint64_t seed;
+    std::unique_ptr<Optimizer> operator()(const AdamWOptions& adam) const {
+      return make_adam(adam, parameters);
+    }
+    std::unique_ptr<Optimizer> operator()(const AdamOptions& adam) const {
+      return make_adam(adam, parameters);
+    }
+    std::unique_ptr<Optimizer> operator()(const SgdOptions& sgd) const { return make_sgd(sgd, parameters); }
+    std::unique_ptr<Optimizer> operator()(const StochasticAdamWOptions& adam) const {
+      return make_stochastic_adamw(adam, parameters, seed);
+    }
+  };
+  return std::visit(Make{parameters, seed}, options);
 }
 
 }  // namespace d9d

@@ -2,24 +2,13 @@
 // What all optimizers share: which stretch of which buffer is updated with which settings, and the state
 // buffers beside the parameters. Internal to train/.
 
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/train/optimizer.hpp"
 
 namespace d9d {
-
-// Settings of a parameter after the rules.
-struct ParameterSettings {
-  double lr_factor = 1;
-  double weight_decay = 0;
-  bool operator==(const ParameterSettings&) const = default;
-};
-ParameterSettings settings_of(const std::string& name, const std::vector<ParameterRule>& rules,
-                              double weight_decay);
-// `*` matches any run of characters, `?` one.
-bool matches(const std::string& pattern, const std::string& name);
 
 // A stretch of a family with the same settings; what lies between its parameters is zero and stays so.
 struct FlatRun {
@@ -29,7 +18,7 @@ struct FlatRun {
   ParameterSettings settings;
 };
 
-// A state tensor beside every family's data, of the same length.
+// A state tensor beside every family's data, of the same length; undefined beside one that has no such state.
 struct StateBuffers {
   std::string kind;
   std::vector<at::Tensor> of_family;
@@ -49,23 +38,31 @@ class FlatOptimizer : public Optimizer {
   at::Tensor state(std::size_t index, const FlatRun& run) const {
     return part(states_[index].of_family, run);
   }
+  // Float32 copies of the parameters of 16 bits, as they are now. They are updated instead of the parameters.
+  void add_masters();
   at::Tensor data(const FlatRun& run) const;
   at::Tensor grad(const FlatRun& run) const;
+  // What an update changes: the masters, or the parameters where there are none.
+  at::Tensor values(const FlatRun& run) const;
+  // After an update: the masters, rounded to nearest, are the parameters.
+  void round_masters(const FlatRun& run) const;
 
   const FlatParameters& parameters_;
   std::vector<FlatRun> runs_;
 
  private:
   static at::Tensor part(const std::vector<at::Tensor>& of_family, const FlatRun& run);
+  bool has_master(const FlatRun& run) const {
+    return masters_ && states_[*masters_].of_family[run.family].defined();
+  }
   std::vector<StateBuffers> states_;
+  std::optional<std::size_t> masters_;  // index into states_
 };
 
-std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, const FlatParameters& parameters,
-                                     const std::vector<ParameterRule>& rules);
-std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, const FlatParameters& parameters,
-                                    const std::vector<ParameterRule>& rules);
+std::unique_ptr<Optimizer> make_adam(const AdamWOptions& options, const FlatParameters& parameters);
+std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, const FlatParameters& parameters);
+std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, const FlatParameters& parameters);
 std::unique_ptr<Optimizer> make_stochastic_adamw(const StochasticAdamWOptions& options,
-                                                 const FlatParameters& parameters,
-                                                 const std::vector<ParameterRule>& rules);
+                                                 const FlatParameters& parameters, std::uint64_t seed);
 
 }  // namespace d9d

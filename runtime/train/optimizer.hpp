@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/tensor/layout.hpp"
@@ -15,9 +16,12 @@
 
 namespace d9d {
 
+// The float32 copy of a parameter of 16 bits.
+inline constexpr std::string_view kMasterWeight = "master_weight";
+
 // One tensor of the training state, as a checkpoint names it. To load, copy into `tensor`.
 struct StateEntry {
-  std::string kind;  // "param", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"
+  std::string kind;  // "param", "master_weight", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"
   std::string name;  // of the parameter
   const Layout* layout = nullptr;
   at::Tensor tensor;  // this rank's block, a view
@@ -34,16 +38,17 @@ class Optimizer {
   std::int64_t step_count() const { return step_count_; }
   void set_step_count(std::int64_t count) { step_count_ = count; }
 
-  // All parameters (frozen ones too) and the optimizer's state of the trainable ones.
+  // All parameters (frozen ones too), each followed by the optimizer's state of it if it is trainable.
   virtual std::vector<StateEntry> state_entries() const = 0;
 
  protected:
   std::int64_t step_count_ = 0;
 };
 
-// `parameters` outlives the optimizer. Input errors for impossible options, and for stochastic AdamW on
-// parameters that are not bf16 on the CPU.
+// `parameters` outlives the optimizer and has its values: masters begin as copies of them. `seed`: of the noise
+// of stochastic rounding. Input errors for impossible options, and for stochastic AdamW on parameters that are
+// not bf16 on the CPU.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const FlatParameters& parameters,
-                                          const std::vector<ParameterRule>& rules = {});
+                                          std::uint64_t seed = 0);
 
 }  // namespace d9d

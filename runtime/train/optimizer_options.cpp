@@ -18,16 +18,21 @@ void check_adam(const Adam& options) {
   check_lr(options.lr);
   check_decay(options.weight_decay);
   D9D_REQUIRE(options.eps > 0, "optimizer.eps = {}: must be above 0", options.eps);
-  for (const double beta : {options.beta1, options.beta2}) {
+  for (const double beta : options.betas) {
     D9D_REQUIRE(beta >= 0 && beta < 1, "optimizer.betas: {} is not in [0, 1)", beta);
   }
 }
 
+void check(const AdamWOptions& options) {
+  check_adam(options);
+}
 void check(const AdamOptions& options) {
   check_adam(options);
 }
 void check(const StochasticAdamWOptions& options) {
   check_adam(options);
+  D9D_REQUIRE(options.state_dtype == Dtype::float32 || options.state_dtype == Dtype::bfloat16,
+              "optimizer.state_dtype = {}: must be float32 or bfloat16", name_of(options.state_dtype));
 }
 void check(const SgdOptions& options) {
   check_lr(options.lr);
@@ -38,10 +43,52 @@ void check(const SgdOptions& options) {
               options.momentum, options.dampening);
 }
 
+// Tensors of state beside the masters, and their type for parameters of fp32 and less.
+struct Moments {
+  int count;
+  Dtype dtype = Dtype::float32;
+};
+Moments moments_of(const OptimizerOptions& options) {
+  struct Count {
+    Moments operator()(const AdamWOptions& adam) const { return {adam.amsgrad ? 3 : 2}; }
+    Moments operator()(const AdamOptions& adam) const { return {adam.amsgrad ? 3 : 2}; }
+    Moments operator()(const SgdOptions& sgd) const { return {sgd.momentum != 0 ? 1 : 0}; }
+    Moments operator()(const StochasticAdamWOptions& adam) const { return {2, adam.state_dtype}; }
+  };
+  return std::visit(Count{}, options);
+}
+
 }  // namespace
 
 void validate(const OptimizerOptions& options) {
   std::visit([](const auto& chosen) { check(chosen); }, options);
+  check_rules(rules_of(options));
+}
+
+bool keeps_masters(const OptimizerOptions& options, Dtype parameters) {
+  if (parameters != Dtype::bfloat16 && parameters != Dtype::float16) return false;
+  return std::visit(
+      [](const auto& chosen) {
+        if constexpr (requires { chosen.master_weights; }) return chosen.master_weights;
+        return false;
+      },
+      options);
+}
+
+std::int64_t state_bytes(const OptimizerOptions& options, Dtype parameters) {
+  const Moments moments = moments_of(options);
+  const Dtype dtype = parameters == Dtype::float64 ? Dtype::float64 : moments.dtype;
+  const std::int64_t masters = keeps_masters(options, parameters) ? size_of(Dtype::float32) : 0;
+  return moments.count * size_of(dtype) + masters;
+}
+
+const std::vector<ParameterRule>& rules_of(const OptimizerOptions& options) {
+  return std::visit([](const auto& chosen) -> const std::vector<ParameterRule>& { return chosen.rules; },
+                    options);
+}
+
+double weight_decay_of(const OptimizerOptions& options) {
+  return std::visit([](const auto& chosen) { return chosen.weight_decay; }, options);
 }
 
 }  // namespace d9d

@@ -1,23 +1,39 @@
 #pragma once
-// What an optimizer is, as plain values (reference A.6; OPT-01, OPT-05). No torch in this header.
+// What an optimizer is, as plain values (reference A.6; OPT-01, OPT-05): section `optimizer` of the job file,
+// whose keys stand in runtime/task/optimizer_config.hpp. No torch in this header.
 
+#include <array>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 
+#include "runtime/tensor/dtype.hpp"
+#include "runtime/train/parameter_rules.hpp"
+
 namespace d9d {
+
+// Adam with decoupled weight decay.
+struct AdamWOptions {
+  double lr = 0;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+  bool amsgrad = false;
+  bool maximize = false;
+  bool master_weights = true;
+  std::vector<ParameterRule> rules;
+};
 
 struct AdamOptions {
   double lr = 0;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
+  std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.01;
-  bool decoupled_weight_decay = true;  // AdamW; false: Adam, decay is added to the gradient
+  bool decoupled_weight_decay = false;  // as AdamW; false: decay is added to the gradient
   bool amsgrad = false;
   bool maximize = false;
+  bool master_weights = true;
+  std::vector<ParameterRule> rules;
 };
 
 struct SgdOptions {
@@ -27,29 +43,22 @@ struct SgdOptions {
   double weight_decay = 0;
   bool nesterov = false;
   bool maximize = false;
+  bool master_weights = true;
+  std::vector<ParameterRule> rules;
 };
 
 // AdamW for bf16 parameters: fp32 arithmetic, results rounded stochastically. The noise is a function of
 // (seed, step, parameter, global element): the same on every mesh and after a resume (W-29).
 struct StochasticAdamWOptions {
   double lr = 0;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
+  std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.01;
-  bool bfloat16_state = false;  // else fp32
-  std::uint64_t seed = 0;
+  Dtype state_dtype = Dtype::float32;  // or bfloat16
+  std::vector<ParameterRule> rules;
 };
 
-using OptimizerOptions = std::variant<AdamOptions, SgdOptions, StochasticAdamWOptions>;
-
-// Settings of the parameters whose global name matches (W-12): `*` any run of characters, `?` one. The first
-// rule that matches counts; none: the optimizer's own settings.
-struct ParameterRule {
-  std::string pattern;
-  std::optional<double> weight_decay;
-  double lr_factor = 1;
-};
+using OptimizerOptions = std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions>;
 
 struct UpdateScale {
   double lr_multiplier = 1;  // of the schedule
@@ -58,5 +67,15 @@ struct UpdateScale {
 
 // Input errors with the key and what is allowed.
 void validate(const OptimizerOptions& options);
+
+// Whether it keeps parameters of 16 bits in float32 besides, updates those and rounds them into the
+// parameters: what is smaller than a parameter's last digit then adds up instead of being lost.
+bool keeps_masters(const OptimizerOptions& options, Dtype parameters);
+// Bytes of its state for each element of a parameter of that type, masters included.
+std::int64_t state_bytes(const OptimizerOptions& options, Dtype parameters);
+
+// What the rules are tried on, and what holds where none matches.
+const std::vector<ParameterRule>& rules_of(const OptimizerOptions& options);
+double weight_decay_of(const OptimizerOptions& options);
 
 }  // namespace d9d

@@ -10,23 +10,25 @@ namespace {
 
 class Sgd final : public FlatOptimizer {
  public:
-  Sgd(const SgdOptions& options, const FlatParameters& parameters, const std::vector<ParameterRule>& rules)
-      : FlatOptimizer(parameters, rules, options.weight_decay), options_(options) {
+  Sgd(const SgdOptions& options, const FlatParameters& parameters)
+      : FlatOptimizer(parameters, options.rules, options.weight_decay), options_(options) {
     if (options_.momentum != 0) add_state("momentum_buffer");
+    if (options_.master_weights) add_masters();
   }
 
   void step(const UpdateScale& scale) override {
     const at::NoGradGuard no_grad;
     ++step_count_;
     for (const FlatRun& run : runs_) {
-      const double lr = options_.lr * scale.lr_multiplier * run.settings.lr_factor;
+      const double lr = options_.lr * scale.lr_multiplier * run.settings.lr_multiplier;
       update(run, lr, options_.maximize ? -scale.grad : scale.grad);
+      round_masters(run);
     }
   }
 
  private:
   void update(const FlatRun& run, double lr, double grad_scale) const {
-    std::vector<at::Tensor> tensors{data(run), grad(run)};
+    std::vector<at::Tensor> tensors{values(run), grad(run)};
     if (options_.momentum != 0) tensors.push_back(state(0, run));
     for_slabs(tensors, [&](std::vector<at::Tensor>& slab) {
       const at::ScalarType wide = slab[0].scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
@@ -51,9 +53,8 @@ class Sgd final : public FlatOptimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, const FlatParameters& parameters,
-                                    const std::vector<ParameterRule>& rules) {
-  return std::make_unique<Sgd>(options, parameters, rules);
+std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, const FlatParameters& parameters) {
+  return std::make_unique<Sgd>(options, parameters);
 }
 
 }  // namespace d9d

@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/flat_optimizer.hpp"
 #include "runtime/train/global_index.hpp"
 #include "runtime/train/stochastic_rounding.hpp"
@@ -57,9 +58,8 @@ void update(const Buffers& b, std::int64_t i, const Pass& pass, std::uint32_t no
 
 class StochasticAdamW final : public FlatOptimizer {
  public:
-  StochasticAdamW(const StochasticAdamWOptions& options, const FlatParameters& parameters,
-                  const std::vector<ParameterRule>& rules)
-      : FlatOptimizer(parameters, rules, options.weight_decay), options_(options), rules_(rules) {
+  StochasticAdamW(const StochasticAdamWOptions& options, const FlatParameters& parameters, std::uint64_t seed)
+      : FlatOptimizer(parameters, options.rules, options.weight_decay), options_(options), seed_(seed) {
     for (const FlatFamily& family : parameters.families()) {
       const at::ScalarType grad = family.grad.scalar_type();
       D9D_REQUIRE(
@@ -69,7 +69,7 @@ class StochasticAdamW final : public FlatOptimizer {
           "CPU, got {} with {}; choose adamw",
           c10::toString(family.data.scalar_type()), c10::toString(grad));
     }
-    const at::ScalarType dtype = options.bfloat16_state ? at::kBFloat16 : at::kFloat;
+    const at::ScalarType dtype = scalar_type_of(options.state_dtype);
     add_state("exp_avg", dtype);
     add_state("exp_avg_sq", dtype);
   }
@@ -84,13 +84,13 @@ class StochasticAdamW final : public FlatOptimizer {
  private:
   void update_parameter(std::size_t family, const FlatSegment& segment, const UpdateScale& scale) const {
     const StageParameter& parameter = parameters_.parameters()[segment.parameter];
-    const ParameterSettings settings = settings_of(parameter.name, rules_, options_.weight_decay);
+    const ParameterSettings settings = settings_of(parameter.name, options_.rules, options_.weight_decay);
     const FlatRun run{family, segment.begin, segment.begin + segment.count, settings};
     const Buffers buffers{Values(data(run)), Values(grad(run)), Values(state(0, run)), Values(state(1, run))};
     const Pass pass = pass_of(settings, scale);
     const auto step = static_cast<std::uint64_t>(step_count_);
-    const Noise noise{RandomStream(options_.seed, "rounding:" + parameter.name, step),
-                      RandomStream(options_.seed, "rounding second moment:" + parameter.name, step)};
+    const Noise noise{RandomStream(seed_, "rounding:" + parameter.name, step),
+                      RandomStream(seed_, "rounding second moment:" + parameter.name, step)};
     const GlobalIndex index(parameter.layout.global_shape(), parameter.layout.local_slice());
     at::parallel_for(0, segment.count, 16384, [&](std::int64_t begin, std::int64_t end) {
       while (begin < end) {
@@ -110,34 +110,33 @@ class StochasticAdamW final : public FlatOptimizer {
       const auto element = static_cast<std::uint64_t>(global + i);
       if (i == 0 || element % 4 == 0) {
         words = noise.value_and_first.words(element / 4);
-        if (options_.bfloat16_state) words_second = noise.second.words(element / 4);
+        if (options_.state_dtype == Dtype::bfloat16) words_second = noise.second.words(element / 4);
       }
       update(buffers, local + i, pass, words[element % 4], words_second[element % 4]);
     }
   }
 
   Pass pass_of(const ParameterSettings& settings, const UpdateScale& scale) const {
-    const double lr = options_.lr * scale.lr_multiplier * settings.lr_factor;
+    const double lr = options_.lr * scale.lr_multiplier * settings.lr_multiplier;
     const auto steps = static_cast<double>(step_count_);
     return {.decay = static_cast<float>(1 - lr * settings.weight_decay),
-            .beta1 = static_cast<float>(options_.beta1),
-            .beta2 = static_cast<float>(options_.beta2),
-            .step_size = static_cast<float>(lr / (1 - std::pow(options_.beta1, steps))),
-            .correction = static_cast<float>(std::sqrt(1 - std::pow(options_.beta2, steps))),
+            .beta1 = static_cast<float>(options_.betas[0]),
+            .beta2 = static_cast<float>(options_.betas[1]),
+            .step_size = static_cast<float>(lr / (1 - std::pow(options_.betas[0], steps))),
+            .correction = static_cast<float>(std::sqrt(1 - std::pow(options_.betas[1], steps))),
             .eps = static_cast<float>(options_.eps),
             .grad_scale = static_cast<float>(scale.grad)};
   }
 
   const StochasticAdamWOptions options_;
-  const std::vector<ParameterRule> rules_;
+  const std::uint64_t seed_;
 };
 
 }  // namespace
 
 std::unique_ptr<Optimizer> make_stochastic_adamw(const StochasticAdamWOptions& options,
-                                                 const FlatParameters& parameters,
-                                                 const std::vector<ParameterRule>& rules) {
-  return std::make_unique<StochasticAdamW>(options, parameters, rules);
+                                                 const FlatParameters& parameters, std::uint64_t seed) {
+  return std::make_unique<StochasticAdamW>(options, parameters, seed);
 }
 
 }  // namespace d9d

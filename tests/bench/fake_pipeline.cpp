@@ -128,9 +128,7 @@ class MeetingWorker final : public CollectiveWorker {
     return 0;
   }
   std::uint64_t bucket_bytes(int /*bucket*/) const override { return 0; }
-  void reduce_values(std::vector<double>& values, ReduceOp /*operation*/) override {
-    place_.sum(values);
-  }
+  void reduce_values(std::vector<double>& values, ReduceOp /*operation*/) override { place_.sum(values); }
 
  private:
   const std::string name_ = "meeting";

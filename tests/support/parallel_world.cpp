@@ -166,7 +166,7 @@ class World {
         topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
         factory_(plan_, hub_, nullptr, {.timeout = kTimeout}),
         provider_(std::make_shared<GivenWeights>(
-            make_family_provider(std::make_shared<Qwen3Config>(given.model), ModelDtype::float32,
+            make_family_provider(std::make_shared<Qwen3Config>(given.model), Dtype::float32,
                                  given.enable_checkpointing, StageSplit{}, disk_),
             given.weights)),
         inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
@@ -261,7 +261,7 @@ std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<Ra
        .schedule = given_.schedule,
        .model = provider_,
        .task = std::make_shared<CausalLmTask>(),
-       .optimizer = AdamWConfig{.lr = 1},
+       .optimizer = AdamWOptions{.lr = 1},
        .seed = kSeed,
        .source_checkpoint = "the given weights",
        .parallel = given_.options,

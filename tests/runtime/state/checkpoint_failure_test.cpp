@@ -95,7 +95,7 @@ TEST(CheckpointFailure, TheRealDiskNamesPathAndReason) {
 }
 
 ManifestEntry entry(const std::string& name, const Slice& slice) {
-  return {"param", name, {4, 4}, slice, Dtype::f32, "a.safetensors", 0};
+  return {"param", name, {4, 4}, slice, Dtype::float32, "a.safetensors", 0};
 }
 
 TEST(CheckpointFailure, CommitRefusesSlicesThatDoNotCoverTheTensorOnce) {
@@ -103,7 +103,7 @@ TEST(CheckpointFailure, CommitRefusesSlicesThatDoNotCoverTheTensorOnce) {
   const ShardReport lower{{"b.safetensors", 0, 0}, {entry("w", {{2, 0}, {4, 4}})}};
   const ShardReport overlapping{{"c.safetensors", 0, 0}, {entry("w", {{1, 0}, {4, 4}})}};
   auto half = lower;
-  half.entries[0].dtype = Dtype::bf16;
+  half.entries[0].dtype = Dtype::bfloat16;
 
   EXPECT_NO_THROW(with_reports({}, {upper, lower}));
   EXPECT_THAT(error_of([&] { with_reports({}, {upper}); }),
@@ -170,7 +170,7 @@ TEST(Manifest, AShardReportOfTenThousandTensorsIsSmall) {
                               name,
                               {4096, 1536},
                               {{2048, 0}, {4096, 1536}},
-                              Dtype::f32,
+                              Dtype::float32,
                               report.file.name,
                               0x0123456789abcdefULL + i});
   }

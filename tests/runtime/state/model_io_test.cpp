@@ -233,7 +233,7 @@ TEST(ModelIo, ConvertsAModelInTheMemoryOfItsLargestGroup) {
   const auto mapper = parallel(parts);
   std::vector<TensorSpec> specs;
   for (std::int64_t i = 0; i < layers; ++i)
-    specs.push_back({fmt::format("l{}.x", i), Dtype::f32, {2, 64, rows}});
+    specs.push_back({fmt::format("l{}.x", i), Dtype::float32, {2, 64, rows}});
   state.clear();
 
   const test::LiveBytes live;

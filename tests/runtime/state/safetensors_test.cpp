@@ -105,7 +105,8 @@ TEST(Safetensors, RefusesSlicesAndNamesThatAreNotThere) {
 TEST(Safetensors, WriterInsistsOnWhatWasAnnounced) {
   const test::Scratch scratch;
   PosixDisk disk;
-  SafetensorsWriter writer(disk, scratch / "a.safetensors", {{"x", Dtype::f32, {2}}, {"y", Dtype::f32, {2}}});
+  SafetensorsWriter writer(disk, scratch / "a.safetensors",
+                           {{"x", Dtype::float32, {2}}, {"y", Dtype::float32, {2}}});
 
   EXPECT_THAT(error_of([&] { writer.write("z", counting({2})); }), HasSubstr("not announced"));
   EXPECT_THAT(error_of([&] { writer.write("x", counting({3})); }),
@@ -113,10 +114,11 @@ TEST(Safetensors, WriterInsistsOnWhatWasAnnounced) {
   writer.write("x", counting({2}));
   EXPECT_THAT(error_of([&] { writer.write("x", counting({2})); }), HasSubstr("twice"));
   EXPECT_THAT(error_of([&] { writer.finish(false); }), HasSubstr("\"y\""));
-  EXPECT_THAT(error_of([&] {
-                SafetensorsWriter(disk, scratch / "b", {{"x", Dtype::f32, {2}}, {"x", Dtype::f32, {2}}});
-              }),
-              HasSubstr("twice"));
+  EXPECT_THAT(
+      error_of([&] {
+        SafetensorsWriter(disk, scratch / "b", {{"x", Dtype::float32, {2}}, {"x", Dtype::float32, {2}}});
+      }),
+      HasSubstr("twice"));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(JobConfig, HasTheDefaultsOfTheReference) {
   EXPECT_EQ(job.trainer.gradient_manager.bucket_size_mb, 32);
   EXPECT_EQ(job.trainer.timeout.init_timeout, 10000);
   EXPECT_EQ(job.trainer.timeout.step_timeout, 100);
-  const auto& adamw = std::get<AdamWConfig>(job.optimizer);
+  const auto& adamw = std::get<AdamWOptions>(job.optimizer);
   EXPECT_EQ(adamw.betas[0], 0.9);
   EXPECT_EQ(adamw.betas[1], 0.999);
   EXPECT_EQ(adamw.eps, 1e-8);
@@ -55,12 +55,12 @@ TEST(JobConfig, HasTheDefaultsOfTheReference) {
 }
 
 TEST(JobConfig, HasTheDefaultsOfTheReferenceForOtherChoices) {
-  EXPECT_EQ(AdamConfig{}.weight_decay, 0.01);
-  EXPECT_FALSE(AdamConfig{}.decoupled_weight_decay);
-  EXPECT_EQ(SgdConfig{}.weight_decay, 0);
-  EXPECT_EQ(SgdConfig{}.momentum, 0);
-  EXPECT_FALSE(SgdConfig{}.nesterov);
-  EXPECT_EQ(StochasticAdamWConfig{}.weight_decay, 0.01);
+  EXPECT_EQ(AdamOptions{}.weight_decay, 0.01);
+  EXPECT_FALSE(AdamOptions{}.decoupled_weight_decay);
+  EXPECT_EQ(SgdOptions{}.weight_decay, 0);
+  EXPECT_EQ(SgdOptions{}.momentum, 0);
+  EXPECT_FALSE(SgdOptions{}.nesterov);
+  EXPECT_EQ(StochasticAdamWOptions{}.weight_decay, 0.01);
   EXPECT_TRUE(AimTracker{}.capture_terminal_logs);
   EXPECT_EQ(AimTracker{}.system_tracking_interval, 10);
   EXPECT_FALSE(WandbTracker{}.capture_terminal_logs);

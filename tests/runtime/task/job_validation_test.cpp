@@ -94,6 +94,39 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
   });
 }
 
+TEST(JobValidation, RefusesRulesThatNoParameterFollows) {
+  expect_refused({
+      {{"optimizer={name: adamw, lr: 1, rules: [{match: '*nrom*', weight_decay: 0}]}"},
+       {"optimizer.rules.0.match: \"*nrom*\" matches no parameter of the model",
+        "model.embed_tokens.weight"}},
+      {{"optimizer={name: sgd, lr: 1, rules: [{match: 'model.norm.wieght', weight_decay: 0}]}"},
+       {"did you mean \"model.norm.weight\"?"}},
+      {{"optimizer={name: adam, lr: 1, rules: [{match: '*'}, {match: 'model.norm.*'}]}"},
+       {"optimizer.rules.1.match: \"model.norm.*\" matches 1 parameters, but rules before it match them "
+        "too"}},
+      {{"optimizer={name: adamw, lr: 1, rules: [{match: '*', weight_decay: -1}]}"},
+       {"optimizer.rules.0.weight_decay: -1 is out of range"}},
+      {{"optimizer={name: adamw, lr: 1, rules: [{weight_decay: 0}]}"}, {"optimizer.rules.0.match: missing"}},
+      {{"optimizer={name: stochastic_adamw, lr: 1, state_dtype: float16}", "model_provider.dtype=bfloat16"},
+       {"optimizer.state_dtype: float16 is not supported yet"}},
+  });
+}
+
+TEST(JobValidation, WarnsWhereUpdatesOfBfloat16WeightsAreLost) {
+  const auto warnings = [](const std::string& dtype, const std::string& optimizer) {
+    return load({"model_provider.dtype=" + dtype, "optimizer={lr: 1, name: " + optimizer + "}"}).warnings;
+  };
+
+  EXPECT_THAT(warnings("bfloat16", "adamw, master_weights: false"),
+              ElementsAre(AllOf(HasSubstr("optimizer.master_weights: false, so each update"),
+                                HasSubstr("choose stochastic_adamw"))));
+  EXPECT_THAT(warnings("bfloat16", "sgd"), IsEmpty());
+  EXPECT_THAT(warnings("bfloat16", "stochastic_adamw, state_dtype: bfloat16"), IsEmpty());
+  EXPECT_THAT(warnings("float32", "adam"), IsEmpty());
+  EXPECT_THAT(warnings("float32", "adamw, master_weights: false"),
+              ElementsAre(HasSubstr("optimizer.master_weights: has no effect: the parameters are float32")));
+}
+
 TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"node.ranks=2"}));
   EXPECT_NO_THROW(load({"node.listen=127.0.0.1:0"}));

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "runtime/base/error.hpp"
-#include "runtime/train/flat_optimizer.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 #include "tests/runtime/train/stage_of.hpp"
 
 namespace d9d {
@@ -40,15 +40,18 @@ void put_gradients(const std::vector<StageParameter>& stage, int step) {
 struct Reference {
   double value, first = 0, second = 0, second_max = 0;
 
-  void adam(double grad, int step, double lr, double decay, const AdamOptions& o) {
+  template <class Adam>
+  void adam(double grad, int step, double lr, double decay, const Adam& o) {
+    const auto [beta1, beta2] = o.betas;
+    const bool decoupled = std::is_same_v<Adam, AdamWOptions>;
     if (o.maximize) grad = -grad;
-    if (o.decoupled_weight_decay) value -= lr * decay * value;
-    if (!o.decoupled_weight_decay) grad += decay * value;
-    first = o.beta1 * first + (1 - o.beta1) * grad;
-    second = o.beta2 * second + (1 - o.beta2) * grad * grad;
+    if (decoupled) value -= lr * decay * value;
+    if (!decoupled) grad += decay * value;
+    first = beta1 * first + (1 - beta1) * grad;
+    second = beta2 * second + (1 - beta2) * grad * grad;
     second_max = std::max(second_max, second);
-    const double corrected = (o.amsgrad ? second_max : second) / (1 - std::pow(o.beta2, step));
-    value -= lr * first / (1 - std::pow(o.beta1, step)) / (std::sqrt(corrected) + o.eps);
+    const double corrected = (o.amsgrad ? second_max : second) / (1 - std::pow(beta2, step));
+    value -= lr * first / (1 - std::pow(beta1, step)) / (std::sqrt(corrected) + o.eps);
   }
   void sgd(double grad, int step, double lr, const SgdOptions& o) {
     if (o.maximize) grad = -grad;
@@ -65,11 +68,11 @@ double multiplier(int step) {
   return 1.0 / step;
 }
 
-void expect_ten_steps(const OptimizerOptions& options, const std::vector<ParameterRule>& rules,
+void expect_ten_steps(const OptimizerOptions& options,
                       const std::function<void(Reference&, const std::string&, double, int)>& update) {
   const auto stage = small_stage();
   const FlatParameters flat(stage, {});
-  const auto optimizer = make_optimizer(options, flat, rules);
+  const auto optimizer = make_optimizer(options, flat);
   for (int step = 1; step <= kSteps; ++step) {
     put_gradients(stage, step);
     optimizer->step({.lr_multiplier = multiplier(step), .grad = kScale});
@@ -90,23 +93,24 @@ void expect_ten_steps(const OptimizerOptions& options, const std::vector<Paramet
   EXPECT_EQ(optimizer->step_count(), kSteps);
 }
 
-void expect_adam(const AdamOptions& options) {
-  expect_ten_steps(options, {}, [&](Reference& reference, const std::string&, double grad, int step) {
+template <class Adam>
+void expect_adam(const Adam& options) {
+  expect_ten_steps(options, [&](Reference& reference, const std::string&, double grad, int step) {
     reference.adam(grad, step, options.lr * multiplier(step), options.weight_decay, options);
   });
 }
 
 TEST(Optimizer, AdamWFollowsTheTextbook) {
-  expect_adam({.lr = 0.05, .weight_decay = 0.1});
+  expect_adam(AdamWOptions{.lr = 0.05, .weight_decay = 0.1});
 }
 TEST(Optimizer, AdamWClimbsWhenAsked) {
-  expect_adam({.lr = 0.05, .maximize = true});
+  expect_adam(AdamWOptions{.lr = 0.05, .maximize = true});
 }
 TEST(Optimizer, AdamWKeepsTheLargestSecondMomentWhenAsked) {
-  expect_adam({.lr = 0.05, .amsgrad = true});
+  expect_adam(AdamWOptions{.lr = 0.05, .amsgrad = true});
 }
 TEST(Optimizer, AdamAddsTheDecayToTheGradient) {
-  expect_adam({.lr = 0.05, .weight_decay = 0.1, .decoupled_weight_decay = false});
+  expect_adam(AdamOptions{.lr = 0.05, .weight_decay = 0.1});
 }
 
 TEST(Optimizer, SgdFollowsTheTextbook) {
@@ -114,7 +118,7 @@ TEST(Optimizer, SgdFollowsTheTextbook) {
        {SgdOptions{.lr = 0.1}, SgdOptions{.lr = 0.1, .weight_decay = 0.2},
         SgdOptions{.lr = 0.1, .momentum = 0.9, .dampening = 0.3},
         SgdOptions{.lr = 0.1, .momentum = 0.9, .nesterov = true, .maximize = true}}) {
-    expect_ten_steps(options, {}, [&](Reference& reference, const std::string&, double grad, int step) {
+    expect_ten_steps(options, [&](Reference& reference, const std::string&, double grad, int step) {
       reference.sgd(grad, step, options.lr * multiplier(step), options);
     });
   }
@@ -122,11 +126,12 @@ TEST(Optimizer, SgdFollowsTheTextbook) {
 
 // W-12
 TEST(Optimizer, RulesGiveParametersSettingsOfTheirOwn) {
-  const AdamOptions options{.lr = 0.05, .weight_decay = 0.1};
-  const std::vector<ParameterRule> rules{{.pattern = "*.bias", .weight_decay = 0.0},
-                                         {.pattern = "*norm*", .weight_decay = 0.5, .lr_factor = 0.1}};
+  const AdamWOptions options{.lr = 0.05,
+                             .weight_decay = 0.1,
+                             .rules = {{.match = "*.bias", .weight_decay = 0.0},
+                                       {.match = "*norm*", .weight_decay = 0.5, .lr_multiplier = 0.1}}};
 
-  expect_ten_steps(options, rules, [&](Reference& reference, const std::string& name, double grad, int step) {
+  expect_ten_steps(options, [&](Reference& reference, const std::string& name, double grad, int step) {
     const bool bias = name.ends_with(".bias");
     const bool norm = name.find("norm") != std::string::npos;
     reference.adam(grad, step, options.lr * multiplier(step) * (norm ? 0.1 : 1),
@@ -186,11 +191,91 @@ void expect_bit_exact_resume(const OptimizerOptions& options, at::ScalarType dty
 }
 
 TEST(Optimizer, ResumesToTheSameBits) {
-  expect_bit_exact_resume(AdamOptions{.lr = 0.01}, at::kFloat);
-  expect_bit_exact_resume(AdamOptions{.lr = 0.01, .amsgrad = true}, at::kBFloat16);
+  expect_bit_exact_resume(AdamWOptions{.lr = 0.01}, at::kFloat);
+  expect_bit_exact_resume(AdamWOptions{.lr = 0.01, .amsgrad = true}, at::kBFloat16);
+  expect_bit_exact_resume(AdamWOptions{.lr = 0.01, .master_weights = false}, at::kBFloat16);
   expect_bit_exact_resume(SgdOptions{.lr = 0.01, .momentum = 0.9, .dampening = 0.5}, at::kFloat);
-  expect_bit_exact_resume(StochasticAdamWOptions{.lr = 0.01, .bfloat16_state = true, .seed = 5},
-                          at::kBFloat16);
+  expect_bit_exact_resume(StochasticAdamWOptions{.lr = 0.01, .state_dtype = Dtype::bfloat16}, at::kBFloat16);
+}
+
+// Masters of the stage, by name.
+std::map<std::string, at::Tensor> masters_of(const Optimizer& optimizer) {
+  std::map<std::string, at::Tensor> masters;
+  for (const StateEntry& entry : optimizer.state_entries())
+    if (entry.kind == kMasterWeight) masters[entry.name] = entry.tensor;
+  return masters;
+}
+
+// W-13: a bf16 number has 8 bits, so 0.1 % of a weight vanishes when it is added to it.
+TEST(Optimizer, SmallUpdatesOfBfloat16WeightsAddUpInTheirMasters) {
+  for (const OptimizerOptions& options :
+       {OptimizerOptions(AdamWOptions{.lr = 1e-4}), OptimizerOptions(AdamOptions{.lr = 1e-4}),
+        OptimizerOptions(SgdOptions{.lr = 1e-4, .momentum = 0.9})}) {
+    const auto half = small_stage(at::kBFloat16);
+    const FlatParameters flat(half, {.grad_dtype = at::kFloat});
+    auto single = small_stage(at::kFloat);
+    const FlatParameters flat_single(single, {});
+    for (std::size_t i = 0; i < half.size(); ++i) single[i].tensor.detach().copy_(half[i].tensor.detach());
+    const auto optimizer = make_optimizer(options, flat);
+    const auto reference = make_optimizer(options, flat_single);
+    for (int step = 1; step <= 30; ++step) {
+      put_gradients(half, step);
+      put_gradients(single, step);
+      optimizer->step({});
+      reference->step({});
+    }
+
+    const auto masters = masters_of(*optimizer);
+    ASSERT_EQ(masters.size(), half.size());
+    for (std::size_t i = 0; i < half.size(); ++i) {
+      EXPECT_TRUE(at::equal(masters.at(half[i].name), single[i].tensor)) << half[i].name;
+      EXPECT_TRUE(at::equal(half[i].tensor, single[i].tensor.to(at::kBFloat16))) << half[i].name;
+    }
+  }
+}
+
+TEST(Optimizer, WithoutMastersSmallUpdatesOfBfloat16WeightsAreLost) {
+  const auto stage = small_stage(at::kBFloat16);
+  const FlatParameters flat(stage, {.grad_dtype = at::kFloat});
+  const at::Tensor before = stage[1].tensor.detach().clone();
+  const auto optimizer = make_optimizer(SgdOptions{.lr = 1e-9, .master_weights = false}, flat);
+
+  put_gradients(stage, 1);
+  optimizer->step({});
+
+  EXPECT_TRUE(at::equal(stage[1].tensor, before));
+  EXPECT_TRUE(masters_of(*optimizer).empty());
+}
+
+TEST(Optimizer, OnlyBfloat16WeightsHaveMasters) {
+  auto stage = small_stage(at::kFloat);
+  stage.push_back(make_parameter("model.head.weight", Layout::local({4, 3}), at::kBFloat16));
+  const FlatParameters flat(stage, {});
+
+  const auto masters = masters_of(*make_optimizer(AdamWOptions{.lr = 1}, flat));
+
+  ASSERT_EQ(masters.size(), 1U);
+  EXPECT_TRUE(masters.contains("model.head.weight"));
+}
+
+// What `check` counts is what there is.
+TEST(Optimizer, SaysHowManyBytesItsStateTakes) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const auto stage = small_stage(dtype);
+    const FlatParameters flat(stage, {.grad_dtype = at::kFloat});
+    for (const OptimizerOptions& options :
+         {OptimizerOptions(AdamWOptions{.lr = 1}), OptimizerOptions(AdamOptions{.lr = 1, .amsgrad = true}),
+          OptimizerOptions(AdamWOptions{.lr = 1, .master_weights = false}),
+          OptimizerOptions(SgdOptions{.lr = 1}), OptimizerOptions(SgdOptions{.lr = 1, .momentum = 0.9}),
+          OptimizerOptions(StochasticAdamWOptions{.lr = 1, .state_dtype = Dtype::bfloat16})}) {
+      if (dtype == at::kFloat && std::holds_alternative<StochasticAdamWOptions>(options)) continue;
+      std::int64_t bytes = 0;
+      for (const StateEntry& entry : make_optimizer(options, flat)->state_entries())
+        if (entry.kind != "param") bytes += static_cast<std::int64_t>(entry.tensor.nbytes());
+
+      EXPECT_EQ(bytes, flat.num_elements() * state_bytes(options, dtype_of(dtype))) << options.index();
+    }
+  }
 }
 
 TEST(Optimizer, NamesFrozenParametersInItsStateButNotTheirMoments) {
@@ -198,7 +283,7 @@ TEST(Optimizer, NamesFrozenParametersInItsStateButNotTheirMoments) {
   stage[0].tensor.requires_grad_(false);
   const FlatParameters flat(stage, {});
 
-  const auto state = copy_of_state(*make_optimizer(AdamOptions{.lr = 1}, flat));
+  const auto state = copy_of_state(*make_optimizer(AdamWOptions{.lr = 1}, flat));
 
   EXPECT_TRUE(state.contains("param/model.embed.weight"));
   EXPECT_FALSE(state.contains("exp_avg/model.embed.weight"));
@@ -216,12 +301,16 @@ TEST(Optimizer, RefusesImpossibleSettingsByTheirKey) {
     return "accepted";
   };
 
-  EXPECT_THAT(refusal(AdamOptions{.lr = 0}), HasSubstr("optimizer.lr"));
-  EXPECT_THAT(refusal(AdamOptions{.lr = 1, .beta2 = 1}), HasSubstr("optimizer.betas"));
-  EXPECT_THAT(refusal(AdamOptions{.lr = 1, .eps = 0}), HasSubstr("optimizer.eps"));
+  EXPECT_THAT(refusal(AdamWOptions{.lr = 0}), HasSubstr("optimizer.lr"));
+  EXPECT_THAT(refusal(AdamWOptions{.lr = 1, .betas = {0.9, 1}}), HasSubstr("optimizer.betas"));
+  EXPECT_THAT(refusal(AdamWOptions{.lr = 1, .eps = 0}), HasSubstr("optimizer.eps"));
   EXPECT_THAT(refusal(AdamOptions{.lr = 1, .weight_decay = -1}), HasSubstr("optimizer.weight_decay"));
   EXPECT_THAT(refusal(SgdOptions{.lr = 1, .nesterov = true}), HasSubstr("optimizer.nesterov"));
   EXPECT_THAT(refusal(StochasticAdamWOptions{.lr = 1}), HasSubstr("choose adamw"));
+  EXPECT_THAT(refusal(StochasticAdamWOptions{.lr = 1, .state_dtype = Dtype::float16}),
+              HasSubstr("optimizer.state_dtype = float16"));
+  EXPECT_THAT(refusal(AdamWOptions{.lr = 1, .rules = {{.match = "*", .weight_decay = -1}}}),
+              HasSubstr("optimizer.rules.0.weight_decay = -1"));
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+#include "runtime/task/optimizer_rules.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/base/config/problems.hpp"
+#include "runtime/nn/model/build_options.hpp"
+#include "runtime/tensor/stage_module.hpp"
+
+namespace d9d {
+namespace {
+
+// The whole model's, without storage.
+std::vector<StageParameter> whole_model(const FamilyModel& model) {
+  BuildOptions shapes_only;
+  shapes_only.device = at::Device(at::kMeta);
+  return model.build_stage({}, shapes_only)->parameters();
+}
+
+// Why no parameter follows the rule.
+JobIssue issue_of(std::size_t index, const ParameterRule& rule,
+                  const std::vector<StageParameter>& parameters) {
+  const std::string path = fmt::format("optimizer.rules.{}.match", index);
+  std::vector<std::string_view> names;
+  std::size_t matched = 0;
+  for (const StageParameter& parameter : parameters) {
+    names.push_back(parameter.name);
+    matched += matches(rule.match, parameter.name) ? 1 : 0;
+  }
+  if (matched > 0) {
+    return {
+        path,
+        fmt::format("\"{}\" matches {} parameters, but rules before it match them too", rule.match, matched),
+        "put it before them, or leave it out"};
+  }
+  const std::string near = config::nearest(rule.match, names);
+  names.resize(std::min<std::size_t>(names.size(), 3));
+  return {path, fmt::format("\"{}\" matches no parameter of the model", rule.match),
+          near.empty()
+              ? fmt::format("they are called {}, ...; `*` is any part of a name", fmt::join(names, ", "))
+              : fmt::format("did you mean \"{}\"?", near)};
+}
+
+}  // namespace
+
+std::vector<OptimizerGroup> optimizer_groups(const JobConfig& job, const FamilyModel& model) {
+  const auto optimizer = known_optimizer(job.optimizer);
+  std::vector<OptimizerGroup> groups;
+  if (!optimizer) return groups;
+  for (const StageParameter& parameter : whole_model(model)) {
+    const ParameterSettings settings =
+        settings_of(parameter.name, rules_of(*optimizer), weight_decay_of(*optimizer));
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const OptimizerGroup& other) { return other.settings == settings; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {settings, 0, 0, {}});
+    ++group->tensors;
+    group->elements += parameter.tensor.numel();
+    if (group->examples.size() < 2) group->examples.push_back(parameter.name);
+  }
+  return groups;
+}
+
+std::vector<JobIssue> rule_issues(const JobConfig& job, const FamilyModel& model) {
+  const auto optimizer = known_optimizer(job.optimizer);
+  if (!optimizer || rules_of(*optimizer).empty()) return {};
+  const std::vector<ParameterRule>& rules = rules_of(*optimizer);
+  const std::vector<StageParameter> parameters = whole_model(model);
+  std::set<std::size_t> used;
+  for (const StageParameter& parameter : parameters) {
+    if (const auto rule = rule_for(parameter.name, rules)) used.insert(*rule);
+  }
+  std::vector<JobIssue> issues;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (!used.contains(i)) issues.push_back(issue_of(i, rules[i], parameters));
+  }
+  return issues;
+}
+
+}  // namespace d9d

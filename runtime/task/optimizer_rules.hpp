@@ -1,0 +1,27 @@
+#pragma once
+// What `optimizer.rules` make of a model's parameters: for `d9d-node check`, and to find rules that say nothing.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/task/job_validation.hpp"
+
+namespace d9d {
+
+// Parameters that are updated with the same settings.
+struct OptimizerGroup {
+  ParameterSettings settings;
+  std::int64_t tensors = 0;
+  std::int64_t elements = 0;
+  std::vector<std::string> examples;  // names of the first two
+};
+
+// In the order of the model. Nothing for an optimizer of a plugin.
+std::vector<OptimizerGroup> optimizer_groups(const JobConfig& job, const FamilyModel& model);
+
+// Rules that no parameter of the model takes its settings from: a pattern without a match, or one whose matches
+// all go to rules before it.
+std::vector<JobIssue> rule_issues(const JobConfig& job, const FamilyModel& model);
+
+}  // namespace d9d
