@@ -5,7 +5,7 @@
 #include "actors/cli/running_commands.hpp"
 
 int main(int argc, char** argv) {
-  const d9d::Program program{.name = "d9d-node",
+  const d9d::CommandLine program{.name = "d9d-node",
                              .version = "0.0.9+other",
                              .commands = {d9d::run_command("0.0.9+other", [] { return 0U; })}};
   const std::vector<std::string> words(argv + 1, argv + argc);
