@@ -1,5 +1,5 @@
-// d9d-node check: everything about a job that can be said without running it, and all that `run` would
-// refuse.
+// d9d-node check: everything about a job that can be said
+// without running it, and all that `run` would refuse.
 #include <fmt/ranges.h>
 
 #include <ostream>

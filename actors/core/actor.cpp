@@ -14,7 +14,7 @@ void Actor::attach(ActorHost* host, ActorId self, ActorId parent) {
 }
 
 void Actor::answer_to(ActorId id) {
-  // Known before the address is: a frame for an id that is not its own would be passed on to itself for ever.
+  // Known before the address is: a frame for another actor's id would be passed on to itself for ever.
   if (index_of(id) < 0) aliases_.push_back(id);
   world_.book.enter(id, host_->mailbox());
 }

@@ -49,8 +49,8 @@ class ActorHost {
   // Opens a port for this actor on a numeric address; 0 lets the system choose. Returns the port; an environment
   // error when it is taken.
   virtual std::uint16_t publish(const std::string& address, std::uint16_t port) = 0;
-  // Connects to another process without blocking the caller; the answer is wire::Dialed with the mailbox
-  // attached.
+  // Connects to another process without blocking the caller;
+  // the answer is wire::Dialed with the mailbox attached.
   virtual void dial(std::string host, std::uint16_t port, int node) = 0;
   virtual void finish() = 0;
 };

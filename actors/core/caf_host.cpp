@@ -93,7 +93,7 @@ caf::behavior CafHost::make_behavior() {
   World& world = *arguments_.world;
   received(&world);
   const Turn turn(this);
-  // Its own thread may be faster than the spawning one: whoever started() talks to must be able to answer.
+  // The actor's thread may be faster than the spawning one, and actors that started() talks to must find it.
   std::call_once(*arguments_.entered, [&] { world.book.enter(arguments_.id, mailbox_); });
   try {
     actor_ = arguments_.factory(world);
@@ -190,7 +190,7 @@ std::uint16_t CafHost::publish(const std::string& address, std::uint16_t port) {
 }
 
 void CafHost::dial(std::string host, std::uint16_t port, int node) {
-  // remote_actor blocks until the connection stands: a helper on a thread of its own waits for it. The node
+  // remote_actor blocks until the connection stands: a helper on another thread waits for it. The node
   // is an argument because CAF 0.17 follows a null pointer when there are none.
   const HostArguments arguments = arguments_;
   const MailboxPtr answer_to = mailbox_;

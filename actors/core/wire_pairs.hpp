@@ -2,8 +2,8 @@
 // An enum of ours and the one of a message that means the same, as one table for both directions:
 //   constexpr WirePairs kPairs{"Failed.kind", std::array{std::pair{ErrorKind::bug, wire::Failed::Kind::BUG}, ...}};
 //   failed.setKind(kPairs.to_wire(kind));
-// Both directions throw Error(bug) for a value without a pair: the message is of another version, or the table
-// lacks a line.
+// Both directions throw Error(bug) for a value without a pair:
+// the message is of another version, or the table lacks a line.
 
 #include <array>
 #include <cstddef>

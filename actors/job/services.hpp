@@ -45,7 +45,7 @@ struct JobServices {
   std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
-  TokenizerFiles tokenizer{};           // lies in every checkpoint
+  TokenizerFiles tokenizer{};           // copied into every checkpoint
 
   // Made when the job has formed.
   std::unique_ptr<SocketTransport> transport{};

@@ -17,8 +17,8 @@ struct AttentionShape {
   float scale;
 };
 
-// One head of each group member: storage row = token. Outputs are fp32 or bf16, [tokens, D] with rows
-// `stride` apart.
+// One head of each group member: storage row = token. Outputs
+// are fp32 or bf16, [tokens, D] with rows `stride` apart.
 struct AttentionHeads {
   const GemmInput* q;  // [group]
   GemmInput k, v;

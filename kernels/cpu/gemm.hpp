@@ -7,8 +7,8 @@
 
 namespace d9d::kernels {
 
-// Storage of rows `stride` elements apart, used as it is or transposed. With `rows`, storage row r is
-// rows[r].
+// Storage of rows `stride` elements apart, used as it is
+// or transposed. With `rows`, storage row r is rows[r].
 struct GemmInput {
   const void* data;
   int64_t stride;
@@ -30,9 +30,9 @@ struct GemmOutput {
 // A sum over k is made in chunks of this many, in order.
 constexpr int64_t gemm_depth = 512;
 
-// c [m, n] (+)= a [m, k] b [k, n] on this thread. m, n, k >= 1. Needs Isa::avx512; bf16 results
-// need k <= gemm_depth. How an element is summed does not depend on m and n: parts of a product equal the
-// whole.
+// c [m, n] (+)= a [m, k] b [k, n] on this thread. m, n, k >= 1. Needs
+// Isa::avx512; bf16 results need k <= gemm_depth. How an element is
+// summed does not depend on m and n: parts of a product equal the whole.
 void gemm_avx512(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
                  const GemmOutput& c);
 

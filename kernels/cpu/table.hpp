@@ -2,8 +2,8 @@
 // The inner loops of the ops as plain functions over pointers, compiled once per instruction set and chosen
 // when the process starts to use them. No torch here: these files are compiled with AVX flags, and an inline
 // function of torch compiled so could be picked by the linker for every machine. All sizes in elements;
-// strides are of rows. T: float, double or Bf16; Sum<T>: the type of sums and statistics, double for double,
-// else float.
+// strides are of rows. T: float, double or Bf16; Sum<T>: the
+// type of sums and statistics, double for double, else float.
 
 #include <cstdint>
 
@@ -33,8 +33,8 @@ struct Rows {
   int64_t stride;
 };
 
-// Heads [tokens, heads, dim] of a projection: tokens `stride` apart, heads dense. cos and sin [tokens,
-// rotary].
+// Heads [tokens, heads, dim] of a projection: tokens
+// `stride` apart, heads dense. cos and sin [tokens, rotary].
 template <class T>
 struct HeadsShape {
   int64_t heads, dim, rotary;

@@ -1,6 +1,6 @@
 #pragma once
-// Statistics of classifiers from counts of true and false positives and negatives (METRIC-22 to 24); made by
-// ConfusionMatrixBuilder.
+// Statistics of classifiers from counts of true and false positives
+// and negatives (METRIC-22 to 24); made by ConfusionMatrixBuilder.
 
 #include <functional>
 #include <memory>
@@ -29,8 +29,8 @@ enum class ConfusionAggregation {
 };
 
 // binary: probabilities [N], targets [N] of 0 or 1, positive above the threshold.
-// multiclass: scores [N, C], targets as index [N] (or [N, 1]) or one-hot [N, C]; the prediction is the
-// largest score.
+// multiclass: scores [N, C], targets as index [N] (or [N, 1])
+// or one-hot [N, C]; the prediction is the largest score.
 //   With top_k: one output, a hit when the target is among the k largest scores (ties go to the lower index).
 // multilabel: probabilities [N, C], targets [N, C] of 0 or 1, an output per label.
 struct ConfusionProblem {

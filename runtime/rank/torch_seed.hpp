@@ -1,6 +1,6 @@
 #pragma once
-// Torch's default generator. d9d never draws from it: its numbers come from RandomStream. A task or a model of a plugin
-// may (at::rand, dropout).
+// Torch's default generator. d9d never draws from it: its numbers come from
+// RandomStream. A task or a model of a plugin may (at::rand, dropout).
 
 #include <cstdint>
 

@@ -94,7 +94,7 @@ void require_without_gaps(const SafetensorsHeader& header, std::uint64_t data_be
                           const std::string& file) {
   std::vector<const StoredTensor*> order;
   for (const auto& [name, stored] : header.tensors) order.push_back(&stored);
-  // An empty tensor lies at the start of its successor, so the end decides among equal offsets.
+  // An empty tensor begins where its successor begins, so the end decides among equal offsets.
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return std::pair(a->offset, a->offset + a->spec.bytes()) <
            std::pair(b->offset, b->offset + b->spec.bytes());

@@ -39,7 +39,7 @@ std::vector<TensorSpec> parameters_of(const FamilyModel& config) {
   return specs;
 }
 
-// What the model says of them itself stays; its own pad token is one that training knew.
+// What the model says of them stays: training used its pad token.
 std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) {
   nlohmann::json json = nlohmann::json::parse(config.config_json());
   if (tokens.eos.size() == 1) json["eos_token_id"] = tokens.eos.front();

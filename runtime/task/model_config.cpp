@@ -56,7 +56,7 @@ json read_base(const std::string& folder, std::string_view type) {
   return base;
 }
 
-// One spelling of RoPE in the base, so that a key given in the job replaces exactly its own part.
+// One spelling of RoPE in the base, so that a key given in the job replaces exactly that part.
 void settle_rope(json& base) {
   json settings = json::object();
   for (const char* name : {"rope_parameters", "rope_scaling"}) {

@@ -1,6 +1,6 @@
 #pragma once
-// What all optimizers share: which stretch of which buffer is updated with which settings, and the state
-// buffers beside the parameters. Internal to train/.
+// What all optimizers share: the ranges of the flat buffers with their settings, and the state buffers beside
+// the parameters. Internal to train/.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace d9d {
 
-// A stretch of a family with the same settings; what lies between its parameters is zero and stays so.
+// A stretch of a family with the same settings; gaps between its parameters are zero and stay zero.
 struct FlatRun {
   std::size_t family = 0;
   std::int64_t begin = 0;

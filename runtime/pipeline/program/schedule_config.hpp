@@ -62,8 +62,8 @@ using ScheduleConfig = std::variant<GpipeSchedule, LoopedBfsSchedule, OneFOneBSc
 // In the order of the variant.
 const std::vector<std::string_view>& schedule_names();
 std::string_view name_of(const ScheduleConfig& config);
-// The schedule of that name with the defaults of its fields. Input error: an unknown name; it lists the known
-// ones.
+// The schedule of that name with the defaults of its fields.
+// Input error: an unknown name; it lists the known ones.
 ScheduleConfig schedule_named(std::string_view name);
 int stages_per_rank(const ScheduleConfig& config);
 // Whether the schedule has a program for these numbers.
