@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/base/config/codec.hpp"
+#include "runtime/base/config/keys.hpp"
 
 namespace d9d {
 
@@ -19,5 +20,15 @@ struct config::Codec<Epochs> {
   static bool read(Epochs& out, const Node& node, const Path& path, Problems& problems);
   static Json write(const Epochs& epochs);
 };
+
+// Keys of every source that has an end.
+namespace data_keys {
+inline constexpr config::Key seed{"seed", "",
+                                  "chooses the shuffled orders; null: trainer.determinism.base_seed does"};
+inline constexpr config::Key epochs{
+    "epochs", "",
+    "how often the job may read the data; as_needed: as often as trainer.schedule.total_steps takes. More "
+    "steps than that are refused"};
+}  // namespace data_keys
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// Section `trainer` (reference A.2, A.3): everything of a run that is neither model, data nor optimizer. Its
-// parts are in trainer_sections.hpp, logging_config.hpp and pipelining_config.hpp.
+// Section `trainer` (reference A.2, A.3): everything of a run that is neither model, data nor optimizer. Its parts
+// are in trainer_sections.hpp, watch_sections.hpp, logging_config.hpp and pipelining_config.hpp.
 
 #include <boost/describe/class.hpp>
 
@@ -11,6 +11,7 @@
 #include "runtime/task/logging_config.hpp"
 #include "runtime/task/pipelining_config.hpp"
 #include "runtime/task/trainer_sections.hpp"
+#include "runtime/task/watch_sections.hpp"
 
 namespace d9d {
 

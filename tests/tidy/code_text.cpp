@@ -5,10 +5,6 @@
 namespace d9d::tidy {
 namespace {
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 // The end of the quoted text that begins at `from`, one past its closing quote.
 std::size_t end_of_quote(const std::string& line, std::size_t from) {
   const char quote = line[from];
@@ -49,6 +45,10 @@ std::string code_of_line(const std::string& line) {
 }
 
 }  // namespace
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 std::vector<std::string> code_lines(const Source& source) {
   std::vector<std::string> lines;

@@ -8,6 +8,8 @@
 
 namespace d9d::tidy {
 
+// Whether an identifier may have it.
+bool is_word(char c);
 // Line by line, so that line numbers hold; "\"\"" stands for every string.
 std::vector<std::string> code_lines(const Source& source);
 // The same as one text, lines ended by '\n'.

@@ -68,10 +68,6 @@ const Names& to_go() {
   return names;
 }
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 // The word that ends before `end`.
 std::string word_before(const std::string& text, std::size_t end) {
   std::size_t begin = end;

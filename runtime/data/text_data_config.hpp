@@ -1,0 +1,55 @@
+#pragma once
+// The keys of `data` with `source: text`.
+
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/data/epochs.hpp"
+
+namespace d9d {
+
+enum class TextFormat { text, jsonl };
+BOOST_DESCRIBE_ENUM(TextFormat, text, jsonl)
+
+enum class DocumentUnit { file, paragraph, line };
+BOOST_DESCRIBE_ENUM(DocumentUnit, file, paragraph, line)
+
+struct TextDataConfig {
+  std::vector<std::string> files;
+  std::string tokenizer;
+  std::int64_t sequence_length = 0;
+  TextFormat format = TextFormat::text;
+  std::string text_field = "text";
+  DocumentUnit document = DocumentUnit::file;
+  std::optional<std::string> eos_token;
+  bool shuffle = false;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
+};
+BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
+                      (files, tokenizer, sequence_length, format, text_field, document, eos_token, shuffle,
+                       seed, epochs))
+constexpr auto keys_of(config::Tag<TextDataConfig>) {
+  using config::Key;
+  return std::array{
+      Key{"files", "", "files or patterns such as text/*.txt, read in this order (a pattern's files by name)",
+          config::required},
+      Key{"tokenizer", "", "a Hugging Face tokenizer.json", config::required},
+      Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      Key{"format", "", "what the files hold: plain text, or a JSON object a line"},
+      Key{"text_field", "", "with jsonl: the key of the text"},
+      Key{"document", "", "with text: what a document is; paragraphs are parted by blank lines"},
+      Key{"eos_token", "",
+          "the token put after every document; without it documents follow each other directly"},
+      Key{"shuffle", "", "another order of samples in every epoch, instead of the text's"},
+      data_keys::seed,
+      data_keys::epochs,
+  };
+}
+
+}  // namespace d9d
