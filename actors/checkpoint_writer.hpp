@@ -1,6 +1,7 @@
 #pragma once
-// CheckpointWriter: puts snapshots and exports on disk while training goes on. Own thread. One per node.
-// Parent: Node. hears WriteShard ExportModel    says ShardWritten ModelExported
+// CheckpointWriter: writes snapshots and exports to disk while training goes on. Own thread: it waits for the
+// disk. One per node. Parent: Node.
+// hears WriteShard ExportModel    says ShardWritten ModelExported
 
 #include <functional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Collective: runs the reductions of one group of ranks, in program order and never in arrival order, so that
-// all members agree. Own thread: it waits for its peers. One per group and rank. Parent: Node. hears
-// ReduceBucket ReduceValues    says Ready BucketReduced ValuesReduced
+// Collective: runs the reductions of one group of ranks, in the order that all members share and not in the
+// order of arrival. Own thread: it waits for its peers. One per group and rank. Parent: Node.
+// hears ReduceBucket ReduceValues    says Ready BucketReduced ValuesReduced
 
 #include <map>
 #include <memory>

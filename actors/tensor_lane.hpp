@@ -1,8 +1,8 @@
 #pragma once
-// TensorLane: one end of the way from one rank to another in a different process. The sending end announces
-// what it puts on the wire, the receiving end takes it off in the same order. Own thread: it waits for its
-// peer. Two per pair of neighbouring ranks and direction. Parent: Node. hears SendTensors TensorsAnnounced
-// says Ready TensorsAnnounced ActivationReady GradientReady
+// TensorLane: carries tensors from one rank to a rank in another process; there is one at each end. The sending
+// one announces what it sends, the receiving one receives it in the same order. Own thread: it waits for its
+// peer. Two per pair of neighbouring ranks and direction. Parent: Node.
+// hears SendTensors TensorsAnnounced    says Ready TensorsAnnounced ActivationReady GradientReady
 
 #include <functional>
 #include <memory>
