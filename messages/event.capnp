@@ -20,7 +20,7 @@ struct Publish {
 struct Event {
   # EventBus -> each subscriber, in the order of subscription. No
   # reply; the job does not wait for subscribers. One for each Publish.
-  name @0 :Text;
+  name @0 :Text;      # as published, and so the other fields
   step @1 :UInt64;
   context @2 :Text;
 }

@@ -24,10 +24,10 @@ struct GradientReady {
   # RankExecutor or TensorLane -> the RankExecutor that holds pipeline stage `stage`: the gradients of
   # its outputs. They arrive in any order. No reply. A second one for the same microbatch is a bug.
   step @0 :UInt64;
-  stage @1 :UInt32;
+  stage @1 :UInt32;       # the receiving pipeline stage
   microbatch @2 :UInt32;
-  ticket @3 :UInt64;
-  producedNs @4 :Int64;
+  ticket @3 :UInt64;      # TensorParcel: gradients of what stage + 1 received
+  producedNs @4 :Int64;   # as in ActivationReady
 }
 
 struct SendTensors {
@@ -37,7 +37,7 @@ struct SendTensors {
   step @0 :UInt64;
   stage @1 :UInt32;       # the receiving pipeline stage
   microbatch @2 :UInt32;
-  ticket @3 :UInt64;
+  ticket @3 :UInt64;      # TensorParcel
   gradient @4 :Bool;      # false: activation
   producedNs @5 :Int64;   # passed on
 }
@@ -47,15 +47,15 @@ struct TensorsAnnounced {
   # connection of this pair of ranks. No reply; the receiver reads as many tensors as are
   # described. Repeated: it would wait for others, so there is exactly one for each SendTensors.
   step @0 :UInt64;
-  stage @1 :UInt32;
+  stage @1 :UInt32;             # the receiving pipeline stage
   microbatch @2 :UInt32;
-  gradient @3 :Bool;
+  gradient @3 :Bool;            # false: activation
   tensors @4 :List(Description);
   struct Description {
     name @0 :Text;
     dtype @1 :UInt8;             # c10::ScalarType
-    shape @2 :List(Int64);
-    requiresGrad @3 :Bool;
+    shape @2 :List(Int64);       # not negative; one parcel is bounded in bytes
+    requiresGrad @3 :Bool;       # the sender wants its gradient back
   }
   producedNs @5 :Int64;
 }
