@@ -24,7 +24,8 @@ TEST(Safetensors, ReadsEveryTypeThatTheReferenceLibraryWrites) {
   for (const auto type :
        {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong, at::kInt, at::kShort, at::kChar}) {
     const auto name = spec_of("", at::empty({0}, type)).dtype;
-    EXPECT_TRUE(same(reader.read(std::string(name_of(name))), (values - 5).to(type))) << name_of(name);
+    EXPECT_TRUE(same(reader.read(std::string(safetensors_name(name))), (values - 5).to(type)))
+        << safetensors_name(name);
   }
   EXPECT_TRUE(same(reader.read("U8"), values.to(at::kByte)));
   EXPECT_TRUE(same(reader.read("BOOL"), (counting({2, 3, 4}, at::kLong) % 3) == 0));
