@@ -1,149 +1,9 @@
 #include "kernels/attention_block.hpp"
 
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/empty.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "kernels/cpu/attention.hpp"
-#include "kernels/cpu/isa.hpp"
-#include "kernels/dispatch.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/run_op.hpp"
 
 namespace d9d::kernels {
 namespace {
-
-// [B, S, Hkv, D] -> [B, Hq, S, D]
-at::Tensor to_query_heads(const at::Tensor& x, int64_t query_heads) {
-  const int64_t group = query_heads / x.size(2);
-  if (group == 1) return x.transpose(1, 2);
-  return x.unsqueeze(3)
-      .expand({x.size(0), x.size(1), x.size(2), group, x.size(3)})
-      .reshape({x.size(0), x.size(1), query_heads, x.size(3)})
-      .transpose(1, 2);
-}
-
-// [B, Hq, S, D] -> [B, S, Hkv, D], summed over each group
-at::Tensor to_key_heads(const at::Tensor& grad, int64_t key_heads) {
-  const at::Tensor by_token = grad.transpose(1, 2);
-  const int64_t group = by_token.size(2) / key_heads;
-  if (group == 1) return by_token;
-  return by_token.reshape({by_token.size(0), by_token.size(1), key_heads, group, by_token.size(3)}).sum(3);
-}
-
-bool blocked_is_possible(const at::Tensor& q) {
-  return isa_of_this_machine() == Isa::avx512 && q.scalar_type() != at::kDouble && q.size(3) <= gemm_depth;
-}
-
-at::Tensor with_dense_dim(const at::Tensor& x) {
-  return x.stride(3) == 1 ? x : x.contiguous();
-}
-
-// Head `head` of sequence `batch` of x [B, S, H, D].
-GemmInput head_of(const at::Tensor& x, int64_t batch, int64_t head) {
-  const int64_t offset = batch * x.stride(0) + head * x.stride(2);
-  return {static_cast<const char*>(x.const_data_ptr()) + offset * x.element_size(), x.stride(1), false,
-          x.scalar_type() == at::kBFloat16};
-}
-GemmOutput output_head_of(const at::Tensor& x, int64_t batch, int64_t head) {
-  const int64_t offset = batch * x.stride(0) + head * x.stride(2);
-  return {static_cast<char*>(x.data_ptr()) + offset * x.element_size(), x.stride(1), false,
-          x.scalar_type() == at::kBFloat16};
-}
-
-// The query heads of key head `head`.
-std::vector<GemmInput> group_of(const at::Tensor& x, int64_t batch, int64_t head, int64_t group) {
-  std::vector<GemmInput> heads;
-  for (int64_t g = 0; g < group; ++g) heads.push_back(head_of(x, batch, head * group + g));
-  return heads;
-}
-std::vector<GemmOutput> output_group_of(const at::Tensor& x, int64_t batch, int64_t head, int64_t group) {
-  std::vector<GemmOutput> heads;
-  for (int64_t g = 0; g < group; ++g) heads.push_back(output_head_of(x, batch, head * group + g));
-  return heads;
-}
-// lse [B, Hq, S], rows dense
-std::vector<float*> lse_group_of(const at::Tensor& lse, int64_t batch, int64_t head, int64_t group) {
-  std::vector<float*> rows;
-  for (int64_t g = 0; g < group; ++g) {
-    rows.push_back(data_of<float>(lse) + batch * lse.stride(0) + (head * group + g) * lse.stride(1));
-  }
-  return rows;
-}
-
-// f(batch, key head) in parallel.
-template <class F>
-void for_key_heads(const at::Tensor& k, F&& f) {
-  const int64_t heads = k.size(2);
-  at::parallel_for(0, k.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(i / heads, i % heads);
-  });
-}
-
-AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, bool causal, double scale) {
-  return {q.size(1), k.size(1), q.size(3), q.size(2) / k.size(2), causal, static_cast<float>(scale)};
-}
-
-AttentionBlock blocked_forward(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
-                               bool causal, double scale, at::ScalarType dtype) {
-  const at::Tensor q = with_dense_dim(queries), k = with_dense_dim(keys), v = with_dense_dim(values);
-  const auto shape = shape_of(q, k, causal, scale);
-  const auto options = q.options().requires_grad(false);
-  AttentionBlock result{at::empty(q.sizes(), options.dtype(dtype)),
-                        at::empty({q.size(0), q.size(2), q.size(1)}, options.dtype(at::kFloat))};
-  for_key_heads(k, [&](int64_t batch, int64_t head) {
-    const auto group = group_of(q, batch, head, shape.group);
-    attention_avx512(shape, {group.data(), head_of(k, batch, head), head_of(v, batch, head)},
-                     output_group_of(result.out, batch, head, shape.group).data(),
-                     lse_group_of(result.lse, batch, head, shape.group).data());
-  });
-  return result;
-}
-
-AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tensor& queries,
-                                         const at::Tensor& keys, const at::Tensor& values,
-                                         const AttentionBlock& forward, bool causal, double scale,
-                                         at::ScalarType dtype) {
-  const at::Tensor q = with_dense_dim(queries), k = with_dense_dim(keys), v = with_dense_dim(values);
-  const at::Tensor dout = with_dense_dim(grad);
-  const at::Tensor out = with_dense_dim(forward.out);
-  const auto shape = shape_of(q, k, causal, scale);
-  const auto options = q.options().requires_grad(false).dtype(dtype);
-  AttentionBlockGradients result{at::empty(q.sizes(), options), at::empty(k.sizes(), options),
-                                 at::empty(k.sizes(), options)};
-  for_key_heads(k, [&](int64_t batch, int64_t head) {
-    const auto q_group = group_of(q, batch, head, shape.group),
-               dout_group = group_of(dout, batch, head, shape.group);
-    const auto out_group = group_of(out, batch, head, shape.group);
-    const auto lse_group = lse_group_of(forward.lse, batch, head, shape.group);
-    attention_backward_avx512(shape, {q_group.data(), head_of(k, batch, head), head_of(v, batch, head)},
-                              {out_group.data(), dout_group.data(), lse_group.data()},
-                              output_group_of(result.dq, batch, head, shape.group).data(),
-                              output_head_of(result.dk, batch, head), output_head_of(result.dv, batch, head));
-  });
-  return result;
-}
-
-AttentionBlock torch_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                             double scale, at::ScalarType dtype) {
-  auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
-      q.transpose(1, 2), to_query_heads(k, q.size(2)), to_query_heads(v, q.size(2)), 0.0, causal, {}, scale);
-  return {out.transpose(1, 2).to(dtype), lse};
-}
-
-AttentionBlockGradients torch_backward(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
-                                       const at::Tensor& v, const AttentionBlock& forward, bool causal,
-                                       double scale, at::ScalarType dtype) {
-  const auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-      grad.to(q.scalar_type()).transpose(1, 2), q.transpose(1, 2), to_query_heads(k, q.size(2)),
-      to_query_heads(v, q.size(2)), forward.out.to(q.scalar_type()).transpose(1, 2), forward.lse.contiguous(),
-      0.0, causal, {}, scale);
-  return {dq.transpose(1, 2).to(dtype), to_key_heads(dk, k.size(2)).to(dtype),
-          to_key_heads(dv, k.size(2)).to(dtype)};
-}
 
 void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 &&
@@ -153,46 +13,12 @@ void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
               ": expected [B, S, Hq, D], [B, S, Hkv, D] and [B, S, Hkv, Dv] with Hq divisible by Hkv");
 }
 
-// The blocked kernels have one width for all heads. Zeros behind the narrower ones add nothing to scores,
-// sums or gradients.
-at::Tensor widened(const at::Tensor& x, int64_t width) {
-  return x.size(3) == width ? x : at::constant_pad_nd(x, {0, width - x.size(3)});
-}
-
-template <class T>
-void merge_rows(const AttentionBlock& into, const AttentionBlock& block) {
-  const int64_t length = block.out.size(1), heads = block.out.size(2), dim = block.out.size(3);
-  const auto at = [](const at::Tensor& x, int64_t b, int64_t i, int64_t j) {
-    return static_cast<T*>(x.data_ptr()) + b * x.stride(0) + i * x.stride(1) + j * x.stride(2);
-  };
-  at::parallel_for(0, block.out.size(0) * length, 16, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t batch = row / length, token = row % length;
-      for (int64_t head = 0; head < heads; ++head) {
-        T& known = *at(into.lse, batch, head, token);
-        const T difference = *at(block.lse, batch, head, token) - known;
-        const T share = 1 / (1 + std::exp(-difference));
-        known += difference > 0 ? difference + std::log1p(std::exp(-difference))
-                                : std::log1p(std::exp(difference));
-        T* const y = at(into.out, batch, token, head);
-        const T* const x = at(block.out, batch, token, head);
-        for (int64_t d = 0; d < dim; ++d) y[d] += share * (x[d] - y[d]);
-      }
-    }
-  });
-}
-
 }  // namespace
 
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                                double scale, at::ScalarType dtype) {
   check_block(q, k, v, causal);
-  const auto run = blocked_is_possible(q) && blocked_is_possible(v) ? blocked_forward : torch_forward;
-  if (q.size(3) == v.size(3)) return run(q, k, v, causal, scale, dtype);
-  const int64_t width = std::max(q.size(3), v.size(3));
-  const AttentionBlock even =
-      run(widened(q, width), widened(k, width), widened(v, width), causal, scale, dtype);
-  return {even.out.narrow(3, 0, v.size(3)).contiguous(), even.lse};
+  return run_op(&OpTable::attention_block, q, k, v, causal, scale, dtype);
 }
 
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
@@ -200,14 +26,7 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
                                                  const AttentionBlock& forward, bool causal, double scale,
                                                  at::ScalarType dtype) {
   check_block(q, k, v, causal);
-  const auto run = blocked_is_possible(q) && blocked_is_possible(v) ? blocked_backward : torch_backward;
-  if (q.size(3) == v.size(3)) return run(grad, q, k, v, forward, causal, scale, dtype);
-  const int64_t width = std::max(q.size(3), v.size(3));
-  const AttentionBlockGradients even =
-      run(widened(grad, width), widened(q, width), widened(k, width), widened(v, width),
-          {widened(forward.out, width), forward.lse}, causal, scale, dtype);
-  const auto cut = [](const at::Tensor& x, const at::Tensor& like) { return x.narrow(3, 0, like.size(3)); };
-  return {cut(even.dq, q), cut(even.dk, k), cut(even.dv, v)};
+  return run_op(&OpTable::attention_block_backward, grad, q, k, v, forward, causal, scale, dtype);
 }
 
 void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block) {
@@ -216,7 +35,7 @@ void merge_attention_block(const AttentionBlock& into, const AttentionBlock& blo
                   block.out.scalar_type() == into.out.scalar_type() && into.out.stride(3) == 1 &&
                   block.out.stride(3) == 1,
               "a block of attention ", block.out.sizes(), " does not fit into ", into.out.sizes());
-  into.out.scalar_type() == at::kDouble ? merge_rows<double>(into, block) : merge_rows<float>(into, block);
+  run_op(&OpTable::merge_attention_block, into, block);
 }
 
 }  // namespace d9d::kernels

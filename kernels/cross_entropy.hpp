@@ -8,11 +8,11 @@ namespace d9d::kernels {
 
 // loss[t] = logsumexp(z) - z[labels[t]] with z = weight hidden[t]; 0 where labels[t] == ignore_index.
 // hidden [T, H], weight [V, H] of one dtype, labels int64 [T] -> fp32 [T] (fp64 for fp64).
-// The logits exist for a block of tokens at a time only. When gradients are wanted, forward also makes them,
-// for an upstream gradient of one per token: d hidden [T, H] and, while the current WeightWork's temporary
-// slot is free (or there is no WeightWork), d weight [V, H]. Backward scales them when the upstream gradient
-// is the same for all tokens that count (the usual mean or sum) and computes the blocks once more when it is
-// not, or when the slot was taken.
+// Logits exist only for one block of tokens at a time. If gradients are wanted, forward also computes them for
+// an upstream gradient of one per token: d hidden [T, H] and d weight [V, H], the latter only if the temporary
+// slot of the current WeightWork is free or if there is no WeightWork. Backward scales them if the upstream
+// gradient is the same for all valid tokens (the usual mean or sum). It computes the blocks again if the
+// upstream gradient differs between tokens or if the slot was taken.
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                                 int64_t ignore_index = -100);
 
@@ -20,15 +20,16 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weig
 struct VocabularyPart {
   int64_t first = 0;       // the id of the weight's first row
   int64_t vocab_size = 0;  // of all parts together
-  // Own [3, n] -> those of all parts, [parts, 3, n], in the same order on every rank. Called in forward only,
-  // equally often and with the same n on every rank that was given the same labels.
+  // Takes this rank's statistics [3, n]; returns those of all parts, [parts, 3, n], in the same order on every
+  // rank. Called in forward only, equally often and with the same n on all ranks that got the same labels.
   std::function<at::Tensor(const at::Tensor& own)> gather;
 };
 
-// The loss over a vocabulary whose rows lie on several ranks (Shoeybi et al. 2019, arXiv 1909.08053, section
-// 3; one exchange per block of tokens of its largest logit, sum of exponentials and label logit). hidden and
-// labels are the same on all of them, weight is one part; the loss is the same on all. d hidden is the part's
-// share: the gradient is the sum over the ranks. d weight is whole, for the same upstream gradient on all.
+// The loss over a vocabulary whose rows are spread over several ranks (Shoeybi et al. 2019, arXiv 1909.08053,
+// section 3). For each block of tokens the ranks exchange the largest logit, the sum of exponentials and the
+// label's logit. All ranks pass the same hidden and labels, and their own part of the weight; all get the same
+// loss. d hidden is this part's share: the gradient is the sum over the ranks. d weight is the whole gradient
+// of this part, if all ranks pass the same upstream gradient.
 at::Tensor linear_cross_entropy_of_part(const at::Tensor& hidden, const at::Tensor& weight,
                                         const at::Tensor& labels, const VocabularyPart& part,
                                         int64_t ignore_index = -100);

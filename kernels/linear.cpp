@@ -2,9 +2,9 @@
 
 #include <ATen/ops/empty.h>
 
-#include "kernels/dispatch.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/matmul.hpp"
 #include "kernels/node.hpp"
+#include "kernels/rows.hpp"
 
 namespace d9d::kernels {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
-// The base of every op's backward: typed state instead of AutogradContext's dictionary, because an op of a
-// small model costs a few microseconds and the dictionary alone is one of them. Internal to kernels/.
+// The base of every op's backward. Its state is typed fields and not AutogradContext's dictionary, because an op
+// of a small model costs a few microseconds and the dictionary alone is one of them. Internal to kernels/; the
+// same for all devices.
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/function.h>
@@ -23,7 +24,7 @@ class BackwardNode : public torch::autograd::Node {
   // Edges to the inputs, in the order of the entries backward() returns; remembers the current WeightWork.
   void connect(at::TensorList inputs);
   void save(at::TensorList tensors);
-  // Also for outputs of this node: they must be attached first.
+  // Saves an output of this node; set_history must have attached it before.
   void save_output(const at::Tensor& output);
 
  protected:
@@ -34,8 +35,8 @@ class BackwardNode : public torch::autograd::Node {
   bool wants(std::size_t input) const { return task_should_compute_output(input); }
   // True if the gradient of `weight` is to be added to weight.grad() by weight work.
   bool is_direct(const at::Tensor& weight) const;
-  // What backward returns for a weight: undefined when not wanted or submitted as weight work.
-  // `reads`: computing it takes the weight's values.
+  // What backward returns for a weight: undefined if its gradient is not wanted or was submitted as weight work.
+  // `reads`: computing the gradient reads the weight's values.
   at::Tensor weight_gradient(std::size_t input, const at::Tensor& weight, WeightGradient compute,
                              bool reads = false);
 

@@ -1,77 +1,10 @@
 #include "kernels/norm.hpp"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-
-#include "kernels/dispatch.hpp"
-#include "kernels/gemm.hpp"
 #include "kernels/node.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/run_op.hpp"
 
 namespace d9d::kernels {
 namespace {
-
-struct Normed {
-  at::Tensor normed, sum, inverse;
-};
-
-// `residual` may be undefined; then `sum` is too.
-Normed norm_forward(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, double eps,
-                    double offset) {
-  const at::Tensor in = as_rows(x), other = residual.defined() ? as_rows(residual) : residual;
-  const at::Tensor scale = weight.contiguous();
-  const int64_t rows = in.size(0), width = in.size(1);
-  const auto options = x.options().requires_grad(false);
-  Normed result{at::empty(x.sizes(), options),
-                residual.defined() ? at::empty(x.sizes(), options) : at::Tensor(),
-                at::empty({rows}, options.dtype(sum_dtype(x.scalar_type())))};
-  dispatch(x.scalar_type(), [&](auto tag) {
-    using T = decltype(tag);
-    using S = Sum<T>;
-    for_rows(rows, width, [&](int64_t begin, int64_t end) {
-      T* sum = data_of<T>(result.sum);
-      kernel_table<T>().rms_norm(
-          end - begin, width, rows_of<T>(in, begin), rows_of<T>(other, begin), data_of<T>(scale),
-          static_cast<S>(eps), static_cast<S>(offset), sum ? sum + begin * width : nullptr,
-          data_of<T>(result.normed) + begin * width, data_of<S>(result.inverse) + begin);
-    });
-  });
-  return result;
-}
-
-at::Tensor norm_dx(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
-                   const at::Tensor& inverse, const at::Tensor& extra) {
-  const at::Tensor grad = as_rows(dy), in = as_rows(x), more = extra.defined() ? as_rows(extra) : extra;
-  const at::Tensor scale = weight.contiguous();
-  const int64_t width = in.size(1);
-  at::Tensor dx = at::empty(x.sizes(), x.options().requires_grad(false));
-  dispatch(x.scalar_type(), [&](auto tag) {
-    using T = decltype(tag);
-    using S = Sum<T>;
-    for_rows(in.size(0), width, [&](int64_t begin, int64_t end) {
-      kernel_table<T>().rms_norm_dx(end - begin, width, rows_of<T>(grad, begin), rows_of<T>(in, begin),
-                                    data_of<T>(scale), static_cast<S>(offset), data_of<S>(inverse) + begin,
-                                    rows_of<T>(more, begin), data_of<T>(dx) + begin * width);
-    });
-  });
-  return dx;
-}
-
-void norm_dw(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& inverse, const at::Tensor& into,
-             double beta) {
-  const at::Tensor grad = as_rows(dy), in = as_rows(x);
-  dispatch(x.scalar_type(), [&](auto tag) {
-    using T = decltype(tag);
-    using S = Sum<T>;
-    const int64_t width = in.size(1);
-    const at::Tensor total =
-        reduce_rows<S>(in.size(0), width, inverse.options(), [&](int64_t begin, int64_t end, S* dw) {
-          kernel_table<T>().rms_norm_dw(end - begin, width, rows_of<T>(grad, begin), rows_of<T>(in, begin),
-                                        data_of<S>(inverse) + begin, dw);
-        });
-    beta == 0 ? into.copy_(total) : into.add_(total);
-  });
-}
 
 // Inputs: x, residual (may be undefined), weight. Saved: what was normed, inverse, weight.
 class NormNode : public BackwardNode {
@@ -86,9 +19,11 @@ class NormNode : public BackwardNode {
     const at::Tensor dsum = grads.size() > 1 ? grads[1] : at::Tensor();
     if (!dy.defined()) return {dsum, dsum, {}};
     Gradients result(3);
-    if (wants(0) || wants(1)) result[0] = result[1] = norm_dx(dy, x, weight, offset, inverse, dsum);
+    if (wants(0) || wants(1)) {
+      result[0] = result[1] = run_op(&OpTable::rms_norm_dx, dy, x, weight, offset, inverse, dsum);
+    }
     result[2] = weight_gradient(2, weight, [dy, x, inverse](const at::Tensor& into, double beta) {
-      norm_dw(dy, x, inverse, into, beta);
+      run_op(&OpTable::rms_norm_dw, dy, x, inverse, into, beta);
     });
     return result;
   }
@@ -110,7 +45,7 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, b
   Normed result;
   {
     BelowAutograd below;
-    result = norm_forward(x, {}, weight, eps, offset);
+    result = run_op(&OpTable::rms_norm, x, at::Tensor(), weight, eps, offset);
   }
   if (node) {
     node->offset = offset;
@@ -131,7 +66,7 @@ std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::T
   Normed result;
   {
     BelowAutograd below;
-    result = norm_forward(x, residual, weight, eps, 0);
+    result = run_op(&OpTable::rms_norm, x, residual, weight, eps, 0);
   }
   if (!adds) result.sum = node ? x.variable_data() : x;
   if (node) {

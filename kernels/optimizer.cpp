@@ -1,32 +1,14 @@
 #include "kernels/optimizer.hpp"
 
-#include <cmath>
-#include <vector>
-
-#include "kernels/dispatch.hpp"
+#include "kernels/run_op.hpp"
 
 namespace d9d::kernels {
 namespace {
-
-constexpr int64_t block = int64_t{1} << 16;
 
 void check_flat(const at::Tensor& tensor, int64_t count, const char* what) {
   TORCH_CHECK(tensor.scalar_type() == at::kFloat && tensor.is_contiguous() && tensor.numel() == count,
               "adamw_step: ", what, " is ", tensor.sizes(), " ", tensor.scalar_type(), "; expected ", count,
               " contiguous float32 elements");
-}
-
-AdamWPass pass_of(const AdamWSettings& s) {
-  const double steps = static_cast<double>(s.step);
-  return {.decay = static_cast<float>(1 - s.lr * s.weight_decay),
-          .rest1 = static_cast<float>(1 - s.beta1),
-          .beta2 = static_cast<float>(s.beta2),
-          .rest2 = static_cast<float>(1 - s.beta2),
-          .step_size = static_cast<float>(s.lr / (1 - std::pow(s.beta1, steps))),
-          .correction = static_cast<float>(std::sqrt(1 - std::pow(s.beta2, steps))),
-          .eps = static_cast<float>(s.eps),
-          .grad_scale = static_cast<float>(s.grad_scale),
-          .zero_grad = s.zero_grad};
 }
 
 }  // namespace
@@ -39,11 +21,7 @@ void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tenso
   check_flat(exp_avg, count, "exp_avg");
   check_flat(exp_avg_sq, count, "exp_avg_sq");
   TORCH_CHECK(settings.step >= 1, "adamw_step: step is ", settings.step, "; steps count from 1");
-  const AdamWPass pass = pass_of(settings);
-  at::parallel_for(0, count, block, [&](int64_t begin, int64_t end) {
-    flat_table().adamw(end - begin, pass, data_of<float>(param) + begin, data_of<float>(grad) + begin,
-                       data_of<float>(exp_avg) + begin, data_of<float>(exp_avg_sq) + begin);
-  });
+  run_op(&OpTable::adamw_step, param, grad, exp_avg, exp_avg_sq, settings);
 }
 
 double sum_of_squares(const at::Tensor& tensor) {
@@ -51,19 +29,7 @@ double sum_of_squares(const at::Tensor& tensor) {
   TORCH_CHECK((is_float || tensor.scalar_type() == at::kBFloat16) && tensor.is_contiguous(),
               "sum_of_squares of ", tensor.sizes(), " ", tensor.scalar_type(),
               ": expected contiguous float32 or bfloat16");
-  const int64_t count = tensor.numel(), blocks = (count + block - 1) / block;
-  std::vector<double> partial(static_cast<std::size_t>(blocks));
-  at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i * block, size = std::min(block, count - first);
-      partial[static_cast<std::size_t>(i)] =
-          is_float ? flat_table().sum_of_squares(size, data_of<float>(tensor) + first)
-                   : flat_table().sum_of_squares_bf16(size, data_of<Bf16>(tensor) + first);
-    }
-  });
-  double total = 0;
-  for (const double part : partial) total += part;
-  return total;
+  return run_op(&OpTable::sum_of_squares, tensor);
 }
 
 }  // namespace d9d::kernels

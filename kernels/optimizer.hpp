@@ -2,18 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace d9d::kernels {
+#include "kernels/ops/optimizer_ops.hpp"
 
-struct AdamWSettings {
-  double lr;
-  double beta1;
-  double beta2;
-  double eps;
-  double weight_decay;
-  int64_t step;             // of this update, counted from 1
-  double grad_scale = 1.0;  // the gradient is multiplied by this first
-  bool zero_grad = false;   // leave the gradient buffer zeroed
-};
+namespace d9d::kernels {
 
 // One AdamW update (Loshchilov and Hutter 2019, algorithm 2, in the order of torch.optim.AdamW) in one pass
 // over four flat contiguous fp32 buffers of one length; all but grad are updated in place. No autograd.

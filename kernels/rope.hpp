@@ -9,9 +9,9 @@
 
 #include <tuple>
 
-namespace d9d::kernels {
+#include "kernels/ops/attention_ops.hpp"
 
-enum class RopeStyle { half, interleaved };
+namespace d9d::kernels {
 
 std::tuple<at::Tensor, at::Tensor> rope(const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos,
                                         const at::Tensor& sin, RopeStyle style = RopeStyle::half);

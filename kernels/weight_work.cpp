@@ -16,7 +16,8 @@ c10::intrusive_ptr<WeightWork>& current_of_thread() {
 
 at::Tensor TemporarySlot::borrow(at::IntArrayRef sizes, const at::TensorOptions& options) {
   if (borrowed_.exchange(true)) return {};
-  if (!buffer_.defined() || buffer_.sizes() != sizes || buffer_.scalar_type() != options.dtype()) {
+  if (!buffer_.defined() || buffer_.sizes() != sizes || buffer_.scalar_type() != options.dtype() ||
+      buffer_.device() != options.device()) {
     buffer_ = at::empty(sizes, options);
   }
   return buffer_;

@@ -1,12 +1,12 @@
 #pragma once
-// Weight gradients as work that can be done now or later, so that a backward pass can be split in its input
-// half (action I) and its weight half (action W). Every op with weights of this library goes through it.
+// Computes weight gradients now or later, so that a backward pass can be split into its input half (action I) and
+// its weight half (action W). All ops of kernels/ that have weights use it.
 //
-// An op's forward remembers the WeightWork that is current on its thread. Its backward then returns no
-// gradient for the weight: it submits a job that adds the gradient straight into `parameter.grad()` (which
-// must be defined; fp32 or the parameter's dtype). Without a current WeightWork, or for a weight that is not
-// a leaf with a gradient buffer, the op returns the gradient as any torch op does. Thread: one WeightWork
-// belongs to one thread at a time; it has no locks.
+// An op's forward remembers the WeightWork that is current on its thread. Its backward returns no gradient for
+// the weight, but submits a job that adds the gradient to `parameter.grad()`, which must be defined, in fp32 or
+// the parameter's dtype. Without a current WeightWork, or for a weight that is not a leaf with a gradient
+// buffer, the op returns the gradient as any torch op does. It has no locks: one
+// thread at a time may use a WeightWork.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>

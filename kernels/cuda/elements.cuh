@@ -33,9 +33,9 @@ __device__ inline const T* row_of(const ConstRows& rows, std::int64_t row) {
 
 // The sum over the block, on all threads. Always the same
 // order: shuffles within warps, then the warps in order.
-template <int kThreads>
+template <int threads>
 __device__ inline float block_sum(float value) {
-  __shared__ float warps[kThreads / 32];
+  __shared__ float warps[threads / 32];
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffU, value, step);
   __syncthreads();  // the sum before may still be read
@@ -43,7 +43,7 @@ __device__ inline float block_sum(float value) {
   __syncthreads();
   float total = 0;
 #pragma unroll
-  for (int warp = 0; warp < kThreads / 32; ++warp) total += warps[warp];
+  for (int warp = 0; warp < threads / 32; ++warp) total += warps[warp];
   return total;
 }
 

@@ -3,15 +3,16 @@
 
 #include <cstdlib>
 
-#include "kernels/cuda/operators.hpp"
+#include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/plugin_nccl.hpp"
+#include "kernels/run_op.hpp"
 
 namespace {
 
-std::shared_ptr<void> register_operators() {
+void register_ops() {
   // c10d's watchdog would end the process when a collective fails; here the job decides what follows.
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2", 0);
-  return d9d::cuda::register_operators();
+  d9d::kernels::register_ops(at::kCUDA, &d9d::cuda::op_table());
 }
 
 int num_devices() {
@@ -23,7 +24,7 @@ int num_devices() {
 extern "C" const d9d::DevicePluginApi* d9d_device_plugin() {
   static const d9d::DevicePluginApi api{.build = d9d::device_plugin_build(),
                                         .num_devices = num_devices,
-                                        .register_operators = register_operators,
+                                        .register_ops = register_ops,
                                         .open_nccl = d9d::cuda::nccl_of_this_build()};
   return &api;
 }

@@ -4,8 +4,8 @@
 namespace d9d::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr std::int64_t kBlocksMax = std::int64_t{1} << 16;
+constexpr int threads = 256;
+constexpr std::int64_t blocks_max = std::int64_t{1} << 16;
 
 __device__ float sigmoid(float x) {
   return 1.0F / (1.0F + __expf(-x));
@@ -14,8 +14,8 @@ __device__ float sigmoid(float x) {
 template <class T>
 __global__ void forward_kernel(SiluMul call) {
   const std::int64_t count = call.rows * call.width;
-  const std::int64_t step = std::int64_t{gridDim.x} * kThreads;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += step) {
+  const std::int64_t step = std::int64_t{gridDim.x} * threads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < count; i += step) {
     const std::int64_t row = i / call.width;
     const std::int64_t column = i - row * call.width;
     const float gate = load(row_of<T>(call.gate, row), column);
@@ -27,8 +27,8 @@ __global__ void forward_kernel(SiluMul call) {
 template <class T>
 __global__ void backward_kernel(SiluMul call) {
   const std::int64_t count = call.rows * call.width;
-  const std::int64_t step = std::int64_t{gridDim.x} * kThreads;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += step) {
+  const std::int64_t step = std::int64_t{gridDim.x} * threads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < count; i += step) {
     const std::int64_t row = i / call.width;
     const std::int64_t column = i - row * call.width;
     const float d = load(row_of<T>(call.d_out, row), column);
@@ -36,13 +36,13 @@ __global__ void backward_kernel(SiluMul call) {
     const float up = load(row_of<T>(call.up, row), column);
     const float s = sigmoid(gate);
     store(static_cast<T*>(call.d_up), i, d * rounded<T>(gate * s));
-    store(static_cast<T*>(call.d_gate), i, rounded<T>(d * up) * s * (1.0F + gate * (1.0F - s)));
+    store(static_cast<T*>(call.d_gate), i, d * up * (s + gate * s * (1.0F - s)));
   }
 }
 
 unsigned blocks_for(const SiluMul& call) {
-  const std::int64_t blocks = (call.rows * call.width + kThreads - 1) / kThreads;
-  return static_cast<unsigned>(blocks < kBlocksMax ? blocks : kBlocksMax);
+  const std::int64_t blocks = (call.rows * call.width + threads - 1) / threads;
+  return static_cast<unsigned>(blocks < blocks_max ? blocks : blocks_max);
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ unsigned blocks_for(const SiluMul& call) {
 int silu_mul_forward(const SiluMul& call, CUstream_st* stream) {
   if (call.rows * call.width == 0) return 0;
   return dispatch(call.type, [&](auto tag) {
-    forward_kernel<decltype(tag)><<<blocks_for(call), kThreads, 0, stream>>>(call);
+    forward_kernel<decltype(tag)><<<blocks_for(call), threads, 0, stream>>>(call);
     return static_cast<int>(cudaGetLastError());
   });
 }
@@ -58,7 +58,7 @@ int silu_mul_forward(const SiluMul& call, CUstream_st* stream) {
 int silu_mul_backward(const SiluMul& call, CUstream_st* stream) {
   if (call.rows * call.width == 0) return 0;
   return dispatch(call.type, [&](auto tag) {
-    backward_kernel<decltype(tag)><<<blocks_for(call), kThreads, 0, stream>>>(call);
+    backward_kernel<decltype(tag)><<<blocks_for(call), threads, 0, stream>>>(call);
     return static_cast<int>(cudaGetLastError());
   });
 }

@@ -11,7 +11,7 @@
 namespace d9d {
 
 const char* device_plugin_build() {
-  return __VERSION__ " torch 2.11.0 abi 1";
+  return __VERSION__ " torch 2.11.0 abi 2";
 }
 
 DevicePlugin::DevicePlugin(const std::string& path) {
@@ -33,7 +33,7 @@ DevicePlugin::DevicePlugin(const std::string& path) {
               "the CUDA plugin {} is of build \"{}\", this program of \"{}\"; build both together", path,
               api->build, device_plugin_build());
   api_ = api;
-  operators_ = api_->register_operators();
+  api_->register_ops();
 }
 
 std::unique_ptr<Communicator> DevicePlugin::open_nccl(const Group& group, const std::string& folder,

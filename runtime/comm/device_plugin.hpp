@@ -17,8 +17,8 @@ class Communicator;
 struct DevicePluginApi {
   const char* build = "";
   int (*num_devices)() = nullptr;
-  // Registers the CUDA kernels of the operators `d9d::...`; they stay registered while the result lives.
-  std::shared_ptr<void> (*register_operators)() = nullptr;
+  // Registers the op table of CUDA devices (kernels/run_op.hpp). May be called again.
+  void (*register_ops)() = nullptr;
   std::unique_ptr<Communicator> (*open_nccl)(const Group& group, const std::string& folder, int device,
                                              std::chrono::milliseconds timeout) = nullptr;
 };
@@ -27,8 +27,9 @@ const char* device_plugin_build();
 
 class DevicePlugin {
  public:
-  // Input error when this build has no such plugin, the libraries of CUDA are missing, or the plugin is of
-  // another build; it says which, and what to do.
+  // Loads the library and registers its op table, both for the life of the process: ops on tensors of CUDA
+  // devices work from then on. Input error when this build has no such plugin, the libraries of CUDA are
+  // missing, or the plugin is of another build; it says which, and what to do.
   explicit DevicePlugin(const std::string& path);
 
   int num_devices() const { return api_->num_devices(); }
@@ -40,7 +41,6 @@ class DevicePlugin {
 
  private:
   const DevicePluginApi* api_ = nullptr;
-  std::shared_ptr<void> operators_;
 };
 
 }  // namespace d9d

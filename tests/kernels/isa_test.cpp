@@ -3,11 +3,11 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/table.hpp"
+#include "kernels/cpu/loops/table.hpp"
 
-using d9d::kernels::flat_table;
+using d9d::kernels::flat_loop_table;
 using d9d::kernels::Isa;
-using d9d::kernels::kernel_table;
+using d9d::kernels::loop_table;
 
 namespace {
 
@@ -29,22 +29,22 @@ std::vector<float> norm_by(Isa isa) {
   const auto x = wave(0.3), weight = wave(0.7);
   std::vector<float> y(width);
   float inverse = 0;
-  kernel_table<float>(isa).rms_norm(1, width, {x.data(), width}, {nullptr, 0}, weight.data(), 1e-6F, 0,
-                                    nullptr, y.data(), &inverse);
+  loop_table<float>(isa).rms_norm(1, width, {x.data(), width}, {nullptr, 0}, weight.data(), 1e-6F, 0, nullptr,
+                                  y.data(), &inverse);
   return y;
 }
 
 std::vector<float> silu_mul_by(Isa isa) {
   const auto gate = wave(0.3), up = wave(0.7);
   std::vector<float> y(width);
-  kernel_table<float>(isa).silu_mul(1, width, {gate.data(), width}, {up.data(), width}, {y.data(), width});
+  loop_table<float>(isa).silu_mul(1, width, {gate.data(), width}, {up.data(), width}, {y.data(), width});
   return y;
 }
 
 std::vector<float> loss_by(Isa isa) {
   auto z = wave(0.3);
   float inverse = 0;
-  const float loss = kernel_table<float>(isa).cross_entropy_row(width, z.data(), 7, true, &inverse);
+  const float loss = loop_table<float>(isa).cross_entropy_row(width, z.data(), 7, true, &inverse);
   z.push_back(loss);
   z.push_back(inverse);
   return z;
@@ -52,8 +52,8 @@ std::vector<float> loss_by(Isa isa) {
 
 std::vector<float> adamw_by(Isa isa) {
   auto p = wave(0.3), g = wave(0.7), m = wave(0.9), v = wave(0.0);
-  flat_table(isa).adamw(width, {0.999F, 0.1F, 0.95F, 0.05F, 1e-3F, 0.5F, 1e-8F, 1.0F, false}, p.data(),
-                        g.data(), m.data(), v.data());
+  flat_loop_table(isa).adamw(width, {0.999F, 0.1F, 0.95F, 0.05F, 1e-3F, 0.5F, 1e-8F, 1.0F, false}, p.data(),
+                             g.data(), m.data(), v.data());
   return p;
 }
 
@@ -63,8 +63,8 @@ std::vector<float> adamw_by(Isa isa) {
 TEST(Isa, EveryInstructionSetGivesTheSameNumbers) {
   for (const Isa isa : {Isa::avx2, Isa::avx512}) {
     if (isa > d9d::kernels::isa_of_this_machine())
-      GTEST_SKIP() << "this machine has no " << kernel_table<float>(isa).isa;
-    SCOPED_TRACE(kernel_table<float>(isa).isa);
+      GTEST_SKIP() << "this machine has no " << loop_table<float>(isa).isa;
+    SCOPED_TRACE(loop_table<float>(isa).isa);
     expect_near(norm_by(isa), norm_by(Isa::baseline));
     expect_near(silu_mul_by(isa), silu_mul_by(Isa::baseline));
     expect_near(loss_by(isa), loss_by(Isa::baseline));
@@ -77,7 +77,7 @@ TEST(Isa, TheExponentialKeepsItsBound) {
   for (float x = -87; x < -20; x += 0.37F) {
     const float one = 1;
     float y = 0;
-    kernel_table<float>().silu_mul(1, 1, {&x, 1}, {&one, 1}, {&y, 1});
+    loop_table<float>().silu_mul(1, 1, {&x, 1}, {&one, 1}, {&y, 1});
     const double expected = x / (1 + std::exp(-double(x)));
     EXPECT_NEAR(y, expected, 3e-7 * std::abs(expected)) << x;
   }

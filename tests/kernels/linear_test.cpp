@@ -10,13 +10,13 @@ using d9d::test::values;
 
 namespace {
 
-Tensors op(const Tensors& in) {
+Tensors linear_op(const Tensors& in) {
   return {d9d::kernels::linear(in[0], in[1])};
 }
 Tensors op_with_bias(const Tensors& in) {
   return {d9d::kernels::linear(in[0], in[1], in[2])};
 }
-Tensors reference(const Tensors& in) {
+Tensors linear_reference(const Tensors& in) {
   return {at::linear(in[0], in[1], in.size() > 2 ? std::optional(in[2]) : std::nullopt)};
 }
 
@@ -29,21 +29,25 @@ Tensors split_op(const Tensors& in) {
 }  // namespace
 
 TEST(Linear, MatchesTheFormulaOnOddSizes) {
-  d9d::test::expect_matches_in_every_dtype(op, reference, {values({2, 7, 13}, 1), values({5, 13}, 2)});
-  d9d::test::expect_matches_in_every_dtype(op_with_bias, reference,
+  d9d::test::expect_matches_in_every_dtype(linear_op, linear_reference,
+                                           {values({2, 7, 13}, 1), values({5, 13}, 2)});
+  d9d::test::expect_matches_in_every_dtype(op_with_bias, linear_reference,
                                            {values({2, 7, 13}, 1), values({5, 13}, 2), values({5}, 3)});
-  d9d::test::expect_matches_in_every_dtype(op, reference, {values({130, 300}, 1), values({97, 300}, 2)});
+  d9d::test::expect_matches_in_every_dtype(linear_op, linear_reference,
+                                           {values({130, 300}, 1), values({97, 300}, 2)});
 }
 
 TEST(Linear, TakesStridedInputs) {
   const auto wide = values({6, 40}, 1);
 
-  d9d::test::expect_matches_in_every_dtype(op, reference, {wide.narrow(1, 3, 17), values({17, 4}, 2).t()});
-  d9d::test::expect_matches_in_every_dtype(op, reference, {wide.t(), values({9, 6}, 2)});
+  d9d::test::expect_matches_in_every_dtype(linear_op, linear_reference,
+                                           {wide.narrow(1, 3, 17), values({17, 4}, 2).t()});
+  d9d::test::expect_matches_in_every_dtype(linear_op, linear_reference, {wide.t(), values({9, 6}, 2)});
 }
 
 TEST(Linear, OfNoRowsHasZeroWeightGradients) {
-  d9d::test::expect_matches_in_every_dtype(op, reference, {values({0, 13}, 1), values({5, 13}, 2)});
+  d9d::test::expect_matches_in_every_dtype(linear_op, linear_reference,
+                                           {values({0, 13}, 1), values({5, 13}, 2)});
 }
 
 TEST(Linear, GradientsMatchCentralDifferences) {

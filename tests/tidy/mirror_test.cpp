@@ -33,7 +33,15 @@ bool is_test(const Source& source) {
 }
 
 bool has_mirror(const Source& source) {
-  return find_source("tests/" + without_ending(source.path) + "_test.cpp") != nullptr;
+  const auto is_tested = [](const std::string& stem) {
+    return find_source("tests/" + stem + "_test.cpp") != nullptr;
+  };
+  const std::string stem = without_ending(source.path), cpu = "kernels/cpu/";
+  if (is_tested(stem)) return true;
+  // The test of an op runs the CPU's function of it.
+  if (!stem.starts_with(cpu)) return false;
+  const std::string op = stem.substr(cpu.size());
+  return is_tested("kernels/" + op) || is_tested("kernels/moe/" + op);
 }
 
 std::string folder_of(const std::string& path) {
@@ -104,7 +112,7 @@ const Coverage& coverage() {
 
 // Tests of tests/e2e run the program, which has all sources; others choose loops or a plugin when they run.
 bool is_run_by(const std::string& test, const std::string& source) {
-  return test.starts_with("tests/e2e/") || (test == kLoopsTest && source.starts_with("kernels/cpu/loops_")) ||
+  return test.starts_with("tests/e2e/") || (test == kLoopsTest && source.starts_with("kernels/cpu/loops/")) ||
          (test.starts_with("tests/kernels/cuda/") && source.starts_with("kernels/cuda/"));
 }
 
@@ -123,7 +131,7 @@ auto rank_of(const std::string& source, const std::string& test, std::size_t ste
 // Empty when no test reaches it.
 std::string nearest_test(const std::string& source) {
   if (source.starts_with("kernels/cuda/")) return "tests/kernels/cuda/cuda_test.cpp";
-  if (source.starts_with("kernels/cpu/loops_")) return kLoopsTest;
+  if (source.starts_with("kernels/cpu/loops/")) return kLoopsTest;
   const auto found = coverage().tests.find(source);
   if (found == coverage().tests.end()) return source.starts_with("actors/") ? "tests/e2e/check_test.cpp" : "";
   const auto better = [&](const auto& a, const auto& b) {

@@ -21,8 +21,8 @@ constexpr std::size_t kFunction = 40;
 const std::map<std::string, std::size_t>& long_headers() {
   static const std::map<std::string, std::size_t> list{
       {"actors/core/actor.hpp", 160},
-      {"kernels/cpu/table.hpp", 120},
-      {"kernels/cpu/tile_avx512.hpp", 200},
+      {"kernels/cpu/loops/table.hpp", 120},
+      {"kernels/cpu/loops/tile_avx512.hpp", 200},
       {"runtime/base/config/codec_choice.hpp", 110},
       {"runtime/base/config/codec_struct.hpp", 130},
       {"runtime/task/logging_config.hpp", 130},

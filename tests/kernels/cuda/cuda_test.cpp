@@ -1,17 +1,15 @@
-// The CUDA plugin against the CPU kernels and against the
-// communicators' contract. Skips itself where it cannot run.
-#include <ATen/core/dispatch/Dispatcher.h>
+// The CUDA plugin against the CPU's ops and against the communicators' contract.
+// Skips itself where it cannot run.
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sin.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "kernels/activation.hpp"
+#include "kernels/linear.hpp"
 #include "kernels/norm.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -20,8 +18,6 @@
 
 namespace d9d {
 namespace {
-
-using Maybe = std::optional<at::Tensor>;
 
 at::Tensor wave(std::vector<std::int64_t> shape, double phase, at::ScalarType dtype) {
   std::int64_t count = 1;
@@ -39,12 +35,6 @@ void expect_close(const at::Tensor& cuda, const at::Tensor& cpu, at::ScalarType 
       << c10::toString(dtype);
 }
 
-template <class Signature, class... Arguments>
-auto call(const char* name, Arguments&&... arguments) {
-  const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name, "");
-  return op.typed<Signature>().call(std::forward<Arguments>(arguments)...);
-}
-
 class Cuda : public testing::Test {
  protected:
   void SetUp() override {
@@ -58,52 +48,57 @@ class Cuda : public testing::Test {
   std::unique_ptr<DevicePlugin> plugin_;
 };
 
-TEST_F(Cuda, RmsNormEqualsTheCpuKernel) {
+at::Tensor leaf_on(at::Device device, const at::Tensor& tensor) {
+  return tensor.detach().to(device).requires_grad_();
+}
+
+TEST_F(Cuda, RmsNormEqualsTheCpus) {
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     for (const std::int64_t width : {1, 31, 256, 1000}) {
-      const at::Tensor x = wave({5, 3, width}, 0, dtype).requires_grad_();
-      const at::Tensor weight = wave({width}, 1, dtype).requires_grad_();
-      const at::Tensor dy = wave({5, 3, width}, 2, dtype);
-      const at::Tensor y = kernels::rms_norm(x, weight, 1e-6);
-      y.backward(dy);
+      const auto run = [&](at::Device device) {
+        const at::Tensor x = leaf_on(device, wave({5, 3, width}, 0, dtype));
+        const at::Tensor residual = leaf_on(device, wave({5, 3, width}, 3, dtype));
+        const at::Tensor weight = leaf_on(device, wave({width}, 1, dtype));
+        const at::Tensor dy = wave({5, 3, width}, 2, dtype).to(device);
+        const auto [normed, sum] = kernels::add_rms_norm(x, residual, weight, 1e-6);
+        normed.backward(dy, /*retain_graph=*/true);
+        sum.backward(dy);
+        return std::vector<at::Tensor>{normed.detach(), sum.detach(), x.grad(), residual.grad(),
+                                       weight.grad()};
+      };
 
-      const auto there = [](const at::Tensor& tensor) { return tensor.detach().cuda(); };
-      const auto [y_cuda, sum, inverse] = call<std::tuple<at::Tensor, at::Tensor, at::Tensor>(
-          const at::Tensor&, const Maybe&, const at::Tensor&, double, double)>(
-          "d9d::rms_norm_forward", there(x), Maybe(), there(weight), 1e-6, 0.0);
-      const auto [dx, dw] =
-          call<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const Maybe&,
-                                                  const at::Tensor&, const at::Tensor&, double, bool)>(
-              "d9d::rms_norm_backward", there(dy), there(x), Maybe(), there(weight), inverse, 0.0, true);
+      const auto cpu = run(at::kCPU), cuda = run(at::kCUDA);
 
-      expect_close(y_cuda, y.detach(), dtype);
-      expect_close(dx, x.grad(), dtype);
-      expect_close(dw, weight.grad(), dtype);
+      for (std::size_t i = 0; i < cpu.size(); ++i) expect_close(cuda[i], cpu[i], dtype);
     }
   }
 }
 
-TEST_F(Cuda, SiluMulEqualsTheCpuKernel) {
+TEST_F(Cuda, SiluMulEqualsTheCpus) {
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
-    const at::Tensor both = wave({70, 2 * 33}, 0, dtype);  // strided halves, as linear_multi gives them
-    const at::Tensor gate = both.narrow(1, 0, 33).detach().requires_grad_();
-    const at::Tensor up = both.narrow(1, 33, 33).detach().requires_grad_();
-    const at::Tensor d_out = wave({70, 33}, 2, dtype);
-    const at::Tensor out = kernels::silu_mul(gate, up);
-    out.backward(d_out);
+    const auto run = [&](at::Device device) {
+      // Strided halves, as linear_multi gives them.
+      const at::Tensor both = leaf_on(device, wave({70, 2 * 33}, 0, dtype));
+      const at::Tensor out = kernels::silu_mul(both.narrow(1, 0, 33), both.narrow(1, 33, 33));
+      out.backward(wave({70, 33}, 2, dtype).to(device));
+      return std::vector<at::Tensor>{out.detach(), both.grad()};
+    };
 
-    const at::Tensor there = both.cuda();
-    const at::Tensor g = there.narrow(1, 0, 33);
-    const at::Tensor u = there.narrow(1, 33, 33);
-    const auto out_cuda =
-        call<at::Tensor(const at::Tensor&, const at::Tensor&)>("d9d::silu_mul_forward", g, u);
-    const auto [d_gate, d_up] =
-        call<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const at::Tensor&)>(
-            "d9d::silu_mul_backward", d_out.cuda(), g, u);
+    const auto cpu = run(at::kCPU), cuda = run(at::kCUDA);
 
-    expect_close(out_cuda, out.detach(), dtype);
-    expect_close(d_gate, gate.grad(), dtype);
-    expect_close(d_up, up.grad(), dtype);
+    for (std::size_t i = 0; i < cpu.size(); ++i) expect_close(cuda[i], cpu[i], dtype);
+  }
+}
+
+TEST_F(Cuda, AnOpThatIsMissingIsRefusedByName) {
+  const at::Tensor x = at::full({2, 2}, 1.0, at::Device(at::kCUDA));
+
+  try {
+    kernels::linear(x, x);
+    FAIL() << "there is a product now: take another op";
+  } catch (const c10::Error& error) {
+    EXPECT_NE(std::string(error.what_without_backtrace()).find("matmul has no kernel for tensors of cuda"),
+              std::string::npos);
   }
 }
 

@@ -1,0 +1,48 @@
+#include <ATen/ops/empty.h>
+
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/ops.hpp"
+
+namespace d9d::kernels::cpu {
+namespace {
+
+at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
+  const at::Tensor g = as_rows(gate), u = as_rows(up);
+  const int64_t width = g.size(1);
+  at::Tensor result = at::empty(gate.sizes(), gate.options().requires_grad(false));
+  const at::Tensor out = result.view({-1, width});
+  dispatch(gate.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    for_rows(g.size(0), width, [&](int64_t begin, int64_t end) {
+      loop_table<T>().silu_mul(end - begin, width, rows_of<T>(g, begin), rows_of<T>(u, begin),
+                               mutable_rows_of<T>(out, begin));
+    });
+  });
+  return result;
+}
+
+SiluMulGradients silu_mul_backward(const at::Tensor& dout, const at::Tensor& gate, const at::Tensor& up) {
+  const at::Tensor d = as_rows(dout), g = as_rows(gate), u = as_rows(up);
+  const int64_t width = g.size(1);
+  const auto options = gate.options().requires_grad(false);
+  SiluMulGradients result{at::empty(gate.sizes(), options), at::empty(gate.sizes(), options)};
+  const at::Tensor dg = result.dgate.view({-1, width}), du = result.dup.view({-1, width});
+  dispatch(gate.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    for_rows(g.size(0), width, [&](int64_t begin, int64_t end) {
+      loop_table<T>().silu_mul_backward(end - begin, width, rows_of<T>(d, begin), rows_of<T>(g, begin),
+                                        rows_of<T>(u, begin), mutable_rows_of<T>(dg, begin),
+                                        mutable_rows_of<T>(du, begin));
+    });
+  });
+  return result;
+}
+
+}  // namespace
+
+void add_activation(OpTable& table) {
+  table.silu_mul = silu_mul;
+  table.silu_mul_backward = silu_mul_backward;
+}
+
+}  // namespace d9d::kernels::cpu

@@ -1,0 +1,61 @@
+// gate, up, out [rows, width].
+template <class T>
+void silu_mul(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up, Rows<T> out) {
+  using S = Sum<T>;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* g = gate.data + row * gate.stride;
+    const T* u = up.data + row * up.stride;
+    T* y = out.data + row * out.stride;
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) {
+      const S value = to_sum(g[i]);
+      store(y[i], as_stored<T>(value * sigmoid(value)) * to_sum(u[i]));
+    }
+  }
+}
+
+// dout, gate, up, dgate, dup [rows, width].
+template <class T>
+void silu_mul_backward(int64_t rows, int64_t width, Rows<const T> dout, Rows<const T> gate, Rows<const T> up,
+                       Rows<T> dgate, Rows<T> dup) {
+  using S = Sum<T>;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* d = dout.data + row * dout.stride;
+    const T* g = gate.data + row * gate.stride;
+    const T* u = up.data + row * up.stride;
+    T* dg = dgate.data + row * dgate.stride;
+    T* du = dup.data + row * dup.stride;
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) {
+      const S value = to_sum(g[i]), grad = to_sum(d[i]);
+      const S s = sigmoid(value);
+      const S silu = value * s;
+      store(dg[i], grad * to_sum(u[i]) * (s + silu * (S(1) - s)));
+      store(du[i], grad * as_stored<T>(silu));
+    }
+  }
+}
+
+// grad, gate, up, dgate, dup, weighted [rows, width], dense; scale, dscale [rows].
+template <class T>
+void silu_mul_weighted(int64_t rows, int64_t width, const Sum<T>* scale, const Sum<T>* grad, const T* gate, const T* up,
+                       T* dgate, T* dup, T* weighted, Sum<T>* dscale) {
+  using S = Sum<T>;
+  for (int64_t row = 0; row < rows; ++row) {
+    const S factor = scale[row];
+    S dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (int64_t j = 0; j < width; ++j) {
+      const int64_t i = row * width + j;
+      const S value = to_sum(gate[i]), above = to_sum(up[i]), d = grad[i];
+      const S s = sigmoid(value);
+      const S silu = value * s;
+      const S hidden = as_stored<T>(silu) * above;
+      dot += d * hidden;
+      store(weighted[i], factor * hidden);
+      store(dgate[i], factor * d * above * (s + silu * (S(1) - s)));
+      store(dup[i], factor * d * as_stored<T>(silu));
+    }
+    dscale[row] = dot;
+  }
+}

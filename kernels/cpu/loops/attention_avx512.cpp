@@ -1,0 +1,376 @@
+// Attention over the tiles of tile_avx512.hpp. A tile is 14 query positions of one head against all keys it
+// sees, so that the softmax needs no rescaling and results stay in registers over all keys; what has the
+// shape [queries, keys] lives in a Board of some hundred rows.
+
+#include "kernels/cpu/loops/attention_avx512.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/loops/tile_avx512.hpp"
+
+namespace d9d::kernels {
+namespace {
+
+int64_t round_up(int64_t count, int64_t unit) {
+  return (count + unit - 1) / unit * unit;
+}
+
+// Rows of scores in chunks of gemm_depth keys, so that a chunk is an operand as `accumulate` wants it.
+struct Board {
+  float* data;
+  int64_t rows;
+  float* at(int64_t row, int64_t key) const {
+    return data + (key / gemm_depth * rows + row) * panel_stride + key % gemm_depth;
+  }
+  static int64_t size(int64_t rows, int64_t keys) {
+    return (keys + gemm_depth - 1) / gemm_depth * rows * panel_stride;
+  }
+};
+
+struct Target {
+  float* data;
+  int64_t stride;
+  int64_t columns;  // valid ones of the 32
+  bool add;
+};
+
+template <bool Transposed>
+struct TileOf {
+  // to (+)= factor * a b.
+  template <int R>
+  struct With {
+    static void run(int64_t kc, const float* a, const float* b, const Target& to, const float* factor) {
+      Sums<R> sums;
+      accumulate<R, Transposed>(kc, a, panel_stride, b, sums);
+      const __mmask16 left = first_lanes(to.columns), right = first_lanes(to.columns - 16);
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i) {
+        float* row = to.data + i * to.stride;
+        const __m512 scale = _mm512_set1_ps(factor ? factor[i] : 1.0f);
+        sums.left[i] = _mm512_mul_ps(sums.left[i], scale);
+        sums.right[i] = _mm512_mul_ps(sums.right[i], scale);
+        if (to.add) {
+          sums.left[i] = _mm512_add_ps(sums.left[i], load(row, left));
+          sums.right[i] = _mm512_add_ps(sums.right[i], load(row + 16, right));
+        }
+        store(row, left, sums.left[i]);
+        store(row + 16, right, sums.right[i]);
+      }
+    }
+  };
+  // The scores of a tile: all 32 columns, rows of a Board.
+  template <int R>
+  struct Scores {
+    static void run(int64_t kc, const float* a, const float* b, float* to) {
+      Sums<R> sums;
+      accumulate<R, Transposed>(kc, a, panel_stride, b, sums);
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i) {
+        _mm512_store_ps(to + i * panel_stride, sums.left[i]);
+        _mm512_store_ps(to + i * panel_stride + 16, sums.right[i]);
+      }
+    }
+  };
+};
+
+// The operands of all keys of a head, packed once.
+struct Keys {
+  int64_t length, dim;
+  float* transposed;  // k^T or v^T: [S / 32][D][32]
+  float* columns;     // k or v: [D / 32][S][32]
+
+  const float* panel_of_keys(int64_t key) const { return transposed + key * dim; }
+  const float* panel_of_columns(int64_t column, int64_t key) const {
+    return columns + column * length + key * tile_columns;
+  }
+};
+
+int64_t size_of_transposed(int64_t length, int64_t dim) {
+  return round_up(length, tile_columns) * dim;
+}
+int64_t size_of_columns(int64_t length, int64_t dim) {
+  return round_up(dim, tile_columns) * length;
+}
+
+void pack_b_any(const GemmInput& b, int64_t j, int64_t columns, int64_t k0, int64_t kc, float* to) {
+  (b.bf16 ? pack_b<Bf16> : pack_b<float>)(b, j, columns, k0, kc, to);
+}
+
+void pack_transposed(GemmInput rows, int64_t length, int64_t dim, float* to) {
+  rows.transposed = true;
+  for (int64_t key = 0; key < length; key += tile_columns) {
+    pack_b_any(rows, key, std::min(tile_columns, length - key), 0, dim, to + key * dim);
+  }
+}
+
+// Rows first .. first + count of `rows` as panels [D / 32][count][32].
+void pack_columns(const GemmInput& rows, int64_t first, int64_t count, int64_t dim, int64_t panel_rows,
+                  float* to) {
+  for (int64_t column = 0; column < dim; column += tile_columns) {
+    pack_b_any(rows, column, std::min(tile_columns, dim - column), first, count, to + column * panel_rows);
+  }
+}
+
+void pack_rows(const GemmInput& rows, int64_t first, int64_t count, int64_t dim, float factor, float* to) {
+  (rows.bf16 ? pack_a<Bf16> : pack_a<float>)(rows, first, count, 0, dim, to);
+  if (factor == 1.0f) return;
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t d = 0; d < dim; ++d) to[i * panel_stride + d] *= factor;
+  }
+}
+
+void put_rows(const float* from, int64_t stride, int64_t first, int64_t count, int64_t dim,
+              const GemmOutput& to) {
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t d = 0; d < dim; d += 16) {
+      const __mmask16 mask = first_lanes(dim - d);
+      const __m512 value = load(from + i * stride + d, mask);
+      const int64_t at = (first + i) * to.stride + d;
+      if (to.bf16) {
+        store(static_cast<Bf16*>(to.data) + at, mask, value);
+      } else {
+        store(static_cast<float*>(to.data) + at, mask, value);
+      }
+    }
+  }
+}
+
+// f(pointer, count) over the stretches of a board's row from key 0 to `end` that lie side by side.
+template <class F>
+void over_row(const Board& board, int64_t row, int64_t end, F&& f) {
+  for (int64_t key = 0; key < end; key += gemm_depth)
+    f(board.at(row, key), std::min(gemm_depth, end - key), key);
+}
+
+// Row := exp(row - max) up to `keys`, 0 up to `end`; returns (max, sum).
+std::pair<float, float> exponentials(const Board& board, int64_t row, int64_t keys, int64_t end) {
+  __m512 top = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
+  over_row(board, row, keys, [&](float* z, int64_t count, int64_t) {
+    for (int64_t i = 0; i < count; i += 16) {
+      const __mmask16 mask = first_lanes(count - i);
+      top = _mm512_mask_max_ps(top, mask, top, load(z + i, mask));
+    }
+  });
+  const float max = _mm512_reduce_max_ps(top);
+  const __m512 shift = _mm512_set1_ps(max);
+  __m512 total = _mm512_setzero_ps();
+  over_row(board, row, end, [&](float* z, int64_t count, int64_t key) {
+    for (int64_t i = 0; i < count; i += 16) {
+      const __mmask16 mask = first_lanes(keys - key - i);
+      const __m512 value =
+          _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
+      total = _mm512_add_ps(total, value);
+      _mm512_store_ps(z + i, value);
+    }
+  });
+  return {max, _mm512_reduce_add_ps(total)};
+}
+
+// With z the scores and dp = dout v^T of a row: z := p = exp(z - lse), dp := p (dp - delta), 0 beyond `keys`.
+void score_gradients(const Board& scores, const Board& dp, int64_t row, int64_t keys, int64_t end, float lse,
+                     float delta) {
+  const __m512 shift = _mm512_set1_ps(lse), mean = _mm512_set1_ps(delta);
+  over_row(scores, row, end, [&](float* z, int64_t count, int64_t key) {
+    float* d = dp.at(row, key);
+    for (int64_t i = 0; i < count; i += 16) {
+      const __mmask16 mask = first_lanes(keys - key - i);
+      const __m512 p = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
+      _mm512_store_ps(z + i, p);
+      const __m512 centered = _mm512_sub_ps(_mm512_load_ps(d + i), mean);
+      _mm512_store_ps(d + i, _mm512_maskz_mul_ps(mask, p, centered));
+    }
+  });
+}
+
+struct Span {
+  int64_t first, rows;  // query positions of a tile
+  int64_t keys;         // keys the last of them sees
+};
+
+Span span_of(const AttentionShape& shape, int64_t first, int64_t rows) {
+  return {first, rows, shape.causal ? first + rows : shape.keys};
+}
+int64_t keys_of_row(const AttentionShape& shape, int64_t position) {
+  return shape.causal ? position + 1 : shape.keys;
+}
+
+// board rows row .. += a panel of queries (or dout) times every key the span sees.
+void fill_scores(const Keys& keys, const Span& span, const float* panel, const Board& board, int64_t row) {
+  const auto tile = by_rows<TileOf<false>::Scores>[static_cast<std::size_t>(span.rows - 1)];
+  for (int64_t key = 0; key < span.keys; key += tile_columns) {
+    tile(keys.dim, panel, keys.panel_of_keys(key), board.at(row, key));
+  }
+}
+
+// to [rows, D] = factor * (board rows times keys [S, D]).
+void multiply_keys(const Keys& keys, const Span& span, const Board& board, int64_t row, float* to,
+                   int64_t stride, const float* factor) {
+  const auto tile = by_rows<TileOf<false>::With>[static_cast<std::size_t>(span.rows - 1)];
+  for (int64_t column = 0; column < keys.dim; column += tile_columns) {
+    const int64_t columns = std::min(tile_columns, keys.dim - column);
+    for (int64_t key = 0; key < span.keys; key += gemm_depth) {
+      const int64_t kc = std::min(gemm_depth, span.keys - key);
+      tile(kc, board.at(row, key), keys.panel_of_columns(column, key),
+           {to + column, stride, columns, key > 0}, factor);
+    }
+  }
+}
+
+}  // namespace
+
+void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, const GemmOutput* out,
+                      float* const* lse) {
+  thread_local Scratch scratch;
+  const int64_t length = shape.keys, dim = shape.dim, width = round_up(dim, 16);
+  const int64_t size_t_panels = size_of_transposed(length, dim), size_v = size_of_columns(length, dim);
+  const int64_t panel = tile_rows * panel_stride;
+  float* memory = scratch.at_least(size_t_panels + size_v + panel * shape.group + tile_rows * width +
+                                   Board::size(tile_rows * shape.group, length));
+  const Keys k{length, dim, memory, nullptr}, v{length, dim, nullptr, memory + size_t_panels};
+  float* queries = v.columns + size_v;
+  float* results = queries + panel * shape.group;
+  const Board board{results + tile_rows * width, tile_rows * shape.group};
+  pack_transposed(in.k, length, dim, k.transposed);
+  pack_columns(in.v, 0, length, dim, length, v.columns);
+  const Heights heights(shape.queries);
+  for (int64_t t = 0; t < heights.tiles; ++t) {
+    const Span span = span_of(shape, heights.first(t), heights.rows(t));
+    const int64_t end = round_up(span.keys, 16);
+    for (int64_t g = 0; g < shape.group; ++g) {
+      pack_rows(in.q[g], span.first, span.rows, dim, shape.scale, queries + g * panel);
+      fill_scores(k, span, queries + g * panel, board, g * tile_rows);
+      float factor[tile_rows];
+      for (int64_t i = 0; i < span.rows; ++i) {
+        const auto [top, total] =
+            exponentials(board, g * tile_rows + i, keys_of_row(shape, span.first + i), end);
+        factor[i] = 1.0f / total;
+        lse[g][span.first + i] = top + std::log(total);
+      }
+      multiply_keys(v, span, board, g * tile_rows, results, width, factor);
+      put_rows(results, width, span.first, span.rows, dim, out[g]);
+    }
+  }
+}
+
+namespace {
+
+// Memory of the backward, in the order of the fields.
+struct Workspace {
+  Keys k, v;
+  float *queries, *douts;               // panels [tile][14][panel_stride] of one block
+  float *query_columns, *dout_columns;  // panels [D / 32][rows][32] of one block
+  float *dk, *dv;                       // [S, width]
+  float* dq;                            // [14, width]
+  Board scores, gradients;
+};
+
+// Query positions of a block: some hundred rows with the heads of the group.
+int64_t positions_per_block(int64_t group) {
+  return std::max<int64_t>(tile_rows, 112 / group / tile_rows * tile_rows);
+}
+
+Workspace workspace_of(const AttentionShape& shape, int64_t width, int64_t block_rows, Scratch& scratch) {
+  const int64_t length = shape.keys, dim = shape.dim;
+  const int64_t transposed = size_of_transposed(length, dim), columns = size_of_columns(length, dim);
+  const int64_t panels = block_rows * panel_stride, block_columns = size_of_columns(block_rows, dim);
+  const int64_t board = Board::size(block_rows, length);
+  float* next = scratch.at_least(2 * transposed + columns + 2 * panels + 2 * block_columns +
+                                 2 * length * width + tile_rows * width + 2 * board);
+  const auto take = [&next](int64_t count) { return std::exchange(next, next + count); };
+  Workspace w{};
+  w.k = {length, dim, take(transposed), take(columns)};
+  w.v = {length, dim, take(transposed), nullptr};
+  w.queries = take(panels);
+  w.douts = take(panels);
+  w.query_columns = take(block_columns);
+  w.dout_columns = take(block_columns);
+  w.dk = take(length * width);
+  w.dv = take(length * width);
+  w.dq = take(tile_rows * width);
+  w.scores = {take(board), block_rows};
+  w.gradients = {take(board), block_rows};
+  return w;
+}
+
+float dot_rows(const GemmInput& a, const GemmInput& b, int64_t row, int64_t dim) {
+  __m512 total = _mm512_setzero_ps();
+  const auto get = [row](const GemmInput& in, int64_t d, __mmask16 mask) {
+    return in.bf16 ? load(storage_row<Bf16>(in, row) + d, mask) : load(storage_row<float>(in, row) + d, mask);
+  };
+  for (int64_t d = 0; d < dim; d += 16) {
+    const __mmask16 mask = first_lanes(dim - d);
+    total = _mm512_fmadd_ps(get(a, d, mask), get(b, d, mask), total);
+  }
+  return _mm512_reduce_add_ps(total);
+}
+
+// to [keys, D] += (board rows 0 .. rows)^T times columns [rows, D].
+void add_to_keys(const Board& board, int64_t rows, int64_t keys, const float* columns, int64_t dim, float* to,
+                 int64_t width) {
+  int64_t count = 0;
+  for (int64_t key = 0; key < keys; key += count) {
+    // A tile does not straddle two chunks of the board.
+    count = std::min({tile_rows, keys - key, gemm_depth - key % gemm_depth});
+    const auto tile = by_rows<TileOf<true>::With>[static_cast<std::size_t>(count - 1)];
+    for (int64_t column = 0; column < dim; column += tile_columns) {
+      tile(rows, board.at(0, key), columns + column * rows,
+           {to + key * width + column, width, std::min(tile_columns, dim - column), true}, nullptr);
+    }
+  }
+}
+
+}  // namespace
+
+void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads& in,
+                               const AttentionGradients& grads, const GemmOutput* dq, const GemmOutput& dk,
+                               const GemmOutput& dv) {
+  thread_local Scratch scratch;
+  const int64_t length = shape.keys, dim = shape.dim, width = round_up(dim, 16);
+  const int64_t positions = positions_per_block(shape.group);
+  const Workspace w = workspace_of(shape, width, positions * shape.group, scratch);
+  pack_transposed(in.k, length, dim, w.k.transposed);
+  pack_transposed(in.v, length, dim, w.v.transposed);
+  pack_columns(in.k, 0, length, dim, length, w.k.columns);
+  std::fill_n(w.dk, 2 * length * width, 0.0f);
+  float factor_of_dq[tile_rows];
+  std::fill_n(factor_of_dq, tile_rows, shape.scale);
+  for (int64_t begin = 0; begin < shape.queries; begin += positions) {
+    const int64_t count = std::min(positions, shape.queries - begin), rows = count * shape.group;
+    const int64_t keys = shape.causal ? begin + count : length, end = round_up(keys, 16);
+    const Board scores{w.scores.data, rows}, gradients{w.gradients.data, rows};
+    const Heights heights(count);
+    for (int64_t g = 0; g < shape.group; ++g) {
+      for (int64_t t = 0; t < heights.tiles; ++t) {
+        const int64_t row = g * count + heights.first(t);
+        const Span span = span_of(shape, begin + heights.first(t), heights.rows(t));
+        pack_rows(in.q[g], span.first, span.rows, dim, shape.scale, w.queries);
+        pack_rows(grads.dout[g], span.first, span.rows, dim, 1.0f, w.douts);
+        fill_scores(w.k, span, w.queries, scores, row);
+        fill_scores(w.v, span, w.douts, gradients, row);
+        for (int64_t i = 0; i < span.rows; ++i) {
+          const int64_t position = span.first + i;
+          score_gradients(scores, gradients, row + i, keys_of_row(shape, position), end,
+                          grads.lse[g][position], dot_rows(grads.out[g], grads.dout[g], position, dim));
+        }
+        multiply_keys(w.k, span, gradients, row, w.dq, width, factor_of_dq);
+        put_rows(w.dq, width, span.first, span.rows, dim, dq[g]);
+      }
+    }
+    for (int64_t column = 0; column < dim; column += tile_columns) {
+      const int64_t columns = std::min(tile_columns, dim - column);
+      for (int64_t g = 0; g < shape.group; ++g) {
+        const int64_t at = column * rows + g * count * tile_columns;
+        pack_b_any(in.q[g], column, columns, begin, count, w.query_columns + at);
+        pack_b_any(grads.dout[g], column, columns, begin, count, w.dout_columns + at);
+      }
+    }
+    add_to_keys(scores, rows, keys, w.dout_columns, dim, w.dv, width);
+    add_to_keys(gradients, rows, keys, w.query_columns, dim, w.dk, width);
+  }
+  for (int64_t i = 0; i < length * width; ++i) w.dk[i] *= shape.scale;
+  put_rows(w.dk, width, 0, length, dim, dk);
+  put_rows(w.dv, width, 0, length, dim, dv);
+}
+
+}  // namespace d9d::kernels

@@ -1,0 +1,44 @@
+#pragma once
+// Causal or full softmax attention of one key head and the query heads that share it, on AVX-512. No torch
+// (see table.hpp). Scores exist for a block of some hundred query rows at a time.
+
+#include <cstdint>
+
+#include "kernels/cpu/loops/gemm_avx512.hpp"
+
+namespace d9d::kernels {
+
+struct AttentionShape {
+  int64_t queries;
+  int64_t keys;
+  int64_t dim;    // D, at most gemm_depth
+  int64_t group;  // query heads that share the key head
+  bool causal;    // query i sees keys 0..i; needs queries == keys
+  float scale;
+};
+
+// One key head and its query heads; storage row i is token i.
+// Outputs are fp32 or bf16, [tokens, D] with rows `stride` apart.
+struct AttentionHeads {
+  const GemmInput* q;  // [group]
+  GemmInput k, v;
+};
+
+// out_g = softmax(scale q_g k^T) v; lse_g [queries] = log of the softmax's denominator.
+void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, const GemmOutput* out,
+                      float* const* lse);
+
+struct AttentionGradients {
+  // [group]. out and lse are the forward's results over all keys of the queries, not only those of this block:
+  // the block's share of the gradients then follows from the block alone.
+  const GemmInput* out;
+  const GemmInput* dout;  // [group]
+  const float* const* lse;
+};
+
+// dq [group], dk, dv [keys, D] fp32 or bf16, overwritten (dk and dv summed over the group).
+void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads& in,
+                               const AttentionGradients& grads, const GemmOutput* dq, const GemmOutput& dk,
+                               const GemmOutput& dv);
+
+}  // namespace d9d::kernels

@@ -1,0 +1,2 @@
+#define D9D_ISA baseline
+#include "kernels/cpu/loops/build.inl"

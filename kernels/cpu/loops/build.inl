@@ -1,0 +1,55 @@
+// Compiles all loops for one instruction set. Define D9D_ISA (its name) before including.
+
+#include <bit>
+#include <cmath>
+
+#include "kernels/cpu/loops/table.hpp"
+
+namespace d9d::kernels::D9D_ISA {
+namespace {
+
+#include "kernels/cpu/loops/scalar.inl"
+
+#include "kernels/cpu/loops/activation.inl"
+#include "kernels/cpu/loops/flat.inl"
+#include "kernels/cpu/loops/norm.inl"
+#include "kernels/cpu/loops/rope.inl"
+#include "kernels/cpu/loops/rows.inl"
+
+#define D9D_TEXT(x) #x
+#define D9D_NAME(x) D9D_TEXT(x)
+
+template <class T>
+constexpr LoopTable<T> loops{.isa = D9D_NAME(D9D_ISA),
+                               .rms_norm = rms_norm<T>,
+                               .rms_norm_dx = rms_norm_dx<T>,
+                               .rms_norm_dw = rms_norm_dw<T>,
+                               .silu_mul = silu_mul<T>,
+                               .silu_mul_backward = silu_mul_backward<T>,
+                               .silu_mul_weighted = silu_mul_weighted<T>,
+                               .heads = heads<T>,
+                               .heads_backward = heads_backward<T>,
+                               .cross_entropy_row = cross_entropy_row<Sum<T>>,
+                               .exponential_sum = exponential_sum<Sum<T>>,
+                               .exponentials = exponentials<Sum<T>>,
+                               .softmax_row = softmax_row<T>,
+                               .combine_rows = combine_rows<T>,
+                               .scale_row = scale_row<T>,
+                               .add_row = add_row<T>,
+                               .dot = dot<T>};
+
+constexpr FlatLoopTable flat_loops{
+    .adamw = adamw, .sum_of_squares = sum_of_squares<float>, .sum_of_squares_bf16 = sum_of_squares<Bf16>};
+
+}  // namespace
+
+extern const LoopTable<float>& float_table;
+extern const LoopTable<double>& double_table;
+extern const LoopTable<Bf16>& bf16_table;
+extern const FlatLoopTable& flat;
+const LoopTable<float>& float_table = loops<float>;
+const LoopTable<double>& double_table = loops<double>;
+const LoopTable<Bf16>& bf16_table = loops<Bf16>;
+const FlatLoopTable& flat = flat_loops;
+
+}  // namespace d9d::kernels::D9D_ISA

@@ -1,0 +1,43 @@
+#include "kernels/cpu/loops/table.hpp"
+
+namespace d9d::kernels {
+
+#define D9D_TABLES_OF(isa)                      \
+  namespace isa {                               \
+  extern const LoopTable<float>& float_table;   \
+  extern const LoopTable<double>& double_table; \
+  extern const LoopTable<Bf16>& bf16_table;     \
+  extern const FlatLoopTable& flat;             \
+  }
+D9D_TABLES_OF(baseline)
+D9D_TABLES_OF(avx2)
+D9D_TABLES_OF(avx512)
+#undef D9D_TABLES_OF
+
+#define D9D_CHOOSE(table)     \
+  switch (isa) {              \
+    case Isa::avx512:         \
+      return avx512::table;   \
+    case Isa::avx2:           \
+      return avx2::table;     \
+    default:                  \
+      return baseline::table; \
+  }
+
+template <>
+const LoopTable<float>& loop_table<float>(Isa isa) {
+  D9D_CHOOSE(float_table)
+}
+template <>
+const LoopTable<double>& loop_table<double>(Isa isa) {
+  D9D_CHOOSE(double_table)
+}
+template <>
+const LoopTable<Bf16>& loop_table<Bf16>(Isa isa) {
+  D9D_CHOOSE(bf16_table)
+}
+const FlatLoopTable& flat_loop_table(Isa isa) {
+  D9D_CHOOSE(flat)
+}
+
+}  // namespace d9d::kernels

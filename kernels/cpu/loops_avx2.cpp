@@ -1,2 +1,0 @@
-#define D9D_ISA avx2
-#include "kernels/cpu/build.inl"

@@ -1,2 +1,0 @@
-#define D9D_ISA avx512
-#include "kernels/cpu/build.inl"

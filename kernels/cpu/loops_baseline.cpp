@@ -1,2 +1,0 @@
-#define D9D_ISA baseline
-#include "kernels/cpu/build.inl"

@@ -1,0 +1,125 @@
+#include "kernels/cpu/matmul.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+
+#include <algorithm>
+
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/ops.hpp"
+#include "kernels/rows.hpp"
+
+namespace d9d::kernels::cpu {
+namespace {
+
+void matmul_by_torch(at::Tensor c, const at::Tensor& a, const at::Tensor& b, double beta) {
+  if (beta == 0) {
+    at::mm_out(c, a, b);
+  } else {
+    at::addmm_out(c, c, a, b, beta);
+  }
+}
+
+// Columns begin .. of b and c, or rows begin .. of a and c.
+GemmInput from_column(GemmInput b, int64_t begin) {
+  const int64_t size = b.bf16 ? 2 : 4;
+  if (!b.transposed) {
+    b.data = static_cast<const char*>(b.data) + begin * size;
+  } else if (b.rows) {
+    b.rows += begin;
+  } else {
+    b.data = static_cast<const char*>(b.data) + begin * b.stride * size;
+  }
+  return b;
+}
+GemmInput from_row(GemmInput a, int64_t begin) {
+  return transposed(from_column(transposed(a), begin));
+}
+
+GemmOutput part_of(GemmOutput c, int64_t row, int64_t column) {
+  const int64_t size = c.bf16 ? 2 : 4;
+  if (c.rows) {
+    c.rows += row;
+  } else {
+    c.data = static_cast<char*>(c.data) + row * c.stride * size;
+  }
+  if (c.row_scale) c.row_scale += row;
+  c.data = static_cast<char*>(c.data) + column * size;
+  return c;
+}
+
+// Parts of whole tiles along the longer side.
+void gemm_in_parts(int64_t parts, int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
+                   const GemmOutput& c) {
+  const bool by_column = n >= m;
+  const int64_t tile = by_column ? 32 : 14, total = by_column ? n : m;
+  const int64_t tiles = (total + tile - 1) / tile;
+  parts = std::min(parts, tiles);
+  at::parallel_for(0, parts, 1, [&](int64_t first, int64_t last) {
+    const int64_t begin = tiles * first / parts * tile, end = std::min(total, tiles * last / parts * tile);
+    if (by_column) {
+      gemm_avx512(m, end - begin, k, a, from_column(b, begin), part_of(c, 0, begin));
+    } else {
+      gemm_avx512(end - begin, n, k, from_row(a, begin), b, part_of(c, begin, 0));
+    }
+  });
+}
+
+}  // namespace
+
+GemmInput gemm_input(const at::Tensor& matrix, const int64_t* rows) {
+  return {matrix.const_data_ptr(), matrix.stride(0), false, matrix.scalar_type() == at::kBFloat16, rows};
+}
+
+void gemm(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b, const GemmOutput& c) {
+  if (m == 0 || n == 0 || k == 0) {
+    TORCH_INTERNAL_ASSERT(m == 0 || n == 0 || c.add, "a product over nothing has no value to write");
+    return;
+  }
+  TORCH_INTERNAL_ASSERT(!c.bf16 || k <= gemm_depth, "partial sums of a bfloat16 result would be rounded");
+  if (isa_of_this_machine() != Isa::avx512) {
+    gemm_portable(m, n, k, a, b, c);
+    return;
+  }
+  // Starting the other threads takes some ten microseconds, in which one does about two million products.
+  const bool small = m * n * k < int64_t{1} << 20;
+  const int64_t threads = small || at::in_parallel_region() ? 1 : at::get_num_threads();
+  if (threads == 1) {
+    gemm_avx512(m, n, k, a, b, c);
+  } else {
+    gemm_in_parts(threads, m, n, k, a, b, c);
+  }
+}
+
+void matmul(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double beta) {
+  if (c.numel() == 0) return;
+  const int64_t k = a.size(1);
+  if (k == 0) {
+    if (beta == 0) c.zero_();
+    return;
+  }
+  if (a.scalar_type() == at::kDouble || !has_dense_rows(c)) return matmul_by_torch(c, a, b, beta);
+  const auto operand = [](const at::Tensor& matrix) {
+    if (has_dense_rows(matrix)) return gemm_input(matrix);
+    if (has_dense_rows(matrix.t())) return transposed(gemm_input(matrix.t()));
+    TORCH_INTERNAL_ASSERT(false, "matmul of a matrix with strides ", matrix.strides());
+  };
+  const bool bf16 = c.scalar_type() == at::kBFloat16;
+  if (bf16 && (k > gemm_depth || beta != 0)) {
+    // Partial sums must not be rounded.
+    const at::Tensor sums =
+        beta == 0 ? at::empty(c.sizes(), c.options().dtype(at::kFloat)) : c.to(at::kFloat);
+    matmul(sums, a, b, beta);
+    c.copy_(sums);
+    return;
+  }
+  gemm(c.size(0), c.size(1), k, operand(a), operand(b), {c.data_ptr(), c.stride(0), beta == 1, bf16});
+}
+
+void add_matmul(OpTable& table) {
+  table.matmul = matmul;
+}
+
+}  // namespace d9d::kernels::cpu

@@ -1,0 +1,26 @@
+#pragma once
+// The op table of the CPU. Internal to kernels/.
+
+#include "kernels/ops/table.hpp"
+
+namespace d9d::kernels::cpu {
+
+// All ops. Built at the first call.
+const OpTable& op_table();
+
+// Each puts the ops of its file into the table.
+void add_activation(OpTable& table);
+void add_attention(OpTable& table);
+void add_cross_entropy(OpTable& table);
+void add_embedding(OpTable& table);
+void add_experts(OpTable& table);
+void add_grouped_linear(OpTable& table);
+void add_matmul(OpTable& table);
+void add_attention_block(OpTable& table);
+void add_norm(OpTable& table);
+void add_optimizer(OpTable& table);
+void add_permute(OpTable& table);
+void add_rope(OpTable& table);
+void add_router(OpTable& table);
+
+}  // namespace d9d::kernels::cpu

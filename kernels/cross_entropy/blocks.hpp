@@ -1,0 +1,33 @@
+#pragma once
+// Linear cross entropy of one block of tokens after the other. Internal to kernels/.
+// n valid tokens, H hidden size, V rows of the vocabulary.
+
+#include <ATen/core/Tensor.h>
+
+#include "kernels/cross_entropy.hpp"
+#include "kernels/ops/cross_entropy_ops.hpp"
+
+namespace d9d::kernels {
+
+struct CrossEntropyWanted {
+  at::Tensor loss;     // [n], or undefined
+  at::Tensor dhidden;  // [n, H] for an upstream gradient of one, or undefined
+  at::Tensor dweight;  // [V, H], or undefined
+  double beta = 0;     // dweight = gradient + beta dweight
+  at::Tensor scale;    // [n] upstream gradient for dweight, or undefined: one
+};
+
+// One part of a vocabulary, and the softmax over all parts: softmax[0] is the largest logit of each token,
+// softmax[1] the sum of the exponentials of its logits less the largest, [2, n]. run_blocks writes it when
+// `loss` is wanted, and otherwise reads it.
+struct SharedVocabulary {
+  VocabularyPart part;
+  at::Tensor softmax;
+};
+
+// Computes what is wanted. hidden [n, H] holds the valid tokens.
+// If `shared` is null, weight [V, H] is the whole vocabulary.
+void run_blocks(const at::Tensor& hidden, const at::Tensor& weight, const ValidTokens& valid,
+                const CrossEntropyWanted& wanted, SharedVocabulary* shared);
+
+}  // namespace d9d::kernels

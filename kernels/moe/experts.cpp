@@ -1,0 +1,82 @@
+#include "kernels/activation.hpp"
+#include "kernels/moe.hpp"
+#include "kernels/moe/choices.hpp"
+#include "kernels/node.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/run_op.hpp"
+
+namespace d9d::kernels {
+namespace {
+
+// Inputs: x, probs, gate, up, down. Saved: x, gate, up, down, gate and up activations.
+class MoeExpertsNode : public BackwardNode {
+ public:
+  std::string name() const override { return "d9d::moe_experts"; }
+  ExpertRows rows;
+
+ protected:
+  Gradients backward(Gradients grads) override {
+    Gradients result(5);
+    if (!grads[0].defined()) return result;
+    const at::Tensor x = as_rows(saved(0)), gate = saved(1), up = saved(2), down = saved(3);
+    const at::Tensor dy = as_rows(grads[0]);
+    const auto back = run_op(&OpTable::expert_row_gradients, dy, saved(4), saved(5), down, rows);
+    if (wants(0)) result[0] = run_op(&OpTable::expert_dx, back, gate, up, rows, x.size(0));
+    if (wants(1)) result[1] = run_op(&OpTable::expert_dprobs, back.scale, rows);
+    result[2] = gradient_of_weight(2, gate, {back.gate}, {x, /*by_token=*/true});
+    result[3] = gradient_of_weight(3, up, {back.up}, {x, /*by_token=*/true});
+    result[4] = gradient_of_weight(4, down, {dy, /*by_token=*/true}, {back.hidden});
+    return result;
+  }
+
+ private:
+  // The gradient of weight[e] is left_e^T right_e.
+  at::Tensor gradient_of_weight(std::size_t input, const at::Tensor& weight, const ExpertFactor& left,
+                                const ExpertFactor& right) {
+    return weight_gradient(input, weight, [=, rows = rows](const at::Tensor& into, double beta) {
+      run_op(&OpTable::expert_dw, into, left, right, rows, beta);
+    });
+  }
+};
+
+at::Tensor composed(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
+                    const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down) {
+  const auto [rows, offsets, map] = moe_permute(x, experts, gate.size(0));
+  const at::Tensor hidden = silu_mul(grouped_linear(rows, gate, offsets), grouped_linear(rows, up, offsets));
+  return moe_unpermute(grouped_linear(hidden, down, offsets), probs, map);
+}
+
+bool is_stack(const at::Tensor& weight, int64_t experts, int64_t out, int64_t in) {
+  return weight.sizes() == at::IntArrayRef({experts, out, in}) && weight.is_contiguous();
+}
+
+}  // namespace
+
+at::Tensor moe_experts(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
+                       const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down) {
+  if (x.scalar_type() == at::kDouble) return composed(x, probs, experts, gate, up, down);
+  const int64_t count = gate.size(0), inner = gate.size(1), width = x.size(-1);
+  TORCH_CHECK(x.dim() == 2 && gate.dim() == 3 && is_stack(gate, count, inner, width) &&
+                  is_stack(up, count, inner, width) && is_stack(down, count, width, inner),
+              "moe_experts of x ", x.sizes(), " with gate ", gate.sizes(), ", up ", up.sizes(), ", down ",
+              down.sizes(), ": expected [T, H] and contiguous [E, I, H], [E, I, H], [E, H, I]");
+  check_choices("moe_experts", x, experts);
+  TORCH_CHECK(probs.sizes() == experts.sizes() && probs.scalar_type() == at::kFloat,
+              "moe_experts with experts ", experts.sizes(), " and probs ", probs.sizes(), " ",
+              probs.scalar_type(), ": expected [T, k] each, probs float32");
+  const auto node = node_for<MoeExpertsNode>({x, probs, gate, up, down});
+  BelowAutograd below;
+  const ExpertRows rows = run_op(&OpTable::expert_rows, experts, probs, count);
+  const at::Tensor tokens = as_rows(x.detach());
+  const at::Tensor gated = run_op(&OpTable::expert_project, tokens, gate, rows),
+                   above = run_op(&OpTable::expert_project, tokens, up, rows);
+  const at::Tensor y = run_op(&OpTable::expert_combine, gated, above, down, rows, x.size(0));
+  if (node) {
+    node->rows = rows;
+    node->save({x, gate, up, down, gated, above});
+    torch::autograd::set_history(y, node);
+  }
+  return y;
+}
+
+}  // namespace d9d::kernels

@@ -1,0 +1,56 @@
+#include <ATen/ops/empty.h>
+
+#include "kernels/moe.hpp"
+#include "kernels/node.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/run_op.hpp"
+
+namespace d9d::kernels {
+
+namespace {
+
+// Inputs: rows, weight. Saved: rows, weight, offsets.
+class GroupedLinearNode : public BackwardNode {
+ public:
+  std::string name() const override { return "d9d::grouped_linear"; }
+
+ protected:
+  Gradients backward(Gradients grads) override {
+    if (!grads[0].defined()) return {{}, {}};
+    const at::Tensor rows = saved(0), weight = saved(1), offsets = saved(2), grad = as_rows(grads[0]);
+    Gradients result(2);
+    if (wants(0)) {
+      result[0] = at::empty(rows.sizes(), rows.options().requires_grad(false));
+      run_op(&OpTable::grouped_product, result[0], grad, weight, offsets, false);
+    }
+    result[1] =
+        weight_gradient(1, weight, [grad, in = as_rows(rows), offsets](const at::Tensor& into, double beta) {
+          run_op(&OpTable::grouped_dw, into, grad, in, offsets, beta);
+        });
+    return result;
+  }
+};
+
+}  // namespace
+
+at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, const at::Tensor& offsets) {
+  TORCH_CHECK(rows.dim() == 2 && weight.dim() == 3 && rows.size(1) == weight.size(2) && offsets.dim() == 1 &&
+                  offsets.scalar_type() == at::kLong && offsets.size(0) == weight.size(0) + 1 &&
+                  offsets.is_contiguous(),
+              "grouped_linear of rows ", rows.sizes(), " with weight ", weight.sizes(), " and offsets ",
+              offsets.sizes(), ": expected [R, K], [E, N, K] and int64 [E + 1]");
+  const auto node = node_for<GroupedLinearNode>({rows, weight});
+  at::Tensor out;
+  {
+    BelowAutograd below;
+    out = at::empty({rows.size(0), weight.size(1)}, rows.options().requires_grad(false));
+    run_op(&OpTable::grouped_product, out, as_rows(rows), weight, offsets, true);
+  }
+  if (node) {
+    node->save({rows, weight, offsets});
+    torch::autograd::set_history(out, node);
+  }
+  return out;
+}
+
+}  // namespace d9d::kernels

@@ -1,0 +1,77 @@
+#include "kernels/moe.hpp"
+#include "kernels/moe/choices.hpp"
+#include "kernels/node.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/run_op.hpp"
+
+namespace d9d::kernels {
+namespace {
+
+// Saved: map.
+class PermuteNode : public BackwardNode {
+ public:
+  std::string name() const override { return "d9d::moe_permute"; }
+
+ protected:
+  Gradients backward(Gradients grads) override {
+    if (!grads[0].defined()) return {{}};
+    return {run_op(&OpTable::combine_rows, grads[0], saved(0), at::Tensor())};
+  }
+};
+
+// Inputs: rows, probs. Saved: rows, probs, map.
+class UnpermuteNode : public BackwardNode {
+ public:
+  std::string name() const override { return "d9d::moe_unpermute"; }
+
+ protected:
+  Gradients backward(Gradients grads) override {
+    if (!grads[0].defined()) return {{}, {}};
+    const at::Tensor rows = saved(0), probs = saved(1), map = saved(2);
+    Gradients result(2);
+    if (wants(0)) result[0] = run_op(&OpTable::spread_rows, grads[0], map, probs, rows.size(0));
+    if (wants(1)) result[1] = run_op(&OpTable::row_dots, grads[0], rows, map);
+    return result;
+  }
+};
+
+}  // namespace
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, const at::Tensor& experts,
+                                                           int64_t num_experts) {
+  check_choices("moe_permute", x, experts);
+  const auto node = node_for<PermuteNode>({x});
+  ExpertOrder order;
+  at::Tensor rows;
+  {
+    BelowAutograd below;
+    order = run_op(&OpTable::expert_order, experts, num_experts);
+    rows = run_op(&OpTable::spread_rows, x, order.map, at::Tensor(), order.num_rows);
+  }
+  if (node) {
+    node->save({order.map});
+    torch::autograd::set_history(rows, node);
+  }
+  return {rows, order.offsets, order.map};
+}
+
+at::Tensor moe_unpermute(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& map) {
+  const auto sums = sum_dtype(rows.scalar_type());
+  TORCH_CHECK(
+      rows.dim() == 2 && map.dim() == 2 && probs.sizes() == map.sizes() && probs.scalar_type() == sums,
+      "moe_unpermute of rows ", rows.sizes(), " with probs ", probs.sizes(), " ", probs.scalar_type(),
+      " and map ", map.sizes(), ": expected [R, H] and twice [T, k], probs ", sums);
+  const auto node = node_for<UnpermuteNode>({rows, probs});
+  at::Tensor y;
+  {
+    BelowAutograd below;
+    y = run_op(&OpTable::combine_rows, rows, map.contiguous(), probs);
+  }
+  if (node) {
+    node->save({rows, probs, map.contiguous()});
+    torch::autograd::set_history(y, node);
+  }
+  return y;
+}
+
+}  // namespace d9d::kernels

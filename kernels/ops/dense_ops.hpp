@@ -1,0 +1,61 @@
+#pragma once
+// The ops of dense layers, as every device has to do them. Their callers have checked shapes and dtypes.
+// Tensors are fp32, bf16 or fp64; statistics and sums are fp32, or fp64 for fp64 (sum_dtype).
+// `beta` is 0 (overwrite `into`, which may be uninitialised) or 1 (add to it). Results are contiguous.
+
+#include <ATen/core/Tensor.h>
+
+#include "kernels/ops/op.hpp"
+
+namespace d9d::kernels {
+
+struct Normed {
+  at::Tensor normed;   // as x
+  at::Tensor sum;      // x + residual; undefined without a residual
+  at::Tensor inverse;  // 1 / rms of each row, [rows] in sum_dtype
+};
+
+struct SiluMulGradients {
+  at::Tensor dgate, dup;  // [.., I]
+};
+
+struct EmbeddedRows {
+  at::Tensor embedded;  // [.., H]
+  at::Tensor rows;  // int64 [..], contiguous: the row of each id in `weight`, -1 for an id of another rank
+};
+
+struct DenseOps {
+  // c [M, N] = a [M, K] b [K, N] + beta c; sizes may be 0. a and b may be transposed views or have strided
+  // rows; the rows of c may be strided. fp32 and bf16 may be mixed; sums are fp32 (fp64 for fp64).
+  Op<void(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double beta)> matmul{"matmul"};
+
+  // See activation.hpp. The rows of gate [.., I], up [.., I] and dout [.., I] may be strided.
+  Op<at::Tensor(const at::Tensor& gate, const at::Tensor& up)> silu_mul{"silu_mul"};
+  Op<SiluMulGradients(const at::Tensor& dout, const at::Tensor& gate, const at::Tensor& up)>
+      silu_mul_backward{"silu_mul_backward"};
+
+  // normed = n / sqrt(mean(n^2) + eps) * (offset + weight) with n = x + residual, rounded to the dtype before
+  // it is normed. x, residual [.., W]; residual may be undefined; weight [W].
+  Op<Normed(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, double eps,
+            double offset)>
+      rms_norm{"rms_norm"};
+  // dx [.., W] = the gradient of what was normed (x here), plus `extra` [.., W], which may be undefined.
+  Op<at::Tensor(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
+                const at::Tensor& inverse, const at::Tensor& extra)>
+      rms_norm_dx{"rms_norm_dx"};
+  // into [W] = sum over rows of dy * x * inverse + beta into, in an order that depends on shapes only.
+  Op<void(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& inverse, const at::Tensor& into,
+          double beta)>
+      rms_norm_dw{"rms_norm_dw"};
+
+  // Looks up int64 ids [..] in the rows first .. first + V of a vocabulary of `vocab_size`, weight [V, H]. An
+  // id of a row outside gives zeros; one outside the vocabulary is an index error.
+  Op<EmbeddedRows(const at::Tensor& ids, const at::Tensor& weight, int64_t first, int64_t vocab_size)>
+      embedding{"embedding"};
+  // into [V, H] = for each row the sum of the grad rows [n, H] of its tokens, in their order, + beta into.
+  // rows int64 [n], contiguous, -1: skipped. grad is contiguous.
+  Op<void(const at::Tensor& grad, const at::Tensor& rows, const at::Tensor& into, double beta)> embedding_dw{
+      "embedding_dw"};
+};
+
+}  // namespace d9d::kernels

@@ -1,0 +1,30 @@
+#pragma once
+// The ops of optimizers (optimizer.hpp), as every device has to
+// do them. Their callers have checked shapes and dtypes.
+
+#include <ATen/core/Tensor.h>
+
+#include "kernels/ops/op.hpp"
+
+namespace d9d::kernels {
+
+struct AdamWSettings {
+  double lr;
+  double beta1;
+  double beta2;
+  double eps;
+  double weight_decay;
+  int64_t step;             // of this update, counted from 1
+  double grad_scale = 1.0;  // the gradient is multiplied by this first
+  bool zero_grad = false;   // leave the gradient buffer zeroed
+};
+
+struct OptimizerOps {
+  Op<void(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
+          const at::Tensor& exp_avg_sq, const AdamWSettings& settings)>
+      adamw_step{"adamw_step"};
+  // Waits for the device.
+  Op<double(const at::Tensor& tensor)> sum_of_squares{"sum_of_squares"};
+};
+
+}  // namespace d9d::kernels

@@ -1,0 +1,63 @@
+#pragma once
+// Runs ops on the device of their tensors. Code of kernels/ reaches memory in this way only.
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/ArrayRef.h>
+
+#include <type_traits>
+
+#include "kernels/ops/table.hpp"
+
+namespace d9d::kernels {
+
+// Tensors of `device` use `table` from this call on; null: they are refused again. The table must outlive its
+// use. Called by a device's plugin when it is loaded, before the first tensor of the device. The CPU has its
+// table from the start and keeps it.
+void register_ops(at::DeviceType device, const OpTable* table);
+
+namespace op_detail {
+
+// The table of the device that holds all defined tensors; null entries are skipped. c10::Error that names the
+// op if they are on several devices or if their device has no table.
+const OpTable& table_of(const char* op, c10::ArrayRef<const at::Tensor*> tensors);
+[[noreturn]] void refuse_missing(const char* op, c10::ArrayRef<const at::Tensor*> tensors);
+
+inline const at::Tensor* tensor_in(const at::Tensor& tensor) {
+  return &tensor;
+}
+inline const at::Tensor* tensor_in(const ExpertRows& rows) {
+  return &rows.offsets;
+}
+inline const at::Tensor* tensor_in(const ExpertFactor& factor) {
+  return &factor.matrix;
+}
+inline const at::Tensor* tensor_in(const RopeAngles& angles) {
+  return &angles.cos;
+}
+inline const at::Tensor* tensor_in(const AttentionBlock& block) {
+  return &block.out;
+}
+inline const at::Tensor* tensor_in(const ExpertRowGradients& grads) {
+  return &grads.gate;
+}
+template <class T>
+const at::Tensor* tensor_in(const T&) {
+  return nullptr;
+}
+
+inline constexpr OpTable names{};
+
+}  // namespace op_detail
+
+// Runs an op on the device of its tensors: run_op(&OpTable::silu_mul, gate, up). c10::Error that names the op
+// and the device if the tensors are on several devices, or if their device does not have the op.
+template <class Group, class Result, class... Parameters>
+Result run_op(Op<Result(Parameters...)> Group::*op, std::type_identity_t<Parameters>... arguments) {
+  const char* const name = (op_detail::names.*op).name();
+  const at::Tensor* const tensors[] = {op_detail::tensor_in(arguments)...};
+  const auto function = (op_detail::table_of(name, tensors).*op).function();
+  if (function == nullptr) op_detail::refuse_missing(name, tensors);
+  return function(arguments...);
+}
+
+}  // namespace d9d::kernels

@@ -1,0 +1,117 @@
+// An op without a table for its tensors' device is refused by name, instead of reading memory of another device.
+#include "kernels/ops/table.hpp"
+
+#include <ATen/ops/empty.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/activation.hpp"
+#include "kernels/run_op.hpp"
+
+using d9d::kernels::OpTable;
+using d9d::kernels::run_op;
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace {
+
+// f(&OpTable::op) for every op.
+template <class F>
+std::size_t for_each_op(F&& f) {
+  std::size_t count = 0;
+  const auto all = [&](auto... ops) { (..., (f(ops), ++count)); };
+  using T = OpTable;
+  all(&T::matmul, &T::silu_mul, &T::silu_mul_backward, &T::rms_norm, &T::rms_norm_dx, &T::rms_norm_dw,
+      &T::embedding, &T::embedding_dw);
+  all(&T::rope, &T::rope_backward, &T::attention_block, &T::attention_block_backward,
+      &T::merge_attention_block);
+  all(&T::valid_tokens, &T::cross_entropy, &T::vocabulary_statistics, &T::join_vocabulary,
+      &T::cross_entropy_of_part, &T::uniform_value);
+  all(&T::moe_router, &T::moe_router_backward, &T::expert_order, &T::spread_rows, &T::combine_rows,
+      &T::row_dots, &T::grouped_product, &T::grouped_dw);
+  all(&T::expert_rows, &T::expert_project, &T::expert_combine, &T::expert_row_gradients, &T::expert_dx,
+      &T::expert_dprobs, &T::expert_dw);
+  all(&T::adamw_step, &T::sum_of_squares);
+  return count;
+}
+
+// Arguments of an op, its tensors on `device`.
+struct Argument {
+  at::Device device;
+  at::Tensor tensor() const { return at::empty({2, 2}, at::TensorOptions(device)); }
+
+  operator at::Tensor() const { return tensor(); }
+  operator d9d::kernels::RopeAngles() const { return {tensor(), tensor()}; }
+  operator d9d::kernels::AttentionBlock() const { return {tensor(), tensor()}; }
+  operator d9d::kernels::ExpertRows() const { return {tensor(), tensor(), tensor(), tensor()}; }
+  operator d9d::kernels::ExpertRowGradients() const { return {tensor(), tensor(), tensor(), tensor()}; }
+  operator d9d::kernels::ExpertFactor() const { return {tensor(), false}; }
+  operator d9d::kernels::AdamWSettings() const { return {}; }
+  operator d9d::kernels::RopeStyle() const { return d9d::kernels::RopeStyle::half; }
+  operator at::ScalarType() const { return at::kFloat; }
+  operator bool() const { return true; }
+  operator double() const { return 1; }
+  operator int64_t() const { return 1; }
+};
+
+// What run_op says to tensors of the device.
+template <class Group, class Result, class... Parameters>
+std::string refusal(d9d::kernels::Op<Result(Parameters...)> Group::*op, at::Device device) {
+  try {
+    run_op(op, static_cast<std::decay_t<Parameters>>(Argument{device})...);
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST(OpTable, IsListedHereAsAWhole) {
+  const std::size_t count = for_each_op([](auto) {});
+
+  EXPECT_EQ(count * sizeof(d9d::kernels::Op<void()>), sizeof(OpTable)) << "add the new op to for_each_op";
+}
+
+TEST(OpTable, RefusesEveryOpOnADeviceWithoutATable) {
+  for_each_op([](auto op) {
+    const std::string name = (d9d::kernels::op_detail::names.*op).name();
+    EXPECT_THAT(refusal(op, at::kMeta),
+                AllOf(HasSubstr(name + " has no kernel"), HasSubstr("meta"), HasSubstr("Move the tensors")));
+  });
+}
+
+TEST(OpTable, RefusesEveryOpThatADevicesTableIsWithout) {
+  static constexpr OpTable without{};
+  d9d::kernels::register_ops(at::kMeta, &without);
+
+  for_each_op([](auto op) {
+    const std::string name = (d9d::kernels::op_detail::names.*op).name();
+    EXPECT_THAT(refusal(op, at::kMeta),
+                AllOf(HasSubstr(name + " has no kernel"), HasSubstr("meta"), HasSubstr("without this op")));
+  });
+
+  d9d::kernels::register_ops(at::kMeta, nullptr);
+}
+
+TEST(OpTable, RefusesTensorsOfTwoDevices) {
+  const at::Tensor here = at::empty({2, 2}), there = at::empty({2, 2}, at::kMeta);
+
+  try {
+    d9d::kernels::silu_mul(here, there);
+    FAIL() << "took tensors of two devices";
+  } catch (const c10::Error& error) {
+    EXPECT_THAT(error.what_without_backtrace(),
+                AllOf(HasSubstr("silu_mul got tensors of cpu and of meta"), HasSubstr("one device")));
+  }
+}
+
+TEST(OpTable, OfTheCpuHasEveryOpAndStays) {
+  for_each_op([](auto op) {
+    const at::Tensor* const none[] = {nullptr};
+    const auto& table = d9d::kernels::op_detail::table_of("test", none);
+    EXPECT_NE((table.*op).function(), nullptr) << (table.*op).name();
+  });
+  static constexpr OpTable other{};
+  EXPECT_THROW(d9d::kernels::register_ops(at::kCPU, &other), c10::Error);
+}
