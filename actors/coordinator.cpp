@@ -50,7 +50,7 @@ void Coordinator::behavior(Handlers& handlers) {
   handlers.on(this, &Coordinator::rank_finished);
   handlers.on(this, &Coordinator::shard_written);
   handlers.on(this, &Coordinator::checkpoint_state);
-  handlers.on(this, &Coordinator::tracker_state);
+  handlers.on(this, &Coordinator::tracker_flushed);
   handlers.on(this, &Coordinator::model_exported);
   handlers.on(this, &Coordinator::trace_written);
   handlers.on_any_epoch(this, &Coordinator::signalled);
@@ -153,8 +153,8 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
   // Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
   waits_for_tracker_ = true;
-  tell<wire::SaveTracker>({Role::tracker, 0},
-                          [&](wire::SaveTracker::Builder ask) { ask.setStep(message.getStep()); });
+  tell<wire::FlushTracker>({Role::tracker, 0},
+                           [&](wire::FlushTracker::Builder ask) { ask.setStep(message.getStep()); });
   tell_self_after<wire::Tick>(kTrackerTimeout,
                               [](wire::Tick::Builder tick) { tick.setKind(tracker_deadline); });
 }
@@ -315,16 +315,16 @@ void Coordinator::checkpoint_state(wire::CheckpointState::Reader message) {
   const bool first = saves_.rank_state(message.getStep(), static_cast<int>(message.getRank()),
                                        message.getNextSample(), message.getState());
   if (first) {
-    tell<wire::SaveTracker>({Role::tracker, 0},
-                            [&](wire::SaveTracker::Builder ask) { ask.setStep(message.getStep()); });
+    tell<wire::FlushTracker>({Role::tracker, 0},
+                             [&](wire::FlushTracker::Builder ask) { ask.setStep(message.getStep()); });
   }
   commit_when_complete(message.getStep());
 }
 
-void Coordinator::tracker_state(wire::TrackerState::Reader message) {
+void Coordinator::tracker_flushed(wire::TrackerFlushed::Reader message) {
   // No checkpoint is being written any more when all ranks have finished.
   if (std::exchange(waits_for_tracker_, false)) return export_model();
-  saves_.tracker(message.getStep(), message.getState());
+  saves_.tracker(message.getStep());
   commit_when_complete(message.getStep());
 }
 

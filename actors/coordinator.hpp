@@ -1,9 +1,9 @@
 #pragma once
 // Coordinator: membership, the start and end of a job, and the commit of checkpoints. Own thread: a commit waits
 // for the disk. One per job, on node 0. Parent: Node 0.
-// hears Join PeerDown NodeReady RankFinished Failed ShardWritten CheckpointState TrackerState ModelExported
+// hears Join PeerDown NodeReady RankFinished Failed ShardWritten CheckpointState TrackerFlushed ModelExported
 //       TraceWritten Signalled Tick
-// says Refused Welcome StartTraining CheckpointCommitted SaveTracker ExportModel FlushTrace Publish StopNode
+// says Refused Welcome StartTraining CheckpointCommitted FlushTracker ExportModel FlushTrace Publish StopNode
 
 #include <set>
 #include <string>
@@ -32,7 +32,7 @@ class Coordinator final : public Actor {
   void failed(wire::Failed::Reader message);
   void shard_written(wire::ShardWritten::Reader message);
   void checkpoint_state(wire::CheckpointState::Reader message);
-  void tracker_state(wire::TrackerState::Reader message);
+  void tracker_flushed(wire::TrackerFlushed::Reader message);
   void model_exported(wire::ModelExported::Reader message);
   void trace_written(wire::TraceWritten::Reader message);
   void signalled(wire::Signalled::Reader message);

@@ -1,12 +1,7 @@
 #include "actors/metric_collector.hpp"
 
 #include "actors/reduce_operation.hpp"
-
-#include <nlohmann/json.hpp>
-
 #include "messages/lists.hpp"
-#include "runtime/base/error.hpp"
-#include "runtime/metric/aggregation.hpp"
 
 namespace d9d {
 
@@ -16,36 +11,18 @@ MetricCollector::MetricCollector(World& world, MetricCollectorOptions options)
 }
 
 void MetricCollector::behavior(Handlers& handlers) {
-  handlers.on(this, &MetricCollector::metric_update);
-  handlers.on(this, &MetricCollector::collect_metrics);
+  handlers.on(this, &MetricCollector::metrics_taken);
   handlers.on(this, &MetricCollector::values_reduced);
-  handlers.on(this, &MetricCollector::save_metrics);
 }
 
 void MetricCollector::started() {
   options_.create(metrics_);
   layout_ = metrics_.layout();
-  if (!options_.state.empty()) metrics_.load_json(nlohmann::json::parse(options_.state));
 }
 
-void MetricCollector::metric_update(wire::MetricUpdate::Reader message) {
-  for (const auto value : message.getValues()) {
-    const std::string name = value.getName();
-    if (value.getKind() == wire::MetricUpdate::Kind::SUM) {
-      metrics_.get<Accumulator>(name, ReduceOp::sum).update(value.getValue());
-    } else {
-      metrics_.get<WeightedMean>(name).update(value.getValue(), value.getWeight());
-    }
-  }
-  D9D_REQUIRE(metrics_.layout().size() == layout_.size(),
-              "the task updates a metric that its create_metrics does not declare; it declares: {}",
-              metrics_.signature());
-}
-
-void MetricCollector::collect_metrics(wire::CollectMetrics::Reader message) {
+void MetricCollector::metrics_taken(wire::MetricsTaken::Reader message) {
   if (layout_.empty()) return report(message.getStep(), {});
-  collections_.push_back({message.getStep(), pack_state(layout_, metrics_.state())});
-  metrics_.reset();
+  collections_.push_back({message.getStep(), pack_state(layout_, to_vector<double>(message.getState()))});
   if (collections_.size() == 1) reduce(collections_.front().packed.sums, false);
 }
 
@@ -84,14 +61,6 @@ void MetricCollector::report(std::uint64_t step, const MetricValues& values) {
       names.set(i, values[i].first);
       numbers.set(i, values[i].second);
     }
-  });
-}
-
-void MetricCollector::save_metrics(wire::SaveMetrics::Reader message) {
-  const std::string state = metrics_.to_json().dump();
-  tell<wire::MetricState>(sender(), [&](wire::MetricState::Builder reply) {
-    reply.setStep(message.getStep());
-    reply.setState(state);
   });
 }
 

@@ -1,10 +1,9 @@
 #pragma once
-// MetricCollector: the statistics of the task on one rank, reduced over all ranks beside training. Pool. One per
-// rank. Parent: Node.
-// hears MetricUpdate CollectMetrics ValuesReduced SaveMetrics    says ReduceValues MetricValues MetricState
+// MetricCollector: reduces what the ranks counted over all of them, beside training, and computes the task's metrics.
+// Pool. One per rank. Parent: Node.
+// hears MetricsTaken ValuesReduced    says ReduceValues MetricValues
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +17,7 @@ namespace d9d {
 struct MetricCollectorOptions {
   int rank = 0;
   ActorId collective;                    // of this rank, over the whole world, used by metrics only
-  std::function<void(Compose&)> create;  // the same metrics on every rank
-  std::string state;                     // JSON from a checkpoint, empty = none
+  std::function<void(Compose&)> create;  // the same metrics on every rank; used for layout and results only
 };
 
 class MetricCollector final : public Actor {
@@ -28,10 +26,8 @@ class MetricCollector final : public Actor {
   void behavior(Handlers& handlers) override;
   void started() override;
 
-  void metric_update(wire::MetricUpdate::Reader message);
-  void collect_metrics(wire::CollectMetrics::Reader message);
+  void metrics_taken(wire::MetricsTaken::Reader message);
   void values_reduced(wire::ValuesReduced::Reader message);
-  void save_metrics(wire::SaveMetrics::Reader message);
 
  private:
   // A reduction under way: sums first, then maxima where there are any.

@@ -26,10 +26,8 @@ bool PendingSaves::rank_state(std::uint64_t step, int rank, std::uint64_t next_s
   return first;
 }
 
-void PendingSaves::tracker(std::uint64_t step, const std::string& state) {
-  Save& save = of(step);
-  save.tracker = true;
-  save.parts.tracker_state = state;
+void PendingSaves::tracker(std::uint64_t step) {
+  of(step).tracker = true;
 }
 
 bool PendingSaves::complete(std::uint64_t step) const {

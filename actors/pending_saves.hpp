@@ -15,7 +15,6 @@ struct CheckpointParts {
   std::uint64_t next_sample = 0;
   std::vector<std::string> reports;        // JSON per rank: the shard it wrote
   std::map<int, std::string> rank_states;  // JSON per rank
-  std::string tracker_state;               // JSON
 };
 
 class PendingSaves {
@@ -33,9 +32,9 @@ class PendingSaves {
   void shard(std::uint64_t step, const std::string& report, const std::string& failure);
   // Returns whether it is the step's first.
   bool rank_state(std::uint64_t step, int rank, std::uint64_t next_sample, const std::string& state);
-  void tracker(std::uint64_t step, const std::string& state);
+  void tracker(std::uint64_t step);
 
-  // All ranks and the tracker have handed in theirs.
+  // All ranks have handed in theirs, and the tracker's files hold all numbers up to the step.
   bool complete(std::uint64_t step) const;
   Save take(std::uint64_t step);
 

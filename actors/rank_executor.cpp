@@ -22,6 +22,7 @@ void RankExecutor::behavior(Handlers& handlers) {
   handlers.on(this, &RankExecutor::tick);
   handlers.on(this, &RankExecutor::lead_action);
   handlers.on(this, &RankExecutor::bucket_reduced);
+  handlers.on(this, &RankExecutor::collect_metrics);
   handlers.on(this, &RankExecutor::apply_step);
   handlers.on(this, &RankExecutor::snapshot);
 }
@@ -151,6 +152,14 @@ void RankExecutor::bucket_reduced(wire::BucketReduced::Reader message) {
   finish_step_when_done();
 }
 
+void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
+  const std::vector<double> state = worker_->take_metrics();
+  tell<wire::MetricsTaken>({Role::metric_collector, self().index}, [&](wire::MetricsTaken::Builder taken) {
+    taken.setStep(message.getStep());
+    fill_list(taken.initState(static_cast<unsigned>(state.size())), state);
+  });
+}
+
 void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
   {
     const Work work(*this, {.actor = optimizer_track_,
@@ -174,6 +183,10 @@ void RankExecutor::snapshot(wire::Snapshot::Reader message) {
     write.setFile(fmt::format("rank-{:05}", options_.rank));
     write.setTicket(ticket.packed());
     write.setRank(options_.rank);
+  });
+  tell<wire::MetricState>({Role::trainer, self().index}, [&](wire::MetricState::Builder state) {
+    state.setStep(message.getStep());
+    state.setState(worker_->metric_state());
   });
 }
 
@@ -241,20 +254,6 @@ void RankExecutor::run(const Instruction& instruction) {
                           .category = trace::Category::compute});
   const ActionReport report = worker_->run(instruction);
   for (const StageOutput& output : report.outputs) hand_on(output);
-  if (!report.metrics.empty()) {
-    tell<wire::MetricUpdate>({Role::metric_collector, self().index}, [&](wire::MetricUpdate::Builder update) {
-      update.setStep(step());
-      auto list = update.initValues(static_cast<unsigned>(report.metrics.size()));
-      for (unsigned i = 0; i < list.size(); ++i) {
-        const MetricValue& value = report.metrics[i];
-        list[i].setName(value.name);
-        list[i].setValue(value.value);
-        list[i].setWeight(value.weight);
-        list[i].setKind(value.is_sum ? wire::MetricUpdate::Kind::SUM
-                                     : wire::MetricUpdate::Kind::WEIGHTED_MEAN);
-      }
-    });
-  }
   const double seconds = seconds_since(begin);
   compute_seconds_ += seconds;
   worker_->ran(instruction, seconds);

@@ -5,9 +5,9 @@
 // the fact and calls advance(); no handler issues a collective.
 // Ranks that share collectives inside an action must all run actions in one order. With the static order they
 // have the same program. With the dynamic order the first of them leads and the others follow.
-// hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced ApplyStep Snapshot
-// says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket MetricUpdate StepComputed
-//   StepApplied WriteShard
+// hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics ApplyStep Snapshot
+// says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
+//   StepApplied WriteShard MetricState
 
 #include <deque>
 #include <functional>
@@ -48,6 +48,7 @@ class RankExecutor final : public Actor {
   void tick(wire::Tick::Reader message);
   void lead_action(wire::LeadAction::Reader message);
   void bucket_reduced(wire::BucketReduced::Reader message);
+  void collect_metrics(wire::CollectMetrics::Reader message);
   void apply_step(wire::ApplyStep::Reader message);
   void snapshot(wire::Snapshot::Reader message);
 

@@ -13,7 +13,7 @@ Tracker::Tracker(World& world, TrackerOptions options)
 void Tracker::behavior(Handlers& handlers) {
   handlers.on(this, &Tracker::step_finished);
   handlers.on(this, &Tracker::metric_values);
-  handlers.on(this, &Tracker::save_tracker);
+  handlers.on(this, &Tracker::flush_tracker);
 }
 
 void Tracker::started() {
@@ -76,17 +76,20 @@ void Tracker::write_progress_of_data(wire::StepFinished::Reader message) {
 }
 
 void Tracker::metric_values(wire::MetricValues::Reader message) {
-  for (unsigned i = 0; i < message.getNames().size(); ++i) {
-    write("metrics/" + std::string(message.getNames()[i]), message.getStep(), {message.getValues()[i]});
+  // Read once: each call counts the whole list against the limit on what a reader may visit.
+  const auto names = message.getNames();
+  const auto values = message.getValues();
+  for (unsigned i = 0; i < names.size(); ++i) {
+    write("metrics/" + std::string(names[i]), message.getStep(), {values[i]});
   }
-  if (message.getNames().size() > 0) {
+  if (names.size() > 0) {
     for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(message.getStep()));
   }
   ledger_.metrics(message.getStep());
   answer_when_complete();
 }
 
-void Tracker::save_tracker(wire::SaveTracker::Reader message) {
+void Tracker::flush_tracker(wire::FlushTracker::Reader message) {
   questions_.push_back({message.getStep(), sender()});
   answer_when_complete();
 }
@@ -95,12 +98,9 @@ void Tracker::save_tracker(wire::SaveTracker::Reader message) {
 void Tracker::answer_when_complete() {
   std::erase_if(questions_, [&](const Question& question) {
     if (!ledger_.complete(question.step)) return false;
-    auto states = nlohmann::json::array();
-    for (auto& run : runs_) states.push_back(run->state());
-    tell<wire::TrackerState>(question.asker, [&](wire::TrackerState::Builder state) {
-      state.setStep(question.step);
-      state.setState(states.dump());
-    });
+    for (auto& run : runs_) run->flush();
+    tell<wire::TrackerFlushed>(
+        question.asker, [&](wire::TrackerFlushed::Builder flushed) { flushed.setStep(question.step); });
     return true;
   });
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar.
 // Own thread: it writes files. One per job, on node 0. Parent: Node.
-// hears StepFinished MetricValues SaveTracker    says TrackerState
+// hears StepFinished MetricValues FlushTracker    says TrackerFlushed
 
 #include <functional>
 #include <memory>
@@ -37,7 +37,7 @@ class Tracker final : public Actor {
 
   void step_finished(wire::StepFinished::Reader message);
   void metric_values(wire::MetricValues::Reader message);
-  void save_tracker(wire::SaveTracker::Reader message);
+  void flush_tracker(wire::FlushTracker::Reader message);
 
  private:
   struct Question {

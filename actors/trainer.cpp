@@ -140,6 +140,7 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   const StepTotals totals = step_totals_from(to_vector<double>(message.getValues()));
   const StepScale scale = step_scale(totals, options_.max_norm);
+  collect_metrics_when_due();
   apply(scale, totals.costs);
   report(scale, totals.tokens);
   obey(agreed_wishes(totals));
@@ -157,6 +158,13 @@ void Trainer::obey(const AgreedWishes& wishes) {
   if (wishes.save && !options_.saves && options_.rank == 0) {
     log::warn("SIGUSR1: checkpointing is off, nothing was saved; set trainer.checkpointing.period_steps");
   }
+}
+
+// Before the optimizer: they are reduced while it works.
+void Trainer::collect_metrics_when_due() {
+  if (!options_.metrics_due(current_)) return;
+  tell<wire::CollectMetrics>({Role::rank_executor, self().index},
+                             [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
 }
 
 void Trainer::apply(const StepScale& scale, const std::vector<double>& costs) {
@@ -199,10 +207,6 @@ void Trainer::report(const StepScale& scale, double tokens) {
       finished.setTokensTotal(tokens_total_);
       finished.setMetricsFollow(options_.metrics_due(current_));
     });
-  }
-  if (options_.metrics_due(current_)) {
-    tell<wire::CollectMetrics>({Role::metric_collector, self().index},
-                               [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
   }
   write_trace_when_due();
   publish("train.step.post", fmt::format(R"({{"loss":{},"grad_norm":{}}})", scale.loss, scale.norm));
@@ -258,8 +262,6 @@ void Trainer::take_snapshot() {
     tick.setKind(checkpoint_deadline);
     tick.setValue(step);
   });
-  tell<wire::SaveMetrics>({Role::metric_collector, self().index},
-                          [&](wire::SaveMetrics::Builder save) { save.setStep(step); });
 }
 
 void Trainer::metric_state(wire::MetricState::Reader message) {

@@ -4,8 +4,8 @@
 // The next step begins without waiting for the optimizer. The events that follow it do wait, in their order.
 // hears StartTraining BatchReady DataEnded StepComputed ValuesReduced StepApplied MetricState CheckpointCommitted
 //       Signalled Tick
-// says Ready LoadBatches BeginStep ReduceValues ApplyStep Snapshot CollectMetrics SaveMetrics CheckpointState
-//      FlushTrace StepFinished Publish RankFinished
+// says Ready LoadBatches BeginStep ReduceValues ApplyStep Snapshot CollectMetrics CheckpointState FlushTrace
+//      StepFinished Publish RankFinished
 
 #include <deque>
 #include <optional>
@@ -54,6 +54,7 @@ class Trainer final : public Actor {
   void ask_for_batches();
   void advance();
   void begin(const Batch& batch);
+  void collect_metrics_when_due();
   void apply(const StepScale& scale, const std::vector<double>& costs);
   void report(const StepScale& scale, double tokens);
   void obey(const AgreedWishes& wishes);
@@ -79,7 +80,6 @@ class Trainer final : public Actor {
   std::uint64_t reductions_ = 0;
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
-  bool started_ = false, told_finished_ = false;
   // At most one checkpoint is being written; a further one makes training wait at its step.
   struct Save {
     std::uint64_t step, next_sample, tokens_total;
@@ -94,7 +94,7 @@ class Trainer final : public Actor {
   std::vector<Announcement> events_;  // published, and told as soon as no step is applying
   SignalWishes wishes_;
   int stop_signal_ = 0;
-  bool save_asked_ = false;  // after this step, whatever the period says
+  bool started_ = false, told_finished_ = false, save_asked_ = false;
 };
 
 }  // namespace d9d

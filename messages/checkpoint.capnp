@@ -4,7 +4,8 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Snapshot {
-  # Trainer -> RankExecutor, after ApplyStep of `step`: copy the state and go on training. No reply to the Trainer.
+  # Trainer -> RankExecutor, after ApplyStep of `step`: copy the state and go on training. Reply: MetricState; the copy goes to
+  # the CheckpointWriter (WriteShard).
   step @0 :UInt64;
   directory @1 :Text;   # the temporary directory of this checkpoint
 }

@@ -60,7 +60,6 @@ struct RankCast {
   const ScheduleConfig schedule;
   const std::shared_ptr<TrainTask> task;
   const std::shared_ptr<RankGradients> gradients;
-  const nlohmann::json resumed;  // this rank's state in the checkpoint
 
   const JobConfig& job() const { return services.job(); }
   const Plan& plan() const { return *services.plan; }
@@ -73,6 +72,7 @@ struct RankCast {
 
   std::optional<TraceWindow> trace_window() const;
   std::uint64_t tokens_before() const;
+  std::vector<std::string> metric_states() const;
 
   CastMember stage() const;
   CastMember trainer() const;
@@ -114,6 +114,21 @@ std::uint64_t RankCast::tokens_before() const {
   return resumed_state(membership, 0).value("tokens_total", std::uint64_t{0});
 }
 
+// What the ranks of the checkpoint had counted goes to the ranks of now in turn: it is summed over all of them anyway, so
+// any mesh reports the same.
+std::vector<std::string> RankCast::metric_states() const {
+  if (membership.resume_state.empty()) return {};
+  const auto state = nlohmann::json::parse(membership.resume_state);
+  const auto ranks = state.find("ranks");
+  if (ranks == state.end()) return {};
+  std::vector<std::string> states;
+  for (const auto& [other, saved] : ranks->items()) {
+    if (std::stoi(other) % plan().world_size() != rank || !saved.contains("metrics")) continue;
+    states.push_back(saved["metrics"].dump());
+  }
+  return states;
+}
+
 CastMember RankCast::stage() const {
   PipelineWorkerOptions worker{
       .rank = rank,
@@ -130,6 +145,7 @@ CastMember RankCast::stage() const {
       .threads = services.threads_per_rank,
       .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
       .resume_from = membership.resume_from,
+      .metric_states = metric_states(),
       .parallel = job().parallelism,
       .open_group =
           [&services = services, rank = rank](const std::string& domain, const std::vector<std::string>& axes,
@@ -207,10 +223,10 @@ CastMember RankCast::loader() const {
 }
 
 CastMember RankCast::metric_collector() const {
-  MetricCollectorOptions options{.rank = rank,
-                                 .collective = collective_id(rank, metric_group),
-                                 .create = [task = task](Compose& metrics) { task->create_metrics(metrics); },
-                                 .state = resumed.contains("metrics") ? resumed["metrics"].dump() : ""};
+  MetricCollectorOptions options{
+      .rank = rank,
+      .collective = collective_id(rank, metric_group),
+      .create = [task = task](Compose& metrics) { task->create_metrics(metrics); }};
   return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
 }
 
@@ -278,8 +294,7 @@ std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& 
                       .placement = services.plan->placement(rank),
                       .schedule = services.job().trainer.pipelining.schedule,
                       .task = services.make_task(),
-                      .gradients = std::make_shared<RankGradients>(),
-                      .resumed = resumed_state(membership, rank)};
+                      .gradients = std::make_shared<RankGradients>()};
   if (const auto main = resumed_state(membership, 0); main.contains("task"))
     call_task("load_state", [&] { cast.task->load_state(main["task"]); });
   std::vector<CastMember> members{cast.stage(),

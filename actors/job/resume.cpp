@@ -188,8 +188,7 @@ std::string commit(JobServices& services, const std::string& job_hash, const std
                    std::set<std::uint64_t>& damaged, const CheckpointParts& parts) {
   const std::string directory = checkpoint_dir(services.job()).string();
   nlohmann::json extra{{"job", nlohmann::json(resolved_keys(services.job()))},
-                       {"ranks", nlohmann::json::object()},
-                       {"tracker", nlohmann::json::parse(parts.tracker_state)}};
+                       {"ranks", nlohmann::json::object()}};
   for (const auto& [rank, state] : parts.rank_states)
     extra["ranks"][std::to_string(rank)] = nlohmann::json::parse(state);
   std::vector<ShardReport> reports;

@@ -3,14 +3,18 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/eq.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ne.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/sum.h>
 
 #include "mine.hpp"
 #include "runtime/metric/aggregation.hpp"
+#include "runtime/metric/auroc.hpp"
+#include "runtime/task/metric_values.hpp"
 #include "runtime/task/task.hpp"
 
 namespace mine {
@@ -43,19 +47,25 @@ class SmoothedTask final : public d9d::TrainTask {
     return {loss + config_.z_loss * z, tokens};
   }
 
-  // Without smoothing, so that runs can be compared.
+  // The loss without smoothing, so that runs can be compared; and whether the model is more confident where it is right.
   void create_metrics(d9d::Compose& metrics) const override {
     metrics.add("plain_loss", std::make_unique<d9d::WeightedMean>());
+    metrics.add("confidence_auroc", std::make_unique<d9d::BinaryAuroc>());
   }
-  void update_metrics(const d9d::LossContext& context, d9d::MetricUpdates& metrics) const override {
-    const at::Tensor logits =
-        d9d::tensor_at(context.outputs, "logits", "the last stage's output").flatten(0, 1);
-    const at::Tensor labels = d9d::tensor_at(context.state, "labels", "the task state").flatten();
-    const auto tokens = static_cast<double>(at::ne(labels, kIgnored).sum().item<std::int64_t>());
-    if (tokens == 0) return;
-    const at::Tensor loss =
-        at::cross_entropy_loss(logits.detach(), labels, {}, at::Reduction::Mean, kIgnored);
-    metrics.weighted_mean("plain_loss", loss.item<float>(), tokens);
+  void update_metrics(const d9d::LossContext& context, d9d::Compose& metrics) const override {
+    const at::Tensor all_logits =
+        d9d::tensor_at(context.outputs, "logits", "the last stage's output").detach();
+    const at::Tensor all_labels = d9d::tensor_at(context.state, "labels", "the task state").flatten();
+    const at::Tensor counted = at::ne(all_labels, kIgnored).nonzero().flatten();
+    if (counted.numel() == 0) return;
+    const at::Tensor logits = all_logits.flatten(0, 1).index_select(0, counted);
+    const at::Tensor labels = all_labels.index_select(0, counted);
+    const at::Tensor loss = at::cross_entropy_loss(logits, labels);
+    metrics.get<d9d::WeightedMean>("plain_loss")
+        .update(loss.item<float>(), static_cast<double>(counted.numel()));
+    const auto [confidence, guess] = at::softmax(logits, 1).max(1);
+    metrics.get<d9d::BinaryAuroc>("confidence_auroc")
+        .update(d9d::numbers_of(confidence), d9d::integers_of(at::eq(guess, labels)));
   }
 
  private:

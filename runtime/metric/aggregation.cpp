@@ -5,15 +5,6 @@
 #include "runtime/base/error.hpp"
 
 namespace d9d {
-namespace {
-
-double neutral(ReduceOp reduce) {
-  if (reduce == ReduceOp::sum) return 0;
-  const double infinity = std::numeric_limits<double>::infinity();
-  return reduce == ReduceOp::max ? -infinity : infinity;
-}
-
-}  // namespace
 
 void WeightedMean::update(double value, double weight) {
   if (weight == 0) return;

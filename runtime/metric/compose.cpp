@@ -1,27 +1,53 @@
 #include "runtime/metric/compose.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "runtime/base/error.hpp"
+#include "runtime/metric/state_json.hpp"
 
 namespace d9d {
+namespace {
+
+// A metric of a plugin may break its promise.
+std::vector<double> state_of(const std::string& name, const Metric& metric,
+                             const std::vector<ReduceOp>& layout) {
+  std::vector<double> state = metric.state();
+  D9D_REQUIRE(state.size() == layout.size(),
+              "the metric \"{}\" gives a state of {} elements and a layout of {}; expected as many", name,
+              state.size(), layout.size());
+  return state;
+}
+
+}  // namespace
 
 void Compose::add(std::string name, std::unique_ptr<Metric> metric) {
   D9D_CHECK(metric != nullptr, "no metric given for \"{}\"", name);
   D9D_REQUIRE(!metrics_.contains(name), "there are two metrics named \"{}\"; give each its own name", name);
+  const auto layout = metric->layout();
+  const auto state = state_of(name, *metric, layout);
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    D9D_REQUIRE(
+        state[i] == neutral(layout[i]),
+        "the metric \"{}\" starts with {} in element {}; expected {}: every rank adds what it starts with",
+        name, state[i], i, neutral(layout[i]));
+  }
   metrics_.emplace(std::move(name), std::move(metric));
 }
 
-void Compose::wrong_type(const std::string& name) {
-  throw Error(
-      ErrorKind::input,
-      fmt::format("the metric \"{}\" is updated as two different kinds; give each its own name", name));
+Metric& Compose::find(const std::string& name) const {
+  const auto found = metrics_.find(name);
+  if (found != metrics_.end()) return *found->second;
+  std::string declared;
+  for (const auto& [other, metric] : metrics_) declared += (declared.empty() ? "" : ", ") + other;
+  throw Error(ErrorKind::input,
+              fmt::format("there is no metric \"{}\"; the task's create_metrics declares: {}", name,
+                          declared.empty() ? "none" : declared));
 }
 
-std::string Compose::signature() const {
-  std::string text;
-  for (const auto& [name, metric] : metrics_) text += fmt::format("{}:{};", name, metric->layout().size());
-  return text;
+void Compose::wrong_type(const std::string& name) {
+  throw Error(ErrorKind::input,
+              fmt::format("the metric \"{}\" is asked for as another type than it was declared with", name));
 }
 
 std::vector<ReduceOp> Compose::layout() const {
@@ -36,7 +62,7 @@ std::vector<ReduceOp> Compose::layout() const {
 std::vector<double> Compose::state() const {
   std::vector<double> all;
   for (const auto& [name, metric] : metrics_) {
-    const auto part = metric->state();
+    const auto part = state_of(name, *metric, metric->layout());
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -72,21 +98,31 @@ void Compose::reset() {
 
 nlohmann::json Compose::to_json() const {
   nlohmann::json json = nlohmann::json::object();
-  for (const auto& [name, metric] : metrics_) json[name] = state_to_json(metric->state());
+  for (const auto& [name, metric] : metrics_) {
+    const auto layout = metric->layout();
+    json[name] = state_to_json(layout, state_of(name, *metric, layout));
+  }
   return json;
 }
 
-void Compose::load_json(const nlohmann::json& json) {
+std::vector<std::string> Compose::merge_json(const nlohmann::json& json) {
   D9D_REQUIRE(json.is_object(), "the state of the metrics is a {}; expected an object by name",
               json.type_name());
-  for (const auto& [name, state] : json.items()) {
-    D9D_REQUIRE(metrics_.contains(name), "the checkpoint has a metric \"{}\" that this job does not have",
-                name);
+  std::vector<std::string> left_out;
+  for (const auto& [name, saved] : json.items()) {
+    const auto found = metrics_.find(name);
+    const auto layout = found == metrics_.end() ? std::vector<ReduceOp>() : found->second->layout();
+    const auto state =
+        found == metrics_.end() ? std::nullopt : state_from_json(saved, layout, "metric \"" + name + "\"");
+    if (!state) {
+      left_out.push_back(name);
+      continue;
+    }
+    std::vector<double> joined = found->second->state();
+    combine_states(layout, joined, *state);
+    found->second->load(joined);
   }
-  for (const auto& [name, metric] : metrics_) {
-    D9D_REQUIRE(json.contains(name), "the checkpoint has no state of the metric \"{}\"", name);
-    metric->load(state_from_json(json.at(name), metric->layout().size()));
-  }
+  return left_out;
 }
 
 }  // namespace d9d

@@ -1,9 +1,10 @@
 #pragma once
-// Several metrics as one: their states lie one after the other in the order of their names, so that one flat
-// buffer carries all of them. Results are named `<metric>/<part>`.
+// Several metrics as one: the states follow one another in the order of the metrics' names, so that one flat list carries
+// all of them. Results are named `<metric>/<part>`.
 
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 #include "runtime/metric/metric.hpp"
 
@@ -11,15 +12,14 @@ namespace d9d {
 
 class Compose : public Metric {
  public:
-  // A name twice is an input error.
+  // An input error when the name is taken, or when the metric has counted something already: every rank has one, and what
+  // it starts with would be counted once for each of them.
   void add(std::string name, std::unique_ptr<Metric> metric);
-  // The metric of this name and type, made on first use; an input error when the name has another type.
-  template <class T, class... Args>
-  T& get(const std::string& name, Args&&... args);
+  // The metric that was added under this name. An input error when there is none, or it has another type.
+  template <class T>
+  T& get(const std::string& name);
 
   bool empty() const { return metrics_.empty(); }
-  // Names and sizes in order: ranks may reduce only when theirs are equal.
-  std::string signature() const;
 
   std::vector<ReduceOp> layout() const override;
   std::vector<double> state() const override;
@@ -28,23 +28,23 @@ class Compose : public Metric {
   void reset() override;
   using Metric::compute;
 
-  // By name. Loading makes no metrics: an input error names what is missing here or there.
+  // States by name, for a checkpoint.
   nlohmann::json to_json() const;
-  void load_json(const nlohmann::json& json);
+  // Joins the states of to_json(), of this or another rank, with what was counted here, by name. A metric that the JSON
+  // does not have stays as it is. Returns the names that were left out: those that were not added here, and those whose
+  // state is laid out differently now. An input error when the JSON is damaged.
+  std::vector<std::string> merge_json(const nlohmann::json& json);
 
  private:
+  Metric& find(const std::string& name) const;
   [[noreturn]] static void wrong_type(const std::string& name);
 
   std::map<std::string, std::unique_ptr<Metric>> metrics_;
 };
 
-template <class T, class... Args>
-T& Compose::get(const std::string& name, Args&&... args) {
-  auto found = metrics_.find(name);
-  if (found == metrics_.end()) {
-    found = metrics_.emplace(name, std::make_unique<T>(std::forward<Args>(args)...)).first;
-  }
-  auto* metric = dynamic_cast<T*>(found->second.get());
+template <class T>
+T& Compose::get(const std::string& name) {
+  auto* metric = dynamic_cast<T*>(&find(name));
   if (metric == nullptr) wrong_type(name);
   return *metric;
 }

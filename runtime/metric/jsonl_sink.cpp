@@ -121,11 +121,6 @@ void JsonlRun::forget_old_lines(std::size_t remembered) {
   }
 }
 
-nlohmann::json JsonlRun::state() {
-  flush();
-  return {{"last_step", published_}};
-}
-
 void JsonlRun::close() {
   if (!file_.is_open()) return;
   flush();

@@ -24,7 +24,6 @@ class JsonlRun final : public TrackerRun {
   void write(const Point& point, const TrackerValue& value) override;
   void end_step(std::int64_t step) override;
   void hparams(const nlohmann::json& /*hparams*/) override {}
-  nlohmann::json state() override;
   void flush() override;
   void close() override;
 

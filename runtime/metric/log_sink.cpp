@@ -22,11 +22,6 @@ void LogRun::hparams(const nlohmann::json& hparams) {
   for (const auto& [name, value] : flat_hparams(hparams)) log::info("{} = {}", name, text_of(value));
 }
 
-nlohmann::json LogRun::state() {
-  flush();
-  return nlohmann::json::object();
-}
-
 void LogRun::flush() {
   if (!lines_.empty()) end_step(lines_.rbegin()->first);
 }

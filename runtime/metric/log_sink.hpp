@@ -10,7 +10,6 @@ class LogRun final : public TrackerRun {
   void write(const Point& point, const TrackerValue& value) override;
   void end_step(std::int64_t step) override;
   void hparams(const nlohmann::json& hparams) override;
-  nlohmann::json state() override;
   void flush() override;
   void close() override { flush(); }
 
@@ -24,7 +23,6 @@ class NullRun final : public TrackerRun {
   void write(const Point& /*point*/, const TrackerValue& /*value*/) override {}
   void end_step(std::int64_t /*step*/) override {}
   void hparams(const nlohmann::json& /*hparams*/) override {}
-  nlohmann::json state() override { return nlohmann::json::object(); }
   void flush() override {}
   void close() override {}
 };

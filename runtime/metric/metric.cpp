@@ -1,24 +1,17 @@
 #include "runtime/metric/metric.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
 
 namespace d9d {
-namespace {
 
-double number_from(const nlohmann::json& element) {
-  if (element.is_number()) return element.get<double>();
-  if (element == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (element == "inf") return std::numeric_limits<double>::infinity();
-  if (element == "-inf") return -std::numeric_limits<double>::infinity();
-  throw Error(ErrorKind::input, fmt::format("a metric's state has {}; expected a number", element.dump()));
+double neutral(ReduceOp reduce) {
+  if (reduce == ReduceOp::sum) return 0;
+  const double infinity = std::numeric_limits<double>::infinity();
+  return reduce == ReduceOp::max ? -infinity : infinity;
 }
-
-}  // namespace
 
 void combine_states(std::span<const ReduceOp> layout, std::span<double> into, std::span<const double> from) {
   D9D_CHECK(layout.size() == into.size() && into.size() == from.size(),
@@ -68,28 +61,6 @@ std::vector<double> unpack_state(std::span<const ReduceOp> layout, const PackedS
       ++maximum;
     }
   }
-  return state;
-}
-
-nlohmann::json state_to_json(std::span<const double> state) {
-  nlohmann::json json = nlohmann::json::array();
-  for (const double value : state) {
-    if (std::isfinite(value)) {
-      json.push_back(value);
-    } else {
-      json.push_back(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-    }
-  }
-  return json;
-}
-
-std::vector<double> state_from_json(const nlohmann::json& json, std::size_t size) {
-  D9D_REQUIRE(json.is_array() && json.size() == size,
-              "a metric's state is {}; expected {} numbers. Was the checkpoint written with other metrics?",
-              json.is_array() ? fmt::format("a list of {}", json.size()) : json.type_name(), size);
-  std::vector<double> state;
-  state.reserve(size);
-  for (const auto& element : json) state.push_back(number_from(element));
   return state;
 }
 

@@ -1,10 +1,11 @@
 #pragma once
-// A statistic of training as plain numbers: it accumulates locally, its state is a flat list of doubles that
-// ranks reduce element by element, and its result is a pure function of a (reduced) state. So reducing never
-// touches what is being accumulated and can be repeated. Objects belong to one actor; no torch, no threads.
+// A statistic of training as plain numbers: it accumulates locally, its state is a flat list of doubles that ranks reduce
+// element by element, and its result is a pure function of a (reduced) state. So reducing never touches what is being
+// accumulated and can be repeated. An object is used by one thread at a time; no torch.
+// Tasks of plugins may bring their own: the framework needs the five functions below, and the task calls an update() of
+// its own choice.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +15,9 @@
 
 namespace d9d {
 
+// What an element holds before anything was counted: 0, -infinity, +infinity.
+double neutral(ReduceOp reduce);
+
 // Name and value; the name is empty where a metric has a single result, and parts are joined by `/`.
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
@@ -21,12 +25,14 @@ class Metric {
  public:
   virtual ~Metric() = default;
 
-  // How each element of the state is joined with the same element of another rank; the same on every rank.
+  // One operation per element of the state; the same on every rank and at all times.
   virtual std::vector<ReduceOp> layout() const = 0;
   virtual std::vector<double> state() const = 0;
-  // A bug where the size differs from layout().size().
+  // Goes on from this state. A bug where the size differs from layout().size().
   virtual void load(std::span<const double> state) = 0;
+  // The values to report of a state that was reduced over all ranks.
   virtual MetricValues compute(std::span<const double> state) const = 0;
+  // Every element is neutral afterwards, as in a new object.
   virtual void reset() = 0;
 
   // Of the local state.
@@ -44,11 +50,5 @@ struct PackedState {
 };
 PackedState pack_state(std::span<const ReduceOp> layout, std::span<const double> state);
 std::vector<double> unpack_state(std::span<const ReduceOp> layout, const PackedState& packed);
-
-// For checkpoints: all values come back bit for bit, infinities and NaN included (JSON has no numbers for
-// them).
-nlohmann::json state_to_json(std::span<const double> state);
-// An input error when it is no list of numbers of that size.
-std::vector<double> state_from_json(const nlohmann::json& json, std::size_t size);
 
 }  // namespace d9d

@@ -44,8 +44,7 @@ std::string table_cell(const std::string& text) {
 TensorboardRun::TensorboardRun(const TensorboardOptions& options, const Clock& clock)
     : clock_(clock),
       file_(next_file(options, clock.wall_ns() / 1'000'000'000), AppendFile::Mode::create_new),
-      retry_(file_.path()),
-      last_step_(options.last_step) {
+      retry_(file_.path()) {
   file_.append(event_file::record(event_file::file_version(now())) +
                event_file::record(event_file::session_start(now(), options.last_step + 1)));
 }
@@ -72,7 +71,6 @@ void TensorboardRun::write(const Point& point, const TrackerValue& value) {
   } else {
     add(event_file::scalar(now(), point.step, tag, scalar->value));
   }
-  last_step_ = std::max(last_step_, point.step);
   if (pending_.size() > pending_max) publish(false);
 }
 
@@ -84,8 +82,7 @@ void TensorboardRun::add(const std::string& event) {
   }
 }
 
-void TensorboardRun::end_step(std::int64_t step) {
-  last_step_ = std::max(last_step_, step);
+void TensorboardRun::end_step(std::int64_t /*step*/) {
   publish(false);
 }
 
@@ -98,11 +95,6 @@ void TensorboardRun::hparams(const nlohmann::json& hparams) {
   add(event_file::hparams_session(now(), leaves));
   add(event_file::text(now(), 0, "hparams", table));
   flush();
-}
-
-nlohmann::json TensorboardRun::state() {
-  flush();
-  return {{"last_step", last_step_}};
 }
 
 void TensorboardRun::flush() {

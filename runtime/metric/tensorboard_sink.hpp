@@ -29,7 +29,6 @@ class TensorboardRun final : public TrackerRun {
   void end_step(std::int64_t step) override;
   // For the dashboard of hyperparameters, and as a Markdown table under the tag `hparams`.
   void hparams(const nlohmann::json& hparams) override;
-  nlohmann::json state() override;
   void flush() override;
   void close() override;
 
@@ -45,7 +44,6 @@ class TensorboardRun final : public TrackerRun {
   WriteRetry retry_;
   std::string pending_;
   std::uint64_t left_out_ = 0;
-  std::int64_t last_step_;
 };
 
 }  // namespace d9d

@@ -42,8 +42,7 @@ class TrackerRun {
   // Settings of the run; keys of nested objects are joined by `/`.
   virtual void hparams(const nlohmann::json& hparams) = 0;
 
-  // For the checkpoint. Everything written so far is visible to readers afterwards.
-  virtual nlohmann::json state() = 0;
+  // Everything written so far is visible to readers afterwards.
   virtual void flush() = 0;
   // Flushes; later writes are a bug. The destructor closes too, but swallows errors.
   virtual void close() = 0;

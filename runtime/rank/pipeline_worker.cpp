@@ -1,9 +1,11 @@
 #include "runtime/rank/pipeline_worker.hpp"
 
 #include <ATen/Parallel.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -29,19 +31,6 @@
 
 namespace d9d {
 namespace {
-
-// Keeps what the task reports until the RankExecutor sends it on.
-class MetricList final : public MetricUpdates {
- public:
-  explicit MetricList(std::vector<MetricValue>& values) : values_(values) {}
-  void weighted_mean(const std::string& name, double value, double weight) override {
-    values_.push_back({name, value, weight, false});
-  }
-  void sum(const std::string& name, double value) override { values_.push_back({name, value, 1, true}); }
-
- private:
-  std::vector<MetricValue>& values_;
-};
 
 FlatOptions flat_options(const GradientManagerConfig& config) {
   FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
@@ -83,6 +72,8 @@ class PipelineWorker final : public StageWorker {
   bool step_done() const override { return cursor_->done(); }
   StepTotals finish_step() override;
   void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) override;
+  std::vector<double> take_metrics() override;
+  std::string metric_state() const override { return metrics_.to_json().dump(); }
   Ticket snapshot(std::uint64_t step) override;
   std::int64_t num_parameters() const override { return flat_->num_elements(); }
   void ran(const Instruction& instruction, double seconds) override { programs_.ran(instruction, seconds); }
@@ -127,6 +118,7 @@ class PipelineWorker final : public StageWorker {
              return stage.second.units.communicate_in_actions();
            });
   }
+  void make_metrics();
   void fill_parameters();
   void complete(std::size_t parameter, bool last);
   StageCoreOptions core_options(int stage, const BuiltStage& built);
@@ -147,12 +139,13 @@ class PipelineWorker final : public StageWorker {
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::function<void(int)> on_bucket_complete_;
   CommTracing tracing_;
-  std::vector<MetricValue> metrics_;
+  Compose metrics_;  // of the task; counts on the last stage, between two calls of take_metrics()
   std::uint64_t entries_loaded_ = 0;
 };
 
 void PipelineWorker::prepare() {
   at::set_num_threads(options_.threads);
+  make_metrics();
   const OpenGroup open = with_tracing(options_.open_group, tracing_, [this] { return lanes_.get(); });
   groups_ =
       make_rank_groups(*options_.plan, options_.rank,
@@ -185,6 +178,19 @@ void PipelineWorker::prepare() {
     cores_[stage] = make_stage_core(core_options(stage, built), *options_.table);
   }
   options_.shared->parameters = flat_;
+}
+
+// A task may have other metrics than the one that wrote the checkpoint.
+void PipelineWorker::make_metrics() {
+  options_.task->create_metrics(metrics_);
+  std::set<std::string> dropped;
+  for (const std::string& state : options_.metric_states) {
+    for (std::string& name : metrics_.merge_json(nlohmann::json::parse(state)))
+      dropped.insert(std::move(name));
+  }
+  if (options_.rank != 0 || dropped.empty()) return;
+  log::warn("the task no longer declares these metrics of the checkpoint, what they counted is dropped: {}",
+            fmt::join(dropped, ", "));
 }
 
 // From a folder of weights or the seed.
@@ -224,8 +230,7 @@ StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built
   core.compute_loss = [this](const LastStageOutputs& outputs) {
     const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
     const Loss loss = options_.task->compute_loss(context);
-    MetricList metrics(metrics_);
-    if (counts_loss()) options_.task->update_metrics(context, metrics);
+    if (counts_loss()) options_.task->update_metrics(context, metrics_);
     return StageLoss{loss.loss, loss.weight};
   };
   return core;
@@ -277,7 +282,6 @@ ActionReport PipelineWorker::run(const Instruction& instruction) {
     if (result.activation) hand_on(result.activation, false, action.stage + 1, action.microbatch, report);
     if (result.gradient) hand_on(result.gradient, true, action.stage - 1, action.microbatch, report);
   }
-  report.metrics = std::exchange(metrics_, {});
   return report;
 }
 
@@ -314,6 +318,12 @@ void PipelineWorker::agree(const std::vector<double>& costs) {
 void PipelineWorker::apply(std::uint64_t /*step*/, double gradient_scale, double lr_multiplier) {
   optimizer_->step({.lr_multiplier = lr_multiplier, .grad = gradient_scale});
   for (const auto& [stage, built] : stages_) built.units.after_update();
+}
+
+std::vector<double> PipelineWorker::take_metrics() {
+  std::vector<double> state = metrics_.state();
+  metrics_.reset();
+  return state;
 }
 
 Ticket PipelineWorker::snapshot(std::uint64_t /*step*/) {

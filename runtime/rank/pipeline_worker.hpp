@@ -35,8 +35,9 @@ struct PipelineWorkerOptions {
   GradientManagerConfig gradients;
   std::uint64_t seed = 0;
   int threads = 1;
-  std::string source_checkpoint;  // weights to start from; empty = drawn from the seed
-  std::string resume_from;        // committed checkpoint; empty = none
+  std::string source_checkpoint;           // weights to start from; empty = drawn from the seed
+  std::string resume_from;                 // committed checkpoint; empty = none
+  std::vector<std::string> metric_states;  // JSON of the checkpoint: what this rank goes on counting from
   ParallelOptions parallel;
   OpenGroup open_group;  // communicators of the modules
   std::shared_ptr<RankGradients> shared;

@@ -25,16 +25,8 @@ struct StageOutput {
   Ticket ticket;  // TensorParcel
 };
 
-struct MetricValue {
-  std::string name;
-  double value = 0;
-  double weight = 0;
-  bool is_sum = false;
-};
-
 struct ActionReport {
   std::vector<StageOutput> outputs;
-  std::vector<MetricValue> metrics;  // of the last stage's forward
 };
 
 class StageWorker {
@@ -78,6 +70,11 @@ class StageWorker {
   // Scales the gradients, updates the parameters and clears the gradients,
   // in one pass. `lr_multiplier` scales each base learning rate.
   virtual void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) = 0;
+
+  // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
+  virtual std::vector<double> take_metrics() = 0;
+  // The same for a checkpoint, as JSON (Compose::to_json); they go on counting.
+  virtual std::string metric_state() const = 0;
 
   // Copies to the host what this rank has to write, as a ShardParcel. Empty when other ranks write all of it.
   virtual Ticket snapshot(std::uint64_t step) = 0;

@@ -51,7 +51,7 @@ struct Manifest {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;  // of the membership that wrote it
   std::string job_hash;
-  std::string extra = "{}";  // JSON object: schedule, metrics, trackers, task state
+  std::string extra = "{}";  // JSON object: the job file, and of each rank metrics and task state
   std::vector<ManifestFile> files;
   std::vector<ManifestEntry> entries;
   friend bool operator==(const Manifest&, const Manifest&) = default;

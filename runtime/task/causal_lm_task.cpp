@@ -37,9 +37,9 @@ void CausalLmTask::create_metrics(Compose& metrics) const {
   metrics.add("num_tokens", std::make_unique<Accumulator>(ReduceOp::sum));
 }
 
-void CausalLmTask::update_metrics(const LossContext& context, MetricUpdates& metrics) const {
+void CausalLmTask::update_metrics(const LossContext& context, Compose& metrics) const {
   const auto counted = tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>();
-  metrics.sum("num_tokens", static_cast<double>(counted));
+  metrics.get<Accumulator>("num_tokens").update(static_cast<double>(counted));
 }
 
 }  // namespace d9d

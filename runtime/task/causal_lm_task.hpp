@@ -11,7 +11,7 @@ class CausalLmTask final : public TrainTask {
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
   Loss compute_loss(const LossContext& context) const override;
   void create_metrics(Compose& metrics) const override;
-  void update_metrics(const LossContext& context, MetricUpdates& metrics) const override;
+  void update_metrics(const LossContext& context, Compose& metrics) const override;
 };
 
 }  // namespace d9d

@@ -6,7 +6,7 @@ namespace d9d {
 
 void TrainTask::create_metrics(Compose& /*metrics*/) const {}
 
-void TrainTask::update_metrics(const LossContext& /*context*/, MetricUpdates& /*metrics*/) const {}
+void TrainTask::update_metrics(const LossContext& /*context*/, Compose& /*metrics*/) const {}
 
 nlohmann::json TrainTask::hparams() const {
   return nlohmann::json::object();

@@ -43,30 +43,28 @@ struct Loss {
   double weight = 1;  // > 0, or 0 for a microbatch that does not count
 };
 
-// Where update_metrics puts its numbers: they are accumulated per rank and reduced while training goes on.
-class MetricUpdates {
- public:
-  virtual ~MetricUpdates() = default;
-  virtual void weighted_mean(const std::string& name, double value, double weight) = 0;
-  virtual void sum(const std::string& name, double value) = 0;
-};
-
 class TrainTask {
  public:
   virtual ~TrainTask() = default;
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
   virtual Loss compute_loss(const LossContext& context) const = 0;
-  // Declares the metrics that update_metrics writes; the same on every rank.
+  // Declares the metrics of this task by name, the same on every rank:
+  //   metrics.add("auroc", std::make_unique<BinaryAuroc>());
+  // Any Metric will do, those of runtime/metric and a plugin's own. May be called more than once.
   virtual void create_metrics(Compose& metrics) const;
-  virtual void update_metrics(const LossContext& context, MetricUpdates& metrics) const;
+  // Counts one microbatch, after its loss: metrics.get<BinaryAuroc>("auroc").update(probabilities, labels).
+  // Called where the loss is counted: on the last stage, on one of the ranks that share a tensor-parallel model; with
+  // context parallelism on each rank with its own tokens. So each sample or token is counted once in the job, and the
+  // values reported are those of all microbatches of all ranks since the last report.
+  virtual void update_metrics(const LossContext& context, Compose& metrics) const;
   virtual nlohmann::json hparams() const;
   // Saved with every checkpoint, given back on resume.
   virtual nlohmann::json state() const;
   virtual void load_state(const nlohmann::json& state);
   // Called once at the end of the job on the task of every rank, when its last step is applied and its last checkpoint
   // committed; after a stop by a signal too, and when the checkpoint that was resumed left nothing to train. Not called
-  // when the job fails or a second signal cuts it short. No other call runs at the same time. What it throws ends the
-  // job with that text and exit code 1; checkpoints stay.
+  // when the job fails or a second signal cuts it short. Of the other functions only build_forward_inputs may still run, for
+  // a step that a signal has cancelled. What it throws ends the job with that text and exit code 1; checkpoints stay.
   virtual void finalize();
 };
 

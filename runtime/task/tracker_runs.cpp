@@ -44,10 +44,6 @@ class WatchedRun final : public TrackerRun {
     const DiskWatch::Call call(watch_, "write", path_);
     run_->hparams(hparams);
   }
-  nlohmann::json state() override {
-    const DiskWatch::Call call(watch_, "write", path_);
-    return run_->state();
-  }
   void flush() override {
     const DiskWatch::Call call(watch_, "write", path_);
     run_->flush();

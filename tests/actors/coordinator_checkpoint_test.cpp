@@ -24,14 +24,13 @@ TEST_F(CoordinatorTest, CommitsOnlyWhenAllShardsStatesAndTheTrackerAreIn) {
   EXPECT_EQ(commits[0].next_sample, 40U);
   EXPECT_THAT(commits[0].reports, ElementsAre("report 0", "report 1", "report 2"));
   EXPECT_EQ(commits[0].rank_states.at(2), "state 2");
-  EXPECT_EQ(commits[0].tracker_state, "tracker");
 }
 
 TEST_F(CoordinatorTest, TheTrackerIsAskedOncePerCheckpoint) {
   form();
   for (const int rank : {0, 1, 2}) state(5, rank);
 
-  const auto asked = world.heard<wire::SaveTracker>(ActorId{Role::tracker, 0});
+  const auto asked = world.heard<wire::FlushTracker>(ActorId{Role::tracker, 0});
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(asked[0]->getStep(), 5U);
 }

@@ -96,10 +96,8 @@ class CoordinatorTest : public ::testing::Test {
     });
   }
   void tracker(std::uint64_t step) {
-    world.say<wire::TrackerState>(kCoordinator, [&](wire::TrackerState::Builder message) {
-      message.setStep(step);
-      message.setState("tracker");
-    });
+    world.say<wire::TrackerFlushed>(kCoordinator,
+                                    [&](wire::TrackerFlushed::Builder message) { message.setStep(step); });
   }
   void save(std::uint64_t step) {
     for (const int rank : {0, 1, 2}) shard(step, rank), state(step, rank);

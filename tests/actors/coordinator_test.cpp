@@ -321,7 +321,7 @@ TEST_F(CoordinatorTest, EndsOnlyWhenTheTrackerHasTheNumbersOfTheLastStep) {
   form();
   for (const int rank : {0, 1, 2}) finish(rank);
   EXPECT_TRUE(stops().empty());
-  EXPECT_EQ(world.heard<wire::SaveTracker>(ActorId{Role::tracker, 0}).size(), 1U);
+  EXPECT_EQ(world.heard<wire::FlushTracker>(ActorId{Role::tracker, 0}).size(), 1U);
 
   tracker(0);
 

@@ -3,6 +3,7 @@
 
 #include "actors/metric_collector.hpp"
 #include "actors/tracker.hpp"
+#include "messages/lists.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "tests/actors/coordinator_fixture.hpp"
 
@@ -16,6 +17,7 @@ constexpr ActorId kTracker{Role::tracker, 0};
 constexpr ActorId kMetrics{Role::metric_collector, 0};
 constexpr ActorId kCollective{Role::collective, 1};
 constexpr ActorId kTrainer{Role::trainer, 0};
+constexpr ActorId kExecutor{Role::rank_executor, 0};
 
 // What the tracker wrote, while it was open.
 class Page final : public TrackerRun {
@@ -26,7 +28,6 @@ class Page final : public TrackerRun {
   }
   void end_step(std::int64_t /*step*/) override {}
   void hparams(const nlohmann::json& /*hparams*/) override {}
-  nlohmann::json state() override { return {}; }
   void flush() override {}
   void close() override {}
 
@@ -77,17 +78,8 @@ class LastMetrics : public ::testing::TestWithParam<std::uint64_t> {
     world.say<wire::Join>(
         kCoordinator, [](wire::Join::Builder join) { join.setRanks(1); }, {Role::node, 9}, world.ear());
   }
-  // What a trainer says of a step; of the last one, in the order in which it says it.
+  // What is said of a step where its metrics are due.
   void step(std::uint64_t number) {
-    world.post<wire::MetricUpdate>(
-        kMetrics,
-        [](wire::MetricUpdate::Builder update) {
-          auto list = update.initValues(1);
-          list[0].setName("accuracy");
-          list[0].setValue(0.75);
-          list[0].setWeight(4);
-        },
-        kTrainer);
     world.post<wire::StepFinished>(
         kTracker,
         [&](wire::StepFinished::Builder finished) {
@@ -95,8 +87,13 @@ class LastMetrics : public ::testing::TestWithParam<std::uint64_t> {
           finished.setMetricsFollow(true);
         },
         kTrainer);
-    world.post<wire::CollectMetrics>(
-        kMetrics, [&](wire::CollectMetrics::Builder collect) { collect.setStep(number); }, kTrainer);
+    world.post<wire::MetricsTaken>(
+        kMetrics,
+        [&](wire::MetricsTaken::Builder taken) {
+          taken.setStep(number);
+          fill_list(taken.initState(2), std::vector<double>{3, 4});
+        },
+        kExecutor);
   }
   void finished(std::uint64_t number) {
     world.post<wire::RankFinished>(

@@ -12,11 +12,10 @@ namespace {
 
 using testing::ActorWorld;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr ActorId kMetrics{Role::metric_collector, 0};
 constexpr ActorId kCollective{Role::collective, 1};
-constexpr ActorId kTrainer{Role::trainer, 0};
+constexpr ActorId kExecutor{Role::rank_executor, 0};
 constexpr ActorId kTracker{Role::tracker, 0};
 
 void two_metrics(Compose& metrics) {
@@ -26,22 +25,19 @@ void two_metrics(Compose& metrics) {
 
 class MetricCollectorTest : public ::testing::Test {
  protected:
-  void play(int rank = 0, const std::string& state = {}) {
+  void play(int rank = 0) {
     world.play<MetricCollector>(
-        kMetrics, MetricCollectorOptions{
-                      .rank = rank, .collective = kCollective, .create = two_metrics, .state = state});
+        kMetrics, MetricCollectorOptions{.rank = rank, .collective = kCollective, .create = two_metrics});
   }
-  void update(double value, double weight, const char* name = "accuracy") {
-    world.say<wire::MetricUpdate>(kMetrics, [&](wire::MetricUpdate::Builder message) {
-      auto list = message.initValues(1);
-      list[0].setName(name);
-      list[0].setValue(value);
-      list[0].setWeight(weight);
-    });
-  }
-  void collect(std::uint64_t step) {
-    world.say<wire::CollectMetrics>(
-        kMetrics, [&](wire::CollectMetrics::Builder message) { message.setStep(step); }, kTrainer);
+  // Sum and weight of the accuracy, then the longest.
+  void taken(std::uint64_t step, const std::vector<double>& state) {
+    world.say<wire::MetricsTaken>(
+        kMetrics,
+        [&](wire::MetricsTaken::Builder message) {
+          message.setStep(step);
+          fill_list(message.initState(static_cast<unsigned>(state.size())), state);
+        },
+        kExecutor);
   }
   std::vector<double> asked() {
     const auto reduce = world.last<wire::ReduceValues>(kCollective);
@@ -57,18 +53,12 @@ class MetricCollectorTest : public ::testing::Test {
         },
         kCollective);
   }
-  std::string saved() {
-    world.say<wire::SaveMetrics>(kMetrics, kTrainer);
-    return world.last<wire::MetricState>(kTrainer)->getState();
-  }
   ActorWorld world;
 };
 
 TEST_F(MetricCollectorTest, ReducesSumsFirstAndMaximaThen) {
   play();
-  update(0.5, 8);
-  update(1.0, 8);
-  collect(10);
+  taken(10, {12, 16, 5});
   EXPECT_THAT(asked(), ElementsAre(12, 16));
   EXPECT_EQ(world.last<wire::ReduceValues>()->getOperation(), wire::ReduceValues::Operation::SUM);
 
@@ -87,8 +77,7 @@ TEST_F(MetricCollectorTest, ReducesSumsFirstAndMaximaThen) {
 
 TEST_F(MetricCollectorTest, OnlyRank0ReportsButAllReduce) {
   play(1);
-  update(1, 1);
-  collect(10);
+  taken(10, {1, 1, 0});
   reduced(0, {1, 1});
   reduced(1, {0});
 
@@ -96,12 +85,10 @@ TEST_F(MetricCollectorTest, OnlyRank0ReportsButAllReduce) {
   EXPECT_TRUE(world.heard<wire::MetricValues>().empty());
 }
 
-TEST_F(MetricCollectorTest, ACollectionDuringAReductionWaitsItsTurnAndTakesOnlyWhatCameSince) {
+TEST_F(MetricCollectorTest, ACollectionDuringAReductionWaitsItsTurn) {
   play();
-  update(1, 1);
-  collect(10);
-  update(3, 1);
-  collect(20);
+  taken(10, {1, 1, 0});
+  taken(20, {3, 1, 0});
   EXPECT_EQ(world.heard<wire::ReduceValues>().size(), 1U);
 
   reduced(0, {1, 1});
@@ -111,34 +98,10 @@ TEST_F(MetricCollectorTest, ACollectionDuringAReductionWaitsItsTurnAndTakesOnlyW
   EXPECT_EQ(world.last<wire::ReduceValues>()->getOrder(), 2U);
 }
 
-TEST_F(MetricCollectorTest, SavesWhatIsNotReportedYetAndGoesOnFromIt) {
-  play();
-  update(0.25, 4);
-  const std::string state = saved();
-
-  ActorWorld resumed;
-  resumed.play<MetricCollector>(
-      kMetrics,
-      MetricCollectorOptions{.rank = 0, .collective = kCollective, .create = two_metrics, .state = state});
-  resumed.say<wire::CollectMetrics>(kMetrics);
-
-  EXPECT_EQ(resumed.last<wire::ReduceValues>()->getValues()[0], 1);
-  EXPECT_EQ(resumed.last<wire::ReduceValues>()->getValues()[1], 4);
-}
-
-TEST_F(MetricCollectorTest, AMetricThatTheTaskDidNotDeclareIsTheTasksFault) {
-  play();
-  update(1, 1, "surprise");
-
-  const auto failed = world.last<wire::Failed>();
-  EXPECT_EQ(failed->getKind(), wire::Failed::Kind::INPUT);
-  EXPECT_THAT(std::string(failed->getText()), HasSubstr("accuracy"));
-}
-
 TEST_F(MetricCollectorTest, ATaskWithoutMetricsReducesNothing) {
   world.play<MetricCollector>(
       kMetrics, MetricCollectorOptions{.rank = 0, .collective = kCollective, .create = [](Compose&) {}});
-  collect(10);
+  taken(10, {});
 
   EXPECT_TRUE(world.heard<wire::ReduceValues>().empty());
   EXPECT_EQ(world.last<wire::MetricValues>(kTracker)->getStep(), 10U)

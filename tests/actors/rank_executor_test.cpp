@@ -5,6 +5,7 @@
 #include <map>
 
 #include "actors/rank_executor.hpp"
+#include "messages/lists.hpp"
 #include "tests/support/actor_world.hpp"
 
 namespace d9d {
@@ -27,7 +28,7 @@ struct Script {
   std::vector<std::string> program;                         // "1F0"
   std::map<std::string, std::vector<StageOutput>> outputs;  // of an action
   std::map<std::string, int> completes;                     // an action -> the bucket it completes
-  std::map<std::string, std::vector<MetricValue>> metrics;  // of an action
+  std::vector<double> metrics;
   std::vector<int> bucket_groups;
   std::vector<std::string> ran;
   std::vector<std::string> applied;
@@ -68,13 +69,15 @@ class ScriptedWorker final : public StageWorker {
     script_.ran.push_back(name);
     ++at_;
     if (script_.completes.contains(name)) complete_(script_.completes[name]);
-    return {script_.outputs[name], script_.metrics[name]};
+    return {script_.outputs[name]};
   }
   bool step_done() const override { return at_ == script_.program.size(); }
   StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .squared_norm = 0.5}; }
   void apply(std::uint64_t step, double scale, double lr) override {
     script_.applied.push_back(fmt::format("{} {} {}", step, scale, lr));
   }
+  std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
+  std::string metric_state() const override { return std::to_string(script_.metrics.size()); }
   Ticket snapshot(std::uint64_t /*step*/) override { return script_.snapshot; }
   std::int64_t num_parameters() const override { return 1; }
 
@@ -300,19 +303,14 @@ TEST_F(StageTest, AStageOfItsOwnRankHearsOfItsTensorByAnOrdinaryMessage) {
   EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0", "1F1"));
 }
 
-TEST_F(StageTest, TellsMetricsOfALastStageToTheCollectorOfItsRank) {
-  script.program = {"1F0"};
-  script.metrics["1F0"] = {{"accuracy", 0.5, 8, false}, {"tokens", 64, 0, true}};
+TEST_F(StageTest, HandsWhatItsMetricsCountedToTheCollectorOfItsRank) {
+  script.metrics = {0.5, 64};
   play();
-  begin(4);
-  ready<wire::ActivationReady>(4, 0);
-  world->run();
+  world->say<wire::CollectMetrics>(kExecutor, [](wire::CollectMetrics::Builder ask) { ask.setStep(4); });
 
-  const auto update = world->last<wire::MetricUpdate>(ActorId{Role::metric_collector, 0});
-  EXPECT_EQ(update->getStep(), 4U);
-  EXPECT_EQ(std::string(update->getValues()[0].getName()), "accuracy");
-  EXPECT_EQ(update->getValues()[0].getWeight(), 8);
-  EXPECT_EQ(update->getValues()[1].getKind(), wire::MetricUpdate::Kind::SUM);
+  const auto taken = world->last<wire::MetricsTaken>(ActorId{Role::metric_collector, 0});
+  EXPECT_EQ(taken->getStep(), 4U);
+  EXPECT_THAT(to_vector<double>(taken->getState()), ElementsAre(0.5, 64));
 }
 
 TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
@@ -328,6 +326,7 @@ TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
 }
 
 TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite) {
+  script.metrics = {0.5, 64};
   play();
   for (const Ticket copy : {ticket(4), Ticket{}}) {
     script.snapshot = copy;
@@ -340,6 +339,7 @@ TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite
     EXPECT_EQ(write->getTicket(), copy.packed());
     EXPECT_EQ(std::string(write->getDirectory()), "dir");
     EXPECT_EQ(write->getRank(), 0);
+    EXPECT_EQ(std::string(world->last<wire::MetricState>(kTrainer)->getState()), "2");
   }
 }
 

@@ -85,12 +85,13 @@ class TrainerTest : public ::testing::Test {
     applied(number);
   }
   void metric_state(std::uint64_t number) {
-    world.say<wire::MetricState>(kTrainer,
-                                 [&](wire::MetricState::Builder state) {
-                                   state.setStep(number);
-                                   state.setState(R"({"m":[1]})");
-                                 },
-                                 {Role::metric_collector, 0});
+    world.say<wire::MetricState>(
+        kTrainer,
+        [&](wire::MetricState::Builder state) {
+          state.setStep(number);
+          state.setState(R"({"m":[1]})");
+        },
+        kExecutor);
   }
   void committed(std::uint64_t number) {
     world.say<wire::CheckpointCommitted>(

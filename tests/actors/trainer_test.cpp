@@ -187,7 +187,7 @@ TEST_F(TrainerTest, MetricsAreCollectedWhenDue) {
   start();
   for (const std::uint64_t number : {1, 2, 3}) step(number);
 
-  const auto collected = world.heard<wire::CollectMetrics>(ActorId{Role::metric_collector, 0});
+  const auto collected = world.heard<wire::CollectMetrics>(kExecutor);
   ASSERT_EQ(collected.size(), 1U);
   EXPECT_EQ(collected[0]->getStep(), 2U);
 }

@@ -71,6 +71,18 @@ TEST_F(Outputs, TheLastLinesSayWhereTheyAre) {
   EXPECT_THAT(outcome.err, Not(HasSubstr("MiB a rank")));
 }
 
+TEST_F(Outputs, ATrackerIsToldWhatTheRunIsAndEverySettingOfIt) {
+  const Outcome outcome =
+      job_.run(set("trainer.run", "{name: tiny, description: a first try, hparams: {note: 7}}") +
+               set("trainer.logging.tracker", "{provider: log}"));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("trainer/run/description = a first try"), HasSubstr("run/note = 7"),
+                    HasSubstr("optimizer/lr = 0.003"), HasSubstr("trainer/batching/global_batch_size = 8"),
+                    HasSubstr("mesh/pipeline_parallel = 1")));
+}
+
 TEST_F(Outputs, ACauseComesFirstAndNothingAfterIt) {
   const Outcome outcome = job_.run(mesh(1, 2) + set("optimizer.lr", "1.0e+30") + set("node.trace", "false"));
 

@@ -66,7 +66,7 @@ std::string actor_of(const std::string& track) {
 const Names& within_a_rank() {
   static const Names names{"LoadBatches",  "BatchReady",    "BeginStep",    "StepComputed",  "ApplyStep",
                            "ReduceValues", "ValuesReduced", "ReduceBucket", "BucketReduced", "CollectMetrics",
-                           "MetricUpdate", "SendTensors",   "SaveMetrics",  "MetricState"};
+                           "MetricsTaken", "SendTensors",   "StepApplied",  "MetricState"};
   return names;
 }
 

@@ -113,11 +113,11 @@ const std::vector<MessageKind>& every_message() {
   static const std::vector<MessageKind> all =
       kinds<Failed, Ready, Stop, Stopped, Join, wire::Refused, Welcome, NodeReady, StartTraining,
             RankFinished, Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded,
-            BeginStep, ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, StepApplied,
-            LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, ApplyStep, StepFinished,
-            Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted, ExportModel,
-            ModelExported, MetricUpdate, CollectMetrics, MetricValues, SaveMetrics, MetricState, SaveTracker,
-            TrackerState, Subscribe, Publish, Event, FlushTrace, Spans, TraceWritten, ClockProbe,
+            BeginStep, ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed,
+            StepApplied, LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, ApplyStep,
+            StepFinished, Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted,
+            ExportModel, ModelExported, CollectMetrics, MetricsTaken, MetricValues, MetricState, FlushTracker,
+            TrackerFlushed, Subscribe, Publish, Event, FlushTrace, Spans, TraceWritten, ClockProbe,
             ClockReply>();
   return all;
 }

@@ -34,6 +34,12 @@ const Names& for_plugins() {
       "has_data_parallel_replicate",
       "has_pipeline_parallel",
       "is_distributed",
+      // metrics of a task
+      "accumulated_weight",
+      "accuracy",
+      "f1",
+      "precision",
+      "recall",
       // how a model of experts routes its tokens
       "expert_tokens",
       "reset_expert_tokens",
@@ -51,19 +57,8 @@ const Names& for_tests() {
 // To be used or deleted. Only gets shorter.
 const Names& to_go() {
   static const Names names{
-      "accumulated_weight",
-      "accuracy",
-      "all_reduce_scalars",
-      "f1",
-      "gather_bytes",
-      "is_borrowed",
-      "num_parameters",
-      "precision",
-      "recall",
-      "save_npy",
-      "set_on_accumulated",
-      "transfers_of",
-      "unit_id",
+      "all_reduce_scalars", "gather_bytes",       "is_borrowed",  "num_parameters",
+      "save_npy",           "set_on_accumulated", "transfers_of", "unit_id",
   };
   return names;
 }

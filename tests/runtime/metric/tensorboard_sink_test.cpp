@@ -116,14 +116,6 @@ TEST_F(Tensorboard, KeepsValuesToItselfUntilTheStepEnds) {
   EXPECT_EQ(parse_events(content(run.path())).size(), 3U);
 }
 
-TEST_F(Tensorboard, ReportsTheLastStepAsItsState) {
-  TensorboardRun run({folder_, "h", 2}, clock_);
-
-  run.write({"loss", 9}, Scalar{1});
-
-  EXPECT_EQ(run.state().at("last_step"), 9);
-}
-
 TEST_F(Tensorboard, DoesNotTakeValuesAfterItsEnd) {
   TensorboardRun run({folder_, "h", 0}, clock_);
   run.close();

@@ -1,0 +1,119 @@
+// A plugin for metrics_test: a task whose metrics depend on the data alone, so that the test can compute them, and a
+// metric of its own.
+#include <boost/describe/class.hpp>
+
+#include <array>
+#include <cmath>
+
+#include "runtime/base/config/decode.hpp"
+#include "runtime/metric/aggregation.hpp"
+#include "runtime/metric/auroc.hpp"
+#include "runtime/metric/confusion_builder.hpp"
+#include "runtime/task/causal_lm_task.hpp"
+#include "runtime/task/metric_values.hpp"
+#include "runtime/task/registry.hpp"
+
+namespace measured {
+
+struct MeasuredConfig {
+  std::string leave_out;
+};
+BOOST_DESCRIBE_STRUCT(MeasuredConfig, (), (leave_out))
+constexpr auto keys_of(d9d::config::Tag<MeasuredConfig>) {
+  using namespace d9d::config;
+  return std::array{Key{"leave_out", "", "a metric not to declare", d9d::config::optional}};
+}
+
+namespace {
+
+constexpr std::int64_t kClasses = 4;
+constexpr double kVocabulary = 512;
+
+// Mean and standard deviation: three sums, and two results.
+class Spread final : public d9d::Metric {
+ public:
+  void update(double value) {
+    state_[0] += 1;
+    state_[1] += value;
+    state_[2] += value * value;
+  }
+  std::vector<d9d::ReduceOp> layout() const override { return {3, d9d::ReduceOp::sum}; }
+  std::vector<double> state() const override { return {state_.begin(), state_.end()}; }
+  void load(std::span<const double> state) override { std::copy(state.begin(), state.end(), state_.begin()); }
+  d9d::MetricValues compute(std::span<const double> state) const override {
+    const double mean = state[1] / state[0];
+    return {{"mean", mean}, {"deviation", std::sqrt(state[2] / state[0] - mean * mean)}};
+  }
+  void reset() override { state_ = {}; }
+
+ private:
+  std::array<double, 3> state_{};
+};
+
+using d9d::Accumulator;
+using d9d::BinaryAuroc;
+using d9d::Compose;
+using d9d::ConfusionMatrix;
+using d9d::ConfusionMatrixBuilder;
+using d9d::WeightedMean;
+
+class MeasuredTask final : public d9d::TrainTask {
+ public:
+  explicit MeasuredTask(MeasuredConfig config) : leave_out_(std::move(config.leave_out)) {}
+
+  d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    d9d::ForwardInputs inputs = inner_.build_forward_inputs(context);
+    inputs.state["ids"] = context.batch.at("input_ids");
+    inputs.state["classes"] = context.batch.at("labels");
+    return inputs;
+  }
+  d9d::Loss compute_loss(const d9d::LossContext& context) const override {
+    return inner_.compute_loss(context);
+  }
+
+  void create_metrics(Compose& metrics) const override {
+    const auto matrix = [] { return ConfusionMatrixBuilder().multiclass(kClasses); };
+    if (leave_out_ != "auroc") metrics.add("auroc", std::make_unique<BinaryAuroc>());
+    metrics.add("accuracy", matrix().accuracy().micro().build());
+    metrics.add("precision", matrix().precision().macro().build());
+    metrics.add("recall", matrix().recall().macro().build());
+    metrics.add("f1", matrix().f1().per_class().build());
+    metrics.add("mean", std::make_unique<WeightedMean>());
+    metrics.add("sum", std::make_unique<Accumulator>(d9d::ReduceOp::sum));
+    metrics.add("smallest", std::make_unique<Accumulator>(d9d::ReduceOp::min));
+    metrics.add("largest", std::make_unique<Accumulator>(d9d::ReduceOp::max));
+    metrics.add("spread", std::make_unique<Spread>());
+  }
+
+  void update_metrics(const d9d::LossContext& context, Compose& metrics) const override {
+    const std::vector<double> ids = d9d::numbers_of(context.state.at("ids"));
+    const std::vector<std::int64_t> classes = d9d::integers_of(context.state.at("classes"));
+    std::vector<double> probabilities, scores;
+    std::vector<std::int64_t> positive;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      probabilities.push_back((ids[i] + 0.5) / kVocabulary);
+      positive.push_back(classes[i] >= kClasses / 2);
+      for (std::int64_t c = 0; c < kClasses; ++c) scores.push_back(std::fmod(ids[i], kClasses) == c);
+      for (const char* name : {"sum", "smallest", "largest"}) metrics.get<Accumulator>(name).update(ids[i]);
+      metrics.get<WeightedMean>("mean").update(ids[i]);
+      metrics.get<Spread>("spread").update(ids[i]);
+    }
+    if (leave_out_ != "auroc") metrics.get<BinaryAuroc>("auroc").update(probabilities, positive);
+    for (const char* name : {"accuracy", "precision", "recall", "f1"})
+      metrics.get<ConfusionMatrix>(name).update(scores, classes);
+    if (leave_out_ == "everything") metrics.get<WeightedMean>("undeclared").update(1);
+  }
+
+ private:
+  const d9d::CausalLmTask inner_;
+  const std::string leave_out_;
+};
+
+}  // namespace
+}  // namespace measured
+
+extern "C" void d9d_register(d9d::Registry& registry) {
+  registry.add_task("measured", [](const d9d::config::Section& section) {
+    return std::make_shared<measured::MeasuredTask>(d9d::config::decode<measured::MeasuredConfig>(section));
+  });
+}

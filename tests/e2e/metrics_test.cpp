@@ -1,0 +1,205 @@
+// Every kind of metric of a task, on every kind of mesh, against a computation of the test over the same tokens.
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/npy_file.hpp"
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kSamples = 40;  // five steps of eight
+constexpr int kLength = 32;
+constexpr int kClasses = 4;
+constexpr const char* kPlugin = D9D_BINARY_DIR "/tests/e2e/libd9d_measured_plugin.so";
+
+std::int32_t id(int row, int column) {
+  return (row * 193 + column * column * 7 + column * 31) % 511;
+}
+// Agrees with the class that the task predicts, id % 4, for some tokens only.
+std::int32_t label(int row, int column) {
+  return column % 3 == 0 ? (row + column) % kClasses : id(row, column) % kClasses;
+}
+
+struct Token {
+  int id;
+  int label;
+};
+
+std::vector<Token> tokens_of(int first_row, int end_row) {
+  std::vector<Token> tokens;
+  for (int row = first_row; row < end_row; ++row) {
+    for (int column = 0; column < kLength; ++column) tokens.push_back({id(row, column), label(row, column)});
+  }
+  return tokens;
+}
+
+// The share of pairs of a positive and a negative token in which the positive has the larger id; equal ids count half.
+double auroc_of(const std::vector<Token>& tokens) {
+  double won = 0, pairs = 0;
+  for (const Token& positive : tokens) {
+    if (positive.label < 2) continue;
+    for (const Token& negative : tokens) {
+      if (negative.label >= 2) continue;
+      won += positive.id > negative.id ? 1 : positive.id == negative.id ? 0.5 : 0;
+      ++pairs;
+    }
+  }
+  return won / pairs;
+}
+
+std::map<std::string, double> expected_of(const std::vector<Token>& tokens) {
+  std::map<std::string, double> expected{{"smallest", 511}, {"auroc", auroc_of(tokens)}};
+  double squares = 0, right = 0;
+  std::array<double, kClasses> hits{}, predicted{}, wanted{};
+  for (const auto& [id, label] : tokens) {
+    expected["sum"] += id;
+    squares += static_cast<double>(id) * id;
+    expected["smallest"] = std::min<double>(expected["smallest"], id);
+    expected["largest"] = std::max<double>(expected["largest"], id);
+    right += id % kClasses == label;
+    ++predicted[id % kClasses];
+    ++wanted[label];
+    if (id % kClasses == label) ++hits[label];
+  }
+  const auto count = static_cast<double>(tokens.size());
+  // Micro: each wrong token is wrong in the counts of two of the four classes.
+  expected["accuracy"] = (kClasses * count - 2 * (count - right)) / (kClasses * count);
+  for (int c = 0; c < kClasses; ++c) {
+    expected["precision"] += hits[c] / predicted[c] / kClasses;
+    expected["recall"] += hits[c] / wanted[c] / kClasses;
+    expected["f1/" + std::to_string(c)] = 2 * hits[c] / (predicted[c] + wanted[c]);
+  }
+  const double mean = expected["sum"] / count;
+  expected["mean"] = expected["spread/mean"] = mean;
+  expected["spread/deviation"] = std::sqrt(squares / count - mean * mean);
+  return expected;
+}
+
+class Metrics : public testing::Test {
+ protected:
+  void SetUp() override {
+    job_.folder().write("ids.npy", npy_file(kSamples, kLength, id));
+    job_.folder().write("classes.npy", npy_file(kSamples, kLength, label));
+    job_.rewrite("{source: synthetic, sequence_length: 32, vocab_size: 512}",
+                 "{source: tokens, tokens: ids.npy, labels: classes.npy}");
+    job_.rewrite("schedule: {total_steps: 20}", "schedule: {total_steps: 5}");
+    job_.rewrite("logging: {period_steps: 1", "logging: {period_steps: 5");
+  }
+  Words measured(const std::string& leave_out = "") {
+    return set("plugins", std::string("[") + kPlugin + "]") +
+           set("task", "{name: measured, leave_out: \"" + leave_out + "\"}");
+  }
+  std::map<std::string, double> reported(const std::string& run) {
+    std::ifstream file(job_.run_folder(run) / "metrics.jsonl");
+    std::map<std::string, double> values;
+    for (std::string line; std::getline(file, line);) {
+      for (const auto& [key, value] : nlohmann::json::parse(line).items()) {
+        if (key.starts_with("metrics/"))
+          values[key.substr(8)] = value.is_number() ? value.get<double>() : NAN;
+      }
+    }
+    return values;
+  }
+  void expect_equal(const std::map<std::string, double>& values, std::map<std::string, double> expected,
+                    const std::string& name) {
+    ASSERT_EQ(values.size(), expected.size()) << name;
+    for (const auto& [metric, value] : values)
+      EXPECT_NEAR(value, expected[metric], 1e-12 * std::abs(value)) << name << " " << metric;
+  }
+  void expect_right(const std::string& name, const Words& words) {
+    const Outcome outcome = job_.run(named(name) + measured() + words);
+    ASSERT_EQ(outcome.code, 0) << name << outcome.err;
+    expect_equal(reported(name), expected_of(tokens_of(0, kSamples)), name);
+  }
+  // A run of five steps that is set back to the checkpoint after the second.
+  void run_and_set_back(const Words& words) {
+    job_.rewrite("{period_steps: last_step}", "{period_steps: 2}");
+    const Outcome outcome = job_.run(words);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    for (const char* later : {"save-4", "save-5"})
+      std::filesystem::remove_all(job_.run_folder("tiny") / "checkpoints" / later);
+    ASSERT_THAT(job_.checkpoints("tiny"), testing::ElementsAre(2));
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Metrics, OfOneRankAreThoseOfItsTokens) {
+  expect_right("alone", {});
+}
+
+TEST_F(Metrics, OfStagesAndReplicasCountEachTokenOnce) {
+  expect_right("stages", mesh(2, 1) + set("trainer.pipelining.schedule", "{schedule: 1f1b}"));
+  expect_right("both", mesh(2, 2) + set("trainer.pipelining.schedule", "{schedule: gpipe}"));
+  expect_right("sharded", set("mesh.data_parallel_shard", "2") + experts_on(2));
+}
+
+TEST_F(Metrics, OfSharedMatricesAndSharedSequencesCountEachTokenOnce) {
+  expect_right("matrices", matrices_on(2));
+  expect_right("sequences", set("mesh.context_parallel_shard", "2"));
+  expect_right("all", matrices_on(2) + mesh(1, 2) + set("mesh.context_parallel_shard", "2"));
+}
+
+TEST_F(Metrics, OfTwoProcessesAreReducedOverBoth) {
+  const auto [first, second] = job_.start_two(4, measured() + mesh(2, 2));
+
+  ASSERT_EQ(first->wait(), 0) << first->err();
+  ASSERT_EQ(second->wait(), 0) << second->err();
+  expect_equal(reported("tiny"), expected_of(tokens_of(0, kSamples)), "two processes");
+}
+
+TEST_F(Metrics, GoOnFromACheckpointOnAnyMesh) {
+  run_and_set_back(measured() + mesh(2, 2));
+
+  const Outcome fewer = job_.run(measured() + mesh(1, 2));
+
+  ASSERT_EQ(fewer.code, 0) << fewer.err;
+  EXPECT_THAT(fewer.err, HasSubstr("save-2"));
+  expect_equal(reported("tiny"), expected_of(tokens_of(0, kSamples)), "resumed");
+}
+
+TEST_F(Metrics, OneThatTheTaskLostIsDroppedWithOneLine) {
+  run_and_set_back(measured() + mesh(1, 2));
+
+  const Outcome without = job_.run(measured("auroc") + mesh(1, 2));
+
+  ASSERT_EQ(without.code, 0) << without.err;
+  const std::string said = "what they counted is dropped: auroc";
+  EXPECT_THAT(without.err, HasSubstr(said));
+  EXPECT_EQ(without.err.find(said), without.err.rfind(said)) << "said once";
+  auto expected = expected_of(tokens_of(0, kSamples));
+  expected.erase("auroc");
+  expect_equal(reported("tiny"), expected, "without auroc");
+}
+
+TEST_F(Metrics, OneThatTheTaskGainedStartsEmpty) {
+  run_and_set_back(measured("auroc") + mesh(1, 2));
+
+  const Outcome with = job_.run(measured() + mesh(1, 2));
+
+  ASSERT_EQ(with.code, 0) << with.err;
+  EXPECT_THAT(with.err, Not(HasSubstr("dropped")));
+  auto expected = expected_of(tokens_of(0, kSamples));
+  expected["auroc"] = auroc_of(tokens_of(2 * 8, kSamples));
+  expect_equal(reported("tiny"), expected, "with auroc");
+}
+
+TEST_F(Metrics, OneThatIsUpdatedButNotDeclaredEndsTheJobWithItsName) {
+  const Outcome outcome = job_.run(measured("everything"));
+
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("there is no metric \"undeclared\""),
+                                 HasSubstr("declares: accuracy, auroc, f1"), Not(HasSubstr("bug"))));
+}
+
+}  // namespace
+}  // namespace d9d::test
