@@ -37,7 +37,9 @@ std::string read(const std::filesystem::path& path) {
 
 class Outputs : public testing::Test {
  protected:
-  Words tokens(const std::string& file) { return set("data", "{source: tokens, tokens: " + file + "}"); }
+  Words tokens(const std::string& file) {
+    return set("data", "{source: tokens, epochs: as_needed, tokens: " + file + "}");
+  }
 
   void expect_failure(const Words& words, int code, const std::vector<std::string>& parts) {
     const Outcome outcome = job_.run(words);
