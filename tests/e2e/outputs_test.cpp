@@ -37,8 +37,8 @@ std::string read(const std::filesystem::path& path) {
 
 class Outputs : public testing::Test {
  protected:
-  Words tokens(const std::string& file) {
-    return set("data", "{source: tokens, epochs: as_needed, tokens: " + file + "}");
+  Words tokens(const std::string& file, const std::string& more = "") {
+    return set("data", "{source: tokens, tokens: " + file + more + "}");
   }
 
   void expect_failure(const Words& words, int code, const std::vector<std::string>& parts) {
@@ -113,7 +113,8 @@ TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
 TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
   job_.folder().write("data.npy", npy_file(64, kOutputLength, chain));
   job_.rewrite("total_steps: 20", "total_steps: 60");
-  const Outcome trained = job_.run(mesh(2, 2) + tokens("data.npy") + set("export_to", "exported"));
+  const Outcome trained =
+      job_.run(mesh(2, 2) + tokens("data.npy", ", epochs: as_needed") + set("export_to", "exported"));
   ASSERT_EQ(trained.code, 0) << trained.err;
   ASSERT_TRUE(std::filesystem::exists(job_.folder() / "exported/config.json"));
   ASSERT_TRUE(std::filesystem::exists(job_.folder() / "exported/model.safetensors"));
