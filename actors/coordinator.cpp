@@ -235,6 +235,7 @@ void Coordinator::trace_written(wire::TraceWritten::Reader message) {
 
 void Coordinator::tick(wire::Tick::Reader message) {
   if (message.getKind() == trace_deadline) {
+    if (ended_) return;
     log::warn("not all nodes handed in their spans within {} s; the trace is left out",
               kTraceTimeout.count());
     return conclude_job();
