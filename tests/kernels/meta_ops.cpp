@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <torch/library.h>
 
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
@@ -186,9 +187,21 @@ void add_optimizer(OpTable& table) {
   };
 }
 
+// Torch itself has it for `meta` in Python only.
+at::Tensor index_select(const at::Tensor& x, int64_t dim, const at::Tensor& index) {
+  auto sizes = x.sizes().vec();
+  sizes[static_cast<std::size_t>(dim)] = index.size(0);
+  return like(x, sizes);
+}
+
 }  // namespace
 
-MetaOps::MetaOps() {
+struct MetaOps::TorchOps {
+  torch::Library library{torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__};
+};
+
+MetaOps::MetaOps() : torch_ops_(std::make_unique<TorchOps>()) {
+  torch_ops_->library.impl("index_select", index_select);
   for (const auto add : {add_dense, add_attention, add_cross_entropy, add_moe, add_experts, add_optimizer})
     add(table_);
   names().clear();

@@ -2,6 +2,7 @@
 // An op table for torch's `meta` device. Its ops give tensors of the right shape and dtype that have no memory,
 // and note their names. Code that reads memory behind the table's back cannot work on such tensors.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,9 @@ class MetaOps {
   std::vector<std::string> take_names();
 
  private:
+  struct TorchOps;
   kernels::OpTable table_;
+  std::unique_ptr<TorchOps> torch_ops_;
 };
 
 }  // namespace d9d::test
