@@ -63,8 +63,9 @@ class TrainTask {
   virtual void load_state(const nlohmann::json& state);
   // Called once at the end of the job on the task of every rank, when its last step is applied and its last checkpoint
   // committed; after a stop by a signal too, and when the checkpoint that was resumed left nothing to train. Not called
-  // when the job fails or a second signal cuts it short. Of the other functions only build_forward_inputs may still run, for
-  // a step that a signal has cancelled. What it throws ends the job with that text and exit code 1; checkpoints stay.
+  // when the job fails or a second signal cuts it short. No other function runs at the same time: a build_forward_inputs
+  // for a step that a signal has cancelled is awaited. An exception ends the job with its text and exit code 1; the
+  // checkpoints that were committed stay.
   virtual void finalize();
 };
 
