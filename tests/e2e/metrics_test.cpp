@@ -102,7 +102,8 @@ class Metrics : public testing::Test {
     std::ifstream file(job_.run_folder(run) / "metrics.jsonl");
     std::map<std::string, double> values;
     for (std::string line; std::getline(file, line);) {
-      for (const auto& [key, value] : nlohmann::json::parse(line).items()) {
+      const auto numbers = nlohmann::json::parse(line);
+      for (const auto& [key, value] : numbers.items()) {
         if (key.starts_with("metrics/"))
           values[key.substr(8)] = value.is_number() ? value.get<double>() : NAN;
       }
