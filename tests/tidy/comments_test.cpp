@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kWords = 3;     // an orphan has at most so many words,
 constexpr std::size_t kOrphan = 30;   // at most so many characters,
 constexpr std::size_t kFilled = 80;   // and stands under a line at least so wide.
-constexpr std::size_t kAllowed = 16;  // orphans left in the tree; only gets smaller
-constexpr std::size_t kRiddles = 5;   // lines with riddles left in headers and schemas; only gets smaller
+constexpr std::size_t kAllowed = 1;  // orphans left in the tree; only gets smaller
+constexpr std::size_t kRiddles = 3;   // lines with riddles left in headers and schemas; only gets smaller
 
 struct Comment {
   std::size_t column = 0;
