@@ -147,11 +147,11 @@ void PipelineWorker::prepare() {
   at::set_num_threads(options_.threads);
   make_metrics();
   const OpenGroup open = with_tracing(options_.open_group, tracing_, [this] { return lanes_.get(); });
-  groups_ =
-      make_rank_groups(*options_.plan, options_.rank,
-                       composes_actions(options_.schedule)
-                           ? with_lane_communicators(open, [this]() -> ComputeLanes& { return lanes(); })
-                           : open);
+  groups_ = std::make_unique<StageGroups>(
+      options_.plan->domains(), options_.rank,
+      composes_actions(options_.schedule)
+          ? with_lane_communicators(open, [this]() -> ComputeLanes& { return lanes(); })
+          : open);
   groups_->lane()->set_around(tracing_.background, tracing_.stalls);
   std::vector<StageParameter> parameters;
   for (const int stage : topology_.stages_of(pipeline_rank_)) {

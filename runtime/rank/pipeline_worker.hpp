@@ -10,7 +10,7 @@
 #include "runtime/nn/plan/parallel_options.hpp"
 #include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
-#include "runtime/rank/rank_groups.hpp"
+#include "runtime/rank/module_communicators.hpp"
 #include "runtime/rank/stage_worker.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_config.hpp"

@@ -2,8 +2,11 @@
 // What a parallel strategy knows of the world outside its stage: the mesh, and communicators to
 // the ranks that share its work. Modules see only the communicators that a strategy gives them.
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "runtime/mesh/domains.hpp"
@@ -13,25 +16,35 @@ namespace d9d {
 
 class Communicator;
 
+// Opens a new communicator of a rank's group over these axes; waits for the other ranks of the group.
+using OpenGroup = std::function<std::shared_ptr<Communicator>(
+    const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
+
 class StageGroups {
  public:
-  virtual ~StageGroups() = default;
+  // Keeps a reference to `domains`.
+  StageGroups(const MeshDomains& domains, int rank, OpenGroup open);
 
-  virtual const MeshDomains& domains() const = 0;
-  virtual int rank() const = 0;
+  const MeshDomains& domains() const { return domains_; }
+  int rank() const { return rank_; }
 
   // The communicator of this rank's group over these axes. The first call for a `use` opens it and waits for
   // the group's other ranks, so all ranks of a stage must call in the same order; later calls, from any stage
   // of the rank, return the same one. Use it on the stage's compute thread.
-  virtual std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
-                                             const std::string& use) = 0;
+  std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
+                                     const std::string& use);
 
   // The rank's thread for communication that overlaps with compute, shared by its stages. Its jobs need
   // communicators that no other thread uses: open() them under another `use`.
   const std::shared_ptr<CommunicationLane>& lane() const { return lane_; }
 
  private:
+  const MeshDomains& domains_;
+  const int rank_;
+  const OpenGroup open_;
   const std::shared_ptr<CommunicationLane> lane_ = std::make_shared<CommunicationLane>();
+  std::map<std::tuple<std::string, std::vector<std::string>, std::string>, std::shared_ptr<Communicator>>
+      opened_;
 };
 
 }  // namespace d9d

@@ -18,7 +18,6 @@
 #include "runtime/nn/model/causal_lm.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
-#include "runtime/rank/rank_groups.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
@@ -135,9 +134,9 @@ void expect_branches_as_merged(const DeviceMeshParameters& mesh) {
     const auto open = [&](const auto& domain, const auto& axes, const auto& use) {
       return std::shared_ptr<Communicator>(factory.open(rank, domain, axes, use));
     };
-    const auto groups = make_rank_groups(plan, rank, open);
-    const Computed merged = compute(*groups, config, true);
-    const Computed branched = compute(*groups, config, false);
+    StageGroups groups(plan.domains(), rank, open);
+    const Computed merged = compute(groups, config, true);
+    const Computed branched = compute(groups, config, false);
 
     EXPECT_EQ(branched.factors.size(), 17U);  // of two layers: q, k, v, o, router, three of experts; the head
     expect_near(branched.loss, merged.loss, 1e-5, "loss");

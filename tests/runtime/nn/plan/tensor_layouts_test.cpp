@@ -10,23 +10,9 @@
 namespace d9d::test {
 namespace {
 
-class SilentGroups final : public StageGroups {
- public:
-  SilentGroups(const DeviceMeshParameters& mesh, int rank) : domains_(mesh), rank_(rank) {}
-  const MeshDomains& domains() const override { return domains_; }
-  int rank() const override { return rank_; }
-  std::shared_ptr<Communicator> open(const std::string&, const std::vector<std::string>&,
-                                     const std::string&) override {
-    return nullptr;
-  }
-
- private:
-  const MeshDomains domains_;
-  const int rank_;
-};
-
 StageParameters parameters_on(int ranks, int rank, const Qwen3Config& model) {
-  SilentGroups groups({.tensor_parallel = ranks}, rank);
+  const MeshDomains domains({.tensor_parallel = ranks});
+  StageGroups groups(domains, rank, [](auto&&...) { return nullptr; });
   return parallelize_causal_lm(*build_qwen3_stage(model, {0, 1}), groups, {});
 }
 

@@ -18,7 +18,6 @@
 #include "runtime/nn/model/causal_lm.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
-#include "runtime/rank/rank_groups.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
@@ -128,10 +127,10 @@ void with_trained_ranks(const std::function<void(int rank, CausalLm&, StageParam
     const auto open = [&](const auto& domain, const auto& axes, const auto& use) {
       return SharedCommunicator(factory.open(rank, domain, axes, use));
     };
-    const auto groups = make_rank_groups(plan, rank, open);
+    StageGroups groups(plan.domains(), rank, open);
     const auto stage = build_qwen3_stage(config, {}, {.checkpoint_activations = true});
     auto& model = dynamic_cast<CausalLm&>(*stage);
-    StageParameters parameters = parallelize_causal_lm(model, *groups, {});
+    StageParameters parameters = parallelize_causal_lm(model, groups, {});
     draw_initial_weights(parameters, 1);
     const auto out = model.forward({{"input_ids", batch.at("input_ids")}}, {{"labels", batch.at("labels")}});
     out.at("cross_entropy").sum().backward();

@@ -1,19 +1,15 @@
 #pragma once
-// The StageGroups of a rank: opens each communicator once. No torch in this header.
+// What a rank adds to the communicators of its modules: one for each compute lane, and spans of their calls.
+// No torch in this header.
 
 #include <functional>
-#include <memory>
 
-#include "runtime/mesh/plan.hpp"
 #include "runtime/nn/shard/stage_groups.hpp"
 #include "runtime/rank/comm_tracing.hpp"
 
 namespace d9d {
 
 class ComputeLanes;
-
-using OpenGroup = std::function<std::shared_ptr<Communicator>(
-    const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
 
 // Opens communicators that both compute lanes may use at the same time (lane_communicator.hpp): one for each
 // lane. `lanes` is called when the first group of more than one rank is opened, and must outlive the result.
@@ -25,8 +21,5 @@ OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()>
 // meanwhile. Calls from other threads are not reported; these threads measure themselves.
 // `lanes` may return null. If the functions of `tracing` are empty, the result is `open`.
 OpenGroup with_tracing(OpenGroup open, CommTracing tracing, std::function<const ComputeLanes*()> lanes);
-
-// Keeps a reference to `plan`.
-std::unique_ptr<StageGroups> make_rank_groups(const Plan& plan, int rank, OpenGroup open);
 
 }  // namespace d9d

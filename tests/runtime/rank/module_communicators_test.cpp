@@ -1,4 +1,4 @@
-#include "runtime/rank/rank_groups.hpp"
+#include "runtime/rank/module_communicators.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,38 +1,13 @@
-#include "runtime/rank/rank_groups.hpp"
+#include "runtime/rank/module_communicators.hpp"
 
-#include <map>
 #include <thread>
-#include <tuple>
+#include <utility>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/decorators/traced.hpp"
 #include "runtime/pipeline/lane_communicator.hpp"
 
 namespace d9d {
-namespace {
-
-class RankGroups final : public StageGroups {
- public:
-  RankGroups(const Plan& plan, int rank, OpenGroup open) : plan_(plan), rank_(rank), open_(std::move(open)) {}
-
-  const MeshDomains& domains() const override { return plan_.domains(); }
-  int rank() const override { return rank_; }
-  std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
-                                     const std::string& use) override {
-    std::shared_ptr<Communicator>& group = opened_[{domain, axes, use}];
-    if (!group) group = open_(domain, axes, use);
-    return group;
-  }
-
- private:
-  const Plan& plan_;
-  const int rank_;
-  const OpenGroup open_;
-  std::map<std::tuple<std::string, std::vector<std::string>, std::string>, std::shared_ptr<Communicator>>
-      opened_;
-};
-
-}  // namespace
 
 OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes) {
   return [open = std::move(open), lanes = std::move(lanes)](
@@ -62,10 +37,6 @@ OpenGroup with_tracing(OpenGroup open, CommTracing tracing, std::function<const 
     if (group->size() == 1) return group;
     return make_traced(std::move(group), around);
   };
-}
-
-std::unique_ptr<StageGroups> make_rank_groups(const Plan& plan, int rank, OpenGroup open) {
-  return std::make_unique<RankGroups>(plan, rank, std::move(open));
 }
 
 }  // namespace d9d
