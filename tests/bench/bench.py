@@ -33,6 +33,8 @@ def arguments():
                    help=f"of {','.join(PARTS)}")
     p.add_argument("--autogroup", type=int,
                    help="priority of everything measured on a shared machine, e.g. -19; needs root")
+    p.add_argument("--isa", choices=("best", "avx2"), default="best",
+                   help="newest instructions that ours and the peers may use; default: what the CPU has")
     return p.parse_args()
 
 
@@ -102,6 +104,8 @@ def main():
         sys.exit(f"--parts: no part is called {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     if options.autogroup is not None:
         machine.prefer(options.autogroup)
+    if options.isa == "avx2":
+        os.environ.update(machine.AVX2)
     out = options.out or os.path.join(options.build, "bench")
     node = Node(os.path.join(options.build, "d9d-node"))
     peers = Peers(options.peers, options.peers_python) if options.peers else None

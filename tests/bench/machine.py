@@ -5,6 +5,8 @@ import threading
 import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
+# What tells each library of a step, ours and the peers', not to use newer instructions than AVX2.
+AVX2 = dict(D9D_ISA="avx2", ATEN_CPU_CAPABILITY="avx2", MKL_ENABLE_INSTRUCTIONS="AVX2", ONEDNN_MAX_CPU_ISA="AVX2")
 
 
 def cpu_model():
@@ -15,7 +17,7 @@ def cpu_model():
 
 def describe():
     kernel = os.uname()
-    return dict(cpu=cpu_model(), cores=os.cpu_count(), kernel=f"{kernel.sysname} {kernel.release}", load=load())
+    return dict(cpu=cpu_model(), isa=os.environ.get("D9D_ISA", "best"), cores=os.cpu_count(), kernel=f"{kernel.sysname} {kernel.release}", load=load())
 
 
 def load():

@@ -167,7 +167,7 @@ def markdown(results):
     m = results["machine"]
     peers = f"Peers: {', '.join(results['peers'])}." if results["peers"] else "No peers were measured."
     lines = ["# Benchmark results", "",
-             f"{results['date']}, {results['version']}. {m['cpu']}, {m['cores']} cores, {m['kernel']}, "
+             f"{results['date']}, {results['version']}. {m['cpu']}, instructions: {m['isa']}, {m['cores']} cores, {m['kernel']}, "
              f"load {m['load']} at the start. {peers}",
              "Medians, with minimum and maximum over the runs in parentheses.", ""]
     for key, title, section in SECTIONS:
