@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "kernels/weight_work.hpp"
-#include "runtime/pipeline/make_stage_core.hpp"
+#include "runtime/pipeline/stage_core_options.hpp"
+#include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {
 

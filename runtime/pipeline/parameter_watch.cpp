@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <functional>
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -27,9 +28,9 @@ class Hook final : public torch::autograd::FunctionPostHook {
 
 }  // namespace
 
-ParameterWatch::ParameterWatch(const std::vector<StageParameter>& parameters, OnComplete on_complete,
-                               OnComplete on_each)
-    : on_complete_(std::move(on_complete)), on_each_(std::move(on_each)) {
+ParameterWatch::ParameterWatch(const std::vector<StageParameter>& parameters, int stage,
+                               GradientObserver* observer, bool each_microbatch)
+    : stage_(stage), observer_(observer), each_microbatch_(each_microbatch) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].tensor.requires_grad()) continue;
     auto entry = std::make_unique<Entry>();
@@ -79,8 +80,7 @@ void ParameterWatch::passed(Entry& entry) {
 
 void ParameterWatch::report(Entry& entry) {
   entry.complete = true;
-  const OnComplete& tell = last_ ? on_complete_ : on_each_;
-  if (tell) tell(entry.index);
+  if (observer_ != nullptr) observer_->gradient_complete(stage_, entry.index, last_);
 }
 
 }  // namespace d9d

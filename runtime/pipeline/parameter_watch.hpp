@@ -8,10 +8,10 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <functional>
 #include <memory>
 #include <vector>
 
+#include "runtime/pipeline/step_observer.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace torch::autograd {
@@ -22,11 +22,10 @@ namespace d9d {
 
 class ParameterWatch {
  public:
-  using OnComplete = std::function<void(std::size_t)>;
-
-  // Watches those that require a gradient; indices are those of `parameters`. `on_each`, where given, is told
-  // of each microbatch but the last one.
-  ParameterWatch(const std::vector<StageParameter>& parameters, OnComplete on_complete, OnComplete on_each);
+  // Watches those that require a gradient; indices are those of `parameters`. The observer hears of each
+  // microbatch, too, if `each_microbatch`; it may be null, and outlives this object.
+  ParameterWatch(const std::vector<StageParameter>& parameters, int stage, GradientObserver* observer,
+                 bool each_microbatch);
   ~ParameterWatch();
   ParameterWatch(const ParameterWatch&) = delete;
   ParameterWatch& operator=(const ParameterWatch&) = delete;
@@ -48,11 +47,12 @@ class ParameterWatch {
   };
   void passed(Entry& entry);
   void report(Entry& entry);
-  bool reports() const { return last_ || on_each_; }
+  bool reports() const { return last_ || each_microbatch_; }
 
+  const int stage_;
+  GradientObserver* const observer_;
+  const bool each_microbatch_;
   std::vector<std::unique_ptr<Entry>> entries_;
-  OnComplete on_complete_;
-  OnComplete on_each_;
   bool in_step_ = false;
   bool in_full_backward_ = false;
   bool last_ = false;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/pipeline/action.hpp"
-#include "runtime/pipeline/stage_core.hpp"
+#include "runtime/pipeline/action_result.hpp"
 
 namespace d9d {
 

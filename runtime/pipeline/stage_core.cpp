@@ -7,304 +7,271 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
-#include "runtime/pipeline/make_stage_core.hpp"
-#include "runtime/pipeline/microbatch.hpp"
-#include "runtime/pipeline/parameter_watch.hpp"
-#include "runtime/pipeline/split_watch.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {
-namespace {
 
 using kernels::WeightWork;
 
-class TorchStageCore final : public StageCore {
- public:
-  TorchStageCore(StageCoreOptions options, TensorTable& table)
-      : options_(std::move(options)),
-        table_(table),
-        watch_(options_.training ? options_.module->parameters() : std::vector<StageParameter>(),
-               options_.on_parameter_complete, options_.on_microbatch_gradient) {
-    D9D_CHECK(options_.stage >= 0 && options_.stage < options_.num_stages, "stage {} of {}", options_.stage,
-              options_.num_stages);
-    D9D_CHECK(
-        !is_last() || (options_.training ? bool(options_.compute_loss) : bool(options_.consume_outputs)),
-        "the last stage has no {} function", options_.training ? "loss" : "output");
-    options_.module->set_training(options_.training);
+StageCore::StageCore(StageCoreOptions options, TensorTable& table)
+    : options_(std::move(options)),
+      table_(table),
+      watch_(options_.training ? options_.module->parameters() : std::vector<StageParameter>(),
+             options_.stage, options_.observer, options_.each_microbatch) {
+  D9D_CHECK(options_.stage >= 0 && options_.stage < options_.num_stages, "stage {} of {}", options_.stage,
+            options_.num_stages);
+  D9D_CHECK(!is_last() || (options_.training ? bool(options_.compute_loss) : bool(options_.consume_outputs)),
+            "the last stage has no {} function", options_.training ? "loss" : "output");
+  options_.module->set_training(options_.training);
+}
+// A step may be abandoned between I and W.
+StageCore::~StageCore() {
+  for (const Microbatch& mb : microbatches_) {
+    if (mb.work) mb.work->discard();
   }
-  // A step may be abandoned between I and W.
-  ~TorchStageCore() override {
-    for (const Microbatch& mb : microbatches_) {
-      if (mb.work) mb.work->discard();
+}
+
+void StageCore::begin_step(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches) {
+  D9D_CHECK(microbatches_.empty(), "step {} begins on stage {} before step {} is finished", step, stage(),
+            step_);
+  D9D_REQUIRE(!microbatches.empty(), "step {} has no microbatches", step);
+  step_ = step;
+  unfinished_ = static_cast<int>(microbatches.size());
+  for (const MicrobatchTensors& given : microbatches) {
+    Microbatch mb;
+    if (is_first()) mb.given.inputs = given.inputs;
+    mb.given.shared = given.shared;
+    if (is_last()) mb.given.state = given.state;
+    microbatches_.push_back(std::move(mb));
+  }
+  watch_.begin_step();
+}
+
+void StageCore::put_activation(int microbatch, Ticket ticket) {
+  Ticket& slot = at(microbatch).activation;
+  D9D_CHECK(!is_first() && !slot && at(microbatch).phase == Microbatch::Phase::waiting,
+            "stage {} got an activation of microbatch {} that it does not expect", stage(), microbatch);
+  slot = ticket;
+}
+
+void StageCore::put_gradient(int microbatch, Ticket ticket) {
+  Ticket& slot = at(microbatch).gradient;
+  D9D_CHECK(!is_last() && !slot && at(microbatch).phase <= Microbatch::Phase::forwarded,
+            "stage {} got a gradient of microbatch {} that it does not expect", stage(), microbatch);
+  slot = ticket;
+}
+
+bool StageCore::ready(const Action& action) const {
+  if (action.stage != stage() || action.microbatch >= static_cast<int>(microbatches_.size())) return false;
+  const Microbatch& mb = microbatches_[static_cast<std::size_t>(action.microbatch)];
+  switch (action.kind) {
+    case ActionKind::forward:
+      return mb.phase == Microbatch::Phase::waiting && (is_first() || mb.activation);
+    case ActionKind::backward:
+    case ActionKind::backward_input:
+      return options_.training && mb.phase == Microbatch::Phase::forwarded && (is_last() || mb.gradient);
+    case ActionKind::backward_weight:
+      return mb.phase == Microbatch::Phase::input_done;
+    default:
+      return false;
+  }
+}
+
+ActionResult StageCore::run(const Action& action) {
+  D9D_CHECK(ready(action), "{} of step {} is not ready on stage {}", to_string(action), step_, stage());
+  try {
+    return dispatch(action);
+  } catch (const Error& error) {
+    throw Error(error.kind(), place(action) + error.what(), error.where());
+  } catch (const c10::Error& error) {
+    const std::string memory = out_of_memory_report(error.what_without_backtrace());
+    if (!memory.empty()) throw Error(ErrorKind::environment, place(action) + memory);
+    throw Error(ErrorKind::bug, place(action) + error.what_without_backtrace());
+  } catch (...) {
+    const Caught caught = describe_current_exception();
+    throw Error(caught.kind, place(action) + caught.what);
+  }
+}
+
+StageTotals StageCore::finish_step() {
+  D9D_CHECK(step_done(), "step {} of stage {} ends with {} unfinished microbatches", step_, stage(),
+            unfinished_);
+  D9D_CHECK(num_cached() == 0, "{} microbatches of stage {} hold tensors after step {}", num_cached(),
+            stage(), step_);
+  StageTotals totals;
+  for (const Microbatch& mb : microbatches_) {
+    if (!mb.loss.defined() || mb.weight == 0) continue;
+    totals.loss_sum += mb.loss.item().toDouble() * mb.weight;
+    totals.weight_sum += mb.weight;
+  }
+  microbatches_.clear();
+  return totals;
+}
+
+int StageCore::num_cached() const {
+  return static_cast<int>(std::count_if(microbatches_.begin(), microbatches_.end(),
+                                        [](const Microbatch& mb) { return mb.cached(); }));
+}
+
+Microbatch& StageCore::at(int microbatch) {
+  D9D_CHECK(microbatch >= 0 && microbatch < static_cast<int>(microbatches_.size()),
+            "microbatch {} on stage {} in a step of {}", microbatch, stage(), microbatches_.size());
+  return microbatches_[static_cast<std::size_t>(microbatch)];
+}
+
+std::string StageCore::place(const Action& action) const {
+  return fmt::format("stage {}, action {}, step {}: ", stage(), to_string(action), step_);
+}
+
+ActionResult StageCore::dispatch(const Action& action) {
+  Microbatch& mb = at(action.microbatch);
+  switch (action.kind) {
+    case ActionKind::forward:
+      return forward(mb, action.microbatch);
+    case ActionKind::backward:
+      take_gradients(mb);
+      return backward(mb, WeightWork::Mode::now);
+    case ActionKind::backward_input:
+      take_gradients(mb);
+      return backward_input(mb);
+    default:
+      backward_weight(mb);
+      return {};
+  }
+}
+
+ActionResult StageCore::forward(Microbatch& mb, int index) {
+  const c10::AutoGradMode grad_mode(options_.training);
+  if (options_.training) {
+    mb.work = c10::make_intrusive<WeightWork>(WeightWork::Mode::now, slot_);
+    mb.work->set_before_job(options_.before_weight_job);
+  }
+  const WeightWork::Scope scope(mb.work);
+  const MicrobatchTensors given = std::exchange(mb.given, {});
+  const TensorMap inputs = is_first() ? given.inputs : take_activation(mb);
+  const TensorMap outputs = options_.module->forward(inputs, given.shared);
+  mb.phase = Microbatch::Phase::forwarded;
+  ActionResult result;
+  if (is_last()) {
+    finish_forward(mb, {step_, index, outputs, given.state});
+  } else {
+    result.activation = put_outputs(mb, outputs);
+  }
+  if (!options_.training) finish(mb);
+  return result;
+}
+
+// The tensors of the stage before; those that want a gradient become leaves of this stage's graph.
+TensorMap StageCore::take_activation(Microbatch& mb) {
+  TensorMap inputs = std::move(table_.take_as<TensorParcel>(std::exchange(mb.activation, {}))->tensors);
+  for (auto& [name, tensor] : inputs) {
+    const bool wants_gradient = options_.training && tensor.requires_grad();
+    tensor = tensor.detach();
+    if (!wants_gradient) continue;
+    tensor.requires_grad_(true);
+    mb.leaves.emplace(name, tensor);
+  }
+  return inputs;
+}
+
+// requires_grad of a tensor that is handed on says that this stage wants its gradient back.
+Ticket StageCore::put_outputs(Microbatch& mb, const TensorMap& outputs) {
+  TensorMap activation;
+  for (const auto& [name, output] : outputs) {
+    at::Tensor handed = output.detach();
+    if (output.requires_grad()) {
+      mb.roots.push_back({name, torch::autograd::impl::gradient_edge(output), {}});
+      handed.requires_grad_(true);
+    }
+    activation.emplace(name, std::move(handed));
+  }
+  return table_.put(std::make_unique<TensorParcel>(std::move(activation)));
+}
+
+void StageCore::finish_forward(Microbatch& mb, const LastStageOutputs& outputs) {
+  if (!options_.training) return options_.consume_outputs(outputs);
+  const StageLoss loss = options_.compute_loss(outputs);
+  D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
+  D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
+              "the loss has weight {}; expected a number >= 0", loss.weight);
+  mb.loss = loss.loss.detach();
+  mb.weight = loss.weight;
+  if (!loss.loss.requires_grad()) return;
+  mb.roots.push_back(
+      {"loss", torch::autograd::impl::gradient_edge(loss.loss), at::full_like(mb.loss, loss.weight)});
+}
+
+void StageCore::take_gradients(Microbatch& mb) {
+  if (is_last()) return;
+  const auto parcel = table_.take_as<TensorParcel>(std::exchange(mb.gradient, {}));
+  for (Root& root : mb.roots)
+    root.gradient = tensor_at(parcel->tensors, root.name, "the gradient of the next stage");
+}
+
+// The input half. The first stage has no inputs to give gradients for: its whole backward waits for W.
+ActionResult StageCore::backward_input(Microbatch& mb) {
+  mb.phase = Microbatch::Phase::input_done;
+  if (is_first()) return {};
+  return backward(mb, WeightWork::Mode::deferred);
+}
+
+void StageCore::backward_weight(Microbatch& mb) {
+  if (is_first()) {
+    backward(mb, WeightWork::Mode::now);
+    return;
+  }
+  mb.work->run_queued();
+  finish(mb);
+}
+
+ActionResult StageCore::backward(Microbatch& mb, WeightWork::Mode mode) {
+  const bool full = mode == WeightWork::Mode::now;
+  mb.work->set_mode(mode);
+  if (full) watch_.begin_full_backward(unfinished_ == 1);
+  {
+    const WeightWork::Scope scope(mb.work);  // for what is recomputed inside the backward
+    const auto watch = full ? nullptr : watch_first_split(mb);
+    run_backward(std::exchange(mb.roots, {}));
+    if (watch) {
+      for (const auto& found : watch->not_split()) options_.on_not_split(found.parameter, found.nodes);
     }
   }
+  ActionResult result;
+  if (!is_first()) result.gradient = put_input_gradients(mb);
+  if (full) finish(mb);
+  return result;
+}
 
-  int stage() const override { return options_.stage; }
+std::unique_ptr<SplitWatch> StageCore::watch_first_split(const Microbatch& mb) {
+  if (!options_.on_not_split || std::exchange(split_watched_, true)) return nullptr;
+  SplitWatch::Nodes roots;
+  for (const Root& root : mb.roots) roots.push_back(root.edge.function);
+  return std::make_unique<SplitWatch>(options_.module->parameters(), roots);
+}
 
-  void begin_step(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches) override {
-    D9D_CHECK(microbatches_.empty(), "step {} begins on stage {} before step {} is finished", step, stage(),
-              step_);
-    D9D_REQUIRE(!microbatches.empty(), "step {} has no microbatches", step);
-    step_ = step;
-    unfinished_ = static_cast<int>(microbatches.size());
-    for (const MicrobatchTensors& given : microbatches) {
-      Microbatch mb;
-      if (is_first()) mb.given.inputs = given.inputs;
-      mb.given.shared = given.shared;
-      if (is_last()) mb.given.state = given.state;
-      microbatches_.push_back(std::move(mb));
-    }
-    watch_.begin_step();
+Ticket StageCore::put_input_gradients(Microbatch& mb) {
+  TensorMap gradients;
+  for (const auto& [name, leaf] : std::exchange(mb.leaves, {})) {
+    D9D_REQUIRE(leaf.grad().defined(),
+                "the outputs do not depend on the transfer tensor \"{}\", so it has no gradient; do not "
+                "pass it on, or "
+                "detach it in the stage before",
+                name);
+    gradients.emplace(name, leaf.grad());
   }
+  return table_.put(std::make_unique<TensorParcel>(std::move(gradients)));
+}
 
-  void put_activation(int microbatch, Ticket ticket) override {
-    Ticket& slot = at(microbatch).activation;
-    D9D_CHECK(!is_first() && !slot && at(microbatch).phase == Microbatch::Phase::waiting,
-              "stage {} got an activation of microbatch {} that it does not expect", stage(), microbatch);
-    slot = ticket;
-  }
-
-  void put_gradient(int microbatch, Ticket ticket) override {
-    Ticket& slot = at(microbatch).gradient;
-    D9D_CHECK(!is_last() && !slot && at(microbatch).phase <= Microbatch::Phase::forwarded,
-              "stage {} got a gradient of microbatch {} that it does not expect", stage(), microbatch);
-    slot = ticket;
-  }
-
-  bool ready(const Action& action) const override {
-    if (action.stage != stage() || action.microbatch >= static_cast<int>(microbatches_.size())) return false;
-    const Microbatch& mb = microbatches_[static_cast<std::size_t>(action.microbatch)];
-    switch (action.kind) {
-      case ActionKind::forward:
-        return mb.phase == Microbatch::Phase::waiting && (is_first() || mb.activation);
-      case ActionKind::backward:
-      case ActionKind::backward_input:
-        return options_.training && mb.phase == Microbatch::Phase::forwarded && (is_last() || mb.gradient);
-      case ActionKind::backward_weight:
-        return mb.phase == Microbatch::Phase::input_done;
-      default:
-        return false;
-    }
-  }
-
-  ActionResult run(const Action& action) override {
-    D9D_CHECK(ready(action), "{} of step {} is not ready on stage {}", to_string(action), step_, stage());
-    try {
-      return dispatch(action);
-    } catch (const Error& error) {
-      throw Error(error.kind(), place(action) + error.what(), error.where());
-    } catch (const c10::Error& error) {
-      const std::string memory = out_of_memory_report(error.what_without_backtrace());
-      if (!memory.empty()) throw Error(ErrorKind::environment, place(action) + memory);
-      throw Error(ErrorKind::bug, place(action) + error.what_without_backtrace());
-    } catch (...) {
-      const Caught caught = describe_current_exception();
-      throw Error(caught.kind, place(action) + caught.what);
-    }
-  }
-
-  bool step_done() const override { return unfinished_ == 0; }
-
-  StageTotals finish_step() override {
-    D9D_CHECK(step_done(), "step {} of stage {} ends with {} unfinished microbatches", step_, stage(),
-              unfinished_);
-    D9D_CHECK(num_cached() == 0, "{} microbatches of stage {} hold tensors after step {}", num_cached(),
-              stage(), step_);
-    StageTotals totals;
-    for (const Microbatch& mb : microbatches_) {
-      if (!mb.loss.defined() || mb.weight == 0) continue;
-      totals.loss_sum += mb.loss.item().toDouble() * mb.weight;
-      totals.weight_sum += mb.weight;
-    }
-    microbatches_.clear();
-    return totals;
-  }
-
-  int num_cached() const override {
-    return static_cast<int>(std::count_if(microbatches_.begin(), microbatches_.end(),
-                                          [](const Microbatch& mb) { return mb.cached(); }));
-  }
-
- private:
-  bool is_first() const { return options_.stage == 0; }
-  bool is_last() const { return options_.stage == options_.num_stages - 1; }
-
-  Microbatch& at(int microbatch) {
-    D9D_CHECK(microbatch >= 0 && microbatch < static_cast<int>(microbatches_.size()),
-              "microbatch {} on stage {} in a step of {}", microbatch, stage(), microbatches_.size());
-    return microbatches_[static_cast<std::size_t>(microbatch)];
-  }
-
-  std::string place(const Action& action) const {
-    return fmt::format("stage {}, action {}, step {}: ", stage(), to_string(action), step_);
-  }
-
-  ActionResult dispatch(const Action& action) {
-    Microbatch& mb = at(action.microbatch);
-    switch (action.kind) {
-      case ActionKind::forward:
-        return forward(mb, action.microbatch);
-      case ActionKind::backward:
-        take_gradients(mb);
-        return backward(mb, WeightWork::Mode::now);
-      case ActionKind::backward_input:
-        take_gradients(mb);
-        return backward_input(mb);
-      default:
-        backward_weight(mb);
-        return {};
-    }
-  }
-
-  ActionResult forward(Microbatch& mb, int index) {
-    const c10::AutoGradMode grad_mode(options_.training);
-    if (options_.training) {
-      mb.work = c10::make_intrusive<WeightWork>(WeightWork::Mode::now, slot_);
-      mb.work->set_before_job(options_.before_weight_job);
-    }
-    const WeightWork::Scope scope(mb.work);
-    const MicrobatchTensors given = std::exchange(mb.given, {});
-    const TensorMap inputs = is_first() ? given.inputs : take_activation(mb);
-    const TensorMap outputs = options_.module->forward(inputs, given.shared);
-    mb.phase = Microbatch::Phase::forwarded;
-    ActionResult result;
-    if (is_last()) {
-      finish_forward(mb, {step_, index, outputs, given.state});
-    } else {
-      result.activation = hand_on(mb, outputs);
-    }
-    if (!options_.training) finish(mb);
-    return result;
-  }
-
-  // The tensors of the stage before; those that want a gradient become leaves of this stage's graph.
-  TensorMap take_activation(Microbatch& mb) {
-    TensorMap inputs = std::move(table_.take_as<TensorParcel>(std::exchange(mb.activation, {}))->tensors);
-    for (auto& [name, tensor] : inputs) {
-      const bool wants_gradient = options_.training && tensor.requires_grad();
-      tensor = tensor.detach();
-      if (!wants_gradient) continue;
-      tensor.requires_grad_(true);
-      mb.leaves.emplace(name, tensor);
-    }
-    return inputs;
-  }
-
-  // requires_grad of a tensor that is handed on says that this stage wants its gradient back.
-  Ticket hand_on(Microbatch& mb, const TensorMap& outputs) {
-    TensorMap activation;
-    for (const auto& [name, output] : outputs) {
-      at::Tensor handed = output.detach();
-      if (output.requires_grad()) {
-        mb.roots.push_back({name, torch::autograd::impl::gradient_edge(output), {}});
-        handed.requires_grad_(true);
-      }
-      activation.emplace(name, std::move(handed));
-    }
-    return table_.put(std::make_unique<TensorParcel>(std::move(activation)));
-  }
-
-  void finish_forward(Microbatch& mb, const LastStageOutputs& outputs) {
-    if (!options_.training) return options_.consume_outputs(outputs);
-    const StageLoss loss = options_.compute_loss(outputs);
-    D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
-    D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
-                "the loss has weight {}; expected a number >= 0", loss.weight);
-    mb.loss = loss.loss.detach();
-    mb.weight = loss.weight;
-    if (!loss.loss.requires_grad()) return;
-    mb.roots.push_back(
-        {"loss", torch::autograd::impl::gradient_edge(loss.loss), at::full_like(mb.loss, loss.weight)});
-  }
-
-  void take_gradients(Microbatch& mb) {
-    if (is_last()) return;
-    const auto parcel = table_.take_as<TensorParcel>(std::exchange(mb.gradient, {}));
-    for (Root& root : mb.roots)
-      root.gradient = tensor_at(parcel->tensors, root.name, "the gradient of the next stage");
-  }
-
-  // The input half. The first stage has no inputs to give gradients for: its whole backward waits for W.
-  ActionResult backward_input(Microbatch& mb) {
-    mb.phase = Microbatch::Phase::input_done;
-    if (is_first()) return {};
-    return backward(mb, WeightWork::Mode::deferred);
-  }
-
-  void backward_weight(Microbatch& mb) {
-    if (is_first()) {
-      backward(mb, WeightWork::Mode::now);
-      return;
-    }
-    mb.work->run_queued();
-    finish(mb);
-  }
-
-  ActionResult backward(Microbatch& mb, WeightWork::Mode mode) {
-    const bool full = mode == WeightWork::Mode::now;
-    mb.work->set_mode(mode);
-    if (full) watch_.begin_full_backward(unfinished_ == 1);
-    {
-      const WeightWork::Scope scope(mb.work);  // for what is recomputed inside the backward
-      const auto watch = full ? nullptr : watch_first_split(mb);
-      run_backward(std::exchange(mb.roots, {}));
-      if (watch) {
-        for (const auto& found : watch->not_split()) options_.on_not_split(found.parameter, found.nodes);
-      }
-    }
-    ActionResult result;
-    if (!is_first()) result.gradient = input_gradients(mb);
-    if (full) finish(mb);
-    return result;
-  }
-
-  std::unique_ptr<SplitWatch> watch_first_split(const Microbatch& mb) {
-    if (!options_.on_not_split || std::exchange(split_watched_, true)) return nullptr;
-    SplitWatch::Nodes roots;
-    for (const Root& root : mb.roots) roots.push_back(root.edge.function);
-    return std::make_unique<SplitWatch>(options_.module->parameters(), roots);
-  }
-
-  Ticket input_gradients(Microbatch& mb) {
-    TensorMap gradients;
-    for (const auto& [name, leaf] : std::exchange(mb.leaves, {})) {
-      D9D_REQUIRE(leaf.grad().defined(),
-                  "the outputs do not depend on the transfer tensor \"{}\", so it has no gradient; do not "
-                  "pass it on, or "
-                  "detach it in the stage before",
-                  name);
-      gradients.emplace(name, leaf.grad());
-    }
-    return table_.put(std::make_unique<TensorParcel>(std::move(gradients)));
-  }
-
-  // The last action of a microbatch ran.
-  void finish(Microbatch& mb) {
-    mb.work.reset();
-    mb.phase = Microbatch::Phase::finished;
-    --unfinished_;
-    watch_.end_microbatch(unfinished_ == 0);
-  }
-
-  const StageCoreOptions options_;
-  TensorTable& table_;
-  const std::shared_ptr<kernels::TemporarySlot> slot_ = std::make_shared<kernels::TemporarySlot>();
-  ParameterWatch watch_;
-  std::uint64_t step_ = 0;
-  std::vector<Microbatch> microbatches_;
-  bool split_watched_ = false;
-  int unfinished_ = 0;  // microbatches whose last action did not run yet
-};
-
-}  // namespace
-
-std::unique_ptr<StageCore> make_stage_core(StageCoreOptions options, TensorTable& table) {
-  return std::make_unique<TorchStageCore>(std::move(options), table);
+// The last action of a microbatch ran.
+void StageCore::finish(Microbatch& mb) {
+  mb.work.reset();
+  mb.phase = Microbatch::Phase::finished;
+  --unfinished_;
+  watch_.end_microbatch(unfinished_ == 0);
 }
 
 }  // namespace d9d

@@ -1,7 +1,7 @@
 #pragma once
 // One pipeline stage on one rank: its module, the tensors that its
-// microbatches keep, and the actions F, B, I and W. No torch in this header;
-// make_stage_core.hpp builds one. All calls come from the rank's compute thread.
+// microbatches keep, and the actions F, B, I and W.
+// All calls come from the rank's compute thread; see run() for the second lane.
 //
 //   F  forward. The activation for the next stage is detached; the last stage computes the loss.
 //   B  backward of inputs and weights.
@@ -13,20 +13,18 @@
 // An exception inside an action is rethrown with stage, action and step; the step cannot go on after it.
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/pipeline/action.hpp"
-#include "runtime/tensor/tensor_table.hpp"
+#include "runtime/pipeline/action_result.hpp"
+#include "runtime/pipeline/microbatch.hpp"
+#include "runtime/pipeline/parameter_watch.hpp"
+#include "runtime/pipeline/split_watch.hpp"
+#include "runtime/pipeline/stage_core_options.hpp"
 
 namespace d9d {
-
-struct MicrobatchTensors;  // make_stage_core.hpp
-
-// What an action hands on; an empty ticket means nothing. Both are TensorParcels of the tensor table.
-struct ActionResult {
-  Ticket activation;  // of F, for stage + 1
-  Ticket gradient;    // of B and I, for stage - 1: gradients of the tensors that asked for one, maybe none
-};
 
 struct StageTotals {
   double loss_sum = 0;  // sum of loss * weight, in microbatch order; 0 but on the last stage
@@ -35,28 +33,60 @@ struct StageTotals {
 
 class StageCore {
  public:
-  virtual ~StageCore() = default;
+  // `table` outlives the core. Gradients are added into each parameter's grad(), which should be defined.
+  StageCore(StageCoreOptions options, TensorTable& table);
+  ~StageCore();
+  StageCore(const StageCore&) = delete;
+  StageCore& operator=(const StageCore&) = delete;
 
-  virtual int stage() const = 0;
+  int stage() const { return options_.stage; }
 
   // One entry per microbatch, at least one; shapes may differ between them. The step before must be finished.
-  virtual void begin_step(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches) = 0;
+  void begin_step(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches);
 
   // In any order, once each: the activation of the stage before, the gradients of the stage after.
-  virtual void put_activation(int microbatch, Ticket ticket) = 0;
-  virtual void put_gradient(int microbatch, Ticket ticket) = 0;
+  void put_activation(int microbatch, Ticket ticket);
+  void put_gradient(int microbatch, Ticket ticket);
 
   // Whether the inputs of an action are there and the actions that it depends on have run.
-  virtual bool ready(const Action& action) const = 0;
-  // Runs a ready action; one that is not ready is a bug.
-  virtual ActionResult run(const Action& action) = 0;
+  bool ready(const Action& action) const;
+  // Runs a ready action; one that is not ready is a bug. On the compute thread or on that of lane 1; two
+  // actions of one stage never run at a time (run_instruction.hpp).
+  ActionResult run(const Action& action);
 
   // Whether every action of the step has run.
-  virtual bool step_done() const = 0;
+  bool step_done() const { return unfinished_ == 0; }
   // Ends the step. A microbatch that still holds tensors is a bug.
-  virtual StageTotals finish_step() = 0;
+  StageTotals finish_step();
   // How many microbatches hold tensors now.
-  virtual int num_cached() const = 0;
+  int num_cached() const;
+
+ private:
+  bool is_first() const { return options_.stage == 0; }
+  bool is_last() const { return options_.stage == options_.num_stages - 1; }
+  Microbatch& at(int microbatch);
+  std::string place(const Action& action) const;
+  ActionResult dispatch(const Action& action);
+  ActionResult forward(Microbatch& mb, int index);
+  TensorMap take_activation(Microbatch& mb);
+  Ticket put_outputs(Microbatch& mb, const TensorMap& outputs);
+  void finish_forward(Microbatch& mb, const LastStageOutputs& outputs);
+  void take_gradients(Microbatch& mb);
+  ActionResult backward_input(Microbatch& mb);
+  void backward_weight(Microbatch& mb);
+  ActionResult backward(Microbatch& mb, kernels::WeightWork::Mode mode);
+  std::unique_ptr<SplitWatch> watch_first_split(const Microbatch& mb);
+  Ticket put_input_gradients(Microbatch& mb);
+  void finish(Microbatch& mb);
+
+  const StageCoreOptions options_;
+  TensorTable& table_;
+  const std::shared_ptr<kernels::TemporarySlot> slot_ = std::make_shared<kernels::TemporarySlot>();
+  ParameterWatch watch_;
+  std::uint64_t step_ = 0;
+  std::vector<Microbatch> microbatches_;
+  bool split_watched_ = false;
+  int unfinished_ = 0;  // microbatches whose last action did not run yet
 };
 
 }  // namespace d9d

@@ -1,7 +1,7 @@
 #pragma once
 // What the Trainer hands its stages for one microbatch.
 
-#include "runtime/pipeline/make_stage_core.hpp"
+#include "runtime/pipeline/stage_core_options.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {

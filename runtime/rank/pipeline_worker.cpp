@@ -13,8 +13,8 @@
 #include "runtime/base/log.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/compute_lanes.hpp"
-#include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
+#include "runtime/pipeline/stage_core.hpp"
 #include "runtime/pipeline/step_programs.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
@@ -41,7 +41,7 @@ FlatOptions flat_options(const GradientManagerConfig& config) {
   return options;
 }
 
-class PipelineWorker final : public StageWorker {
+class PipelineWorker final : public StageWorker, private GradientObserver {
  public:
   explicit PipelineWorker(PipelineWorkerOptions options)
       : options_(std::move(options)),
@@ -120,7 +120,7 @@ class PipelineWorker final : public StageWorker {
   }
   void make_metrics();
   void fill_parameters();
-  void complete(std::size_t parameter, bool last);
+  void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
   void hand_on(Ticket ticket, bool gradient, int stage, int microbatch, ActionReport& report);
 
@@ -175,7 +175,7 @@ void PipelineWorker::prepare() {
     built.units.after_update();
   }
   for (const auto& [stage, built] : stages_) {
-    cores_[stage] = make_stage_core(core_options(stage, built), *options_.table);
+    cores_[stage] = std::make_unique<StageCore>(core_options(stage, built), *options_.table);
   }
   options_.shared->parameters = flat_;
 }
@@ -206,14 +206,8 @@ void PipelineWorker::fill_parameters() {
 
 StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built) {
   StageCoreOptions core{.module = built.module, .stage = stage, .num_stages = topology_.num_stages()};
-  core.on_parameter_complete = [this, first = built.first_parameter](std::size_t index) {
-    complete(first + index, true);
-  };
-  if (built.units.reduce_each_microbatch()) {
-    core.on_microbatch_gradient = [this, first = built.first_parameter](std::size_t index) {
-      complete(first + index, false);
-    };
-  }
+  core.observer = this;
+  core.each_microbatch = built.units.reduce_each_microbatch();
   if (!built.units.empty()) {
     core.before_weight_job = [&units = built.units](const at::Tensor& weight, bool reads) {
       units.before_weight_job(weight, reads);
@@ -236,8 +230,10 @@ StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built
   return core;
 }
 
-void PipelineWorker::complete(std::size_t parameter, bool last) {
-  for (const int bucket : sync_->complete(parameter, last)) {
+// Inside run(), on the thread that computes (step_observer.hpp).
+void PipelineWorker::gradient_complete(int stage, std::size_t parameter, bool last) {
+  const std::size_t first = stages_.at(stage).first_parameter;
+  for (const int bucket : sync_->complete(first + parameter, last)) {
     const GradientBucket& ready = flat_->buckets()[static_cast<std::size_t>(bucket)];
     if (ready.unit) ready.unit->hand_over_gradient(last);
     on_bucket_complete_(bucket);

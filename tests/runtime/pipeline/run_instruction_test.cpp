@@ -99,7 +99,7 @@ class Peer {
       options.compute_loss = [](const LastStageOutputs& outputs) {
         return StageLoss{at::mean(outputs.outputs.at("x")), 1};
       };
-      cores_.push_back(make_stage_core(std::move(options), table_));
+      cores_.push_back(std::make_unique<StageCore>(std::move(options), table_));
     }
   }
 
@@ -115,7 +115,7 @@ class Peer {
       const auto results = run_instruction(
           instruction, overlap_ ? &lanes_ : nullptr,
           [&](const Action& action) { return cores_[static_cast<std::size_t>(action.stage)]->run(action); });
-      for (std::size_t i = 0; i < results.size(); ++i) hand_on(instruction.parts[i], results[i]);
+      for (std::size_t i = 0; i < results.size(); ++i) pass(instruction.parts[i], results[i]);
     }
     for (const auto& core : cores_) loss_sum_ += core->finish_step().loss_sum;
   }
@@ -125,7 +125,7 @@ class Peer {
   at::Tensor gradient(int stage) const { return modules_[static_cast<std::size_t>(stage)]->gradient(); }
 
  private:
-  void hand_on(const Action& action, const ActionResult& result) {
+  void pass(const Action& action, const ActionResult& result) {
     const auto at = [&](int stage) -> StageCore& { return *cores_[static_cast<std::size_t>(stage)]; };
     if (result.activation) at(action.stage + 1).put_activation(action.microbatch, result.activation);
     if (result.gradient) at(action.stage - 1).put_gradient(action.microbatch, result.gradient);

@@ -8,7 +8,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "kernels/linear.hpp"
-#include "runtime/pipeline/make_stage_core.hpp"
+#include "runtime/pipeline/stage_core.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {
@@ -64,7 +64,7 @@ class SplitBackward : public ::testing::Test {
     options.on_not_split = [this](std::size_t parameter, const std::string& nodes) {
       found.emplace_back(module->parameters()[parameter].name, nodes);
     };
-    core = make_stage_core(std::move(options), table);
+    core = std::make_unique<StageCore>(std::move(options), table);
   }
   void run_step(std::uint64_t step, const std::vector<std::string>& actions) {
     core->begin_step(step, {MicrobatchTensors{}});

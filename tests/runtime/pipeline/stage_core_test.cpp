@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
@@ -20,6 +20,7 @@ namespace {
 using testing::ToyResult;
 using testing::ToyStage;
 using testing::ToyWorld;
+using ::testing::UnorderedElementsAre;
 
 class StageCoreTest : public ::testing::Test {
  protected:
@@ -82,7 +83,7 @@ struct Lone {
     options.stage = stage;
     options.num_stages = num_stages;
     options.compute_loss = [this](const LastStageOutputs& outputs) { return loss(outputs); };
-    core = make_stage_core(std::move(options), table);
+    core = std::make_unique<StageCore>(std::move(options), table);
   }
 
   ActionResult run(const char* action) { return core->run(parse_action(action)); }
@@ -198,6 +199,28 @@ TEST_F(StageCoreTest, CompletesParametersAlreadyDuringTheLastFullBackward) {
   for (const auto& [name, gradient] : world.completed()) names.push_back(name);
   // Backward order; microbatch 0 comes last in gpipe and does not use `sometimes`.
   EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.shift", "0.scale", "0.sometimes", "0.unused"}));
+}
+
+TEST_F(StageCoreTest, TellsOfEveryMicrobatchWhenAskedTo) {
+  struct Heard final : GradientObserver {
+    void gradient_complete(int /*stage*/, std::size_t parameter, bool last) override {
+      (last ? of_step : of_microbatch).push_back(parameter);
+    }
+    std::vector<std::size_t> of_microbatch, of_step;
+  } heard;
+  TensorTable table(8);
+  StageCore core({.module = std::make_shared<ToyStage>(0, 1),
+                  .compute_loss = testing::toy_loss,
+                  .observer = &heard,
+                  .each_microbatch = true},
+                 table);
+
+  core.begin_step(1, testing::toy_microbatches(2));
+  for (const char* action : {"0F0", "0B0", "0F1", "0B1"}) core.run(parse_action(action));
+
+  // All but `frozen`, which is number 3.
+  EXPECT_THAT(heard.of_microbatch, UnorderedElementsAre(0, 1, 2, 4, 5));
+  EXPECT_THAT(heard.of_step, UnorderedElementsAre(0, 1, 2, 4, 5));
 }
 
 TEST_F(StageCoreTest, IgnoresABackwardBetweenSteps) {

@@ -53,7 +53,7 @@ class RankThread {
       options.stage = stage;
       options.num_stages = num_stages;
       options.compute_loss = toy_loss;
-      cores_[stage] = make_stage_core(std::move(options), table);
+      cores_[stage] = std::make_unique<StageCore>(std::move(options), table);
     }
   }
 
@@ -69,7 +69,7 @@ class RankThread {
         receive(inboxes_[static_cast<std::size_t>(rank_)].take());
         continue;
       }
-      for (const Action& action : instruction->parts) hand_on(action, cores_.at(action.stage)->run(action));
+      for (const Action& action : instruction->parts) send(action, cores_.at(action.stage)->run(action));
     }
     for (const auto& [stage, core] : cores_) loss_sum_ += core->finish_step().loss_sum;
   }
@@ -83,12 +83,12 @@ class RankThread {
     message.gradient ? core.put_gradient(message.microbatch, message.ticket)
                      : core.put_activation(message.microbatch, message.ticket);
   }
-  void hand_on(const Action& action, const ActionResult& result) {
-    const auto send = [&](Message m) {
+  void send(const Action& action, const ActionResult& result) {
+    const auto put = [&](Message m) {
       inboxes_[static_cast<std::size_t>(program_.topology.rank_of(m.stage))].put(m);
     };
-    if (result.activation) send({false, action.stage + 1, action.microbatch, result.activation});
-    if (result.gradient) send({true, action.stage - 1, action.microbatch, result.gradient});
+    if (result.activation) put({false, action.stage + 1, action.microbatch, result.activation});
+    if (result.gradient) put({true, action.stage - 1, action.microbatch, result.gradient});
   }
 
   const int rank_;

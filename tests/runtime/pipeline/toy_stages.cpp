@@ -130,10 +130,8 @@ ToyWorld::ToyWorld(const ScheduleConfig& schedule, int ranks, std::uint64_t seed
       EXPECT_FALSE(y.requires_grad());
       consumed_[outputs.microbatch] = y.sizes().vec();
     };
-    options.on_parameter_complete = [this, parameters = modules_.back()->parameters()](std::size_t index) {
-      completed_.emplace_back(parameters[index].name, parameters[index].tensor.grad().clone());
-    };
-    cores_.push_back(make_stage_core(std::move(options), table_));
+    options.observer = this;
+    cores_.push_back(std::make_unique<StageCore>(std::move(options), table_));
   }
   for (int rank = 0; rank < ranks; ++rank) cursors_.push_back(make_cursor(order, rank));
 }
@@ -163,6 +161,11 @@ void ToyWorld::run_step(int microbatches) {
       if (p.tensor.requires_grad()) result_.gradients[p.name] = p.tensor.grad();
     }
   }
+}
+
+void ToyWorld::gradient_complete(int stage, std::size_t parameter, bool /*last*/) {
+  const StageParameter complete = modules_[static_cast<std::size_t>(stage)]->parameters()[parameter];
+  completed_.emplace_back(complete.name, complete.tensor.grad().clone());
 }
 
 bool ToyWorld::done() const {

@@ -10,8 +10,8 @@
 
 #include "runtime/base/rng.hpp"
 #include "runtime/pipeline/action_cursor.hpp"
-#include "runtime/pipeline/make_stage_core.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/pipeline/stage_core.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d::testing {
@@ -55,7 +55,7 @@ struct ToyResult {
 };
 ToyResult toy_sequential(int num_stages, int microbatches);
 
-class ToyWorld {
+class ToyWorld final : private GradientObserver {
  public:
   ToyWorld(const ScheduleConfig& schedule, int ranks, std::uint64_t seed, bool training = true,
            CursorOrder order = CursorOrder::static_);
@@ -80,6 +80,7 @@ class ToyWorld {
     Ticket ticket;
   };
   void send(const Action& action, const ActionResult& result);
+  void gradient_complete(int stage, std::size_t parameter, bool last) override;
   bool advance(int rank);
   void deliver(std::size_t index);
   bool done() const;

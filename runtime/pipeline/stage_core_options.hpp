@@ -1,10 +1,12 @@
 #pragma once
-// Builds a StageCore around a StageModule.
+// What a StageCore is given: its module, its microbatches, and whom it tells.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
-#include "runtime/pipeline/stage_core.hpp"
+#include "runtime/pipeline/step_observer.hpp"
 #include "runtime/tensor/stage_module.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -40,13 +42,9 @@ struct StageCoreOptions {
   // seeded with weight * loss. Otherwise consume_outputs.
   std::function<StageLoss(const LastStageOutputs&)> compute_loss;
   std::function<void(const LastStageOutputs&)> consume_outputs;
-  // Called once per step and trainable parameter (index into module->parameters()), inside run(), when its
-  // gradient has seen its last addition: during the step's last full backward as soon as it is complete,
-  // otherwise after the step's last action. A parameter without a gradient is complete then, too. On
-  // CUDA the call may come from autograd's thread, while run() waits.
-  std::function<void(std::size_t)> on_parameter_complete;
-  // The same for each microbatch but the last one; optional.
-  std::function<void(std::size_t)> on_microbatch_gradient;
+  // Hears which gradients are complete, with `each_microbatch` also after each microbatch; may be null.
+  GradientObserver* observer = nullptr;
+  bool each_microbatch = false;
   // Called inside run() behind the stage's first I, for each trainable
   // parameter whose gradient that I computed already, because the named nodes
   // of autograd cannot leave it to W: the numbers are right, only not split.
@@ -54,8 +52,5 @@ struct StageCoreOptions {
   // See kernels::WeightWork::set_before_job.
   std::function<void(const at::Tensor& parameter, bool reads)> before_weight_job;
 };
-
-// `table` outlives the core. Gradients are added into each parameter's grad(), which should be defined.
-std::unique_ptr<StageCore> make_stage_core(StageCoreOptions options, TensorTable& table);
 
 }  // namespace d9d
