@@ -1,11 +1,9 @@
 #include "actors/coordinator.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "actors/failure_text.hpp"
 #include "actors/signal_wishes.hpp"
-#include "actors/stop_report.hpp"
 #include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -13,25 +11,9 @@
 namespace d9d {
 namespace {
 
-enum TickKind : std::uint32_t {
-  join_deadline = 1,
-  trace_deadline = 2,
-  cause_deadline = 3,
-  leave_deadline = 4,
-  tracker_deadline = 5,
-  still_waiting = 6,
-  export_deadline = 7
-};
-
-constexpr std::uint32_t kFirstEpoch = 1;
-constexpr std::chrono::seconds kTraceTimeout{20};
-constexpr std::chrono::seconds kTrackerTimeout{20};
-constexpr std::chrono::seconds kCauseTimeout{1};  // between a broken connection and the news of a gone node
-constexpr std::chrono::seconds kLeaveTimeout{5};
-constexpr std::chrono::milliseconds kRescueTimeout{
-    3000};  // for the spans of a failed job; within kLeaveTimeout
-constexpr std::chrono::seconds kSayThatItWaits{30};
-constexpr std::chrono::seconds kLeaveNow{1};  // a second signal came
+constexpr std::uint32_t first_epoch = 1;
+constexpr std::chrono::seconds cause_timeout{1};  // between a broken connection and the news of a gone node
+constexpr std::chrono::seconds say_that_it_waits{30};
 
 }  // namespace
 
@@ -68,7 +50,8 @@ void Coordinator::started() {
 
 // A silent node 0 would look as if it trained.
 void Coordinator::remind_later() {
-  tell_self_after<wire::Tick>(kSayThatItWaits, [](wire::Tick::Builder tick) { tick.setKind(still_waiting); });
+  tell_self_after<wire::Tick>(say_that_it_waits,
+                              [](wire::Tick::Builder tick) { tick.setKind(still_waiting); });
 }
 
 void Coordinator::join(wire::Join::Reader message) {
@@ -83,21 +66,15 @@ void Coordinator::join(wire::Join::Reader message) {
     return;
   }
   roster_.add(message, mailbox, sender());
-  watch_members();
+  // Node 0 is where the coordinator lives.
+  if (roster_.members().size() > 1) host().watch(mailbox, roster_.members().back().number);
   if (roster_.full()) return form();
   log::info("waiting for nodes: {}", roster_.missing());
 }
 
-// Node 0 is where the coordinator lives. Indices change while nodes come and go before the job forms.
-void Coordinator::watch_members() {
-  for (std::size_t node = 1; node < roster_.members().size(); ++node) {
-    host().watch(roster_.members()[node].mailbox, static_cast<int>(node));
-  }
-}
-
 void Coordinator::form() {
   roster_.close();
-  watch_members();
+  phase_ = JobPhase::preparing;
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     world().book.enter_node(static_cast<int>(node), roster_.members()[node].mailbox);
     welcome(node);
@@ -107,7 +84,7 @@ void Coordinator::form() {
 void Coordinator::welcome(std::size_t node) {
   const std::vector<Member>& members = roster_.members();
   tell_via<wire::Welcome>(members[node].mailbox, members[node].id, [&](wire::Welcome::Builder welcome) {
-    welcome.setEpoch(kFirstEpoch);
+    welcome.setEpoch(first_epoch);
     welcome.setNodeIndex(static_cast<std::uint32_t>(node));
     auto list = welcome.initNodes(static_cast<unsigned>(members.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
@@ -126,7 +103,7 @@ void Coordinator::welcome(std::size_t node) {
 void Coordinator::node_ready(wire::NodeReady::Reader message) {
   if (!nodes_ready_.insert(static_cast<int>(message.getNodeIndex())).second) return;
   entries_taken_ += message.getEntries();
-  if (nodes_ready_.size() < roster_.members().size()) return;
+  if (nodes_ready_.size() < roster_.members().size() || phase_ != JobPhase::preparing) return;
   if (entries_taken_ != resume_.entries) {
     return end_job(
         false,
@@ -135,7 +112,7 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
                     resume_.directory, resume_.entries, entries_taken_),
         true);
   }
-  training_ = true;
+  phase_ = JobPhase::training;
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     tell<wire::StartTraining>({Role::node, node}, [&](wire::StartTraining::Builder start) {
       start.setFirstStep(resume_.step + 1);
@@ -143,138 +120,50 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
   }
 }
 
-void Coordinator::rank_finished(wire::RankFinished::Reader message) {
-  ranks_finished_.insert(message.getRank());
-  if (message.getStep() > resume_.step) trained_ = true;
-  if (message.getSignal() != 0) {
-    stop_signal_ = static_cast<int>(message.getSignal());
-    stop_step_ = message.getStep();
-  }
-  if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
-  // Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
-  waits_for_tracker_ = true;
-  tell<wire::FlushTracker>({Role::tracker, 0},
-                           [&](wire::FlushTracker::Builder ask) { ask.setStep(message.getStep()); });
-  tell_self_after<wire::Tick>(kTrackerTimeout,
-                              [](wire::Tick::Builder tick) { tick.setKind(tracker_deadline); });
-}
-
-void Coordinator::export_model() {
-  if (options_.export_to.empty()) return flush_traces();
-  if (stop_signal_ != 0) {
-    log::info("the export to {} is left out", options_.export_to);
-    return flush_traces();
-  }
-  if (last_checkpoint_.empty()) {
-    return end_job(false,
-                   fmt::format("cannot export to {}: no checkpoint was committed", options_.export_to));
-  }
-  tell<wire::ExportModel>({Role::checkpoint_writer, 0}, [&](wire::ExportModel::Builder message) {
-    message.setCheckpoint(last_checkpoint_);
-    message.setTarget(options_.export_to);
-  });
-  exporting_ = true;
-  tell_self_after<wire::Tick>(options_.export_timeout,
-                              [](wire::Tick::Builder tick) { tick.setKind(export_deadline); });
-}
-
-void Coordinator::model_exported(wire::ModelExported::Reader message) {
-  exporting_ = false;
-  const std::string failure = message.getFailure();
-  if (!failure.empty()) {
-    return end_job(false, fmt::format("export to {} failed: {}", options_.export_to, failure));
-  }
-  log::info("exported the model to {}", options_.export_to);
-  publish("train.exported", 0, nlohmann::json{{"target", options_.export_to}}.dump());
-  flush_traces();
-}
-
-std::string Coordinator::late_export() const {
-  return fmt::format(
-      "the export to {0} did not end within {1} s (trainer.timeout.export_timeout): the disk is slow or "
-      "hangs. The model is in the checkpoint: d9d-node export {2} {0}",
-      options_.export_to, std::chrono::duration_cast<std::chrono::seconds>(options_.export_timeout).count(),
-      last_checkpoint_);
-}
-
-void Coordinator::flush_traces() {
-  // A start that found nothing left to train has nothing to show.
-  if (!options_.trace || !trained_) return conclude_job();
-  asked_traces_ = true;
-  for (std::size_t node = 0; node < roster_.members().size(); ++node) {
-    tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
-      flush.setNodes(static_cast<std::uint32_t>(roster_.members().size()));
-      flush.setFromStep(-1);
-    });
-  }
-  tell_self_after<wire::Tick>(kTraceTimeout, [](wire::Tick::Builder tick) { tick.setKind(trace_deadline); });
-}
-
-// A failed job is where a trace is needed most. Nodes that are
-// gone or hang do not answer: node 0 writes what it has by then.
-void Coordinator::rescue_traces() {
-  if (!options_.trace || !training_ || asked_traces_) return;
-  asked_traces_ = awaits_rescue_ = true;
-  for (std::uint32_t node = 0; node < roster_.members().size(); ++node) {
-    if (gone_.contains(node)) continue;
-    tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
-      flush.setNodes(static_cast<std::uint32_t>(roster_.members().size() - gone_.size()));
-      flush.setFromStep(-1);
-      flush.setDeadlineMs(static_cast<std::uint32_t>(kRescueTimeout.count()));
-    });
-  }
-}
-
-void Coordinator::trace_written(wire::TraceWritten::Reader message) {
-  const std::string failure = message.getFailure();
-  if (!failure.empty()) log::warn("the trace was not written: {}", failure);
-  if (!ended_) return conclude_job();
-  awaits_rescue_ = false;
-  if (staying_.empty()) leave();
-}
-
 void Coordinator::tick(wire::Tick::Reader message) {
-  if (message.getKind() == trace_deadline) {
-    if (ended_) return;
-    log::warn("not all nodes handed in their spans within {} s; the trace is left out",
-              kTraceTimeout.count());
-    return conclude_job();
+  switch (message.getKind()) {
+    case tracker_deadline:
+      return give_up_on_metrics();
+    case export_deadline:
+      return give_up_on_export();
+    case trace_deadline:
+      return give_up_on_traces();
+    case cause_deadline:
+      return end_job(false, failure_);
+    case leave_deadline:
+      return leave();
+    case still_waiting:
+      if (phase_ != JobPhase::gathering) return;
+      log::info("still waiting for nodes: {}", roster_.missing());
+      return remind_later();
+    case join_deadline:
+      if (phase_ == JobPhase::gathering) give_up_gathering();
+      return;
+    default:
+      D9D_CHECK(false, "the Coordinator has no timer of kind {}", message.getKind());
   }
-  if (message.getKind() == export_deadline) {
-    if (exporting_) end_job(false, late_export());
-    return;
-  }
-  if (message.getKind() == tracker_deadline) {
-    if (!std::exchange(waits_for_tracker_, false)) return;
-    log::warn("the last metrics did not come within {} s; metrics.jsonl is left without them",
-              kTrackerTimeout.count());
-    return export_model();
-  }
-  if (message.getKind() == cause_deadline) return end_job(false, failure_);
-  if (message.getKind() == leave_deadline) return leave();
-  if (roster_.closed() || ended_) return;
-  if (message.getKind() == still_waiting) {
-    log::info("still waiting for nodes: {}", roster_.missing());
-    return remind_later();
-  }
+}
+
+void Coordinator::give_up_gathering() {
   end_job(false,
           fmt::format("after {} s (node.join_timeout) {}. Start the missing d9d-node processes with "
                       "--join HOST:PORT of this node, or raise node.join_timeout on all nodes",
                       std::chrono::duration<double>(options_.join_timeout).count(), roster_.missing()));
 }
 
+// `nodeIndex` is the number that the member was watched by: indices change while nodes come and go.
 void Coordinator::peer_down(wire::PeerDown::Reader message) {
-  const auto node = message.getNodeIndex();
-  if (ended_) {
+  const auto index = roster_.index_of(static_cast<int>(message.getNodeIndex()));
+  if (!index) return;
+  const auto node = static_cast<std::uint32_t>(*index);
+  const Member& member = roster_.members()[*index];
+  if (phase_ >= JobPhase::ending) {
     staying_.erase(node);
-    if (staying_.empty() && !awaits_rescue_) leave();
-    return;
+    return leave_when_alone();
   }
-  if (!roster_.closed()) {
-    log::warn("node at {} is gone again: it {}", roster_.members().at(node).host,
-              std::string(message.getReason()));
-    roster_.remove(node);
-    return watch_members();
+  if (phase_ == JobPhase::gathering) {
+    log::warn("node at {} is gone again: it {}", member.host, std::string(message.getReason()));
+    return roster_.remove(*index);
   }
   gone_.insert(node);
   if (stop_signal_ != 0) {
@@ -282,9 +171,8 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
                    fmt::format("{}: node {} left before all was written", signal_name(stop_signal_), node),
                    false, exit_of_signal + stop_signal_);
   }
-  end_job(false,
-          and_next_start(fmt::format("node {} ({}) is gone: it {}.", node, roster_.members().at(node).host,
-                                     std::string(message.getReason()))));
+  end_job(false, and_next_start(fmt::format("node {} ({}) is gone: it {}.", node, member.host,
+                                            std::string(message.getReason()))));
 }
 
 void Coordinator::failed(wire::Failed::Reader message) {
@@ -292,9 +180,9 @@ void Coordinator::failed(wire::Failed::Reader message) {
   std::string text = input ? failure_text(message) : and_next_start(failure_text(message));
   if (message.getKind() == wire::Failed::Kind::ENVIRONMENT && roster_.members().size() > 1) {
     // Often a broken connection, and the first sign of a node that is gone: that is the better report.
-    if (ended_ || !failure_.empty()) return;
+    if (phase_ >= JobPhase::ending || !failure_.empty()) return;
     failure_ = std::move(text);
-    tell_self_after<wire::Tick>(kCauseTimeout,
+    tell_self_after<wire::Tick>(cause_timeout,
                                 [](wire::Tick::Builder tick) { tick.setKind(cause_deadline); });
     return;
   }
@@ -307,82 +195,11 @@ std::string Coordinator::and_next_start(const std::string& cause) const {
   return cause + " " + next_start_text(last_checkpoint_);
 }
 
-void Coordinator::shard_written(wire::ShardWritten::Reader message) {
-  saves_.shard(message.getStep(), message.getReport(), message.getFailure());
-  commit_when_complete(message.getStep());
-}
-
-void Coordinator::checkpoint_state(wire::CheckpointState::Reader message) {
-  const bool first = saves_.rank_state(message.getStep(), static_cast<int>(message.getRank()),
-                                       message.getNextSample(), message.getState());
-  if (first) {
-    tell<wire::FlushTracker>({Role::tracker, 0},
-                             [&](wire::FlushTracker::Builder ask) { ask.setStep(message.getStep()); });
-  }
-  commit_when_complete(message.getStep());
-}
-
-void Coordinator::tracker_flushed(wire::TrackerFlushed::Reader message) {
-  // No checkpoint is being written any more when all ranks have finished.
-  if (std::exchange(waits_for_tracker_, false)) return export_model();
-  saves_.tracker(message.getStep());
-  commit_when_complete(message.getStep());
-}
-
-void Coordinator::commit_when_complete(std::uint64_t step) {
-  if (!saves_.complete(step)) return;
-  const PendingSaves::Save save = saves_.take(step);
-  if (!save.failure.empty()) return conclude_save(step, {}, save.failure);
-  try {
-    last_checkpoint_ = options_.commit(save.parts);
-    conclude_save(step, last_checkpoint_, {});
-  } catch (const Error& error) {
-    conclude_save(step, {}, error.what());
-  }
-}
-
-void Coordinator::conclude_save(std::uint64_t step, const std::string& directory,
-                                const std::string& failure) {
-  unsaved_ = failure.empty() ? std::string() : fmt::format("step {}: {}", step, failure);
-  if (!failure.empty()) {
-    log::warn("the checkpoint of step {} was given up, the one before stays the last: {}", step, failure);
-    try {
-      options_.discard(step);
-    } catch (const Error& error) {
-      log::warn("what was written of it stays until the next start: {}", error.what());
-    }
-  }
-  publish(failure.empty() ? "train.checkpoint.committed" : "train.checkpoint.failed", step,
-          nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
-  for (int rank = 0; rank < options_.world_size; ++rank) {
-    tell<wire::CheckpointCommitted>({Role::trainer, static_cast<std::uint64_t>(rank)},
-                                    [&](wire::CheckpointCommitted::Builder committed) {
-                                      committed.setStep(step);
-                                      committed.setDirectory(directory);
-                                      committed.setFailure(failure);
-                                    });
-  }
-}
-
-// Done is done only when what was learned is on disk.
-void Coordinator::conclude_job() {
-  if (stop_signal_ != 0) {
-    return end_job(true, report_of_stop({stop_signal_, stop_step_, last_checkpoint_, unsaved_}), false,
-                   exit_of_signal + stop_signal_);
-  }
-  if (unsaved_.empty()) return end_job(true, "done");
-  end_job(false, fmt::format("training is over, but its last checkpoint could not be written ({}); {}. Start "
-                             "the job again when that is mended: it goes on from there",
-                             unsaved_,
-                             last_checkpoint_.empty() ? std::string("there is none")
-                                                      : "the last one is " + last_checkpoint_));
-}
-
 // Asked for at any node. In training the ranks agree among themselves on the step; this is what follows.
 void Coordinator::signalled(wire::Signalled::Reader message) {
   const int signal = static_cast<int>(message.getSignal());
   if (stop_signal_ == 0) stop_signal_ = signal;
-  if (ended_ || (training_ && !message.getNow())) return;
+  if (phase_ >= JobPhase::ending || (phase_ >= JobPhase::training && !message.getNow())) return;
   end_job(false,
           message.getNow() ? fmt::format("a second {} at node {}; what was not written is lost",
                                          signal_name(signal), message.getNodeIndex())
@@ -397,46 +214,6 @@ void Coordinator::publish(const char* event, std::uint64_t step, const std::stri
     message.setStep(step);
     message.setContext(context);
   });
-}
-
-void Coordinator::end_job(bool ok, const std::string& reason, bool input_error, int exit_code) {
-  if (ended_) return;
-  ended_ = true;
-  world().ending = true;
-  ending_ = {!ok, reason, input_error, exit_code};
-  if (ok && exit_code != 0) log::info("{}", reason);
-  if (!ok) {
-    const log::Place nowhere("");  // the reason says where
-    log::error("{}", reason);
-    if (roster_.closed()) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
-    if (exit_code == 0) rescue_traces();
-  }
-  for (std::uint32_t node = 1; node < roster_.members().size(); ++node) {
-    if (gone_.contains(node)) continue;
-    staying_.insert(node);
-    tell_to_stop(roster_.members()[node].mailbox,
-                 roster_.closed() ? ActorId{Role::node, node} : roster_.members()[node].id);
-  }
-  if (staying_.empty() && !awaits_rescue_) return leave();
-  tell_self_after<wire::Tick>(!ok && exit_code != 0 ? kLeaveNow : kLeaveTimeout,
-                              [](wire::Tick::Builder tick) { tick.setKind(leave_deadline); });
-}
-
-// Node 0's process ends last: what is on its way to the others would be lost with it.
-void Coordinator::leave() {
-  if (std::exchange(left_, true)) return;
-  tell<wire::StopNode>(parent(), [&](wire::StopNode::Builder stop) { ending_.write(stop); });
-}
-
-void Coordinator::tell_to_stop(const MailboxPtr& mailbox, ActorId node) {
-  tell_via<wire::StopNode>(mailbox, node, [&](wire::StopNode::Builder stop) { ending_.write(stop); });
-}
-
-void Coordinator::Ending::write(wire::StopNode::Builder stop) const {
-  stop.setFailed(failed);
-  stop.setReason(reason);
-  stop.setInputError(input_error);
-  stop.setExitCode(static_cast<std::uint32_t>(exit_code));
 }
 
 }  // namespace d9d

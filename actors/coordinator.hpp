@@ -10,6 +10,7 @@
 
 #include "actors/coordinator_options.hpp"
 #include "actors/core/actor.hpp"
+#include "actors/job_phase.hpp"
 #include "actors/pending_saves.hpp"
 #include "actors/roster.hpp"
 #include "messages/checkpoint.capnp.h"
@@ -48,29 +49,29 @@ class Coordinator final : public Actor {
   };
 
   void remind_later();
-  void watch_members();
   void form();
   void welcome(std::size_t node);
+  void give_up_gathering();
   void commit_when_complete(std::uint64_t step);
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
+  void give_up_on_metrics();
   void export_model();
-  std::string late_export() const;
+  void give_up_on_export();
   void flush_traces();
+  void give_up_on_traces();
   void rescue_traces();
   void conclude_job();
   void end_job(bool ok, const std::string& reason, bool input_error = false, int exit_code = 0);
   std::string and_next_start(const std::string& cause) const;
+  void leave_when_alone();
   void leave();
   void tell_to_stop(const MailboxPtr& mailbox, ActorId node);
   void publish(const char* event, std::uint64_t step, const std::string& context);
 
   CoordinatorOptions options_;
   Roster roster_;
-  bool ended_ = false, left_ = false, waits_for_tracker_ = false;
-  bool training_ = false;  // StartTraining was told
-  bool trained_ = false;   // a rank has done a step that the checkpoint had not
-  bool exporting_ = false;
-  bool asked_traces_ = false;
+  JobPhase phase_ = JobPhase::gathering;
+  bool trained_ = false;        // a rank has done a step that the checkpoint had not
   bool awaits_rescue_ = false;  // the trace of a failed job, for a moment
   int stop_signal_ = 0;         // the job is being stopped by it
   std::uint64_t stop_step_ = 0;

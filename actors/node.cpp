@@ -1,25 +1,14 @@
 #include "actors/node.hpp"
 
-#include <algorithm>
-#include <csignal>
-#include <iterator>
-
-#include "actors/core/failure_kind.hpp"
-#include "actors/failure_text.hpp"
 #include "actors/signal_wishes.hpp"
-#include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
 namespace d9d {
 namespace {
 
-constexpr int kFirstNode = 0;
-constexpr std::chrono::milliseconds kTryAgain{200};
-constexpr std::chrono::seconds kPoliteness{10};    // node 0's own deadline comes first
-constexpr std::chrono::seconds kLeaveUnformed{1};  // for the Coordinator to tell the others
-enum ExitCode { exit_done = 0, exit_failed = 1, exit_bad_input = 2 };
-enum TickKind : std::uint32_t { dial_again = 1, listen_again = 2, join_deadline = 3, leave_unformed = 4 };
+constexpr std::chrono::milliseconds try_again{200};
+constexpr std::chrono::seconds politeness{10};  // node 0's own deadline comes first
 
 std::string text_of(const HostPort& address) {
   return host_port_text(address.host, address.port);
@@ -45,11 +34,11 @@ void Node::behavior(Handlers& handlers) {
 
 void Node::started() {
   // Before the plan is known, the only others to talk to are those of node 0.
-  world().book.set_node_of([](ActorId) { return kFirstNode; });
+  world().book.set_node_of([](ActorId) { return first_node; });
   set_deadline(options_.join_timeout);
   if (options_.first) return take_part();
   log::info("joining the job at {}", text_of(options_.join));
-  dial(kFirstNode, options_.join);
+  dial(first_node, options_.join);
 }
 
 // Opens the port, then joins.
@@ -92,7 +81,7 @@ bool Node::know_own_host() {
     if (error.kind() != ErrorKind::environment) throw;
     if (std::exchange(problem_, error.what()) != error.what()) log::info("{}; asking again", problem_);
   }
-  tell_self_after<wire::Tick>(kTryAgain, [](wire::Tick::Builder tick) { tick.setKind(listen_again); });
+  tell_self_after<wire::Tick>(try_again, [](wire::Tick::Builder tick) { tick.setKind(listen_again); });
   return false;
 }
 
@@ -103,12 +92,12 @@ void Node::dial(int node, const HostPort& address) {
 
 void Node::dialed(wire::Dialed::Reader message) {
   const auto node = static_cast<int>(message.getNodeIndex());
-  if (ended_ || !dials_.open(node)) return;
+  if (phase_ == Phase::ended || !dials_.open(node)) return;
   if (!message.getOk()) return dial_failed(node, message.getReason());
   dials_.answered(node);
   world().book.enter_node(node, attached());
-  if (node == kFirstNode) {
-    host().watch(attached(), kFirstNode);
+  if (node == first_node) {
+    host().watch(attached(), first_node);
     route_ = message.getOwnHost();
     return take_part();
   }
@@ -120,7 +109,7 @@ void Node::dial_failed(int node, const std::string& reason) {
     log::info("cannot reach node {} at {} yet: {}; trying again", node, text_of(dials_.address(node)),
               reason);
   }
-  tell_self_after<wire::Tick>(kTryAgain, [node](wire::Tick::Builder tick) {
+  tell_self_after<wire::Tick>(try_again, [node](wire::Tick::Builder tick) {
     tick.setKind(dial_again);
     tick.setValue(static_cast<std::uint64_t>(node));
   });
@@ -135,7 +124,7 @@ void Node::set_deadline(std::chrono::nanoseconds delay) {
 }
 
 void Node::tick(wire::Tick::Reader message) {
-  if (ended_) return;
+  if (phase_ == Phase::ended) return;
   const auto node = static_cast<int>(message.getValue());
   if (message.getKind() == leave_unformed)
     return end(exit_of_signal + stop_signal_, "the job had not formed");
@@ -148,7 +137,7 @@ void Node::tick(wire::Tick::Reader message) {
 
 void Node::give_up() {
   const double waited = std::chrono::duration<double>(options_.join_timeout).count();
-  if (formed_) {
+  if (phase_ >= Phase::meeting) {
     return tell_failed(
         ErrorKind::environment,
         fmt::format("node {} cannot reach {} after {} s (node.join_timeout); every node has to "
@@ -156,7 +145,7 @@ void Node::give_up() {
                     "(node.advertise, --listen)",
                     membership_.node, dials_.missing(), waited));
   }
-  if (joined_) {
+  if (phase_ == Phase::joined) {
     return stop_here(exit_failed,
                      fmt::format("node 0 at {} has let this node join, but the job did not start "
                                  "within {} s (node.join_timeout)",
@@ -171,8 +160,8 @@ void Node::give_up() {
 }
 
 void Node::join() {
-  joined_ = true;
-  if (!options_.first) set_deadline(options_.join_timeout + kPoliteness);
+  phase_ = Phase::joined;
+  if (!options_.first) set_deadline(options_.join_timeout + politeness);
   const HostPort address = announced(options_.address, port_, route_);
   tell<wire::Join>(
       {Role::coordinator, 0},
@@ -195,8 +184,8 @@ void Node::refused(wire::Refused::Reader message) {
 }
 
 void Node::welcome(wire::Welcome::Reader message) {
-  if (formed_) return;
-  formed_ = true;
+  if (phase_ >= Phase::meeting) return;
+  phase_ = Phase::meeting;
   membership_ = {.epoch = message.getEpoch(),
                  .node = static_cast<int>(message.getNodeIndex()),
                  .bound_host = membership_.bound_host,
@@ -209,7 +198,7 @@ void Node::welcome(wire::Welcome::Reader message) {
     membership_.ranks_per_node.push_back(static_cast<int>(member.getRanks()));
     membership_.addresses.push_back({member.getHost(), member.getPort()});
   }
-  if (membership_.addresses[kFirstNode].host.empty()) membership_.addresses[kFirstNode] = options_.join;
+  if (membership_.addresses[first_node].host.empty()) membership_.addresses[first_node] = options_.join;
   world().epoch = membership_.epoch;
   if (world().recorder != nullptr) world().recorder->set_node(membership_.node);
   answer_to({Role::node, static_cast<std::uint64_t>(membership_.node)});
@@ -218,7 +207,7 @@ void Node::welcome(wire::Welcome::Reader message) {
 
 // Node 0 knows everyone from their Join; the others know node 0 and call the rest.
 void Node::meet_peers(wire::Welcome::Reader message) {
-  if (membership_.node != kFirstNode) {
+  if (membership_.node != first_node) {
     set_deadline(options_.join_timeout);
     for (int node = 1; node < static_cast<int>(message.getNodes().size()); ++node) {
       const auto member = message.getNodes()[static_cast<unsigned>(node)];
@@ -226,182 +215,6 @@ void Node::meet_peers(wire::Welcome::Reader message) {
     }
   }
   if (dials_.all_answered()) spawn_cast();
-}
-
-void Node::spawn_cast() {
-  ++deadline_;
-  std::vector<CastMember> cast;
-  try {
-    cast = options_.cast(membership_);
-    world().book.set_node_of(options_.node_of());
-  } catch (...) {
-    const Caught caught = describe_current_exception();
-    return tell_failed(caught.kind, caught.what);
-  }
-  // Listeners first: whoever subscribes when it starts shall hear everything.
-  const auto rest = std::stable_partition(cast.begin(), cast.end(),
-                                          [](const CastMember& member) { return member.goes_first; });
-  waiting_cast_.assign(std::make_move_iterator(rest), std::make_move_iterator(cast.end()));
-  cast.erase(rest, cast.end());
-  spawn_all(std::move(cast));
-  enter_rest_when_ready();
-}
-
-void Node::spawn_all(std::vector<CastMember> members) {
-  for (const CastMember& member : members) {
-    children_.push_back(member.id);
-    if (member.says_ready) not_ready_.insert(member.id);
-  }
-  for (CastMember& member : members) spawn(member.id, member.threading, std::move(member.factory));
-}
-
-void Node::enter_rest_when_ready() {
-  if (!not_ready_.empty() || waiting_cast_.empty()) return;
-  if (membership_.node == kFirstNode) publish("train.configuration.start");
-  spawn_all(std::exchange(waiting_cast_, {}));
-}
-
-// The events of a job's configuration, told for rank 0's actors: what they stand for is there now.
-void Node::publish_configured(ActorId ready) {
-  if (ready.index != 0) return;
-  if (ready.role == Role::loader) publish("train.configuration.data_stream");
-  if (ready.role == Role::trainer) publish("train.configuration.lr_scheduler");
-  if (ready.role != Role::rank_executor) return;
-  publish("train.configuration.model_stages");
-  publish("train.configuration.optimizer");
-}
-
-void Node::publish(const char* event) {
-  tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
-    publish.setName(event);
-    publish.setContext("{}");
-  });
-}
-
-void Node::ready(wire::Ready::Reader message) {
-  publish_configured(sender());
-  not_ready_.erase(sender());
-  entries_ += message.getEntries();
-  log::debug("{} is ready after {:.2f} s; {} to go", to_string(sender()), message.getSeconds(),
-             not_ready_.size());
-  const bool was_first_half = !waiting_cast_.empty();
-  enter_rest_when_ready();
-  if (was_first_half || !not_ready_.empty()) return;
-  tell<wire::NodeReady>({Role::coordinator, 0}, [&](wire::NodeReady::Builder ready) {
-    ready.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
-    ready.setEntries(entries_);
-  });
-}
-
-void Node::start_training(wire::StartTraining::Reader message) {
-  training_ = true;
-  for (const ActorId child : children_) {
-    if (child.role != Role::trainer && child.role != Role::trace_collector) continue;
-    tell<wire::StartTraining>(
-        child, [&](wire::StartTraining::Builder start) { start.setFirstStep(message.getFirstStep()); });
-  }
-}
-
-void Node::rank_finished(wire::RankFinished::Reader message) {
-  tell<wire::RankFinished>({Role::coordinator, 0}, [&](wire::RankFinished::Builder finished) {
-    finished.setRank(message.getRank());
-    finished.setStep(message.getStep());
-    finished.setSignal(message.getSignal());
-  });
-}
-
-void Node::tell_failed(ErrorKind kind, const std::string& text) {
-  tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
-    failed.setKind(kFailureKinds.to_wire(kind));
-    failed.setText(text);
-    failed.setActor(to_string(self()));
-    failed.setRank(-1);
-    failed.setMessage("Welcome");
-  });
-}
-
-void Node::failed(wire::Failed::Reader message) {
-  if (sender().role == Role::coordinator) {
-    const bool bad_input = message.getKind() == wire::Failed::Kind::INPUT && !training_;
-    return stop_here(bad_input ? exit_bad_input : exit_failed, failure_text(message));
-  }
-  tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
-    failed.setKind(message.getKind());
-    failed.setText(message.getText());
-    failed.setActor(message.getActor());
-    failed.setRank(message.getRank());
-    failed.setStep(message.getStep());
-    failed.setMessage(message.getMessage());
-  });
-}
-
-void Node::peer_down(wire::PeerDown::Reader message) {
-  end(exit_failed,
-      fmt::format("node 0 is gone: it {}. The job is over here", std::string(message.getReason())), false);
-}
-
-void Node::stop_node(wire::StopNode::Reader message) {
-  const int code = static_cast<int>(message.getExitCode());
-  if (code != 0) return end(code, message.getReason(), !message.getFailed());
-  if (!message.getFailed()) return end(exit_done, message.getReason(), true);
-  end(message.getInputError() ? exit_bad_input : exit_failed, message.getReason(), false);
-}
-
-// Where the Coordinator has not reported it.
-void Node::stop_here(int exit_code, const std::string& reason) {
-  if (options_.first) log::error("{}", reason);
-  end(exit_code, reason);
-}
-
-void Node::signalled(wire::Signalled::Reader message) {
-  const int signal = static_cast<int>(message.getSignal());
-  if (ended_) return;
-  if (signal == SIGUSR1) {
-    if (!training_) return log::warn("SIGUSR1: training has not begun, there is nothing to save");
-    log::info("SIGUSR1: a checkpoint after this step");
-  }
-  for (const ActorId child : children_) {
-    if (child.role == Role::trainer) pass_signal_to(child, message);
-  }
-  if (signal == SIGUSR1) return;
-  stop_signal_ = signal;
-  if (training_ && !message.getNow()) {
-    log::info("{}: stopping after this step; a second one leaves at once", signal_name(signal));
-  }
-  if (formed_ || options_.first) pass_signal_to({Role::coordinator, 0}, message);
-  if (!options_.first && (!formed_ || message.getNow())) {
-    return end(exit_of_signal + signal, signal_name(signal), false);
-  }
-  // The Coordinator may be looking through checkpoints and not answer.
-  if (!formed_) {
-    tell_self_after<wire::Tick>(kLeaveUnformed,
-                                [](wire::Tick::Builder tick) { tick.setKind(leave_unformed); });
-  }
-}
-
-void Node::pass_signal_to(ActorId whom, wire::Signalled::Reader message) {
-  tell<wire::Signalled>(whom, [&](wire::Signalled::Builder signalled) {
-    signalled.setSignal(message.getSignal());
-    signalled.setNow(message.getNow());
-    signalled.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
-  });
-}
-
-void Node::end(int exit_code, const std::string& reason, bool orderly) {
-  if (std::exchange(ended_, true)) return;
-  world().ending = true;
-  if (exit_code != exit_done && orderly && !options_.first) log::info("this node stops: {}", reason);
-  if (!orderly) {
-    // Node 0 has reported the cause already.
-    const log::Place nowhere("");
-    if (!options_.first) log::error("{}", reason);
-    options_.abort_collectives(reason);
-  }
-  for (auto child = children_.rbegin(); child != children_.rend(); ++child) {
-    tell<wire::Stop>(*child, [&](wire::Stop::Builder stop) { stop.setReason(reason); });
-  }
-  options_.on_end(exit_code);
-  finish();
 }
 
 }  // namespace d9d

@@ -36,6 +36,19 @@ class Node final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
+  // In this order; `ended` may follow any of them.
+  enum class Phase {
+    dialling,   // Dialed of node 0; on node 0 none: it joins at once
+    joined,     // Welcome
+    meeting,    // Dialed of all other nodes
+    preparing,  // Ready of the cast, then StartTraining
+    training,
+    ended,  // Refused, PeerDown of node 0, StopNode, a deadline, or a signal before the job has formed
+  };
+  static constexpr int first_node = 0;
+  enum ExitCode { exit_done = 0, exit_failed = 1, exit_bad_input = 2 };
+  enum TickKind : std::uint32_t { dial_again = 1, listen_again = 2, join_deadline = 3, leave_unformed = 4 };
+
   void take_part();
   bool open_port();
   bool know_own_host();
@@ -50,7 +63,15 @@ class Node final : public Actor {
   void enter_rest_when_ready();
   void publish_configured(ActorId ready);
   void publish(const char* event);
+  struct Failure {  // wire::Failed
+    wire::Failed::Kind kind;
+    std::string text, actor;
+    int rank = -1;
+    std::uint64_t step = 0;
+    std::string message;
+  };
   void tell_failed(ErrorKind kind, const std::string& text);
+  void tell_failed(const Failure& failure);
   void stop_here(int exit_code, const std::string& reason);
   void pass_signal_to(ActorId whom, wire::Signalled::Reader message);
   // `orderly`: no failure, and nobody waits in a collective any more.
@@ -67,7 +88,7 @@ class Node final : public Actor {
   std::string problem_;         // why there is no port yet
   std::uint64_t deadline_ = 0;  // number of the one that counts
   Dials dials_;
-  bool joined_ = false, formed_ = false, training_ = false, ended_ = false;
+  Phase phase_ = Phase::dialling;
   int stop_signal_ = 0;
 };
 

@@ -1,37 +1,15 @@
 #pragma once
-// What the Node of a process is given, and what it learns when the job forms.
+// What the Node of a process is given.
 
 #include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "actors/core/actor.hpp"
+#include "actors/membership.hpp"
 #include "actors/own_address.hpp"
 
 namespace d9d {
-
-// What a node knows once the job has formed; the cast is a function of it.
-struct Membership {
-  std::uint32_t epoch = 0;
-  int node = 0;
-  std::vector<int> ranks_per_node;
-  std::vector<HostPort> addresses;  // of the nodes, as this one reaches them; its own: as the others do
-  std::string bound_host;           // where this process listens: numeric, or a wildcard
-  std::string resume_from;
-  std::uint64_t resume_step = 0;
-  std::string resume_state;
-  std::uint64_t resume_sample = 0;
-  std::string tag;  // random per job start: names what is being written
-};
-
-struct CastMember {
-  ActorId id;
-  Threading threading = Threading::pool;
-  ActorFactory factory;
-  bool says_ready = false;  // training starts when all of these are ready
-  bool goes_first = false;  // listens to what the others say: the others enter when all of these are ready
-};
 
 struct NodeOptions {
   bool first = true;       // node 0: makes the coordinator

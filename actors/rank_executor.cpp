@@ -166,7 +166,7 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
                             .name = trace_name("optimizer"),
                             .step = trace::step_of_span(message.getStep()),
                             .category = trace::Category::compute});
-    worker_->apply(message.getStep(), message.getGradientScale(), message.getLearningRate());
+    worker_->apply(message.getGradientScale(), message.getLearningRate());
   }
   tell<wire::StepApplied>({Role::trainer, self().index},
                           [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });
@@ -176,7 +176,7 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
 }
 
 void RankExecutor::snapshot(wire::Snapshot::Reader message) {
-  const Ticket ticket = worker_->snapshot(message.getStep());
+  const Ticket ticket = worker_->snapshot();
   tell<wire::WriteShard>(options_.checkpoint_writer, [&](wire::WriteShard::Builder write) {
     write.setStep(message.getStep());
     write.setDirectory(message.getDirectory());

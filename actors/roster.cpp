@@ -75,11 +75,18 @@ std::string Roster::trouble_with_address(wire::Join::Reader join) const {
 void Roster::add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id) {
   const int ranks = join.getRanks() == 0 ? world_size_ - this->ranks() : static_cast<int>(join.getRanks());
   members_.push_back({std::move(mailbox), id, join.getHost(), join.getPort(), ranks, join.getNodeIndex(),
-                      join.getIncarnation()});
+                      join.getIncarnation(), joined_++});
 }
 
 void Roster::remove(std::size_t node) {
   members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(node));
+}
+
+std::optional<std::size_t> Roster::index_of(int number) const {
+  for (std::size_t index = 0; index < members_.size(); ++index) {
+    if (members_[index].number == number) return index;
+  }
+  return std::nullopt;
 }
 
 void Roster::note_refused(const std::string& host, const std::string& reason) {

@@ -2,6 +2,7 @@
 // Who takes part in a job: the nodes that joined, and why another one may not. The Coordinator's bookkeeping.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Member {
   int ranks = 0;
   int wish = -1;  // the index it asked for, -1 = any
   std::uint64_t incarnation = 0;
+  int number = 0;  // of its joining; stays while indices change
 };
 
 class Roster {
@@ -41,6 +43,8 @@ class Roster {
   // A node that offers no number of ranks takes what is left.
   void add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id);
   void remove(std::size_t node);
+  // Of the member with this number; none when it is gone.
+  std::optional<std::size_t> index_of(int number) const;
   void note_refused(const std::string& host, const std::string& reason);
   // "1 of 2 ranks are here; 1 node was refused, at 10.0.0.2: ...", for people.
   std::string missing() const;
@@ -57,6 +61,7 @@ class Roster {
   int world_size_;
   JobIdentity identity_;
   std::vector<Member> members_;
+  int joined_ = 0;
   bool closed_ = false;
   int refused_ = 0;
   std::string last_refusal_;

@@ -90,7 +90,6 @@ void TraceCollector::clock_reply(wire::ClockReply::Reader message) {
 }
 
 void TraceCollector::flush_trace(wire::FlushTrace::Reader message) {
-  asker_ = sender();
   D9D_CHECK(world().recorder != nullptr, "a trace was asked for, but node.trace is off");
   trace::Recording recording = world().recorder->snapshot();
   if (const std::int32_t first = message.getFromStep(); first >= 0) {

@@ -52,7 +52,6 @@ class TraceCollector final : public Actor {
   trace::ClockOffset offset_;
   int probes_ = 0;
   std::map<std::string, Gathered> gathered_;  // by label: flushes that are not complete yet
-  ActorId asker_;
 };
 
 }  // namespace d9d

@@ -19,7 +19,6 @@ struct TraceWindow {
 
 struct TrainerOptions {
   int rank = 0;
-  int world_size = 1;
   std::uint64_t total_steps = 0;
   std::uint64_t prefetch_steps = 1;                    // loaded ahead of the step that waits or computes
   std::function<double(std::uint64_t)> lr_multiplier;  // of the step, from 1

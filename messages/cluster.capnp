@@ -95,7 +95,7 @@ struct Dialed {
 struct PeerDown {
   # The host -> the Node or Coordinator that watches another process, when that process is gone. No reply:
   # the job ends, or, before it has formed, the node is taken off the list. Once for each incarnation.
-  nodeIndex @0 :UInt32;
+  nodeIndex @0 :UInt32;  # as watched: at the Coordinator the number of its joining, at a Node the index of node 0
   reason @1 :Text;
 }
 

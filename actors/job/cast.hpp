@@ -1,17 +1,15 @@
 #pragma once
-// The cast: who plays on a node once the job has formed. A pure
-// list of spawns; the only file that includes every actor.
+// The cast: who is spawned on a node once the job has formed. Only this and rank_cast include every actor.
 
 #include <vector>
 
-#include "actors/coordinator.hpp"
-#include "actors/job/services.hpp"
-#include "actors/node.hpp"
+#include "actors/coordinator_options.hpp"
+#include "actors/job/epoch_services.hpp"
 
 namespace d9d {
 
-// `services` outlives the actors. Makes the plan and the communicators of this epoch.
-std::vector<CastMember> make_cast(JobServices& services, const Membership& membership);
+// Both outlive the actors. On nodes other than 0 it first proves that the folders here are node 0's.
+std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch);
 // Where every actor of the plan lives.
 AddressBook::NodeOf node_of_plan(const Plan& plan);
 CastMember make_coordinator(CoordinatorOptions options);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "actors/collective.hpp"
+#include "actors/job/run_folders.hpp"
 #include "actors/loader.hpp"
 #include "actors/metric_collector.hpp"
 #include "actors/rank_executor.hpp"
@@ -34,14 +35,6 @@ namespace {
 // The collectives of a rank; the index is part of their address.
 enum GroupIndex : int { step_group = 0, metric_group = 1, first_gradient_group = 2 };
 
-std::shared_ptr<Communicator> open_communicator(JobServices& services, int rank, const std::string& domain,
-                                                const std::vector<std::string>& axes,
-                                                const std::string& use) {
-  std::shared_ptr<Communicator> communicator = services.communicators->open(rank, domain, axes, use);
-  services.open_communicators.add(communicator);
-  return communicator;
-}
-
 // What a rank left in the checkpoint beside tensors; an empty object without one.
 nlohmann::json resumed_state(const Membership& membership, int rank) {
   if (membership.resume_state.empty()) return nlohmann::json::object();
@@ -53,16 +46,17 @@ nlohmann::json resumed_state(const Membership& membership, int rank) {
 
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
-  JobServices& services;
-  const Membership& membership;
+  ProcessServices& process;
+  EpochServices& epoch;
   const int rank;
   const RankPlacement& placement;
   const ScheduleConfig schedule;
   const std::shared_ptr<TrainTask> task;
   const std::shared_ptr<RankGradients> gradients;
 
-  const JobConfig& job() const { return services.job(); }
-  const Plan& plan() const { return *services.plan; }
+  const JobConfig& job() const { return process.job(); }
+  const Plan& plan() const { return epoch.plan(); }
+  const Membership& membership() const { return epoch.membership(); }
   ActorId at(Role role) const { return {role, static_cast<std::uint64_t>(rank)}; }
   int num_stages() const { return stages_per_rank(schedule) * plan().parameters().pipeline_parallel; }
   bool is_dynamic() const { return job().trainer.pipelining.order == CursorOrder::dynamic; }
@@ -111,14 +105,14 @@ std::optional<TraceWindow> RankCast::trace_window() const {
 }
 
 std::uint64_t RankCast::tokens_before() const {
-  return resumed_state(membership, 0).value("tokens_total", std::uint64_t{0});
+  return resumed_state(membership(), 0).value("tokens_total", std::uint64_t{0});
 }
 
 // What the ranks of the checkpoint had counted goes to the ranks of now in turn: it is summed over all of them anyway, so
 // any mesh reports the same.
 std::vector<std::string> RankCast::metric_states() const {
-  if (membership.resume_state.empty()) return {};
-  const auto state = nlohmann::json::parse(membership.resume_state);
+  if (membership().resume_state.empty()) return {};
+  const auto state = nlohmann::json::parse(membership().resume_state);
   const auto ranks = state.find("ranks");
   if (ranks == state.end()) return {};
   std::vector<std::string> states;
@@ -132,29 +126,27 @@ std::vector<std::string> RankCast::metric_states() const {
 CastMember RankCast::stage() const {
   PipelineWorkerOptions worker{
       .rank = rank,
-      .plan = services.plan.get(),
+      .plan = &plan(),
       .schedule = schedule,
-      .search = services.schedule_search,
+      .search = process.schedule_search,
       .order = job().trainer.pipelining.order,
       .extra_activations = job().trainer.pipelining.extra_activations,
-      .model = services.model,
+      .model = process.model,
       .task = task,
       .optimizer = optimizer_of(job()),
       .gradients = job().trainer.gradient_manager,
       .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
-      .threads = services.threads_per_rank,
+      .threads = process.threads_per_rank,
       .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
-      .resume_from = membership.resume_from,
+      .resume_from = membership().resume_from,
       .metric_states = metric_states(),
       .parallel = job().parallelism,
-      .open_group =
-          [&services = services, rank = rank](const std::string& domain, const std::vector<std::string>& axes,
-                                              const std::string& use) {
-            return open_communicator(services, rank, domain, axes, use);
-          },
+      .open_group = [&epoch = epoch, rank = rank](
+                        const std::string& domain, const std::vector<std::string>& axes,
+                        const std::string& use) { return epoch.open(rank, domain, axes, use); },
       .shared = gradients,
-      .table = &services.table,
-      .disk = &services.disk};
+      .table = &process.table,
+      .disk = &process.disk};
   RankExecutorOptions options{
       .rank = rank,
       .make_worker = [worker = std::move(worker)] { return make_pipeline_worker(worker); },
@@ -175,10 +167,9 @@ CastMember RankCast::stage() const {
 
 CastMember RankCast::trainer() const {
   const TrainerConfig& config = job().trainer;
-  const std::uint64_t total = services.total_steps;
+  const std::uint64_t total = process.total_steps;
   TrainerOptions options{
       .rank = rank,
-      .world_size = plan().world_size(),
       .total_steps = total,
       .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
       .lr_multiplier = step_multiplier(job(), total),
@@ -187,8 +178,8 @@ CastMember RankCast::trainer() const {
       .checkpoint_due = checkpoint_due(job(), total),
       .metrics_due = metrics_due(job(), total),
       .temporary_checkpoint_dir =
-          [&services = services, membership = membership](std::uint64_t step) {
-            return temporary_checkpoint_dir(services, membership, step);
+          [&job = job(), tag = membership().tag](std::uint64_t step) {
+            return temporary_checkpoint_dir(job, tag, step);
           },
       .counts_tokens = placement.pipeline == 0 && placement.tensor == 0,
       .task_state = [task = task] { return call_task("state", [&] { return task->state().dump(); }); },
@@ -208,16 +199,16 @@ CastMember RankCast::loader() const {
   const BatchingConfig& batching = job().trainer.batching;
   const BatchMaths maths =
       batch_maths(batching.global_batch_size, batching.microbatch_size, plan().parameters().data_parallel());
-  SourceFeedOptions feed{.source = services.source,
+  SourceFeedOptions feed{.source = process.source,
                          .maths = maths,
                          .data_rank = placement.data,
-                         .first_step = membership.resume_step + 1,
-                         .first_sample = membership.resume_sample,
-                         .end_sample = services.end_sample,
+                         .first_step = membership().resume_step + 1,
+                         .first_sample = membership().resume_sample,
+                         .end_sample = process.end_sample,
                          .task = task,
                          .place = context_place(plan(), rank, job().parallelism.context.order),
-                         .threads = services.threads_per_rank,
-                         .table = &services.table};
+                         .threads = process.threads_per_rank,
+                         .table = &process.table};
   return {at(Role::loader), Threading::own_thread,
           factory_of<Loader>(Loader::MakeFeed([feed] { return make_source_feed(feed); })), true};
 }
@@ -233,8 +224,8 @@ CastMember RankCast::metric_collector() const {
 CastMember RankCast::collective(int index, const std::string& use, const GradientGroup& group) const {
   const auto opener = [&](const std::vector<std::string>& axes, const std::string& purpose) {
     if (axes.empty()) return OpenCommunicator();
-    return OpenCommunicator([&services = services, rank = rank, domain = group.domain, axes, purpose] {
-      return open_communicator(services, rank, domain, axes, purpose);
+    return OpenCommunicator([&epoch = epoch, rank = rank, domain = group.domain, axes, purpose] {
+      return epoch.open(rank, domain, axes, purpose);
     });
   };
   // Shards of tensor-parallel blocks are summed over other ranks than the rest, each group in its own time.
@@ -257,12 +248,10 @@ std::vector<ActorId> RankCast::gradient_collectives() const {
 
 CastMember RankCast::lane(int sender, int receiver) const {
   const LaneEnd end = rank == sender ? LaneEnd::sender : LaneEnd::receiver;
-  auto open = [&services = services, rank = rank, sender, receiver] {
-    std::shared_ptr<Communicator> pair =
-        services.communicators->open_pair(rank, sender, receiver, "pipeline");
-    services.open_communicators.add(pair);
+  auto open = [&epoch = epoch, &table = process.table, rank = rank, sender, receiver] {
+    std::shared_ptr<Communicator> pair = epoch.open_pair(rank, sender, receiver, "pipeline");
     const int peer = 1 - pair->rank();
-    return make_p2p_lane({.communicator = std::move(pair), .peer = peer}, services.table);
+    return make_p2p_lane({.communicator = std::move(pair), .peer = peer}, table);
   };
   TensorLaneOptions options{sender, receiver, std::move(open)};
   return {lane_id(sender, receiver, end), Threading::own_thread, factory_of<TensorLane>(std::move(options)),
@@ -287,13 +276,14 @@ std::vector<CastMember> RankCast::lanes() const {
 
 }  // namespace
 
-std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& membership, int rank) {
-  const RankCast cast{.services = services,
-                      .membership = membership,
+std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch, int rank) {
+  const Membership& membership = epoch.membership();
+  const RankCast cast{.process = process,
+                      .epoch = epoch,
                       .rank = rank,
-                      .placement = services.plan->placement(rank),
-                      .schedule = services.job().trainer.pipelining.schedule,
-                      .task = services.make_task(),
+                      .placement = epoch.plan().placement(rank),
+                      .schedule = process.job().trainer.pipelining.schedule,
+                      .task = process.make_task(),
                       .gradients = std::make_shared<RankGradients>()};
   if (const auto main = resumed_state(membership, 0); main.contains("task"))
     call_task("load_state", [&] { cast.task->load_state(main["task"]); });

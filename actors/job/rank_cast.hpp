@@ -1,13 +1,13 @@
 #pragma once
-// The actors of one rank: trainer, stage, loader, metrics, collectives and tensor lanes.
+// The actors of one rank: trainer, executor, loader, metrics, collectives and tensor lanes.
 
 #include <vector>
 
-#include "actors/job/services.hpp"
-#include "actors/node.hpp"
+#include "actors/job/epoch_services.hpp"
 
 namespace d9d {
 
-std::vector<CastMember> make_rank_cast(JobServices& services, const Membership& membership, int rank);
+// Both outlive the actors.
+std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch, int rank);
 
 }  // namespace d9d

@@ -67,15 +67,15 @@ void require_the_same_order(const JobConfig& job, const FoundCheckpoint& checkpo
 }
 
 // Earlier versions wrote `<save_dir>/save-<step>`, without the run's name.
-void require_no_checkpoints_at_the_old_place(const JobServices& services) {
-  const auto& save_dir = services.job().trainer.checkpointing.save_dir;
-  const std::string directory = checkpoint_dir(services.job()).string();
-  if (!save_dir || !find_checkpoints(services.disk, directory).empty()) return;
-  const auto found = find_checkpoints(services.disk, *save_dir);
+void require_no_checkpoints_at_the_old_place(const ProcessServices& process) {
+  const auto& save_dir = process.job().trainer.checkpointing.save_dir;
+  const std::string directory = checkpoint_dir(process.job()).string();
+  if (!save_dir || !find_checkpoints(process.disk, directory).empty()) return;
+  const auto found = find_checkpoints(process.disk, *save_dir);
   if (found.empty()) return;
-  const std::string& run = services.job().trainer.run.name;
+  const std::string& run = process.job().trainer.run.name;
   try {
-    const auto extra = nlohmann::json::parse(read_manifest(services.disk, found.front().path).extra);
+    const auto extra = nlohmann::json::parse(read_manifest(process.disk, found.front().path).extra);
     if (extra.at("job").at("trainer").at("run").at("name") != run) return;
   } catch (const std::exception&) {
     // Whose they are is not known: better asked than passed over.
@@ -88,12 +88,12 @@ void require_no_checkpoints_at_the_old_place(const JobServices& services) {
                   *save_dir, run, found.front().path, directory, *save_dir, directory));
 }
 
-Choice choose_checkpoint(const JobServices& services, const std::string& directory) {
+Choice choose_checkpoint(const ProcessServices& process, const std::string& directory) {
   constexpr const char* remedy =
       "Nothing was changed. Mend that and start again, or start with --fresh to begin at step 1 (the "
       "checkpoints are kept under other names)";
   try {
-    const Choice choice = newest_good_checkpoint(services.disk, directory, Check::contents);
+    const Choice choice = newest_good_checkpoint(process.disk, directory, Check::contents);
     if (choice.checkpoint || choice.refused.empty()) return choice;
     throw Error(ErrorKind::environment,
                 fmt::format("none of the {} checkpoints in {} can be used; the newest: {}",
@@ -109,46 +109,45 @@ std::string memory_of(const JobConfig& job) {
   return join_path(output_dir(job).string(), last_checkpoint_name);
 }
 
-void remember(JobServices& services, const std::string& checkpoint) {
-  if (!services.job().trainer.checkpointing.save_dir) return;
+void remember(ProcessServices& process, const std::string& checkpoint) {
+  if (!process.job().trainer.checkpointing.save_dir) return;
   try {
-    write_text(services.disk, memory_of(services.job()),
-               std::filesystem::absolute(checkpoint).string() + "\n");
+    write_text(process.disk, memory_of(process.job()), std::filesystem::absolute(checkpoint).string() + "\n");
   } catch (const Error& error) {
     log::warn("{}", error.what());
   }
 }
 
-void require_what_is_remembered(const JobServices& services) {
-  const std::string memory = memory_of(services.job());
-  if (!services.job().trainer.checkpointing.save_dir || !services.disk.exists(memory)) return;
-  std::string last = read_text(services.disk, memory, 65536);
+void require_what_is_remembered(const ProcessServices& process) {
+  const std::string memory = memory_of(process.job());
+  if (!process.job().trainer.checkpointing.save_dir || !process.disk.exists(memory)) return;
+  std::string last = read_text(process.disk, memory, 65536);
   last.erase(last.find_last_not_of('\n') + 1);
   throw Error(
       ErrorKind::environment,
       fmt::format("the last checkpoint of this run was {}, and there is none now in {}. Is its file system "
                   "mounted, and save_dir the same as before? Start with --fresh to begin at step 1",
-                  last, checkpoint_dir(services.job()).string()));
+                  last, checkpoint_dir(process.job()).string()));
 }
 
 // Of all nodes only this one looks, and before any of them writes.
-ResumePoint find_resume_point(JobServices& services, const std::string& job_hash, bool fresh,
+ResumePoint find_resume_point(ProcessServices& process, const std::string& job_hash, bool fresh,
                               std::set<std::uint64_t>& damaged) {
-  const std::string directory = checkpoint_dir(services.job()).string();
+  const std::string directory = checkpoint_dir(process.job()).string();
   if (fresh) {
-    put_aside(services.disk, services.job());
+    put_aside(process.disk, process.job());
   } else {
-    require_no_checkpoints_at_the_old_place(services);
+    require_no_checkpoints_at_the_old_place(process);
   }
-  const Choice choice = choose_checkpoint(services, directory);
-  if (!choice.checkpoint) require_what_is_remembered(services);
-  for (const std::string& name : remove_stale(services.disk, directory))
+  const Choice choice = choose_checkpoint(process, directory);
+  if (!choice.checkpoint) require_what_is_remembered(process);
+  for (const std::string& name : remove_stale(process.disk, directory))
     log::info("removed the leftover {}", name);
   if (!choice.checkpoint) return {};
-  const Manifest manifest = read_manifest(services.disk, choice.checkpoint->path);
-  require_the_same_order(services.job(), *choice.checkpoint, manifest);
+  const Manifest manifest = read_manifest(process.disk, choice.checkpoint->path);
+  require_the_same_order(process.job(), *choice.checkpoint, manifest);
   if (manifest.job_hash != job_hash) {
-    warn_of_other_keys(services.job(), *choice.checkpoint, manifest);
+    warn_of_other_keys(process.job(), *choice.checkpoint, manifest);
   }
   log::info("resuming from {}", choice.checkpoint->path);
   if (!choice.damaged.empty()) {
@@ -164,30 +163,30 @@ ResumePoint find_resume_point(JobServices& services, const std::string& job_hash
 }
 
 // A disk that does not let go of the old ones has the new one all the same.
-void rotate(JobServices& services, const std::string& directory, const std::set<std::uint64_t>& damaged) {
-  const auto keep = services.job().trainer.checkpointing.num_to_keep;
+void rotate(ProcessServices& process, const std::string& directory, const std::set<std::uint64_t>& damaged) {
+  const auto keep = process.job().trainer.checkpointing.num_to_keep;
   if (!keep) return;
   try {
-    rotate_checkpoints(services.disk, directory, static_cast<std::size_t>(*keep), damaged);
+    rotate_checkpoints(process.disk, directory, static_cast<std::size_t>(*keep), damaged);
   } catch (const Error& error) {
     log::warn("older checkpoints were not removed: {}", error.what());
   }
 }
 
 // The model's tokenizer goes into the folder, so that the checkpoint alone can become an export.
-std::vector<ManifestFile> add_tokenizer(JobServices& services, const std::string& temporary) {
-  write_tokenizer_files(services.disk, temporary, services.tokenizer);
+std::vector<ManifestFile> add_tokenizer(ProcessServices& process, const std::string& temporary) {
+  write_tokenizer_files(process.disk, temporary, process.tokenizer);
   std::vector<ManifestFile> files;
-  for (const auto& [name, contents] : services.tokenizer) {
+  for (const auto& [name, contents] : process.tokenizer) {
     files.push_back({name, contents.size(), checksum_of(contents)});
   }
   return files;
 }
 
-std::string commit(JobServices& services, const std::string& job_hash, const std::string& tag,
+std::string commit(ProcessServices& process, const std::string& job_hash, const std::string& tag,
                    std::set<std::uint64_t>& damaged, const CheckpointParts& parts) {
-  const std::string directory = checkpoint_dir(services.job()).string();
-  nlohmann::json extra{{"job", nlohmann::json(resolved_keys(services.job()))},
+  const std::string directory = checkpoint_dir(process.job()).string();
+  nlohmann::json extra{{"job", nlohmann::json(resolved_keys(process.job()))},
                        {"ranks", nlohmann::json::object()}};
   for (const auto& [rank, state] : parts.rank_states)
     extra["ranks"][std::to_string(rank)] = nlohmann::json::parse(state);
@@ -197,46 +196,44 @@ std::string commit(JobServices& services, const std::string& job_hash, const std
   const Manifest manifest =
       with_reports({.step = parts.step,
                     .data_cursor = parts.next_sample,
-                    .seed = static_cast<std::uint64_t>(services.job().trainer.determinism.base_seed),
-                    .epoch = services.world.epoch.load(),
+                    .seed = static_cast<std::uint64_t>(process.job().trainer.determinism.base_seed),
+                    .epoch = process.world.epoch.load(),
                     .job_hash = job_hash,
                     .extra = extra.dump(),
-                    .files = add_tokenizer(services, temporary)},
+                    .files = add_tokenizer(process, temporary)},
                    reports);
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
-  commit_checkpoint(services.disk, temporary, final_dir, manifest);
-  remember(services, final_dir);
+  commit_checkpoint(process.disk, temporary, final_dir, manifest);
+  remember(process, final_dir);
   damaged.erase(parts.step);
-  rotate(services, directory, damaged);
+  rotate(process, directory, damaged);
   return final_dir;
 }
 
 }  // namespace
 
-CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions& node, const std::string& tag,
-                                       bool fresh) {
-  const JobConfig& job = services.job();
+CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptions& node,
+                                       const std::string& tag, bool fresh) {
+  const JobConfig& job = process.job();
   const auto damaged = std::make_shared<std::set<std::uint64_t>>();  // steps of checkpoints not to count on
-  return {
-      .world_size = job.mesh.world_size(),
-      .build = node.build,
-      .job_hash = node.job_hash,
-      .token = node.token,
-      .tag = tag,
-      .join_timeout = node.join_timeout,
-      .find_resume_point = [&services, hash = node.job_hash, fresh,
-                            damaged] { return find_resume_point(services, hash, fresh, *damaged); },
-      .commit = [&services, hash = node.job_hash, tag, damaged](
-                    const CheckpointParts& parts) { return commit(services, hash, tag, *damaged, parts); },
-      .discard =
-          [&services, tag](std::uint64_t step) {
-            services.disk.remove_all(
-                join_path(checkpoint_dir(services.job()).string(), temporary_name(step, tag)));
-          },
-      .export_to = job.export_to.value_or(""),
-      .export_timeout = std::chrono::seconds(job.trainer.timeout.export_timeout),
-      .trace = job.node.trace,
-      .job_keys = shared_keys(job)};
+  return {.world_size = job.mesh.world_size(),
+          .build = node.build,
+          .job_hash = node.job_hash,
+          .token = node.token,
+          .tag = tag,
+          .join_timeout = node.join_timeout,
+          .find_resume_point = [&process, hash = node.job_hash, fresh,
+                                damaged] { return find_resume_point(process, hash, fresh, *damaged); },
+          .commit = [&process, hash = node.job_hash, tag, damaged](
+                        const CheckpointParts& parts) { return commit(process, hash, tag, *damaged, parts); },
+          .discard =
+              [&process, tag](std::uint64_t step) {
+                process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));
+              },
+          .export_to = job.export_to.value_or(""),
+          .export_timeout = std::chrono::seconds(job.trainer.timeout.export_timeout),
+          .trace = job.node.trace,
+          .job_keys = shared_keys(job)};
 }
 
 }  // namespace d9d

@@ -3,13 +3,14 @@
 
 #include <string>
 
-#include "actors/coordinator.hpp"
-#include "actors/job/services.hpp"
+#include "actors/coordinator_options.hpp"
+#include "actors/job/process_services.hpp"
+#include "actors/node_options.hpp"
 
 namespace d9d {
 
 // `fresh`: checkpoints that are there are put aside instead of resumed from.
-CoordinatorOptions coordinator_options(JobServices& services, const NodeOptions& node, const std::string& tag,
-                                       bool fresh);
+CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptions& node,
+                                       const std::string& tag, bool fresh);
 
 }  // namespace d9d

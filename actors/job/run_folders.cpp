@@ -32,6 +32,10 @@ std::string difference(const std::string& folder, const std::string& tag) {
 
 }  // namespace
 
+std::string temporary_checkpoint_dir(const JobConfig& job, const std::string& tag, std::uint64_t step) {
+  return join_path(checkpoint_dir(job).string(), temporary_name(step, tag));
+}
+
 RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch)
     : RunFolders() {  // so that a throw from here on gives back what was taken
   const LockHolder holder = LockHolder::this_process(job.trainer.run.name, tag);

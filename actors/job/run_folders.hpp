@@ -1,6 +1,7 @@
 #pragma once
 // The folders that a job writes to: proved before the first step, held while it runs. Blocks on the disk.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace d9d {
 
 // In output_dir, where a save_dir is given: the path of the last checkpoint that was committed.
 inline constexpr const char* last_checkpoint_name = "last_checkpoint";
+
+// Where the checkpoint after `step` is written until it is committed: the same on all nodes.
+std::string temporary_checkpoint_dir(const JobConfig& job, const std::string& tag, std::uint64_t step);
 
 // Node 0's part. Environment errors that name key, folder and remedy: a folder cannot be written, or another
 // job has it. `tag` is the job's, random per start: by it the other nodes know that they see the same folder.

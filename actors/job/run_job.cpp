@@ -19,6 +19,7 @@
 #include "actors/job/resume.hpp"
 #include "actors/job/run_folders.hpp"
 #include "actors/job/signal_watch.hpp"
+#include "actors/node.hpp"
 #include "runtime/base/descriptors.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
@@ -123,11 +124,15 @@ void leave_hanging_disk(const std::string& report) {
   std::_Exit(1);
 }
 
-void abort_collectives(JobServices& services, const std::string& reason) {
-  services.hub.abort_all(reason);
-  if (services.transport) services.transport->abort(reason);
-  services.open_communicators.abort_all(reason);
-}
+// What a process shares: for its life, and from when the job has formed.
+struct JobServices {
+  ProcessServices process;
+  std::unique_ptr<EpochServices> epoch{};
+
+  void abort_collectives(const std::string& reason) const {
+    if (epoch) epoch->abort(reason);
+  }
+};
 
 std::shared_ptr<const net::Tls> tls_of(const NodeConfig& node) {
   if (!node.tls) return nullptr;
@@ -136,7 +141,7 @@ std::shared_ptr<const net::Tls> tls_of(const NodeConfig& node) {
 }
 
 NodeOptions node_options(JobServices& services, const RunOptions& options, JobEnd& ended) {
-  const JobConfig& job = services.job();
+  const JobConfig& job = services.process.job();
   const std::uint64_t incarnation = random_bits() >> 16;
   NodeOptions node{
       .first = !options.join,
@@ -153,11 +158,14 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
     node.join = address_of_first_node(options);
   } else {
     node.coordinator =
-        make_coordinator(coordinator_options(services, node, job_tag(incarnation), options.fresh));
+        make_coordinator(coordinator_options(services.process, node, job_tag(incarnation), options.fresh));
   }
-  node.cast = [&services](const Membership& membership) { return make_cast(services, membership); };
-  node.node_of = [&services] { return node_of_plan(*services.plan); };
-  node.abort_collectives = [&services](const std::string& reason) { abort_collectives(services, reason); };
+  node.cast = [&services](const Membership& membership) {
+    services.epoch = std::make_unique<EpochServices>(services.process, membership);
+    return make_cast(services.process, *services.epoch);
+  };
+  node.node_of = [&services] { return node_of_plan(services.epoch->plan()); };
+  node.abort_collectives = [&services](const std::string& reason) { services.abort_collectives(reason); };
   node.job_keys = shared_keys(job);
   node.on_end = [&ended](int exit_code) { ended.conclude(exit_code); };
   return node;
@@ -179,7 +187,7 @@ void tell_signal(World& world, ActorId root, int signal, bool now) {
 // Until the job has ended here, by its node or by the death of its node.
 int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEnd& ended,
              SignalWatch& signals, std::optional<RunFolders>& folders) {
-  World& world = services.world;
+  World& world = services.process.world;
   const ActorId root{Role::node, node.first ? 0 : node.incarnation};
   // The resolver may take its time.
   const bool asks_resolver = node.address.listen && !is_numeric(node.address.listen->host);
@@ -191,7 +199,7 @@ int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEn
       [&](ErrorKind kind, const std::string& report) {
         log::error("{}", report);
         orphaned = true;
-        abort_collectives(services, report);
+        services.abort_collectives(report);
         ended.conclude(kind == ErrorKind::input ? 2 : 1);
       });
   const SignalWatch::Listener listener(
@@ -249,21 +257,21 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
     ~BeforeLine() { log::set_before_line({}); }
   } before_line(progress);
 
-  JobServices services{.loaded = loaded,
-                       .world = world,
-                       .disk = disk,
-                       .model = prepared.model,
-                       .user_actors = prepared.user_actors,
-                       .make_task = [&] { return make_task(prepared.registry, job); },
-                       .total_steps = prepared.total_steps,
-                       .end_sample = prepared.end_sample,
-                       .gate = gate,
-                       .threads_per_rank = threads_per_rank(job, options),
-                       .table = TensorTable(table_slots(job)),
-                       .source = prepared.source,
-                       .progress = options.join ? nullptr : &progress,
-                       .disk_watch = &disk_watch,
-                       .tokenizer = std::move(prepared.tokenizer)};
+  JobServices services{{.loaded = loaded,
+                        .world = world,
+                        .disk = disk,
+                        .model = prepared.model,
+                        .user_actors = prepared.user_actors,
+                        .make_task = [&] { return make_task(prepared.registry, job); },
+                        .total_steps = prepared.total_steps,
+                        .end_sample = prepared.end_sample,
+                        .gate = gate,
+                        .threads_per_rank = threads_per_rank(job, options),
+                        .table = TensorTable(table_slots(job)),
+                        .source = prepared.source,
+                        .progress = options.join ? nullptr : &progress,
+                        .disk_watch = &disk_watch,
+                        .tokenizer = std::move(prepared.tokenizer)}};
 
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
                                .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};

@@ -71,11 +71,10 @@ class PipelineWorker final : public StageWorker, private GradientObserver {
   ActionReport run(const Instruction& instruction) override;
   bool step_done() const override { return cursor_->done(); }
   StepTotals finish_step() override;
-  void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) override;
+  void apply(double gradient_scale, double lr_multiplier) override;
   std::vector<double> take_metrics() override;
   std::string metric_state() const override { return metrics_.to_json().dump(); }
-  Ticket snapshot(std::uint64_t step) override;
-  std::int64_t num_parameters() const override { return flat_->num_elements(); }
+  Ticket snapshot() override;
   void ran(const Instruction& instruction, double seconds) override { programs_.ran(instruction, seconds); }
   void arrived(bool gradient, int stage, double seconds) override {
     programs_.arrived(gradient, stage, seconds);
@@ -311,7 +310,7 @@ void PipelineWorker::agree(const std::vector<double>& costs) {
   programs_.agree(costs, options_.plan->world_size() / pipeline_ranks_);
 }
 
-void PipelineWorker::apply(std::uint64_t /*step*/, double gradient_scale, double lr_multiplier) {
+void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
   optimizer_->step({.lr_multiplier = lr_multiplier, .grad = gradient_scale});
   for (const auto& [stage, built] : stages_) built.units.after_update();
 }
@@ -322,7 +321,7 @@ std::vector<double> PipelineWorker::take_metrics() {
   return state;
 }
 
-Ticket PipelineWorker::snapshot(std::uint64_t /*step*/) {
+Ticket PipelineWorker::snapshot() {
   return snapshot_training_state(*optimizer_, *options_.table);
 }
 

@@ -69,7 +69,7 @@ class StageWorker {
 
   // Scales the gradients, updates the parameters and clears the gradients,
   // in one pass. `lr_multiplier` scales each base learning rate.
-  virtual void apply(std::uint64_t step, double gradient_scale, double lr_multiplier) = 0;
+  virtual void apply(double gradient_scale, double lr_multiplier) = 0;
 
   // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
   virtual std::vector<double> take_metrics() = 0;
@@ -77,9 +77,7 @@ class StageWorker {
   virtual std::string metric_state() const = 0;
 
   // Copies to the host what this rank has to write, as a ShardParcel. Empty when other ranks write all of it.
-  virtual Ticket snapshot(std::uint64_t step) = 0;
-
-  virtual std::int64_t num_parameters() const = 0;
+  virtual Ticket snapshot() = 0;
 
   // For schedule `auto`. ran(): how long an instruction took. arrived(): how long after it was produced
   // a tensor came from another rank. Between two steps: the costs of StepTotals, summed over all ranks.

@@ -90,6 +90,38 @@ TEST_F(CoordinatorTest, TheDeadlineOfAnExportThatEndedRingsInVain) {
   for (const auto& stop : stops()) EXPECT_FALSE(stop->getFailed());
 }
 
+TEST_F(CoordinatorTest, AnExportThatEndsAfterItsDeadlineChangesNothing) {
+  options.export_to = "out";
+  options.trace = true;
+  form();
+  save(3);
+  finish_all();
+  world.after(std::chrono::hours(2));
+  ASSERT_TRUE(stops().at(0)->getFailed());
+  const std::size_t told = stops().size(), flushes = world.heard<wire::FlushTrace>().size();
+
+  world.say<wire::ModelExported>(kCoordinator);
+
+  EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "job.failed");
+  EXPECT_EQ(world.heard<wire::FlushTrace>().size(), flushes);
+  world.after(std::chrono::minutes(1));
+  EXPECT_EQ(stops().size(), told);
+}
+
+TEST_F(CoordinatorTest, ADeadlineOrAnAnswerOfTheLastMetricsAfterTheEndStartsNoExport) {
+  options.export_to = "out";
+  form();
+  save(3);
+  for (const int rank : {0, 1, 2}) finish(rank);
+  gone(1);
+  ASSERT_TRUE(stops().at(0)->getFailed());
+
+  world.after(std::chrono::seconds(20));
+  tracker(10);
+
+  EXPECT_TRUE(world.heard<wire::ExportModel>().empty());
+}
+
 TEST_F(CoordinatorTest, ATraceThatNeverComesDoesNotKeepTheJobFromEnding) {
   options.trace = true;
   form();

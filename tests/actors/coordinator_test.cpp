@@ -97,6 +97,36 @@ TEST_F(CoordinatorTest, NodesAreOrderedByWishThenByArrival) {
   EXPECT_THAT(world.watched, IsSupersetOf({1, 2}));
 }
 
+TEST_F(CoordinatorTest, TwoNodesThatVanishAtOnceBeforeTheJobFormsLeaveTheOthers) {
+  options.world_size = 4;
+  play();
+  join(100, 1);
+  join(101, 1);
+  join(102, 1);
+  gone(1);
+  gone(2);
+
+  join(103, 3);
+
+  const auto welcome = world.last<wire::Welcome>();
+  ASSERT_EQ(welcome->getNodes().size(), 2U);
+  EXPECT_EQ(std::string(welcome->getNodes()[0].getHost()), "host-100");
+  EXPECT_EQ(std::string(welcome->getNodes()[1].getHost()), "host-103");
+}
+
+TEST_F(CoordinatorTest, ANodeThatVanishesBeforeTheJobFormsLeavesThoseThatCameAfterIt) {
+  options.world_size = 4;
+  play();
+  for (const std::uint32_t incarnation : {100, 101, 102}) join(incarnation, 1);
+  gone(1);
+
+  join(103, 2);
+
+  const auto welcome = world.last<wire::Welcome>();
+  ASSERT_EQ(welcome->getNodes().size(), 3U);
+  EXPECT_EQ(std::string(welcome->getNodes()[1].getHost()), "host-102");
+}
+
 TEST_F(CoordinatorTest, WelcomeTellsEveryNodeTheSameDecisions) {
   resume = {.directory = "save-4", .step = 4, .state = "{}", .next_sample = 32, .entries = 6};
   play();
@@ -130,6 +160,20 @@ TEST_F(CoordinatorTest, TrainingStartsWhenAllNodesAreReady) {
   ASSERT_EQ(starts.size(), 2U);
   EXPECT_EQ(starts[1].to(), (ActorId{Role::node, 1}));
   EXPECT_EQ(starts[1]->getFirstStep(), 5U);
+}
+
+TEST_F(CoordinatorTest, TheLastNodeThatIsReadyAfterAFailureStartsNothing) {
+  play();
+  join(100, 2);
+  join(101, 1);
+  ready(0);
+  world.say<wire::Failed>(kCoordinator,
+                          [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::BUG); });
+  ASSERT_EQ(stops().size(), 1U);
+
+  ready(1);
+
+  EXPECT_TRUE(world.heard<wire::StartTraining>().empty());
 }
 
 TEST_F(CoordinatorTest, ACheckpointThatIsNotTakenWholeIsTheInputsFault) {

@@ -48,11 +48,10 @@ class TimedWorker final : public StageWorker {
     totals.costs = costs_;
     return totals;
   }
-  void apply(std::uint64_t /*step*/, double /*scale*/, double /*lr*/) override { heard_.push_back("apply"); }
+  void apply(double /*scale*/, double /*lr*/) override { heard_.push_back("apply"); }
   std::vector<double> take_metrics() override { return {}; }
   std::string metric_state() const override { return {}; }
-  Ticket snapshot(std::uint64_t /*step*/) override { return {}; }
-  std::int64_t num_parameters() const override { return 1; }
+  Ticket snapshot() override { return {}; }
   void ran(const Instruction& instruction, double seconds) override {
     heard_.push_back(fmt::format("{} took {:.0f}", to_string(instruction), seconds));
   }

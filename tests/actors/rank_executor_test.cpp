@@ -73,13 +73,10 @@ class ScriptedWorker final : public StageWorker {
   }
   bool step_done() const override { return at_ == script_.program.size(); }
   StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .squared_norm = 0.5}; }
-  void apply(std::uint64_t step, double scale, double lr) override {
-    script_.applied.push_back(fmt::format("{} {} {}", step, scale, lr));
-  }
+  void apply(double scale, double lr) override { script_.applied.push_back(fmt::format("{} {}", scale, lr)); }
   std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
   std::string metric_state() const override { return std::to_string(script_.metrics.size()); }
-  Ticket snapshot(std::uint64_t /*step*/) override { return script_.snapshot; }
-  std::int64_t num_parameters() const override { return 1; }
+  Ticket snapshot() override { return script_.snapshot; }
 
  private:
   Script& script_;
@@ -321,7 +318,7 @@ TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
     apply.setLearningRate(0.5);
   });
 
-  EXPECT_THAT(script.applied, ElementsAre("3 0.25 0.5"));
+  EXPECT_THAT(script.applied, ElementsAre("0.25 0.5"));
   EXPECT_EQ(world->last<wire::StepApplied>(kTrainer)->getStep(), 3U);
 }
 

@@ -36,11 +36,10 @@ class MeetingWorker final : public StageWorker {
   }
   bool step_done() const override { return ran_; }
   StepTotals finish_step() override { return {}; }
-  void apply(std::uint64_t /*step*/, double /*scale*/, double /*lr*/) override {}
+  void apply(double /*scale*/, double /*lr*/) override {}
   std::vector<double> take_metrics() override { return {}; }
   std::string metric_state() const override { return {}; }
-  Ticket snapshot(std::uint64_t /*step*/) override { return {}; }
-  std::int64_t num_parameters() const override { return 1; }
+  Ticket snapshot() override { return {}; }
 
  private:
   CommTracing tracing_;

@@ -94,25 +94,25 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
   const Registry registry = builtin_registry(loaded, disk);
   const ActorRegistry no_actors;
   net::Gate gate;
-  JobServices services{.loaded = loaded,
-                       .world = world,
-                       .disk = disk,
-                       .model = make_model(registry, loaded.job),
-                       .user_actors = no_actors,
-                       .make_task = [&] { return make_task(registry, loaded.job); },
-                       .total_steps = 20,
-                       .gate = gate,
-                       .table = TensorTable(1),
-                       .source = nullptr};
-  services.plan = std::make_unique<Plan>(big_plan());
-  const AddressBook::NodeOf node_of = node_of_plan(*services.plan);
-  Membership membership;
-  membership.ranks_per_node = services.plan->ranks_per_node();
+  ProcessServices process{.loaded = loaded,
+                          .world = world,
+                          .disk = disk,
+                          .model = make_model(registry, loaded.job),
+                          .user_actors = no_actors,
+                          .make_task = [&] { return make_task(registry, loaded.job); },
+                          .total_steps = 20,
+                          .gate = gate,
+                          .table = TensorTable(1),
+                          .source = nullptr};
+  const std::vector<int> ranks_per_node = big_plan().ranks_per_node();
+  EpochServices epoch(
+      process, {.ranks_per_node = ranks_per_node, .addresses = std::vector<HostPort>(ranks_per_node.size())});
+  const AddressBook::NodeOf node_of = node_of_plan(epoch.plan());
 
   std::set<ActorId> cast;
   std::map<Role, int> roles;
   for (int rank = 0; rank < kRanks; ++rank) {
-    for (const CastMember& member : make_rank_cast(services, membership, rank)) {
+    for (const CastMember& member : make_rank_cast(process, epoch, rank)) {
       ASSERT_TRUE(cast.insert(member.id).second) << to_string(member.id) << " twice";
       ASSERT_EQ(rank_of(member.id), rank) << to_string(member.id);
       ASSERT_EQ(node_of(member.id), rank / kRanksPerNode) << to_string(member.id);

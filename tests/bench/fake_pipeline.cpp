@@ -67,12 +67,11 @@ class SleepStage final : public StageWorker {
   ActionReport run(const Instruction& instruction) override;
   bool step_done() const override { return cursor_->done(); }
   StepTotals finish_step() override { return {.loss_sum = 1, .weight_sum = 1, .squared_norm = 1}; }
-  void apply(std::uint64_t /*step*/, double /*scale*/, double /*lr_multiplier*/) override {}
+  void apply(double /*scale*/, double /*lr_multiplier*/) override {}
   std::vector<double> take_metrics() override { return {}; }
   std::string metric_state() const override { return {}; }
-  Ticket snapshot(std::uint64_t /*step*/) override { return {}; }
+  Ticket snapshot() override { return {}; }
   std::uint64_t entries_loaded() const override { return 0; }
-  std::int64_t num_parameters() const override { return 0; }
 
  private:
   using Place = std::pair<int, int>;  // stage, microbatch

@@ -106,7 +106,6 @@ std::vector<Member> members_of(Rig& rig, int rank) {
                             }};
   for (int i = 0; i < stages; ++i) stage.rank_of_stage.push_back(rig.scenario.program->topology.rank_of(i));
   TrainerOptions trainer{.rank = rank,
-                         .world_size = rig.ranks(),
                          .total_steps = rig.total_steps(),
                          .lr_multiplier = [](std::uint64_t) { return 1.0; },
                          .max_norm = std::nullopt,

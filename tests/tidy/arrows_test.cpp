@@ -93,7 +93,9 @@ TEST(Arrows, NoActorIncludesAnotherActorsHeader) {
     if (source->folder() == "actors/job") continue;
     for (const std::string& line : source->lines) {
       const std::string path = included(line);
-      EXPECT_FALSE(actors.contains(path) && path != "\"" + stem + ".hpp\"")
+      // coordinator_end.cpp is a part of coordinator.hpp's actor.
+      const bool own = path.size() > 6 && (stem + "_").starts_with(path.substr(1, path.size() - 6) + "_");
+      EXPECT_FALSE(actors.contains(path) && !own)
           << source->path << " includes " << path
           << ": actors know handles and messages; only the cast knows all";
     }

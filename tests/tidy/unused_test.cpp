@@ -57,8 +57,8 @@ const Names& for_tests() {
 // To be used or deleted. Only gets shorter.
 const Names& to_go() {
   static const Names names{
-      "all_reduce_scalars", "gather_bytes",       "is_borrowed",  "num_parameters",
-      "save_npy",           "set_on_accumulated", "transfers_of", "unit_id",
+      "all_reduce_scalars", "gather_bytes", "is_borrowed", "save_npy",
+      "set_on_accumulated", "transfers_of", "unit_id",
   };
   return names;
 }

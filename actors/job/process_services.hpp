@@ -1,19 +1,14 @@
 #pragma once
-// What the actors of one process share without talking: the plan, the tensor table, the ways to reach other
-// ranks. Made by run_job, handed to the cast; outlives every actor. No torch.
+// What the actors of one process share whatever the membership: the job, the disk, the tensor table, the data.
+// Made by run_job; outlives every actor. No torch.
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <string>
+#include <optional>
 
 #include "actors/core/world.hpp"
 #include "actors/job/actor_registry.hpp"
-#include "actors/node.hpp"
-#include "runtime/comm/factory.hpp"
-#include "runtime/comm/open_communicators.hpp"
-#include "runtime/comm/processes/socket_transport.hpp"
-#include "runtime/mesh/plan.hpp"
 #include "runtime/metric/progress.hpp"
 #include "runtime/pipeline/program/shared_search.hpp"
 #include "runtime/state/disk.hpp"
@@ -25,9 +20,13 @@
 
 namespace d9d {
 
+namespace net {
+class Gate;
+}
+
 class SampleSource;
 
-struct JobServices {
+struct ProcessServices {
   const LoadedJob& loaded;
   World& world;
   Disk& disk;
@@ -40,23 +39,12 @@ struct JobServices {
   int threads_per_rank = 1;
   TensorTable table;
   std::shared_ptr<const SampleSource> source;  // one for all loaders: a text is tokenised once
-  SharedMemoryHub hub{};
-  OpenCommunicators open_communicators{};
   std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
   TokenizerFiles tokenizer{};           // copied into every checkpoint
 
-  // Made when the job has formed.
-  std::unique_ptr<SocketTransport> transport{};
-  std::unique_ptr<Plan> plan{};
-  std::unique_ptr<CommunicatorFactory> communicators{};
-
   const JobConfig& job() const { return loaded.job; }
 };
-
-// Of a checkpoint that is being written; the same on all nodes.
-std::string temporary_checkpoint_dir(const JobServices& services, const Membership& membership,
-                                     std::uint64_t step);
 
 }  // namespace d9d

@@ -1,0 +1,185 @@
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "actors/coordinator.hpp"
+#include "actors/signal_wishes.hpp"
+#include "actors/stop_report.hpp"
+#include "runtime/base/log.hpp"
+
+// The end of a job: the last metrics, the export, the traces, then all nodes stop, node 0 last.
+namespace d9d {
+namespace {
+
+constexpr std::chrono::seconds tracker_timeout{20};
+constexpr std::chrono::seconds trace_timeout{20};
+constexpr std::chrono::seconds leave_timeout{5};
+constexpr std::chrono::milliseconds rescue_timeout{3000};  // spans of a failed job; within leave_timeout
+constexpr std::chrono::seconds leave_now{1};               // a second signal came
+
+}  // namespace
+
+void Coordinator::rank_finished(wire::RankFinished::Reader message) {
+  ranks_finished_.insert(message.getRank());
+  if (message.getStep() > resume_.step) trained_ = true;
+  if (message.getSignal() != 0) {
+    stop_signal_ = static_cast<int>(message.getSignal());
+    stop_step_ = message.getStep();
+  }
+  if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
+  if (phase_ >= JobPhase::saving_metrics) return;
+  phase_ = JobPhase::saving_metrics;
+  // Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
+  tell<wire::FlushTracker>({Role::tracker, 0},
+                           [&](wire::FlushTracker::Builder ask) { ask.setStep(message.getStep()); });
+  tell_self_after<wire::Tick>(tracker_timeout,
+                              [](wire::Tick::Builder tick) { tick.setKind(tracker_deadline); });
+}
+
+void Coordinator::give_up_on_metrics() {
+  if (phase_ != JobPhase::saving_metrics) return;
+  log::warn("the last metrics did not come within {} s; metrics.jsonl is left without them",
+            tracker_timeout.count());
+  export_model();
+}
+
+void Coordinator::export_model() {
+  phase_ = JobPhase::exporting;
+  if (options_.export_to.empty()) return flush_traces();
+  if (stop_signal_ != 0) {
+    log::info("the export to {} is left out", options_.export_to);
+    return flush_traces();
+  }
+  if (last_checkpoint_.empty()) {
+    return end_job(false,
+                   fmt::format("cannot export to {}: no checkpoint was committed", options_.export_to));
+  }
+  tell<wire::ExportModel>({Role::checkpoint_writer, 0}, [&](wire::ExportModel::Builder message) {
+    message.setCheckpoint(last_checkpoint_);
+    message.setTarget(options_.export_to);
+  });
+  tell_self_after<wire::Tick>(options_.export_timeout,
+                              [](wire::Tick::Builder tick) { tick.setKind(export_deadline); });
+}
+
+void Coordinator::model_exported(wire::ModelExported::Reader message) {
+  if (phase_ != JobPhase::exporting) return;  // too late: the job has failed for it
+  const std::string failure = message.getFailure();
+  if (!failure.empty()) {
+    return end_job(false, fmt::format("export to {} failed: {}", options_.export_to, failure));
+  }
+  log::info("exported the model to {}", options_.export_to);
+  publish("train.exported", 0, nlohmann::json{{"target", options_.export_to}}.dump());
+  flush_traces();
+}
+
+void Coordinator::give_up_on_export() {
+  if (phase_ != JobPhase::exporting) return;
+  end_job(false,
+          fmt::format("the export to {0} did not end within {1} s (trainer.timeout.export_timeout): the "
+                      "disk is slow or hangs. The model is in the checkpoint: d9d-node export {2} {0}",
+                      options_.export_to,
+                      std::chrono::duration_cast<std::chrono::seconds>(options_.export_timeout).count(),
+                      last_checkpoint_));
+}
+
+void Coordinator::flush_traces() {
+  // A start that found nothing left to train has nothing to show.
+  if (!options_.trace || !trained_) return conclude_job();
+  phase_ = JobPhase::tracing;
+  for (std::size_t node = 0; node < roster_.members().size(); ++node) {
+    tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
+      flush.setNodes(static_cast<std::uint32_t>(roster_.members().size()));
+      flush.setFromStep(-1);
+    });
+  }
+  tell_self_after<wire::Tick>(trace_timeout, [](wire::Tick::Builder tick) { tick.setKind(trace_deadline); });
+}
+
+void Coordinator::give_up_on_traces() {
+  if (phase_ != JobPhase::tracing) return;
+  log::warn("not all nodes handed in their spans within {} s; the trace is left out", trace_timeout.count());
+  conclude_job();
+}
+
+// A failed job is where a trace is needed most. Nodes that are
+// gone or hang do not answer: node 0 writes what it has by then.
+void Coordinator::rescue_traces() {
+  awaits_rescue_ = true;
+  for (std::uint32_t node = 0; node < roster_.members().size(); ++node) {
+    if (gone_.contains(node)) continue;
+    tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
+      flush.setNodes(static_cast<std::uint32_t>(roster_.members().size() - gone_.size()));
+      flush.setFromStep(-1);
+      flush.setDeadlineMs(static_cast<std::uint32_t>(rescue_timeout.count()));
+    });
+  }
+}
+
+void Coordinator::trace_written(wire::TraceWritten::Reader message) {
+  const std::string failure = message.getFailure();
+  if (!failure.empty()) log::warn("the trace was not written: {}", failure);
+  if (phase_ < JobPhase::ending) return conclude_job();
+  awaits_rescue_ = false;
+  leave_when_alone();
+}
+
+// Done is done only when what was learned is on disk.
+void Coordinator::conclude_job() {
+  if (stop_signal_ != 0) {
+    return end_job(true, report_of_stop({stop_signal_, stop_step_, last_checkpoint_, unsaved_}), false,
+                   exit_of_signal + stop_signal_);
+  }
+  if (unsaved_.empty()) return end_job(true, "done");
+  end_job(false, fmt::format("training is over, but its last checkpoint could not be written ({}); {}. Start "
+                             "the job again when that is mended: it goes on from there",
+                             unsaved_,
+                             last_checkpoint_.empty() ? std::string("there is none")
+                                                      : "the last one is " + last_checkpoint_));
+}
+
+void Coordinator::end_job(bool ok, const std::string& reason, bool input_error, int exit_code) {
+  if (phase_ >= JobPhase::ending) return;
+  const JobPhase before = std::exchange(phase_, JobPhase::ending);
+  world().ending = true;
+  ending_ = {!ok, reason, input_error, exit_code};
+  if (ok && exit_code != 0) log::info("{}", reason);
+  if (!ok) {
+    const log::Place nowhere("");  // the reason says where
+    log::error("{}", reason);
+    if (roster_.closed()) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
+    const bool traced = before >= JobPhase::training && before < JobPhase::tracing;
+    if (exit_code == 0 && options_.trace && traced) rescue_traces();
+  }
+  for (std::uint32_t node = 1; node < roster_.members().size(); ++node) {
+    if (gone_.contains(node)) continue;
+    staying_.insert(node);
+    tell_to_stop(roster_.members()[node].mailbox,
+                 roster_.closed() ? ActorId{Role::node, node} : roster_.members()[node].id);
+  }
+  if (staying_.empty() && !awaits_rescue_) return leave();
+  tell_self_after<wire::Tick>(!ok && exit_code != 0 ? leave_now : leave_timeout,
+                              [](wire::Tick::Builder tick) { tick.setKind(leave_deadline); });
+}
+
+void Coordinator::leave_when_alone() {
+  if (staying_.empty() && !awaits_rescue_) leave();
+}
+
+// Node 0's process ends last: what is on its way to the others would be lost with it.
+void Coordinator::leave() {
+  if (std::exchange(phase_, JobPhase::left) == JobPhase::left) return;
+  tell<wire::StopNode>(parent(), [&](wire::StopNode::Builder stop) { ending_.write(stop); });
+}
+
+void Coordinator::tell_to_stop(const MailboxPtr& mailbox, ActorId node) {
+  tell_via<wire::StopNode>(mailbox, node, [&](wire::StopNode::Builder stop) { ending_.write(stop); });
+}
+
+void Coordinator::Ending::write(wire::StopNode::Builder stop) const {
+  stop.setFailed(failed);
+  stop.setReason(reason);
+  stop.setInputError(input_error);
+  stop.setExitCode(static_cast<std::uint32_t>(exit_code));
+}
+
+}  // namespace d9d

@@ -1,0 +1,56 @@
+#include "actors/job/epoch_services.hpp"
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/processes/socket_transport.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
+
+namespace d9d {
+namespace {
+
+std::unique_ptr<SocketTransport> make_transport(net::Gate& gate, const Membership& membership,
+                                                const Plan& plan) {
+  if (membership.ranks_per_node.size() < 2) return nullptr;
+  return std::make_unique<SocketTransport>(
+      gate, SocketTransportOptions{.node = membership.node,
+                                   .nodes = membership.addresses,
+                                   .node_of = [&plan](int rank) { return plan.placement(rank).node; },
+                                   .job = membership.tag});
+}
+
+CommunicatorOptions communicator_options(const JobConfig& job, const Membership& membership) {
+  return {.timeout = std::chrono::seconds(job.trainer.timeout.init_timeout),
+          .check_collectives = job.debug.check_collectives,
+          .epoch = membership.epoch};
+}
+
+}  // namespace
+
+EpochServices::EpochServices(const ProcessServices& process, const Membership& membership)
+    : membership_(membership),
+      plan_(process.job().mesh, membership.ranks_per_node),
+      transport_(make_transport(process.gate, membership, plan_)),
+      factory_(plan_, hub_, transport_.get(), communicator_options(process.job(), membership)) {}
+
+std::shared_ptr<Communicator> EpochServices::open(int rank, const std::string& domain,
+                                                  const std::vector<std::string>& axes,
+                                                  const std::string& use) {
+  return kept(factory_.open(rank, domain, axes, use));
+}
+
+std::shared_ptr<Communicator> EpochServices::open_pair(int rank, int sender, int receiver,
+                                                       const std::string& use) {
+  return kept(factory_.open_pair(rank, sender, receiver, use));
+}
+
+std::shared_ptr<Communicator> EpochServices::kept(std::shared_ptr<Communicator> communicator) {
+  open_.add(communicator);
+  return communicator;
+}
+
+void EpochServices::abort(const std::string& reason) noexcept {
+  hub_.abort_all(reason);
+  if (transport_) transport_->abort(reason);
+  open_.abort_all(reason);
+}
+
+}  // namespace d9d

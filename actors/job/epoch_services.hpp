@@ -1,0 +1,41 @@
+#pragma once
+// What the actors of one process share as long as the membership stays: who runs where, and the ways to reach
+// other ranks. Made when the job has formed; outlives the actors of its epoch. No torch.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/job/process_services.hpp"
+#include "actors/membership.hpp"
+#include "runtime/comm/factory.hpp"
+#include "runtime/comm/open_communicators.hpp"
+
+namespace d9d {
+
+class EpochServices {
+ public:
+  EpochServices(const ProcessServices& process, const Membership& membership);
+
+  const Membership& membership() const { return membership_; }
+  const Plan& plan() const { return plan_; }
+
+  // Communicators of a rank of this process: see CommunicatorFactory. abort() reaches them while they live.
+  std::shared_ptr<Communicator> open(int rank, const std::string& domain,
+                                     const std::vector<std::string>& axes, const std::string& use);
+  std::shared_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use);
+  // From any thread: wakes whoever waits for another rank, now and later. For good.
+  void abort(const std::string& reason) noexcept;
+
+ private:
+  std::shared_ptr<Communicator> kept(std::shared_ptr<Communicator> communicator);
+
+  const Membership membership_;
+  const Plan plan_;
+  SharedMemoryHub hub_;
+  std::unique_ptr<SocketTransport> transport_;  // null in a job of one node
+  const CommunicatorFactory factory_;
+  OpenCommunicators open_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+
+#include "actors/core/failure_kind.hpp"
+#include "actors/failure_text.hpp"
+#include "actors/node.hpp"
+#include "actors/signal_wishes.hpp"
+#include "messages/event.capnp.h"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
+// What a node does once the job has formed: its cast, what it passes on, failures, signals, the end.
+namespace d9d {
+namespace {
+
+constexpr std::chrono::seconds leave_unformed_after{1};  // for the Coordinator to tell the others
+
+}  // namespace
+
+void Node::spawn_cast() {
+  phase_ = Phase::preparing;
+  ++deadline_;
+  std::vector<CastMember> cast;
+  try {
+    cast = options_.cast(membership_);
+    world().book.set_node_of(options_.node_of());
+  } catch (...) {
+    const Caught caught = describe_current_exception();
+    return tell_failed(caught.kind, caught.what);
+  }
+  // Listeners first: whoever subscribes when it starts shall hear everything.
+  const auto rest = std::stable_partition(cast.begin(), cast.end(),
+                                          [](const CastMember& member) { return member.goes_first; });
+  waiting_cast_.assign(std::make_move_iterator(rest), std::make_move_iterator(cast.end()));
+  cast.erase(rest, cast.end());
+  spawn_all(std::move(cast));
+  enter_rest_when_ready();
+}
+
+void Node::spawn_all(std::vector<CastMember> members) {
+  for (const CastMember& member : members) {
+    children_.push_back(member.id);
+    if (member.says_ready) not_ready_.insert(member.id);
+  }
+  for (CastMember& member : members) spawn(member.id, member.threading, std::move(member.factory));
+}
+
+void Node::enter_rest_when_ready() {
+  if (!not_ready_.empty() || waiting_cast_.empty()) return;
+  if (membership_.node == first_node) publish("train.configuration.start");
+  spawn_all(std::exchange(waiting_cast_, {}));
+}
+
+// The events of a job's configuration, told for rank 0's actors: what they stand for is there now.
+void Node::publish_configured(ActorId ready) {
+  if (ready.index != 0) return;
+  if (ready.role == Role::loader) publish("train.configuration.data_stream");
+  if (ready.role == Role::trainer) publish("train.configuration.lr_scheduler");
+  if (ready.role != Role::rank_executor) return;
+  publish("train.configuration.model_stages");
+  publish("train.configuration.optimizer");
+}
+
+void Node::publish(const char* event) {
+  tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
+    publish.setName(event);
+    publish.setContext("{}");
+  });
+}
+
+void Node::ready(wire::Ready::Reader message) {
+  publish_configured(sender());
+  not_ready_.erase(sender());
+  entries_ += message.getEntries();
+  log::debug("{} is ready after {:.2f} s; {} to go", to_string(sender()), message.getSeconds(),
+             not_ready_.size());
+  const bool was_first_half = !waiting_cast_.empty();
+  enter_rest_when_ready();
+  if (was_first_half || !not_ready_.empty()) return;
+  tell<wire::NodeReady>({Role::coordinator, 0}, [&](wire::NodeReady::Builder ready) {
+    ready.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
+    ready.setEntries(entries_);
+  });
+}
+
+void Node::start_training(wire::StartTraining::Reader message) {
+  if (phase_ == Phase::ended) return;
+  phase_ = Phase::training;
+  for (const ActorId child : children_) {
+    if (child.role != Role::trainer && child.role != Role::trace_collector) continue;
+    tell<wire::StartTraining>(
+        child, [&](wire::StartTraining::Builder start) { start.setFirstStep(message.getFirstStep()); });
+  }
+}
+
+void Node::rank_finished(wire::RankFinished::Reader message) {
+  tell<wire::RankFinished>({Role::coordinator, 0}, [&](wire::RankFinished::Builder finished) {
+    finished.setRank(message.getRank());
+    finished.setStep(message.getStep());
+    finished.setSignal(message.getSignal());
+  });
+}
+
+void Node::failed(wire::Failed::Reader message) {
+  if (sender().role == Role::coordinator) {
+    const bool bad_input = message.getKind() == wire::Failed::Kind::INPUT && phase_ < Phase::training;
+    return stop_here(bad_input ? exit_bad_input : exit_failed, failure_text(message));
+  }
+  tell_failed({.kind = message.getKind(),
+               .text = message.getText(),
+               .actor = message.getActor(),
+               .rank = message.getRank(),
+               .step = message.getStep(),
+               .message = message.getMessage()});
+}
+
+// Of this node itself, while it prepared the job.
+void Node::tell_failed(ErrorKind kind, const std::string& text) {
+  tell_failed(
+      {.kind = kFailureKinds.to_wire(kind), .text = text, .actor = to_string(self()), .message = "Welcome"});
+}
+
+void Node::tell_failed(const Failure& failure) {
+  tell<wire::Failed>({Role::coordinator, 0}, [&](wire::Failed::Builder failed) {
+    failed.setKind(failure.kind);
+    failed.setText(failure.text);
+    failed.setActor(failure.actor);
+    failed.setRank(failure.rank);
+    failed.setStep(failure.step);
+    failed.setMessage(failure.message);
+  });
+}
+
+void Node::peer_down(wire::PeerDown::Reader message) {
+  end(exit_failed,
+      fmt::format("node 0 is gone: it {}. The job is over here", std::string(message.getReason())), false);
+}
+
+void Node::stop_node(wire::StopNode::Reader message) {
+  const int code = static_cast<int>(message.getExitCode());
+  if (code != 0) return end(code, message.getReason(), !message.getFailed());
+  if (!message.getFailed()) return end(exit_done, message.getReason(), true);
+  end(message.getInputError() ? exit_bad_input : exit_failed, message.getReason(), false);
+}
+
+// Where the Coordinator has not reported it.
+void Node::stop_here(int exit_code, const std::string& reason) {
+  if (options_.first) log::error("{}", reason);
+  end(exit_code, reason);
+}
+
+void Node::signalled(wire::Signalled::Reader message) {
+  const int signal = static_cast<int>(message.getSignal());
+  if (phase_ == Phase::ended) return;
+  const bool training = phase_ == Phase::training;
+  const bool formed = phase_ >= Phase::meeting;
+  if (signal == SIGUSR1) {
+    if (!training) return log::warn("SIGUSR1: training has not begun, there is nothing to save");
+    log::info("SIGUSR1: a checkpoint after this step");
+  }
+  for (const ActorId child : children_) {
+    if (child.role == Role::trainer) pass_signal_to(child, message);
+  }
+  if (signal == SIGUSR1) return;
+  stop_signal_ = signal;
+  if (training && !message.getNow()) {
+    log::info("{}: stopping after this step; a second one leaves at once", signal_name(signal));
+  }
+  if (formed || options_.first) pass_signal_to({Role::coordinator, 0}, message);
+  if (!options_.first && (!formed || message.getNow())) {
+    return end(exit_of_signal + signal, signal_name(signal), false);
+  }
+  // The Coordinator may be looking through checkpoints and not answer.
+  if (!formed) {
+    tell_self_after<wire::Tick>(leave_unformed_after,
+                                [](wire::Tick::Builder tick) { tick.setKind(leave_unformed); });
+  }
+}
+
+void Node::pass_signal_to(ActorId whom, wire::Signalled::Reader message) {
+  tell<wire::Signalled>(whom, [&](wire::Signalled::Builder signalled) {
+    signalled.setSignal(message.getSignal());
+    signalled.setNow(message.getNow());
+    signalled.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
+  });
+}
+
+void Node::end(int exit_code, const std::string& reason, bool orderly) {
+  if (std::exchange(phase_, Phase::ended) == Phase::ended) return;
+  world().ending = true;
+  if (exit_code != exit_done && orderly && !options_.first) log::info("this node stops: {}", reason);
+  if (!orderly) {
+    // Node 0 has reported the cause already.
+    const log::Place nowhere("");
+    if (!options_.first) log::error("{}", reason);
+    options_.abort_collectives(reason);
+  }
+  for (auto child = children_.rbegin(); child != children_.rend(); ++child) {
+    tell<wire::Stop>(*child, [&](wire::Stop::Builder stop) { stop.setReason(reason); });
+  }
+  options_.on_end(exit_code);
+  finish();
+}
+
+}  // namespace d9d
