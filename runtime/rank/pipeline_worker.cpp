@@ -19,6 +19,7 @@
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/rank/rank_buffers.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/stage_units.hpp"
 #include "runtime/rank/training_state.hpp"
@@ -118,6 +119,7 @@ class PipelineWorker final : public StageWorker, private GradientObserver {
            });
   }
   void make_metrics();
+  std::vector<StageParameter> build_stages();
   void fill_parameters();
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
@@ -134,6 +136,7 @@ class PipelineWorker final : public StageWorker, private GradientObserver {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<StageGroups> groups_;
+  std::unique_ptr<RankBuffers> buffers_;
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::function<void(int)> on_bucket_complete_;
@@ -152,22 +155,14 @@ void PipelineWorker::prepare() {
           ? with_lane_communicators(open, [this]() -> ComputeLanes& { return lanes(); })
           : open);
   groups_->lane()->set_around(tracing_.background, tracing_.stalls);
-  std::vector<StageParameter> parameters;
-  for (const int stage : topology_.stages_of(pipeline_rank_)) {
-    BuiltStage& built = stages_[stage];
-    built.module = options_.model->build_stage(position(stage));
-    built.first_parameter = parameters.size();
-    const std::vector<StageParameter> own =
-        options_.model->parallelize(*built.module, *groups_, options_.parallel);
-    parameters.insert(parameters.end(), own.begin(), own.end());
-    built.end_parameter = parameters.size();
-  }
-  flat_ = std::make_shared<FlatParameters>(std::move(parameters), flat_options(options_.gradients));
+  buffers_ = std::make_unique<RankBuffers>(options_.plan->domains(), options_.rank, open);
+  flat_ = std::make_shared<FlatParameters>(build_stages(), flat_options(options_.gradients));
   if (options_.resume_from.empty()) fill_parameters();
   optimizer_ = make_optimizer(options_.optimizer, *flat_, options_.seed);
   if (!options_.resume_from.empty()) {
-    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_);
+    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_, buffers_->all());
   }
+  buffers_->make_equal();
   sync_ = std::make_unique<GradientSync>(*flat_);
   for (auto& [stage, built] : stages_) {
     built.units = StageUnits(built.module->parameters(), parameters_of(built));
@@ -177,6 +172,22 @@ void PipelineWorker::prepare() {
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, built), *options_.table);
   }
   options_.shared->parameters = flat_;
+}
+
+// Returns the parameters of all stages.
+std::vector<StageParameter> PipelineWorker::build_stages() {
+  std::vector<StageParameter> parameters;
+  for (const int stage : topology_.stages_of(pipeline_rank_)) {
+    BuiltStage& built = stages_[stage];
+    built.module = options_.model->build_stage(position(stage));
+    built.first_parameter = parameters.size();
+    const std::vector<StageParameter> own =
+        options_.model->parallelize(*built.module, *groups_, options_.parallel);
+    parameters.insert(parameters.end(), own.begin(), own.end());
+    built.end_parameter = parameters.size();
+    buffers_->add(built.module);
+  }
+  return parameters;
 }
 
 // A task may have other metrics than the one that wrote the checkpoint.
@@ -197,6 +208,7 @@ void PipelineWorker::fill_parameters() {
   if (!options_.source_checkpoint.empty()) {
     for (const auto& [stage, built] : stages_) {
       options_.model->load_weights(options_.source_checkpoint, position(stage), parameters_of(built));
+      options_.model->load_buffers(options_.source_checkpoint, position(stage), buffers_->of(*built.module));
     }
   } else {
     draw_initial_weights(flat_->parameters(), options_.seed);
@@ -313,6 +325,7 @@ void PipelineWorker::agree(const std::vector<double>& costs) {
 void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
   optimizer_->step({.lr_multiplier = lr_multiplier, .grad = gradient_scale});
   for (const auto& [stage, built] : stages_) built.units.after_update();
+  buffers_->make_equal();
 }
 
 std::vector<double> PipelineWorker::take_metrics() {
@@ -322,7 +335,7 @@ std::vector<double> PipelineWorker::take_metrics() {
 }
 
 Ticket PipelineWorker::snapshot() {
-  return snapshot_training_state(*optimizer_, *options_.table);
+  return snapshot_training_state(*optimizer_, buffers_->all(), *options_.table);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/rank/shard_parcel.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 
@@ -18,11 +19,44 @@ bool answers_for(const Layout& layout) {
                      [](const LayoutAxis& axis) { return axis.index == 0; });
 }
 
+// The optimizer and `buffers` outlive the entries.
+std::vector<StateEntry> entries_of(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers) {
+  std::vector<StateEntry> entries = optimizer.state_entries();
+  for (const StageBuffer& buffer : buffers) {
+    entries.push_back({buffer_kind, buffer.name, &buffer.layout.value(), buffer.tensor.detach()});
+  }
+  return entries;
+}
+
+// A parameter is converted to the type that the job says; a buffer has the type that its module gave it.
+void require_stored(const CheckpointReader& reader, const std::string& checkpoint, const StateEntry& entry) {
+  const bool is_buffer = entry.kind == buffer_kind;
+  const std::string what = entry.kind + (is_buffer ? " " : " of ") + entry.name;
+  D9D_REQUIRE(reader.has(entry.kind, entry.name),
+              "{} has no {}: it was written by a job with another model or optimizer. Choose another "
+              "run name, or remove the checkpoint to start afresh",
+              checkpoint, what);
+  const Shape& stored = reader.shape_of(entry.kind, entry.name);
+  D9D_REQUIRE(
+      stored == entry.layout->global_shape(),
+      "{} holds {} in the shape {}, the model has {}. Choose another run name, or remove the checkpoint "
+      "to start afresh",
+      checkpoint, what, to_text(stored), to_text(entry.layout->global_shape()));
+  const Dtype dtype = reader.stored_dtype(entry.kind, entry.name);
+  const Dtype wanted = dtype_of(entry.tensor.scalar_type());
+  D9D_REQUIRE(
+      !is_buffer || dtype == wanted,
+      "{} holds {} as {}, the model has it as {}. Choose another run name, or remove the checkpoint to "
+      "start afresh",
+      checkpoint, what, name_of(dtype), name_of(wanted));
+}
+
 }  // namespace
 
-Ticket snapshot_training_state(const Optimizer& optimizer, TensorTable& table) {
+Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
+                               TensorTable& table) {
   std::vector<NamedSlice> slices;
-  for (const StateEntry& entry : optimizer.state_entries()) {
+  for (const StateEntry& entry : entries_of(optimizer, buffers)) {
     if (!entry.layout->is_writer() || entry.tensor.numel() == 0) continue;
     slices.push_back({entry.kind, entry.name, entry.layout->global_shape(), entry.layout->local_slice(),
                       entry.tensor.detach().clone()});
@@ -31,31 +65,26 @@ Ticket snapshot_training_state(const Optimizer& optimizer, TensorTable& table) {
   return table.put(std::make_unique<ShardParcel>(std::move(slices)));
 }
 
-std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer) {
+std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
+                                  const std::vector<StageBuffer>& buffers) {
   const c10::NoGradGuard no_grad;
   const auto reader = CheckpointReader::open(disk, checkpoint);
-  std::uint64_t entries = 0;
+  std::uint64_t count = 0;
   at::Tensor parameter;  // whose state the entries are
-  for (const StateEntry& entry : optimizer.state_entries()) {
+  for (const StateEntry& entry : entries_of(optimizer, buffers)) {
     if (entry.kind == "param") parameter = entry.tensor;
     if (entry.kind == kMasterWeight && !reader->has(entry.kind, entry.name)) {
       entry.tensor.copy_(parameter);
       continue;
     }
-    D9D_REQUIRE(reader->has(entry.kind, entry.name),
-                "{} has no {} of {}: it was written by a job with another model or optimizer. Choose another "
-                "run name, or remove the checkpoint to start afresh",
-                checkpoint, entry.kind, entry.name);
-    D9D_REQUIRE(reader->shape_of(entry.kind, entry.name) == entry.layout->global_shape(),
-                "{} holds {} of {} in the shape {}, the model has {}", checkpoint, entry.kind, entry.name,
-                to_text(reader->shape_of(entry.kind, entry.name)), to_text(entry.layout->global_shape()));
+    require_stored(*reader, checkpoint, entry);
     if (entry.tensor.numel() > 0) {
       entry.tensor.copy_(reader->read(entry.kind, entry.name, entry.layout->local_slice()));
     }
-    if (answers_for(*entry.layout)) ++entries;
+    if (answers_for(*entry.layout)) ++count;
   }
   optimizer.set_step_count(static_cast<std::int64_t>(reader->manifest().step));
-  return entries;
+  return count;
 }
 
 }  // namespace d9d

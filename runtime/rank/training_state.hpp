@@ -1,22 +1,29 @@
 #pragma once
-// Copies the parameters and optimizer state of a rank to a
+// Copies the parameters, optimizer state and buffers of a rank to a
 // snapshot, and loads them from a checkpoint of any mesh.
 
 #include <string>
+#include <vector>
 
 #include "runtime/state/disk.hpp"
+#include "runtime/tensor/stage_module.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 #include "runtime/train/optimizer.hpp"
 
 namespace d9d {
 
-// Copies what this rank has to write to the host, as a ShardParcel; a replicated parameter is written by one
-// rank. No ticket when other ranks write all of it.
-Ticket snapshot_training_state(const Optimizer& optimizer, TensorTable& table);
+// `buffers`: RankBuffers::all().
 
-// Fills every parameter and state tensor from a committed checkpoint and sets the step count. Master weights
-// that it lacks begin as its parameters. Input error: it lacks another tensor, or has it in another shape. Returns how many of its tensors this rank
-// answers for (each one exactly one rank does), so that the sum over all ranks can be held against the whole.
-std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer);
+// Copies what this rank has to write to the host, as a ShardParcel; a replicated parameter or buffer is
+// written by one rank. No ticket when other ranks write all of it.
+Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
+                               TensorTable& table);
+
+// Fills every parameter, state tensor and buffer from a committed checkpoint and sets the step count. Master
+// weights that it lacks begin as its parameters. Input error: it lacks another tensor, has it in another
+// shape, or has a buffer of another type. Returns how many of its tensors this rank answers for (each one
+// exactly one rank does), so that the sum over all ranks can be held against the whole.
+std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
+                                  const std::vector<StageBuffer>& buffers);
 
 }  // namespace d9d

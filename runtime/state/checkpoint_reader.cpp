@@ -43,6 +43,10 @@ const Shape& CheckpointReader::shape_of(const std::string& kind, const std::stri
   return parts_of(kind, name).front()->global_shape;
 }
 
+Dtype CheckpointReader::stored_dtype(const std::string& kind, const std::string& name) const {
+  return parts_of(kind, name).front()->dtype;
+}
+
 at::Tensor CheckpointReader::read(const std::string& kind, const std::string& name) const {
   return read(kind, name, whole(shape_of(kind, name)));
 }

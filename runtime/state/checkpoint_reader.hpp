@@ -31,6 +31,7 @@ class CheckpointReader {
 
   bool has(const std::string& kind, const std::string& name) const;
   const Shape& shape_of(const std::string& kind, const std::string& name) const;
+  Dtype stored_dtype(const std::string& kind, const std::string& name) const;
 
   // A contiguous CPU tensor of the stored dtype. Input error: no such tensor, or a slice that is not inside
   // it. Environment error, naming file and tensor: bytes that do not match their checksum.

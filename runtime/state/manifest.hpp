@@ -17,10 +17,13 @@ namespace d9d {
 inline constexpr std::uint32_t manifest_format = 1;
 inline constexpr const char* manifest_name = "manifest.json";
 
+// The kind of a model's persistent buffers; parameters have the kind "param".
+inline constexpr const char* buffer_kind = "buffer";
+
 // One stored slice. In its file it is the tensor `<kind>/<name>@<slice>`.
 struct ManifestEntry {
-  std::string kind;  // "param", "exp_avg", "exp_avg_sq", or what a task chooses; no '/'
-  std::string name;  // global name of the parameter
+  std::string kind;  // "param", "buffer", or an optimizer's state, e.g. "exp_avg"; no '/'
+  std::string name;  // global name of the parameter or buffer
   Shape global_shape;
   Slice slice;
   Dtype dtype = Dtype::float32;

@@ -28,6 +28,9 @@ void ModelProvider::load_weights(const std::string& directory, StagePosition /*p
                           directory));
 }
 
+void ModelProvider::load_buffers(const std::string& /*directory*/, StagePosition /*position*/,
+                                 const std::vector<StageBuffer>& /*buffers*/) const {}
+
 std::vector<std::string> ModelProvider::check_source(const std::string& /*directory*/) const {
   return {};
 }

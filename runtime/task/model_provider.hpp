@@ -15,6 +15,7 @@ namespace d9d {
 class StageGroups;
 class StageModule;
 struct ParallelOptions;
+struct StageBuffer;
 struct StageParameter;
 
 class ModelProvider {
@@ -34,12 +35,16 @@ class ModelProvider {
   // folder and of the stage must be accounted for. Default: an input error.
   virtual void load_weights(const std::string& directory, StagePosition position,
                             const std::vector<StageParameter>& parameters) const;
+  // Copies what `directory` has of the stage's persistent buffers into them; called after load_weights().
+  // Default: they keep the values that build_stage() gave them.
+  virtual void load_buffers(const std::string& directory, StagePosition position,
+                            const std::vector<StageBuffer>& buffers) const;
   // Checks, before the job forms and in `d9d-node check`, whether load_weights()
   // will find all it needs in this folder. Reads headers at most, throws what
   // load_weights() would throw, and returns warnings. Default: no checks.
   virtual std::vector<std::string> check_source(const std::string& directory) const;
-  // Writes the model of a committed checkpoint as a folder
-  // that other programs can read. Default: an input error.
+  // Writes the model of a committed checkpoint as a folder that other programs can read. There
+  // CheckpointReader finds parameters as the kind "param" and buffers as `buffer_kind`. Default: an input error.
   virtual void export_model(const std::string& checkpoint, const std::string& target) const;
   // The hyperparameters that trackers record.
   virtual nlohmann::json hparams() const;

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,22 @@ struct StageParameter {
   std::shared_ptr<ShardedUnit> unit = {};
 };
 
+// A tensor that is part of the trained model but gets no gradient: running statistics, a counter. It is what
+// torch's register_buffer() registers with persistent=True. Checkpoints keep it, a resume on any mesh
+// restores its bits, and export_model() finds it in the checkpoint.
+//
+// forward() may write to it, in place or by a new tensor. Several ranks hold the same buffer, and their
+// copies may differ within a step, because each rank sees other samples. After each update all of them get
+// the copy of the first rank (coordinate 0 on the axes on which the buffer is replicated), as with torch's
+// DDP. It is the same with FSDP and ZeRO-1, which do not shard buffers.
+struct StageBuffer {
+  std::string name;   // global: the same on every mesh, and no other buffer's
+  at::Tensor tensor;  // integers and bool too; build_stage() gives it the first values
+  // Of a buffer that the module's parallelize() has split: the shards, the other axes may be left out. None:
+  // every rank of the stage holds the whole tensor.
+  std::optional<Layout> layout = {};
+};
+
 class StageModule {
  public:
   virtual ~StageModule() = default;
@@ -50,6 +67,11 @@ class StageModule {
 
   // In definition order, the same order on every rank of a stage. Tied parameters appear once.
   virtual std::vector<StageParameter> parameters() = 0;
+
+  // The persistent buffers, in the same order on every rank of a stage. Called between two steps, on the
+  // stage's compute thread; what is loaded is written into the tensors that it returns. Tensors that the
+  // module can compute anew (tables of positions, masks) are not among them.
+  virtual std::vector<StageBuffer> buffers() { return {}; }
 
   virtual void set_training(bool training) = 0;
 };
