@@ -10,12 +10,11 @@ namespace d9d {
 namespace {
 
 // A metric of a plugin may break its promise.
-std::vector<double> state_of(const std::string& name, const Metric& metric,
-                             const std::vector<ReduceOp>& layout) {
+std::vector<double> state_of(const std::string& name, const Metric& metric, std::size_t size) {
   std::vector<double> state = metric.state();
-  D9D_REQUIRE(state.size() == layout.size(),
+  D9D_REQUIRE(state.size() == size,
               "the metric \"{}\" gives a state of {} elements and a layout of {}; expected as many", name,
-              state.size(), layout.size());
+              state.size(), size);
   return state;
 }
 
@@ -25,21 +24,22 @@ void Compose::add(std::string name, std::unique_ptr<Metric> metric) {
   D9D_CHECK(metric != nullptr, "no metric given for \"{}\"", name);
   D9D_REQUIRE(!metrics_.contains(name), "there are two metrics named \"{}\"; give each its own name", name);
   const auto layout = metric->layout();
-  const auto state = state_of(name, *metric, layout);
+  const auto state = state_of(name, *metric, layout.size());
   for (std::size_t i = 0; i < state.size(); ++i) {
     D9D_REQUIRE(
         state[i] == neutral(layout[i]),
         "the metric \"{}\" starts with {} in element {}; expected {}: every rank adds what it starts with",
         name, state[i], i, neutral(layout[i]));
   }
-  metrics_.emplace(std::move(name), std::move(metric));
+  size_ += layout.size();
+  metrics_.emplace(std::move(name), Declared{std::move(metric), layout.size()});
 }
 
 Metric& Compose::find(const std::string& name) const {
   const auto found = metrics_.find(name);
-  if (found != metrics_.end()) return *found->second;
+  if (found != metrics_.end()) return *found->second.metric;
   std::string declared;
-  for (const auto& [other, metric] : metrics_) declared += (declared.empty() ? "" : ", ") + other;
+  for (const auto& [other, ignored] : metrics_) declared += (declared.empty() ? "" : ", ") + other;
   throw Error(ErrorKind::input,
               fmt::format("there is no metric \"{}\"; the task's create_metrics declares: {}", name,
                           declared.empty() ? "none" : declared));
@@ -52,8 +52,9 @@ void Compose::wrong_type(const std::string& name) {
 
 std::vector<ReduceOp> Compose::layout() const {
   std::vector<ReduceOp> all;
-  for (const auto& [name, metric] : metrics_) {
-    const auto part = metric->layout();
+  all.reserve(size_);
+  for (const auto& [name, declared] : metrics_) {
+    const auto part = declared.metric->layout();
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -61,46 +62,46 @@ std::vector<ReduceOp> Compose::layout() const {
 
 std::vector<double> Compose::state() const {
   std::vector<double> all;
-  for (const auto& [name, metric] : metrics_) {
-    const auto part = state_of(name, *metric, metric->layout());
+  all.reserve(size_);
+  for (const auto& [name, declared] : metrics_) {
+    const auto part = state_of(name, *declared.metric, declared.size);
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
 }
 
-void Compose::load(std::span<const double> state) {
-  D9D_CHECK(state.size() == layout().size(), "a state of {} elements for a layout of {}", state.size(),
-            layout().size());
-  for (const auto& [name, metric] : metrics_) {
-    const std::size_t size = metric->layout().size();
-    metric->load(state.first(size));
-    state = state.subspan(size);
+template <class Use>
+void Compose::for_each_part(std::span<const double> state, Use use) const {
+  D9D_CHECK(state.size() == size_, "a state of {} elements for a layout of {}", state.size(), size_);
+  for (const auto& [name, declared] : metrics_) {
+    use(name, *declared.metric, state.first(declared.size));
+    state = state.subspan(declared.size);
   }
 }
 
+void Compose::load(std::span<const double> state) {
+  for_each_part(state, [](const std::string&, Metric& metric, auto part) { metric.load(part); });
+}
+
 MetricValues Compose::compute(std::span<const double> state) const {
-  D9D_CHECK(state.size() == layout().size(), "a state of {} elements for a layout of {}", state.size(),
-            layout().size());
   MetricValues values;
-  for (const auto& [name, metric] : metrics_) {
-    const std::size_t size = metric->layout().size();
-    for (auto& [part, value] : metric->compute(state.first(size))) {
-      values.emplace_back(part.empty() ? name : fmt::format("{}/{}", name, part), value);
+  for_each_part(state, [&](const std::string& name, const Metric& metric, auto part) {
+    for (auto& [result, value] : metric.compute(part)) {
+      values.emplace_back(result.empty() ? name : fmt::format("{}/{}", name, result), value);
     }
-    state = state.subspan(size);
-  }
+  });
   return values;
 }
 
 void Compose::reset() {
-  for (const auto& [name, metric] : metrics_) metric->reset();
+  for (const auto& [name, declared] : metrics_) declared.metric->reset();
 }
 
 nlohmann::json Compose::to_json() const {
   nlohmann::json json = nlohmann::json::object();
-  for (const auto& [name, metric] : metrics_) {
-    const auto layout = metric->layout();
-    json[name] = state_to_json(layout, state_of(name, *metric, layout));
+  for (const auto& [name, declared] : metrics_) {
+    const auto layout = declared.metric->layout();
+    json[name] = state_to_json(layout, state_of(name, *declared.metric, layout.size()));
   }
   return json;
 }
@@ -111,16 +112,16 @@ std::vector<std::string> Compose::merge_json(const nlohmann::json& json) {
   std::vector<std::string> left_out;
   for (const auto& [name, saved] : json.items()) {
     const auto found = metrics_.find(name);
-    const auto layout = found == metrics_.end() ? std::vector<ReduceOp>() : found->second->layout();
+    const auto layout = found == metrics_.end() ? std::vector<ReduceOp>() : found->second.metric->layout();
     const auto state =
         found == metrics_.end() ? std::nullopt : state_from_json(saved, layout, "metric \"" + name + "\"");
     if (!state) {
       left_out.push_back(name);
       continue;
     }
-    std::vector<double> joined = found->second->state();
+    std::vector<double> joined = found->second.metric->state();
     combine_states(layout, joined, *state);
-    found->second->load(joined);
+    found->second.metric->load(joined);
   }
   return left_out;
 }

@@ -36,10 +36,19 @@ class Compose : public Metric {
   std::vector<std::string> merge_json(const nlohmann::json& json);
 
  private:
+  struct Declared {
+    std::unique_ptr<Metric> metric;
+    std::size_t size = 0;  // elements of its state
+  };
+
   Metric& find(const std::string& name) const;
+  // Calls use(name, metric, its part of the state). A bug when the state has another size than all of them.
+  template <class Use>
+  void for_each_part(std::span<const double> state, Use use) const;
   [[noreturn]] static void wrong_type(const std::string& name);
 
-  std::map<std::string, std::unique_ptr<Metric>> metrics_;
+  std::map<std::string, Declared> metrics_;
+  std::size_t size_ = 0;  // elements of all states
 };
 
 template <class T>

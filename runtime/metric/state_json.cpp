@@ -54,19 +54,21 @@ std::vector<double> numbers_from(const nlohmann::json& list, const std::string& 
 }  // namespace
 
 nlohmann::json state_to_json(std::span<const ReduceOp> layout, std::span<const double> state) {
-  nlohmann::json at = nlohmann::json::array();
-  nlohmann::json all = nlohmann::json::array();
-  nlohmann::json counted = nlohmann::json::array();
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    all.push_back(json_number(state[i]));
-    if (state[i] == neutral(layout[i])) continue;
-    at.push_back(i);
-    counted.push_back(json_number(state[i]));
-  }
+  const auto is_neutral = [&](std::size_t i) { return state[i] == neutral(layout[i]); };
+  std::size_t num_counted = 0;
+  for (std::size_t i = 0; i < state.size(); ++i) num_counted += is_neutral(i) ? 0 : 1;
+  const bool is_sparse = 2 * num_counted < state.size();
+
   nlohmann::json json{{"layout", layout_text(layout)}};
-  const bool is_sparse = 2 * at.size() < state.size();
+  nlohmann::json at = nlohmann::json::array();
+  nlohmann::json values = nlohmann::json::array();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    if (is_sparse && is_neutral(i)) continue;
+    if (is_sparse) at.push_back(i);
+    values.push_back(json_number(state[i]));
+  }
   if (is_sparse) json["at"] = std::move(at);
-  json["values"] = is_sparse ? std::move(counted) : std::move(all);
+  json["values"] = std::move(values);
   return json;
 }
 
