@@ -44,7 +44,8 @@ class ModelProvider {
   // load_weights() would throw, and returns warnings. Default: no checks.
   virtual std::vector<std::string> check_source(const std::string& directory) const;
   // Writes the model of a committed checkpoint as a folder that other programs can read. There
-  // CheckpointReader finds parameters as the kind "param" and buffers as `buffer_kind`. Default: an input error.
+  // CheckpointReader finds parameters as the kind "param" and buffers as `buffer_kind`.
+  // Default: an input error.
   virtual void export_model(const std::string& checkpoint, const std::string& target) const;
   // The hyperparameters that trackers record.
   virtual nlohmann::json hparams() const;
