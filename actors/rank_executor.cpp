@@ -29,10 +29,8 @@ void RankExecutor::behavior(Handlers& handlers) {
 
 void RankExecutor::started() {
   const std::int64_t begin = world().clock.now_ns();
-  worker_ = options_.make_worker();
-  trace_communication();
+  worker_ = options_.make_worker(*this, comm_tracing());
   worker_->prepare();
-  worker_->set_on_bucket_complete([this](int bucket) { request_reduction(bucket); });
   bucket_groups_ = worker_->bucket_groups();
   if (world().recorder != nullptr) {
     for (std::size_t s = 0; s < options_.rank_of_stage.size(); ++s) {
@@ -47,9 +45,9 @@ void RankExecutor::started() {
   });
 }
 
-void RankExecutor::trace_communication() {
+CommTracing RankExecutor::comm_tracing() {
   trace::Recorder* const recorder = world().recorder;
-  if (recorder == nullptr) return;
+  if (recorder == nullptr) return {};
   const auto around = [&](const std::string& track, trace::Category category) -> TraceHook {
     return [this, recorder, actor = recorder->actor(track, options_.rank), category](
                const std::string& name, std::uint64_t bytes, const std::function<void()>& work) {
@@ -77,7 +75,7 @@ void RankExecutor::trace_communication() {
                                   .category = trace::Category::collective});
     work();
   };
-  worker_->set_tracing(std::move(tracing));
+  return tracing;
 }
 
 void RankExecutor::begin_step(wire::BeginStep::Reader message) {
@@ -93,40 +91,32 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   worker_->begin_step(step(), microbatches);
   for (const Early& early : early_) {
     D9D_CHECK(early.step == step(), "a tensor of step {} waits while step {} begins", early.step, step());
-    take(early.tensor);
+    worker_->put(early.tensor);
   }
   early_.clear();
   advance();
 }
 
 void RankExecutor::activation_ready(wire::ActivationReady::Reader message) {
-  arrived(message, false);
+  tensor_ready(message, false);
 }
 
 void RankExecutor::gradient_ready(wire::GradientReady::Reader message) {
-  arrived(message, true);
+  tensor_ready(message, true);
 }
 
 template <class Reader>
-void RankExecutor::arrived(Reader message, bool gradient) {
-  const StageOutput tensor{gradient, static_cast<int>(message.getStage()),
+void RankExecutor::tensor_ready(Reader message, bool gradient) {
+  const StageTensor tensor{gradient, static_cast<int>(message.getStage()),
                            static_cast<int>(message.getMicrobatch()),
                            Ticket::from_packed(message.getTicket())};
-  worker_->arrived(gradient, tensor.stage, seconds_since(message.getProducedNs()));
+  worker_->programs().add_transfer_time(gradient, tensor.stage, seconds_since(message.getProducedNs()));
   if (!in_step_ || message.getStep() != step()) {
     early_.push_back({message.getStep(), tensor});
     return;
   }
-  take(tensor);
+  worker_->put(tensor);
   advance();
-}
-
-void RankExecutor::take(const StageOutput& tensor) {
-  if (tensor.gradient) {
-    worker_->put_gradient(tensor.stage, tensor.microbatch, tensor.ticket);
-  } else {
-    worker_->put_activation(tensor.stage, tensor.microbatch, tensor.ticket);
-  }
 }
 
 // The head of the program may have been waited for long enough.
@@ -135,12 +125,7 @@ void RankExecutor::tick(wire::Tick::Reader /*message*/) {
 }
 
 void RankExecutor::lead_action(wire::LeadAction::Reader message) {
-  if (message.getStep() != lead_step_) number_ = 0;
-  lead_step_ = message.getStep();
-  D9D_CHECK(message.getNumber() == number_, "action {} of step {} was announced where {} is next",
-            message.getNumber(), message.getStep(), number_);
-  ++number_;
-  led_.push_back({message.getStep(), instruction_of(message)});
+  worker_->order().follow({message.getStep(), message.getNumber(), instruction_of(message)});
   advance();
 }
 
@@ -171,7 +156,7 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
   tell<wire::StepApplied>({Role::trainer, self().index},
                           [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });
   if (message.hasCosts() && message.getCosts().size() > 0) {
-    worker_->agree(to_vector<double>(message.getCosts()));
+    worker_->programs().use_summed_costs(to_vector<double>(message.getCosts()));
   }
 }
 
@@ -192,54 +177,36 @@ void RankExecutor::snapshot(wire::Snapshot::Reader message) {
 
 void RankExecutor::advance() {
   while (in_step_) {
-    const auto instruction = next();
-    if (!instruction) break;
-    run(*instruction);
+    const auto next = worker_->order().next(now());
+    if (!next) {
+      wake_up_when_due();
+      break;
+    }
+    lead(*next);
+    run(next->instruction);
   }
   finish_step_when_done();
 }
 
-std::optional<Instruction> RankExecutor::next() {
-  if (options_.leader) {
-    if (led_.empty() || led_.front().step != step() || !worker_->follow(led_.front().instruction)) return {};
-    Instruction instruction = std::move(led_.front().instruction);
-    led_.pop_front();
-    return instruction;
-  }
-  auto instruction = worker_->next(now());
-  if (instruction) {
-    lead(*instruction);
-  } else {
-    look_again_when_due();
-  }
-  return instruction;
-}
-
-// The worker would run something else if what it waits for is not there by then. Told once for each time.
-void RankExecutor::look_again_when_due() {
-  const std::optional<double> due = worker_->look_again();
-  if (!due || *due == looks_again_at_) return;
-  looks_again_at_ = *due;
-  const double seconds = *due - now();
-  const auto nanoseconds = static_cast<std::int64_t>(1e9 * seconds) + 1;
+// The order may decide for another action if what it waits for has not arrived by then.
+void RankExecutor::wake_up_when_due() {
+  const std::optional<double> due = worker_->order().take_wakeup();
+  if (!due) return;
+  const auto nanoseconds = static_cast<std::int64_t>(1e9 * (*due - now())) + 1;
   tell_self_after<wire::Tick>(std::chrono::nanoseconds(std::max<std::int64_t>(nanoseconds, 0)),
                               [](wire::Tick::Builder) {});
 }
 
 // Told before it runs: the others meet this rank in collectives inside of it.
-void RankExecutor::lead(const Instruction& instruction) {
-  if (options_.followers.empty()) return;
-  if (step() != lead_step_) number_ = 0;
-  lead_step_ = step();
+void RankExecutor::lead(const OrderedInstruction& next) {
   for (const int rank : options_.followers) {
     tell<wire::LeadAction>({Role::rank_executor, static_cast<std::uint64_t>(rank)},
                            [&](wire::LeadAction::Builder lead) {
-                             lead.setStep(step());
-                             lead.setNumber(number_);
-                             fill_parts(lead, instruction);
+                             lead.setStep(next.step);
+                             lead.setNumber(next.number);
+                             fill_parts(lead, next.instruction);
                            });
   }
-  ++number_;
 }
 
 void RankExecutor::run(const Instruction& instruction) {
@@ -252,44 +219,45 @@ void RankExecutor::run(const Instruction& instruction) {
                           .stage = static_cast<std::int16_t>(action.stage),
                           .microbatch = static_cast<std::int16_t>(action.microbatch),
                           .category = trace::Category::compute});
-  const ActionReport report = worker_->run(instruction);
-  for (const StageOutput& output : report.outputs) hand_on(output);
+  for (const StageTensor& tensor : worker_->run(instruction)) send_tensor(tensor);
   const double seconds = seconds_since(begin);
   compute_seconds_ += seconds;
-  worker_->ran(instruction, seconds);
+  worker_->programs().add_action_time(instruction, seconds);
 }
 
 double RankExecutor::seconds_since(std::int64_t begin_ns) {
   return 1e-9 * static_cast<double>(world().clock.now_ns() - begin_ns);
 }
 
-void RankExecutor::hand_on(const StageOutput& output) {
-  const int rank = options_.rank_of_stage.at(static_cast<std::size_t>(output.stage));
+void RankExecutor::send_tensor(const StageTensor& tensor) {
+  const int rank = options_.rank_of_stage.at(static_cast<std::size_t>(tensor.stage));
   const auto& remote = options_.remote_ranks;
   const auto fill = [&](auto builder) {
     builder.setStep(step());
-    builder.setStage(static_cast<std::uint32_t>(output.stage));
-    builder.setMicrobatch(static_cast<std::uint32_t>(output.microbatch));
-    builder.setTicket(output.ticket.packed());
+    builder.setStage(static_cast<std::uint32_t>(tensor.stage));
+    builder.setMicrobatch(static_cast<std::uint32_t>(tensor.microbatch));
+    builder.setTicket(tensor.ticket.packed());
     builder.setProducedNs(world().clock.now_ns());
   };
   if (std::find(remote.begin(), remote.end(), rank) != remote.end()) {
     tell<wire::SendTensors>(lane_id(options_.rank, rank, LaneEnd::sender),
                             [&](wire::SendTensors::Builder send) {
                               fill(send);
-                              send.setGradient(output.gradient);
+                              send.setGradient(tensor.gradient);
                             });
     return;
   }
   const ActorId holder{Role::rank_executor, static_cast<std::uint64_t>(rank)};
-  if (output.gradient) {
+  if (tensor.gradient) {
     tell<wire::GradientReady>(holder, fill);
   } else {
     tell<wire::ActivationReady>(holder, fill);
   }
 }
 
-void RankExecutor::request_reduction(int bucket) {
+// Inside StageWorker::run(), maybe on the thread of lane 1 or of autograd while this actor's thread waits there:
+// the two never run at a time and hand over under a mutex (step_observer.hpp), so the counter and tell() are safe.
+void RankExecutor::bucket_complete(int bucket) {
   ++reductions_pending_;
   const int group = bucket_groups_.at(static_cast<std::size_t>(bucket));
   tell<wire::ReduceBucket>(options_.collectives.at(static_cast<std::size_t>(group)),
@@ -300,7 +268,7 @@ void RankExecutor::request_reduction(int bucket) {
 }
 
 void RankExecutor::finish_step_when_done() {
-  if (!in_step_ || reductions_pending_ > 0 || !worker_->step_done()) return;
+  if (!in_step_ || reductions_pending_ > 0 || !worker_->order().step_done()) return;
   in_step_ = false;
   const StepTotals totals = worker_->finish_step();
   tell<wire::StepComputed>({Role::trainer, self().index}, [&](wire::StepComputed::Builder computed) {

@@ -1,18 +1,14 @@
 #pragma once
 // RankExecutor: runs the pipeline program of one rank over all pipeline stages that the rank holds. One per
 // rank, on its own thread, because it computes. Parent: Node.
-// The law: messages may come in any order, actions run in the order of the worker's cursor. A handler records
-// the fact and calls advance(); no handler issues a collective.
-// Ranks that share collectives inside an action must all run actions in one order. With the static order they
-// have the same program. With the dynamic order the first of them leads and the others follow.
+// The law: messages may come in any order, actions run in the order that the worker's RankOrder decides. A
+// handler records the fact and calls advance(); no handler issues a collective.
 // hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics ApplyStep Snapshot
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
 //   StepApplied WriteShard MetricState
 
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "actors/core/actor.hpp"
@@ -21,22 +17,24 @@
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
 #include "messages/train.capnp.h"
+#include "runtime/pipeline/step_observer.hpp"
+#include "runtime/rank/comm_tracing.hpp"
 #include "runtime/rank/stage_worker.hpp"
 
 namespace d9d {
 
 struct RankExecutorOptions {
   int rank = 0;
-  std::function<std::unique_ptr<StageWorker>()> make_worker;  // runs on the actor's thread
+  // Runs on the actor's thread.
+  std::function<std::unique_ptr<StageWorker>(BucketObserver&, CommTracing)> make_worker;
   std::vector<int> rank_of_stage;    // of this pipeline: which global rank holds each stage
   std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
   std::vector<ActorId> collectives;  // by reduce group
   ActorId checkpoint_writer;
-  std::optional<int> leader;   // the rank whose order this one follows
-  std::vector<int> followers;  // ranks that follow this one's order
+  std::vector<int> followers;  // ranks that run actions in the order of this one (rank_order.hpp)
 };
 
-class RankExecutor final : public Actor {
+class RankExecutor final : public Actor, private BucketObserver {
  public:
   RankExecutor(World& world, RankExecutorOptions options);
   void behavior(Handlers& handlers) override;
@@ -53,17 +51,15 @@ class RankExecutor final : public Actor {
   void snapshot(wire::Snapshot::Reader message);
 
  private:
-  void trace_communication();
+  CommTracing comm_tracing();
   template <class Reader>
-  void arrived(Reader message, bool gradient);
-  void take(const StageOutput& tensor);
+  void tensor_ready(Reader message, bool gradient);
   void advance();
-  std::optional<Instruction> next();
-  void look_again_when_due();
-  void lead(const Instruction& instruction);
+  void wake_up_when_due();
+  void lead(const OrderedInstruction& next);
   void run(const Instruction& instruction);
-  void hand_on(const StageOutput& output);
-  void request_reduction(int bucket);
+  void send_tensor(const StageTensor& tensor);
+  void bucket_complete(int bucket) override;
   void finish_step_when_done();
   double seconds_since(std::int64_t begin_ns);
   double now() { return seconds_since(0); }
@@ -77,17 +73,9 @@ class RankExecutor final : public Actor {
   // Facts of a step that has not begun here yet: a fast neighbour may be ahead of our BeginStep.
   struct Early {
     std::uint64_t step;
-    StageOutput tensor;
+    StageTensor tensor;
   };
   std::vector<Early> early_;
-  struct Led {
-    std::uint64_t step;
-    Instruction instruction;
-  };
-  std::deque<Led> led_;  // what the leader told us to run and we did not run yet; maybe of the next step too
-  double looks_again_at_ = 0;    // when the last Tick told comes, in seconds of the clock
-  std::uint32_t number_ = 0;     // of the next LeadAction of the step, told or heard
-  std::uint64_t lead_step_ = 0;  // the step that number_ is of
   bool in_step_ = false;
   int reductions_pending_ = 0;
   double squared_norm_ = 0;

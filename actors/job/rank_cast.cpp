@@ -68,7 +68,8 @@ struct RankCast {
   std::uint64_t tokens_before() const;
   std::vector<std::string> metric_states() const;
 
-  CastMember stage() const;
+  PipelineWorkerOptions worker_options() const;
+  CastMember rank_executor() const;
   CastMember trainer() const;
   CastMember loader() const;
   CastMember metric_collector() const;
@@ -123,45 +124,47 @@ std::vector<std::string> RankCast::metric_states() const {
   return states;
 }
 
-CastMember RankCast::stage() const {
-  PipelineWorkerOptions worker{
-      .rank = rank,
-      .plan = &plan(),
-      .schedule = schedule,
-      .search = process.schedule_search,
-      .order = job().trainer.pipelining.order,
-      .extra_activations = job().trainer.pipelining.extra_activations,
-      .model = process.model,
-      .task = task,
-      .optimizer = optimizer_of(job()),
-      .gradients = job().trainer.gradient_manager,
-      .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
-      .threads = process.threads_per_rank,
-      .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
-      .resume_from = membership().resume_from,
-      .metric_states = metric_states(),
-      .parallel = job().parallelism,
-      .open_group = [&epoch = epoch, rank = rank](
-                        const std::string& domain, const std::vector<std::string>& axes,
-                        const std::string& use) { return epoch.open(rank, domain, axes, use); },
-      .shared = gradients,
-      .table = &process.table,
-      .disk = &process.disk};
+PipelineWorkerOptions RankCast::worker_options() const {
+  return {.rank = rank,
+          .plan = &plan(),
+          .schedule = schedule,
+          .search = process.schedule_search,
+          .order = job().trainer.pipelining.order,
+          .extra_activations = job().trainer.pipelining.extra_activations,
+          .model = process.model,
+          .task = task,
+          .optimizer = optimizer_of(job()),
+          .gradients = job().trainer.gradient_manager,
+          .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
+          .threads = process.threads_per_rank,
+          .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
+          .resume_from = membership().resume_from,
+          .metric_states = metric_states(),
+          .parallel = job().parallelism,
+          .open_group = [&epoch = epoch, rank = rank](
+                            const std::string& domain, const std::vector<std::string>& axes,
+                            const std::string& use) { return epoch.open(rank, domain, axes, use); },
+          .shared = gradients,
+          .table = &process.table,
+          .disk = &process.disk};
+}
+
+CastMember RankCast::rank_executor() const {
+  PipelineWorkerOptions worker = worker_options();
+  const std::vector<int> peers = is_dynamic() ? action_peers(plan(), rank) : std::vector{rank};
+  const bool leads = peers.front() == rank;
+  worker.follows = !leads;
   RankExecutorOptions options{
       .rank = rank,
-      .make_worker = [worker = std::move(worker)] { return make_pipeline_worker(worker); },
+      .make_worker =
+          [worker = std::move(worker)](BucketObserver& buckets, CommTracing tracing) {
+            return make_pipeline_worker(worker, buckets, std::move(tracing));
+          },
       .rank_of_stage = ranks_of_stages(),
       .remote_ranks = remote_ranks(),
       .collectives = gradient_collectives(),
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)}};
-  if (is_dynamic()) {
-    const std::vector<int> peers = action_peers(plan(), rank);
-    if (peers.front() != rank) {
-      options.leader = peers.front();
-    } else {
-      options.followers.assign(peers.begin() + 1, peers.end());
-    }
-  }
+  if (leads) options.followers.assign(peers.begin() + 1, peers.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
 }
 
@@ -287,7 +290,7 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                       .gradients = std::make_shared<RankGradients>()};
   if (const auto main = resumed_state(membership, 0); main.contains("task"))
     call_task("load_state", [&] { cast.task->load_state(main["task"]); });
-  std::vector<CastMember> members{cast.stage(),
+  std::vector<CastMember> members{cast.rank_executor(),
                                   cast.trainer(),
                                   cast.loader(),
                                   cast.metric_collector(),

@@ -28,7 +28,7 @@ class ActionCursor {
   virtual std::optional<Instruction> advance(const Ready& ready, double now) = 0;
   // When advance() returned nothing: the time at which to
   // call it again if nothing arrives first; none: never.
-  virtual std::optional<double> look_again() const { return {}; }
+  virtual std::optional<double> next_wakeup() const { return {}; }
   // The same for an instruction that another rank with the same program chose: false while it has to wait for
   // its inputs. A choice that breaks this cursor's rules is a bug.
   virtual bool follow(const Instruction& instruction, const Ready& ready) = 0;

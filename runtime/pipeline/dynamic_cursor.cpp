@@ -35,12 +35,12 @@ void DynamicCursor::start(std::shared_ptr<const PipelineProgram> program) {
   seconds_ /= 2;
   actions_ /= 2;
   running_.reset();
-  look_again_.reset();
+  next_wakeup_.reset();
 }
 
 std::optional<Instruction> DynamicCursor::advance(const Ready& ready, double now) {
   note_time(now);
-  look_again_.reset();
+  next_wakeup_.reset();
   if (done()) return {};
   Instruction head = ledger_->head();
   if (std::all_of(head.parts.begin(), head.parts.end(), ready)) return run(std::move(head), now);
@@ -48,7 +48,7 @@ std::optional<Instruction> DynamicCursor::advance(const Ready& ready, double now
   if (!best || actions_ == 0) return {};
   const double due = since_ + patience_for(best->kind) * seconds_ / actions_;
   if (now < due) {
-    look_again_ = due;
+    next_wakeup_ = due;
     return {};
   }
   return run(with_its_partners(*best, ready), now);

@@ -28,7 +28,7 @@ class DynamicCursor final : public ActionCursor {
 
   void start(std::shared_ptr<const PipelineProgram> program) override;
   std::optional<Instruction> advance(const Ready& ready, double now) override;
-  std::optional<double> look_again() const override { return look_again_; }
+  std::optional<double> next_wakeup() const override { return next_wakeup_; }
   bool follow(const Instruction& instruction, const Ready& ready) override;
   bool done() const override { return !ledger_ || ledger_->done(); }
 
@@ -50,7 +50,7 @@ class DynamicCursor final : public ActionCursor {
   double actions_ = 0;
   std::optional<Instruction> running_;
   double since_ = 0;  // when what runs began, or the rank became idle
-  std::optional<double> look_again_;
+  std::optional<double> next_wakeup_;
 };
 
 }  // namespace d9d

@@ -65,9 +65,11 @@ std::string describe(const AutoChoice& choice, const CostModel& costs) {
 
 }  // namespace
 
-StepPrograms::StepPrograms(const ScheduleConfig& config, int ranks, std::shared_ptr<SharedSearch> search)
+StepPrograms::StepPrograms(const ScheduleConfig& config, int ranks, int replicas,
+                           std::shared_ptr<SharedSearch> search)
     : config_(config),
       topology_(topology_of(config, ranks)),
+      replicas_(replicas),
       search_(search ? std::move(search) : std::make_shared<SharedSearch>()),
       fixed_(config, ranks),
       phase_(std::holds_alternative<AutoSchedule>(config) ? Phase::start : Phase::fixed),
@@ -84,7 +86,7 @@ std::shared_ptr<const PipelineProgram> StepPrograms::get(int microbatches) {
   if (program) return program;
   const auto& schedule = std::get<AutoSchedule>(config_);
   const auto choice = search_->find(auto_problem(schedule, topology_, microbatches, *costs_));
-  if (searched_.size() == 1) news_ = describe(*choice, *costs_);
+  if (searched_.size() == 1) report_ = describe(*choice, *costs_);
   program =
       std::make_shared<const PipelineProgram>(complete_program(choice->compute, topology_, microbatches));
   return program;
@@ -99,7 +101,7 @@ std::shared_ptr<const PipelineProgram> StepPrograms::start_program(int microbatc
   return program;
 }
 
-void StepPrograms::ran(const Instruction& instruction, double seconds) {
+void StepPrograms::add_action_time(const Instruction& instruction, double seconds) {
   if (phase_ != Phase::measuring || instruction.parts.size() != 1) return;
   const Action& action = instruction.parts.front();
   Measured& stage = measured_[static_cast<std::size_t>(action.stage)];
@@ -115,7 +117,7 @@ void StepPrograms::ran(const Instruction& instruction, double seconds) {
   }
 }
 
-void StepPrograms::arrived(bool gradient, int stage, double seconds) {
+void StepPrograms::add_transfer_time(bool gradient, int stage, double seconds) {
   if (phase_ != Phase::measuring) return;
   keep_least((gradient ? gradient_ : activation_).at(static_cast<std::size_t>(stage)), seconds);
 }
@@ -142,11 +144,11 @@ std::vector<double> StepPrograms::finish_step() {
   return costs;
 }
 
-CostModel StepPrograms::costs_from(const std::vector<double>& sums, int replicas) const {
+CostModel StepPrograms::costs_from(const std::vector<double>& sums) const {
   const std::size_t stages = measured_.size();
   D9D_CHECK(sums.size() == kOfStage * stages + kOfBoundary * (stages - 1), "{} costs of {} stages",
             sums.size(), stages);
-  const auto mean = [&](std::size_t index) { return sums[index] / replicas; };
+  const auto mean = [&](std::size_t index) { return sums[index] / replicas_; };
   CostModel costs;
   for (std::size_t stage = 0; stage < stages; ++stage) {
     const std::size_t at = kOfStage * stage;
@@ -159,9 +161,9 @@ CostModel StepPrograms::costs_from(const std::vector<double>& sums, int replicas
   return costs;
 }
 
-void StepPrograms::agree(const std::vector<double>& sums, int replicas) {
+void StepPrograms::use_summed_costs(const std::vector<double>& sums) {
   D9D_CHECK(phase_ == Phase::measured, "costs came, but none were asked for");
-  costs_ = costs_from(sums, replicas);
+  costs_ = costs_from(sums);
   phase_ = Phase::searched;
 }
 

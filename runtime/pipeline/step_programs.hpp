@@ -18,8 +18,10 @@ namespace d9d {
 
 class StepPrograms {
  public:
-  // `search`: shared with the other ranks of the process, so that they search once; null: one of its own.
-  StepPrograms(const ScheduleConfig& config, int ranks, std::shared_ptr<SharedSearch> search = nullptr);
+  // `replicas`: ranks of the job that run the same stages. `search`: shared with the other ranks of the
+  // process, so that they search once; null: a search for this object alone.
+  StepPrograms(const ScheduleConfig& config, int ranks, int replicas = 1,
+               std::shared_ptr<SharedSearch> search = nullptr);
 
   // Of the step that begins now.
   std::shared_ptr<const PipelineProgram> get(int microbatches);
@@ -27,17 +29,17 @@ class StepPrograms {
   // What the step measures: an instruction that took so long on this rank; the tensors of `stage`'s F (or of
   // its gradient) that came from another rank, so long after they were produced. Clocks of two hosts may
   // differ by a constant: it cancels out, since tensors go both ways.
-  void ran(const Instruction& instruction, double seconds);
-  void arrived(bool gradient, int stage, double seconds);
+  void add_action_time(const Instruction& instruction, double seconds);
+  void add_transfer_time(bool gradient, int stage, double seconds);
 
-  // At the end of a step. Behind the last measured one: what this rank has measured, to be summed over all
+  // At the end of a step. After the last measured one: what this rank has measured, to be summed over all
   // ranks of the job; the same size everywhere. Otherwise empty.
   std::vector<double> finish_step();
-  // `sums`: over all ranks; `replicas`: ranks that measured the same stage. The next step searches and runs
-  // the result; a job that ends here does not.
-  void agree(const std::vector<double>& sums, int replicas);
+  // `sums`: of what finish_step() returned, over all ranks. The next step searches and runs the result; a job
+  // that ends here does not.
+  void use_summed_costs(const std::vector<double>& sums);
   // What the first search found, once: a line for people.
-  std::string take_news() { return std::exchange(news_, {}); }
+  std::string take_report() { return std::exchange(report_, {}); }
 
  private:
   struct Measured {
@@ -46,10 +48,11 @@ class StepPrograms {
   enum class Phase { fixed, start, measuring, measured, searched };
 
   std::shared_ptr<const PipelineProgram> start_program(int microbatches, bool split);
-  CostModel costs_from(const std::vector<double>& sums, int replicas) const;
+  CostModel costs_from(const std::vector<double>& sums) const;
 
   const ScheduleConfig config_;
   const Topology topology_;
+  const int replicas_;
   const std::shared_ptr<SharedSearch> search_;
   ProgramCache fixed_;
   Phase phase_;
@@ -57,7 +60,7 @@ class StepPrograms {
   std::vector<Measured> measured_;                            // by stage
   std::vector<std::optional<double>> activation_, gradient_;  // by receiving stage; the fastest arrival
   std::optional<CostModel> costs_;
-  std::string news_;
+  std::string report_;
   std::map<int, std::shared_ptr<const PipelineProgram>> full_, split_, searched_;  // by microbatches
 };
 

@@ -44,52 +44,38 @@ FlatOptions flat_options(const GradientManagerConfig& config) {
 
 class PipelineWorker final : public StageWorker, private GradientObserver {
  public:
-  explicit PipelineWorker(PipelineWorkerOptions options)
+  PipelineWorker(PipelineWorkerOptions options, BucketObserver& buckets, CommTracing tracing)
       : options_(std::move(options)),
+        buckets_(buckets),
+        tracing_(std::move(tracing)),
         pipeline_rank_(options_.plan->placement(options_.rank).pipeline),
-        pipeline_ranks_(options_.plan->parameters().pipeline_parallel),
-        topology_(topology_of(options_.schedule, pipeline_ranks_)),
-        programs_(options_.schedule, pipeline_ranks_, options_.search),
-        cursor_(make_cursor(options_.order, pipeline_rank_, options_.extra_activations)) {}
+        topology_(topology_of(options_.schedule, pipeline_ranks())),
+        programs_(options_.schedule, pipeline_ranks(), options_.plan->world_size() / pipeline_ranks(),
+                  options_.search),
+        order_(
+            make_cursor(options_.order, pipeline_rank_, options_.extra_activations),
+            [this](const Action& action) { return core(action.stage).ready(action); }, options_.follows) {}
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return entries_loaded_; }
-  void set_on_bucket_complete(std::function<void(int)> callback) override {
-    on_bucket_complete_ = std::move(callback);
-  }
-  void set_tracing(CommTracing tracing) override { tracing_ = std::move(tracing); }
   std::vector<int> bucket_groups() const override;
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
-  void put_activation(int stage, int microbatch, Ticket ticket) override {
-    core(stage).put_activation(microbatch, ticket);
-  }
-  void put_gradient(int stage, int microbatch, Ticket ticket) override {
-    core(stage).put_gradient(microbatch, ticket);
-  }
-  std::optional<Instruction> next(double now) override { return cursor_->advance(inputs_are_there(), now); }
-  std::optional<double> look_again() const override { return cursor_->look_again(); }
-  bool follow(const Instruction& chosen) override { return cursor_->follow(chosen, inputs_are_there()); }
-  ActionReport run(const Instruction& instruction) override;
-  bool step_done() const override { return cursor_->done(); }
+  void put(const StageTensor& tensor) override;
+  RankOrder& order() override { return order_; }
+  std::vector<StageTensor> run(const Instruction& instruction) override;
   StepTotals finish_step() override;
+  StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   std::vector<double> take_metrics() override;
   std::string metric_state() const override { return metrics_.to_json().dump(); }
   Ticket snapshot() override;
-  void ran(const Instruction& instruction, double seconds) override { programs_.ran(instruction, seconds); }
-  void arrived(bool gradient, int stage, double seconds) override {
-    programs_.arrived(gradient, stage, seconds);
-  }
-  void agree(const std::vector<double>& costs) override;
 
  private:
+  int pipeline_ranks() const { return options_.plan->parameters().pipeline_parallel; }
   StageCore& core(int stage) const {
     const auto found = cores_.find(stage);
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
     return *found->second;
-  }
-  ActionCursor::Ready inputs_are_there() const {
-    return [this](const Action& action) { return core(action.stage).ready(action); };
   }
   struct BuiltStage {
     std::shared_ptr<StageModule> module;
@@ -123,14 +109,14 @@ class PipelineWorker final : public StageWorker, private GradientObserver {
   void fill_parameters();
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
-  void hand_on(Ticket ticket, bool gradient, int stage, int microbatch, ActionReport& report);
 
   const PipelineWorkerOptions options_;
+  BucketObserver& buckets_;
+  const CommTracing tracing_;
   const int pipeline_rank_;
-  const int pipeline_ranks_;
   const Topology topology_;
   StepPrograms programs_;
-  const std::unique_ptr<ActionCursor> cursor_;
+  RankOrder order_;
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -139,8 +125,6 @@ class PipelineWorker final : public StageWorker, private GradientObserver {
   std::unique_ptr<RankBuffers> buffers_;
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
-  std::function<void(int)> on_bucket_complete_;
-  CommTracing tracing_;
   Compose metrics_;  // of the task; counts on the last stage, between two calls of take_metrics()
   std::uint64_t entries_loaded_ = 0;
 };
@@ -247,7 +231,7 @@ void PipelineWorker::gradient_complete(int stage, std::size_t parameter, bool la
   for (const int bucket : sync_->complete(first + parameter, last)) {
     const GradientBucket& ready = flat_->buckets()[static_cast<std::size_t>(bucket)];
     if (ready.unit) ready.unit->hand_over_gradient(last);
-    on_bucket_complete_(bucket);
+    buckets_.bucket_complete(bucket);
   }
 }
 
@@ -271,35 +255,39 @@ void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& m
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
   const auto program = programs_.get(static_cast<int>(tensors.size()));
-  const std::string news = programs_.take_news();
-  if (options_.rank == 0 && !news.empty()) log::info("{}", news);
-  cursor_->start(parts_may_overlap() ? program : parts_apart(program));
+  const std::string report = programs_.take_report();
+  if (options_.rank == 0 && !report.empty()) log::info("{}", report);
+  order_.begin_step(step, parts_may_overlap() ? program : parts_apart(program));
 }
 
-ActionReport PipelineWorker::run(const Instruction& instruction) {
+void PipelineWorker::put(const StageTensor& tensor) {
+  StageCore& receiver = core(tensor.stage);
+  if (tensor.gradient) {
+    receiver.put_gradient(tensor.microbatch, tensor.ticket);
+  } else {
+    receiver.put_activation(tensor.microbatch, tensor.ticket);
+  }
+}
+
+// Two lanes of an instruction touch different stages and take turns (run_instruction.hpp).
+std::vector<StageTensor> PipelineWorker::run(const Instruction& instruction) {
   const auto results = run_instruction(instruction, lanes_.get(), [this](const Action& action) {
     ActionResult result = core(action.stage).run(action);
     if (action.kind != ActionKind::forward) stages_.at(action.stage).units.end_action();
     return result;
   });
-  ActionReport report;
+  std::vector<StageTensor> outputs;
+  const auto pass_on = [&](const StageTensor& tensor) {
+    if (!tensor.ticket) return;
+    if (cores_.contains(tensor.stage)) return put(tensor);
+    outputs.push_back(tensor);
+  };
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Action& action = instruction.parts[i];
-    const ActionResult& result = results[i];
-    if (result.activation) hand_on(result.activation, false, action.stage + 1, action.microbatch, report);
-    if (result.gradient) hand_on(result.gradient, true, action.stage - 1, action.microbatch, report);
+    pass_on({false, action.stage + 1, action.microbatch, results[i].activation});
+    pass_on({true, action.stage - 1, action.microbatch, results[i].gradient});
   }
-  return report;
-}
-
-void PipelineWorker::hand_on(Ticket ticket, bool gradient, int stage, int microbatch, ActionReport& report) {
-  if (!cores_.contains(stage)) {
-    report.outputs.push_back({gradient, stage, microbatch, ticket});
-  } else if (gradient) {
-    put_gradient(stage, microbatch, ticket);
-  } else {
-    put_activation(stage, microbatch, ticket);
-  }
+  return outputs;
 }
 
 StepTotals PipelineWorker::finish_step() {
@@ -316,10 +304,6 @@ StepTotals PipelineWorker::finish_step() {
   }
   totals.costs = programs_.finish_step();
   return totals;
-}
-
-void PipelineWorker::agree(const std::vector<double>& costs) {
-  programs_.agree(costs, options_.plan->world_size() / pipeline_ranks_);
 }
 
 void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
@@ -340,8 +324,9 @@ Ticket PipelineWorker::snapshot() {
 
 }  // namespace
 
-std::unique_ptr<StageWorker> make_pipeline_worker(PipelineWorkerOptions options) {
-  return std::make_unique<PipelineWorker>(std::move(options));
+std::unique_ptr<StageWorker> make_pipeline_worker(PipelineWorkerOptions options, BucketObserver& buckets,
+                                                  CommTracing tracing) {
+  return std::make_unique<PipelineWorker>(std::move(options), buckets, std::move(tracing));
 }
 
 }  // namespace d9d

@@ -8,8 +8,10 @@
 
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/plan/parallel_options.hpp"
-#include "runtime/pipeline/action_cursor.hpp"
+#include "runtime/pipeline/cursor_order.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
+#include "runtime/pipeline/step_observer.hpp"
+#include "runtime/rank/comm_tracing.hpp"
 #include "runtime/rank/module_communicators.hpp"
 #include "runtime/rank/stage_worker.hpp"
 #include "runtime/state/disk.hpp"
@@ -29,6 +31,7 @@ struct PipelineWorkerOptions {
   std::shared_ptr<SharedSearch> search;  // of schedule `auto`; one for all ranks of the process
   CursorOrder order = CursorOrder::static_;
   int extra_activations = 0;  // of the dynamic order
+  bool follows = false;       // another rank leads, see rank_order.hpp
   std::shared_ptr<const ModelProvider> model;
   std::shared_ptr<const TrainTask> task;
   OptimizerOptions optimizer;
@@ -45,6 +48,8 @@ struct PipelineWorkerOptions {
   const Disk* disk = nullptr;
 };
 
-std::unique_ptr<StageWorker> make_pipeline_worker(PipelineWorkerOptions options);
+// `buckets` outlives the worker; it hears nothing before begin_step().
+std::unique_ptr<StageWorker> make_pipeline_worker(PipelineWorkerOptions options, BucketObserver& buckets,
+                                                  CommTracing tracing = {});
 
 }  // namespace d9d

@@ -1,135 +1,151 @@
-// What a RankExecutor does for schedule `auto`: it times, and passes on what its worker made of the times.
-#include <fmt/ranges.h>
+// What a RankExecutor does for schedule `auto`: it times actions and transfers for its StepPrograms.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "actors/rank_executor.hpp"
 #include "messages/lists.hpp"
+#include "runtime/base/error.hpp"
 #include "tests/support/actor_world.hpp"
+#include "tests/support/idle_stage_worker.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::ActorWorld;
 using ::testing::ElementsAre;
+using testing::IdleStageWorker;
 
 constexpr ActorId kExecutor{Role::rank_executor, 0};
 constexpr ActorId kTrainer{Role::trainer, 0};
 
-// Runs one forward of stage 1 when its activation is there.
-class TimedWorker final : public StageWorker {
+// One forward of stage 1. It does not wait for its input for more than five seconds.
+class ImpatientCursor final : public ActionCursor {
  public:
-  TimedWorker(std::vector<std::string>& heard, std::vector<double> costs)
-      : heard_(heard), costs_(std::move(costs)) {}
-  void prepare() override {}
-  std::uint64_t entries_loaded() const override { return 0; }
-  void set_on_bucket_complete(std::function<void(int)> /*callback*/) override {}
-  std::vector<int> bucket_groups() const override { return {}; }
-  void begin_step(std::uint64_t /*step*/, const std::vector<Ticket>& /*microbatches*/) override {}
-  void put_activation(int /*stage*/, int /*microbatch*/, Ticket /*ticket*/) override { ready_ = true; }
-  void put_gradient(int /*stage*/, int /*microbatch*/, Ticket /*ticket*/) override {}
-  // Does not wait for its input for more than five seconds.
-  std::optional<Instruction> next(double now) override {
-    if (!asked_) asked_ = now;
-    const bool runs = !done_ && (ready_ || now >= *asked_ + 5);
-    return runs ? std::optional(parse_instruction("1F0")) : std::nullopt;
+  void start(std::shared_ptr<const PipelineProgram> /*program*/) override {
+    asked_.reset();
+    done_ = false;
   }
-  std::optional<double> look_again() const override {
+  std::optional<Instruction> advance(const Ready& ready, double now) override {
+    if (!asked_) asked_ = now;
+    if (done_ || (!ready(forward_) && now < *asked_ + 5)) return {};
+    done_ = true;
+    return Instruction{{forward_}};
+  }
+  std::optional<double> next_wakeup() const override {
     return done_ ? std::nullopt : std::optional(*asked_ + 5);
   }
-  bool follow(const Instruction& /*chosen*/) override { return false; }
-  ActionReport run(const Instruction& /*instruction*/) override {
-    done_ = true;
-    return {};
-  }
-  bool step_done() const override { return done_; }
-  StepTotals finish_step() override {
-    StepTotals totals;
-    totals.costs = costs_;
-    return totals;
-  }
-  void apply(double /*scale*/, double /*lr*/) override { heard_.push_back("apply"); }
-  std::vector<double> take_metrics() override { return {}; }
-  std::string metric_state() const override { return {}; }
-  Ticket snapshot() override { return {}; }
-  void ran(const Instruction& instruction, double seconds) override {
-    heard_.push_back(fmt::format("{} took {:.0f}", to_string(instruction), seconds));
-  }
-  void arrived(bool gradient, int stage, double seconds) override {
-    heard_.push_back(
-        fmt::format("{} of stage {} took {:.0f}", gradient ? "gradient" : "activation", stage, seconds));
-  }
-  void agree(const std::vector<double>& costs) override {
-    heard_.push_back(fmt::format("costs {}", fmt::join(costs, " ")));
-  }
+  bool follow(const Instruction& /*instruction*/, const Ready& /*ready*/) override { return false; }
+  bool done() const override { return done_; }
 
  private:
-  std::vector<std::string>& heard_;
-  const std::vector<double> costs_;
-  bool ready_ = false;
+  const Action forward_ = parse_action("1F0");
   std::optional<double> asked_;
-  bool done_ = false;
+  bool done_ = true;
+};
+
+// The second rank of two under schedule `auto`; an action takes two seconds.
+class TimedWorker final : public IdleStageWorker {
+ public:
+  explicit TimedWorker(testing::VirtualClock& clock)
+      : IdleStageWorker(std::make_unique<ImpatientCursor>(), nullptr), clock_(clock) {}
+  void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
+    arrived_ = false;
+    IdleStageWorker::begin_step(step, microbatches);
+  }
+  void put(const StageTensor& tensor) override { arrived_ = arrived_ || !tensor.gradient; }
+  std::vector<StageTensor> run(const Instruction& instruction) override {
+    ran.push_back(to_string(instruction));
+    clock_.now += 2'000'000'000;
+    return {};
+  }
+  StepTotals finish_step() override {
+    StepTotals totals;
+    totals.costs = programs_.finish_step();
+    return totals;
+  }
+  StepPrograms& programs() override { return programs_; }
+
+  std::vector<std::string> ran;
+
+ private:
+  bool ready(const Action& /*action*/) const override { return arrived_; }
+  testing::VirtualClock& clock_;
+  StepPrograms programs_{AutoSchedule{.num_stages_per_rank = 1, .measured_steps = 1}, 2};
+  bool arrived_ = false;
 };
 
 class StageCosts : public ::testing::Test {
  protected:
   StageCosts() {
     RankExecutorOptions options;
-    options.make_worker = [this] {
-      return std::make_unique<TimedWorker>(heard, std::vector<double>{1.5, 0, 2});
+    options.make_worker = [this](BucketObserver&, CommTracing) {
+      auto made = std::make_unique<TimedWorker>(world.clock());
+      worker = made.get();
+      return made;
     };
     options.rank_of_stage = {1, 0};
     world.play<RankExecutor>(kExecutor, options);
-    world.say<wire::BeginStep>(kExecutor, [](wire::BeginStep::Builder begin) {
-      begin.setStep(1);
+  }
+  void begin(std::uint64_t step) {
+    world.say<wire::BeginStep>(kExecutor, [&](wire::BeginStep::Builder begin) {
+      begin.setStep(step);
       begin.initMicrobatches(1);
     });
   }
   template <class T>
-  void tensors(int stage) {
+  void tensors(std::uint64_t step, int stage, std::int64_t produced_ns) {
     world.say<T>(kExecutor, [&](typename T::Builder message) {
-      message.setStep(1);
+      message.setStep(step);
       message.setStage(static_cast<std::uint32_t>(stage));
       message.setProducedNs(produced_ns);
     });
   }
+  // Step 1 only warms up; what step 2 measures is complete after it.
+  void run_measured_steps() {
+    begin(1);
+    tensors<wire::ActivationReady>(1, 1, world.clock().now_ns());
+    begin(2);
+    const std::int64_t produced_ns = world.clock().now_ns();
+    world.after(std::chrono::seconds(3));
+    tensors<wire::GradientReady>(2, 0, produced_ns);
+    tensors<wire::ActivationReady>(2, 1, produced_ns);
+  }
 
-  std::vector<std::string> heard;
   ActorWorld world;
-  std::int64_t produced_ns = world.clock().now_ns();
+  TimedWorker* worker = nullptr;
 };
 
-TEST_F(StageCosts, TimesActionsAndTransfersSinceTheirTensorsWereProduced) {
-  world.after(std::chrono::seconds(3));
+TEST_F(StageCosts, AreTimesOfActionsAndOfTransfersSinceTheirTensorsWereProduced) {
+  run_measured_steps();
 
-  tensors<wire::GradientReady>(0);
-  tensors<wire::ActivationReady>(1);
-
-  EXPECT_THAT(heard, ElementsAre("gradient of stage 0 took 3", "activation of stage 1 took 3", "1F0 took 0"));
+  // F, B, I and W of both stages, then activation and gradient between them.
+  EXPECT_THAT(to_vector<double>(world.last<wire::StepComputed>(kTrainer)->getCosts()),
+              ElementsAre(0, 0, 0, 0, 2, 0, 0, 0, 3, 3));
 }
 
 TEST_F(StageCosts, AWorkerThatHasWaitedLongEnoughIsAskedAgain) {
+  begin(1);
   world.after(std::chrono::milliseconds(4999));
-  EXPECT_THAT(heard, ElementsAre());
+  EXPECT_THAT(worker->ran, ElementsAre());
 
   world.after(std::chrono::milliseconds(2));
 
-  EXPECT_THAT(heard, ElementsAre("1F0 took 0"));
+  EXPECT_THAT(worker->ran, ElementsAre("1F0"));
 }
 
-TEST_F(StageCosts, GoToTheTrainerAndComeBackAsSumsOfAllRanks) {
-  tensors<wire::ActivationReady>(1);
-  EXPECT_THAT(to_vector<double>(world.last<wire::StepComputed>(kTrainer)->getCosts()),
-              ElementsAre(1.5, 0, 2));
-  heard.clear();
+TEST_F(StageCosts, ComeBackAsSumsOfAllRanksOnce) {
+  run_measured_steps();
+  EXPECT_THROW(worker->programs().get(2), Error) << "the other rank's costs are unknown";
 
   world.say<wire::ApplyStep>(kExecutor, [](wire::ApplyStep::Builder apply) {
-    apply.setStep(1);
-    fill_list(apply.initCosts(3), std::vector<double>{3, 1, 4});
+    apply.setStep(2);
+    fill_list(apply.initCosts(10), std::vector<double>{1, 2, 1, 1, 2, 4, 2, 2, 3, 3});
   });
-  world.say<wire::ApplyStep>(kExecutor, [](wire::ApplyStep::Builder apply) { apply.setStep(2); });
+  world.say<wire::ApplyStep>(kExecutor, [](wire::ApplyStep::Builder apply) { apply.setStep(3); });
 
-  EXPECT_THAT(heard, ElementsAre("apply", "costs 3 1 4", "apply"));
+  EXPECT_EQ(worker->programs().get(2)->num_microbatches, 2);
+  EXPECT_NE(worker->programs().take_report().find("stage 1 F 2000.000 ms"), std::string::npos);
+  EXPECT_TRUE(world.heard<wire::Failed>().empty()) << "only the first one has costs";
 }
 
 }  // namespace

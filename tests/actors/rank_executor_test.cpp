@@ -1,18 +1,23 @@
 // The law of the stage: messages may arrive in any order, actions run in program order.
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "actors/rank_executor.hpp"
 #include "messages/lists.hpp"
 #include "tests/support/actor_world.hpp"
+#include "tests/support/idle_stage_worker.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::ActorWorld;
 using ::testing::ElementsAre;
+using testing::IdleStageWorker;
+using testing::program_of;
 
 constexpr ActorId kExecutor{Role::rank_executor, 0};
 constexpr ActorId kTrainer{Role::trainer, 0};
@@ -25,8 +30,9 @@ Ticket ticket(std::uint32_t slot) {
 
 // What the test sees of a worker.
 struct Script {
-  std::vector<std::string> program;                         // "1F0"
-  std::map<std::string, std::vector<StageOutput>> outputs;  // of an action
+  std::vector<std::string> program;  // "1F0"
+  CursorOrder order = CursorOrder::static_;
+  std::map<std::string, std::vector<StageTensor>> outputs;  // of an action
   std::map<std::string, int> completes;                     // an action -> the bucket it completes
   std::vector<double> metrics;
   std::vector<int> bucket_groups;
@@ -35,43 +41,32 @@ struct Script {
   Ticket snapshot;
 };
 
-// Runs a program as data: an action of stage > 0 needs its activation, a backward of stage < 1 its gradient.
-class ScriptedWorker final : public StageWorker {
+// Runs a program as data: an action needs its input.
+class ScriptedWorker final : public IdleStageWorker {
  public:
-  explicit ScriptedWorker(Script& script) : script_(script) {}
+  ScriptedWorker(Script& script, BucketObserver& buckets, bool follows)
+      : IdleStageWorker(make_cursor(script.order, 0),
+                        program_of(fmt::format("{}", fmt::join(script.program, " "))), follows),
+        script_(script),
+        buckets_(buckets) {}
   void prepare() override { script_.ran.push_back("prepare"); }
   std::uint64_t entries_loaded() const override { return 5; }
-  void set_on_bucket_complete(std::function<void(int)> callback) override { complete_ = std::move(callback); }
   std::vector<int> bucket_groups() const override { return script_.bucket_groups; }
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
     script_.ran.push_back("begin " + std::to_string(step) + " of " + std::to_string(microbatches.size()));
-    at_ = 0;
     inputs_.clear();
+    IdleStageWorker::begin_step(step, microbatches);
   }
-  void put_activation(int stage, int microbatch, Ticket /*ticket*/) override {
-    inputs_.insert(to_string(Action{ActionKind::forward, stage, microbatch}));
+  void put(const StageTensor& tensor) override {
+    const ActionKind kind = tensor.gradient ? ActionKind::backward : ActionKind::forward;
+    inputs_.insert(Action{kind, tensor.stage, tensor.microbatch});
   }
-  void put_gradient(int stage, int microbatch, Ticket /*ticket*/) override {
-    inputs_.insert(to_string(Action{ActionKind::backward, stage, microbatch}));
-  }
-  std::optional<Instruction> next(double /*now*/) override {
-    if (step_done() || !inputs_.contains(script_.program[at_])) return std::nullopt;
-    return parse_instruction(script_.program[at_]);
-  }
-  bool follow(const Instruction& chosen) override {
-    for (const Action& action : chosen.parts) {
-      if (!inputs_.contains(to_string(action))) return false;
-    }
-    return true;
-  }
-  ActionReport run(const Instruction& instruction) override {
+  std::vector<StageTensor> run(const Instruction& instruction) override {
     const std::string name = to_string(instruction);
     script_.ran.push_back(name);
-    ++at_;
-    if (script_.completes.contains(name)) complete_(script_.completes[name]);
-    return {script_.outputs[name]};
+    if (script_.completes.contains(name)) buckets_.bucket_complete(script_.completes[name]);
+    return script_.outputs[name];
   }
-  bool step_done() const override { return at_ == script_.program.size(); }
   StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .squared_norm = 0.5}; }
   void apply(double scale, double lr) override { script_.applied.push_back(fmt::format("{} {}", scale, lr)); }
   std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
@@ -79,23 +74,28 @@ class ScriptedWorker final : public StageWorker {
   Ticket snapshot() override { return script_.snapshot; }
 
  private:
+  bool ready(const Action& action) const override { return inputs_.contains(action); }
   Script& script_;
-  std::function<void(int)> complete_;
-  std::size_t at_ = 0;
-  std::set<std::string> inputs_;
+  BucketObserver& buckets_;
+  std::set<Action> inputs_;
 };
+
+auto worker_of(Script& script, bool follows) {
+  return [&script, follows](BucketObserver& buckets, CommTracing) {
+    return std::make_unique<ScriptedWorker>(script, buckets, follows);
+  };
+}
 
 class StageTest : public ::testing::Test {
  protected:
   void play(std::uint64_t seed = 0) {
     world = std::make_unique<ActorWorld>(seed);
     RankExecutorOptions options{.rank = 0,
-                                .make_worker = [this] { return std::make_unique<ScriptedWorker>(script); },
+                                .make_worker = worker_of(script, follows),
                                 .rank_of_stage = {1, 0, 2},
                                 .remote_ranks = {2},
                                 .collectives = {kCollective},
                                 .checkpoint_writer = {Role::checkpoint_writer, 0},
-                                .leader = leader,
                                 .followers = followers};
     world->play<RankExecutor>(kExecutor, options);
   }
@@ -150,7 +150,7 @@ class StageTest : public ::testing::Test {
   }
 
   Script script{.program = {"1F0", "1F1", "1B0", "1B1"}};
-  std::optional<int> leader;
+  bool follows = false;
   std::vector<int> followers;
   std::unique_ptr<ActorWorld> world;
 };
@@ -380,7 +380,8 @@ TEST_F(StageTest, ALeaderCountsItsActionsFromZeroInEachStep) {
 }
 
 TEST_F(StageTest, AFollowerRunsWhatItsLeaderChoseAndNothingElseHoweverMessagesArrive) {
-  leader = 9;
+  follows = true;
+  script.order = CursorOrder::dynamic;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     script.ran.clear();
     play(seed);
@@ -389,7 +390,7 @@ TEST_F(StageTest, AFollowerRunsWhatItsLeaderChoseAndNothingElseHoweverMessagesAr
       begin.initMicrobatches(2);
     });
     std::uint32_t number = 0;
-    for (const char* action : {"1F1", "1B1", "1F0", "1B0"}) announce(1, number++, action);
+    for (const char* action : {"1F0", "1B0", "1F1", "1B1"}) announce(1, number++, action);
     for (std::uint32_t microbatch : {0, 1}) {
       ready<wire::ActivationReady>(1, microbatch, {Role::probe, 10 + microbatch});
       ready<wire::GradientReady>(1, microbatch, {Role::probe, 20 + microbatch});
@@ -397,14 +398,14 @@ TEST_F(StageTest, AFollowerRunsWhatItsLeaderChoseAndNothingElseHoweverMessagesAr
 
     world->run();
 
-    ASSERT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F1", "1B1", "1F0", "1B0"))
+    ASSERT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0", "1B0", "1F1", "1B1"))
         << "seed " << seed;
     ASSERT_EQ(steps_computed(), 1U) << "seed " << seed;
   }
 }
 
 TEST_F(StageTest, AFollowerWaitsForItsOwnInputsAndForItsLeader) {
-  leader = 9;
+  follows = true;
   script.program = {"1F0", "1B0"};
   play();
   begin(1);
@@ -423,7 +424,7 @@ TEST_F(StageTest, AFollowerWaitsForItsOwnInputsAndForItsLeader) {
 }
 
 TEST_F(StageTest, AFollowerKeepsWhatItsLeaderAnnouncesOfTheNextStep) {
-  leader = 9;
+  follows = true;
   script.program = {"1F0"};
   play();
   announce(1, 0, "1F0");
@@ -442,7 +443,7 @@ TEST_F(StageTest, AFollowerKeepsWhatItsLeaderAnnouncesOfTheNextStep) {
 }
 
 TEST_F(StageTest, AGapInWhatTheLeaderAnnouncesIsABug) {
-  leader = 9;
+  follows = true;
   play();
   announce(1, 0, "1F0");
   announce(1, 2, "1F1");
@@ -461,12 +462,10 @@ TEST_F(StageTest, LeaderAndFollowerRunTheSameOrder) {
     followers = {5};
     play(seed);
     const ActorId follower{Role::rank_executor, 5};
-    RankExecutorOptions options{
-        .rank = 5,
-        .make_worker = [&] { return std::make_unique<ScriptedWorker>(follower_script); },
-        .rank_of_stage = {1, 0, 2},
-        .checkpoint_writer = {Role::checkpoint_writer, 0},
-        .leader = 0};
+    RankExecutorOptions options{.rank = 5,
+                                .make_worker = worker_of(follower_script, true),
+                                .rank_of_stage = {1, 0, 2},
+                                .checkpoint_writer = {Role::checkpoint_writer, 0}};
     world->play<RankExecutor>(follower, options);
     for (const ActorId stage : {kExecutor, follower}) {
       world->post<wire::BeginStep>(stage, [](wire::BeginStep::Builder begin) {

@@ -5,45 +5,30 @@
 
 #include "actors/rank_executor.hpp"
 #include "tests/support/actor_world.hpp"
+#include "tests/support/idle_stage_worker.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::ActorWorld;
+using testing::IdleStageWorker;
+using testing::program_of;
 
 constexpr ActorId kExecutor{Role::rank_executor, 0};
 
 // One action, 1F0, with a collective of a module inside.
-class MeetingWorker final : public StageWorker {
+class MeetingWorker final : public IdleStageWorker {
  public:
-  void set_tracing(CommTracing tracing) override { tracing_ = std::move(tracing); }
-  void prepare() override {}
-  std::uint64_t entries_loaded() const override { return 0; }
-  void set_on_bucket_complete(std::function<void(int)> /*callback*/) override {}
-  std::vector<int> bucket_groups() const override { return {}; }
-  void begin_step(std::uint64_t /*step*/, const std::vector<Ticket>& /*microbatches*/) override {}
-  void put_activation(int /*stage*/, int /*microbatch*/, Ticket /*ticket*/) override {}
-  void put_gradient(int /*stage*/, int /*microbatch*/, Ticket /*ticket*/) override {}
-  std::optional<Instruction> next(double /*now*/) override {
-    if (ran_) return {};
-    return parse_instruction("1F0");
-  }
-  bool follow(const Instruction& /*chosen*/) override { return false; }
-  ActionReport run(const Instruction& /*instruction*/) override {
-    ran_ = true;
+  explicit MeetingWorker(CommTracing tracing)
+      : IdleStageWorker(make_cursor(CursorOrder::static_, 0), program_of("1F0")),
+        tracing_(std::move(tracing)) {}
+  std::vector<StageTensor> run(const Instruction& /*instruction*/) override {
     tracing_.stalls("meet", 0, [&] { tracing_.in_compute("all_reduce tp[0,1]", 64, [] {}); });
     return {};
   }
-  bool step_done() const override { return ran_; }
-  StepTotals finish_step() override { return {}; }
-  void apply(double /*scale*/, double /*lr*/) override {}
-  std::vector<double> take_metrics() override { return {}; }
-  std::string metric_state() const override { return {}; }
-  Ticket snapshot() override { return {}; }
 
  private:
-  CommTracing tracing_;
-  bool ran_ = false;
+  const CommTracing tracing_;
 };
 
 trace::Span span_of(const trace::Recording& seen, const std::string& name, trace::Category category) {
@@ -58,7 +43,10 @@ TEST(StageTrace, ShowsCollectivesOfItsModulesOnTheTrackOfTheAction) {
   trace::Recorder recorder;
   ActorWorld world(0, &recorder);
   RankExecutorOptions options{
-      .rank = 0, .make_worker = [] { return std::make_unique<MeetingWorker>(); }, .rank_of_stage = {1, 0}};
+      .rank = 0,
+      .make_worker = [](BucketObserver&,
+                        CommTracing tracing) { return std::make_unique<MeetingWorker>(std::move(tracing)); },
+      .rank_of_stage = {1, 0}};
   world.play<RankExecutor>(kExecutor, options);
   world.say<wire::BeginStep>(kExecutor, [](wire::BeginStep::Builder begin) { begin.setStep(4); });
 

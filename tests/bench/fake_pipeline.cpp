@@ -9,6 +9,7 @@
 
 #include "runtime/base/clock.hpp"
 #include "runtime/base/error.hpp"
+#include "tests/support/idle_stage_worker.hpp"
 
 namespace d9d {
 namespace {
@@ -30,69 +31,48 @@ void sleep_until(std::int64_t until_ns, const Clock& clock) {
   }
 }
 
-class SleepStage final : public StageWorker {
+class SleepStage final : public testing::IdleStageWorker {
  public:
   explicit SleepStage(SleepStageOptions options)
-      : options_(std::move(options)),
-        cursor_(make_cursor(options_.order, options_.rank, options_.extra_activations)) {}
+      : IdleStageWorker(make_cursor(options.order, options.rank, options.extra_activations), options.program),
+        options_(std::move(options)) {}
 
   // The kernel may wake a sleeper 50 us late to save power; that is not what is measured here.
   void prepare() override { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
-  void set_on_bucket_complete(std::function<void(int)> /*callback*/) override {}
-  std::vector<int> bucket_groups() const override { return {}; }
 
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
     for (const Ticket ticket : microbatches) options_.table->take(ticket);
     step_ = step;
     activations_.clear();
     gradients_.clear();
-    cursor_->start(options_.program);
+    IdleStageWorker::begin_step(step, microbatches);
   }
-  void put_activation(int stage, int microbatch, Ticket ticket) override {
-    options_.table->take(ticket);
-    activations_[{stage, microbatch}] = true;
+  void put(const StageTensor& tensor) override {
+    options_.table->take(tensor.ticket);
+    (tensor.gradient ? gradients_ : activations_)[{tensor.stage, tensor.microbatch}] = true;
   }
-  void put_gradient(int stage, int microbatch, Ticket ticket) override {
-    options_.table->take(ticket);
-    gradients_[{stage, microbatch}] = true;
-  }
-
-  std::optional<Instruction> next(double now) override {
-    return cursor_->advance([this](const Action& action) { return ready(action); }, now);
-  }
-  std::optional<double> look_again() const override { return cursor_->look_again(); }
-  bool follow(const Instruction& chosen) override {
-    return cursor_->follow(chosen, [this](const Action& action) { return ready(action); });
-  }
-  ActionReport run(const Instruction& instruction) override;
-  bool step_done() const override { return cursor_->done(); }
+  std::vector<StageTensor> run(const Instruction& instruction) override;
   StepTotals finish_step() override { return {.loss_sum = 1, .weight_sum = 1, .squared_norm = 1}; }
-  void apply(double /*scale*/, double /*lr_multiplier*/) override {}
-  std::vector<double> take_metrics() override { return {}; }
-  std::string metric_state() const override { return {}; }
-  Ticket snapshot() override { return {}; }
-  std::uint64_t entries_loaded() const override { return 0; }
 
  private:
   using Place = std::pair<int, int>;  // stage, microbatch
-  const Topology& topology() const { return options_.program->topology; }
-  bool ready(const Action& action) const {
+  const Topology& topology() const { return program().topology; }
+  bool ready(const Action& action) const override {
     const Place place{action.stage, action.microbatch};
     if (action.kind == ActionKind::forward)
       return topology().is_first(action.stage) || activations_.contains(place);
     if (action.kind == ActionKind::backward_weight) return true;
     return topology().is_last(action.stage) || gradients_.contains(place);
   }
-  void hand_on(const Action& action, ActionReport& report);
+  void pass_on(const Action& action, std::vector<StageTensor>& outputs);
 
   const SleepStageOptions options_;
   const SystemClock clock_;
-  const std::unique_ptr<ActionCursor> cursor_;
   std::uint64_t step_ = 0;
   std::map<Place, bool> activations_, gradients_;
 };
 
-ActionReport SleepStage::run(const Instruction& instruction) {
+std::vector<StageTensor> SleepStage::run(const Instruction& instruction) {
   const std::int64_t begin = clock_.now_ns();
   double seconds = 0;
   for (const Action& action : instruction.parts) seconds += options_.duration(action);
@@ -100,12 +80,12 @@ ActionReport SleepStage::run(const Instruction& instruction) {
   sleep_until(begin + asked, clock_);
   const std::int64_t end = clock_.now_ns();
   options_.log->add(step_, options_.rank, {instruction, begin, end, end - begin - asked});
-  ActionReport report;
-  for (const Action& action : instruction.parts) hand_on(action, report);
-  return report;
+  std::vector<StageTensor> outputs;
+  for (const Action& action : instruction.parts) pass_on(action, outputs);
+  return outputs;
 }
 
-void SleepStage::hand_on(const Action& action, ActionReport& report) {
+void SleepStage::pass_on(const Action& action, std::vector<StageTensor>& outputs) {
   const bool forward = action.kind == ActionKind::forward;
   if (action.kind == ActionKind::backward_weight) return;
   if (forward ? topology().is_last(action.stage) : topology().is_first(action.stage)) return;
@@ -115,7 +95,7 @@ void SleepStage::hand_on(const Action& action, ActionReport& report) {
     return;
   }
   const Ticket ticket = options_.table->put(std::make_unique<EmptyParcel>());
-  report.outputs.push_back({!forward, receiver, action.microbatch, ticket});
+  outputs.push_back({!forward, receiver, action.microbatch, ticket});
 }
 
 class MeetingWorker final : public CollectiveWorker {

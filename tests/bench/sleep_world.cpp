@@ -95,7 +95,7 @@ std::vector<Member> members_of(Rig& rig, int rank) {
   const auto at = [rank](Role role) { return ActorId{role, static_cast<std::uint64_t>(rank)}; };
   const ActorId collective = collective_id(rank, 0);
   const int stages = rig.scenario.program->topology.num_stages();
-  RankExecutorOptions stage{.rank = rank, .make_worker = [&rig, rank] {
+  RankExecutorOptions stage{.rank = rank, .make_worker = [&rig, rank](BucketObserver&, CommTracing) {
                               return make_sleep_stage({.rank = rank,
                                                        .program = rig.scenario.program,
                                                        .order = rig.scenario.order,

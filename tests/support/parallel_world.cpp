@@ -103,17 +103,17 @@ class Gathered {
 // Tensors on their way from one rank's stage to another's.
 class Inbox {
  public:
-  void put(const StageOutput& output) {
+  void put(const StageTensor& output) {
     const std::lock_guard lock(mutex_);
     arrived_.push_back(output);
     changed_.notify_one();
   }
   // Waits for the next; throws when the world ends instead.
-  StageOutput take() {
+  StageTensor take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || !arrived_.empty(); });
     if (closed_) throw Error(ErrorKind::environment, "another rank failed");
-    const StageOutput output = arrived_.front();
+    const StageTensor output = arrived_.front();
     arrived_.pop_front();
     return output;
   }
@@ -126,7 +126,7 @@ class Inbox {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<StageOutput> arrived_;
+  std::deque<StageTensor> arrived_;
   bool closed_ = false;
 };
 
@@ -200,7 +200,8 @@ class World {
     return factory_.open(rank, domain, axes, use);
   }
   void run_rank(int rank);
-  std::unique_ptr<StageWorker> worker_of(int rank, const std::shared_ptr<RankGradients>& gradients);
+  std::unique_ptr<StageWorker> worker_of(int rank, const std::shared_ptr<RankGradients>& gradients,
+                                         BucketObserver& buckets);
   std::vector<std::shared_ptr<CollectiveWorker>> collectives_of(
       int rank, const std::shared_ptr<RankGradients>& gradients) const;
   std::vector<RankBatch> batches_of(int rank) const;
@@ -254,7 +255,8 @@ std::vector<Ticket> World::microbatches_of(int rank) {
   return tickets;
 }
 
-std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<RankGradients>& gradients) {
+std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<RankGradients>& gradients,
+                                              BucketObserver& buckets) {
   return make_pipeline_worker(
       {.rank = rank,
        .plan = &plan_,
@@ -269,7 +271,8 @@ std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<Ra
                                   const auto& use) { return open(rank, domain, axes, use); },
        .shared = gradients,
        .table = &table_,
-       .disk = &disk_});
+       .disk = &disk_},
+      buckets);
 }
 
 std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
@@ -292,40 +295,41 @@ std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
 void World::run_step(int rank, StageWorker& worker) {
   const std::vector<int> pipeline = plan_.group(rank, kRegularDomain, {"pp"}).ranks;
   worker.begin_step(1, microbatches_of(rank));
-  while (!worker.step_done()) {
-    const std::optional<Instruction> instruction = worker.next(/*now=*/0);
-    if (!instruction) {
-      const StageOutput arrived = inboxes_[static_cast<std::size_t>(rank)].take();
-      if (arrived.gradient) {
-        worker.put_gradient(arrived.stage, arrived.microbatch, arrived.ticket);
-      } else {
-        worker.put_activation(arrived.stage, arrived.microbatch, arrived.ticket);
-      }
+  while (!worker.order().step_done()) {
+    const auto next = worker.order().next(/*now=*/0);
+    if (!next) {
+      worker.put(inboxes_[static_cast<std::size_t>(rank)].take());
       continue;
     }
-    for (const StageOutput& output : worker.run(*instruction).outputs) {
+    for (const StageTensor& output : worker.run(next->instruction)) {
       const int receiver = pipeline[static_cast<std::size_t>(topology_.rank_of(output.stage))];
       inboxes_[static_cast<std::size_t>(receiver)].put(output);
     }
   }
 }
 
-// Reductions run on the rank's own thread, where in a job the Collectives have theirs.
-void World::run_rank(int rank) {
-  const auto gradients = std::make_shared<RankGradients>();
-  const std::unique_ptr<StageWorker> worker = worker_of(rank, gradients);
-  worker->prepare();
-  const auto collectives = collectives_of(rank, gradients);
-  const std::vector<int> groups = worker->bucket_groups();
-  double squares = 0;
-  worker->set_on_bucket_complete([&](int bucket) {
+// Reduces on the rank's thread, where in a job the Collectives have theirs.
+struct ReduceAtOnce final : BucketObserver {
+  void bucket_complete(int bucket) override {
     const int group = groups[static_cast<std::size_t>(bucket)];
     squares += collectives[static_cast<std::size_t>(group)]->reduce_bucket(bucket);
-  });
+  }
+  std::vector<int> groups;  // of the buckets
+  std::vector<std::shared_ptr<CollectiveWorker>> collectives;
+  double squares = 0;
+};
+
+void World::run_rank(int rank) {
+  const auto gradients = std::make_shared<RankGradients>();
+  ReduceAtOnce buckets;
+  const std::unique_ptr<StageWorker> worker = worker_of(rank, gradients, buckets);
+  worker->prepare();
+  buckets.collectives = collectives_of(rank, gradients);
+  buckets.groups = worker->bucket_groups();
   const auto step = [&] { run_step(rank, *worker); };
   given_.around_step ? given_.around_step(rank, step) : step();
   const StepTotals totals = worker->finish_step();
-  gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.squared_norm + squares);
+  gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.squared_norm + buckets.squares);
   for (const StageParameter& parameter : gradients->parameters->parameters()) {
     gathered_.add_gradient(parameter);
   }

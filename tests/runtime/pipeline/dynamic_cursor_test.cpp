@@ -197,9 +197,9 @@ TEST_F(OneRank, WaitsForTheHeadOfItsProgramAsLongAsItsPatienceLasts) {
   next();
 
   EXPECT_EQ(next({}, 0.9), "");
-  EXPECT_EQ(cursor->look_again(), now + 1) << "a forward waits for one mean action";
+  EXPECT_EQ(cursor->next_wakeup(), now + 1) << "a forward waits for one mean action";
   EXPECT_EQ(next({"0I0"}, 0.95), "0I0") << "the head arrived in time";
-  EXPECT_EQ(cursor->look_again(), std::nullopt);
+  EXPECT_EQ(cursor->next_wakeup(), std::nullopt);
 }
 
 TEST_F(OneRank, RunsAnotherActionWhenTheHeadIsTooLate) {
@@ -212,7 +212,7 @@ TEST_F(OneRank, RunsAnotherActionWhenTheHeadIsTooLate) {
   EXPECT_EQ(next({}, 0.29), "");
   EXPECT_EQ(next({}, 0.3), "0W0") << "a weight waits least";
   EXPECT_EQ(next({}, 9), "") << "nothing else is there: 0W1 needs 0I1";
-  EXPECT_EQ(cursor->look_again(), std::nullopt);
+  EXPECT_EQ(cursor->next_wakeup(), std::nullopt);
 }
 
 TEST_F(OneRank, TakesAnInputGradientBeforeAForwardOfAnotherStage) {

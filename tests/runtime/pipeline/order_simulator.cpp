@@ -60,7 +60,7 @@ class OrderSimulator {
     while (free_at_[rank] <= now) {
       const auto chosen =
           cursors_[rank]->advance([this](const Action& action) { return ready(action); }, now);
-      wake_at_[rank] = cursors_[rank]->look_again().value_or(0);
+      wake_at_[rank] = cursors_[rank]->next_wakeup().value_or(0);
       if (!chosen) return;
       double begin = now;
       for (const Action& action : chosen->parts) {

@@ -20,33 +20,38 @@ AutoSchedule quick(int stages_per_rank = 1) {
   return schedule;
 }
 
+constexpr int kReplicas = 3;
+
 // Two ranks that measure what the costs say, on clocks that differ by `skew`.
 class TwoRanks {
  public:
   TwoRanks(const AutoSchedule& schedule, CostModel costs, double skew)
-      : costs_(std::move(costs)), skew_(skew), ranks_{StepPrograms(schedule, 2), StepPrograms(schedule, 2)} {}
+      : costs_(std::move(costs)),
+        skew_(skew),
+        ranks_{StepPrograms(schedule, 2, kReplicas), StepPrograms(schedule, 2, kReplicas)} {}
 
   // The program that both ranks ran.
   std::shared_ptr<const PipelineProgram> run_step(int microbatches) {
     const auto program = ranks_[0].get(microbatches);
-    said_ += ranks_[0].take_news();
+    said_ += ranks_[0].take_report();
     EXPECT_EQ(program->compute, ranks_[1].get(microbatches)->compute);
     for (std::size_t rank = 0; rank < 2; ++rank) {
       for (const Instruction& instruction : program->compute[rank]) {
         const Action& action = instruction.parts.front();
-        ranks_[rank].ran(instruction, costs_.stages[static_cast<std::size_t>(action.stage)].of(action.kind));
+        ranks_[rank].add_action_time(instruction,
+                                     costs_.stages[static_cast<std::size_t>(action.stage)].of(action.kind));
       }
     }
     for (const double late : {0.5, 0.0, 0.2}) {
-      ranks_[1].arrived(false, 1, costs_.transfer + late + skew_);
-      ranks_[0].arrived(true, 0, costs_.transfer + late - skew_);
+      ranks_[1].add_transfer_time(false, 1, costs_.transfer + late + skew_);
+      ranks_[0].add_transfer_time(true, 0, costs_.transfer + late - skew_);
     }
     auto sums = ranks_[0].finish_step();
     const auto other = ranks_[1].finish_step();
     EXPECT_EQ(sums.size(), other.size());
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = 3 * (sums[i] + other[i]);  // three replicas
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = kReplicas * (sums[i] + other[i]);
     for (StepPrograms& rank : ranks_) {
-      if (!sums.empty()) rank.agree(sums, 3);
+      if (!sums.empty()) rank.use_summed_costs(sums);
     }
     return program;
   }
@@ -150,7 +155,7 @@ TEST(StepPrograms, KeepAFixedScheduleAsItIs) {
     EXPECT_EQ(text_of(programs.get(2)->compute[1]), "1F0 1B0 1F1 1B1");
     EXPECT_TRUE(programs.finish_step().empty());
   }
-  EXPECT_THROW(programs.agree({}, 1), Error);
+  EXPECT_THROW(programs.use_summed_costs({}), Error);
 }
 
 TEST(StepPrograms, SplitAndJoinBackwards) {
