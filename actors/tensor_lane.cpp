@@ -37,7 +37,7 @@ void TensorLane::behavior(Handlers& handlers) {
 void TensorLane::started() {
   set_rank(rank_of(self()));
   const std::int64_t begin = world().clock.now_ns();
-  lane_ = options_.open_lane();
+  wire_ = options_.open_wire();
   if (world().recorder != nullptr) track_ = world().recorder->actor(to_string(self()), rank_of(self()));
   tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) {
     ready.setRank(rank_of(self()));
@@ -56,7 +56,7 @@ trace::Span TensorLane::wire_span(const char* name, std::uint64_t step,
 
 void TensorLane::send_tensors(wire::SendTensors::Reader message) {
   set_step(message.getStep());
-  const auto tensors = lane_->open(Ticket::from_packed(message.getTicket()));
+  const auto tensors = wire_->open(Ticket::from_packed(message.getTicket()));
   const Work work(*this, wire_span("send", message.getStep(), tensors));
   const ActorId other = lane_id(options_.sending_rank, options_.receiving_rank, LaneEnd::receiver);
   tell<wire::TensorsAnnounced>(other, [&](wire::TensorsAnnounced::Builder announced) {
@@ -73,7 +73,7 @@ void TensorLane::send_tensors(wire::SendTensors::Reader message) {
       fill_list(list[i].initShape(static_cast<unsigned>(tensors[i].shape.size())), tensors[i].shape);
     }
   });
-  lane_->send_opened();
+  wire_->send_opened();
 }
 
 void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
@@ -82,7 +82,7 @@ void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
   Ticket ticket;
   {
     const Work work(*this, wire_span("receive", message.getStep(), tensors));
-    ticket = lane_->receive(tensors);
+    ticket = wire_->receive(tensors);
   }
   const ActorId stage{Role::rank_executor, static_cast<std::uint64_t>(options_.receiving_rank)};
   const auto fill = [&](auto builder) {

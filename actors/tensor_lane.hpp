@@ -9,14 +9,14 @@
 
 #include "actors/core/actor.hpp"
 #include "messages/pipeline.capnp.h"
-#include "runtime/pipeline/p2p_lane.hpp"
+#include "runtime/pipeline/parcel_wire.hpp"
 
 namespace d9d {
 
 struct TensorLaneOptions {
   int sending_rank = 0;
   int receiving_rank = 0;
-  std::function<std::unique_ptr<P2pLane>()> open_lane;  // on the lane's thread; meets the other end
+  std::function<std::unique_ptr<ParcelWire>()> open_wire;  // on the lane's thread; meets the other end
 };
 
 class TensorLane final : public Actor {
@@ -32,7 +32,7 @@ class TensorLane final : public Actor {
   trace::Span wire_span(const char* name, std::uint64_t step, const std::vector<TransferTensor>& tensors);
 
   TensorLaneOptions options_;
-  std::unique_ptr<P2pLane> lane_;
+  std::unique_ptr<ParcelWire> wire_;
   std::uint32_t track_ = 0;
 };
 

@@ -19,16 +19,16 @@ std::string checkpoint_in(const Disk& disk, const std::string& directory) {
   D9D_REQUIRE(disk.exists(directory),
               "{} is not there; give a checkpoint, for example runs/NAME/checkpoints/save-100", directory);
   if (disk.exists(join_path(directory, manifest_name))) return directory;
-  const Choice choice = newest_good_checkpoint(disk, directory, Check::contents);
-  if (!choice.checkpoint && !choice.refused.empty()) {
+  const CheckpointSearch search = newest_good_checkpoint(disk, directory, Check::contents);
+  if (!search.checkpoint && !search.refused.empty()) {
     throw Error(ErrorKind::environment,
                 fmt::format("none of the {} checkpoints in {} can be used; the newest: {}",
-                            choice.refused.size(), directory, choice.refused.front()));
+                            search.refused.size(), directory, search.refused.front()));
   }
-  D9D_REQUIRE(choice.checkpoint.has_value(),
+  D9D_REQUIRE(search.checkpoint.has_value(),
               "{} holds no checkpoint that was committed; give a folder save-STEP, or the folder with such",
               directory);
-  return choice.checkpoint->path;
+  return search.checkpoint->path;
 }
 
 // The job that a checkpoint was written by is in it.

@@ -17,7 +17,7 @@
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/mesh/action_peers.hpp"
-#include "runtime/pipeline/p2p_lane.hpp"
+#include "runtime/pipeline/parcel_wire.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/context_place.hpp"
 #include "runtime/rank/gradient_groups.hpp"
@@ -254,7 +254,7 @@ CastMember RankCast::lane(int sender, int receiver) const {
   auto open = [&epoch = epoch, &table = process.table, rank = rank, sender, receiver] {
     std::shared_ptr<Communicator> pair = epoch.open_pair(rank, sender, receiver, "pipeline");
     const int peer = 1 - pair->rank();
-    return make_p2p_lane({.communicator = std::move(pair), .peer = peer}, table);
+    return make_parcel_wire({.communicator = std::move(pair), .peer = peer}, table);
   };
   TensorLaneOptions options{sender, receiver, std::move(open)};
   return {lane_id(sender, receiver, end), Threading::own_thread, factory_of<TensorLane>(std::move(options)),

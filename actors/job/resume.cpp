@@ -88,16 +88,16 @@ void require_no_checkpoints_at_the_old_place(const ProcessServices& process) {
                   *save_dir, run, found.front().path, directory, *save_dir, directory));
 }
 
-Choice choose_checkpoint(const ProcessServices& process, const std::string& directory) {
+CheckpointSearch choose_checkpoint(const ProcessServices& process, const std::string& directory) {
   constexpr const char* remedy =
       "Nothing was changed. Mend that and start again, or start with --fresh to begin at step 1 (the "
       "checkpoints are kept under other names)";
   try {
-    const Choice choice = newest_good_checkpoint(process.disk, directory, Check::contents);
-    if (choice.checkpoint || choice.refused.empty()) return choice;
+    const CheckpointSearch search = newest_good_checkpoint(process.disk, directory, Check::contents);
+    if (search.checkpoint || search.refused.empty()) return search;
     throw Error(ErrorKind::environment,
                 fmt::format("none of the {} checkpoints in {} can be used; the newest: {}",
-                            choice.refused.size(), directory, choice.refused.front()));
+                            search.refused.size(), directory, search.refused.front()));
   } catch (const Error& error) {
     throw Error(ErrorKind::environment, fmt::format("{}. {}", error.what(), remedy));
   }
@@ -139,23 +139,23 @@ ResumePoint find_resume_point(ProcessServices& process, const std::string& job_h
   } else {
     require_no_checkpoints_at_the_old_place(process);
   }
-  const Choice choice = choose_checkpoint(process, directory);
-  if (!choice.checkpoint) require_what_is_remembered(process);
+  const CheckpointSearch search = choose_checkpoint(process, directory);
+  if (!search.checkpoint) require_what_is_remembered(process);
   for (const std::string& name : remove_stale(process.disk, directory))
     log::info("removed the leftover {}", name);
-  if (!choice.checkpoint) return {};
-  const Manifest manifest = read_manifest(process.disk, choice.checkpoint->path);
-  require_the_same_order(process.job(), *choice.checkpoint, manifest);
+  if (!search.checkpoint) return {};
+  const Manifest manifest = read_manifest(process.disk, search.checkpoint->path);
+  require_the_same_order(process.job(), *search.checkpoint, manifest);
   if (manifest.job_hash != job_hash) {
-    warn_of_other_keys(process.job(), *choice.checkpoint, manifest);
+    warn_of_other_keys(process.job(), *search.checkpoint, manifest);
   }
-  log::info("resuming from {}", choice.checkpoint->path);
-  if (!choice.damaged.empty()) {
+  log::info("resuming from {}", search.checkpoint->path);
+  if (!search.damaged.empty()) {
     log::warn("that is step {} and not step {}: {} newer checkpoints are damaged. They stay where they are",
-              choice.checkpoint->step, choice.damaged.front().step, choice.damaged.size());
+              search.checkpoint->step, search.damaged.front().step, search.damaged.size());
   }
-  for (const FoundCheckpoint& bad : choice.damaged) damaged.insert(bad.step);
-  return {.directory = choice.checkpoint->path,
+  for (const FoundCheckpoint& bad : search.damaged) damaged.insert(bad.step);
+  return {.directory = search.checkpoint->path,
           .step = manifest.step,
           .state = manifest.extra,
           .next_sample = manifest.data_cursor,

@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-std::exception_ptr error_of(const ComputeLanes::Work& work) {
+std::exception_ptr error_of(const ComputeLanes::Piece& work) {
   try {
     work();
   } catch (...) {
@@ -18,7 +18,7 @@ std::exception_ptr error_of(const ComputeLanes::Work& work) {
 
 }  // namespace
 
-ComputeLanes::ComputeLanes(Work begin_thread)
+ComputeLanes::ComputeLanes(Piece begin_thread)
     : begin_thread_(std::move(begin_thread)), first_id_(std::this_thread::get_id()) {
   thread_ = std::thread([this] { serve(); });
 }
@@ -32,7 +32,7 @@ ComputeLanes::~ComputeLanes() {
   thread_.join();
 }
 
-void ComputeLanes::run(const Work& first, const Work& second) {
+void ComputeLanes::run(const Piece& first, const Piece& second) {
   D9D_CHECK(current() == 0 && !both_run_, "two lanes are run from within one of them or from another thread");
   turn_.start();
   both_run_ = true;
@@ -57,7 +57,7 @@ void ComputeLanes::serve() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closing_ || second_ != nullptr; });
     if (closing_) return;
-    const Work& work = *second_;
+    const Piece& work = *second_;
     lock.unlock();
     turn_.take(1);
     std::exception_ptr error = error_of(work);
@@ -76,11 +76,12 @@ std::optional<int> ComputeLanes::current() const {
   return {};
 }
 
-ComputeLanes::Away::Away(ComputeLanes& lanes) : lanes_(lanes), lane_(lanes.current()) {
+ComputeLanes::YieldWhileWaiting::YieldWhileWaiting(ComputeLanes& lanes)
+    : lanes_(lanes), lane_(lanes.current()) {
   if (lane_ && lanes_.both_run_) lanes_.turn_.give(*lane_);
 }
 
-ComputeLanes::Away::~Away() {
+ComputeLanes::YieldWhileWaiting::~YieldWhileWaiting() {
   if (lane_ && lanes_.both_run_) lanes_.turn_.take(*lane_);
 }
 

@@ -18,17 +18,17 @@ namespace d9d {
 class ComputeLanes {
  public:
   static constexpr int kCount = 2;
-  using Work = std::function<void()>;
+  using Piece = std::function<void()>;
 
   // `begin_thread` runs once on the thread of lane 1, before its first work (thread settings).
-  explicit ComputeLanes(Work begin_thread = {});
+  explicit ComputeLanes(Piece begin_thread = {});
   ~ComputeLanes();
   ComputeLanes(const ComputeLanes&) = delete;
   ComputeLanes& operator=(const ComputeLanes&) = delete;
 
   // Both pieces, the first on lane 0. Returns when both have ended; then throws what the first threw, or else
   // what the second threw. On lane 0's thread, not from within run().
-  void run(const Work& first, const Work& second);
+  void run(const Piece& first, const Piece& second);
 
   // Called on a lane: whether the other one has work, too.
   bool both_run() const { return both_run_; }
@@ -37,12 +37,12 @@ class ComputeLanes {
 
   // Lives while its thread waits: if both lanes run, the
   // other one computes meanwhile. No effect on other threads.
-  class Away {
+  class YieldWhileWaiting {
    public:
-    explicit Away(ComputeLanes& lanes);
-    ~Away();
-    Away(const Away&) = delete;
-    Away& operator=(const Away&) = delete;
+    explicit YieldWhileWaiting(ComputeLanes& lanes);
+    ~YieldWhileWaiting();
+    YieldWhileWaiting(const YieldWhileWaiting&) = delete;
+    YieldWhileWaiting& operator=(const YieldWhileWaiting&) = delete;
 
    private:
     ComputeLanes& lanes_;
@@ -52,13 +52,13 @@ class ComputeLanes {
  private:
   void serve();
 
-  const Work begin_thread_;
+  const Piece begin_thread_;
   const std::thread::id first_id_;
   ComputeTurn turn_;
   bool both_run_ = false;  // written by lane 0 while lane 1 does not run
   std::mutex mutex_;
   std::condition_variable changed_;
-  const Work* second_ = nullptr;  // what lane 1 is to run, or runs
+  const Piece* second_ = nullptr;  // what lane 1 is to run, or runs
   std::exception_ptr second_error_;
   bool closing_ = false;
   std::thread thread_;

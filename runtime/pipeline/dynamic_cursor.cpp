@@ -110,7 +110,7 @@ bool DynamicCursor::follow(const Instruction& instruction, const Ready& ready) {
 }
 
 void DynamicCursor::count(const Instruction& instruction) {
-  for (const Action& action : instruction.parts) ledger_->ran(action);
+  for (const Action& action : instruction.parts) ledger_->mark_run(action);
 }
 
 }  // namespace d9d

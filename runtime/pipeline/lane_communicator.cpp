@@ -25,7 +25,7 @@ class LaneCommunicator final : public ForwardingCommunicator {
   void around(const ForwardedCall& call, Run run) override {
     Communicator& mine = *by_lane_[static_cast<std::size_t>(lanes_.current().value_or(0))];
     if (call.operation == ForwardedCall::Operation::send) return run(mine);  // does not wait
-    const ComputeLanes::Away away(lanes_);
+    const ComputeLanes::YieldWhileWaiting waits(lanes_);
     run(mine);
   }
 

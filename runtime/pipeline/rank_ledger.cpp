@@ -81,8 +81,8 @@ std::vector<Action> RankLedger::overtaken_by(const Action& action) const {
   return overtaken;
 }
 
-void RankLedger::ran(const Action& action) {
-  stages_.at(action.stage).ran(action);
+void RankLedger::mark_run(const Action& action) {
+  stages_.at(action.stage).mark_run(action);
   now_.count(action.kind);
   const std::size_t at = position(action);
   const auto& parts = program_[at].parts;

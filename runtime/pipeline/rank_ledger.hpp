@@ -33,7 +33,7 @@ class RankLedger {
   std::size_t position(const Action& action) const { return positions_.at(action); }
   const Instruction& instruction(std::size_t position) const { return program_[position]; }
   // Counts an allowed action as run.
-  void ran(const Action& action);
+  void mark_run(const Action& action);
 
  private:
   struct Held {

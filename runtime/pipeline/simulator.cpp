@@ -117,11 +117,11 @@ class Simulator {
     ++next_[rank];
     for (const Action& part : instruction.parts) {
       result_.ranks[rank].push_back({part, start, clock_[rank], std::exchange(joined, true)});
-      hand_on(part, rank, clock_[rank]);
+      deliver(part, rank, clock_[rank]);
     }
   }
 
-  void hand_on(const Action& action, std::size_t rank, double end) {
+  void deliver(const Action& action, std::size_t rank, double end) {
     int waiting = action.stage;
     if (action.kind == ActionKind::forward) {
       forward_end_.at(action.stage, action.microbatch) = end;

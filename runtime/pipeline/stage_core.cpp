@@ -86,14 +86,14 @@ ActionResult StageCore::run(const Action& action) {
   try {
     return dispatch(action);
   } catch (const Error& error) {
-    throw Error(error.kind(), place(action) + error.what(), error.where());
+    throw Error(error.kind(), error_prefix(action) + error.what(), error.where());
   } catch (const c10::Error& error) {
     const std::string memory = out_of_memory_report(error.what_without_backtrace());
-    if (!memory.empty()) throw Error(ErrorKind::environment, place(action) + memory);
-    throw Error(ErrorKind::bug, place(action) + error.what_without_backtrace());
+    if (!memory.empty()) throw Error(ErrorKind::environment, error_prefix(action) + memory);
+    throw Error(ErrorKind::bug, error_prefix(action) + error.what_without_backtrace());
   } catch (...) {
     const Caught caught = describe_current_exception();
-    throw Error(caught.kind, place(action) + caught.what);
+    throw Error(caught.kind, error_prefix(action) + caught.what);
   }
 }
 
@@ -123,7 +123,7 @@ Microbatch& StageCore::at(int microbatch) {
   return microbatches_[static_cast<std::size_t>(microbatch)];
 }
 
-std::string StageCore::place(const Action& action) const {
+std::string StageCore::error_prefix(const Action& action) const {
   return fmt::format("stage {}, action {}, step {}: ", stage(), to_string(action), step_);
 }
 

@@ -65,7 +65,7 @@ class StageCore {
   bool is_first() const { return options_.stage == 0; }
   bool is_last() const { return options_.stage == options_.num_stages - 1; }
   Microbatch& at(int microbatch);
-  std::string place(const Action& action) const;
+  std::string error_prefix(const Action& action) const;
   ActionResult dispatch(const Action& action);
   ActionResult forward(Microbatch& mb, int index);
   TensorMap take_activation(Microbatch& mb);

@@ -55,7 +55,7 @@ bool StageLedger::allows(const Action& action) const {
   }
 }
 
-void StageLedger::ran(const Action& action) {
+void StageLedger::mark_run(const Action& action) {
   D9D_CHECK(allows(action), "{} runs before its turn", to_string(action));
   done_.count(action.kind);
   const auto microbatch = static_cast<std::size_t>(action.microbatch);

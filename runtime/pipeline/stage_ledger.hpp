@@ -40,7 +40,7 @@ class StageLedger {
   // Whether order and caps allow the action now. Says nothing of its inputs from other stages.
   bool allows(const Action& action) const;
   // Counts an allowed action as run.
-  void ran(const Action& action);
+  void mark_run(const Action& action);
   bool done() const { return done_.forwards == forwards_.size() && done_.weights == weights_.size(); }
 
  private:

@@ -228,7 +228,7 @@ StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built
 // Inside run(), on the thread that computes (step_observer.hpp).
 void PipelineWorker::gradient_complete(int stage, std::size_t parameter, bool last) {
   const std::size_t first = stages_.at(stage).first_parameter;
-  for (const int bucket : sync_->complete(first + parameter, last)) {
+  for (const int bucket : sync_->mark_complete(first + parameter, last)) {
     const GradientBucket& ready = flat_->buckets()[static_cast<std::size_t>(bucket)];
     if (ready.unit) ready.unit->hand_over_gradient(last);
     buckets_.bucket_complete(bucket);

@@ -158,19 +158,19 @@ bool is_good(const Disk& disk, const FoundCheckpoint& checkpoint) {
 
 }  // namespace
 
-Choice newest_good_checkpoint(const Disk& disk, const std::string& directory, Check check) {
-  Choice choice;
+CheckpointSearch newest_good_checkpoint(const Disk& disk, const std::string& directory, Check check) {
+  CheckpointSearch search;
   for (const auto& candidate : find_checkpoints(disk, directory)) {
     const auto damage = damage_of_readable(disk, candidate, check);
     if (!damage) {
-      choice.checkpoint = candidate;
-      return choice;
+      search.checkpoint = candidate;
+      return search;
     }
-    choice.refused.push_back(fmt::format("checkpoint {} is damaged: {}", candidate.path, *damage));
-    choice.damaged.push_back(candidate);
-    log::warn("{}; trying the one before", choice.refused.back());
+    search.refused.push_back(fmt::format("checkpoint {} is damaged: {}", candidate.path, *damage));
+    search.damaged.push_back(candidate);
+    log::warn("{}; trying the one before", search.refused.back());
   }
-  return choice;
+  return search;
 }
 
 std::vector<std::string> remove_stale(Disk& disk, const std::string& directory) {

@@ -42,14 +42,14 @@ enum class Check {
 // damaged one: that is an environment error.
 std::optional<std::string> damage_of(const Disk& disk, const FoundCheckpoint& checkpoint, Check check);
 
-struct Choice {
+struct CheckpointSearch {
   std::optional<FoundCheckpoint> checkpoint;  // the newest good one
   std::vector<std::string> refused;           // reasons for the newer ones that are not
   std::vector<FoundCheckpoint> damaged;       // these, newest first
 };
 // Each refusal is also logged as a warning. An environment error, naming the checkpoint,
 // where one that is newer than every good one cannot be read: it may be the better one.
-Choice newest_good_checkpoint(const Disk& disk, const std::string& directory, Check check);
+CheckpointSearch newest_good_checkpoint(const Disk& disk, const std::string& directory, Check check);
 
 // Removes what a killed run left. Returns the names. Only while no writer is at work.
 std::vector<std::string> remove_stale(Disk& disk, const std::string& directory);

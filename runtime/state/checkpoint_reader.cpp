@@ -3,8 +3,8 @@
 #include <ATen/ops/empty.h>
 #include "runtime/base/error.hpp"
 #include "runtime/state/checksum.hpp"
-#include "runtime/state/cut.hpp"
 #include "runtime/state/mapper/mapper.hpp"
+#include "runtime/state/slice_view.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
@@ -62,7 +62,7 @@ at::Tensor CheckpointReader::read(const std::string& kind, const std::string& na
     const at::Tensor part = read_part(*entry, common);
     if (common == slice) return part;
     if (!result.defined()) result = at::empty(slice.shape(), part.options());
-    cut(result, relative_to(common, slice)).copy_(part);
+    slice_view(result, relative_to(common, slice)).copy_(part);
   }
   // The slices are known to cover the tensor, so only an empty slice finds nothing.
   return result.defined() ? result

@@ -1,10 +1,10 @@
 #include "runtime/state/model_reader.hpp"
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/cut.hpp"
 #include "runtime/state/mapper/restrict.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/pattern.hpp"
+#include "runtime/state/slice_view.hpp"
 
 namespace d9d {
 namespace {
@@ -100,7 +100,8 @@ class Load {
     if (is_empty(piece.from)) return;
     const at::Tensor source = files_.read(piece.input, piece.from);
     report_.bytes_read += source.nbytes();
-    cut(destination.tensor.detach(), relative_to(piece.to, destination.slice)).copy_(view_of(piece, source));
+    slice_view(destination.tensor.detach(), relative_to(piece.to, destination.slice))
+        .copy_(view_of(piece, source));
   }
 
   void put_applied(const StateGroup& group, const std::string& name, const Destination& destination,
@@ -113,7 +114,7 @@ class Load {
       }
       applied = mapper_.apply(inputs);
     }
-    destination.tensor.detach().copy_(cut(applied.at(name), destination.slice));
+    destination.tensor.detach().copy_(slice_view(applied.at(name), destination.slice));
     applied.at(name).reset();
   }
 

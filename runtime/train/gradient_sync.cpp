@@ -52,7 +52,7 @@ void GradientSync::begin_round(const GradientBucket& bucket) {
   asked_[group_of_[index]] = 0;
 }
 
-std::vector<int> GradientSync::complete(std::size_t parameter, bool last) {
+std::vector<int> GradientSync::mark_complete(std::size_t parameter, bool last) {
   const int bucket = parameters_.bucket_of(parameter);
   const std::string& name = parameters_.parameters()[parameter].name;
   D9D_CHECK(bucket >= 0, "parameter {} is not trainable and has no gradient", name);

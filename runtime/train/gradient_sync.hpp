@@ -21,7 +21,7 @@ class GradientSync {
   // Call it when the gradient of parameters()[parameter] is complete for the step (`last`) or, for units that
   // reduce each microbatch, for the microbatch. Returns the buckets to reduce now, ascending, without those
   // that need no reduction. Twice for the same parameter in a step (or microbatch) is a bug.
-  std::vector<int> complete(std::size_t parameter, bool last = true);
+  std::vector<int> mark_complete(std::size_t parameter, bool last = true);
   // Parameters that are not complete yet.
   int pending() const { return pending_; }
   // Names of up to `most` parameters that are not complete, for an error.

@@ -14,7 +14,7 @@ const ActorId kReceiver = lane_id(0, 1, LaneEnd::receiver);
 constexpr ActorId kExecutor{Role::rank_executor, 1};
 
 // A wire that keeps what was put on it.
-class Wire final : public P2pLane {
+class Wire final : public ParcelWire {
  public:
   explicit Wire(std::vector<std::string>& calls) : calls_(calls) {}
   std::vector<TransferTensor> open(Ticket ticket) override {

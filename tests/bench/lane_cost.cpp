@@ -41,7 +41,7 @@ nlohmann::json measure_lanes(double milliseconds, int rounds, int repeats) {
   const auto action = [&](const Action&) {
     for (int i = 0; i < rounds; ++i) {
       sleep_ms(milliseconds);  // computes: has the turn
-      const ComputeLanes::Away away(lanes);
+      const ComputeLanes::YieldWhileWaiting waits(lanes);
       sleep_ms(milliseconds);  // waits for other ranks
     }
     return ActionResult{};
@@ -53,7 +53,7 @@ nlohmann::json measure_lanes(double milliseconds, int rounds, int repeats) {
   constexpr int kChanges = 100'000;
   const auto changes = [&](int count) {
     return [&lanes, count] {
-      for (int i = 0; i < count; ++i) const ComputeLanes::Away away(lanes);
+      for (int i = 0; i < count; ++i) const ComputeLanes::YieldWhileWaiting waits(lanes);
     };
   };
   const double alone = median_of(repeats, [&] { return seconds_of(changes(kChanges)); });

@@ -1,6 +1,6 @@
 // Attention over the tiles of tile_avx512.hpp. A tile is 14 query positions of one head against all keys it
 // sees, so that the softmax needs no rescaling and results stay in registers over all keys; what has the
-// shape [queries, keys] lives in a Board of some hundred rows.
+// shape [queries, keys] lives in a ScoreMatrix of some hundred rows.
 
 #include "kernels/cpu/loops/attention_avx512.hpp"
 
@@ -17,7 +17,7 @@ int64_t round_up(int64_t count, int64_t unit) {
 }
 
 // Rows of scores in chunks of gemm_depth keys, so that a chunk is an operand as `accumulate` wants it.
-struct Board {
+struct ScoreMatrix {
   float* data;
   int64_t rows;
   float* at(int64_t row, int64_t key) const {
@@ -59,7 +59,7 @@ struct TileOf {
       }
     }
   };
-  // The scores of a tile: all 32 columns, rows of a Board.
+  // The scores of a tile: all 32 columns, rows of a ScoreMatrix.
   template <int R>
   struct Scores {
     static void run(int64_t kc, const float* a, const float* b, float* to) {
@@ -136,17 +136,17 @@ void put_rows(const float* from, int64_t stride, int64_t first, int64_t count, i
   }
 }
 
-// f(pointer, count) over the stretches of a board's row from key 0 to `end` that lie side by side.
+// f(pointer, count) over the stretches of a matrix's row from key 0 to `end` that lie side by side.
 template <class F>
-void over_row(const Board& board, int64_t row, int64_t end, F&& f) {
+void over_row(const ScoreMatrix& matrix, int64_t row, int64_t end, F&& f) {
   for (int64_t key = 0; key < end; key += gemm_depth)
-    f(board.at(row, key), std::min(gemm_depth, end - key), key);
+    f(matrix.at(row, key), std::min(gemm_depth, end - key), key);
 }
 
 // Row := exp(row - max) up to `keys`, 0 up to `end`; returns (max, sum).
-std::pair<float, float> exponentials(const Board& board, int64_t row, int64_t keys, int64_t end) {
+std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, int64_t keys, int64_t end) {
   __m512 top = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
-  over_row(board, row, keys, [&](float* z, int64_t count, int64_t) {
+  over_row(matrix, row, keys, [&](float* z, int64_t count, int64_t) {
     for (int64_t i = 0; i < count; i += 16) {
       const __mmask16 mask = first_lanes(count - i);
       top = _mm512_mask_max_ps(top, mask, top, load(z + i, mask));
@@ -155,7 +155,7 @@ std::pair<float, float> exponentials(const Board& board, int64_t row, int64_t ke
   const float max = _mm512_reduce_max_ps(top);
   const __m512 shift = _mm512_set1_ps(max);
   __m512 total = _mm512_setzero_ps();
-  over_row(board, row, end, [&](float* z, int64_t count, int64_t key) {
+  over_row(matrix, row, end, [&](float* z, int64_t count, int64_t key) {
     for (int64_t i = 0; i < count; i += 16) {
       const __mmask16 mask = first_lanes(keys - key - i);
       const __m512 value =
@@ -168,8 +168,8 @@ std::pair<float, float> exponentials(const Board& board, int64_t row, int64_t ke
 }
 
 // With z the scores and dp = dout v^T of a row: z := p = exp(z - lse), dp := p (dp - delta), 0 beyond `keys`.
-void score_gradients(const Board& scores, const Board& dp, int64_t row, int64_t keys, int64_t end, float lse,
-                     float delta) {
+void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t row, int64_t keys, int64_t end,
+                     float lse, float delta) {
   const __m512 shift = _mm512_set1_ps(lse), mean = _mm512_set1_ps(delta);
   over_row(scores, row, end, [&](float* z, int64_t count, int64_t key) {
     float* d = dp.at(row, key);
@@ -195,23 +195,24 @@ int64_t keys_of_row(const AttentionShape& shape, int64_t position) {
   return shape.causal ? position + 1 : shape.keys;
 }
 
-// board rows row .. += a panel of queries (or dout) times every key the span sees.
-void fill_scores(const Keys& keys, const Span& span, const float* panel, const Board& board, int64_t row) {
+// matrix rows row .. += a panel of queries (or dout) times every key the span sees.
+void fill_scores(const Keys& keys, const Span& span, const float* panel, const ScoreMatrix& matrix,
+                 int64_t row) {
   const auto tile = by_rows<TileOf<false>::Scores>[static_cast<std::size_t>(span.rows - 1)];
   for (int64_t key = 0; key < span.keys; key += tile_columns) {
-    tile(keys.dim, panel, keys.panel_of_keys(key), board.at(row, key));
+    tile(keys.dim, panel, keys.panel_of_keys(key), matrix.at(row, key));
   }
 }
 
-// to [rows, D] = factor * (board rows times keys [S, D]).
-void multiply_keys(const Keys& keys, const Span& span, const Board& board, int64_t row, float* to,
+// to [rows, D] = factor * (matrix rows times keys [S, D]).
+void multiply_keys(const Keys& keys, const Span& span, const ScoreMatrix& matrix, int64_t row, float* to,
                    int64_t stride, const float* factor) {
   const auto tile = by_rows<TileOf<false>::With>[static_cast<std::size_t>(span.rows - 1)];
   for (int64_t column = 0; column < keys.dim; column += tile_columns) {
     const int64_t columns = std::min(tile_columns, keys.dim - column);
     for (int64_t key = 0; key < span.keys; key += gemm_depth) {
       const int64_t kc = std::min(gemm_depth, span.keys - key);
-      tile(kc, board.at(row, key), keys.panel_of_columns(column, key),
+      tile(kc, matrix.at(row, key), keys.panel_of_columns(column, key),
            {to + column, stride, columns, key > 0}, factor);
     }
   }
@@ -226,28 +227,28 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
   const int64_t size_t_panels = size_of_transposed(length, dim), size_v = size_of_columns(length, dim);
   const int64_t panel = tile_rows * panel_stride;
   float* memory = scratch.at_least(size_t_panels + size_v + panel * shape.group + tile_rows * width +
-                                   Board::size(tile_rows * shape.group, length));
+                                   ScoreMatrix::size(tile_rows * shape.group, length));
   const Keys k{length, dim, memory, nullptr}, v{length, dim, nullptr, memory + size_t_panels};
   float* queries = v.columns + size_v;
   float* results = queries + panel * shape.group;
-  const Board board{results + tile_rows * width, tile_rows * shape.group};
+  const ScoreMatrix matrix{results + tile_rows * width, tile_rows * shape.group};
   pack_transposed(in.k, length, dim, k.transposed);
   pack_columns(in.v, 0, length, dim, length, v.columns);
-  const Heights heights(shape.queries);
-  for (int64_t t = 0; t < heights.tiles; ++t) {
-    const Span span = span_of(shape, heights.first(t), heights.rows(t));
+  const RowTiles row_tiles(shape.queries);
+  for (int64_t t = 0; t < row_tiles.tiles; ++t) {
+    const Span span = span_of(shape, row_tiles.first(t), row_tiles.rows(t));
     const int64_t end = round_up(span.keys, 16);
     for (int64_t g = 0; g < shape.group; ++g) {
       pack_rows(in.q[g], span.first, span.rows, dim, shape.scale, queries + g * panel);
-      fill_scores(k, span, queries + g * panel, board, g * tile_rows);
+      fill_scores(k, span, queries + g * panel, matrix, g * tile_rows);
       float factor[tile_rows];
       for (int64_t i = 0; i < span.rows; ++i) {
         const auto [top, total] =
-            exponentials(board, g * tile_rows + i, keys_of_row(shape, span.first + i), end);
+            exponentials(matrix, g * tile_rows + i, keys_of_row(shape, span.first + i), end);
         factor[i] = 1.0f / total;
         lse[g][span.first + i] = top + std::log(total);
       }
-      multiply_keys(v, span, board, g * tile_rows, results, width, factor);
+      multiply_keys(v, span, matrix, g * tile_rows, results, width, factor);
       put_rows(results, width, span.first, span.rows, dim, out[g]);
     }
   }
@@ -262,7 +263,7 @@ struct Workspace {
   float *query_columns, *dout_columns;  // panels [D / 32][rows][32] of one block
   float *dk, *dv;                       // [S, width]
   float* dq;                            // [14, width]
-  Board scores, gradients;
+  ScoreMatrix scores, gradients;
 };
 
 // Query positions of a block: some hundred rows with the heads of the group.
@@ -274,9 +275,9 @@ Workspace workspace_of(const AttentionShape& shape, int64_t width, int64_t block
   const int64_t length = shape.keys, dim = shape.dim;
   const int64_t transposed = size_of_transposed(length, dim), columns = size_of_columns(length, dim);
   const int64_t panels = block_rows * panel_stride, block_columns = size_of_columns(block_rows, dim);
-  const int64_t board = Board::size(block_rows, length);
+  const int64_t matrix = ScoreMatrix::size(block_rows, length);
   float* next = scratch.at_least(2 * transposed + columns + 2 * panels + 2 * block_columns +
-                                 2 * length * width + tile_rows * width + 2 * board);
+                                 2 * length * width + tile_rows * width + 2 * matrix);
   const auto take = [&next](int64_t count) { return std::exchange(next, next + count); };
   Workspace w{};
   w.k = {length, dim, take(transposed), take(columns)};
@@ -288,8 +289,8 @@ Workspace workspace_of(const AttentionShape& shape, int64_t width, int64_t block
   w.dk = take(length * width);
   w.dv = take(length * width);
   w.dq = take(tile_rows * width);
-  w.scores = {take(board), block_rows};
-  w.gradients = {take(board), block_rows};
+  w.scores = {take(matrix), block_rows};
+  w.gradients = {take(matrix), block_rows};
   return w;
 }
 
@@ -305,16 +306,16 @@ float dot_rows(const GemmInput& a, const GemmInput& b, int64_t row, int64_t dim)
   return _mm512_reduce_add_ps(total);
 }
 
-// to [keys, D] += (board rows 0 .. rows)^T times columns [rows, D].
-void add_to_keys(const Board& board, int64_t rows, int64_t keys, const float* columns, int64_t dim, float* to,
-                 int64_t width) {
+// to [keys, D] += (matrix rows 0 .. rows)^T times columns [rows, D].
+void add_to_keys(const ScoreMatrix& matrix, int64_t rows, int64_t keys, const float* columns, int64_t dim,
+                 float* to, int64_t width) {
   int64_t count = 0;
   for (int64_t key = 0; key < keys; key += count) {
-    // A tile does not straddle two chunks of the board.
+    // A tile does not straddle two chunks of the matrix.
     count = std::min({tile_rows, keys - key, gemm_depth - key % gemm_depth});
     const auto tile = by_rows<TileOf<true>::With>[static_cast<std::size_t>(count - 1)];
     for (int64_t column = 0; column < dim; column += tile_columns) {
-      tile(rows, board.at(0, key), columns + column * rows,
+      tile(rows, matrix.at(0, key), columns + column * rows,
            {to + key * width + column, width, std::min(tile_columns, dim - column), true}, nullptr);
     }
   }
@@ -338,12 +339,12 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
   for (int64_t begin = 0; begin < shape.queries; begin += positions) {
     const int64_t count = std::min(positions, shape.queries - begin), rows = count * shape.group;
     const int64_t keys = shape.causal ? begin + count : length, end = round_up(keys, 16);
-    const Board scores{w.scores.data, rows}, gradients{w.gradients.data, rows};
-    const Heights heights(count);
+    const ScoreMatrix scores{w.scores.data, rows}, gradients{w.gradients.data, rows};
+    const RowTiles row_tiles(count);
     for (int64_t g = 0; g < shape.group; ++g) {
-      for (int64_t t = 0; t < heights.tiles; ++t) {
-        const int64_t row = g * count + heights.first(t);
-        const Span span = span_of(shape, begin + heights.first(t), heights.rows(t));
+      for (int64_t t = 0; t < row_tiles.tiles; ++t) {
+        const int64_t row = g * count + row_tiles.first(t);
+        const Span span = span_of(shape, begin + row_tiles.first(t), row_tiles.rows(t));
         pack_rows(in.q[g], span.first, span.rows, dim, shape.scale, w.queries);
         pack_rows(grads.dout[g], span.first, span.rows, dim, 1.0f, w.douts);
         fill_scores(w.k, span, w.queries, scores, row);

@@ -109,12 +109,12 @@ bool is_direct(const GemmInput& a) {
 class Product {
  public:
   Product(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b, const GemmOutput& c)
-      : n_(n), k_(k), a_(a), b_(b), c_(c), heights_(m), direct_(is_direct(a)) {}
+      : n_(n), k_(k), a_(a), b_(b), c_(c), row_tiles_(m), direct_(is_direct(a)) {}
 
   void run(Scratch& scratch_a, Scratch& scratch_b) {
     const int64_t tiles_max = std::max<int64_t>(1, block_bytes / (tile_rows * 4 * std::min(k_, gemm_depth)));
-    blocks_ = (heights_.tiles + tiles_max - 1) / tiles_max;
-    block_tiles_ = (heights_.tiles + blocks_ - 1) / blocks_;
+    blocks_ = (row_tiles_.tiles + tiles_max - 1) / tiles_max;
+    block_tiles_ = (row_tiles_.tiles + blocks_ - 1) / blocks_;
     panel_ = a_.transposed ? gemm_depth * 16 : tile_rows * panel_stride;
     if (!direct_) packed_a_ = scratch_a.at_least(block_tiles_ * panel_);
     // With one block of a, a panel of b is used once after it was packed.
@@ -135,14 +135,14 @@ class Product {
   };
   TileInput rows_at(int64_t t, int64_t t0, int64_t k0) const {
     if (!direct_) return {packed_a_ + (t - t0) * panel_, a_.transposed ? 16 : panel_stride};
-    const int64_t row = heights_.first(t), at = a_.transposed ? k0 * a_.stride + row : row * a_.stride + k0;
+    const int64_t row = row_tiles_.first(t), at = a_.transposed ? k0 * a_.stride + row : row * a_.stride + k0;
     return {static_cast<const float*>(a_.data) + at, a_.stride};
   }
 
   void multiply(int64_t block, int64_t j0, int64_t j1, int64_t k0, int64_t kc) {
-    const int64_t t0 = block * block_tiles_, t1 = std::min(heights_.tiles, t0 + block_tiles_);
+    const int64_t t0 = block * block_tiles_, t1 = std::min(row_tiles_.tiles, t0 + block_tiles_);
     for (int64_t t = t0; t < t1 && !direct_; ++t) {
-      (a_.bf16 ? pack_a<Bf16> : pack_a<float>)(a_, heights_.first(t), heights_.rows(t), k0, kc,
+      (a_.bf16 ? pack_a<Bf16> : pack_a<float>)(a_, row_tiles_.first(t), row_tiles_.rows(t), k0, kc,
                                                packed_a_ + (t - t0) * panel_);
     }
     for (int64_t j = j0; j < j1; j += tile_columns) {
@@ -153,9 +153,9 @@ class Product {
       const int64_t prefetch_rows = (prefetch.left() + t1 - t0 - 1) / (t1 - t0);
       for (int64_t t = t0; t < t1; ++t) {
         prefetch.rows(prefetch_rows);
-        const auto out = output_of(c_, heights_.first(t), heights_.rows(t), j, columns, c_.add || k0 > 0);
+        const auto out = output_of(c_, row_tiles_.first(t), row_tiles_.rows(t), j, columns, c_.add || k0 > 0);
         const auto [rows_of_a, stride] = rows_at(t, t0, k0);
-        tile_for(heights_.rows(t), a_.transposed, c_.bf16)(kc, rows_of_a, stride, panel, out);
+        tile_for(row_tiles_.rows(t), a_.transposed, c_.bf16)(kc, rows_of_a, stride, panel, out);
       }
     }
   }
@@ -163,7 +163,7 @@ class Product {
   int64_t n_, k_;
   const GemmInput &a_, &b_;
   const GemmOutput& c_;
-  Heights heights_;
+  RowTiles row_tiles_;
   bool direct_;
   int64_t blocks_ = 1, block_tiles_ = 1, panel_ = 0;
   float *packed_a_ = nullptr, *packed_b_ = nullptr;

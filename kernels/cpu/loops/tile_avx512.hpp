@@ -164,9 +164,9 @@ template <template <int> class Function>
 constexpr auto by_rows = table_of<Function>(std::make_integer_sequence<int, static_cast<int>(tile_rows)>());
 
 // Rows in tiles of nearly equal height: 128 rows are 8 tiles of 13 and 2 of 12, not 9 of 14 and one of 2.
-struct Heights {
+struct RowTiles {
   int64_t tiles, base, extra;
-  explicit Heights(int64_t rows)
+  explicit RowTiles(int64_t rows)
       : tiles((rows + tile_rows - 1) / tile_rows), base(rows / tiles), extra(rows % tiles) {}
   int64_t first(int64_t tile) const { return tile * base + (tile < extra ? tile : extra); }
   int64_t rows(int64_t tile) const { return base + (tile < extra ? 1 : 0); }

@@ -6,8 +6,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/state/cut.hpp"
 #include "runtime/state/mapper/parts.hpp"
+#include "runtime/state/slice_view.hpp"
 
 namespace d9d {
 namespace {
@@ -28,7 +28,7 @@ class Distribute final : public StateMapper {
     const auto& [name, tensor] = *inputs.begin();
     require_shape(tensor, layout_.global_shape(), "distribute", name);
     // A copy, because a view would keep the whole tensor alive.
-    return {{name, cut(tensor, layout_.local_slice()).clone(at::MemoryFormat::Contiguous)}};
+    return {{name, slice_view(tensor, layout_.local_slice()).clone(at::MemoryFormat::Contiguous)}};
   }
 
   std::optional<Pieces> find_pieces(const std::string&, const Slice& wanted,
@@ -102,7 +102,7 @@ class GatherFullTensor final : public StateMapper {
     at::Tensor result = at::empty(joined.shape(), block.options());
     for (int index = 0; index < axis.size; ++index) {
       const auto part = slice_of(k, index);
-      cut(result, relative_to(part, joined))
+      slice_view(result, relative_to(part, joined))
           .copy_(received.narrow(0, index * padded_size, part.num_elements()).view(part.shape()));
     }
     return result;

@@ -25,7 +25,7 @@ TEST(ComputeLanes, AlternateWhereTheyWaitAndNeverComputeAtATime) {
     return [&, name, waits] {
       for (int i = 0; i < waits; ++i) {
         said.push_back(name + std::to_string(i));
-        const ComputeLanes::Away away(lanes);
+        const ComputeLanes::YieldWhileWaiting waits(lanes);
       }
       said.push_back(std::string(name) + " ends");
     };
@@ -42,7 +42,7 @@ TEST(ComputeLanes, OneComputesWhileTheOtherWaits) {
 
   lanes.run(
       [&] {
-        const ComputeLanes::Away away(lanes);
+        const ComputeLanes::YieldWhileWaiting waits(lanes);
         other_computed.wait();  // never, unless the second lane runs meanwhile
       },
       [&] { other_computed.count_down(); });
@@ -54,7 +54,7 @@ TEST(ComputeLanes, KnowTheirThreads) {
 
   lanes.run([&] { first = lanes.current(); }, [&] { second = lanes.current(); });
   std::thread([&] {
-    const ComputeLanes::Away away(lanes);
+    const ComputeLanes::YieldWhileWaiting waits(lanes);
     elsewhere = lanes.current();
   }).join();
 
@@ -68,7 +68,7 @@ TEST(ComputeLanes, ALaneAloneKeepsItsTurn) {
   int begun = 0;
   ComputeLanes settled([&] { ++begun; });
 
-  { const ComputeLanes::Away away(lanes); }
+  { const ComputeLanes::YieldWhileWaiting waits(lanes); }
   settled.run([] {}, [] {});
   settled.run([] {}, [] {});
 
@@ -80,15 +80,15 @@ TEST(ComputeLanes, CarryTheErrorOfEitherLaneAndGoOnAfter) {
   bool other_ended = false;
   const auto fails = [&](const char* text) {
     return [&, text] {
-      { const ComputeLanes::Away away(lanes); }
+      { const ComputeLanes::YieldWhileWaiting waits(lanes); }
       throw std::runtime_error(text);
     };
   };
   const auto ends = [&] {
-    for (int i = 0; i < 5; ++i) const ComputeLanes::Away away(lanes);
+    for (int i = 0; i < 5; ++i) const ComputeLanes::YieldWhileWaiting waits(lanes);
     other_ended = true;
   };
-  const auto error_of = [&](const ComputeLanes::Work& first, const ComputeLanes::Work& second) {
+  const auto error_of = [&](const ComputeLanes::Piece& first, const ComputeLanes::Piece& second) {
     try {
       lanes.run(first, second);
     } catch (const std::exception& error) {

@@ -66,7 +66,7 @@ class OrderSimulator {
       for (const Action& action : chosen->parts) {
         const double end = begin + costs_.duration(action);
         result_.ranks[rank].push_back({action, begin, end});
-        hand_on(action, end);
+        deliver(action, end);
         begin = end;
         --left_;
       }
@@ -74,7 +74,7 @@ class OrderSimulator {
     }
   }
 
-  void hand_on(const Action& action, double end) {
+  void deliver(const Action& action, double end) {
     if (action.kind == ActionKind::backward_weight) return;
     const bool forward = action.kind == ActionKind::forward;
     const int to = action.stage + (forward ? 1 : -1);

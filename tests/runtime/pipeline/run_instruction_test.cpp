@@ -184,7 +184,7 @@ TEST(RunInstruction, OnePartComputesWhileTheOtherIsInItsCollective) {
   ComputeLanes lanes;
   std::latch both_wait(2);
   const auto result = run_instruction(parse_instruction("0F3|3B1"), &lanes, [&](const Action& action) {
-    const ComputeLanes::Away away(lanes);
+    const ComputeLanes::YieldWhileWaiting waits(lanes);
     both_wait.arrive_and_wait();
     return ActionResult{.activation = {static_cast<std::uint32_t>(action.stage), 1}};
   });
@@ -198,7 +198,7 @@ TEST(RunInstruction, PartsOfOneStageAndPartsWithoutLanesRunOneAfterTheOther) {
   std::vector<std::string> ran;
   const auto run = [&](const Action& action) {
     ran.push_back(to_string(action) + " begins");
-    { const ComputeLanes::Away away(lanes); }
+    { const ComputeLanes::YieldWhileWaiting waits(lanes); }
     ran.push_back(to_string(action) + " ends");
     return ActionResult{};
   };

@@ -19,7 +19,7 @@
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
-#include "runtime/state/cut.hpp"
+#include "runtime/state/slice_view.hpp"
 #include "tests/runtime/rank/buffers_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -61,7 +61,7 @@ class Rank {
     for (const Given& whole : given) {
       const Placement placement{whole.tensor_parallel_dim};
       const Layout layout(whole.value.sizes().vec(), {axis_of(dense, "tp", rank, placement)});
-      held.push_back({whole.name, cut(whole.value, layout.local_slice()).clone(), layout});
+      held.push_back({whole.name, slice_view(whole.value, layout.local_slice()).clone(), layout});
     }
     module_ = std::make_shared<test::BuffersOnly>(std::move(held));
     buffers_.add(module_);
@@ -144,7 +144,7 @@ TEST_F(TrainingState, BuffersOfAnyMeshAreRestoredBitForBitOnAnyOther) {
         Rank resumed(after, rank, untrained_buffers());
         taken += resumed.load(disk_, checkpoint);
         for (std::size_t i = 0; i < trained.size(); ++i) {
-          EXPECT_TRUE(same_bits(resumed.buffer(i), cut(trained[i].value, resumed.slice(i))))
+          EXPECT_TRUE(same_bits(resumed.buffer(i), slice_view(trained[i].value, resumed.slice(i))))
               << trained[i].name;
         }
       }

@@ -40,7 +40,7 @@ inline std::vector<NamedSlice> part_of_rank(const std::vector<State>& states, in
                                                {"columns", columns, rank % columns, place(1)}});
     if (!layout.is_writer()) continue;
     const auto slice = layout.local_slice();
-    slices.push_back({kind, name, tensor.sizes().vec(), slice, cut(tensor, slice).clone()});
+    slices.push_back({kind, name, tensor.sizes().vec(), slice, slice_view(tensor, slice).clone()});
   }
   return slices;
 }

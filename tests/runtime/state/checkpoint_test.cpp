@@ -56,7 +56,7 @@ TEST(Checkpoint, ReadsOnlyTheStoredSlicesThatOverlap) {
   std::vector<NamedSlice> slices;
   for (std::int64_t i = 0; i < 10; ++i) {
     const Slice rows{{i * 100, 0}, {i * 100 + 100, 100}};
-    slices.push_back({"param", "w", {1000, 100}, rows, cut(big, rows)});
+    slices.push_back({"param", "w", {1000, 100}, rows, slice_view(big, rows)});
   }
   const auto report = ShardWriter(disk).write(scratch / "save-1.tmp-x", "node-0", slices);
   commit_checkpoint(disk, scratch / "save-1.tmp-x", scratch / "save-1", with_reports({.step = 1}, {report}));

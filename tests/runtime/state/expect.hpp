@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/cut.hpp"
+#include "runtime/state/slice_view.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d::test {

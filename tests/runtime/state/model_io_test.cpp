@@ -190,7 +190,7 @@ TEST(ModelIo, ReadsOnlyTheSlicesThatARankHolds) {
   const auto report = load_model_state(disk, scratch.path(), to_model(), destinations);
 
   for (const auto& [name, destination] : destinations)
-    EXPECT_TRUE(same(destination.tensor, cut(expected.at(name), destination.slice))) << name;
+    EXPECT_TRUE(same(destination.tensor, slice_view(expected.at(name), destination.slice))) << name;
   EXPECT_EQ(report.bytes_read, bytes);
 }
 

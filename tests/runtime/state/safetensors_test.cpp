@@ -71,10 +71,10 @@ TEST(Safetensors, ReadsAnySliceOfAnyTensor) {
     const auto i = code / 24, j = code / 6 % 4, k = code % 6;
     for (const Slice& slice :
          {Slice{{i, j, k}, {5, 4, 6}}, Slice{{0, 0, 0}, {i, j, k}}, Slice{{i, 0, k}, {i + 1, 4, k + 1}}})
-      ASSERT_TRUE(same(reader.read("x", slice), cut(tensor, slice))) << to_text(slice);
+      ASSERT_TRUE(same(reader.read("x", slice), slice_view(tensor, slice))) << to_text(slice);
   }
   const Slice some{{1, 1, 1}, {4, 2, 6}};
-  EXPECT_TRUE(same(reader.read("x", some, at::kDouble), cut(tensor, some).to(at::kDouble)));
+  EXPECT_TRUE(same(reader.read("x", some, at::kDouble), slice_view(tensor, some).to(at::kDouble)));
 }
 
 TEST(Safetensors, ReadsOnlyTheBytesOfTheSlice) {
@@ -89,9 +89,9 @@ TEST(Safetensors, ReadsOnlyTheBytesOfTheSlice) {
 
   const Slice rows{{8, 0}, {16, 40000}};
   const Slice columns{{0, 20000}, {64, 30000}};
-  EXPECT_TRUE(same(reader.read("x", rows), cut(tensor, rows)));
+  EXPECT_TRUE(same(reader.read("x", rows), slice_view(tensor, rows)));
   EXPECT_EQ(disk.bytes_read() - before, 8U * 40000 * 4);
-  EXPECT_TRUE(same(reader.read("x", columns), cut(tensor, columns)));
+  EXPECT_TRUE(same(reader.read("x", columns), slice_view(tensor, columns)));
   EXPECT_EQ(disk.bytes_read() - before, 8U * 40000 * 4 + 64U * 10000 * 4);
 }
 

@@ -23,7 +23,8 @@ using test::same;
 at::Tensor assembled(const Pieces& pieces, const Slice& wanted, const TensorMap& inputs) {
   at::Tensor result = at::full(wanted.shape(), -1, at::TensorOptions(at::kFloat));
   for (const auto& piece : pieces)
-    cut(result, relative_to(piece.to, wanted)).copy_(view_of(piece, cut(inputs.at(piece.input), piece.from)));
+    slice_view(result, relative_to(piece.to, wanted))
+        .copy_(view_of(piece, slice_view(inputs.at(piece.input), piece.from)));
   return result;
 }
 
@@ -48,7 +49,7 @@ void expect_traces_equal_apply(const StateMapper& mapper, const TensorMap& all, 
         const auto wanted = round == 0 ? whole(tensor.sizes().vec()) : random_slice(tensor, random, draw);
         const auto pieces = mapper.trace(name, wanted, inputs);
         ASSERT_TRUE(pieces.has_value());
-        ASSERT_TRUE(same(assembled(*pieces, wanted, inputs), cut(tensor, wanted)))
+        ASSERT_TRUE(same(assembled(*pieces, wanted, inputs), slice_view(tensor, wanted)))
             << name << "@" << to_text(wanted);
       }
   }

@@ -56,30 +56,30 @@ TEST(GradientSync, AsksForBucketsInOneOrderWhateverCompletesFirst) {
   const FlatParameters flat(two_layers(2, 0), {.bucket_bytes = 1});
   GradientSync sync(flat);
 
-  EXPECT_THAT(sync.complete(0), IsEmpty());       // bucket 2
-  EXPECT_THAT(sync.complete(2), ElementsAre(0));  // bucket 0
+  EXPECT_THAT(sync.mark_complete(0), IsEmpty());       // bucket 2
+  EXPECT_THAT(sync.mark_complete(2), ElementsAre(0));  // bucket 0
   EXPECT_EQ(sync.pending(), 1);
   EXPECT_THAT(sync.incomplete(5), ElementsAre("b.second.weight"));
-  EXPECT_THAT(sync.complete(1), ElementsAre(1, 2));  // and what waited behind it
+  EXPECT_THAT(sync.mark_complete(1), ElementsAre(1, 2));  // and what waited behind it
 
   sync.begin_step();
-  EXPECT_THAT(sync.complete(2), ElementsAre(0));
+  EXPECT_THAT(sync.mark_complete(2), ElementsAre(0));
 }
 
 TEST(GradientSync, AsksForABucketWhenItsLastParameterIsComplete) {
   const FlatParameters flat(two_layers(2, 0), {});
   GradientSync sync(flat);
 
-  EXPECT_THAT(sync.complete(2), IsEmpty());
-  EXPECT_THAT(sync.complete(0), IsEmpty());
-  EXPECT_THAT(sync.complete(1), ElementsAre(0));
+  EXPECT_THAT(sync.mark_complete(2), IsEmpty());
+  EXPECT_THAT(sync.mark_complete(0), IsEmpty());
+  EXPECT_THAT(sync.mark_complete(1), ElementsAre(0));
 }
 
 TEST(GradientSync, NeverAsksForWhatIsNotReplicated) {
   const FlatParameters flat({make_parameter("a.b", {3})}, {});
   GradientSync sync(flat);
 
-  EXPECT_THAT(sync.complete(0), IsEmpty());
+  EXPECT_THAT(sync.mark_complete(0), IsEmpty());
   EXPECT_EQ(sync.pending(), 0);
 }
 
@@ -116,9 +116,9 @@ TEST(GradientSync, KeepsAUnitTogetherAndApartFromTheRest) {
 
   EXPECT_EQ(flat.bucket_of(0), flat.bucket_of(1));
   EXPECT_NE(flat.families()[0].data.data_ptr(), flat.families()[1].data.data_ptr());
-  EXPECT_THAT(sync.complete(0), IsEmpty());
-  EXPECT_THAT(sync.complete(1), ElementsAre(flat.bucket_of(0)));
-  EXPECT_THAT(sync.complete(2), ElementsAre(flat.bucket_of(2)));
+  EXPECT_THAT(sync.mark_complete(0), IsEmpty());
+  EXPECT_THAT(sync.mark_complete(1), ElementsAre(flat.bucket_of(0)));
+  EXPECT_THAT(sync.mark_complete(2), ElementsAre(flat.bucket_of(2)));
 }
 
 TEST(GradientSync, AsksForAUnitAfterEachMicrobatchWhereItIsReducedThen) {
@@ -126,21 +126,21 @@ TEST(GradientSync, AsksForAUnitAfterEachMicrobatchWhereItIsReducedThen) {
   GradientSync sync(flat);
 
   for (const bool last : {false, false, true}) {
-    EXPECT_THAT(sync.complete(1, last), IsEmpty());
-    EXPECT_THAT(sync.complete(0, last), ElementsAre(flat.bucket_of(0)));
+    EXPECT_THAT(sync.mark_complete(1, last), IsEmpty());
+    EXPECT_THAT(sync.mark_complete(0, last), ElementsAre(flat.bucket_of(0)));
   }
-  EXPECT_THAT(sync.complete(2, false), IsEmpty());  // no unit: only the step counts
-  EXPECT_THAT(sync.complete(2, true), ElementsAre(flat.bucket_of(2)));
+  EXPECT_THAT(sync.mark_complete(2, false), IsEmpty());  // no unit: only the step counts
+  EXPECT_THAT(sync.mark_complete(2, true), ElementsAre(flat.bucket_of(2)));
   EXPECT_EQ(sync.pending(), 0);
-  EXPECT_THROW(sync.complete(0, true), Error);
+  EXPECT_THROW(sync.mark_complete(0, true), Error);
 }
 
 TEST(GradientSync, RefusesAParameterThatCompletesTwice) {
   const FlatParameters flat(two_layers(2, 0), {});
   GradientSync sync(flat);
-  sync.complete(0);
+  sync.mark_complete(0);
 
-  EXPECT_THROW(sync.complete(0), Error);
+  EXPECT_THROW(sync.mark_complete(0), Error);
 }
 
 TEST(GradientSync, GivesReplicasTheGradientOfTheWholeBatch) {

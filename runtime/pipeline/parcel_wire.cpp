@@ -1,4 +1,4 @@
-#include "runtime/pipeline/p2p_lane.hpp"
+#include "runtime/pipeline/parcel_wire.hpp"
 
 #include <ATen/ops/empty.h>
 
@@ -41,13 +41,13 @@ std::int64_t checked_bytes(const TransferTensor& tensor, std::int64_t limit) {
   return bytes;
 }
 
-class CommunicatorLane final : public P2pLane {
+class CommunicatorWire final : public ParcelWire {
  public:
-  CommunicatorLane(P2pLaneOptions options, TensorTable& table)
+  CommunicatorWire(ParcelWireOptions options, TensorTable& table)
       : options_(std::move(options)), table_(table) {}
 
   std::vector<TransferTensor> open(Ticket ticket) override {
-    D9D_CHECK(!opened_, "a parcel is opened on a lane that has not sent the one before");
+    D9D_CHECK(!opened_, "a parcel is opened on a wire that has not sent the one before");
     opened_ = table_.take_as<TensorParcel>(ticket);
     std::vector<TransferTensor> announced;
     for (const auto& [name, tensor] : opened_->tensors) {
@@ -58,7 +58,7 @@ class CommunicatorLane final : public P2pLane {
   }
 
   void send_opened() override {
-    D9D_CHECK(opened_, "no parcel is open on this lane");
+    D9D_CHECK(opened_, "no parcel is open on this wire");
     const auto parcel = std::exchange(opened_, nullptr);
     for (const auto& [name, tensor] : parcel->tensors) {
       if (tensor.numel() > 0)
@@ -69,14 +69,10 @@ class CommunicatorLane final : public P2pLane {
   Ticket receive(const std::vector<TransferTensor>& announced) override {
     std::int64_t room = options_.bytes_max;
     for (const TransferTensor& tensor : announced) room -= checked_bytes(tensor, room);
-    const c10::Device device =
-        options_.cuda_device < 0
-            ? c10::Device(c10::kCPU)
-            : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(options_.cuda_device));
     TensorMap tensors;
     for (const TransferTensor& tensor : announced) {
-      at::Tensor received = at::empty(
-          tensor.shape, c10::TensorOptions(static_cast<c10::ScalarType>(tensor.dtype)).device(device));
+      at::Tensor received =
+          at::empty(tensor.shape, c10::TensorOptions(static_cast<c10::ScalarType>(tensor.dtype)));
       if (received.numel() > 0) options_.communicator->receive(received, options_.peer, options_.tag);
       if (!tensors.emplace(tensor.name, received.requires_grad_(tensor.requires_grad)).second) {
         refuse(tensor, "twice");
@@ -86,16 +82,16 @@ class CommunicatorLane final : public P2pLane {
   }
 
  private:
-  const P2pLaneOptions options_;
+  const ParcelWireOptions options_;
   TensorTable& table_;
   std::unique_ptr<TensorParcel> opened_;
 };
 
 }  // namespace
 
-std::unique_ptr<P2pLane> make_p2p_lane(P2pLaneOptions options, TensorTable& table) {
-  D9D_CHECK(options.communicator, "a lane without a communicator");
-  return std::make_unique<CommunicatorLane>(std::move(options), table);
+std::unique_ptr<ParcelWire> make_parcel_wire(ParcelWireOptions options, TensorTable& table) {
+  D9D_CHECK(options.communicator, "a wire without a communicator");
+  return std::make_unique<CommunicatorWire>(std::move(options), table);
 }
 
 }  // namespace d9d

@@ -7,6 +7,6 @@
 
 namespace d9d {
 
-at::Tensor cut(at::Tensor tensor, const Slice& slice);
+at::Tensor slice_view(at::Tensor tensor, const Slice& slice);
 
 }  // namespace d9d

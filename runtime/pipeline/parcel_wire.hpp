@@ -1,7 +1,7 @@
 #pragma once
 // Sends parcels of tensors from one rank to another over a Communicator. The sender announces a
 // parcel in a message, the receiver allocates the tensors and receives them. Announcements and
-// transfers of a lane have the same order on both ends. No torch in this header. One thread per end.
+// transfers of a wire have the same order on both ends. No torch in this header. One thread per end.
 
 #include <cstdint>
 #include <memory>
@@ -24,17 +24,16 @@ struct TransferTensor {
   bool operator==(const TransferTensor&) const = default;
 };
 
-struct P2pLaneOptions {
+struct ParcelWireOptions {
   std::shared_ptr<Communicator> communicator;
   int peer = 0;                                    // rank in the communicator's group
-  int tag = 0;                                     // lanes that share a communicator have different tags
-  int cuda_device = -1;                            // where the receiver makes room; -1: CPU
+  int tag = 0;                                     // wires that share a communicator have different tags
   std::int64_t bytes_max = std::int64_t{1} << 36;  // of one parcel; a larger announcement is refused
 };
 
-class P2pLane {
+class ParcelWire {
  public:
-  virtual ~P2pLane() = default;
+  virtual ~ParcelWire() = default;
 
   // Sending end: takes the TensorParcel and says what is in it; send_opened() then puts it on the wire.
   // Exactly one parcel is open at a time.
@@ -47,7 +46,7 @@ class P2pLane {
   virtual Ticket receive(const std::vector<TransferTensor>& announced) = 0;
 };
 
-// `table` outlives the lane.
-std::unique_ptr<P2pLane> make_p2p_lane(P2pLaneOptions options, TensorTable& table);
+// `table` outlives the wire.
+std::unique_ptr<ParcelWire> make_parcel_wire(ParcelWireOptions options, TensorTable& table);
 
 }  // namespace d9d

@@ -1,10 +1,10 @@
-#include "runtime/state/cut.hpp"
+#include "runtime/state/slice_view.hpp"
 
 #include <ATen/ops/narrow.h>
 
 namespace d9d {
 
-at::Tensor cut(at::Tensor tensor, const Slice& slice) {
+at::Tensor slice_view(at::Tensor tensor, const Slice& slice) {
   for (std::size_t d = 0; d < slice.begin.size(); ++d)
     tensor = tensor.narrow(static_cast<std::int64_t>(d), slice.begin[d], slice.end[d] - slice.begin[d]);
   return tensor;

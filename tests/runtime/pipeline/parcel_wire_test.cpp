@@ -1,4 +1,4 @@
-#include "runtime/pipeline/p2p_lane.hpp"
+#include "runtime/pipeline/parcel_wire.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -14,26 +14,26 @@
 namespace d9d {
 namespace {
 
-// Two ranks of one process with a lane from the first to the second.
+// Two ranks of one process with a wire from the first to the second.
 struct TwoEnds {
-  std::unique_ptr<P2pLane> end(int rank, TensorTable& table) {
+  std::unique_ptr<ParcelWire> end(int rank, TensorTable& table) {
     Group group{"lane[0,1]", {0, 1}, rank, true};
-    P2pLaneOptions options;
+    ParcelWireOptions options;
     options.communicator = hub.open(group, std::chrono::seconds(20));
     options.peer = 1 - rank;
     options.bytes_max = 1 << 20;
-    return make_p2p_lane(std::move(options), table);
+    return make_parcel_wire(std::move(options), table);
   }
   Ticket put(TensorMap tensors) { return sent.put(std::make_unique<TensorParcel>(std::move(tensors))); }
   TensorMap take(Ticket ticket) { return received.take_as<TensorParcel>(ticket)->tensors; }
 
   SharedMemoryHub hub;
   TensorTable sent{8}, received{8};
-  std::unique_ptr<P2pLane> sender = end(0, sent);
-  std::unique_ptr<P2pLane> receiver = end(1, received);
+  std::unique_ptr<ParcelWire> sender = end(0, sent);
+  std::unique_ptr<ParcelWire> receiver = end(1, received);
 };
 
-TEST(P2pLane, CarriesParcelsOfAnyShapeAndDtypeInOrder) {
+TEST(ParcelWire, CarriesParcelsOfAnyShapeAndDtypeInOrder) {
   TwoEnds ends;
   const at::Tensor hidden = at::arange(6, at::kFloat).view({2, 3}).t();  // not contiguous
   const at::Tensor half = at::arange(4, at::kBFloat16);
@@ -57,7 +57,7 @@ TEST(P2pLane, CarriesParcelsOfAnyShapeAndDtypeInOrder) {
   EXPECT_EQ(ends.sent.in_use(), 0U);
 }
 
-TEST(P2pLane, CarriesAParcelOfNothing) {
+TEST(ParcelWire, CarriesAParcelOfNothing) {
   TwoEnds ends;
 
   const auto announced = ends.sender->open(ends.put({}));
@@ -67,7 +67,7 @@ TEST(P2pLane, CarriesAParcelOfNothing) {
   EXPECT_TRUE(ends.take(ends.receiver->receive(announced)).empty());
 }
 
-TEST(P2pLane, RefusesAnnouncementsThatNoSenderMakes) {
+TEST(ParcelWire, RefusesAnnouncementsThatNoSenderMakes) {
   TwoEnds ends;
   const auto f32 = static_cast<std::uint8_t>(c10::ScalarType::Float);
   const auto i64 = static_cast<std::uint8_t>(c10::ScalarType::Long);
@@ -93,7 +93,7 @@ TEST(P2pLane, RefusesAnnouncementsThatNoSenderMakes) {
   EXPECT_EQ(ends.received.in_use(), 0U);
 }
 
-TEST(P2pLane, SendsWhatItOpenedAndNothingElse) {
+TEST(ParcelWire, SendsWhatItOpenedAndNothingElse) {
   TwoEnds ends;
 
   EXPECT_THROW(ends.sender->send_opened(), Error);
