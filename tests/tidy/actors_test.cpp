@@ -69,11 +69,12 @@ Names heard_in(const std::string& header, const std::string& code) {
 }
 
 std::vector<const Source*> actor_headers() {
+  static const std::regex actor(R"( final : public Actor\b)");
   std::vector<const Source*> headers;
   for (const Source* source : sources_under({"actors"})) {
     if (!source->is_header()) continue;
     for (const std::string& line : source->lines) {
-      if (line.find(" final : public Actor ") != std::string::npos) headers.push_back(source);
+      if (std::regex_search(line, actor)) headers.push_back(source);
     }
   }
   return headers;
