@@ -132,6 +132,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .order = job().trainer.pipelining.order,
           .extra_activations = job().trainer.pipelining.extra_activations,
           .model = process.model,
+          .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
           .task = task,
           .optimizer = optimizer_of(job()),
           .gradients = job().trainer.gradient_manager,

@@ -19,6 +19,7 @@
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/rank/plugin_parameters.hpp"
 #include "runtime/rank/rank_buffers.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/stage_units.hpp"
@@ -106,6 +107,7 @@ class PipelineWorker final : public StageWorker, private GradientObserver {
   }
   void make_metrics();
   std::vector<StageParameter> build_stages();
+  void check_parameters(const OpenGroup& open) const;
   void fill_parameters();
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
@@ -141,6 +143,7 @@ void PipelineWorker::prepare() {
   groups_->lane()->set_around(tracing_.background, tracing_.stalls);
   buffers_ = std::make_unique<RankBuffers>(options_.plan->domains(), options_.rank, open);
   flat_ = std::make_shared<FlatParameters>(build_stages(), flat_options(options_.gradients));
+  if (options_.model_is_of_plugin) check_parameters(open);
   if (options_.resume_from.empty()) fill_parameters();
   optimizer_ = make_optimizer(options_.optimizer, *flat_, options_.seed);
   if (!options_.resume_from.empty()) {
@@ -185,6 +188,13 @@ void PipelineWorker::make_metrics() {
   if (options_.rank != 0 || dropped.empty()) return;
   log::warn("the task no longer declares these metrics of the checkpoint, what they counted is dropped: {}",
             fmt::join(dropped, ", "));
+}
+
+void PipelineWorker::check_parameters(const OpenGroup& open) const {
+  const std::vector<std::string> warnings =
+      check_plugin_parameters(flat_->parameters(), options_.optimizer, options_.plan->domains(), open);
+  if (options_.rank != 0) return;
+  for (const std::string& warning : warnings) log::warn("{}", warning);
 }
 
 // From a folder of weights or the seed.

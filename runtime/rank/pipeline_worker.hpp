@@ -33,6 +33,7 @@ struct PipelineWorkerOptions {
   int extra_activations = 0;  // of the dynamic order
   bool follows = false;       // another rank leads, see rank_order.hpp
   std::shared_ptr<const ModelProvider> model;
+  bool model_is_of_plugin = false;  // see plugin_parameters.hpp
   std::shared_ptr<const TrainTask> task;
   OptimizerOptions optimizer;
   GradientManagerConfig gradients;

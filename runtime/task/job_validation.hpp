@@ -28,5 +28,7 @@ std::vector<JobIssue> unsupported(const JobConfig& job);
 
 // Keys whose values work and lose something that their user may not expect; each is a warning.
 std::vector<JobIssue> cautions(const JobConfig& job);
+// The one about parameters of 16 bits without master weights; none if the optimizer loses no update of them.
+std::optional<JobIssue> lost_updates(const OptimizerOptions& optimizer, Dtype parameters);
 
 }  // namespace d9d

@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-// The whole model's, without storage.
+// Those of the whole model, without storage.
 std::vector<StageParameter> whole_model(const FamilyModel& model) {
   BuildOptions shapes_only;
   shapes_only.device = at::Device(at::kMeta);
@@ -20,15 +20,11 @@ std::vector<StageParameter> whole_model(const FamilyModel& model) {
 }
 
 // Why no parameter follows the rule.
-JobIssue issue_of(std::size_t index, const ParameterRule& rule,
-                  const std::vector<StageParameter>& parameters) {
+JobIssue issue_of(std::size_t index, const ParameterRule& rule, const std::vector<std::string>& parameters) {
   const std::string path = fmt::format("optimizer.rules.{}.match", index);
-  std::vector<std::string_view> names;
-  std::size_t matched = 0;
-  for (const StageParameter& parameter : parameters) {
-    names.push_back(parameter.name);
-    matched += matches(rule.match, parameter.name) ? 1 : 0;
-  }
+  std::vector<std::string_view> names(parameters.begin(), parameters.end());
+  const auto matched = std::count_if(names.begin(), names.end(),
+                                     [&](const auto name) { return matches(rule.match, std::string(name)); });
   if (matched > 0) {
     return {
         path,
@@ -62,20 +58,25 @@ std::vector<OptimizerGroup> optimizer_groups(const JobConfig& job, const FamilyM
   return groups;
 }
 
-std::vector<JobIssue> rule_issues(const JobConfig& job, const FamilyModel& model) {
-  const auto optimizer = known_optimizer(job.optimizer);
-  if (!optimizer || rules_of(*optimizer).empty()) return {};
-  const std::vector<ParameterRule>& rules = rules_of(*optimizer);
-  const std::vector<StageParameter> parameters = whole_model(model);
+std::vector<JobIssue> rule_issues(const std::vector<ParameterRule>& rules,
+                                  const std::vector<std::string>& parameters) {
   std::set<std::size_t> used;
-  for (const StageParameter& parameter : parameters) {
-    if (const auto rule = rule_for(parameter.name, rules)) used.insert(*rule);
+  for (const std::string& name : parameters) {
+    if (const auto rule = rule_for(name, rules)) used.insert(*rule);
   }
   std::vector<JobIssue> issues;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (!used.contains(i)) issues.push_back(issue_of(i, rules[i], parameters));
   }
   return issues;
+}
+
+std::vector<JobIssue> rule_issues(const JobConfig& job, const FamilyModel& model) {
+  const auto optimizer = known_optimizer(job.optimizer);
+  if (!optimizer || rules_of(*optimizer).empty()) return {};
+  std::vector<std::string> names;
+  for (const StageParameter& parameter : whole_model(model)) names.push_back(parameter.name);
+  return rule_issues(rules_of(*optimizer), names);
 }
 
 }  // namespace d9d

@@ -23,5 +23,8 @@ std::vector<OptimizerGroup> optimizer_groups(const JobConfig& job, const FamilyM
 // Rules that no parameter of the model takes its settings from: a pattern without a match, or one whose matches
 // all go to rules before it.
 std::vector<JobIssue> rule_issues(const JobConfig& job, const FamilyModel& model);
+// The same for parameters of these names, in the order of the model.
+std::vector<JobIssue> rule_issues(const std::vector<ParameterRule>& rules,
+                                  const std::vector<std::string>& parameters);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
-// A plugin for buffers_test: a small language model whose layers subtract running means. Those and the number
-// of batches that they are of are persistent buffers.
+// A plugin for buffers_test and rules_test: a small language model whose layers subtract running means. Those
+// and the number of batches that they are of are persistent buffers.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/relu.h>
@@ -30,12 +30,14 @@ namespace centred {
 struct CentredConfig {
   std::int64_t width = 16;
   bool counts_tokens = false;
+  bool bfloat16 = false;
 };
-BOOST_DESCRIBE_STRUCT(CentredConfig, (), (width, counts_tokens))
+BOOST_DESCRIBE_STRUCT(CentredConfig, (), (width, counts_tokens, bfloat16))
 constexpr auto keys_of(d9d::config::Tag<CentredConfig>) {
   using namespace d9d::config;
   return std::array{Key{"width", "", "of the residual stream", d9d::config::optional, at_least(1)},
-                    Key{"counts_tokens", "", "adds a buffer with their number", d9d::config::optional}};
+                    Key{"counts_tokens", "", "adds a buffer with their number", d9d::config::optional},
+                    Key{"bfloat16", "", "the type of the parameters", d9d::config::optional}};
 }
 
 namespace {
@@ -96,7 +98,8 @@ class CentredStage final : public d9d::StageModule {
 
  private:
   void add(const std::string& name, std::vector<std::int64_t> shape) {
-    at::Tensor tensor = at::empty(shape, at::TensorOptions(at::kFloat)).requires_grad_();
+    at::Tensor tensor =
+        at::empty(shape, at::TensorOptions(config_.bfloat16 ? at::kBFloat16 : at::kFloat)).requires_grad_();
     parameters_.push_back({name, std::move(tensor), d9d::Layout::local(std::move(shape)), {.value = 0.3F}});
   }
   // Divides by what the mean of so few batches lacks: another number of batches gives another loss.
@@ -107,7 +110,7 @@ class CentredStage final : public d9d::StageModule {
       layer.batches.add_(1);
     }
     const double share = 1 - std::pow(kept_share, layer.batches.item<std::int64_t>());
-    return at::relu(values - layer.mean / share);
+    return at::relu(values - (layer.mean / share).to(values.scalar_type()));
   }
   void tell_buffers() const {
     for (const Layer& layer : layers_) {

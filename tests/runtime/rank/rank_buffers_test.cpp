@@ -8,52 +8,29 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/communicator.hpp"
-#include "runtime/comm/factory.hpp"
 #include "runtime/nn/shard/placing.hpp"
-#include "runtime/nn/shard/stage_groups.hpp"
 #include "tests/runtime/rank/buffers_of.hpp"
+#include "tests/runtime/rank/ranks_of_mesh.hpp"
 
 namespace d9d {
 namespace {
 
 using test::BuffersOnly;
+using test::on_each_rank;
+using test::RankOfMesh;
 using testing::HasSubstr;
 
-struct RankOfMesh {
-  const MeshDomains& domains;
-  int rank;
-  OpenGroup open;
+RankBuffers buffers_of(const RankOfMesh& my, std::vector<StageBuffer> held) {
+  RankBuffers buffers(my.domains, my.rank, my.open);
+  buffers.add(std::make_shared<BuffersOnly>(std::move(held)));
+  return buffers;
+}
 
-  RankBuffers buffers(std::vector<StageBuffer> held) const {
-    RankBuffers buffers(domains, rank, open);
-    buffers.add(std::make_shared<BuffersOnly>(std::move(held)));
-    return buffers;
-  }
-  Layout rows(std::int64_t size, const std::string& domain, const std::string& axis) const {
-    return Layout({size}, {axis_of(domains.mesh_for(domain), axis, rank, Placement::shard(0))});
-  }
-};
-
-// Ranks as threads over shared memory.
-void on_each_rank(const DeviceMeshParameters& mesh, const std::function<void(const RankOfMesh&)>& work) {
-  const Plan plan(mesh, {mesh.world_size()});
-  SharedMemoryHub hub;
-  const CommunicatorFactory factory(plan, hub, nullptr, {.timeout = std::chrono::seconds(20)});
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < plan.world_size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      const OpenGroup open = [&](const auto& domain, const auto& axes, const auto& use) {
-        return std::shared_ptr<Communicator>(factory.open(rank, domain, axes, use));
-      };
-      work({plan.domains(), rank, open});
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+Layout rows_over(const RankOfMesh& my, std::int64_t size, const std::string& domain,
+                 const std::string& axis) {
+  return Layout({size}, {axis_of(my.domains.mesh_for(domain), axis, my.rank, Placement::shard(0))});
 }
 
 at::Tensor rank_values(int rank, std::vector<std::int64_t> shape, at::ScalarType dtype = at::kFloat) {
@@ -70,7 +47,7 @@ TEST(RankBuffers, AllReplicasGetTheBitsOfTheFirst) {
     const at::Tensor half = rank_values(my.rank, {3}, at::kBFloat16);
     const at::Tensor gaps = rank_values(my.rank, {4, 3}).t();
     RankBuffers buffers =
-        my.buffers({{"flags", flags}, {"mean", mean}, {"count", count}, {"half", half}, {"gaps", gaps}});
+        buffers_of(my, {{"flags", flags}, {"mean", mean}, {"count", count}, {"half", half}, {"gaps", gaps}});
 
     buffers.make_equal();
 
@@ -86,10 +63,10 @@ TEST(RankBuffers, AllReplicasGetTheBitsOfTheFirst) {
 TEST(RankBuffers, StagesAndShardsKeepTheirs) {
   const DeviceMeshParameters mesh{.pipeline_parallel = 2, .data_parallel_replicate = 2, .tensor_parallel = 2};
   on_each_rank(mesh, [](const RankOfMesh& my) {
-    const Layout rows = my.rows(5, kDenseDomain, "tp");
+    const Layout rows = rows_over(my, 5, kDenseDomain, "tp");
     const at::Tensor block = rank_values(my.rank, rows.local_slice().shape());
     const at::Tensor whole = rank_values(my.rank, {2});
-    RankBuffers buffers = my.buffers({{"rows", block, rows}, {"whole", whole}});
+    RankBuffers buffers = buffers_of(my, {{"rows", block, rows}, {"whole", whole}});
 
     buffers.make_equal();
 
@@ -104,10 +81,10 @@ TEST(RankBuffers, AreSplitAndReplicatedAsParametersAre) {
   std::vector<int> writers_of_whole(4), writers_of_rows(4), writers_of_experts(4);
   on_each_rank(mesh, [&](const RankOfMesh& my) {
     const RankBuffers buffers =
-        my.buffers({{"whole", at::zeros({4})},
-                    {"rows", at::zeros({2}), my.rows(4, kDenseDomain, "tp")},
-                    {"experts", at::zeros({2}), my.rows(4, kExpertDomain, "ep_shard")},
-                    {"nothing", at::zeros({0, 3})}});
+        buffers_of(my, {{"whole", at::zeros({4})},
+                        {"rows", at::zeros({2}), rows_over(my, 4, kDenseDomain, "tp")},
+                        {"experts", at::zeros({2}), rows_over(my, 4, kExpertDomain, "ep_shard")},
+                        {"nothing", at::zeros({0, 3})}});
 
     const std::vector<StageBuffer> all = buffers.all();
 
@@ -138,7 +115,7 @@ TEST(RankBuffers, WhatCannotBeSavedIsRefusedByName) {
   on_each_rank({.tensor_parallel = 2}, [](const RankOfMesh& my) {
     const auto error_of = [&](std::vector<StageBuffer> held) -> std::string {
       try {
-        my.buffers(std::move(held)).all();
+        buffers_of(my, std::move(held)).all();
       } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::input);
         return error.what();
@@ -154,7 +131,7 @@ TEST(RankBuffers, WhatCannotBeSavedIsRefusedByName) {
         error_of({{"phase", at::zeros({1}, at::kComplexFloat)}}),
         HasSubstr("buffer phase of the model: a state file cannot hold the element type ComplexFloat"));
     EXPECT_THAT(
-        error_of({{"mean", at::zeros({4}), my.rows(4, kDenseDomain, "tp")}}),
+        error_of({{"mean", at::zeros({4}), rows_over(my, 4, kDenseDomain, "tp")}}),
         HasSubstr("buffer mean of the model has the shape [4] on this rank, but its layout says [2]"));
   });
 }

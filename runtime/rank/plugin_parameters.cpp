@@ -1,0 +1,76 @@
+#include "runtime/rank/plugin_parameters.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "runtime/base/error.hpp"
+#include "runtime/comm/gather.hpp"
+#include "runtime/task/optimizer_rules.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
+
+namespace d9d {
+namespace {
+
+struct WholeModel {
+  std::vector<std::string> names;  // of trainable parameters
+  std::set<std::string> dtypes;    // theirs
+};
+
+// A line for each trainable parameter: its type and its name.
+std::string lines_of(const std::vector<StageParameter>& parameters) {
+  std::string lines;
+  for (const StageParameter& parameter : parameters) {
+    if (!parameter.tensor.requires_grad()) continue;
+    lines += fmt::format("{} {}\n", name_of(dtype_of(parameter.tensor.scalar_type())), parameter.name);
+  }
+  return lines;
+}
+
+void add_lines(const std::string& lines, WholeModel& model) {
+  std::istringstream in(lines);
+  for (std::string dtype, name; in >> dtype && std::getline(in >> std::ws, name);) {
+    model.names.push_back(name);
+    model.dtypes.insert(dtype);
+  }
+}
+
+WholeModel whole_model_of(const std::vector<StageParameter>& parameters, const MeshDomains& domains,
+                          const OpenGroup& open) {
+  WholeModel model;
+  const std::string own = lines_of(parameters);
+  if (domains.parameters().pipeline_parallel == 1) {
+    add_lines(own, model);
+    return model;
+  }
+  const auto pipeline = open(kDenseDomain, {"pp"}, "parameters");
+  for (const std::string& lines : all_gather_bytes(*pipeline, own)) add_lines(lines, model);
+  return model;
+}
+
+std::string text_of(const JobIssue& issue) {
+  return fmt::format("{}: {}; {}", issue.path, issue.what, issue.remedy);
+}
+
+}  // namespace
+
+std::vector<std::string> check_plugin_parameters(const std::vector<StageParameter>& parameters,
+                                                 const OptimizerOptions& optimizer,
+                                                 const MeshDomains& domains, const OpenGroup& open) {
+  const std::vector<ParameterRule>& rules = rules_of(optimizer);
+  if (rules.empty() && !lost_updates(optimizer, Dtype::bfloat16)) return {};
+  const WholeModel model = whole_model_of(parameters, domains, open);
+  std::vector<std::string> problems;
+  for (const JobIssue& issue : rule_issues(rules, model.names)) problems.push_back(text_of(issue));
+  D9D_REQUIRE(problems.empty(), "{}", fmt::join(problems, "\n"));
+  std::vector<std::string> warnings;
+  for (const std::string& dtype : model.dtypes) {
+    if (const auto lost = lost_updates(optimizer, dtype_named(dtype).value()))
+      warnings.push_back(text_of(*lost));
+  }
+  return warnings;
+}
+
+}  // namespace d9d

@@ -1,0 +1,22 @@
+#pragma once
+// Checks the job file against the parameters of a plugin's model, which are known only when its stages are
+// built. For a built-in model runtime/task/job_validation.hpp makes the same checks before the job starts.
+
+#include <string>
+#include <vector>
+
+#include "runtime/nn/shard/stage_groups.hpp"
+#include "runtime/tensor/stage_module.hpp"
+#include "runtime/train/optimizer_options.hpp"
+
+namespace d9d {
+
+// `parameters`: of this rank's stages. All ranks of a job call it at the same point; if the optimizer's
+// options need it, the ranks of a pipeline wait for each other to put their parameters together. Input error:
+// rules that no trainable parameter of any stage takes its settings from. Returns warnings, the same on all
+// ranks of the pipeline.
+std::vector<std::string> check_plugin_parameters(const std::vector<StageParameter>& parameters,
+                                                 const OptimizerOptions& optimizer,
+                                                 const MeshDomains& domains, const OpenGroup& open);
+
+}  // namespace d9d
