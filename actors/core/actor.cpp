@@ -1,8 +1,8 @@
 #include "actors/core/actor.hpp"
 
 #include <algorithm>
-#include "actors/core/failure_kind.hpp"
 
+#include "actors/core/failure_kind.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -35,7 +35,10 @@ void Actor::spawn(ActorId id, Threading threading, ActorFactory factory) {
 }
 
 Header Actor::next_header(ActorId to) {
-  return {.epoch = world_.epoch.load(std::memory_order_relaxed),
+  const std::uint32_t epoch = world_.epoch.load(std::memory_order_relaxed);
+  // A receiver that is new in this epoch counts from 1, whatever its namesake of the epoch before had heard.
+  if (std::exchange(sequences_of_, epoch) != epoch) sequences_.clear();
+  return {.epoch = epoch,
           .sender = self_,
           .receiver = to,
           .sequence = ++sequences_[to.packed()],

@@ -150,7 +150,8 @@ class Actor {
   Incoming* incoming_ = nullptr;
   trace::ScopedSpan* active_span_ = nullptr;
   trace::NameCache names_{world_.recorder};
-  std::unordered_map<std::uint64_t, std::uint64_t> sequences_;  // by receiver
+  std::unordered_map<std::uint64_t, std::uint64_t> sequences_;  // of this epoch, by receiver
+  std::uint32_t sequences_of_ = 0;                              // the epoch
 };
 
 }  // namespace d9d

@@ -106,7 +106,9 @@ void Dispatcher::check(const Header& header, const Handlers::Entry& entry) {
     throw Refused(Refused::Reason::wrong_epoch, entry.name + " of epoch " + std::to_string(header.epoch) +
                                                     " in epoch " + std::to_string(epoch));
   }
-  if (header.sender == id_) return;  // timers to itself come due in another order than they were set
+  if (header.epoch != epoch) return;  // forms an epoch: its number counts in another one
+  if (header.sender == id_) return;   // timers to itself come due in another order than they were set
+  if (std::exchange(sequences_of_, epoch) != epoch) last_sequence_.clear();
   const auto address = static_cast<std::size_t>(actor_.index_of(header.receiver));
   if (address >= last_sequence_.size()) last_sequence_.resize(address + 1);
   std::uint64_t& last = last_sequence_[address][header.sender.packed()];

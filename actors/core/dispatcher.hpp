@@ -43,8 +43,9 @@ class Dispatcher {
   Handlers handlers_;
   std::string current_message_;
   std::uint64_t refused_ = 0;
-  // By the index of the address and by sender: senders count per address.
+  // Of this epoch, by the index of the address and by sender: senders count per epoch and address.
   std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> last_sequence_;
+  std::uint32_t sequences_of_ = 0;  // the epoch
 };
 
 }  // namespace d9d

@@ -81,6 +81,30 @@ TEST_F(DispatcherTest, ARepeatedOrOlderMessageIsDroppedAndCounted) {
   EXPECT_EQ(refused(), 2U);
 }
 
+TEST_F(DispatcherTest, InANewEpochANumberOfTheOneBeforeIsNoRepetition) {
+  deliver<wire::ReduceBucket>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = 5});
+  world.world().epoch = 3;
+
+  for (int time = 0; time < 2; ++time) {
+    deliver<wire::ReduceBucket>({.epoch = 3, .sender = kOther, .receiver = kEcho, .sequence = 1});
+  }
+
+  EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 2U) << "one in each epoch";
+  EXPECT_EQ(refused(), 1U);
+}
+
+TEST_F(DispatcherTest, AnActorCountsWhatItTellsAnewInEachEpoch) {
+  world.say<wire::ReduceBucket>(kEcho);
+  world.say<wire::ReduceBucket>(kEcho);
+  EXPECT_EQ(world.told().back().header.sequence, 2U);
+
+  world.world().epoch = 3;
+  world.say<wire::ReduceBucket>(kEcho);
+
+  EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 3U);
+  EXPECT_EQ(world.told().back().header.sequence, 1U);
+}
+
 TEST_F(DispatcherTest, SendersCountForThemselves) {
   deliver<wire::ReduceBucket>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = 7});
   deliver<wire::ReduceBucket>({.epoch = 2, .sender = {Role::probe, 3}, .receiver = kEcho, .sequence = 1});
