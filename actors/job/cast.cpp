@@ -65,15 +65,16 @@ std::vector<CastMember> user_members(const ProcessServices& process) {
   return members;
 }
 
-CastMember writer_member(ProcessServices& process, int node) {
+CastMember writer_member(ProcessServices& process, EpochServices& epoch) {
   CheckpointWriterOptions options;
-  options.write = [&process](const std::string& directory, const std::string& file, Ticket shard) {
-    return write_shard_file(process.disk, process.table, directory, file, shard);
+  options.write = [&process, &table = epoch.table()](const std::string& directory, const std::string& file,
+                                                     Ticket shard) {
+    return write_shard_file(process.disk, table, directory, file, shard);
   };
   options.export_model = [&process](const std::string& checkpoint, const std::string& target) {
     export_checkpoint(process.disk, *process.model, checkpoint, target);
   };
-  return {{Role::checkpoint_writer, static_cast<std::uint64_t>(node)},
+  return {{Role::checkpoint_writer, static_cast<std::uint64_t>(epoch.membership().node)},
           Threading::own_thread,
           factory_of<CheckpointWriter>(std::move(options))};
 }
@@ -87,6 +88,12 @@ CastMember tracer_member(const ProcessServices& process, const EpochServices& ep
   return {{Role::trace_collector, static_cast<std::uint64_t>(node)},
           Threading::own_thread,
           factory_of<TraceCollector>(std::move(options))};
+}
+
+// The text has the states of all ranks of the job: it is parsed once for all ranks of this process.
+nlohmann::json states_of_ranks(const Membership& membership) {
+  if (membership.resume_state.empty()) return nlohmann::json::object();
+  return nlohmann::json::parse(membership.resume_state).value("ranks", nlohmann::json::object());
 }
 
 }  // namespace
@@ -130,10 +137,12 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
     cast.push_back(tracker_member(process, membership));
     for (CastMember& member : user_members(process)) cast.push_back(std::move(member));
   }
-  cast.push_back(writer_member(process, membership.node));
+  cast.push_back(writer_member(process, epoch));
   if (process.job().node.trace) cast.push_back(tracer_member(process, epoch));
+  const nlohmann::json resumed = states_of_ranks(membership);
   for (const int rank : epoch.plan().ranks_of_node(membership.node)) {
-    for (CastMember& member : make_rank_cast(process, epoch, rank)) cast.push_back(std::move(member));
+    for (CastMember& member : make_rank_cast(process, epoch, resumed, rank))
+      cast.push_back(std::move(member));
   }
   return cast;
 }

@@ -7,6 +7,17 @@
 namespace d9d {
 namespace {
 
+// Slots of the tensor table, summed by reason.
+std::size_t table_slots_of_a_rank(const JobConfig& job) {
+  const auto steps = static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 1;
+  const auto microbatches = static_cast<std::size_t>(microbatches_per_step(job));
+  const auto stages = static_cast<std::size_t>(stages_per_rank(job.trainer.pipelining.schedule));
+  const std::size_t inputs = steps * microbatches;          // of the step that waits and those ahead of it
+  const std::size_t transfers = 4 * microbatches * stages;  // activations and gradients, both ways
+  const std::size_t snapshots = 2;
+  return inputs + transfers + snapshots;
+}
+
 std::unique_ptr<SocketTransport> make_transport(net::Gate& gate, const Membership& membership,
                                                 const Plan& plan) {
   if (membership.ranks_per_node.size() < 2) return nullptr;
@@ -28,6 +39,7 @@ CommunicatorOptions communicator_options(const JobConfig& job, const Membership&
 EpochServices::EpochServices(const ProcessServices& process, const Membership& membership)
     : membership_(membership),
       plan_(process.job().mesh, membership.ranks_per_node),
+      table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(process.job())),
       transport_(make_transport(process.gate, membership, plan_)),
       factory_(plan_, hub_, transport_.get(), communicator_options(process.job(), membership)) {}
 

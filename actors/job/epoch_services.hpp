@@ -1,6 +1,6 @@
 #pragma once
-// What the actors of one process share as long as the membership stays: who runs where, and the ways to reach
-// other ranks. Made when the job has formed; outlives the actors of its epoch. No torch.
+// What the actors of one process share as long as the membership stays: who runs where, the tensor table, and
+// the ways to reach other ranks. Made when the job has formed; outlives the actors of its epoch. No torch.
 
 #include <memory>
 #include <string>
@@ -10,6 +10,7 @@
 #include "actors/membership.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/comm/open_communicators.hpp"
+#include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {
 
@@ -19,6 +20,7 @@ class EpochServices {
 
   const Membership& membership() const { return membership_; }
   const Plan& plan() const { return plan_; }
+  TensorTable& table() { return table_; }
 
   // Communicators of a rank of this process: see CommunicatorFactory. abort() reaches them while they live.
   std::shared_ptr<Communicator> open(int rank, const std::string& domain,
@@ -32,6 +34,7 @@ class EpochServices {
 
   const Membership membership_;
   const Plan plan_;
+  TensorTable table_;
   SharedMemoryHub hub_;
   std::unique_ptr<SocketTransport> transport_;  // null in a job of one node
   const CommunicatorFactory factory_;

@@ -1,5 +1,5 @@
 #pragma once
-// What the actors of one process share whatever the membership: the job, the disk, the tensor table, the data.
+// What the actors of one process share whatever the membership: the job, the disk, the data.
 // Made by run_job; outlives every actor. No torch.
 
 #include <cstdint>
@@ -16,7 +16,6 @@
 #include "runtime/task/job_load.hpp"
 #include "runtime/task/registry.hpp"
 #include "runtime/task/tokenizer_files.hpp"
-#include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {
 
@@ -37,7 +36,6 @@ struct ProcessServices {
   std::optional<std::uint64_t> end_sample{};  // where the data ends; nothing: it never does
   net::Gate& gate;
   int threads_per_rank = 1;
-  TensorTable table;
   std::shared_ptr<const SampleSource> source;  // one for all loaders: a text is tokenised once
   std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();
   ProgressDisplay* progress = nullptr;  // node 0

@@ -27,7 +27,7 @@
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/source_feed.hpp"
 #include "runtime/task/task.hpp"
-#include "runtime/task/task_call.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
 namespace {
@@ -35,19 +35,11 @@ namespace {
 // The collectives of a rank; the index is part of their address.
 enum GroupIndex : int { step_group = 0, metric_group = 1, first_gradient_group = 2 };
 
-// What a rank left in the checkpoint beside tensors; an empty object without one.
-nlohmann::json resumed_state(const Membership& membership, int rank) {
-  if (membership.resume_state.empty()) return nlohmann::json::object();
-  const auto state = nlohmann::json::parse(membership.resume_state);
-  const std::string key = std::to_string(rank);
-  return state.contains("ranks") && state["ranks"].contains(key) ? state["ranks"][key]
-                                                                 : nlohmann::json::object();
-}
-
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
   ProcessServices& process;
   EpochServices& epoch;
+  const nlohmann::json& resumed;  // see make_rank_cast
   const int rank;
   const RankPlacement& placement;
   const ScheduleConfig schedule;
@@ -106,18 +98,15 @@ std::optional<TraceWindow> RankCast::trace_window() const {
 }
 
 std::uint64_t RankCast::tokens_before() const {
-  return resumed_state(membership(), 0).value("tokens_total", std::uint64_t{0});
+  const auto main = resumed.find("0");
+  return main == resumed.end() ? 0 : main->value("tokens_total", std::uint64_t{0});
 }
 
-// What the ranks of the checkpoint had counted goes to the ranks of now in turn: it is summed over all of them anyway, so
-// any mesh reports the same.
+// What the ranks of the checkpoint had counted goes to the ranks of now in turn: it is summed over all of them
+// anyway, so any mesh reports the same.
 std::vector<std::string> RankCast::metric_states() const {
-  if (membership().resume_state.empty()) return {};
-  const auto state = nlohmann::json::parse(membership().resume_state);
-  const auto ranks = state.find("ranks");
-  if (ranks == state.end()) return {};
   std::vector<std::string> states;
-  for (const auto& [other, saved] : ranks->items()) {
+  for (const auto& [other, saved] : resumed.items()) {
     if (std::stoi(other) % plan().world_size() != rank || !saved.contains("metrics")) continue;
     states.push_back(saved["metrics"].dump());
   }
@@ -146,7 +135,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
                             const std::string& domain, const std::vector<std::string>& axes,
                             const std::string& use) { return epoch.open(rank, domain, axes, use); },
           .shared = gradients,
-          .table = &process.table,
+          .table = &epoch.table(),
           .disk = &process.disk};
 }
 
@@ -186,8 +175,14 @@ CastMember RankCast::trainer() const {
             return temporary_checkpoint_dir(job, tag, step);
           },
       .counts_tokens = placement.pipeline == 0 && placement.tensor == 0,
-      .task_state = [task = task] { return call_task("state", [&] { return task->state().dump(); }); },
-      .finalize_task = [task = task] { call_task("finalize", [&] { task->finalize(); }); },
+      .task_state =
+          [task = task] {
+            return call_user("the task's state", ErrorInside::is_named, [&] { return task->state().dump(); });
+          },
+      .finalize_task =
+          [task = task] {
+            call_user("the task's finalize", ErrorInside::is_named, [&] { task->finalize(); });
+          },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .num_nodes = plan().num_nodes(),
       .tokens_before = tokens_before(),
@@ -212,7 +207,7 @@ CastMember RankCast::loader() const {
                          .task = task,
                          .place = context_place(plan(), rank, job().parallelism.context.order),
                          .threads = process.threads_per_rank,
-                         .table = &process.table};
+                         .table = &epoch.table()};
   return {at(Role::loader), Threading::own_thread,
           factory_of<Loader>(Loader::MakeFeed([feed] { return make_source_feed(feed); })), true};
 }
@@ -252,7 +247,7 @@ std::vector<ActorId> RankCast::gradient_collectives() const {
 
 CastMember RankCast::lane(int sender, int receiver) const {
   const LaneEnd end = rank == sender ? LaneEnd::sender : LaneEnd::receiver;
-  auto open = [&epoch = epoch, &table = process.table, rank = rank, sender, receiver] {
+  auto open = [&epoch = epoch, &table = epoch.table(), rank = rank, sender, receiver] {
     std::shared_ptr<Communicator> pair = epoch.open_pair(rank, sender, receiver, "pipeline");
     const int peer = 1 - pair->rank();
     return make_parcel_wire({.communicator = std::move(pair), .peer = peer}, table);
@@ -280,17 +275,19 @@ std::vector<CastMember> RankCast::lanes() const {
 
 }  // namespace
 
-std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch, int rank) {
-  const Membership& membership = epoch.membership();
+std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch,
+                                       const nlohmann::json& resumed, int rank) {
   const RankCast cast{.process = process,
                       .epoch = epoch,
+                      .resumed = resumed,
                       .rank = rank,
                       .placement = epoch.plan().placement(rank),
                       .schedule = process.job().trainer.pipelining.schedule,
                       .task = process.make_task(),
                       .gradients = std::make_shared<RankGradients>()};
-  if (const auto main = resumed_state(membership, 0); main.contains("task"))
-    call_task("load_state", [&] { cast.task->load_state(main["task"]); });
+  if (const auto main = resumed.find("0"); main != resumed.end() && main->contains("task"))
+    call_user("the task's load_state", ErrorInside::is_named,
+              [&] { cast.task->load_state(main->at("task")); });
   std::vector<CastMember> members{cast.rank_executor(),
                                   cast.trainer(),
                                   cast.loader(),

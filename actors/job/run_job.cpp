@@ -95,18 +95,6 @@ void label_users_code(Activities& activities, const JobConfig& job) {
   }
 }
 
-// Slots of the tensor table, summed by reason. Every bound is per rank of this process.
-std::size_t table_slots(const JobConfig& job) {
-  const auto ranks = static_cast<std::size_t>(job.mesh.world_size());
-  const auto steps = static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 1;
-  const auto microbatches = static_cast<std::size_t>(microbatches_per_step(job));
-  const auto stages = static_cast<std::size_t>(stages_per_rank(job.trainer.pipelining.schedule));
-  const std::size_t inputs = steps * microbatches;          // of the step that waits and those ahead of it
-  const std::size_t transfers = 4 * microbatches * stages;  // activations and gradients, both ways
-  const std::size_t snapshots = 2;
-  return ranks * (inputs + transfers + snapshots);
-}
-
 std::uint64_t random_bits() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -267,7 +255,6 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .end_sample = prepared.end_sample,
                         .gate = gate,
                         .threads_per_rank = threads_per_rank(job, options),
-                        .table = TensorTable(table_slots(job)),
                         .source = prepared.source,
                         .progress = options.join ? nullptr : &progress,
                         .disk_watch = &disk_watch,

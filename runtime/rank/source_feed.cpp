@@ -7,7 +7,7 @@
 #include "runtime/rank/context_split.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/task/task.hpp"
-#include "runtime/task/task_call.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
 namespace {
@@ -35,9 +35,10 @@ class SourceFeed final : public MicrobatchFeed {
         read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index), options_.place);
     inputs.tokens += static_cast<std::uint64_t>(batch.at("input_ids").numel());
     ForwardInputs made =
-        call_task(fmt::format("build_forward_inputs of step {}, microbatch {},", step, index), [&] {
-          return options_.task->build_forward_inputs({step, index, batch});
-        });
+        call_user(fmt::format("the task's build_forward_inputs of step {}, microbatch {},", step, index),
+                  ErrorInside::is_named, [&] {
+                    return options_.task->build_forward_inputs({step, index, batch});
+                  });
     inputs.microbatches.push_back(options_.table->put(std::make_unique<MicrobatchParcel>(
         MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)})));
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
 namespace {
@@ -26,19 +27,6 @@ const auto& find(const Map& map, const char* what, const std::string& name) {
                           what, name, known));
 }
 
-// Users' code throws what it likes: whose it was is said here, and that it is no bug of ours.
-template <class Make>
-auto called(const std::string& whose, Make&& make) {
-  try {
-    return make();
-  } catch (const Error&) {
-    throw;
-  } catch (...) {
-    const Caught caught = describe_current_exception();
-    throw Error(ErrorKind::environment, fmt::format("{} threw: {}", whose, caught.what));
-  }
-}
-
 }  // namespace
 
 void Registry::add_model(const std::string& name, MakeModel make) {
@@ -52,12 +40,14 @@ void Registry::add_task(const std::string& name, MakeTask make) {
 std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& name,
                                                           const config::Section& config) const {
   const MakeModel& make = find(models_, "model", name);
-  return called(fmt::format("the factory of the model \"{}\"", name), [&] { return make(config); });
+  return call_user(fmt::format("the factory of the model \"{}\"", name), ErrorInside::passes,
+                   [&] { return make(config); });
 }
 
 std::shared_ptr<TrainTask> Registry::make_task(const std::string& name, const config::Section& config) const {
   const MakeTask& make = find(tasks_, "task", name);
-  return called(fmt::format("the factory of the task \"{}\"", name), [&] { return make(config); });
+  return call_user(fmt::format("the factory of the task \"{}\"", name), ErrorInside::passes,
+                   [&] { return make(config); });
 }
 
 void load_plugin(const std::string& path, Registry& registry) {
@@ -68,7 +58,9 @@ void load_plugin(const std::string& path, Registry& registry) {
               "the plugin {} has neither `extern \"C\" void d9d_register(d9d::Registry&)` nor "
               "`d9d_register_actors(d9d::ActorRegistry&)`",
               path);
-  if (enter != nullptr) called(fmt::format("d9d_register of the plugin {}", path), [&] { enter(registry); });
+  if (enter == nullptr) return;
+  call_user(fmt::format("d9d_register of the plugin {}", path), ErrorInside::passes,
+            [&] { enter(registry); });
 }
 
 void* plugin_function(const std::string& path, const char* name) {

@@ -3,6 +3,7 @@
 
 #include <ctime>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "actors/job/cast.hpp"
@@ -102,7 +103,6 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
                           .make_task = [&] { return make_task(registry, loaded.job); },
                           .total_steps = 20,
                           .gate = gate,
-                          .table = TensorTable(1),
                           .source = nullptr};
   const std::vector<int> ranks_per_node = big_plan().ranks_per_node();
   EpochServices epoch(
@@ -112,7 +112,7 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
   std::set<ActorId> cast;
   std::map<Role, int> roles;
   for (int rank = 0; rank < kRanks; ++rank) {
-    for (const CastMember& member : make_rank_cast(process, epoch, rank)) {
+    for (const CastMember& member : make_rank_cast(process, epoch, nlohmann::json::object(), rank)) {
       ASSERT_TRUE(cast.insert(member.id).second) << to_string(member.id) << " twice";
       ASSERT_EQ(rank_of(member.id), rank) << to_string(member.id);
       ASSERT_EQ(node_of(member.id), rank / kRanksPerNode) << to_string(member.id);

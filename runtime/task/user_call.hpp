@@ -1,0 +1,34 @@
+#pragma once
+// Calls into users' code: factories, tasks, plugins. It may throw anything; what it throws ends the job and is not
+// reported as a bug of d9d.
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+// What becomes of an Error of d9d that comes out of the call. `passes`: nothing, its text names the place (a key of
+// a factory's section, for example). `is_named`: `whose` comes before its text, and a bug becomes an environment
+// error.
+enum class ErrorInside { passes, is_named };
+
+// What `call` returns. Every other exception becomes an environment error "<whose> threw: <text>".
+template <class Call>
+auto call_user(std::string_view whose, ErrorInside inside, Call&& call) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (const Error& error) {
+    if (inside == ErrorInside::passes) throw;
+    const ErrorKind kind = error.kind() == ErrorKind::bug ? ErrorKind::environment : error.kind();
+    throw Error(kind, fmt::format("{} threw: {}", whose, error.what()));
+  } catch (...) {
+    throw Error(ErrorKind::environment,
+                fmt::format("{} threw: {}", whose, describe_current_exception().what));
+  }
+}
+
+}  // namespace d9d
