@@ -29,7 +29,7 @@ void warn_of_other_keys(const JobConfig& job, const FoundCheckpoint& checkpoint,
   const auto extra = config::Json::parse(manifest.extra, nullptr, false);
   const auto keys = extra.is_object() ? extra.find("job") : extra.end();
   if (!extra.is_object() || keys == extra.end()) return;
-  const auto differences = key_differences(shared_keys(job), shared_keys(*keys));
+  const auto differences = differences_since(*keys, job);
   if (differences.empty()) return;
   const bool data = std::any_of(differences.begin(), differences.end(), [](const KeyDifference& difference) {
     const bool same_order = difference.key == "data.epochs";

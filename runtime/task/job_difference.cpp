@@ -101,6 +101,10 @@ std::vector<KeyDifference> key_differences(const std::string& mine, const std::s
   return differences;
 }
 
+std::vector<KeyDifference> differences_since(const Json& then, const JobConfig& now) {
+  return key_differences(shared_keys(now), shared_keys(completed_keys(then)));
+}
+
 std::string told(const std::vector<KeyDifference>& differences, std::string_view where_mine,
                  std::string_view where_theirs) {
   std::string text;

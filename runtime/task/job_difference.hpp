@@ -24,6 +24,9 @@ struct KeyDifference {
 // may come from a stranger.
 std::vector<KeyDifference> key_differences(const std::string& mine, const std::string& theirs);
 
+// How `now` differs from the keys that a checkpoint keeps. A key that did not exist then had its default.
+std::vector<KeyDifference> differences_since(const config::Json& then, const JobConfig& now);
+
 // "optimizer.lr (0.1 at node 0, 0.2 here), seed (...) and 3 more"; empty where nothing differs.
 std::string told(const std::vector<KeyDifference>& differences, std::string_view where_mine,
                  std::string_view where_theirs);

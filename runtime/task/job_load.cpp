@@ -109,6 +109,16 @@ config::Json resolved_keys(const JobConfig& job) {
   return keys;
 }
 
+config::Json completed_keys(const config::Json& keys) {
+  try {
+    Problems problems;
+    const auto job = config::decode<JobConfig>(config::parse(keys.dump(), "earlier job"), problems);
+    return problems.errors().empty() ? resolved_keys(job) : keys;
+  } catch (const Error&) {
+    return keys;
+  }
+}
+
 std::uint64_t job_fingerprint(const JobConfig& job) {
   config::Json keys = config::encode(job);
   keys.erase("node");

@@ -28,6 +28,9 @@ LoadedJob load_job(config::Node root, const std::vector<std::string>& overrides 
 
 // All keys with their values, in order; the token is masked.
 config::Json resolved_keys(const JobConfig& job);
+// `keys` of a job that another version may have written, as this version reads them: what it lacks has the
+// default. As they are where this version refuses them.
+config::Json completed_keys(const config::Json& keys);
 // Equal for nodes that may run together: a hash of everything but `node`, which is each host's own.
 std::uint64_t job_fingerprint(const JobConfig& job);
 // The committed reference of all keys, as Markdown.

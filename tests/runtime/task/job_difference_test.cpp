@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/runtime/task/job_text.hpp"
+
 namespace d9d {
 namespace {
 
@@ -36,6 +38,34 @@ TEST(JobDifference, LeavesOutTheNodeAndHidesSecretsButSeesThatTheyDiffer) {
               AllOf(Not(HasSubstr("hunter2")), Not(HasSubstr("job_token")), HasSubstr("</s>")));
   EXPECT_EQ(told_of(keys("hunter2"), keys("123456")), "actors.0.api_key ((hidden) here, (hidden) there)");
   EXPECT_EQ(told_of(keys("hunter2"), keys("hunter2")), "");
+}
+
+// As an earlier version may have written it, that had no deadline for exports.
+config::Json without_export_timeout() {
+  config::Json keys = resolved_keys(testing_job::load().job);
+  keys["trainer"]["timeout"].erase("export_timeout");
+  return keys;
+}
+
+TEST(JobDifference, AKeyThatDidNotExistThenAndHasItsDefaultIsNoDifference) {
+  EXPECT_EQ(told(differences_since(without_export_timeout(), testing_job::load().job), "now", "then"), "");
+}
+
+TEST(JobDifference, AKeyThatDidNotExistThenAndIsSetNowDiffersFromItsDefault) {
+  const JobConfig job = testing_job::load({"trainer.timeout.export_timeout=77", "optimizer.lr=0.25"}).job;
+
+  EXPECT_THAT(told(differences_since(without_export_timeout(), job), "now", "then"),
+              AllOf(HasSubstr("trainer.timeout.export_timeout (77 now, 3600 then)"),
+                    HasSubstr("optimizer.lr (0.25 now, 0.0003 then)")));
+}
+
+TEST(JobDifference, KeysThatThisVersionDoesNotReadAreComparedAsTheyAre) {
+  config::Json then = without_export_timeout();
+  then["optimizer"]["warm_start"] = true;
+
+  EXPECT_THAT(told(differences_since(then, testing_job::load().job), "now", "then"),
+              AllOf(HasSubstr("export_timeout (3600 now, missing then)"),
+                    HasSubstr("optimizer.warm_start (missing now, true then)")));
 }
 
 TEST(JobDifference, SurvivesWhatAStrangerMaySend) {
