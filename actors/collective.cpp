@@ -49,7 +49,7 @@ void Collective::reduce_values(wire::ReduceValues::Reader message) {
   D9D_CHECK(fresh, "reduction {} was asked for twice", message.getOrder());
   set_step(message.getStep());
   waiting_[message.getOrder()] = {sender(), std::move(values),
-                                  kReduceOperations.from_wire(message.getOperation()), message.getStep()};
+                                  reduce_operations.from_wire(message.getOperation()), message.getStep()};
   reduce_values_in_order();
 }
 

@@ -9,7 +9,7 @@ namespace d9d {
 namespace {
 
 // A try to connect fails with a reason sooner or later: one without is connected and waits.
-const std::string kSilent =
+const std::string silence =
     "it takes connections but does not answer; is its process stopped, or does something else listen there?";
 
 }  // namespace
@@ -23,7 +23,7 @@ std::string Dials::missing() const {
   for (const auto& [node, dial] : open_) {
     text +=
         fmt::format("{}node {} at {} ({})", text.empty() ? "" : ", ", node,
-                    host_port_text(dial.at.host, dial.at.port), dial.reason.empty() ? kSilent : dial.reason);
+                    host_port_text(dial.at.host, dial.at.port), dial.reason.empty() ? silence : dial.reason);
   }
   return text;
 }

@@ -8,7 +8,7 @@
 namespace d9d {
 namespace {
 
-constexpr const char* kEverything = "*";
+constexpr const char* every_event = "*";
 
 bool is_known(const std::string& name) {
   const auto& all = event_catalogue();
@@ -48,7 +48,7 @@ void EventBus::behavior(Handlers& handlers) {
 
 void EventBus::subscribe(wire::Subscribe::Reader message) {
   const std::string name = message.getName();
-  D9D_REQUIRE(name == kEverything || is_known(name),
+  D9D_REQUIRE(name == every_event || is_known(name),
               "{} subscribed to \"{}\", which is no event; see the catalogue in "
               "actors/README.md",
               to_string(sender()), name);
@@ -61,7 +61,7 @@ void EventBus::publish(wire::Publish::Reader message) {
               to_string(sender()), name);
   std::set<ActorId> told;  // who subscribed twice, or to everything beside, hears once
   for (const Subscription& subscription : subscriptions_) {
-    const bool wants = subscription.name == name || subscription.name == kEverything;
+    const bool wants = subscription.name == name || subscription.name == every_event;
     if (!wants || !told.insert(subscription.listener).second) continue;
     tell<wire::Event>(subscription.listener, [&](wire::Event::Builder event) {
       event.setName(name);

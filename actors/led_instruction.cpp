@@ -6,7 +6,7 @@ namespace d9d {
 namespace {
 
 // Only compute actions are led.
-constexpr WirePairs kKinds{
+constexpr WirePairs part_kinds{
     "LeadAction.parts.kind",
     std::array{std::pair{ActionKind::forward, wire::LeadAction::Kind::FORWARD},
                std::pair{ActionKind::backward, wire::LeadAction::Kind::BACKWARD},
@@ -18,7 +18,7 @@ constexpr WirePairs kKinds{
 void fill_parts(wire::LeadAction::Builder lead, const Instruction& instruction) {
   auto parts = lead.initParts(static_cast<unsigned>(instruction.parts.size()));
   for (unsigned i = 0; i < parts.size(); ++i) {
-    parts[i].setKind(kKinds.to_wire(instruction.parts[i].kind));
+    parts[i].setKind(part_kinds.to_wire(instruction.parts[i].kind));
     parts[i].setStage(static_cast<std::uint32_t>(instruction.parts[i].stage));
     parts[i].setMicrobatch(static_cast<std::uint32_t>(instruction.parts[i].microbatch));
   }
@@ -27,7 +27,7 @@ void fill_parts(wire::LeadAction::Builder lead, const Instruction& instruction) 
 Instruction instruction_of(wire::LeadAction::Reader lead) {
   Instruction instruction;
   for (const auto part : lead.getParts()) {
-    instruction.parts.push_back({kKinds.from_wire(part.getKind()), static_cast<int>(part.getStage()),
+    instruction.parts.push_back({part_kinds.from_wire(part.getKind()), static_cast<int>(part.getStage()),
                                  static_cast<int>(part.getMicrobatch())});
   }
   return instruction;

@@ -30,7 +30,7 @@ void MetricCollector::reduce(const std::vector<double>& values, bool maxima) {
   tell<wire::ReduceValues>(options_.collective, [&](wire::ReduceValues::Builder message) {
     message.setOrder(next_order_++);
     message.setStep(collections_.front().step);
-    message.setOperation(kReduceOperations.to_wire(maxima ? ReduceOp::max : ReduceOp::sum));
+    message.setOperation(reduce_operations.to_wire(maxima ? ReduceOp::max : ReduceOp::sum));
     fill_list(message.initValues(static_cast<unsigned>(values.size())), values);
   });
 }

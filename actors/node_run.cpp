@@ -118,7 +118,7 @@ void Node::failed(wire::Failed::Reader message) {
 // Of this node itself, while it prepared the job.
 void Node::tell_failed(ErrorKind kind, const std::string& text) {
   tell_failed(
-      {.kind = kFailureKinds.to_wire(kind), .text = text, .actor = to_string(self()), .message = "Welcome"});
+      {.kind = failure_kinds.to_wire(kind), .text = text, .actor = to_string(self()), .message = "Welcome"});
 }
 
 void Node::tell_failed(const Failure& failure) {

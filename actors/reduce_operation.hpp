@@ -7,7 +7,7 @@
 
 namespace d9d {
 
-inline constexpr WirePairs kReduceOperations{
+inline constexpr WirePairs reduce_operations{
     "ReduceValues.operation", std::array{std::pair{ReduceOp::sum, wire::ReduceValues::Operation::SUM},
                                          std::pair{ReduceOp::max, wire::ReduceValues::Operation::MAX},
                                          std::pair{ReduceOp::min, wire::ReduceValues::Operation::MIN}}};

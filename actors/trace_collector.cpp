@@ -11,10 +11,10 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t kSpansPerMessage = 8192;  // 72 bytes each: well below the limit of a message
-constexpr std::chrono::seconds kProbePeriod{2};
+constexpr std::size_t spans_per_message = 8192;  // 72 bytes each: well below the limit of a message
+constexpr std::chrono::seconds probe_period{2};
 enum TickKind : std::uint32_t { probe_clock = 0, write_now = 1 };
-constexpr int kFirstProbes = 16;  // one after the other: the shortest way there and back counts
+constexpr int first_probes = 16;  // one after the other: the shortest way there and back counts
 
 trace::Recording recording_of(wire::Spans::Reader message) {
   trace::Recording recording;
@@ -56,7 +56,7 @@ void TraceCollector::behavior(Handlers& handlers) {
 void TraceCollector::start_training(wire::StartTraining::Reader /*message*/) {
   if (options_.node == 0) return;
   probe();
-  tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
+  tell_self_after<wire::Tick>(probe_period, [](wire::Tick::Builder) {});
 }
 
 void TraceCollector::tick(wire::Tick::Reader message) {
@@ -66,7 +66,7 @@ void TraceCollector::tick(wire::Tick::Reader message) {
     return;
   }
   probe();
-  tell_self_after<wire::Tick>(kProbePeriod, [](wire::Tick::Builder) {});
+  tell_self_after<wire::Tick>(probe_period, [](wire::Tick::Builder) {});
 }
 
 void TraceCollector::probe() {
@@ -86,7 +86,7 @@ void TraceCollector::clock_probe(wire::ClockProbe::Reader message) {
 void TraceCollector::clock_reply(wire::ClockReply::Reader message) {
   offset_.add(
       {message.getSentNs(), message.getReceivedNs(), message.getReceivedNs(), world().clock.now_ns()});
-  if (probes_ < kFirstProbes) probe();
+  if (probes_ < first_probes) probe();
 }
 
 void TraceCollector::flush_trace(wire::FlushTrace::Reader message) {
@@ -103,8 +103,8 @@ void TraceCollector::flush_trace(wire::FlushTrace::Reader message) {
 
 void TraceCollector::send(const trace::Recording& recording, wire::FlushTrace::Reader request) {
   const std::size_t count = recording.spans.size();
-  for (std::size_t first = 0;; first += kSpansPerMessage) {
-    const std::size_t size = std::min(kSpansPerMessage, count - std::min(first, count));
+  for (std::size_t first = 0;; first += spans_per_message) {
+    const std::size_t size = std::min(spans_per_message, count - std::min(first, count));
     const bool last = first + size >= count;
     tell<wire::Spans>({Role::trace_collector, 0}, [&](wire::Spans::Builder part) {
       part.setLabel(request.getLabel());

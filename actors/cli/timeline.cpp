@@ -12,10 +12,10 @@
 namespace d9d {
 namespace {
 
-constexpr const char* kMeasured =
+constexpr const char* measured_means =
     "from the first action to the end of the last; not loading, reducing gradients after it, and the "
     "optimizer";
-constexpr const char* kSimulated =
+constexpr const char* simulated_means =
     "every action at the mean of its kind and stage; slow ones that nobody waited for make it the longer one";
 
 struct MeasuredAction {
@@ -214,11 +214,11 @@ std::string timeline_svg(const MeasuredStep& step) {
   for (std::size_t i = 0; i < step.ranks.size(); ++i)
     rows.push_back(fmt::format("pp {}, rank {}", i, step.ranks[i]));
   const std::vector<SvgPanel> panels{
-      {.title = title + "measured", .simulation = &step.measured, .rows = rows, .note = kMeasured},
+      {.title = title + "measured", .simulation = &step.measured, .rows = rows, .note = measured_means},
       {.title = title + "the same program in simulation",
        .simulation = &step.simulated,
        .rows = rows,
-       .note = kSimulated}};
+       .note = simulated_means}};
   return draw_svg(panels, options);
 }
 
@@ -228,7 +228,8 @@ std::string timeline_text(const MeasuredStep& step) {
       "bubble "
       "{:.1f} %; measured / simulated {:.3f}\nmeasured: {}\nsimulated: {}\n",
       step.step, step.measured.makespan, 100 * step.measured.bubble, step.simulated.makespan,
-      100 * step.simulated.bubble, step.measured.makespan / step.simulated.makespan, kMeasured, kSimulated);
+      100 * step.simulated.bubble, step.measured.makespan / step.simulated.makespan, measured_means,
+      simulated_means);
 }
 
 }  // namespace d9d

@@ -10,7 +10,7 @@ namespace {
 // A signal handler may read it: it must not be allocated at first use.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Activity* current = nullptr;
 
-constexpr double kNanosecond = 1e-9;
+constexpr double nanosecond = 1e-9;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ std::string Activities::busy(std::int64_t now_ns) const {
   for (const Activity& line : lines_) {
     const char* const message = line.message.load(std::memory_order_acquire);
     if (message == nullptr) continue;
-    const double seconds = kNanosecond * static_cast<double>(now_ns - line.since_ns.load());
+    const double seconds = nanosecond * static_cast<double>(now_ns - line.since_ns.load());
     text += fmt::format("{}{} in {} since {:.0f} s", text.empty() ? "" : ", ", line.name.data(), message,
                         seconds);
   }

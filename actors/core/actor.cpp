@@ -60,7 +60,7 @@ void Actor::send(ActorId to, Frame frame, const MailboxPtr& attach) {
 
 Frame Actor::make_failure(const std::string& text, ErrorKind kind, const std::string& message) {
   return encode<wire::Failed>(next_header(parent_), [&](wire::Failed::Builder failed) {
-    failed.setKind(kFailureKinds.to_wire(kind));
+    failed.setKind(failure_kinds.to_wire(kind));
     failed.setText(text);
     failed.setActor(to_string(self_));
     failed.setRank(rank_);

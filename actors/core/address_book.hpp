@@ -14,8 +14,8 @@ namespace d9d {
 
 class AddressBook {
  public:
-  static constexpr int kUnknown = -1;
-  // The node an actor lives on (a pure function of the job's plan), or kUnknown.
+  static constexpr int unknown = -1;
+  // The node an actor lives on (a pure function of the job's plan), or unknown.
   using NodeOf = std::function<int(ActorId)>;
 
   void enter(ActorId id, MailboxPtr mailbox);

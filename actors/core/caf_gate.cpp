@@ -20,7 +20,7 @@ using caf::io::network::native_socket;
 using caf::io::network::rw_state;
 
 // For a node that is there to answer; the Node dials again.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds patience{10};
 
 // CAF's stream asks a policy like this one for its bytes.
 struct ChannelPolicy {
@@ -129,7 +129,7 @@ class GateMiddleman final : public caf::io::middleman_actor_impl {
                                 .port = port,
                                 .tls = gate_.tls(),
                                 .hello = net::Hello{},
-                                .deadline = std::chrono::steady_clock::now() + kPatience});
+                                .deadline = std::chrono::steady_clock::now() + patience});
       return caf::io::scribe_ptr(caf::make_counted<ChannelScribe>(multiplexer(), std::move(channel)));
     } catch (const std::exception& error) {
       return caf::make_error(caf::sec::cannot_connect_to_node, std::string(error.what()));

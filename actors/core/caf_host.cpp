@@ -33,7 +33,7 @@ MailboxPtr mailbox_for(caf::strong_actor_ptr target) {
 }
 
 // For each address of a name.
-constexpr std::chrono::seconds kConnectTimeout{5};
+constexpr std::chrono::seconds connect_timeout{5};
 
 struct DialResult {
   MailboxPtr mailbox;
@@ -53,7 +53,7 @@ Frame dialed_frame(World& world, ActorId receiver, int node, const DialResult& r
 
 DialResult connect(CafGate& gate, const std::string& host, std::uint16_t port) {
   try {
-    const Reached way = reach(host, port, kConnectTimeout);
+    const Reached way = reach(host, port, connect_timeout);
     return {mailbox_for(gate.remote_actor(way.address, port)), way.own_address, {}};
   } catch (const std::exception& error) {
     return {nullptr, {}, error.what()};

@@ -21,7 +21,7 @@ struct Packet {
 };
 
 // Largest frame taken off a connection; checked again per message type by the dispatcher.
-inline constexpr std::size_t kWireBytesMax = std::size_t{64} << 20;
+inline constexpr std::size_t wire_bytes_max = std::size_t{64} << 20;
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, Packet& packet) {
@@ -33,7 +33,7 @@ typename Inspector::result_type inspect(Inspector& f, Packet& packet) {
   }
   auto load = [&]() -> caf::error {
     try {
-      packet.frame = Frame::from_bytes(std::as_bytes(std::span(bytes)), kWireBytesMax);
+      packet.frame = Frame::from_bytes(std::as_bytes(std::span(bytes)), wire_bytes_max);
       handed_over(packet.frame.data());
       return caf::none;
     } catch (const Refused&) {

@@ -27,11 +27,11 @@ struct Library {
   std::uintptr_t end = 0;
 };
 
-constexpr int kPluginsMax = 32;
-constexpr int kFramesMax = 64;
+constexpr int plugins_max = 32;
+constexpr int frames_max = 64;
 
 // Written before the actors start, then only read.
-constinit std::array<Library, kPluginsMax> plugins{};
+constinit std::array<Library, plugins_max> plugins{};
 constinit std::atomic<int> num_plugins{0};
 
 class Line {
@@ -96,8 +96,8 @@ void add_place(Line& line) {
 
 // The innermost frame of a plugin: what it called may be where the fault is.
 void add_library(Line& line) {
-  std::array<void*, kFramesMax> frames{};
-  const int count = ::backtrace(frames.data(), kFramesMax);
+  std::array<void*, frames_max> frames{};
+  const int count = ::backtrace(frames.data(), frames_max);
   for (int i = 0; i < count; ++i) {
     const auto address = reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]);
     const Library* const plugin = plugin_at(address);
@@ -138,8 +138,8 @@ class AlternateStack {
   AlternateStack() {
     stack_t present{};
     if (sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;  // a sanitizer's
-    memory_ = std::make_unique<char[]>(kBytes);
-    stack_t stack{.ss_sp = memory_.get(), .ss_flags = 0, .ss_size = kBytes};
+    memory_ = std::make_unique<char[]>(stack_bytes);
+    stack_t stack{.ss_sp = memory_.get(), .ss_flags = 0, .ss_size = stack_bytes};
     sigaltstack(&stack, nullptr);
   }
   ~AlternateStack() {
@@ -151,7 +151,7 @@ class AlternateStack {
   AlternateStack& operator=(const AlternateStack&) = delete;
 
  private:
-  static constexpr std::size_t kBytes = 64 << 10;
+  static constexpr std::size_t stack_bytes = 64 << 10;
   std::unique_ptr<char[]> memory_;
 };
 
@@ -159,7 +159,7 @@ class AlternateStack {
 
 void name_as_plugin(const std::string& path) {
   const int index = num_plugins.load();
-  if (index == kPluginsMax) return;
+  if (index == plugins_max) return;
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return;  // the caller that loads it says why
   link_map* map = nullptr;

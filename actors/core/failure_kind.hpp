@@ -6,7 +6,7 @@
 
 namespace d9d {
 
-inline constexpr WirePairs kFailureKinds{
+inline constexpr WirePairs failure_kinds{
     "Failed.kind", std::array{std::pair{ErrorKind::input, wire::Failed::Kind::INPUT},
                               std::pair{ErrorKind::bug, wire::Failed::Kind::BUG},
                               std::pair{ErrorKind::environment, wire::Failed::Kind::ENVIRONMENT}}};

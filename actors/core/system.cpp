@@ -61,7 +61,7 @@ MailboxPtr ActorSystem::spawn_root(ActorId id, Threading threading, ActorFactory
     arguments.died = [died = std::move(died)](const Frame& frame) {
       const Decoded decoded(frame);
       const auto failed = decoded.body<wire::Failed>();
-      died(kFailureKinds.from_wire(failed.getKind()),
+      died(failure_kinds.from_wire(failed.getKind()),
            fmt::format("{} failed while handling {}: {}", std::string(failed.getActor()),
                        std::string(failed.getMessage()), std::string(failed.getText())));
     };

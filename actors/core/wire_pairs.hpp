@@ -1,7 +1,8 @@
 #pragma once
 // An enum of ours and the one of a message that means the same, as one table for both directions:
-//   constexpr WirePairs kPairs{"Failed.kind", std::array{std::pair{ErrorKind::bug, wire::Failed::Kind::BUG}, ...}};
-//   failed.setKind(kPairs.to_wire(kind));
+//   constexpr WirePairs failure_kinds{"Failed.kind",
+//                                     std::array{std::pair{ErrorKind::bug, wire::Failed::Kind::BUG}, ...}};
+//   failed.setKind(failure_kinds.to_wire(kind));
 // Both directions throw Error(bug) for a value without a pair:
 // the message is of another version, or the table lacks a line.
 

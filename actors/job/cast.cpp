@@ -115,7 +115,7 @@ AddressBook::NodeOf node_of_plan(const Plan& plan) {
       default: {
         const int rank = rank_of(id);
         const bool known = rank >= 0 && rank < static_cast<int>(node_of_rank.size());
-        return known ? node_of_rank[static_cast<std::size_t>(rank)] : AddressBook::kUnknown;
+        return known ? node_of_rank[static_cast<std::size_t>(rank)] : AddressBook::unknown;
       }
     }
   };

@@ -8,8 +8,8 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t kHostsMax = 65536;
-constexpr std::size_t kDigitsMax = 9;
+constexpr std::size_t hosts_max = 65536;
+constexpr std::size_t digits_max = 9;
 
 struct Source {
   const std::string& text;
@@ -42,7 +42,7 @@ std::vector<std::string_view> split(std::string_view list, const Source& source)
 }
 
 std::int64_t number_of(std::string_view digits, const Source& source) {
-  const bool number = !digits.empty() && digits.size() <= kDigitsMax &&
+  const bool number = !digits.empty() && digits.size() <= digits_max &&
                       digits.find_first_not_of("0123456789") == std::string_view::npos;
   source.require(number, "brackets hold numbers and ranges of them");
   return std::stoll(std::string(digits));
@@ -58,7 +58,7 @@ std::vector<std::string> numbers_of(std::string_view ranges, const Source& sourc
     const std::int64_t last =
         dash == std::string_view::npos ? first : number_of(range.substr(dash + 1), source);
     source.require(first <= last, "a range runs backwards");
-    source.require(static_cast<std::size_t>(last - first) < kHostsMax - numbers.size(), "too many hosts");
+    source.require(static_cast<std::size_t>(last - first) < hosts_max - numbers.size(), "too many hosts");
     for (std::int64_t number = first; number <= last; ++number) {
       numbers.push_back(fmt::format("{:0{}}", number, low.size()));
     }
@@ -75,7 +75,7 @@ std::vector<std::string> hosts_of(std::string_view item, const Source& source) {
     if (open == std::string_view::npos) break;
     const std::size_t close = item.find(']', open);
     const std::vector<std::string> numbers = numbers_of(item.substr(open + 1, close - open - 1), source);
-    source.require(hosts.size() * numbers.size() <= kHostsMax, "too many hosts");
+    source.require(hosts.size() * numbers.size() <= hosts_max, "too many hosts");
     std::vector<std::string> longer;
     for (const std::string& host : hosts) {
       for (const std::string& number : numbers) longer.push_back(host + number);
@@ -93,7 +93,7 @@ std::vector<std::string> expand_hostlist(const std::string& text, const std::str
   std::vector<std::string> all;
   for (const std::string_view item : split(text, source)) {
     for (std::string& host : hosts_of(item, source)) all.push_back(std::move(host));
-    source.require(all.size() <= kHostsMax, "too many hosts");
+    source.require(all.size() <= hosts_max, "too many hosts");
   }
   return all;
 }

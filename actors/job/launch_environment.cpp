@@ -11,7 +11,7 @@
 namespace d9d {
 namespace {
 
-constexpr int kPortMax = 65535;
+constexpr int port_max = 65535;
 
 using Notes = std::vector<std::string>;
 
@@ -37,9 +37,9 @@ struct Settled {
 
 Settled settled(const LaunchPlace& place, const Variables& variables, Notes& notes) {
   const bool several = place.several_per_host();
-  const Settled all{settle(number_in(variables, "NODE_RANK", 0, kProcessesMax), place.index, place.host_index,
+  const Settled all{settle(number_in(variables, "NODE_RANK", 0, processes_max), place.index, place.host_index,
                            several, notes),
-                    settle(number_in(variables, "NNODES", 1, kProcessesMax), place.count, place.host_count,
+                    settle(number_in(variables, "NNODES", 1, processes_max), place.count, place.host_count,
                            several, notes)};
   D9D_REQUIRE(!all.index || !all.count || all.index->value < all.count->value,
               "{}, but {}: processes are counted from 0", told(*all.index), told(*all.count));
@@ -89,7 +89,7 @@ Given<std::string> host_of_first(const LaunchPlace& place, const Variables& vari
 std::uint16_t port_of_first(const LaunchPlace& place, const JobConfig& job, const Variables& variables,
                             const Given<int>& index) {
   // Node 0 may take a free port and say which; who joins has to be told.
-  const auto given = number_in(variables, "MASTER_PORT", index.value == 0 ? 0 : 1, kPortMax);
+  const auto given = number_in(variables, "MASTER_PORT", index.value == 0 ? 0 : 1, port_max);
   if (given && !agent_takes_port(variables)) return static_cast<std::uint16_t>(given->value);
   if (job.node.listen) {
     if (const std::uint16_t port = parse_host_port(*job.node.listen, "node.listen").port; port != 0)

@@ -13,8 +13,8 @@ namespace d9d {
 namespace {
 
 // Below 32768, where the range begins from which Linux chooses ports.
-constexpr std::uint16_t kPortFirst = 20000;
-constexpr std::uint16_t kPortCount = 12000;
+constexpr std::uint16_t port_first = 20000;
+constexpr std::uint16_t port_count = 12000;
 
 using Names = std::vector<const char*>;
 
@@ -115,7 +115,7 @@ void find_port(const Variables& variables, const Launcher& launcher, LaunchPlace
     values += *value + "\n";
   }
   if (names.empty()) return;
-  place.port = {static_cast<std::uint16_t>(kPortFirst + stable_hash(values) % kPortCount), names};
+  place.port = {static_cast<std::uint16_t>(port_first + stable_hash(values) % port_count), names};
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ LaunchPlace launch_place(const Variables& variables) {
   LaunchPlace place;
   const Launcher* launcher = find_launcher(variables);
   if (launcher == nullptr) return place;
-  const auto count = first_number(variables, launcher->count, 1, kProcessesMax);
+  const auto count = first_number(variables, launcher->count, 1, processes_max);
   if (launcher->is_step && is_batch_script(variables)) {
     if (count && count->value > 1) {
       place.notes.push_back(fmt::format(
@@ -149,10 +149,10 @@ LaunchPlace launch_place(const Variables& variables) {
     return place;
   }
   place.count = count;
-  place.index = number_in(variables, launcher->index, 0, count ? count->value - 1 : kProcessesMax);
-  place.host_index = number_in(variables, launcher->host_index, 0, kProcessesMax);
-  place.host_count = first_number(variables, launcher->host_count, 1, kProcessesMax);
-  const auto local = number_in(variables, launcher->local_count, 1, kProcessesMax);
+  place.index = number_in(variables, launcher->index, 0, count ? count->value - 1 : processes_max);
+  place.host_index = number_in(variables, launcher->host_index, 0, processes_max);
+  place.host_count = first_number(variables, launcher->host_count, 1, processes_max);
+  const auto local = number_in(variables, launcher->local_count, 1, processes_max);
   place.one_host = (place.host_count && place.host_count->value == 1) ||
                    (count && ((local && local->value == count->value) || count->value == 1));
   place.processes_here = local ? local->value : 1;

@@ -13,7 +13,7 @@ namespace d9d {
 using Variables = std::map<std::string, std::string>;
 
 // More processes than any launch has: a larger number is a mistake.
-constexpr int kProcessesMax = 1 << 20;
+constexpr int processes_max = 1 << 20;
 
 template <class T>
 struct Given {
@@ -26,11 +26,11 @@ struct LaunchPlace {
   std::optional<Given<int>> count;       // of processes
   std::optional<Given<int>> host_index;  // of its host among the launch's hosts
   std::optional<Given<int>> host_count;
-  int processes_here = 1;                  // on this host
-  bool one_host = false;                   // all processes run on this host
-  std::optional<Given<std::string>> host;  // of the process with index 0
-  std::optional<Given<std::uint16_t>> port;  // the same for all processes of a launch, another for another launch
-  std::vector<std::string> notes;  // what the user should know about it
+  int processes_here = 1;                    // on this host
+  bool one_host = false;                     // all processes run on this host
+  std::optional<Given<std::string>> host;    // of the process with index 0
+  std::optional<Given<std::uint16_t>> port;  // the same for all processes of a launch, and of no other
+  std::vector<std::string> notes;            // what the user should know about it
 
   bool several_per_host() const { return count && host_count && count->value > host_count->value; }
 };

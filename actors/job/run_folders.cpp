@@ -16,8 +16,8 @@ namespace d9d {
 namespace {
 
 // A network file system may show a new file late.
-constexpr int kLooks = 8;
-constexpr std::chrono::milliseconds kBetweenLooks{250};
+constexpr int looks_max = 8;
+constexpr std::chrono::milliseconds between_looks{250};
 
 std::string key_of_checkpoints(const JobConfig& job) {
   return job.trainer.checkpointing.save_dir ? "trainer.checkpointing.save_dir" : "output_dir";
@@ -83,8 +83,8 @@ void require_shared_folders(Disk& disk, const JobConfig& job, const std::string&
   if (!writes_checkpoints(job)) return;
   const std::string folder = checkpoint_dir(job).string();
   std::string problem = difference(folder, tag);
-  for (int look = 1; look < kLooks && !problem.empty(); ++look) {
-    std::this_thread::sleep_for(kBetweenLooks);
+  for (int look = 1; look < looks_max && !problem.empty(); ++look) {
+    std::this_thread::sleep_for(between_looks);
     problem = difference(folder, tag);
   }
   if (!problem.empty()) {

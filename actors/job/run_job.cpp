@@ -36,8 +36,8 @@
 namespace d9d {
 namespace {
 
-constexpr std::chrono::seconds kShutdown{10};
-constexpr std::chrono::seconds kHurriedShutdown{1};  // a signal, and nothing to finish
+constexpr std::chrono::seconds shutdown_patience{10};
+constexpr std::chrono::seconds hurried_patience{1};  // a signal, and nothing to finish
 
 // The exit code, from whoever knows it first: the node, or the death of the node.
 class JobEnd {
@@ -200,7 +200,7 @@ int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEn
   if (orphaned) leave(exit_code);  // nobody is left who would tell the actors to stop
   const bool formed = world.epoch.load() != 0;
   const auto patience =
-      exit_code >= exit_of_signal && (signals.hurries() || !formed) ? kHurriedShutdown : kShutdown;
+      exit_code >= exit_of_signal && (signals.hurries() || !formed) ? hurried_patience : shutdown_patience;
   if (!system.await_all(patience)) {
     const std::string who = busy();
     log::warn("some actors did not end within {} s: {}; leaving without them", patience.count(),

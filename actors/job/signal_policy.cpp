@@ -6,8 +6,8 @@ namespace d9d {
 namespace {
 
 // A launcher passes on what a terminal or a scheduler has sent to all processes already.
-constexpr std::chrono::nanoseconds kSameSignal = std::chrono::milliseconds(250);
-constexpr std::chrono::nanoseconds kHurry = std::chrono::seconds(2);  // closes files, leaves the rest
+constexpr std::chrono::nanoseconds same_signal = std::chrono::milliseconds(250);
+constexpr std::chrono::nanoseconds hurry = std::chrono::seconds(2);  // closes files, leaves the rest
 
 }  // namespace
 
@@ -19,11 +19,11 @@ SignalPolicy::Action SignalPolicy::arrived(int signal, bool running, std::int64_
     deadline_ns_ = now_ns + grace_.count();
     return running ? Action::tell : Action::leave;
   }
-  if (now_ns - last_ns_ < kSameSignal.count()) return Action::ignore;
+  if (now_ns - last_ns_ < same_signal.count()) return Action::ignore;
   if (hurries_) return Action::leave;
   hurries_ = true;
   last_ns_ = now_ns;
-  deadline_ns_ = now_ns + kHurry.count();
+  deadline_ns_ = now_ns + hurry.count();
   return Action::tell_now;
 }
 

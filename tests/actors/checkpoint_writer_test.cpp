@@ -9,28 +9,28 @@ namespace {
 
 using testing::ActorWorld;
 
-constexpr ActorId kWriter{Role::checkpoint_writer, 0};
-constexpr ActorId kCoordinator{Role::coordinator, 0};
+constexpr ActorId writer_id{Role::checkpoint_writer, 0};
+constexpr ActorId coordinator_id{Role::coordinator, 0};
 
 class CheckpointWriterTest : public ::testing::Test {
  protected:
   CheckpointWriterTest() {
     world.play<CheckpointWriter>(
-        kWriter, CheckpointWriterOptions{
-                     .write =
-                         [this](const std::string& directory, const std::string& file, Ticket shard) {
-                           if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
-                           written.push_back(fmt::format("{}/{} slot {}", directory, file, shard.slot));
-                           return std::string(R"({"file":"x"})");
-                         },
-                     .export_model =
-                         [this](const std::string& checkpoint, const std::string& target) {
-                           if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
-                           written.push_back(checkpoint + " to " + target);
-                         }});
+        writer_id, CheckpointWriterOptions{
+                       .write =
+                           [this](const std::string& directory, const std::string& file, Ticket shard) {
+                             if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
+                             written.push_back(fmt::format("{}/{} slot {}", directory, file, shard.slot));
+                             return std::string(R"({"file":"x"})");
+                           },
+                       .export_model =
+                           [this](const std::string& checkpoint, const std::string& target) {
+                             if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
+                             written.push_back(checkpoint + " to " + target);
+                           }});
   }
   void write(std::uint64_t step, Ticket shard = {9, 1}) {
-    world.say<wire::WriteShard>(kWriter, [&](wire::WriteShard::Builder message) {
+    world.say<wire::WriteShard>(writer_id, [&](wire::WriteShard::Builder message) {
       message.setStep(step);
       message.setDirectory("tmp");
       message.setFile("rank-00002");
@@ -46,7 +46,7 @@ class CheckpointWriterTest : public ::testing::Test {
 TEST_F(CheckpointWriterTest, ReportsAWrittenShardToTheCoordinator) {
   write(4);
 
-  const auto report = world.last<wire::ShardWritten>(kCoordinator);
+  const auto report = world.last<wire::ShardWritten>(coordinator_id);
   EXPECT_EQ(written, std::vector<std::string>{"tmp/rank-00002 slot 9"});
   EXPECT_EQ(report->getStep(), 4U);
   EXPECT_EQ(report->getRank(), 2);
@@ -78,12 +78,12 @@ TEST_F(CheckpointWriterTest, ARankWithNothingToWriteIsReportedWithoutAFile) {
 TEST_F(CheckpointWriterTest, ReportsHowAnExportEnded) {
   for (const bool full : {false, true}) {
     disk_full = full;
-    world.say<wire::ExportModel>(kWriter, [](wire::ExportModel::Builder message) {
+    world.say<wire::ExportModel>(writer_id, [](wire::ExportModel::Builder message) {
       message.setCheckpoint("save-4");
       message.setTarget("out");
     });
 
-    const auto exported = world.last<wire::ModelExported>(kCoordinator);
+    const auto exported = world.last<wire::ModelExported>(coordinator_id);
     EXPECT_EQ(std::string(exported->getTarget()), "out");
     EXPECT_EQ(std::string(exported->getFailure()), full ? "no space left on device" : "");
   }

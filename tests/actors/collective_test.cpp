@@ -13,9 +13,9 @@ using testing::ActorWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const ActorId kCollective = collective_id(3, 1);
-constexpr ActorId kTrainer{Role::trainer, 3};
-constexpr ActorId kExecutor{Role::rank_executor, 3};
+const ActorId group_id = collective_id(3, 1);
+constexpr ActorId trainer_id{Role::trainer, 3};
+constexpr ActorId executor_id{Role::rank_executor, 3};
 
 // Adds a hundred to every value, keeps what it was asked.
 class HundredMore final : public CollectiveWorker {
@@ -42,18 +42,18 @@ class HundredMore final : public CollectiveWorker {
 class CollectiveTest : public ::testing::Test {
  protected:
   CollectiveTest() {
-    world.play<Collective>(kCollective, Collective::Options{std::make_shared<HundredMore>(ran)});
+    world.play<Collective>(group_id, Collective::Options{std::make_shared<HundredMore>(ran)});
   }
   void reduce(std::uint64_t order, double value,
               wire::ReduceValues::Operation operation = wire::ReduceValues::Operation::SUM) {
     world.say<wire::ReduceValues>(
-        kCollective,
+        group_id,
         [&](wire::ReduceValues::Builder message) {
           message.setOrder(order);
           message.setOperation(operation);
           message.initValues(1).set(0, value);
         },
-        kTrainer);
+        trainer_id);
   }
   std::vector<std::string> ran;
   ActorWorld world;
@@ -72,7 +72,7 @@ TEST_F(CollectiveTest, RunsValueReductionsInOrderThoughAskedOutOfOrder) {
   reduce(0, 10);
 
   EXPECT_THAT(ran, ElementsAre("prepare", "values 10 by sum", "values 20 by sum", "values 30 by sum"));
-  const auto replies = world.heard<wire::ValuesReduced>(kTrainer);
+  const auto replies = world.heard<wire::ValuesReduced>(trainer_id);
   ASSERT_EQ(replies.size(), 3U);
   for (std::uint64_t order = 0; order < 3; ++order) {
     EXPECT_EQ(replies[order]->getOrder(), order);
@@ -98,14 +98,14 @@ TEST_F(CollectiveTest, AReductionAskedForTwiceIsABug) {
 
 TEST_F(CollectiveTest, AnswersABucketWithThisRanksShareOfItsNorm) {
   world.say<wire::ReduceBucket>(
-      kCollective,
+      group_id,
       [](wire::ReduceBucket::Builder message) {
         message.setStep(7);
         message.setBucket(2);
       },
-      kExecutor);
+      executor_id);
 
-  const auto reduced = world.last<wire::BucketReduced>(kExecutor);
+  const auto reduced = world.last<wire::BucketReduced>(executor_id);
   EXPECT_EQ(reduced->getStep(), 7U);
   EXPECT_EQ(reduced->getBucket(), 2U);
   EXPECT_EQ(reduced->getSquaredNorm(), 2.5);

@@ -17,14 +17,14 @@ TEST_F(CoordinatorTest, ExportsThenFlushesTracesThenStops) {
   EXPECT_EQ(std::string(world.last<wire::ExportModel>()->getCheckpoint()), "save-3");
   EXPECT_TRUE(world.heard<wire::FlushTrace>().empty());
 
-  world.say<wire::ModelExported>(kCoordinator);
+  world.say<wire::ModelExported>(coordinator_id);
   EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.exported");
   const auto flushes = world.heard<wire::FlushTrace>();
   ASSERT_EQ(flushes.size(), 2U);
   EXPECT_EQ(flushes[1].to(), (ActorId{Role::trace_collector, 1}));
   EXPECT_TRUE(stops().empty());
 
-  world.say<wire::TraceWritten>(kCoordinator);
+  world.say<wire::TraceWritten>(coordinator_id);
   EXPECT_EQ(stops().size(), 1U);
   EXPECT_FALSE(stops()[0]->getFailed());
 }
@@ -53,7 +53,7 @@ TEST_F(CoordinatorTest, AFailedExportFailsTheJob) {
   save(3);
   finish_all();
   world.say<wire::ModelExported>(
-      kCoordinator, [](wire::ModelExported::Builder exported) { exported.setFailure("disk full"); });
+      coordinator_id, [](wire::ModelExported::Builder exported) { exported.setFailure("disk full"); });
 
   EXPECT_EQ(std::string(stops().at(0)->getReason()), "export to out failed: disk full");
 }
@@ -81,8 +81,8 @@ TEST_F(CoordinatorTest, TheDeadlineOfAnExportThatEndedRingsInVain) {
   form();
   save(3);
   finish_all();
-  world.say<wire::ModelExported>(kCoordinator);
-  world.say<wire::TraceWritten>(kCoordinator);
+  world.say<wire::ModelExported>(coordinator_id);
+  world.say<wire::TraceWritten>(coordinator_id);
 
   world.after(std::chrono::hours(2));
 
@@ -100,7 +100,7 @@ TEST_F(CoordinatorTest, AnExportThatEndsAfterItsDeadlineChangesNothing) {
   ASSERT_TRUE(stops().at(0)->getFailed());
   const std::size_t told = stops().size(), flushes = world.heard<wire::FlushTrace>().size();
 
-  world.say<wire::ModelExported>(kCoordinator);
+  world.say<wire::ModelExported>(coordinator_id);
 
   EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "job.failed");
   EXPECT_EQ(world.heard<wire::FlushTrace>().size(), flushes);
@@ -154,7 +154,7 @@ TEST_F(CoordinatorTest, AFailedJobAsksTheNodesThatAreLeftForItsTraceBeforeItEnds
   EXPECT_GT(flushes[0]->getDeadlineMs(), 0U);
   EXPECT_TRUE(stops().empty()) << "node 0 has to write it first";
 
-  world.say<wire::TraceWritten>(kCoordinator);
+  world.say<wire::TraceWritten>(coordinator_id);
   ASSERT_EQ(stops().size(), 1U);
   EXPECT_TRUE(stops()[0]->getFailed());
 }

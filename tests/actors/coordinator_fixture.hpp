@@ -10,7 +10,7 @@
 
 namespace d9d::testing {
 
-inline constexpr ActorId kCoordinator{Role::coordinator, 0};
+inline constexpr ActorId coordinator_id{Role::coordinator, 0};
 
 class CoordinatorTest : public ::testing::Test {
  protected:
@@ -30,12 +30,12 @@ class CoordinatorTest : public ::testing::Test {
     options.discard = [this](std::uint64_t step) { discarded.push_back(step); };
   }
 
-  void play() { world.play<Coordinator>(kCoordinator, options); }
+  void play() { world.play<Coordinator>(coordinator_id, options); }
   // A node's Join as every field should be; `change` makes it wrong.
   void join(std::uint64_t incarnation, std::uint32_t ranks, int wish = -1,
             const std::function<void(wire::Join::Builder)>& change = {}) {
     world.say<wire::Join>(
-        kCoordinator,
+        coordinator_id,
         [&](wire::Join::Builder join) {
           join.setRanks(ranks);
           join.setNodeIndex(wish);
@@ -61,7 +61,7 @@ class CoordinatorTest : public ::testing::Test {
     for (const std::uint32_t node : {0, 1}) ready(node);
   }
   void ready(std::uint32_t node, std::uint64_t entries = 0) {
-    world.say<wire::NodeReady>(kCoordinator,
+    world.say<wire::NodeReady>(coordinator_id,
                                [&](wire::NodeReady::Builder ready) {
                                  ready.setNodeIndex(node);
                                  ready.setEntries(entries);
@@ -69,7 +69,7 @@ class CoordinatorTest : public ::testing::Test {
                                {Role::node, node});
   }
   void finish(int rank) {
-    world.say<wire::RankFinished>(kCoordinator, [&](wire::RankFinished::Builder message) {
+    world.say<wire::RankFinished>(coordinator_id, [&](wire::RankFinished::Builder message) {
       message.setRank(rank);
       message.setStep(last_step);
     });
@@ -80,7 +80,7 @@ class CoordinatorTest : public ::testing::Test {
     tracker(0);
   }
   void shard(std::uint64_t step, int rank, const std::string& failure = {}) {
-    world.say<wire::ShardWritten>(kCoordinator, [&](wire::ShardWritten::Builder written) {
+    world.say<wire::ShardWritten>(coordinator_id, [&](wire::ShardWritten::Builder written) {
       written.setStep(step);
       written.setRank(rank);
       if (failure.empty()) written.setReport("report " + std::to_string(rank));
@@ -88,7 +88,7 @@ class CoordinatorTest : public ::testing::Test {
     });
   }
   void state(std::uint64_t step, int rank) {
-    world.say<wire::CheckpointState>(kCoordinator, [&](wire::CheckpointState::Builder message) {
+    world.say<wire::CheckpointState>(coordinator_id, [&](wire::CheckpointState::Builder message) {
       message.setStep(step);
       message.setRank(rank);
       message.setNextSample(step * 8);
@@ -96,7 +96,7 @@ class CoordinatorTest : public ::testing::Test {
     });
   }
   void tracker(std::uint64_t step) {
-    world.say<wire::TrackerFlushed>(kCoordinator,
+    world.say<wire::TrackerFlushed>(coordinator_id,
                                     [&](wire::TrackerFlushed::Builder message) { message.setStep(step); });
   }
   void save(std::uint64_t step) {
@@ -104,7 +104,7 @@ class CoordinatorTest : public ::testing::Test {
     tracker(step);
   }
   void gone(std::uint32_t node) {
-    world.say<wire::PeerDown>(kCoordinator, [&](wire::PeerDown::Builder down) {
+    world.say<wire::PeerDown>(coordinator_id, [&](wire::PeerDown::Builder down) {
       down.setNodeIndex(node);
       down.setReason("disconnected");
     });

@@ -9,12 +9,12 @@ namespace {
 using ::testing::HasSubstr;
 using namespace testing;
 
-constexpr std::uint32_t kTerminated = 143;
+constexpr std::uint32_t exit_of_sigterm = 143;
 
 class CoordinatorSignalTest : public CoordinatorTest {
  protected:
   void signalled(int signal, bool now = false, std::uint32_t node = 1) {
-    world.say<wire::Signalled>(kCoordinator,
+    world.say<wire::Signalled>(coordinator_id,
                                [&](wire::Signalled::Builder message) {
                                  message.setSignal(static_cast<std::uint32_t>(signal));
                                  message.setNow(now);
@@ -24,7 +24,7 @@ class CoordinatorSignalTest : public CoordinatorTest {
   }
   void finish_all_by(int signal, std::uint64_t step) {
     for (const int rank : {0, 1, 2}) {
-      world.say<wire::RankFinished>(kCoordinator, [&](wire::RankFinished::Builder message) {
+      world.say<wire::RankFinished>(coordinator_id, [&](wire::RankFinished::Builder message) {
         message.setRank(rank);
         message.setStep(step);
         message.setSignal(static_cast<std::uint32_t>(signal));
@@ -46,7 +46,7 @@ TEST_F(CoordinatorSignalTest, InTrainingItWaitsForTheRanksAndEndsAllNodesWithThe
 
   ASSERT_EQ(stops().size(), 2U);
   for (const auto& stop : stops()) {
-    EXPECT_EQ(stop->getExitCode(), kTerminated);
+    EXPECT_EQ(stop->getExitCode(), exit_of_sigterm);
     EXPECT_FALSE(stop->getFailed()) << "an orderly end";
     EXPECT_THAT(std::string(stop->getReason()), HasSubstr("stopped by SIGTERM after step 7"));
     EXPECT_THAT(std::string(stop->getReason()), HasSubstr("go on from save-7"));
@@ -79,10 +79,10 @@ TEST_F(CoordinatorSignalTest, AnExportThatIsBeingWrittenIsFinishedFirst) {
 
   signalled(SIGTERM);
   EXPECT_TRUE(stops().empty());
-  world.say<wire::ModelExported>(kCoordinator);
+  world.say<wire::ModelExported>(coordinator_id);
   gone(1);
 
-  EXPECT_EQ(stops().back()->getExitCode(), kTerminated);
+  EXPECT_EQ(stops().back()->getExitCode(), exit_of_sigterm);
 }
 
 TEST_F(CoordinatorSignalTest, TracesAreWrittenBeforeTheEnd) {
@@ -93,7 +93,7 @@ TEST_F(CoordinatorSignalTest, TracesAreWrittenBeforeTheEnd) {
 
   EXPECT_EQ(world.heard<wire::FlushTrace>().size(), 2U);
   EXPECT_TRUE(stops().empty());
-  world.say<wire::TraceWritten>(kCoordinator);
+  world.say<wire::TraceWritten>(coordinator_id);
   EXPECT_FALSE(stops().empty());
 }
 
@@ -115,10 +115,10 @@ TEST_F(CoordinatorSignalTest, ASecondSignalEndsTheJobWithoutTheStep) {
   signalled(SIGTERM, true);
 
   ASSERT_FALSE(stops().empty());
-  EXPECT_EQ(stops().front()->getExitCode(), kTerminated);
+  EXPECT_EQ(stops().front()->getExitCode(), exit_of_sigterm);
   EXPECT_TRUE(stops().front()->getFailed()) << "collectives are aborted";
   world.after(std::chrono::seconds(1));
-  EXPECT_EQ(stops().back().to(), ActorWorld::kParent) << "node 0 does not wait long for the others";
+  EXPECT_EQ(stops().back().to(), ActorWorld::parent_id) << "node 0 does not wait long for the others";
 }
 
 TEST_F(CoordinatorSignalTest, ANodeThatLeavesWhileTheJobStopsDoesNotHideTheSignal) {
@@ -127,13 +127,13 @@ TEST_F(CoordinatorSignalTest, ANodeThatLeavesWhileTheJobStopsDoesNotHideTheSigna
   gone(1);
 
   ASSERT_FALSE(stops().empty());
-  EXPECT_EQ(stops().back()->getExitCode(), kTerminated);
+  EXPECT_EQ(stops().back()->getExitCode(), exit_of_sigterm);
 }
 
 TEST_F(CoordinatorSignalTest, AFailureOfAnActorIsNoOrderlyStop) {
   form();
   signalled(SIGTERM);
-  world.say<wire::Failed>(kCoordinator, [](wire::Failed::Builder failed) {
+  world.say<wire::Failed>(coordinator_id, [](wire::Failed::Builder failed) {
     failed.setKind(wire::Failed::Kind::BUG);
     failed.setText("broken");
     failed.setActor("rank_executor/0");

@@ -167,7 +167,7 @@ TEST_F(CoordinatorTest, TheLastNodeThatIsReadyAfterAFailureStartsNothing) {
   join(100, 2);
   join(101, 1);
   ready(0);
-  world.say<wire::Failed>(kCoordinator,
+  world.say<wire::Failed>(coordinator_id,
                           [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::BUG); });
   ASSERT_EQ(stops().size(), 1U);
 
@@ -251,7 +251,7 @@ TEST_F(CoordinatorTest, TellsItsParentWhenNobodyEverJoined) {
   play();
   world.after(std::chrono::seconds(30));
 
-  EXPECT_THAT(std::string(world.last<wire::StopNode>(ActorWorld::kParent)->getReason()),
+  EXPECT_THAT(std::string(world.last<wire::StopNode>(ActorWorld::parent_id)->getReason()),
               HasSubstr("only 0 of 3"));
 }
 
@@ -272,13 +272,13 @@ TEST_F(CoordinatorTest, AFailureEndsTheJobExactlyOnceAndNamesActorRankAndStep) {
     failed.setMessage("BeginStep");
     failed.setText("boom");
   };
-  world.say<wire::Failed>(kCoordinator, fail);
-  world.say<wire::Failed>(kCoordinator, fail);
+  world.say<wire::Failed>(coordinator_id, fail);
+  world.say<wire::Failed>(coordinator_id, fail);
   gone(1);
 
   ASSERT_EQ(stops().size(), 2U) << "one for each node";
   EXPECT_EQ(stops()[0].to(), (ActorId{Role::node, 1}));
-  EXPECT_EQ(stops()[1].to(), ActorWorld::kParent) << "node 0 ends last";
+  EXPECT_EQ(stops()[1].to(), ActorWorld::parent_id) << "node 0 ends last";
   EXPECT_TRUE(stops()[0]->getFailed());
   EXPECT_FALSE(stops()[0]->getInputError());
   EXPECT_EQ(std::string(stops()[1]->getReason()),
@@ -291,7 +291,7 @@ TEST_F(CoordinatorTest, AnErrorOfTheInputBeginsWithTheCauseAndSaysNoMore) {
   play();
   join(100, 3);
   ::testing::internal::CaptureStderr();
-  world.say<wire::Failed>(kCoordinator, [](wire::Failed::Builder failed) {
+  world.say<wire::Failed>(coordinator_id, [](wire::Failed::Builder failed) {
     failed.setKind(wire::Failed::Kind::INPUT);
     failed.setActor("checkpoint_writer/1");
     failed.setRank(-1);
@@ -330,7 +330,7 @@ TEST_F(CoordinatorTest, MessagesThatMissTheLeavingAreNoNews) {
 TEST_F(CoordinatorTest, AFailureOfTheInputBeforeTrainingIsAnInputError) {
   play();
   join(100, 3);
-  world.say<wire::Failed>(kCoordinator,
+  world.say<wire::Failed>(coordinator_id,
                           [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); });
 
   EXPECT_TRUE(stops().at(0)->getInputError());
@@ -388,7 +388,7 @@ TEST_F(CoordinatorTest, ANodeThatDoesNotLeaveDoesNotKeepTheFirstOne) {
   world.after(std::chrono::seconds(5));
 
   ASSERT_EQ(stops().size(), 2U);
-  EXPECT_EQ(stops()[1].to(), ActorWorld::kParent);
+  EXPECT_EQ(stops()[1].to(), ActorWorld::parent_id);
 }
 
 TEST_F(CoordinatorTest, ABrokenConnectionWaitsForTheNewsOfTheNodeThatIsGone) {
@@ -397,7 +397,7 @@ TEST_F(CoordinatorTest, ABrokenConnectionWaitsForTheNewsOfTheNodeThatIsGone) {
     failed.setKind(wire::Failed::Kind::ENVIRONMENT);
     failed.setText("connection closed by peer");
   };
-  world.say<wire::Failed>(kCoordinator, broken);
+  world.say<wire::Failed>(coordinator_id, broken);
   EXPECT_TRUE(stops().empty());
 
   gone(1);
@@ -407,7 +407,7 @@ TEST_F(CoordinatorTest, ABrokenConnectionWaitsForTheNewsOfTheNodeThatIsGone) {
 
 TEST_F(CoordinatorTest, ABrokenConnectionIsTheReasonWhenNobodyIsGone) {
   form();
-  world.say<wire::Failed>(kCoordinator, [](wire::Failed::Builder failed) {
+  world.say<wire::Failed>(coordinator_id, [](wire::Failed::Builder failed) {
     failed.setKind(wire::Failed::Kind::ENVIRONMENT);
     failed.setText("connection closed by peer");
   });

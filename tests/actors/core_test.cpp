@@ -13,9 +13,9 @@
 namespace d9d {
 namespace {
 
-constexpr std::chrono::seconds kPatience{100};
-constexpr ActorId kFirst{Role::probe, 1};
-constexpr ActorId kSecond{Role::probe, 2};
+constexpr std::chrono::seconds patience{100};
+constexpr ActorId first_id{Role::probe, 1};
+constexpr ActorId second_id{Role::probe, 2};
 
 // Answers each ReduceBucket with BucketReduced; throws on bucket 13.
 class Echo final : public Actor {
@@ -68,7 +68,7 @@ class Asker final : public Actor {
   }
   void started() override {
     if (port_ != 0) return host().dial("127.0.0.1", port_, 0);
-    spawn(kSecond, Threading::own_thread, [](World& w) { return std::make_unique<Echo>(w); });
+    spawn(second_id, Threading::own_thread, [](World& w) { return std::make_unique<Echo>(w); });
     ask(nullptr);
   }
   void dialed(wire::Dialed::Reader message) {
@@ -90,7 +90,7 @@ class Asker final : public Actor {
   void ask(const MailboxPtr& answer_to) {
     for (std::uint32_t i = 0; i < count_; ++i) {
       tell<wire::ReduceBucket>(
-          kSecond, [&](wire::ReduceBucket::Builder reduce) { reduce.setBucket(i); }, answer_to);
+          second_id, [&](wire::ReduceBucket::Builder reduce) { reduce.setBucket(i); }, answer_to);
     }
   }
 
@@ -107,7 +107,7 @@ void stop(World& world, ActorId id) {
 template <class T>
 T wait_for(std::promise<T>& promise) {
   auto future = promise.get_future();
-  if (future.wait_for(kPatience) != std::future_status::ready) throw std::runtime_error("nothing was heard");
+  if (future.wait_for(patience) != std::future_status::ready) throw std::runtime_error("nothing was heard");
   return future.get();
 }
 
@@ -117,13 +117,13 @@ TEST(ActorCore, MessagesBetweenTwoActorsArriveInOrder) {
   Heard heard;
   ActorSystem system(world, {});
 
-  system.spawn_root(kFirst, Threading::pool,
+  system.spawn_root(first_id, Threading::pool,
                     [&](World& w) { return std::make_unique<Asker>(w, &heard, 10); });
 
   EXPECT_EQ(wait_for(heard.buckets), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
-  stop(world, kSecond);
-  stop(world, kFirst);
-  EXPECT_TRUE(system.await_all(kPatience));
+  stop(world, second_id);
+  stop(world, first_id);
+  EXPECT_TRUE(system.await_all(patience));
 }
 
 TEST(ActorCore, AHandlerThatThrowsIsReportedToItsParentWithActorMessageAndText) {
@@ -132,12 +132,12 @@ TEST(ActorCore, AHandlerThatThrowsIsReportedToItsParentWithActorMessageAndText) 
   Heard heard;
   ActorSystem system(world, {});
 
-  system.spawn_root(kFirst, Threading::pool,
+  system.spawn_root(first_id, Threading::pool,
                     [&](World& w) { return std::make_unique<Asker>(w, &heard, 20); });
 
   EXPECT_EQ(wait_for(heard.failure), "probe/2: bucket 13 is cursed (ReduceBucket)");
-  stop(world, kFirst);
-  EXPECT_TRUE(system.await_all(kPatience));
+  stop(world, first_id);
+  EXPECT_TRUE(system.await_all(patience));
 }
 
 class FailsAtOnce final : public Actor {
@@ -160,7 +160,7 @@ TEST(ActorCore, AnActorThatFailsAtItsStartHasLeftTheAddressBook) {
                       [](World& w) { return std::make_unique<FailsAtOnce>(w); });
   }
 
-  EXPECT_TRUE(system.await_all(kPatience));
+  EXPECT_TRUE(system.await_all(patience));
   for (std::uint64_t i = 0; i < actors; ++i) EXPECT_EQ(world.book.find_local({Role::probe, i}), nullptr) << i;
 }
 
@@ -169,21 +169,22 @@ TEST(ActorCore, BadFramesAreRefusedAndCountedAndTheActorLivesOn) {
   World world{.clock = clock};
   Heard heard;
   ActorSystem system(world, {});
-  system.spawn_root(kFirst, Threading::pool, [&](World& w) { return std::make_unique<Asker>(w, &heard, 1); });
+  system.spawn_root(first_id, Threading::pool,
+                    [&](World& w) { return std::make_unique<Asker>(w, &heard, 1); });
   wait_for(heard.buckets);
-  const MailboxPtr echo = world.book.find(kSecond);
+  const MailboxPtr echo = world.book.find(second_id);
 
   echo->deliver(Frame(std::vector<capnp::word>(3)), nullptr);  // no envelope
-  echo->deliver(encode<wire::ReduceBucket>({.epoch = 7, .receiver = kSecond}, [](auto) {}),
+  echo->deliver(encode<wire::ReduceBucket>({.epoch = 7, .receiver = second_id}, [](auto) {}),
                 nullptr);  // other epoch
-  echo->deliver(encode<wire::ApplyStep>({.receiver = kSecond, .sequence = 1}, [](auto) {}),
+  echo->deliver(encode<wire::ApplyStep>({.receiver = second_id, .sequence = 1}, [](auto) {}),
                 nullptr);  // not heard
-  const Header again{.sender = kFirst, .receiver = kSecond, .sequence = 1};
+  const Header again{.sender = first_id, .receiver = second_id, .sequence = 1};
   echo->deliver(encode<wire::ReduceBucket>(again, [](auto) {}), nullptr);  // repeated
-  stop(world, kSecond);
-  stop(world, kFirst);
+  stop(world, second_id);
+  stop(world, first_id);
 
-  EXPECT_TRUE(system.await_all(kPatience));
+  EXPECT_TRUE(system.await_all(patience));
   EXPECT_GE(world.refused.load(), 3U);
 }
 
@@ -193,17 +194,17 @@ TEST(ActorCore, ActorsOfTwoProcessesTalkThroughTheNetwork) {
   Heard heard;
   ActorSystem near(here, {}), far(there, {});
   std::promise<std::uint16_t> opened;
-  far.spawn_root(kSecond, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
+  far.spawn_root(second_id, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
   const std::uint16_t port = wait_for(opened);
 
-  near.spawn_root(kFirst, Threading::pool,
+  near.spawn_root(first_id, Threading::pool,
                   [&](World& w) { return std::make_unique<Asker>(w, &heard, 5, port); });
 
   EXPECT_EQ(wait_for(heard.buckets), (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
-  stop(here, kFirst);
-  stop(there, kSecond);
-  EXPECT_TRUE(near.await_all(kPatience));
-  EXPECT_TRUE(far.await_all(kPatience));
+  stop(here, first_id);
+  stop(there, second_id);
+  EXPECT_TRUE(near.await_all(patience));
+  EXPECT_TRUE(far.await_all(patience));
 }
 
 class ClockAhead final : public Clock {
@@ -223,16 +224,16 @@ TEST(ActorCore, AMessageOfAnotherProcessIsQueuedSinceItsArrivalWhateverTheClockT
   Heard heard;
   ActorSystem near(here, {}), far(there, {});
   std::promise<std::uint16_t> opened;
-  far.spawn_root(kSecond, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
+  far.spawn_root(second_id, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
   const std::uint16_t port = wait_for(opened);
 
-  near.spawn_root(kFirst, Threading::pool,
+  near.spawn_root(first_id, Threading::pool,
                   [&](World& w) { return std::make_unique<Asker>(w, &heard, 1, port); });
   wait_for(heard.buckets);
-  stop(here, kFirst);
-  stop(there, kSecond);
-  EXPECT_TRUE(near.await_all(kPatience));
-  EXPECT_TRUE(far.await_all(kPatience));
+  stop(here, first_id);
+  stop(there, second_id);
+  EXPECT_TRUE(near.await_all(patience));
+  EXPECT_TRUE(far.await_all(patience));
 
   const trace::Recording recording = recorder.snapshot();
   const auto answer =
@@ -248,12 +249,12 @@ TEST(ActorCore, APortInUseIsAClearError) {
   World world{.clock = clock};
   ActorSystem system(world, {});
   std::promise<std::uint16_t> opened, refused;
-  system.spawn_root(kSecond, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
+  system.spawn_root(second_id, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
   const std::uint16_t port = wait_for(opened);
   World other_world{.clock = clock};
   ActorSystem other(other_world, {});
 
-  other.spawn_root(kFirst, Threading::pool,
+  other.spawn_root(first_id, Threading::pool,
                    [&](World& w) { return std::make_unique<Echo>(w, &refused, port); });
 
   try {
@@ -263,8 +264,8 @@ TEST(ActorCore, APortInUseIsAClearError) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
     EXPECT_NE(std::string(error.what()).find(std::to_string(port)), std::string::npos);
   }
-  stop(world, kSecond);
-  stop(other_world, kFirst);
+  stop(world, second_id);
+  stop(other_world, first_id);
 }
 
 }  // namespace

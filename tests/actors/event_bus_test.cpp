@@ -12,19 +12,19 @@ using testing::ActorWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr ActorId kBus{Role::event_bus, 0};
-constexpr ActorId kFirst{Role::user, 0};
-constexpr ActorId kSecond{Role::user, 1};
+constexpr ActorId bus_id{Role::event_bus, 0};
+constexpr ActorId first_id{Role::user, 0};
+constexpr ActorId second_id{Role::user, 1};
 
 class EventBusTest : public ::testing::Test {
  protected:
-  EventBusTest() { world.play<EventBus>(kBus); }
+  EventBusTest() { world.play<EventBus>(bus_id); }
   void subscribe(ActorId who, const char* name) {
     world.say<wire::Subscribe>(
-        kBus, [&](wire::Subscribe::Builder message) { message.setName(name); }, who);
+        bus_id, [&](wire::Subscribe::Builder message) { message.setName(name); }, who);
   }
   void publish(const char* name) {
-    world.say<wire::Publish>(kBus, [&](wire::Publish::Builder message) {
+    world.say<wire::Publish>(bus_id, [&](wire::Publish::Builder message) {
       message.setName(name);
       message.setStep(3);
       message.setContext("{}");
@@ -40,10 +40,10 @@ class EventBusTest : public ::testing::Test {
 
 TEST_F(EventBusTest, EveryEventOfTheCatalogueReachesItsSubscriber) {
   for (const std::string& name : event_catalogue()) {
-    subscribe(kFirst, name.c_str());
+    subscribe(first_id, name.c_str());
     publish(name.c_str());
 
-    const auto event = world.last<wire::Event>(kFirst);
+    const auto event = world.last<wire::Event>(first_id);
     EXPECT_EQ(std::string(event->getName()), name);
     EXPECT_EQ(event->getStep(), 3U);
   }
@@ -51,31 +51,31 @@ TEST_F(EventBusTest, EveryEventOfTheCatalogueReachesItsSubscriber) {
 }
 
 TEST_F(EventBusTest, SubscribersHearInTheOrderOfTheirSubscription) {
-  subscribe(kSecond, "*");
-  subscribe(kFirst, "train.step.post");
+  subscribe(second_id, "*");
+  subscribe(first_id, "train.step.post");
   publish("train.step.post");
 
-  EXPECT_THAT(listeners(), ElementsAre(kSecond, kFirst));
+  EXPECT_THAT(listeners(), ElementsAre(second_id, first_id));
 }
 
 TEST_F(EventBusTest, WhoSubscribesTwiceHearsOnce) {
-  subscribe(kFirst, "train.ready");
-  subscribe(kFirst, "train.ready");
-  subscribe(kFirst, "*");
+  subscribe(first_id, "train.ready");
+  subscribe(first_id, "train.ready");
+  subscribe(first_id, "*");
   publish("train.ready");
 
-  EXPECT_THAT(listeners(), ElementsAre(kFirst));
+  EXPECT_THAT(listeners(), ElementsAre(first_id));
 }
 
 TEST_F(EventBusTest, OthersHearNothing) {
-  subscribe(kFirst, "train.ready");
+  subscribe(first_id, "train.ready");
   publish("train.finished");
 
   EXPECT_TRUE(listeners().empty());
 }
 
 TEST_F(EventBusTest, AnUnknownNameIsTheSubscribersFault) {
-  subscribe(kFirst, "train.stepp");
+  subscribe(first_id, "train.stepp");
 
   EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
   EXPECT_THAT(std::string(world.last<wire::Failed>()->getText()), HasSubstr("train.stepp"));

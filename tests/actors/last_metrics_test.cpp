@@ -11,13 +11,13 @@ namespace d9d {
 namespace {
 
 using testing::ActorWorld;
-using testing::kCoordinator;
+using testing::coordinator_id;
 
-constexpr ActorId kTracker{Role::tracker, 0};
-constexpr ActorId kMetrics{Role::metric_collector, 0};
-constexpr ActorId kCollective{Role::collective, 1};
-constexpr ActorId kTrainer{Role::trainer, 0};
-constexpr ActorId kExecutor{Role::rank_executor, 0};
+constexpr ActorId tracker_id{Role::tracker, 0};
+constexpr ActorId metrics_id{Role::metric_collector, 0};
+constexpr ActorId group_id{Role::collective, 1};
+constexpr ActorId trainer_id{Role::trainer, 0};
+constexpr ActorId executor_id{Role::rank_executor, 0};
 
 // What the tracker wrote, while it was open.
 class Page final : public TrackerRun {
@@ -53,51 +53,51 @@ class Parent final : public Actor {
  public:
   using Actor::Actor;
   void behavior(Handlers& handlers) override { handlers.on(this, &Parent::stop_node); }
-  void stop_node(wire::StopNode::Reader /*message*/) { tell<wire::Stop>(kTracker); }
+  void stop_node(wire::StopNode::Reader /*message*/) { tell<wire::Stop>(tracker_id); }
 };
 
 class LastMetrics : public ::testing::TestWithParam<std::uint64_t> {
  protected:
   void play(std::uint64_t resumed_step) {
-    world.play<Parent>(ActorWorld::kParent);
-    world.play<Alone>(kCollective);
-    world.play<Tracker>(kTracker, TrackerOptions{.open_runs =
-                                                     [this] {
-                                                       std::vector<std::unique_ptr<TrackerRun>> runs;
-                                                       runs.push_back(std::make_unique<Page>(page));
-                                                       return runs;
-                                                     },
-                                                 .resumed_step = resumed_step});
+    world.play<Parent>(ActorWorld::parent_id);
+    world.play<Alone>(group_id);
+    world.play<Tracker>(tracker_id, TrackerOptions{.open_runs =
+                                                       [this] {
+                                                         std::vector<std::unique_ptr<TrackerRun>> runs;
+                                                         runs.push_back(std::make_unique<Page>(page));
+                                                         return runs;
+                                                       },
+                                                   .resumed_step = resumed_step});
     world.play<MetricCollector>(
-        kMetrics,
-        MetricCollectorOptions{.rank = 0, .collective = kCollective, .create = [](Compose& metrics) {
-                                 metrics.add("accuracy", std::make_unique<WeightedMean>());
-                               }});
-    world.play<Coordinator>(
-        kCoordinator, CoordinatorOptions{.world_size = 1, .find_resume_point = [] { return ResumePoint(); }});
+        metrics_id, MetricCollectorOptions{.rank = 0, .collective = group_id, .create = [](Compose& metrics) {
+                                             metrics.add("accuracy", std::make_unique<WeightedMean>());
+                                           }});
+    world.play<Coordinator>(coordinator_id, CoordinatorOptions{.world_size = 1, .find_resume_point = [] {
+                                                                 return ResumePoint();
+                                                               }});
     world.say<wire::Join>(
-        kCoordinator, [](wire::Join::Builder join) { join.setRanks(1); }, {Role::node, 9}, world.ear());
+        coordinator_id, [](wire::Join::Builder join) { join.setRanks(1); }, {Role::node, 9}, world.ear());
   }
   // What is said of a step where its metrics are due.
   void step(std::uint64_t number) {
     world.post<wire::StepFinished>(
-        kTracker,
+        tracker_id,
         [&](wire::StepFinished::Builder finished) {
           finished.setStep(number);
           finished.setMetricsFollow(true);
         },
-        kTrainer);
+        trainer_id);
     world.post<wire::MetricsTaken>(
-        kMetrics,
+        metrics_id,
         [&](wire::MetricsTaken::Builder taken) {
           taken.setStep(number);
           fill_list(taken.initState(2), std::vector<double>{3, 4});
         },
-        kExecutor);
+        executor_id);
   }
   void finished(std::uint64_t number) {
     world.post<wire::RankFinished>(
-        kCoordinator, [&](wire::RankFinished::Builder done) { done.setStep(number); }, {Role::node, 0});
+        coordinator_id, [&](wire::RankFinished::Builder done) { done.setStep(number); }, {Role::node, 0});
   }
 
   std::map<std::string, double> page;
@@ -112,7 +112,7 @@ TEST_P(LastMetrics, AreWrittenBeforeTheTrackerStopsWhateverOvertakesWhat) {
   finished(2);
   world.run();
 
-  EXPECT_FALSE(world.lives(kTracker)) << "the job has to end";
+  EXPECT_FALSE(world.lives(tracker_id)) << "the job has to end";
   EXPECT_EQ(page.count("metrics/accuracy@1"), 1U);
   EXPECT_EQ(page.count("metrics/accuracy@2"), 1U);
   EXPECT_EQ(page.count("loss@2"), 1U);
@@ -124,7 +124,7 @@ TEST_P(LastMetrics, OfAJobWithNothingLeftToTrainAreNotWaitedFor) {
   finished(5);
   world.run();
 
-  EXPECT_FALSE(world.lives(kTracker));
+  EXPECT_FALSE(world.lives(tracker_id));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, LastMetrics, ::testing::Range<std::uint64_t>(1, 200));

@@ -9,8 +9,8 @@ namespace {
 
 using testing::ActorWorld;
 
-constexpr ActorId kLoader{Role::loader, 0};
-constexpr ActorId kTrainer{Role::trainer, 0};
+constexpr ActorId loader_id{Role::loader, 0};
+constexpr ActorId trainer_id{Role::trainer, 0};
 
 // Two microbatches a step, up to the last step; one of them throws.
 class Feed final : public MicrobatchFeed {
@@ -18,11 +18,11 @@ class Feed final : public MicrobatchFeed {
   explicit Feed(std::uint64_t last) : last_(last) {}
   std::optional<StepInputs> load(std::uint64_t step) override {
     if (step > last_) return std::nullopt;
-    if (step == kBadStep) throw Error(ErrorKind::environment, "the task's build_forward_inputs threw");
+    if (step == bad_step) throw Error(ErrorKind::environment, "the task's build_forward_inputs threw");
     const auto slot = static_cast<std::uint32_t>(10 * step);
     return StepInputs{.microbatches = {{slot, 1}, {slot + 1, 1}}, .tokens = 64, .next_sample = step * 16};
   }
-  static constexpr std::uint64_t kBadStep = 8;
+  static constexpr std::uint64_t bad_step = 8;
 
  private:
   const std::uint64_t last_;
@@ -31,20 +31,20 @@ class Feed final : public MicrobatchFeed {
 class LoaderTest : public ::testing::Test {
  protected:
   LoaderTest() {
-    world.play<Loader>(kLoader, [] { return std::make_unique<Feed>(5); });
+    world.play<Loader>(loader_id, [] { return std::make_unique<Feed>(5); });
   }
   void grant(std::uint64_t step, std::uint32_t credits) {
     world.say<wire::LoadBatches>(
-        kLoader,
+        loader_id,
         [&](wire::LoadBatches::Builder load) {
           load.setStep(step);
           load.setCredits(credits);
         },
-        kTrainer);
+        trainer_id);
   }
   std::vector<std::uint64_t> steps() {
     std::vector<std::uint64_t> all;
-    for (const auto& ready : world.heard<wire::BatchReady>(kTrainer)) all.push_back(ready->getStep());
+    for (const auto& ready : world.heard<wire::BatchReady>(trainer_id)) all.push_back(ready->getStep());
     return all;
   }
   ActorWorld world;
@@ -89,27 +89,27 @@ TEST_F(LoaderTest, AnExceptionWhileInputsAreMadeFailsWithItsStep) {
   world.say<wire::LoadBatches>(
       ActorId{Role::loader, 1},
       [](wire::LoadBatches::Builder load) {
-        load.setStep(Feed::kBadStep - 1);
+        load.setStep(Feed::bad_step - 1);
         load.setCredits(2);
       },
-      kTrainer);
+      trainer_id);
 
   const auto failed = world.last<wire::Failed>();
   EXPECT_EQ(std::string(failed->getText()), "the task's build_forward_inputs threw");
-  EXPECT_EQ(failed->getStep(), static_cast<std::int64_t>(Feed::kBadStep));
+  EXPECT_EQ(failed->getStep(), static_cast<std::int64_t>(Feed::bad_step));
 }
 
 TEST_F(LoaderTest, SaysWhereTheDataEndsInsteadOfABatch) {
   grant(4, 3);
 
   EXPECT_EQ(steps(), (std::vector<std::uint64_t>{4, 5}));
-  EXPECT_EQ(world.last<wire::DataEnded>(kTrainer)->getStep(), 6U);
+  EXPECT_EQ(world.last<wire::DataEnded>(trainer_id)->getStep(), 6U);
   EXPECT_EQ(world.heard<wire::DataEnded>().size(), 1U);
 }
 
 TEST(Loader, DataThatCannotBeOpenedFailsWithItsText) {
   ActorWorld world;
-  world.play<Loader>(kLoader, []() -> std::unique_ptr<MicrobatchFeed> {
+  world.play<Loader>(loader_id, []() -> std::unique_ptr<MicrobatchFeed> {
     throw Error(ErrorKind::input, "no such file: tokens.npy");
   });
 

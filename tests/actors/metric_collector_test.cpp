@@ -13,10 +13,10 @@ namespace {
 using testing::ActorWorld;
 using ::testing::ElementsAre;
 
-constexpr ActorId kMetrics{Role::metric_collector, 0};
-constexpr ActorId kCollective{Role::collective, 1};
-constexpr ActorId kExecutor{Role::rank_executor, 0};
-constexpr ActorId kTracker{Role::tracker, 0};
+constexpr ActorId metrics_id{Role::metric_collector, 0};
+constexpr ActorId group_id{Role::collective, 1};
+constexpr ActorId executor_id{Role::rank_executor, 0};
+constexpr ActorId tracker_id{Role::tracker, 0};
 
 void two_metrics(Compose& metrics) {
   metrics.add("accuracy", std::make_unique<WeightedMean>());
@@ -27,31 +27,31 @@ class MetricCollectorTest : public ::testing::Test {
  protected:
   void play(int rank = 0) {
     world.play<MetricCollector>(
-        kMetrics, MetricCollectorOptions{.rank = rank, .collective = kCollective, .create = two_metrics});
+        metrics_id, MetricCollectorOptions{.rank = rank, .collective = group_id, .create = two_metrics});
   }
   // Sum and weight of the accuracy, then the longest.
   void taken(std::uint64_t step, const std::vector<double>& state) {
     world.say<wire::MetricsTaken>(
-        kMetrics,
+        metrics_id,
         [&](wire::MetricsTaken::Builder message) {
           message.setStep(step);
           fill_list(message.initState(static_cast<unsigned>(state.size())), state);
         },
-        kExecutor);
+        executor_id);
   }
   std::vector<double> asked() {
-    const auto reduce = world.last<wire::ReduceValues>(kCollective);
+    const auto reduce = world.last<wire::ReduceValues>(group_id);
     return to_vector<double>(reduce->getValues());
   }
   void reduced(std::uint64_t order, const std::vector<double>& values) {
     world.say<wire::ValuesReduced>(
-        kMetrics,
+        metrics_id,
         [&](wire::ValuesReduced::Builder message) {
           message.setOrder(order);
           auto list = message.initValues(static_cast<unsigned>(values.size()));
           for (unsigned i = 0; i < list.size(); ++i) list.set(i, values[i]);
         },
-        kCollective);
+        group_id);
   }
   ActorWorld world;
 };
@@ -68,7 +68,7 @@ TEST_F(MetricCollectorTest, ReducesSumsFirstAndMaximaThen) {
   EXPECT_EQ(world.last<wire::ReduceValues>()->getOrder(), 1U);
   EXPECT_TRUE(world.heard<wire::MetricValues>().empty());
   reduced(1, {7});
-  const auto values = world.last<wire::MetricValues>(kTracker);
+  const auto values = world.last<wire::MetricValues>(tracker_id);
   EXPECT_EQ(values->getStep(), 10U);
   EXPECT_EQ(std::string(values->getNames()[0]), "accuracy");
   EXPECT_EQ(values->getValues()[0], 0.75);
@@ -100,11 +100,11 @@ TEST_F(MetricCollectorTest, ACollectionDuringAReductionWaitsItsTurn) {
 
 TEST_F(MetricCollectorTest, ATaskWithoutMetricsReducesNothing) {
   world.play<MetricCollector>(
-      kMetrics, MetricCollectorOptions{.rank = 0, .collective = kCollective, .create = [](Compose&) {}});
+      metrics_id, MetricCollectorOptions{.rank = 0, .collective = group_id, .create = [](Compose&) {}});
   taken(10, {});
 
   EXPECT_TRUE(world.heard<wire::ReduceValues>().empty());
-  EXPECT_EQ(world.last<wire::MetricValues>(kTracker)->getStep(), 10U)
+  EXPECT_EQ(world.last<wire::MetricValues>(tracker_id)->getStep(), 10U)
       << "whoever waits for it hears that it is empty";
   EXPECT_EQ(world.last<wire::MetricValues>()->getNames().size(), 0U);
 }

@@ -13,20 +13,20 @@ using testing::ActorWorld;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr ActorId kFirst{Role::node, 0};
-constexpr ActorId kStranger{Role::node, 77};  // before it knows its index
-constexpr ActorId kCoordinator{Role::coordinator, 0};
-constexpr ActorId kTrainer{Role::trainer, 0};
-constexpr int kTerminated = 143;
+constexpr ActorId first_id{Role::node, 0};
+constexpr ActorId stranger_id{Role::node, 77};  // before it knows its index
+constexpr ActorId coordinator_id{Role::coordinator, 0};
+constexpr ActorId trainer_id{Role::trainer, 0};
+constexpr int exit_of_sigterm = 143;
 
 class NodeSignalTest : public ::testing::Test {
  protected:
   NodeSignalTest() {
-    options.coordinator = {kCoordinator, Threading::own_thread, {}};
+    options.coordinator = {coordinator_id, Threading::own_thread, {}};
     options.join = {"boss", 29500};
     options.incarnation = 77;
     options.cast = [](const Membership&) {
-      return std::vector<CastMember>{{kTrainer, Threading::pool, {}, true}};
+      return std::vector<CastMember>{{trainer_id, Threading::pool, {}, true}};
     };
     options.node_of = [] { return [](ActorId) { return 0; }; };
     options.abort_collectives = [this](const std::string& reason) { aborted.push_back(reason); };
@@ -35,9 +35,9 @@ class NodeSignalTest : public ::testing::Test {
   }
   void play_joining() {
     options.first = false;
-    world.play<Node>(kStranger, options);
+    world.play<Node>(stranger_id, options);
     world.say<wire::Dialed>(
-        kStranger, [](wire::Dialed::Builder dialed) { dialed.setOk(true); }, kStranger, world.ear());
+        stranger_id, [](wire::Dialed::Builder dialed) { dialed.setOk(true); }, stranger_id, world.ear());
   }
   void form(ActorId node, std::uint32_t index) {
     world.say<wire::Welcome>(
@@ -48,10 +48,10 @@ class NodeSignalTest : public ::testing::Test {
           auto list = welcome.initNodes(2);
           for (unsigned i = 0; i < list.size(); ++i) list[i].setRanks(1);
         },
-        kCoordinator);
+        coordinator_id);
   }
   void train(ActorId node) {
-    world.say<wire::StartTraining>(node, kCoordinator);
+    world.say<wire::StartTraining>(node, coordinator_id);
     world.forget();
   }
   void signalled(ActorId node, int signal, bool now = false) {
@@ -72,47 +72,47 @@ class NodeSignalTest : public ::testing::Test {
 };
 
 TEST_F(NodeSignalTest, InTrainingItsTrainersAndTheCoordinatorLearnOfAStop) {
-  world.play<Node>(kFirst, options);
-  form(kFirst, 0);
-  train(kFirst);
-  signalled(kFirst, SIGTERM);
+  world.play<Node>(first_id, options);
+  form(first_id, 0);
+  train(first_id);
+  signalled(first_id, SIGTERM);
 
-  EXPECT_EQ(told(kTrainer), 1U);
-  EXPECT_EQ(told(kCoordinator), 1U);
+  EXPECT_EQ(told(trainer_id), 1U);
+  EXPECT_EQ(told(coordinator_id), 1U);
   EXPECT_THAT(exits, IsEmpty()) << "the ranks agree on the step";
   world.after(std::chrono::seconds(100));
   EXPECT_THAT(exits, IsEmpty()) << "the signal's thread keeps the time";
 }
 
 TEST_F(NodeSignalTest, ACheckpointIsTheTrainersMatterAlone) {
-  world.play<Node>(kFirst, options);
-  form(kFirst, 0);
-  train(kFirst);
-  signalled(kFirst, SIGUSR1);
+  world.play<Node>(first_id, options);
+  form(first_id, 0);
+  train(first_id);
+  signalled(first_id, SIGUSR1);
 
-  EXPECT_EQ(told(kTrainer), 1U);
-  EXPECT_EQ(told(kCoordinator), 0U);
+  EXPECT_EQ(told(trainer_id), 1U);
+  EXPECT_EQ(told(coordinator_id), 0U);
 }
 
 TEST_F(NodeSignalTest, BeforeTrainingThereIsNothingToSave) {
-  world.play<Node>(kFirst, options);
-  form(kFirst, 0);
-  signalled(kFirst, SIGUSR1);
+  world.play<Node>(first_id, options);
+  form(first_id, 0);
+  signalled(first_id, SIGUSR1);
 
-  EXPECT_EQ(told(kTrainer), 0U);
+  EXPECT_EQ(told(trainer_id), 0U);
 }
 
 TEST_F(NodeSignalTest, AJoinerThatTheJobHasNotTakenInLeavesByItself) {
   play_joining();
-  signalled(kStranger, SIGTERM);
+  signalled(stranger_id, SIGTERM);
 
-  EXPECT_THAT(exits, ElementsAre(kTerminated));
+  EXPECT_THAT(exits, ElementsAre(exit_of_sigterm));
 }
 
 TEST_F(NodeSignalTest, ACoordinatorThatDoesNotAnswerBeforeTheJobFormsIsNotWaitedFor) {
-  world.play<Node>(kFirst, options);
-  signalled(kFirst, SIGINT);
-  EXPECT_EQ(told(kCoordinator), 1U);
+  world.play<Node>(first_id, options);
+  signalled(first_id, SIGINT);
+  EXPECT_EQ(told(coordinator_id), 1U);
   EXPECT_THAT(exits, IsEmpty());
 
   world.after(std::chrono::seconds(1));
@@ -122,24 +122,24 @@ TEST_F(NodeSignalTest, ACoordinatorThatDoesNotAnswerBeforeTheJobFormsIsNotWaited
 
 TEST_F(NodeSignalTest, TheSecondOneTakesAnotherNodeOutAtOnce) {
   play_joining();
-  form(kStranger, 1);
-  train(kStranger);
-  signalled(kStranger, SIGTERM);
+  form(stranger_id, 1);
+  train(stranger_id);
+  signalled(stranger_id, SIGTERM);
   EXPECT_THAT(exits, IsEmpty());
-  signalled(kStranger, SIGTERM, true);
+  signalled(stranger_id, SIGTERM, true);
 
-  EXPECT_EQ(told(kCoordinator), 2U);
-  EXPECT_THAT(exits, ElementsAre(kTerminated));
+  EXPECT_EQ(told(coordinator_id), 2U);
+  EXPECT_THAT(exits, ElementsAre(exit_of_sigterm));
 }
 
 TEST_F(NodeSignalTest, AnOrderlyEndBySignalAbortsNoCollective) {
-  world.play<Node>(kFirst, options);
-  form(kFirst, 0);
-  train(kFirst);
+  world.play<Node>(first_id, options);
+  form(first_id, 0);
+  train(first_id);
   world.say<wire::StopNode>(
-      kFirst, [](wire::StopNode::Builder stop) { stop.setExitCode(kTerminated); }, kCoordinator);
+      first_id, [](wire::StopNode::Builder stop) { stop.setExitCode(exit_of_sigterm); }, coordinator_id);
 
-  EXPECT_THAT(exits, ElementsAre(kTerminated));
+  EXPECT_THAT(exits, ElementsAre(exit_of_sigterm));
   EXPECT_THAT(aborted, IsEmpty());
 }
 

@@ -14,16 +14,16 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr ActorId kFirst{Role::node, 0};
-constexpr ActorId kStranger{Role::node, 77};  // before it knows its index
-constexpr ActorId kCoordinator{Role::coordinator, 0};
-constexpr ActorId kTrainer{Role::trainer, 0};
-constexpr ActorId kExecutor{Role::rank_executor, 0};
+constexpr ActorId first_id{Role::node, 0};
+constexpr ActorId stranger_id{Role::node, 77};  // before it knows its index
+constexpr ActorId coordinator_id{Role::coordinator, 0};
+constexpr ActorId trainer_id{Role::trainer, 0};
+constexpr ActorId executor_id{Role::rank_executor, 0};
 
 class NodeTest : public ::testing::Test {
  protected:
   NodeTest() {
-    options.coordinator = {kCoordinator, Threading::own_thread, {}};
+    options.coordinator = {coordinator_id, Threading::own_thread, {}};
     options.join = {"boss", 29500};
     options.address.listen = HostPort{"127.0.0.1", 0};
     options.join_timeout = std::chrono::seconds(60);
@@ -36,11 +36,11 @@ class NodeTest : public ::testing::Test {
       if (!cast_failure.empty()) throw Error(ErrorKind::input, cast_failure);
       cast.push_back(membership);
       if (listener) {
-        return std::vector<CastMember>{{kTrainer, Threading::pool, {}, true},
+        return std::vector<CastMember>{{trainer_id, Threading::pool, {}, true},
                                        {{Role::user, 0}, Threading::pool, {}, true, true}};
       }
-      return std::vector<CastMember>{{kTrainer, Threading::pool, {}, true},
-                                     {kExecutor, Threading::own_thread, {}, true},
+      return std::vector<CastMember>{{trainer_id, Threading::pool, {}, true},
+                                     {executor_id, Threading::own_thread, {}, true},
                                      {{Role::event_bus, 0}, Threading::pool, {}, false}};
     };
     options.node_of = [] { return [](ActorId) { return 0; }; };
@@ -48,11 +48,11 @@ class NodeTest : public ::testing::Test {
     options.on_end = [this](int exit_code) { exits.push_back(exit_code); };
     world.world().book.enter_node(0, world.ear());
   }
-  void play_first() { world.play<Node>(kFirst, options); }
+  void play_first() { world.play<Node>(first_id, options); }
   void play_joining() {
     become_joining();
-    world.play<Node>(kStranger, options);
-    dialed(kStranger, 0, true);
+    world.play<Node>(stranger_id, options);
+    dialed(stranger_id, 0, true);
   }
   void become_joining() {
     options.first = false;
@@ -85,21 +85,21 @@ class NodeTest : public ::testing::Test {
             list[i].setRanks(1);
           }
         },
-        kCoordinator);
+        coordinator_id);
   }
   void ready(ActorId from, std::uint64_t entries = 0) {
     world.say<wire::Ready>(
-        kFirst, [&](wire::Ready::Builder ready) { ready.setEntries(entries); }, from);
+        first_id, [&](wire::Ready::Builder ready) { ready.setEntries(entries); }, from);
   }
   void stop_node(bool failed, bool input_error = false) {
     world.say<wire::StopNode>(
-        kFirst,
+        first_id,
         [&](wire::StopNode::Builder stop) {
           stop.setFailed(failed);
           stop.setInputError(input_error);
           stop.setReason("why");
         },
-        kCoordinator);
+        coordinator_id);
   }
   std::vector<ActorId> spawned() {
     std::vector<ActorId> ids;
@@ -119,8 +119,8 @@ class NodeTest : public ::testing::Test {
 TEST_F(NodeTest, TheFirstNodeMakesTheCoordinatorAndJoinsIt) {
   play_first();
 
-  EXPECT_THAT(spawned(), ElementsAre(kCoordinator));
-  const auto join = world.last<wire::Join>(kCoordinator);
+  EXPECT_THAT(spawned(), ElementsAre(coordinator_id));
+  const auto join = world.last<wire::Join>(coordinator_id);
   EXPECT_EQ(std::string(join->getBuild()), "1.0");
   EXPECT_EQ(std::string(join->getToken()), "secret");
   EXPECT_EQ(join->getIncarnation(), 77U);
@@ -146,8 +146,8 @@ TEST_F(NodeTest, AJoiningNodeListensOnItsWayToTheFirstOneAndSaysSo) {
 TEST_F(NodeTest, AJoiningNodeWhoseWayNothingProtectsEndsWithTheInputsExitCode) {
   become_joining();
   options.address.insecure = false;
-  world.play<Node>(kStranger, options);
-  dialed(kStranger, 0, true);
+  world.play<Node>(stranger_id, options);
+  dialed(stranger_id, 0, true);
 
   EXPECT_THAT(exits, ElementsAre(2));
   EXPECT_THAT(aborted.at(0), HasSubstr("10.0.0.9"));
@@ -156,14 +156,14 @@ TEST_F(NodeTest, AJoiningNodeWhoseWayNothingProtectsEndsWithTheInputsExitCode) {
 
 TEST_F(NodeTest, KnowsTheFirstNodeByTheAddressItDialled) {
   play_joining();
-  welcome(kStranger, 1, 2, false);
+  welcome(stranger_id, 1, 2, false);
 
   EXPECT_THAT(cast.at(0).addresses, ElementsAre(HostPort{"boss", 29500}, HostPort{"host-1", 1001}));
 }
 
 TEST_F(NodeTest, KnowsTheFirstNodeByTheAddressThatItAdvertises) {
   play_joining();
-  welcome(kStranger, 1, 2);
+  welcome(stranger_id, 1, 2);
 
   EXPECT_THAT(cast.at(0).addresses, ElementsAre(HostPort{"host-0", 1000}, HostPort{"host-1", 1001}));
 }
@@ -176,29 +176,29 @@ TEST_F(NodeTest, APortInUseEndsTheNodeBeforeAnybodyIsSpawned) {
 
   EXPECT_THAT(exits, ElementsAre(1));
   EXPECT_TRUE(spawned().empty());
-  EXPECT_FALSE(world.lives(kFirst));
+  EXPECT_FALSE(world.lives(first_id));
 }
 
 TEST_F(NodeTest, AJoiningNodeDialsAgainUntilTheFirstOneIsThere) {
   become_joining();
-  world.play<Node>(kStranger, options);
-  dialed(kStranger, 0, false);
+  world.play<Node>(stranger_id, options);
+  dialed(stranger_id, 0, false);
   EXPECT_EQ(world.dials.size(), 1U);
 
   world.after(std::chrono::milliseconds(200));
   EXPECT_EQ(world.dials.size(), 2U);
   EXPECT_EQ(world.dials[1].host, "boss");
   EXPECT_EQ(world.dials[1].port, 29500);
-  dialed(kStranger, 0, true);
+  dialed(stranger_id, 0, true);
 
-  EXPECT_EQ(world.heard<wire::Join>(kCoordinator).size(), 1U);
+  EXPECT_EQ(world.heard<wire::Join>(coordinator_id).size(), 1U);
   EXPECT_THAT(world.watched, ElementsAre(0));
 }
 
 TEST_F(NodeTest, AJoiningNodeGivesUpAfterItsTimeoutAndSaysWhatToTry) {
   become_joining();
-  world.play<Node>(kStranger, options);
-  dialed(kStranger, 0, false);
+  world.play<Node>(stranger_id, options);
+  dialed(stranger_id, 0, false);
   world.after(std::chrono::seconds(59));
   EXPECT_TRUE(exits.empty());
   world.after(std::chrono::seconds(2));
@@ -211,7 +211,7 @@ TEST_F(NodeTest, AJoiningNodeGivesUpAfterItsTimeoutAndSaysWhatToTry) {
 
 TEST_F(NodeTest, AJoiningNodeGivesUpWhileADialIsStillUnanswered) {
   become_joining();
-  world.play<Node>(kStranger, options);
+  world.play<Node>(stranger_id, options);
   world.after(std::chrono::seconds(61));
 
   EXPECT_THAT(exits, ElementsAre(1));
@@ -231,70 +231,70 @@ TEST_F(NodeTest, AJobThatDoesNotStartEndsTheNodesThatJoinedIt) {
 
 TEST_F(NodeTest, WelcomeMakesTheCastOfItsMembership) {
   play_first();
-  welcome(kFirst, 0, 1);
+  welcome(first_id, 0, 1);
 
   ASSERT_EQ(cast.size(), 1U);
   EXPECT_EQ(cast[0].resume_step, 4U);
   EXPECT_EQ(cast[0].ranks_per_node, std::vector<int>{1});
   EXPECT_EQ(world.world().epoch, 1U);
-  EXPECT_THAT(spawned(), ElementsAre(kCoordinator, kTrainer, kExecutor, ActorId{Role::event_bus, 0}));
+  EXPECT_THAT(spawned(), ElementsAre(coordinator_id, trainer_id, executor_id, ActorId{Role::event_bus, 0}));
   EXPECT_EQ(world.spawned[2].threading, Threading::own_thread);
-  EXPECT_EQ(world.spawned[2].parent, kFirst);
+  EXPECT_EQ(world.spawned[2].parent, first_id);
 }
 
 TEST_F(NodeTest, ASecondWelcomeIsIgnored) {
   play_first();
-  welcome(kFirst, 0, 1);
-  welcome(kFirst, 0, 1);
+  welcome(first_id, 0, 1);
+  welcome(first_id, 0, 1);
 
   EXPECT_EQ(cast.size(), 1U);
 }
 
 TEST_F(NodeTest, ANodeAnswersToItsIndexOnceItKnowsIt) {
   play_joining();
-  welcome(kStranger, 1, 2);
+  welcome(stranger_id, 1, 2);
 
   world.say<wire::StopNode>(
-      {Role::node, 1}, [](wire::StopNode::Builder stop) { stop.setFailed(false); }, kCoordinator);
+      {Role::node, 1}, [](wire::StopNode::Builder stop) { stop.setFailed(false); }, coordinator_id);
 
   EXPECT_THAT(exits, ElementsAre(0));
 }
 
 TEST_F(NodeTest, TheCastWaitsUntilEveryOtherNodeIsConnected) {
   play_joining();
-  welcome(kStranger, 1, 4);
+  welcome(stranger_id, 1, 4);
   ASSERT_EQ(world.dials.size(), 3U) << "node 0 first, then 2 and 3";
   EXPECT_EQ(world.dials[2].host, "host-3");
   EXPECT_EQ(world.dials[2].port, 1003);
-  dialed(kStranger, 3, true);
+  dialed(stranger_id, 3, true);
   EXPECT_TRUE(cast.empty());
 
-  dialed(kStranger, 2, true);
+  dialed(stranger_id, 2, true);
 
   EXPECT_EQ(cast.size(), 1U);
 }
 
 TEST_F(NodeTest, APeerThatCannotBeReachedIsNamedWithItsOwnAddress) {
   play_joining();
-  welcome(kStranger, 1, 3);
-  dialed(kStranger, 2, false);
+  welcome(stranger_id, 1, 3);
+  dialed(stranger_id, 2, false);
   EXPECT_TRUE(world.heard<wire::Failed>().empty()) << "its name may not be known yet";
   world.after(std::chrono::seconds(61));
 
-  EXPECT_THAT(std::string(world.last<wire::Failed>(kCoordinator)->getText()),
+  EXPECT_THAT(std::string(world.last<wire::Failed>(coordinator_id)->getText()),
               AllOf(HasSubstr("node 1 cannot reach node 2 at host-2:1002 (connection refused) after 60 s"),
                     HasSubstr("node.advertise")));
 }
 
 TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
   play_first();
-  welcome(kFirst, 0, 1);
-  ready(kTrainer, 2);
+  welcome(first_id, 0, 1);
+  ready(trainer_id, 2);
   EXPECT_TRUE(world.heard<wire::NodeReady>().empty());
 
-  ready(kExecutor, 3);
+  ready(executor_id, 3);
 
-  const auto node_ready = world.last<wire::NodeReady>(kCoordinator);
+  const auto node_ready = world.last<wire::NodeReady>(coordinator_id);
   EXPECT_EQ(node_ready->getNodeIndex(), 0U);
   EXPECT_EQ(node_ready->getEntries(), 5U);
 }
@@ -302,34 +302,34 @@ TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
 TEST_F(NodeTest, ListenersEnterFirstAndTheOthersWhenTheyAreReady) {
   listener = true;
   play_first();
-  welcome(kFirst, 0, 1);
-  EXPECT_THAT(spawned(), ElementsAre(kCoordinator, ActorId{Role::user, 0}));
+  welcome(first_id, 0, 1);
+  EXPECT_THAT(spawned(), ElementsAre(coordinator_id, ActorId{Role::user, 0}));
 
   ready({Role::user, 0});
-  EXPECT_THAT(spawned(), ElementsAre(kCoordinator, ActorId{Role::user, 0}, kTrainer));
+  EXPECT_THAT(spawned(), ElementsAre(coordinator_id, ActorId{Role::user, 0}, trainer_id));
   EXPECT_TRUE(world.heard<wire::NodeReady>().empty());
 
-  ready(kTrainer);
+  ready(trainer_id);
   EXPECT_EQ(world.heard<wire::NodeReady>().size(), 1U);
 }
 
 TEST_F(NodeTest, PassesTheStartToItsTrainersOnly) {
   play_first();
-  welcome(kFirst, 0, 1);
+  welcome(first_id, 0, 1);
   world.say<wire::StartTraining>(
-      kFirst, [](wire::StartTraining::Builder start) { start.setFirstStep(5); }, kCoordinator);
+      first_id, [](wire::StartTraining::Builder start) { start.setFirstStep(5); }, coordinator_id);
 
-  const auto starts = world.heard<wire::StartTraining>(kTrainer);
+  const auto starts = world.heard<wire::StartTraining>(trainer_id);
   ASSERT_EQ(starts.size(), 1U);
   EXPECT_EQ(starts[0]->getFirstStep(), 5U);
-  EXPECT_TRUE(world.heard<wire::StartTraining>(kExecutor).empty());
+  EXPECT_TRUE(world.heard<wire::StartTraining>(executor_id).empty());
 }
 
 TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
   play_first();
-  welcome(kFirst, 0, 1);
+  welcome(first_id, 0, 1);
   world.say<wire::Failed>(
-      kFirst,
+      first_id,
       [](wire::Failed::Builder failed) {
         failed.setKind(wire::Failed::Kind::ENVIRONMENT);
         failed.setText("boom");
@@ -338,25 +338,25 @@ TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
         failed.setStep(7);
         failed.setMessage("BeginStep");
       },
-      kExecutor);
+      executor_id);
   world.say<wire::RankFinished>(
-      kFirst, [](wire::RankFinished::Builder finished) { finished.setStep(9); }, kTrainer);
+      first_id, [](wire::RankFinished::Builder finished) { finished.setStep(9); }, trainer_id);
 
-  const auto failed = world.last<wire::Failed>(kCoordinator);
+  const auto failed = world.last<wire::Failed>(coordinator_id);
   EXPECT_EQ(failed->getKind(), wire::Failed::Kind::ENVIRONMENT);
   EXPECT_EQ(std::string(failed->getText()), "boom");
   EXPECT_EQ(failed->getStep(), 7U);
   EXPECT_EQ(std::string(failed->getMessage()), "BeginStep");
-  EXPECT_EQ(world.last<wire::RankFinished>(kCoordinator)->getStep(), 9U);
+  EXPECT_EQ(world.last<wire::RankFinished>(coordinator_id)->getStep(), 9U);
   EXPECT_TRUE(exits.empty()) << "the coordinator decides";
 }
 
 TEST_F(NodeTest, ACastThatCannotBeMadeIsToldToTheCoordinator) {
   cast_failure = "no such model";
   play_first();
-  welcome(kFirst, 0, 1);
+  welcome(first_id, 0, 1);
 
-  const auto failed = world.last<wire::Failed>(kCoordinator);
+  const auto failed = world.last<wire::Failed>(coordinator_id);
   EXPECT_EQ(failed->getKind(), wire::Failed::Kind::INPUT);
   EXPECT_EQ(std::string(failed->getText()), "no such model");
 }
@@ -364,7 +364,8 @@ TEST_F(NodeTest, ACastThatCannotBeMadeIsToldToTheCoordinator) {
 TEST_F(NodeTest, ARefusedNodeEndsWithTheReason) {
   play_joining();
   world.say<wire::Refused>(
-      kStranger, [](wire::Refused::Builder refused) { refused.setReason("another build"); }, kCoordinator);
+      stranger_id, [](wire::Refused::Builder refused) { refused.setReason("another build"); },
+      coordinator_id);
 
   EXPECT_THAT(exits, ElementsAre(1));
   EXPECT_THAT(aborted.at(0), HasSubstr("node 0 refused this node: another build"));
@@ -372,22 +373,22 @@ TEST_F(NodeTest, ARefusedNodeEndsWithTheReason) {
 
 TEST_F(NodeTest, StopsItsChildrenInReverseAndEndsOnce) {
   play_first();
-  welcome(kFirst, 0, 1);
+  welcome(first_id, 0, 1);
   world.forget();
   stop_node(false);
   stop_node(true);
 
   std::vector<ActorId> stopped;
   for (const auto& stop : world.heard<wire::Stop>()) stopped.push_back(stop.to());
-  EXPECT_THAT(stopped, ElementsAre(ActorId{Role::event_bus, 0}, kExecutor, kTrainer, kCoordinator));
+  EXPECT_THAT(stopped, ElementsAre(ActorId{Role::event_bus, 0}, executor_id, trainer_id, coordinator_id));
   EXPECT_THAT(exits, ElementsAre(0));
   EXPECT_TRUE(aborted.empty());
-  EXPECT_FALSE(world.lives(kFirst));
+  EXPECT_FALSE(world.lives(first_id));
 }
 
 TEST_F(NodeTest, AFailedJobWakesTheCollectivesBeforeAnythingElse) {
   play_first();
-  welcome(kFirst, 0, 1);
+  welcome(first_id, 0, 1);
   stop_node(true);
 
   EXPECT_THAT(aborted, ElementsAre("why"));
@@ -396,7 +397,7 @@ TEST_F(NodeTest, AFailedJobWakesTheCollectivesBeforeAnythingElse) {
 
 TEST_F(NodeTest, AnErrorOfTheInputHasItsOwnExitCode) {
   play_first();
-  welcome(kFirst, 0, 1);
+  welcome(first_id, 0, 1);
   stop_node(true, true);
 
   EXPECT_THAT(exits, ElementsAre(2));
@@ -404,9 +405,9 @@ TEST_F(NodeTest, AnErrorOfTheInputHasItsOwnExitCode) {
 
 TEST_F(NodeTest, TheLossOfTheFirstNodeEndsTheOthers) {
   play_joining();
-  welcome(kStranger, 1, 2);
+  welcome(stranger_id, 1, 2);
   world.say<wire::PeerDown>(
-      kStranger, [](wire::PeerDown::Builder down) { down.setReason("disconnected"); }, kStranger);
+      stranger_id, [](wire::PeerDown::Builder down) { down.setReason("disconnected"); }, stranger_id);
 
   EXPECT_THAT(exits, ElementsAre(1));
   EXPECT_THAT(aborted.at(0), HasSubstr("node 0 is gone: it disconnected. The job is over here"));
@@ -416,12 +417,12 @@ TEST_F(NodeTest, ACoordinatorThatFailsIsReportedAndEndsTheNode) {
   play_first();
   ::testing::internal::CaptureStderr();
   world.say<wire::Failed>(
-      kFirst,
+      first_id,
       [](wire::Failed::Builder failed) {
         failed.setKind(wire::Failed::Kind::ENVIRONMENT);
         failed.setText("the checkpoints are unreadable");
       },
-      kCoordinator);
+      coordinator_id);
   const std::string printed = ::testing::internal::GetCapturedStderr();
 
   EXPECT_THAT(exits, ElementsAre(1));
@@ -431,7 +432,8 @@ TEST_F(NodeTest, ACoordinatorThatFailsIsReportedAndEndsTheNode) {
 TEST_F(NodeTest, ACoordinatorThatFailsBeforeTrainingByTheInputHasTheInputsExitCode) {
   play_first();
   world.say<wire::Failed>(
-      kFirst, [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); }, kCoordinator);
+      first_id, [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); },
+      coordinator_id);
 
   EXPECT_THAT(exits, ElementsAre(2));
 }
@@ -439,9 +441,9 @@ TEST_F(NodeTest, ACoordinatorThatFailsBeforeTrainingByTheInputHasTheInputsExitCo
 TEST_F(NodeTest, ACastThatThrowsWhateverItLikesIsToldToTheCoordinatorToo) {
   options.cast = [](const Membership&) -> std::vector<CastMember> { throw std::runtime_error("a bad day"); };
   play_first();
-  welcome(kFirst, 0, 1);
-  EXPECT_EQ(std::string(world.last<wire::Failed>(kCoordinator)->getText()), "a bad day");
-  EXPECT_TRUE(world.lives(kFirst));
+  welcome(first_id, 0, 1);
+  EXPECT_EQ(std::string(world.last<wire::Failed>(coordinator_id)->getText()), "a bad day");
+  EXPECT_TRUE(world.lives(first_id));
 }
 
 }  // namespace

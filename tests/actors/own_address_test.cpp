@@ -8,48 +8,48 @@
 namespace d9d {
 namespace {
 
-constexpr const char* kNoRoute = "";
-constexpr const char* kRoute = "10.0.0.2";
+constexpr const char* no_route = "";
+constexpr const char* own_route = "10.0.0.2";
 
 AddressOptions open(std::optional<HostPort> listen, std::optional<HostMaybePort> advertise = {}) {
   return {.listen = std::move(listen), .advertise = std::move(advertise), .insecure = true};
 }
 
 TEST(OwnAddress, OfAJoiningNodeIsTheOneOnItsRouteToNode0) {
-  EXPECT_EQ(host_to_bind(open({}), kRoute), "10.0.0.2");
+  EXPECT_EQ(host_to_bind(open({}), own_route), "10.0.0.2");
   EXPECT_EQ(port_to_bind(open({})), 0);
-  EXPECT_EQ(announced(open({}), 4711, kRoute), (HostPort{"10.0.0.2", 4711}));
+  EXPECT_EQ(announced(open({}), 4711, own_route), (HostPort{"10.0.0.2", 4711}));
 }
 
 TEST(OwnAddress, OfAJoiningNodeIsTheOneItIsTold) {
   const AddressOptions options = open(HostPort{"192.168.0.2", 7});
 
-  EXPECT_EQ(host_to_bind(options, kRoute), "192.168.0.2");
+  EXPECT_EQ(host_to_bind(options, own_route), "192.168.0.2");
   EXPECT_EQ(port_to_bind(options), 7);
-  EXPECT_EQ(announced(options, 7, kRoute), (HostPort{"192.168.0.2", 7}));
+  EXPECT_EQ(announced(options, 7, own_route), (HostPort{"192.168.0.2", 7}));
 }
 
 TEST(OwnAddress, OfANodeThatListensEverywhereIsARealOne) {
   for (const char* everywhere : {"0.0.0.0", "::"}) {
     const AddressOptions options = open(HostPort{everywhere, 0});
 
-    EXPECT_EQ(host_to_bind(options, kRoute), everywhere);
-    EXPECT_EQ(announced(options, 4711, kRoute), (HostPort{"10.0.0.2", 4711}));
+    EXPECT_EQ(host_to_bind(options, own_route), everywhere);
+    EXPECT_EQ(announced(options, 4711, own_route), (HostPort{"10.0.0.2", 4711}));
   }
 }
 
 TEST(OwnAddress, OfNode0IsLeftToThoseWhoHaveReachedIt) {
-  EXPECT_EQ(announced(open(HostPort{"0.0.0.0", 29500}), 29500, kNoRoute), (HostPort{"", 29500}));
-  EXPECT_EQ(announced(open(HostPort{"10.0.0.1", 29500}), 29500, kNoRoute), (HostPort{"", 29500}));
+  EXPECT_EQ(announced(open(HostPort{"0.0.0.0", 29500}), 29500, no_route), (HostPort{"", 29500}));
+  EXPECT_EQ(announced(open(HostPort{"10.0.0.1", 29500}), 29500, no_route), (HostPort{"", 29500}));
 }
 
 TEST(OwnAddress, IsWhatTheUserAdvertises) {
   const HostPort listen{"10.0.0.1", 29500};
 
-  EXPECT_EQ(announced(open(listen, HostMaybePort{"gate", {}}), 29500, kNoRoute), (HostPort{"gate", 29500}));
-  EXPECT_EQ(announced(open(listen, HostMaybePort{"gate", 80}), 29500, kNoRoute), (HostPort{"gate", 80}));
-  EXPECT_EQ(announced(open({}, HostMaybePort{"gate", 80}), 4711, kRoute), (HostPort{"gate", 80}));
-  EXPECT_EQ(host_to_bind(open({}, HostMaybePort{"gate", 80}), kRoute), "10.0.0.2");
+  EXPECT_EQ(announced(open(listen, HostMaybePort{"gate", {}}), 29500, no_route), (HostPort{"gate", 29500}));
+  EXPECT_EQ(announced(open(listen, HostMaybePort{"gate", 80}), 29500, no_route), (HostPort{"gate", 80}));
+  EXPECT_EQ(announced(open({}, HostMaybePort{"gate", 80}), 4711, own_route), (HostPort{"gate", 80}));
+  EXPECT_EQ(host_to_bind(open({}, HostMaybePort{"gate", 80}), own_route), "10.0.0.2");
 }
 
 TEST(OwnAddress, BeyondThisHostNeedsProtectionOrAnExplicitWord) {

@@ -15,8 +15,8 @@ using testing::ActorWorld;
 using ::testing::ElementsAre;
 using testing::IdleStageWorker;
 
-constexpr ActorId kExecutor{Role::rank_executor, 0};
-constexpr ActorId kTrainer{Role::trainer, 0};
+constexpr ActorId executor_id{Role::rank_executor, 0};
+constexpr ActorId trainer_id{Role::trainer, 0};
 
 // One forward of stage 1. It does not wait for its input for more than five seconds.
 class ImpatientCursor final : public ActionCursor {
@@ -84,17 +84,17 @@ class StageCosts : public ::testing::Test {
       return made;
     };
     options.rank_of_stage = {1, 0};
-    world.play<RankExecutor>(kExecutor, options);
+    world.play<RankExecutor>(executor_id, options);
   }
   void begin(std::uint64_t step) {
-    world.say<wire::BeginStep>(kExecutor, [&](wire::BeginStep::Builder begin) {
+    world.say<wire::BeginStep>(executor_id, [&](wire::BeginStep::Builder begin) {
       begin.setStep(step);
       begin.initMicrobatches(1);
     });
   }
   template <class T>
   void tensors(std::uint64_t step, int stage, std::int64_t produced_ns) {
-    world.say<T>(kExecutor, [&](typename T::Builder message) {
+    world.say<T>(executor_id, [&](typename T::Builder message) {
       message.setStep(step);
       message.setStage(static_cast<std::uint32_t>(stage));
       message.setProducedNs(produced_ns);
@@ -119,7 +119,7 @@ TEST_F(StageCosts, AreTimesOfActionsAndOfTransfersSinceTheirTensorsWereProduced)
   run_measured_steps();
 
   // F, B, I and W of both stages, then activation and gradient between them.
-  EXPECT_THAT(to_vector<double>(world.last<wire::StepComputed>(kTrainer)->getCosts()),
+  EXPECT_THAT(to_vector<double>(world.last<wire::StepComputed>(trainer_id)->getCosts()),
               ElementsAre(0, 0, 0, 0, 2, 0, 0, 0, 3, 3));
 }
 
@@ -137,11 +137,11 @@ TEST_F(StageCosts, ComeBackAsSumsOfAllRanksOnce) {
   run_measured_steps();
   EXPECT_THROW(worker->programs().get(2), Error) << "the other rank's costs are unknown";
 
-  world.say<wire::ApplyStep>(kExecutor, [](wire::ApplyStep::Builder apply) {
+  world.say<wire::ApplyStep>(executor_id, [](wire::ApplyStep::Builder apply) {
     apply.setStep(2);
     fill_list(apply.initCosts(10), std::vector<double>{1, 2, 1, 1, 2, 4, 2, 2, 3, 3});
   });
-  world.say<wire::ApplyStep>(kExecutor, [](wire::ApplyStep::Builder apply) { apply.setStep(3); });
+  world.say<wire::ApplyStep>(executor_id, [](wire::ApplyStep::Builder apply) { apply.setStep(3); });
 
   EXPECT_EQ(worker->programs().get(2)->num_microbatches, 2);
   EXPECT_NE(worker->programs().take_report().find("stage 1 F 2000.000 ms"), std::string::npos);

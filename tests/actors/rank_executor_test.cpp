@@ -19,10 +19,10 @@ using ::testing::ElementsAre;
 using testing::IdleStageWorker;
 using testing::program_of;
 
-constexpr ActorId kExecutor{Role::rank_executor, 0};
-constexpr ActorId kTrainer{Role::trainer, 0};
-constexpr ActorId kCollective{Role::collective, 2};
-constexpr ActorId kLeader{Role::rank_executor, 9};
+constexpr ActorId executor_id{Role::rank_executor, 0};
+constexpr ActorId trainer_id{Role::trainer, 0};
+constexpr ActorId group_id{Role::collective, 2};
+constexpr ActorId leader_id{Role::rank_executor, 9};
 
 Ticket ticket(std::uint32_t slot) {
   return {slot, 1};
@@ -94,13 +94,13 @@ class StageTest : public ::testing::Test {
                                 .make_worker = worker_of(script, follows),
                                 .rank_of_stage = {1, 0, 2},
                                 .remote_ranks = {2},
-                                .collectives = {kCollective},
+                                .collectives = {group_id},
                                 .checkpoint_writer = {Role::checkpoint_writer, 0},
                                 .followers = followers};
-    world->play<RankExecutor>(kExecutor, options);
+    world->play<RankExecutor>(executor_id, options);
   }
   void begin(std::uint64_t step) {
-    world->say<wire::BeginStep>(kExecutor, [&](wire::BeginStep::Builder begin) {
+    world->say<wire::BeginStep>(executor_id, [&](wire::BeginStep::Builder begin) {
       begin.setStep(step);
       begin.initMicrobatches(2);
     });
@@ -108,7 +108,7 @@ class StageTest : public ::testing::Test {
   template <class T>
   void ready(std::uint64_t step, std::uint32_t microbatch, ActorId from = {Role::rank_executor, 1}) {
     world->post<T>(
-        kExecutor,
+        executor_id,
         [&](typename T::Builder message) {
           message.setStep(step);
           message.setStage(1);
@@ -119,21 +119,21 @@ class StageTest : public ::testing::Test {
   }
   void reduced(std::uint64_t step, std::uint32_t bucket, double squared_norm) {
     world->say<wire::BucketReduced>(
-        kExecutor,
+        executor_id,
         [&](wire::BucketReduced::Builder message) {
           message.setStep(step);
           message.setBucket(bucket);
           message.setSquaredNorm(squared_norm);
         },
-        kCollective);
+        group_id);
   }
-  std::size_t steps_computed() { return world->heard<wire::StepComputed>(kTrainer).size(); }
+  std::size_t steps_computed() { return world->heard<wire::StepComputed>(trainer_id).size(); }
 
   // What a leader of this stage announces.
   void announce(std::uint64_t step, std::uint32_t number, const std::string& text) {
     const Instruction instruction = parse_instruction(text);
     world->post<wire::LeadAction>(
-        kExecutor,
+        executor_id,
         [&](wire::LeadAction::Builder lead) {
           lead.setStep(step);
           lead.setNumber(number);
@@ -146,7 +146,7 @@ class StageTest : public ::testing::Test {
             parts[i].setMicrobatch(static_cast<std::uint32_t>(action.microbatch));
           }
         },
-        kLeader);
+        leader_id);
   }
 
   Script script{.program = {"1F0", "1F1", "1B0", "1B1"}};
@@ -159,7 +159,7 @@ TEST_F(StageTest, PreparesItsWorkerAndSaysReady) {
   play();
 
   EXPECT_THAT(script.ran, ElementsAre("prepare"));
-  const auto ready = world->last<wire::Ready>(ActorWorld::kParent);
+  const auto ready = world->last<wire::Ready>(ActorWorld::parent_id);
   EXPECT_EQ(ready->getRank(), 0);
   EXPECT_EQ(ready->getEntries(), 5U);
 }
@@ -182,7 +182,7 @@ TEST_F(StageTest, RunsItsProgramInAnyOrderOfDelivery) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     script.ran.clear();
     play(seed);
-    world->post<wire::BeginStep>(kExecutor, [](wire::BeginStep::Builder begin) {
+    world->post<wire::BeginStep>(executor_id, [](wire::BeginStep::Builder begin) {
       begin.setStep(1);
       begin.initMicrobatches(2);
     });
@@ -236,7 +236,7 @@ TEST_F(StageTest, AsksItsCollectiveForEachBucketAndFinishesOnlyWhenAllAreReduced
   ready<wire::GradientReady>(1, 0);
   world->run();
 
-  const auto asked = world->heard<wire::ReduceBucket>(kCollective);
+  const auto asked = world->heard<wire::ReduceBucket>(group_id);
   ASSERT_EQ(asked.size(), 2U);
   EXPECT_EQ(asked[0]->getBucket(), 2U);
   EXPECT_EQ(asked[1]->getBucket(), 1U);
@@ -245,7 +245,7 @@ TEST_F(StageTest, AsksItsCollectiveForEachBucketAndFinishesOnlyWhenAllAreReduced
   reduced(1, 2, 0.25);
   EXPECT_EQ(steps_computed(), 0U);
   reduced(1, 1, 0.125);
-  const auto computed = world->last<wire::StepComputed>(kTrainer);
+  const auto computed = world->last<wire::StepComputed>(trainer_id);
   EXPECT_EQ(computed->getSquaredNorm(), 0.5 + 0.25 + 0.125);
   EXPECT_EQ(computed->getLossSum(), 6);
   EXPECT_EQ(computed->getWeightSum(), 3);
@@ -303,7 +303,7 @@ TEST_F(StageTest, AStageOfItsOwnRankHearsOfItsTensorByAnOrdinaryMessage) {
 TEST_F(StageTest, HandsWhatItsMetricsCountedToTheCollectorOfItsRank) {
   script.metrics = {0.5, 64};
   play();
-  world->say<wire::CollectMetrics>(kExecutor, [](wire::CollectMetrics::Builder ask) { ask.setStep(4); });
+  world->say<wire::CollectMetrics>(executor_id, [](wire::CollectMetrics::Builder ask) { ask.setStep(4); });
 
   const auto taken = world->last<wire::MetricsTaken>(ActorId{Role::metric_collector, 0});
   EXPECT_EQ(taken->getStep(), 4U);
@@ -312,14 +312,14 @@ TEST_F(StageTest, HandsWhatItsMetricsCountedToTheCollectorOfItsRank) {
 
 TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
   play();
-  world->say<wire::ApplyStep>(kExecutor, [](wire::ApplyStep::Builder apply) {
+  world->say<wire::ApplyStep>(executor_id, [](wire::ApplyStep::Builder apply) {
     apply.setStep(3);
     apply.setGradientScale(0.25);
     apply.setLearningRate(0.5);
   });
 
   EXPECT_THAT(script.applied, ElementsAre("0.25 0.5"));
-  EXPECT_EQ(world->last<wire::StepApplied>(kTrainer)->getStep(), 3U);
+  EXPECT_EQ(world->last<wire::StepApplied>(trainer_id)->getStep(), 3U);
 }
 
 TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite) {
@@ -327,7 +327,7 @@ TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite
   play();
   for (const Ticket copy : {ticket(4), Ticket{}}) {
     script.snapshot = copy;
-    world->say<wire::Snapshot>(kExecutor, [](wire::Snapshot::Builder snapshot) {
+    world->say<wire::Snapshot>(executor_id, [](wire::Snapshot::Builder snapshot) {
       snapshot.setStep(6);
       snapshot.setDirectory("dir");
     });
@@ -336,7 +336,7 @@ TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite
     EXPECT_EQ(write->getTicket(), copy.packed());
     EXPECT_EQ(std::string(write->getDirectory()), "dir");
     EXPECT_EQ(write->getRank(), 0);
-    EXPECT_EQ(std::string(world->last<wire::MetricState>(kTrainer)->getState()), "2");
+    EXPECT_EQ(std::string(world->last<wire::MetricState>(trainer_id)->getState()), "2");
   }
 }
 
@@ -385,7 +385,7 @@ TEST_F(StageTest, AFollowerRunsWhatItsLeaderChoseAndNothingElseHoweverMessagesAr
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     script.ran.clear();
     play(seed);
-    world->post<wire::BeginStep>(kExecutor, [](wire::BeginStep::Builder begin) {
+    world->post<wire::BeginStep>(executor_id, [](wire::BeginStep::Builder begin) {
       begin.setStep(1);
       begin.initMicrobatches(2);
     });
@@ -467,7 +467,7 @@ TEST_F(StageTest, LeaderAndFollowerRunTheSameOrder) {
                                 .rank_of_stage = {1, 0, 2},
                                 .checkpoint_writer = {Role::checkpoint_writer, 0}};
     world->play<RankExecutor>(follower, options);
-    for (const ActorId stage : {kExecutor, follower}) {
+    for (const ActorId stage : {executor_id, follower}) {
       world->post<wire::BeginStep>(stage, [](wire::BeginStep::Builder begin) {
         begin.setStep(1);
         begin.initMicrobatches(2);

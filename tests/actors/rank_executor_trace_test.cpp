@@ -14,7 +14,7 @@ using testing::ActorWorld;
 using testing::IdleStageWorker;
 using testing::program_of;
 
-constexpr ActorId kExecutor{Role::rank_executor, 0};
+constexpr ActorId executor_id{Role::rank_executor, 0};
 
 // One action, 1F0, with a collective of a module inside.
 class MeetingWorker final : public IdleStageWorker {
@@ -47,8 +47,8 @@ TEST(StageTrace, ShowsCollectivesOfItsModulesOnTheTrackOfTheAction) {
       .make_worker = [](BucketObserver&,
                         CommTracing tracing) { return std::make_unique<MeetingWorker>(std::move(tracing)); },
       .rank_of_stage = {1, 0}};
-  world.play<RankExecutor>(kExecutor, options);
-  world.say<wire::BeginStep>(kExecutor, [](wire::BeginStep::Builder begin) { begin.setStep(4); });
+  world.play<RankExecutor>(executor_id, options);
+  world.say<wire::BeginStep>(executor_id, [](wire::BeginStep::Builder begin) { begin.setStep(4); });
 
   world.run();
 

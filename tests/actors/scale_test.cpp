@@ -18,11 +18,11 @@
 namespace d9d {
 namespace {
 
-constexpr int kPipeline = 64;
-constexpr int kReplicas = 64;
-constexpr int kRanks = kPipeline * kReplicas;
-constexpr int kRanksPerNode = 8;
-constexpr int kMicrobatches = 128;
+constexpr int pipeline_ranks = 64;
+constexpr int replicas = 64;
+constexpr int num_ranks = pipeline_ranks * replicas;
+constexpr int ranks_of_a_node = 8;
+constexpr int num_microbatches = 128;
 
 // CPU time, since the machine may be busy; checked where the compiler optimises.
 class Scale : public ::testing::Test {
@@ -31,15 +31,15 @@ class Scale : public ::testing::Test {
     const double seconds = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
     RecordProperty("cpu_seconds", std::to_string(seconds));
 #ifdef __OPTIMIZE__
-    EXPECT_LT(seconds, kRanks / 1000.0) << "a second per thousand ranks";
+    EXPECT_LT(seconds, num_ranks / 1000.0) << "a second per thousand ranks";
 #endif
   }
 
   static Plan big_plan() {
     DeviceMeshParameters mesh;
-    mesh.pipeline_parallel = kPipeline;
-    mesh.data_parallel_replicate = kReplicas;
-    return {mesh, std::vector<int>(kRanks / kRanksPerNode, kRanksPerNode)};
+    mesh.pipeline_parallel = pipeline_ranks;
+    mesh.data_parallel_replicate = replicas;
+    return {mesh, std::vector<int>(num_ranks / ranks_of_a_node, ranks_of_a_node)};
   }
 
  private:
@@ -50,10 +50,10 @@ TEST_F(Scale, PlacesFourThousandRanksAndFindsTheirGroups) {
   const Plan plan = big_plan();
 
   std::map<std::string, std::set<int>> members;  // by group
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < num_ranks; ++rank) {
     const RankPlacement& place = plan.placement(rank);
-    ASSERT_EQ(place.node * kRanksPerNode + place.local_index, rank);
-    ASSERT_EQ(place.pipeline * kReplicas + place.data, rank);
+    ASSERT_EQ(place.node * ranks_of_a_node + place.local_index, rank);
+    ASSERT_EQ(place.pipeline * replicas + place.data, rank);
     for (const Group& group : plan.groups_of(rank)) {
       ASSERT_EQ(group.ranks[static_cast<std::size_t>(group.index)], rank) << group.name;
       members[group.name].insert(rank);
@@ -61,20 +61,20 @@ TEST_F(Scale, PlacesFourThousandRanksAndFindsTheirGroups) {
   }
   std::map<std::size_t, std::size_t> groups_by_size;
   for (const auto& [name, ranks] : members) ++groups_by_size[ranks.size()];
-  EXPECT_EQ(groups_by_size[kRanks], 1U);
-  EXPECT_GE(groups_by_size[64], std::size_t{kPipeline + kReplicas});
+  EXPECT_EQ(groups_by_size[num_ranks], 1U);
+  EXPECT_GE(groups_by_size[64], std::size_t{pipeline_ranks + replicas});
   EXPECT_EQ(groups_by_size.size(), 2U) << "every group has 64 or all ranks";
 }
 
 TEST_F(Scale, BuildsProvesAndSimulatesTheProgramsOfSixtyFourStagesAndMore) {
   for (const ScheduleConfig& config :
        {ScheduleConfig{OneFOneBSchedule{}}, {OneFOneBSchedule{1, true}}, {ZeroBubbleVSchedule{}}}) {
-    const PipelineProgram program = build_program(config, kPipeline, kMicrobatches);
+    const PipelineProgram program = build_program(config, pipeline_ranks, num_microbatches);
     const Simulation result = simulate(program.compute, program.topology, unit_costs(program.topology));
 
     EXPECT_LT(result.bubble, 0.34) << name_of(config);
     std::map<std::pair<int, int>, std::size_t> sent, received;
-    for (int rank = 0; rank < kPipeline; ++rank) {
+    for (int rank = 0; rank < pipeline_ranks; ++rank) {
       for (const auto& [peer, transfers] : transfers_of(program, rank)) {
         sent[{rank, peer}] = transfers.sends.size();
         received[{peer, rank}] = transfers.receives.size();
@@ -111,21 +111,21 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
 
   std::set<ActorId> cast;
   std::map<Role, int> roles;
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < num_ranks; ++rank) {
     for (const CastMember& member : make_rank_cast(process, epoch, nlohmann::json::object(), rank)) {
       ASSERT_TRUE(cast.insert(member.id).second) << to_string(member.id) << " twice";
       ASSERT_EQ(rank_of(member.id), rank) << to_string(member.id);
-      ASSERT_EQ(node_of(member.id), rank / kRanksPerNode) << to_string(member.id);
+      ASSERT_EQ(node_of(member.id), rank / ranks_of_a_node) << to_string(member.id);
       ++roles[member.id.role];
     }
   }
 
   for (const Role role : {Role::rank_executor, Role::trainer, Role::loader, Role::metric_collector}) {
-    EXPECT_EQ(roles[role], kRanks);
+    EXPECT_EQ(roles[role], num_ranks);
   }
-  EXPECT_EQ(roles[Role::collective], 4 * kRanks);  // step, metrics, gradients of layers and of experts
+  EXPECT_EQ(roles[Role::collective], 4 * num_ranks);  // step, metrics, gradients of layers and of experts
   // Neighbours on pp are on different nodes: two ways, two ends each, 63 boundaries of 64 pipelines.
-  EXPECT_EQ(roles[Role::tensor_lane], 2 * 2 * (kPipeline - 1) * kReplicas);
+  EXPECT_EQ(roles[Role::tensor_lane], 2 * 2 * (pipeline_ranks - 1) * replicas);
   for (const ActorId id : cast) {
     if (id.role != Role::tensor_lane) continue;
     EXPECT_TRUE(cast.contains({id.role, id.index ^ 1})) << "the other end of " << to_string(id);

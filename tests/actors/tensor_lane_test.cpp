@@ -9,9 +9,9 @@ namespace {
 
 using testing::ActorWorld;
 
-const ActorId kSender = lane_id(0, 1, LaneEnd::sender);
-const ActorId kReceiver = lane_id(0, 1, LaneEnd::receiver);
-constexpr ActorId kExecutor{Role::rank_executor, 1};
+const ActorId sender_id = lane_id(0, 1, LaneEnd::sender);
+const ActorId receiver_id = lane_id(0, 1, LaneEnd::receiver);
+constexpr ActorId executor_id{Role::rank_executor, 1};
 
 // A wire that keeps what was put on it.
 class Wire final : public ParcelWire {
@@ -36,7 +36,7 @@ class Wire final : public ParcelWire {
 class TensorLaneTest : public ::testing::Test {
  protected:
   TensorLaneTest() {
-    for (const ActorId id : {kSender, kReceiver}) {
+    for (const ActorId id : {sender_id, receiver_id}) {
       world.play<TensorLane>(id, TensorLaneOptions{0, 1, [this] {
                                                      auto wire = std::make_unique<Wire>(calls);
                                                      last = wire.get();
@@ -45,7 +45,7 @@ class TensorLaneTest : public ::testing::Test {
     }
   }
   void send(bool gradient) {
-    world.say<wire::SendTensors>(kSender, [&](wire::SendTensors::Builder message) {
+    world.say<wire::SendTensors>(sender_id, [&](wire::SendTensors::Builder message) {
       message.setStep(3);
       message.setStage(1);
       message.setMicrobatch(2);
@@ -63,7 +63,7 @@ TEST_F(TensorLaneTest, WhatIsSentHereIsAnnouncedAndReceivedThere) {
 
   EXPECT_EQ(calls, (std::vector<std::string>{"open 7", "send", "receive hidden_states"}));
   EXPECT_EQ(last->received, (std::vector<TransferTensor>{{"hidden_states", 6, {2, 3}, true}}));
-  const auto ready = world.last<wire::ActivationReady>(kExecutor);
+  const auto ready = world.last<wire::ActivationReady>(executor_id);
   EXPECT_EQ(ready->getStep(), 3U);
   EXPECT_EQ(ready->getStage(), 1U);
   EXPECT_EQ(ready->getMicrobatch(), 2U);
@@ -73,7 +73,7 @@ TEST_F(TensorLaneTest, WhatIsSentHereIsAnnouncedAndReceivedThere) {
 TEST_F(TensorLaneTest, GradientsArriveAsGradients) {
   send(true);
 
-  EXPECT_EQ(world.heard<wire::GradientReady>(kExecutor).size(), 1U);
+  EXPECT_EQ(world.heard<wire::GradientReady>(executor_id).size(), 1U);
   EXPECT_TRUE(world.heard<wire::ActivationReady>().empty());
 }
 

@@ -15,16 +15,16 @@ namespace {
 
 using testing::ActorWorld;
 
-constexpr ActorId kFirst{Role::trace_collector, 0};
-constexpr ActorId kSecond{Role::trace_collector, 1};
-constexpr ActorId kCoordinator{Role::coordinator, 0};
+constexpr ActorId first_id{Role::trace_collector, 0};
+constexpr ActorId second_id{Role::trace_collector, 1};
+constexpr ActorId coordinator_id{Role::coordinator, 0};
 
 // Two processes with clocks of their own; what the second tells the first is carried over by hand.
 class TraceCollectorTest : public ::testing::Test {
  protected:
   TraceCollectorTest() {
-    near.play<TraceCollector>(kFirst, options(0));
-    far.play<TraceCollector>(kSecond, options(1));
+    near.play<TraceCollector>(first_id, options(0));
+    far.play<TraceCollector>(second_id, options(1));
   }
 
   TraceCollectorOptions options(int node) const {
@@ -47,7 +47,7 @@ class TraceCollectorTest : public ::testing::Test {
           flush.setFromStep(from_step);
           flush.setLabel(label);
         },
-        kCoordinator);
+        coordinator_id);
   }
   template <class T>
   static void carry(ActorWorld& from, ActorWorld& to, ActorId whom) {
@@ -74,13 +74,13 @@ class TraceCollectorTest : public ::testing::Test {
 TEST_F(TraceCollectorTest, MergesTheSpansOfTwoNodesIntoOneFile) {
   record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
   record(far_recorder, "rank_executor/1", 1, "1F0", 2'000'000'500);
-  flush(near, kFirst, 2);
+  flush(near, first_id, 2);
   EXPECT_TRUE(near.heard<wire::TraceWritten>().empty()) << "one of two nodes is in";
 
-  flush(far, kSecond, 2);
-  carry<wire::Spans>(far, near, kFirst);
+  flush(far, second_id, 2);
+  carry<wire::Spans>(far, near, first_id);
 
-  const auto written = near.last<wire::TraceWritten>(kCoordinator);
+  const auto written = near.last<wire::TraceWritten>(coordinator_id);
   EXPECT_EQ(std::string(written->getFailure()), "");
   const auto trace = trace::read_chrome_trace(std::string(written->getPath()));
   EXPECT_EQ(span_named(trace.recording, "1F0").start_ns - span_named(trace.recording, "0F0").start_ns, 500);
@@ -88,15 +88,15 @@ TEST_F(TraceCollectorTest, MergesTheSpansOfTwoNodesIntoOneFile) {
 
 TEST_F(TraceCollectorTest, SpansOfANodeWhoseClockIsOffAreMovedByTheMeasuredOffset) {
   far.clock().now += 1'000'000'000;  // ahead of node 0
-  far.say<wire::StartTraining>(kSecond, {Role::node, 1});
-  carry<wire::ClockProbe>(far, near, kFirst);
-  carry<wire::ClockReply>(near, far, kSecond);
+  far.say<wire::StartTraining>(second_id, {Role::node, 1});
+  carry<wire::ClockProbe>(far, near, first_id);
+  carry<wire::ClockReply>(near, far, second_id);
   const std::int64_t now = near.clock().now;
   record(near_recorder, "rank_executor/0", 0, "0F0", now);
   record(far_recorder, "rank_executor/1", 1, "1F0", now + 1'000'000'000);
-  flush(near, kFirst, 2);
-  flush(far, kSecond, 2);
-  carry<wire::Spans>(far, near, kFirst);
+  flush(near, first_id, 2);
+  flush(far, second_id, 2);
+  carry<wire::Spans>(far, near, first_id);
 
   const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
 
@@ -104,19 +104,19 @@ TEST_F(TraceCollectorTest, SpansOfANodeWhoseClockIsOffAreMovedByTheMeasuredOffse
 }
 
 TEST_F(TraceCollectorTest, ProbesTheClockManyTimesAtOnceAndThenNowAndThen) {
-  const auto probes = [&] { return far.heard<wire::ClockProbe>(kFirst).size(); };
-  near.say<wire::StartTraining>(kFirst, {Role::node, 0});
+  const auto probes = [&] { return far.heard<wire::ClockProbe>(first_id).size(); };
+  near.say<wire::StartTraining>(first_id, {Role::node, 0});
   EXPECT_TRUE(near.heard<wire::ClockProbe>().empty()) << "the clock of node 0 is the job's";
 
-  far.say<wire::StartTraining>(kSecond, {Role::node, 1});
+  far.say<wire::StartTraining>(second_id, {Role::node, 1});
   for (int i = 0; i < 100; ++i) {
     far.say<wire::ClockReply>(
-        kSecond,
+        second_id,
         [&](wire::ClockReply::Builder reply) {
           reply.setSentNs(far.clock().now);
           reply.setReceivedNs(far.clock().now);
         },
-        kFirst);
+        first_id);
   }
   EXPECT_EQ(probes(), 16U);
 
@@ -151,9 +151,9 @@ TEST_F(TraceCollectorTest, NoArrowGoesBackInTimeWhateverTheClocksSay) {
   handled(far_recorder, 2 * hour, hour + 1'000, there);
   sent(far_recorder, hour + 5'000, back);
   handled(near_recorder, hour + 5'000, 2 * hour + 6'000, back);
-  flush(near, kFirst, 2);
-  flush(far, kSecond, 2);
-  carry<wire::Spans>(far, near, kFirst);
+  flush(near, first_id, 2);
+  flush(far, second_id, 2);
+  carry<wire::Spans>(far, near, first_id);
 
   const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
 
@@ -167,9 +167,9 @@ TEST_F(TraceCollectorTest, NoArrowGoesBackInTimeWhateverTheClocksSay) {
 
 TEST_F(TraceCollectorTest, ManySpansTravelInSeveralParts) {
   for (int i = 0; i < 10'000; ++i) record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000 + i);
-  flush(near, kFirst, 1);
+  flush(near, first_id, 1);
 
-  const auto parts = near.heard<wire::Spans>(kFirst);
+  const auto parts = near.heard<wire::Spans>(first_id);
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_FALSE(parts[0]->getLast());
   EXPECT_TRUE(parts[1]->getLast());
@@ -179,7 +179,7 @@ TEST_F(TraceCollectorTest, ManySpansTravelInSeveralParts) {
 TEST_F(TraceCollectorTest, SpansOfEarlierStepsAreLeftOutWhenAskedTo) {
   record(near_recorder, "rank_executor/0", 0, "old", 2'000'000'000, 3);
   record(near_recorder, "rank_executor/0", 0, "new", 2'000'000'200, 4);
-  flush(near, kFirst, 1, 4);
+  flush(near, first_id, 1, 4);
 
   const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
   EXPECT_EQ(span_named(trace.recording, "new").step, 4);
@@ -188,7 +188,7 @@ TEST_F(TraceCollectorTest, SpansOfEarlierStepsAreLeftOutWhenAskedTo) {
 
 TEST_F(TraceCollectorTest, ATraceOfAFewStepsHasAFileOfItsOwnAndTheCoordinatorHearsNothing) {
   record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
-  flush(near, kFirst, 1, -1, "step_4");
+  flush(near, first_id, 1, -1, "step_4");
 
   EXPECT_TRUE(std::filesystem::exists(folder + "/step_4.trace.json.gz"));
   EXPECT_TRUE(near.heard<wire::TraceWritten>().empty());
@@ -197,18 +197,18 @@ TEST_F(TraceCollectorTest, ATraceOfAFewStepsHasAFileOfItsOwnAndTheCoordinatorHea
 TEST_F(TraceCollectorTest, AtTheDeadlineWhatHasComeInIsWritten) {
   record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
   near.say<wire::FlushTrace>(
-      kFirst,
+      first_id,
       [](wire::FlushTrace::Builder flush) {
         flush.setNodes(2);
         flush.setFromStep(-1);
         flush.setDeadlineMs(3000);
       },
-      kCoordinator);
+      coordinator_id);
   EXPECT_TRUE(near.heard<wire::TraceWritten>().empty());
 
   near.after(std::chrono::seconds(3));
 
-  const auto written = near.last<wire::TraceWritten>(kCoordinator);
+  const auto written = near.last<wire::TraceWritten>(coordinator_id);
   EXPECT_EQ(std::string(written->getFailure()), "");
   const auto trace = trace::read_chrome_trace(std::string(written->getPath()));
   EXPECT_EQ(span_named(trace.recording, "0F0").step, 1);
@@ -216,8 +216,8 @@ TEST_F(TraceCollectorTest, AtTheDeadlineWhatHasComeInIsWritten) {
 
 TEST_F(TraceCollectorTest, AFlushOfSomeStepsThatIsNotCompleteIsNoPartOfTheJobsTrace) {
   record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
-  flush(near, kFirst, 2, -1, "step_4");
-  flush(near, kFirst, 1);
+  flush(near, first_id, 2, -1, "step_4");
+  flush(near, first_id, 1);
 
   const auto trace = trace::read_chrome_trace(std::string(near.last<wire::TraceWritten>()->getPath()));
   EXPECT_EQ(std::count_if(trace.recording.spans.begin(), trace.recording.spans.end(),
@@ -227,9 +227,9 @@ TEST_F(TraceCollectorTest, AFlushOfSomeStepsThatIsNotCompleteIsNoPartOfTheJobsTr
 
 TEST_F(TraceCollectorTest, AnEarlierTraceOfTheRunIsKept) {
   record(near_recorder, "rank_executor/0", 0, "0F0", 2'000'000'000);
-  flush(near, kFirst, 1);
+  flush(near, first_id, 1);
   record(near_recorder, "rank_executor/0", 0, "second start", 3'000'000'000);
-  flush(near, kFirst, 1);
+  flush(near, first_id, 1);
 
   const auto earlier = trace::read_chrome_trace(folder + "/trace-1.json.gz");
   EXPECT_THROW(span_named(earlier.recording, "second start"), std::runtime_error);
@@ -238,7 +238,7 @@ TEST_F(TraceCollectorTest, AnEarlierTraceOfTheRunIsKept) {
 
 TEST_F(TraceCollectorTest, AFolderThatCannotBeMadeIsAFailureOfTheTraceAlone) {
   std::ofstream(folder) << "a file";
-  flush(near, kFirst, 1);
+  flush(near, first_id, 1);
 
   EXPECT_NE(std::string(near.last<wire::TraceWritten>()->getFailure()).find(folder), std::string::npos);
   EXPECT_TRUE(near.heard<wire::Failed>().empty());
@@ -246,14 +246,14 @@ TEST_F(TraceCollectorTest, AFolderThatCannotBeMadeIsAFailureOfTheTraceAlone) {
 
 TEST_F(TraceCollectorTest, ASpanOfAnUnknownNameIsRefused) {
   near.say<wire::Spans>(
-      kFirst,
+      first_id,
       [](wire::Spans::Builder spans) {
         trace::Span span{.name = 9};
         spans.setSpans({reinterpret_cast<const kj::byte*>(&span), sizeof span});
         spans.setLast(true);
         spans.setNodes(1);
       },
-      kSecond);
+      second_id);
 
   EXPECT_NE(std::string(near.last<wire::Failed>()->getText()).find("unknown name"), std::string::npos);
 }

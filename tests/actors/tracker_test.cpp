@@ -9,7 +9,7 @@ namespace {
 
 using testing::ActorWorld;
 
-constexpr ActorId kTracker{Role::tracker, 0};
+constexpr ActorId tracker_id{Role::tracker, 0};
 
 struct Ledger {
   std::map<std::string, double> values;
@@ -36,16 +36,17 @@ class LedgerRun final : public TrackerRun {
 class TrackerTest : public ::testing::Test {
  protected:
   TrackerTest() {
-    world.play<Tracker>(kTracker, TrackerOptions{.open_runs =
-                                                     [this] {
-                                                       std::vector<std::unique_ptr<TrackerRun>> runs;
-                                                       runs.push_back(std::make_unique<LedgerRun>(ledger));
-                                                       return runs;
-                                                     },
-                                                 .show = [this](const ProgressState& view) { shown = view; },
-                                                 .hide = [this] { hidden = true; },
-                                                 .resumed_step = 3,
-                                                 .samples_per_epoch = [this] { return samples_per_epoch; }});
+    world.play<Tracker>(tracker_id,
+                        TrackerOptions{.open_runs =
+                                           [this] {
+                                             std::vector<std::unique_ptr<TrackerRun>> runs;
+                                             runs.push_back(std::make_unique<LedgerRun>(ledger));
+                                             return runs;
+                                           },
+                                       .show = [this](const ProgressState& view) { shown = view; },
+                                       .hide = [this] { hidden = true; },
+                                       .resumed_step = 3,
+                                       .samples_per_epoch = [this] { return samples_per_epoch; }});
   }
   Ledger ledger;
   ProgressState shown;
@@ -55,7 +56,7 @@ class TrackerTest : public ::testing::Test {
 };
 
 TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
-  world.say<wire::StepFinished>(kTracker, [](wire::StepFinished::Builder step) {
+  world.say<wire::StepFinished>(tracker_id, [](wire::StepFinished::Builder step) {
     step.setStep(4);
     step.setTotalSteps(9);
     step.setLoss(2.5);
@@ -80,7 +81,7 @@ TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
 }
 
 TEST_F(TrackerTest, WritesMetricsUnderTheirNames) {
-  world.say<wire::MetricValues>(kTracker, [](wire::MetricValues::Builder values) {
+  world.say<wire::MetricValues>(tracker_id, [](wire::MetricValues::Builder values) {
     values.setStep(4);
     values.initNames(1).set(0, "accuracy");
     values.initValues(1).set(0, 0.75);
@@ -91,7 +92,7 @@ TEST_F(TrackerTest, WritesMetricsUnderTheirNames) {
 
 // A confusion matrix per class is soon a hundred values.
 TEST_F(TrackerTest, WritesAsManyMetricsAsThereAre) {
-  world.say<wire::MetricValues>(kTracker, [](wire::MetricValues::Builder values) {
+  world.say<wire::MetricValues>(tracker_id, [](wire::MetricValues::Builder values) {
     auto names = values.initNames(200);
     auto numbers = values.initValues(200);
     for (unsigned i = 0; i < 200; ++i) {
@@ -105,34 +106,34 @@ TEST_F(TrackerTest, WritesAsManyMetricsAsThereAre) {
 
 TEST_F(TrackerTest, OfDataThatNeverEndsHasNoEpoch) {
   samples_per_epoch.reset();
-  world.say<wire::StepFinished>(kTracker, [](wire::StepFinished::Builder step) { step.setStep(4); });
+  world.say<wire::StepFinished>(tracker_id, [](wire::StepFinished::Builder step) { step.setStep(4); });
 
   EXPECT_FALSE(ledger.values.contains("epoch"));
 }
 
 TEST_F(TrackerTest, AnswersOnceAllOfTheStepIsThereAndItsFilesHoldIt) {
-  world.say<wire::FlushTracker>(kTracker, [](wire::FlushTracker::Builder ask) { ask.setStep(6); },
+  world.say<wire::FlushTracker>(tracker_id, [](wire::FlushTracker::Builder ask) { ask.setStep(6); },
                                 {Role::coordinator, 0});
   for (const std::uint64_t number : {4, 5, 6}) {
     EXPECT_TRUE(world.heard<wire::TrackerFlushed>().empty());
-    world.say<wire::StepFinished>(kTracker, [&](wire::StepFinished::Builder step) {
+    world.say<wire::StepFinished>(tracker_id, [&](wire::StepFinished::Builder step) {
       step.setStep(number);
       step.setMetricsFollow(number == 5);
     });
   }
   EXPECT_TRUE(world.heard<wire::TrackerFlushed>().empty()) << "metrics of step 5 are missing";
-  world.say<wire::MetricValues>(kTracker, [](wire::MetricValues::Builder values) { values.setStep(5); });
+  world.say<wire::MetricValues>(tracker_id, [](wire::MetricValues::Builder values) { values.setStep(5); });
 
   EXPECT_EQ(world.last<wire::TrackerFlushed>(ActorId{Role::coordinator, 0})->getStep(), 6U);
   EXPECT_EQ(ledger.flushes, 1);
 }
 
 TEST_F(TrackerTest, ClosesItsRunsWhenItIsStopped) {
-  world.say<wire::Stop>(kTracker);
+  world.say<wire::Stop>(tracker_id);
 
   EXPECT_TRUE(ledger.closed);
   EXPECT_TRUE(hidden);
-  EXPECT_FALSE(world.lives(kTracker));
+  EXPECT_FALSE(world.lives(tracker_id));
 }
 
 }  // namespace

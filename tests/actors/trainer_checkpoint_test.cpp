@@ -13,7 +13,7 @@ TEST_F(TrainerTest, ADueCheckpointIsASnapshotAfterTheStepAndTrainingGoesOn) {
   step(1);
   batch(2);
 
-  const auto snapshot = world.last<wire::Snapshot>(kExecutor);
+  const auto snapshot = world.last<wire::Snapshot>(executor_id);
   EXPECT_EQ(snapshot->getStep(), 1U);
   EXPECT_EQ(std::string(snapshot->getDirectory()), "tmp-1");
   EXPECT_EQ(begun(), 2U);
@@ -27,7 +27,7 @@ TEST_F(TrainerTest, TheSnapshotIsToldAfterApplyAndBeforeTheNextStep) {
 
   std::vector<std::uint64_t> types;
   for (const auto& told : world.told()) {
-    if (told.header.receiver == kExecutor) types.push_back(told.type);
+    if (told.header.receiver == executor_id) types.push_back(told.type);
   }
   EXPECT_EQ(types,
             (std::vector<std::uint64_t>{capnp::typeId<wire::BeginStep>(), capnp::typeId<wire::ApplyStep>(),
@@ -41,7 +41,7 @@ TEST_F(TrainerTest, TheCursorOfItsStepAndTheStatesGoToTheCoordinatorEvenWhenTheN
   batch(2);
   metric_state(1);
 
-  const auto state = world.last<wire::CheckpointState>(kCoordinator);
+  const auto state = world.last<wire::CheckpointState>(coordinator_id);
   EXPECT_EQ(state->getStep(), 1U);
   EXPECT_EQ(state->getNextSample(), 8U);
   EXPECT_EQ(std::string(state->getState()), R"({"metrics":{"m":[1]},"task":{"seen":1},"tokens_total":128})");
@@ -55,7 +55,7 @@ TEST_F(TrainerTest, TheTokensOfItsStepGoIntoTheCheckpointEvenWhenTheNextStepIsDo
   step(2);
   metric_state(1);
 
-  const std::string state = world.last<wire::CheckpointState>(kCoordinator)->getState();
+  const std::string state = world.last<wire::CheckpointState>(coordinator_id)->getState();
   EXPECT_NE(state.find(R"("tokens_total":1128})"), std::string::npos) << state;
   EXPECT_EQ(world.last<wire::StepFinished>()->getTokensTotal(), 1256U);
 }
@@ -94,7 +94,7 @@ TEST_F(TrainerTest, AFailedCheckpointDoesNotKeepARankFromFinishing) {
   start();
   for (const std::uint64_t number : {1, 2, 3}) step(number);
 
-  world.say<wire::CheckpointCommitted>(kTrainer, [](wire::CheckpointCommitted::Builder message) {
+  world.say<wire::CheckpointCommitted>(trainer_id, [](wire::CheckpointCommitted::Builder message) {
     message.setStep(3);
     message.setFailure("no space left");
   });

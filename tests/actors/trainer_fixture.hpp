@@ -11,11 +11,11 @@
 
 namespace d9d::testing {
 
-inline constexpr ActorId kTrainer{Role::trainer, 0};
-inline constexpr ActorId kExecutor{Role::rank_executor, 0};
-inline constexpr ActorId kLoader{Role::loader, 0};
-inline constexpr ActorId kCollective{Role::collective, 0};
-inline constexpr ActorId kCoordinator{Role::coordinator, 0};
+inline constexpr ActorId trainer_id{Role::trainer, 0};
+inline constexpr ActorId executor_id{Role::rank_executor, 0};
+inline constexpr ActorId loader_id{Role::loader, 0};
+inline constexpr ActorId group_id{Role::collective, 0};
+inline constexpr ActorId coordinator_id{Role::coordinator, 0};
 
 class TrainerTest : public ::testing::Test {
  protected:
@@ -28,19 +28,19 @@ class TrainerTest : public ::testing::Test {
     options.temporary_checkpoint_dir = [](std::uint64_t step) { return "tmp-" + std::to_string(step); };
     options.task_state = [] { return R"({"seen":1})"; };
     options.finalize_task = [this] { ++finalized; };
-    options.world_collective = kCollective;
+    options.world_collective = group_id;
     options.first_step_timeout = std::chrono::seconds(600);
     options.step_timeout = std::chrono::seconds(100);
   }
 
   void start(std::uint64_t first_step = 1) {
-    world.play<Trainer>(kTrainer, options);
+    world.play<Trainer>(trainer_id, options);
     world.say<wire::StartTraining>(
-        kTrainer, [&](wire::StartTraining::Builder start) { start.setFirstStep(first_step); });
+        trainer_id, [&](wire::StartTraining::Builder start) { start.setFirstStep(first_step); });
   }
   void batch(std::uint64_t step) {
     world.say<wire::BatchReady>(
-        kTrainer,
+        trainer_id,
         [&](wire::BatchReady::Builder ready) {
           ready.setStep(step);
           auto microbatches = ready.initMicrobatches(2);
@@ -49,22 +49,22 @@ class TrainerTest : public ::testing::Test {
           ready.setTokens(64);
           ready.setNextSample(step * 8);
         },
-        kLoader);
+        loader_id);
   }
   void computed(std::uint64_t step) {
     world.say<wire::StepComputed>(
-        kTrainer,
+        trainer_id,
         [&](wire::StepComputed::Builder message) {
           message.setStep(step);
           message.setLossSum(12);
           message.setWeightSum(4);
           message.setSquaredNorm(16);
         },
-        kExecutor);
+        executor_id);
   }
   void reduced(double loss_sum = 24, double weight = 8, double squared_norm = 64) {
     world.say<wire::ValuesReduced>(
-        kTrainer,
+        trainer_id,
         [&](wire::ValuesReduced::Builder message) {
           auto values = message.initValues(7);
           values.set(0, loss_sum);
@@ -72,11 +72,11 @@ class TrainerTest : public ::testing::Test {
           values.set(2, squared_norm);
           values.set(3, 128);
         },
-        kCollective);
+        group_id);
   }
   void applied(std::uint64_t step) {
     world.say<wire::StepApplied>(
-        kTrainer, [&](wire::StepApplied::Builder message) { message.setStep(step); }, kExecutor);
+        trainer_id, [&](wire::StepApplied::Builder message) { message.setStep(step); }, executor_id);
   }
   void step(std::uint64_t number) {
     batch(number);
@@ -86,28 +86,29 @@ class TrainerTest : public ::testing::Test {
   }
   void metric_state(std::uint64_t number) {
     world.say<wire::MetricState>(
-        kTrainer,
+        trainer_id,
         [&](wire::MetricState::Builder state) {
           state.setStep(number);
           state.setState(R"({"m":[1]})");
         },
-        kExecutor);
+        executor_id);
   }
   void committed(std::uint64_t number) {
     world.say<wire::CheckpointCommitted>(
-        kTrainer, [&](wire::CheckpointCommitted::Builder message) { message.setStep(number); }, kCoordinator);
+        trainer_id, [&](wire::CheckpointCommitted::Builder message) { message.setStep(number); },
+        coordinator_id);
   }
   // The steps whose batches the Loader was asked for.
   using Steps = std::vector<std::uint64_t>;
   Steps asked_for() {
     Steps steps;
-    for (const auto& load : world.heard<wire::LoadBatches>(kLoader)) {
+    for (const auto& load : world.heard<wire::LoadBatches>(loader_id)) {
       for (std::uint32_t i = 0; i < load->getCredits(); ++i) steps.push_back(load->getStep() + i);
     }
     return steps;
   }
-  std::size_t begun() { return world.heard<wire::BeginStep>(kExecutor).size(); }
-  std::size_t snapshots() { return world.heard<wire::Snapshot>(kExecutor).size(); }
+  std::size_t begun() { return world.heard<wire::BeginStep>(executor_id).size(); }
+  std::size_t snapshots() { return world.heard<wire::Snapshot>(executor_id).size(); }
   bool finished() { return !world.heard<wire::RankFinished>().empty(); }
   std::vector<std::string> events() {
     std::vector<std::string> names;

@@ -17,18 +17,18 @@ class TrainerSignalTest : public TrainerTest {
     options.prefetch_steps = 0;
   }
   void signalled(int signal) {
-    world.say<wire::Signalled>(kTrainer, [&](wire::Signalled::Builder message) {
+    world.say<wire::Signalled>(trainer_id, [&](wire::Signalled::Builder message) {
       message.setSignal(static_cast<std::uint32_t>(signal));
     });
   }
   // Loss, weight, norm and tokens, then the sums of all ranks' wishes: SIGTERM, SIGINT, SIGUSR1.
   void reduced_with(double terminate, double interrupt, double save) {
     world.say<wire::ValuesReduced>(
-        kTrainer,
+        trainer_id,
         [&](wire::ValuesReduced::Builder message) {
           fill_list(message.initValues(7), std::vector<double>{24, 8, 64, 128, terminate, interrupt, save});
         },
-        kCollective);
+        group_id);
   }
   void step_with(std::uint64_t number, double terminate, double interrupt, double save) {
     batch(number);
@@ -61,7 +61,7 @@ TEST_F(TrainerSignalTest, TheStepAtWhichTheSumsSayStopIsTheLastOneAndIsSaved) {
   applied(2);
 
   EXPECT_EQ(begun(), 2U) << "the batch of step 3 is not begun";
-  EXPECT_EQ(world.last<wire::Snapshot>(kExecutor)->getStep(), 2U);
+  EXPECT_EQ(world.last<wire::Snapshot>(executor_id)->getStep(), 2U);
   EXPECT_FALSE(finished()) << "not before the commit";
   metric_state(2);
   committed(2);
@@ -114,7 +114,7 @@ TEST_F(TrainerSignalTest, TheCheckpointInFlightIsCommittedBeforeTheLastOne) {
   EXPECT_EQ(snapshots(), 1U);
 
   committed(1);
-  EXPECT_EQ(world.last<wire::Snapshot>(kExecutor)->getStep(), 2U);
+  EXPECT_EQ(world.last<wire::Snapshot>(executor_id)->getStep(), 2U);
   EXPECT_FALSE(finished());
   committed(2);
 
@@ -168,7 +168,7 @@ TEST_F(TrainerSignalTest, DataThatEndsBehindTheStepOfTheSignalIsNoFailure) {
   committed(1);
 
   world.say<wire::DataEnded>(
-      kTrainer, [](wire::DataEnded::Builder ended) { ended.setStep(2); }, kLoader);
+      trainer_id, [](wire::DataEnded::Builder ended) { ended.setStep(2); }, loader_id);
 
   EXPECT_TRUE(finished());
   EXPECT_EQ(failure(), "");

@@ -16,18 +16,18 @@ TEST_F(TrainerTest, AStepBeginsOnlyWithItsBatch) {
 
   batch(1);
 
-  const auto begin = world.last<wire::BeginStep>(kExecutor);
+  const auto begin = world.last<wire::BeginStep>(executor_id);
   EXPECT_EQ(begin->getStep(), 1U);
   ASSERT_EQ(begin->getMicrobatches().size(), 2U);
   EXPECT_EQ(begin->getMicrobatches()[1], (Ticket{11, 5}.packed()));
 }
 
 TEST_F(TrainerTest, ABatchBeforeTheStartWaits) {
-  world.play<Trainer>(kTrainer, options);
+  world.play<Trainer>(trainer_id, options);
   batch(1);
   EXPECT_EQ(begun(), 0U);
 
-  world.say<wire::StartTraining>(kTrainer, [](wire::StartTraining::Builder s) { s.setFirstStep(1); });
+  world.say<wire::StartTraining>(trainer_id, [](wire::StartTraining::Builder s) { s.setFirstStep(1); });
   batch(2);
 
   EXPECT_EQ(begun(), 1U);
@@ -80,7 +80,7 @@ TEST_F(TrainerTest, SumsOfThisRankAreReducedOverAllRanksBeforeTheyCount) {
   batch(1);
   computed(1);
 
-  const auto asked = world.last<wire::ReduceValues>(kCollective);
+  const auto asked = world.last<wire::ReduceValues>(group_id);
   EXPECT_EQ(asked->getOrder(), 0U);
   EXPECT_EQ(asked->getOperation(), wire::ReduceValues::Operation::SUM);
   EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64, 0, 0, 0));
@@ -102,7 +102,7 @@ TEST_F(TrainerTest, GradientsAreScaledByOneOverTheGlobalWeight) {
   computed(1);
   reduced(24, 8, 64);
 
-  const auto apply = world.last<wire::ApplyStep>(kExecutor);
+  const auto apply = world.last<wire::ApplyStep>(executor_id);
   EXPECT_EQ(apply->getStep(), 1U);
   EXPECT_DOUBLE_EQ(apply->getGradientScale(), 1.0 / 8);
   EXPECT_DOUBLE_EQ(apply->getLearningRate(), 0.1);
@@ -113,28 +113,29 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
   start();
   batch(1);
   world.say<wire::StepComputed>(
-      kTrainer,
+      trainer_id,
       [](wire::StepComputed::Builder message) {
         message.setStep(1);
         fill_list(message.initCosts(2), std::vector<double>{0.5, 0.25});
       },
-      kExecutor);
+      executor_id);
   EXPECT_THAT(to_vector<double>(world.last<wire::ReduceValues>()->getValues()),
               ElementsAre(0, 0, 0, 64, 0, 0, 0, 0.5, 0.25));
 
   world.say<wire::ValuesReduced>(
-      kTrainer,
+      trainer_id,
       [](wire::ValuesReduced::Builder message) {
         fill_list(message.initValues(9), std::vector<double>{24, 8, 64, 128, 0, 0, 0, 1.5, 0.75});
       },
-      kCollective);
+      group_id);
 
-  EXPECT_THAT(to_vector<double>(world.last<wire::ApplyStep>(kExecutor)->getCosts()), ElementsAre(1.5, 0.75));
+  EXPECT_THAT(to_vector<double>(world.last<wire::ApplyStep>(executor_id)->getCosts()),
+              ElementsAre(1.5, 0.75));
   applied(1);
   batch(2);
   computed(2);
   reduced();
-  EXPECT_EQ(world.last<wire::ApplyStep>(kExecutor)->getCosts().size(), 0U);
+  EXPECT_EQ(world.last<wire::ApplyStep>(executor_id)->getCosts().size(), 0U);
 }
 
 TEST_F(TrainerTest, ALargeNormIsClippedAndASmallOneIsNot) {
@@ -187,7 +188,7 @@ TEST_F(TrainerTest, MetricsAreCollectedWhenDue) {
   start();
   for (const std::uint64_t number : {1, 2, 3}) step(number);
 
-  const auto collected = world.heard<wire::CollectMetrics>(kExecutor);
+  const auto collected = world.heard<wire::CollectMetrics>(executor_id);
   ASSERT_EQ(collected.size(), 1U);
   EXPECT_EQ(collected[0]->getStep(), 2U);
 }
@@ -350,7 +351,7 @@ TEST_F(TrainerTest, AStepWithoutAnyCountedTokenIsTheDatasFault) {
 TEST_F(TrainerTest, DataThatEndsEarlyIsTheInputsFault) {
   start();
   world.say<wire::DataEnded>(
-      kTrainer, [](wire::DataEnded::Builder ended) { ended.setStep(2); }, kLoader);
+      trainer_id, [](wire::DataEnded::Builder ended) { ended.setStep(2); }, loader_id);
 
   EXPECT_THAT(failure(), HasSubstr("ends before step 2 of 3"));
   EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
@@ -391,7 +392,7 @@ TEST_F(TrainerTest, AFinishedStepsDeadlineRingsInVain) {
 
 TEST_F(TrainerTest, ResumedAtAStepItAsksForThatStepAndEndsAtTheSameTotal) {
   start(3);
-  const auto grant = world.last<wire::LoadBatches>(kLoader);
+  const auto grant = world.last<wire::LoadBatches>(loader_id);
   EXPECT_EQ(grant->getStep(), 3U);
   EXPECT_EQ(grant->getCredits(), 1U);
 

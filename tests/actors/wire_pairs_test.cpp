@@ -24,18 +24,18 @@ void expect_whole(const Table& table) {
 }
 
 TEST(WirePairs, CoverEveryValueOfTheSchema) {
-  expect_whole(kFailureKinds);
-  expect_whole(kReduceOperations);
+  expect_whole(failure_kinds);
+  expect_whole(reduce_operations);
 }
 
 TEST(WirePairs, MeanTheSameOnBothSides) {
-  EXPECT_EQ(kFailureKinds.to_wire(ErrorKind::environment), wire::Failed::Kind::ENVIRONMENT);
-  EXPECT_EQ(kReduceOperations.from_wire(wire::ReduceValues::Operation::MIN), ReduceOp::min);
+  EXPECT_EQ(failure_kinds.to_wire(ErrorKind::environment), wire::Failed::Kind::ENVIRONMENT);
+  EXPECT_EQ(reduce_operations.from_wire(wire::ReduceValues::Operation::MIN), ReduceOp::min);
 }
 
 TEST(WirePairs, AnUnknownValueIsABugByName) {
   try {
-    kReduceOperations.from_wire(wire::ReduceValues::Operation(7));
+    reduce_operations.from_wire(wire::ReduceValues::Operation(7));
     FAIL() << "a value that the schema does not have";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::bug);

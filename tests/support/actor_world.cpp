@@ -81,7 +81,7 @@ ActorWorld::ActorWorld(std::uint64_t seed, trace::Recorder* recorder)
   constexpr int elsewhere = 1000;
   world_.book.enter_node(elsewhere, ear_);
   world_.book.set_node_of([](ActorId) { return elsewhere; });
-  world_.book.enter(kParent, ear_);
+  world_.book.enter(parent_id, ear_);
 }
 
 ActorWorld::~ActorWorld() = default;

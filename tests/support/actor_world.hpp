@@ -1,7 +1,7 @@
 #pragma once
 // A process of actors without threads, network or waiting: mailboxes are one queue, time stands until a test
 // moves it. Actors that play() are real, everyone else is an ear whose messages are kept.
-//   world.play<Trainer>(kTrainer, options);  world.say<wire::BatchReady>(kTrainer, fill);
+//   world.play<Trainer>(trainer_id, options);  world.say<wire::BatchReady>(trainer_id, fill);
 //   world.heard<wire::BeginStep>()[0]->getStep();
 // With a seed, messages of different senders overtake each other; those of one sender to one actor never do.
 
@@ -71,24 +71,24 @@ class ActorWorld {
   // A real actor; its started() has run. Its parent is probe/0, an ear.
   template <class T, class... Arguments>
   void play(ActorId id, Arguments&&... arguments) {
-    spawn(id, Threading::pool, kParent,
+    spawn(id, Threading::pool, parent_id,
           [&](World& world) { return std::make_unique<T>(world, std::forward<Arguments>(arguments)...); });
     run();
   }
   // As `from`; everything that follows from it has happened on return.
   template <class T, class Fill>
-  void say(ActorId to, Fill&& fill, ActorId from = kParent, const MailboxPtr& attach = nullptr) {
+  void say(ActorId to, Fill&& fill, ActorId from = parent_id, const MailboxPtr& attach = nullptr) {
     post<T>(to, std::forward<Fill>(fill), from, attach);
     run();
   }
   template <class T>
-  void say(ActorId to, ActorId from = kParent) {
+  void say(ActorId to, ActorId from = parent_id) {
     say<T>(
         to, [](typename T::Builder) {}, from);
   }
   // Only puts it into the mailbox; run() delivers.
   template <class T, class Fill>
-  void post(ActorId to, Fill&& fill, ActorId from = kParent, const MailboxPtr& attach = nullptr) {
+  void post(ActorId to, Fill&& fill, ActorId from = parent_id, const MailboxPtr& attach = nullptr) {
     deliver(encode<T>(next_header(from, to), std::forward<Fill>(fill)), attach);
   }
   void deliver(const Frame& frame, const MailboxPtr& attached = nullptr);
@@ -123,7 +123,7 @@ class ActorWorld {
   // Children become real; otherwise they are ears.
   bool children_play = false;
 
-  static constexpr ActorId kParent{Role::probe, 0};
+  static constexpr ActorId parent_id{Role::probe, 0};
 
  private:
   friend class FakeHost;

@@ -5,31 +5,31 @@
 namespace d9d {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr ActorId kUser{Role::user, 0};
-constexpr ActorId kExecutor{Role::rank_executor, 2};
+constexpr std::int64_t one_second = 1'000'000'000;
+constexpr ActorId user_id{Role::user, 0};
+constexpr ActorId executor_id{Role::rank_executor, 2};
 
 TEST(Activities, WhoHandlesSomethingIsNamedWithItsLabelAndSinceWhen) {
   Activities activities;
-  activities.label(kUser, "spike_guard");
-  Activity& user = activities.enter(kUser);
-  Activity& stage = activities.enter(kExecutor);
+  activities.label(user_id, "spike_guard");
+  Activity& user = activities.enter(user_id);
+  Activity& stage = activities.enter(executor_id);
   EXPECT_EQ(activities.busy(0), "");
 
-  const Doing listening(user, "Event", 3 * kSecond);
+  const Doing listening(user, "Event", 3 * one_second);
   {
-    const Doing computing(stage, "BeginStep", 10 * kSecond);
-    EXPECT_EQ(activities.busy(15 * kSecond),
+    const Doing computing(stage, "BeginStep", 10 * one_second);
+    EXPECT_EQ(activities.busy(15 * one_second),
               "user/0 (spike_guard) in Event since 12 s, rank_executor/2 in BeginStep since 5 s");
   }
 
-  EXPECT_EQ(activities.busy(15 * kSecond), "user/0 (spike_guard) in Event since 12 s");
+  EXPECT_EQ(activities.busy(15 * one_second), "user/0 (spike_guard) in Event since 12 s");
 }
 
 TEST(Activities, AThreadKnowsWhatItIsDoing) {
   Activities activities;
-  Activity& outer = activities.enter(kUser);
-  Activity& inner = activities.enter(kExecutor);
+  Activity& outer = activities.enter(user_id);
+  Activity& inner = activities.enter(executor_id);
   EXPECT_EQ(current_activity(), nullptr);
 
   const Doing first(outer, "Event", 0);
@@ -43,9 +43,9 @@ TEST(Activities, AThreadKnowsWhatItIsDoing) {
 
 TEST(Activities, ANameThatIsTooLongIsCutShort) {
   Activities activities;
-  activities.label(kUser, std::string(500, 'x'));
+  activities.label(user_id, std::string(500, 'x'));
 
-  EXPECT_EQ(std::string(activities.enter(kUser).name.data()).size(), 95U);
+  EXPECT_EQ(std::string(activities.enter(user_id).name.data()).size(), 95U);
 }
 
 }  // namespace

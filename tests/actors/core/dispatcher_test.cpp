@@ -12,8 +12,8 @@ namespace {
 
 using testing::ActorWorld;
 
-constexpr ActorId kEcho{Role::probe, 1};
-constexpr ActorId kOther{Role::probe, 2};
+constexpr ActorId echo_id{Role::probe, 1};
+constexpr ActorId other_id{Role::probe, 2};
 
 // Answers ReduceBucket; hears Tick of any epoch; throws on bucket 13.
 class Echo final : public Actor {
@@ -46,7 +46,7 @@ class DispatcherTest : public ::testing::Test {
  protected:
   DispatcherTest() {
     world.world().epoch = 2;
-    world.play<Echo>(kEcho);
+    world.play<Echo>(echo_id);
   }
   template <class T>
   void deliver(const Header& header) {
@@ -58,15 +58,15 @@ class DispatcherTest : public ::testing::Test {
 };
 
 TEST_F(DispatcherTest, AMessageOfAnotherEpochIsDroppedAndCounted) {
-  deliver<wire::ReduceBucket>({.epoch = 1, .sender = kOther, .receiver = kEcho, .sequence = 1});
-  deliver<wire::ReduceBucket>({.epoch = 3, .sender = kOther, .receiver = kEcho, .sequence = 2});
+  deliver<wire::ReduceBucket>({.epoch = 1, .sender = other_id, .receiver = echo_id, .sequence = 1});
+  deliver<wire::ReduceBucket>({.epoch = 3, .sender = other_id, .receiver = echo_id, .sequence = 2});
 
   EXPECT_TRUE(world.heard<wire::BucketReduced>().empty());
   EXPECT_EQ(refused(), 2U);
 }
 
 TEST_F(DispatcherTest, AMessageThatFormsAnEpochIsHeardWhateverItCarries) {
-  deliver<wire::Tick>({.epoch = 9, .sender = kOther, .receiver = kEcho, .sequence = 1});
+  deliver<wire::Tick>({.epoch = 9, .sender = other_id, .receiver = echo_id, .sequence = 1});
 
   EXPECT_EQ(world.heard<wire::StartTraining>().size(), 1U);
   EXPECT_EQ(refused(), 0U);
@@ -74,7 +74,7 @@ TEST_F(DispatcherTest, AMessageThatFormsAnEpochIsHeardWhateverItCarries) {
 
 TEST_F(DispatcherTest, ARepeatedOrOlderMessageIsDroppedAndCounted) {
   for (const std::uint64_t sequence : {5, 5, 4, 6}) {
-    deliver<wire::ReduceBucket>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = sequence});
+    deliver<wire::ReduceBucket>({.epoch = 2, .sender = other_id, .receiver = echo_id, .sequence = sequence});
   }
 
   EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 2U);
@@ -82,11 +82,11 @@ TEST_F(DispatcherTest, ARepeatedOrOlderMessageIsDroppedAndCounted) {
 }
 
 TEST_F(DispatcherTest, InANewEpochANumberOfTheOneBeforeIsNoRepetition) {
-  deliver<wire::ReduceBucket>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = 5});
+  deliver<wire::ReduceBucket>({.epoch = 2, .sender = other_id, .receiver = echo_id, .sequence = 5});
   world.world().epoch = 3;
 
   for (int time = 0; time < 2; ++time) {
-    deliver<wire::ReduceBucket>({.epoch = 3, .sender = kOther, .receiver = kEcho, .sequence = 1});
+    deliver<wire::ReduceBucket>({.epoch = 3, .sender = other_id, .receiver = echo_id, .sequence = 1});
   }
 
   EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 2U) << "one in each epoch";
@@ -94,37 +94,37 @@ TEST_F(DispatcherTest, InANewEpochANumberOfTheOneBeforeIsNoRepetition) {
 }
 
 TEST_F(DispatcherTest, AnActorCountsWhatItTellsAnewInEachEpoch) {
-  world.say<wire::ReduceBucket>(kEcho);
-  world.say<wire::ReduceBucket>(kEcho);
+  world.say<wire::ReduceBucket>(echo_id);
+  world.say<wire::ReduceBucket>(echo_id);
   EXPECT_EQ(world.told().back().header.sequence, 2U);
 
   world.world().epoch = 3;
-  world.say<wire::ReduceBucket>(kEcho);
+  world.say<wire::ReduceBucket>(echo_id);
 
   EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 3U);
   EXPECT_EQ(world.told().back().header.sequence, 1U);
 }
 
 TEST_F(DispatcherTest, SendersCountForThemselves) {
-  deliver<wire::ReduceBucket>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = 7});
-  deliver<wire::ReduceBucket>({.epoch = 2, .sender = {Role::probe, 3}, .receiver = kEcho, .sequence = 1});
+  deliver<wire::ReduceBucket>({.epoch = 2, .sender = other_id, .receiver = echo_id, .sequence = 7});
+  deliver<wire::ReduceBucket>({.epoch = 2, .sender = {Role::probe, 3}, .receiver = echo_id, .sequence = 1});
 
   EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 2U);
 }
 
 TEST_F(DispatcherTest, ATypeThatItDoesNotHearIsDroppedAndCounted) {
-  deliver<wire::ApplyStep>({.epoch = 2, .sender = kOther, .receiver = kEcho, .sequence = 1});
+  deliver<wire::ApplyStep>({.epoch = 2, .sender = other_id, .receiver = echo_id, .sequence = 1});
 
   EXPECT_EQ(refused(), 1U);
   EXPECT_TRUE(world.heard<wire::Failed>().empty());
-  EXPECT_TRUE(world.lives(kEcho));
+  EXPECT_TRUE(world.lives(echo_id));
 }
 
 TEST_F(DispatcherTest, AMessageForAnotherActorOfTheProcessIsPassedOnUnopened) {
   world.world().book.enter({Role::probe, 5}, world.ear());
   const Frame frame = encode<wire::ReduceBucket>(
-      {.epoch = 1, .sender = kOther, .receiver = {Role::probe, 5}, .sequence = 1}, [](auto) {});
-  world.world().book.find(kEcho)->deliver(frame, nullptr);
+      {.epoch = 1, .sender = other_id, .receiver = {Role::probe, 5}, .sequence = 1}, [](auto) {});
+  world.world().book.find(echo_id)->deliver(frame, nullptr);
   world.run();
 
   EXPECT_EQ(world.heard<wire::ReduceBucket>(ActorId{Role::probe, 5}).size(), 2U) << "to Echo, then on";
@@ -132,36 +132,36 @@ TEST_F(DispatcherTest, AMessageForAnotherActorOfTheProcessIsPassedOnUnopened) {
 }
 
 TEST_F(DispatcherTest, AnActorAnswersToEveryIdItTookAndCountsEachForItself) {
-  world.say<wire::BucketReduced>(kEcho, [](auto taken) { taken.setBucket(101); });
+  world.say<wire::BucketReduced>(echo_id, [](auto taken) { taken.setBucket(101); });
   for (const std::uint64_t index : {1, 100, 101}) {
     deliver<wire::ReduceBucket>(
-        {.epoch = 2, .sender = kOther, .receiver = {Role::probe, index}, .sequence = 1});
+        {.epoch = 2, .sender = other_id, .receiver = {Role::probe, index}, .sequence = 1});
   }
 
-  EXPECT_EQ(world.heard<wire::BucketReduced>(kOther).size(), 3U);
+  EXPECT_EQ(world.heard<wire::BucketReduced>(other_id).size(), 3U);
   EXPECT_EQ(refused(), 0U);
 }
 
 TEST_F(DispatcherTest, AHandlerThatThrowsIsToldToTheParentAndTheActorIsGone) {
-  world.say<wire::ReduceBucket>(kEcho, [](wire::ReduceBucket::Builder reduce) {
+  world.say<wire::ReduceBucket>(echo_id, [](wire::ReduceBucket::Builder reduce) {
     reduce.setBucket(1);
     reduce.setStep(8);
   });
-  world.say<wire::ReduceBucket>(kEcho, [](wire::ReduceBucket::Builder reduce) { reduce.setBucket(13); });
+  world.say<wire::ReduceBucket>(echo_id, [](wire::ReduceBucket::Builder reduce) { reduce.setBucket(13); });
 
-  const auto failed = world.last<wire::Failed>(ActorWorld::kParent);
+  const auto failed = world.last<wire::Failed>(ActorWorld::parent_id);
   EXPECT_EQ(std::string(failed->getText()), "bucket 13 is cursed");
   EXPECT_EQ(std::string(failed->getActor()), "probe/1");
   EXPECT_EQ(std::string(failed->getMessage()), "ReduceBucket");
   EXPECT_EQ(failed->getStep(), 8U);
   EXPECT_EQ(failed->getKind(), wire::Failed::Kind::INPUT);
-  EXPECT_FALSE(world.lives(kEcho));
+  EXPECT_FALSE(world.lives(echo_id));
 }
 
 TEST_F(DispatcherTest, StopEndsAnActor) {
-  world.say<wire::Stop>(kEcho);
+  world.say<wire::Stop>(echo_id);
 
-  EXPECT_FALSE(world.lives(kEcho));
+  EXPECT_FALSE(world.lives(echo_id));
   EXPECT_TRUE(world.heard<wire::Failed>().empty());
 }
 
@@ -179,11 +179,11 @@ class Shouter final : public Actor {
 };
 
 TEST_F(DispatcherTest, AMessageThatNobodyWouldTakeFailsItsSenderAndNotItsReceiver) {
-  world.play<Shouter>(kOther);
+  world.play<Shouter>(other_id);
 
-  world.say<wire::Tick>(kOther, [](wire::Tick::Builder tick) { tick.setValue(Limits{}.bytes_max); });
+  world.say<wire::Tick>(other_id, [](wire::Tick::Builder tick) { tick.setValue(Limits{}.bytes_max); });
 
-  const auto failed = world.last<wire::Failed>(ActorWorld::kParent);
+  const auto failed = world.last<wire::Failed>(ActorWorld::parent_id);
   EXPECT_EQ(std::string(failed->getActor()), "probe/2");
   EXPECT_NE(std::string(failed->getText()).find(std::to_string(Limits{}.bytes_max)), std::string::npos)
       << std::string(failed->getText());
@@ -216,7 +216,7 @@ class Starter final : public Actor {
 
 class DispatcherTrace : public ::testing::Test {
  protected:
-  DispatcherTrace() { world.play<Sleeper>(kEcho); }
+  DispatcherTrace() { world.play<Sleeper>(echo_id); }
   trace::Span span_of(const std::string& name) {
     const trace::Recording seen = recorder.snapshot();
     for (const trace::Span& span : seen.spans) {
@@ -229,7 +229,7 @@ class DispatcherTrace : public ::testing::Test {
 };
 
 TEST_F(DispatcherTrace, ATimerWaitsForNobodyAndHasNoArrow) {
-  world.say<wire::ReduceBucket>(kEcho);
+  world.say<wire::ReduceBucket>(echo_id);
   world.after(std::chrono::seconds(100));
 
   EXPECT_EQ(span_of("Tick").enqueue_ns, 0);
@@ -237,8 +237,8 @@ TEST_F(DispatcherTrace, ATimerWaitsForNobodyAndHasNoArrow) {
 }
 
 TEST_F(DispatcherTrace, ASpanHasTheStepOfItsMessageElseOfTheActorAfterwards) {
-  world.say<wire::ReduceBucket>(kEcho, [](wire::ReduceBucket::Builder bucket) { bucket.setStep(9); });
-  world.say<wire::StopNode>(kEcho);
+  world.say<wire::ReduceBucket>(echo_id, [](wire::ReduceBucket::Builder bucket) { bucket.setStep(9); });
+  world.say<wire::StopNode>(echo_id);
   world.after(std::chrono::seconds(100));
 
   EXPECT_EQ(span_of("ReduceBucket").step, 9);
@@ -247,10 +247,10 @@ TEST_F(DispatcherTrace, ASpanHasTheStepOfItsMessageElseOfTheActorAfterwards) {
 }
 
 TEST_F(DispatcherTrace, TheStartOfAnActorIsASpanThatItsFirstMessagesComeFrom) {
-  world.play<Starter>(kOther);
+  world.play<Starter>(other_id);
 
   EXPECT_EQ(span_of("start").step, -1);
-  const std::uint64_t said = world.last<wire::Ready>(ActorWorld::kParent).flow();
+  const std::uint64_t said = world.last<wire::Ready>(ActorWorld::parent_id).flow();
   const trace::Recording seen = recorder.snapshot();
   EXPECT_NE(said, 0U);
   EXPECT_TRUE(std::any_of(seen.spans.begin(), seen.spans.end(), [&](const trace::Span& span) {
@@ -259,14 +259,14 @@ TEST_F(DispatcherTrace, TheStartOfAnActorIsASpanThatItsFirstMessagesComeFrom) {
 }
 
 TEST_F(DispatcherTrace, BeforeTheFirstStepASpanSaysSo) {
-  world.say<wire::ReduceBucket>(kEcho);
+  world.say<wire::ReduceBucket>(echo_id);
 
   EXPECT_EQ(span_of("ReduceBucket").step, -1);
 }
 
 TEST_F(DispatcherTrace, AMessageFromElsewhereKeepsTheTimeWhenItWasSent) {
   const Frame made = encode<wire::ReduceBucket>(
-      {.epoch = 0, .sender = kOther, .receiver = kEcho, .sequence = 1, .send_time_ns = 123, .flow = 5},
+      {.epoch = 0, .sender = other_id, .receiver = echo_id, .sequence = 1, .send_time_ns = 123, .flow = 5},
       [](auto) {});
   Frame frame = Frame::from_bytes(made.bytes(), made.size_bytes());
   frame.stamp_arrival(456);
@@ -284,7 +284,7 @@ TEST(AddressBook, AnActorElsewhereIsReachedThroughItsNode) {
   const ActorId far{Role::rank_executor, 3};
   EXPECT_EQ(book.find(far), nullptr) << "nobody knows it yet";
 
-  book.set_node_of([](ActorId id) { return id.role == Role::rank_executor ? 1 : AddressBook::kUnknown; });
+  book.set_node_of([](ActorId id) { return id.role == Role::rank_executor ? 1 : AddressBook::unknown; });
   book.enter_node(1, world.ear());
 
   EXPECT_EQ(book.find(far), world.ear());

@@ -45,7 +45,7 @@ Variables srun(const char* task, const char* host = "0") {
           {"SLURM_NODEID", host},   {"SLURM_LOCALID", "0"}};
 }
 
-const Variables kNode1{
+const Variables second_node{
     {"NODE_RANK", "1"}, {"NNODES", "2"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
 
 TEST(LaunchEnvironment, IsOneProcessWhenNothingIsSaid) {
@@ -56,12 +56,12 @@ TEST(LaunchEnvironment, IsOneProcessWhenNothingIsSaid) {
 }
 
 TEST(LaunchEnvironment, TakesTheUsualVariablesOfEachNode) {
-  const RunOptions second = place(kNode1);
+  const RunOptions second = place(second_node);
   EXPECT_EQ(second.join, "10.0.0.1:29500");
   EXPECT_EQ(second.node_index, 1);
   EXPECT_EQ(second.ranks, 4);
 
-  const RunOptions first = place(kNode1 + Variables{{"NODE_RANK", "0"}});
+  const RunOptions first = place(second_node + Variables{{"NODE_RANK", "0"}});
   EXPECT_EQ(first.listen, "10.0.0.1:29500");
   EXPECT_FALSE(first.join);
 }
@@ -197,12 +197,12 @@ TEST(LaunchEnvironment, TakesANodeRankThatCountsHostsForTheHost) {
 }
 
 TEST(LaunchEnvironment, CountsLessThanTheCommandLineAndSaysSo) {
-  const RunOptions first = place(kNode1, job_of(8), {.listen = "127.0.0.1:1"});
+  const RunOptions first = place(second_node, job_of(8), {.listen = "127.0.0.1:1"});
   EXPECT_EQ(first.listen, "127.0.0.1:1");
   EXPECT_FALSE(first.join);
   EXPECT_THAT(first.notes, ElementsAre(AllOf(HasSubstr("NODE_RANK is 1"), HasSubstr("--listen"))));
 
-  const RunOptions joining = place(kNode1, job_of(8), {.join = "a:1"});
+  const RunOptions joining = place(second_node, job_of(8), {.join = "a:1"});
   EXPECT_EQ(joining.join, "a:1");
   EXPECT_THAT(joining.notes, IsEmpty());
 }
@@ -211,12 +211,12 @@ TEST(LaunchEnvironment, CountsLessThanTheJobFile) {
   JobConfig job = job_of(8);
   job.node.ranks = 6;
   job.node.listen = "0.0.0.0:29500";
-  const RunOptions first = place(kNode1 + Variables{{"NODE_RANK", "0"}}, job);
+  const RunOptions first = place(second_node + Variables{{"NODE_RANK", "0"}}, job);
   EXPECT_FALSE(first.ranks) << "node.ranks says it";
   EXPECT_FALSE(first.listen) << "node.listen says it";
   EXPECT_THAT(first.notes, IsEmpty());
 
-  const RunOptions other = place(kNode1 + Variables{{"NODE_RANK", "0"}, {"MASTER_PORT", "1"}}, job);
+  const RunOptions other = place(second_node + Variables{{"NODE_RANK", "0"}, {"MASTER_PORT", "1"}}, job);
   EXPECT_THAT(other.notes, ElementsAre(AllOf(HasSubstr("node.listen"), HasSubstr("MASTER_PORT is 1"))));
 
   EXPECT_EQ(place(srun("0"), job).listen, std::nullopt);
@@ -225,8 +225,8 @@ TEST(LaunchEnvironment, CountsLessThanTheJobFile) {
 }
 
 TEST(LaunchEnvironment, WritesAnAddressOfIPv6InBrackets) {
-  EXPECT_EQ(place(kNode1 + Variables{{"MASTER_ADDR", "fd00::1"}}).join, "[fd00::1]:29500");
-  EXPECT_EQ(place(kNode1 + Variables{{"MASTER_ADDR", "[fd00::1]"}}).join, "[fd00::1]:29500");
+  EXPECT_EQ(place(second_node + Variables{{"MASTER_ADDR", "fd00::1"}}).join, "[fd00::1]:29500");
+  EXPECT_EQ(place(second_node + Variables{{"MASTER_ADDR", "[fd00::1]"}}).join, "[fd00::1]:29500");
 }
 
 TEST(LaunchEnvironment, NamesTheVariableThatItRead) {
@@ -239,7 +239,7 @@ TEST(LaunchEnvironment, NamesTheVariableThatItRead) {
            {"MASTER_PORT", "295000", "MASTER_PORT is \"295000\", expected a whole number from 1 to 65535"},
            {"MASTER_PORT", "", "NODE_RANK is 1, but nothing says on which port"},
            {"MASTER_ADDR", "", "NODE_RANK is 1, but nothing says where node 0 is; set MASTER_ADDR"}}) {
-    EXPECT_THAT(error_of(kNode1 + Variables{{name, value}}), HasSubstr(message)) << name;
+    EXPECT_THAT(error_of(second_node + Variables{{name, value}}), HasSubstr(message)) << name;
   }
   EXPECT_THAT(error_of(srun("4")), HasSubstr("SLURM_PROCID is \"4\", expected a whole number from 0 to 3"));
   EXPECT_THAT(error_of(srun("1"), job_of(6)),
