@@ -74,7 +74,7 @@ class Node final : public Actor {
   void tell_failed(const Failure& failure);
   void stop_here(int exit_code, const std::string& reason);
   void pass_signal_to(ActorId whom, wire::Signalled::Reader message);
-  // `orderly`: no failure, and nobody waits in a collective any more.
+  // `orderly`: the job has not failed, so that no actor waits in a collective.
   void end(int exit_code, const std::string& reason, bool orderly = false);
 
   NodeOptions options_;

@@ -38,7 +38,7 @@ class Roster {
   int ranks() const;
   bool full() const { return ranks() == world_size_; }
   bool knows(std::uint64_t incarnation) const;
-  // Empty: it may join. Once `closed()` nobody may.
+  // Empty: it may join. No node may join once `closed()`.
   std::string reason_to_refuse(wire::Join::Reader join) const;
   // A node that offers no number of ranks takes what is left.
   void add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id);

@@ -19,7 +19,7 @@
 namespace d9d {
 
 struct TrackerOptions {
-  // Opened on the tracker's thread; on resume they purge what lies after the resumed step.
+  // Opened on the tracker's thread; on resume they remove what was written after the resumed step.
   std::function<std::vector<std::unique_ptr<TrackerRun>>()> open_runs;
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end

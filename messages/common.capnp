@@ -14,8 +14,8 @@ struct Envelope {
   receiver @2 :UInt64;
   # ActorId of the addressee. A node that gets a message for one of its actors passes it on unopened.
   sequence @3 :UInt64;
-  # Counts the messages of this pair of sender and receiver in this epoch from 1. A repeated or older one is dropped
-  # and counted.
+  # Counts the messages of this pair of sender and receiver from 1 in each epoch. The receiver drops a repeated
+  # or older one and counts it.
   sendTime @4 :Int64;
   # Monotonic nanoseconds of the sender's process; the receiver's clock offset turns it into its own time.
   flow @5 :UInt64;

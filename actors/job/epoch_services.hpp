@@ -26,7 +26,7 @@ class EpochServices {
   std::shared_ptr<Communicator> open(int rank, const std::string& domain,
                                      const std::vector<std::string>& axes, const std::string& use);
   std::shared_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use);
-  // From any thread: wakes whoever waits for another rank, now and later. For good.
+  // From any thread: every wait for another rank fails with `reason`, those of now and all later ones.
   void abort(const std::string& reason) noexcept;
 
  private:

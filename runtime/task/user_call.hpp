@@ -11,9 +11,9 @@
 
 namespace d9d {
 
-// What becomes of an Error of d9d that comes out of the call. `passes`: nothing, its text names the place (a key of
-// a factory's section, for example). `is_named`: `whose` comes before its text, and a bug becomes an environment
-// error.
+// What becomes of an Error of d9d that comes out of the call. `passes`: nothing, because its text names the place,
+// for example a key of a factory's section. `is_named`: `whose` comes before its text, and what says that it is a
+// bug becomes an environment error.
 enum class ErrorInside { passes, is_named };
 
 // What `call` returns. Every other exception becomes an environment error "<whose> threw: <text>".
