@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "arrays are read as they lie in the file");
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view npy_magic = "\x93NUMPY";
 
 struct TypeRow {
   NpyType type;
@@ -23,23 +23,23 @@ struct TypeRow {
   std::string_view name;
   std::size_t bytes;
 };
-constexpr std::array<TypeRow, 10> kTypes{{{NpyType::int8, "|i1", "int8", 1},
-                                          {NpyType::int16, "<i2", "int16", 2},
-                                          {NpyType::int32, "<i4", "int32", 4},
-                                          {NpyType::int64, "<i8", "int64", 8},
-                                          {NpyType::uint8, "|u1", "uint8", 1},
-                                          {NpyType::uint16, "<u2", "uint16", 2},
-                                          {NpyType::uint32, "<u4", "uint32", 4},
-                                          {NpyType::uint64, "<u8", "uint64", 8},
-                                          {NpyType::float32, "<f4", "float32", 4},
-                                          {NpyType::float64, "<f8", "float64", 8}}};
+constexpr std::array<TypeRow, 10> npy_types{{{NpyType::int8, "|i1", "int8", 1},
+                                             {NpyType::int16, "<i2", "int16", 2},
+                                             {NpyType::int32, "<i4", "int32", 4},
+                                             {NpyType::int64, "<i8", "int64", 8},
+                                             {NpyType::uint8, "|u1", "uint8", 1},
+                                             {NpyType::uint16, "<u2", "uint16", 2},
+                                             {NpyType::uint32, "<u4", "uint32", 4},
+                                             {NpyType::uint64, "<u8", "uint64", 8},
+                                             {NpyType::float32, "<f4", "float32", 4},
+                                             {NpyType::float64, "<f8", "float64", 8}}};
 
 const TypeRow& row_of(NpyType type) {
-  return kTypes[static_cast<std::size_t>(type)];
+  return npy_types[static_cast<std::size_t>(type)];
 }
 
 NpyType type_of(std::string_view descr) {
-  for (const TypeRow& row : kTypes) {
+  for (const TypeRow& row : npy_types) {
     if (row.descr == descr) return row.type;
   }
   throw Error(
@@ -67,7 +67,7 @@ struct Body {
 };
 
 Body read_header(std::string_view text) {
-  D9D_REQUIRE(text.starts_with(kMagic),
+  D9D_REQUIRE(text.starts_with(npy_magic),
               "not a .npy file (it does not begin with \\x93NUMPY); write it with numpy.save");
   D9D_REQUIRE(text.size() >= 10, "the file ends inside its header");
   const auto byte = [&](std::size_t i) {
@@ -184,11 +184,11 @@ void write_npy(const std::filesystem::path& path, NpyType type, std::span<const 
             "{} bytes for an array of {}", bytes.size(), to_text(header));
   std::string text = to_text(header);
   // Data begins at a multiple of 64 bytes, as numpy does it.
-  const std::size_t prefix = kMagic.size() + 4;
+  const std::size_t prefix = npy_magic.size() + 4;
   text.append(63 - (prefix + text.size()) % 64, ' ').push_back('\n');
   D9D_CHECK(text.size() < 65536, "a header of {} bytes", text.size());
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << kMagic << '\x01' << '\0' << static_cast<char>(text.size() & 0xFF)
+  file << npy_magic << '\x01' << '\0' << static_cast<char>(text.size() & 0xFF)
        << static_cast<char>(text.size() >> 8) << text;
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   file.close();

@@ -9,11 +9,11 @@
 
 namespace d9d {
 
-constexpr std::int64_t kIgnoredLabel = -100;
+constexpr std::int64_t ignored_label = -100;
 
 struct Sample {
   std::vector<std::int64_t> input_ids;  // [S]
-  std::vector<std::int64_t> labels;     // [S], already shifted; kIgnoredLabel where there is none
+  std::vector<std::int64_t> labels;     // [S], already shifted; ignored_label where there is none
   bool operator==(const Sample&) const = default;
 };
 

@@ -12,14 +12,14 @@ namespace {
 using nlohmann::json;
 using Type = RopeOptions::Type;
 
-constexpr std::array<std::pair<const char*, Type>, 5> kTypes = {{{"default", Type::plain},
-                                                                 {"linear", Type::linear},
-                                                                 {"dynamic", Type::dynamic},
-                                                                 {"yarn", Type::yarn},
-                                                                 {"llama3", Type::llama3}}};
+constexpr std::array<std::pair<const char*, Type>, 5> known_types = {{{"default", Type::plain},
+                                                                      {"linear", Type::linear},
+                                                                      {"dynamic", Type::dynamic},
+                                                                      {"yarn", Type::yarn},
+                                                                      {"llama3", Type::llama3}}};
 
 Type type_from(const std::string& text, const std::string& where) {
-  for (const auto& [name, type] : kTypes) {
+  for (const auto& [name, type] : known_types) {
     if (text == name) return type;
   }
   throw Error(
@@ -30,7 +30,7 @@ Type type_from(const std::string& text, const std::string& where) {
 }
 
 const char* name_of(Type type) {
-  for (const auto& [name, known] : kTypes) {
+  for (const auto& [name, known] : known_types) {
     if (known == type) return name;
   }
   return "default";

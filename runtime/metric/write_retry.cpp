@@ -8,12 +8,12 @@
 namespace d9d {
 namespace {
 
-constexpr int kDoublings = 6;  // every 64th call, at the least
+constexpr int doublings_max = 6;  // every 64th call, at the least
 
 }  // namespace
 
 bool WriteRetry::attempt(const std::function<void()>& write, bool urgent) {
-  if (is_failing() && !urgent && ++passed_over_ < 1 << std::min(failures_ - 1, kDoublings)) return false;
+  if (is_failing() && !urgent && ++passed_over_ < 1 << std::min(failures_ - 1, doublings_max)) return false;
   passed_over_ = 0;
   try {
     write();

@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-constexpr int kLooks = 10;  // within the limit
+constexpr int looks_per_limit = 10;  // within the limit
 
 }  // namespace
 
@@ -25,10 +25,10 @@ DiskWatch::~DiskWatch() {
 
 void DiskWatch::run() {
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, limit_ / kLooks, [this] { return over_; })) {
+  while (!wake_.wait_for(lock, limit_ / looks_per_limit, [this] { return over_; })) {
     for (auto& [id, call] : calls_) ++call.periods;
     const auto hung = std::find_if(calls_.begin(), calls_.end(),
-                                   [](const auto& entry) { return entry.second.periods > kLooks; });
+                                   [](const auto& entry) { return entry.second.periods > looks_per_limit; });
     if (hung == calls_.end()) continue;
     const std::string report = report_of(hung->second);
     lock.unlock();

@@ -15,12 +15,12 @@
 namespace d9d {
 namespace {
 
-constexpr const char* kConfig = "config.json";
-const std::string kStaging = ".d9d-export-";
+constexpr const char* config_file = "config.json";
+const std::string staging_prefix = ".d9d-export-";
 
 // With these a loader takes the folder for a model, so they go first and come last.
 bool is_entry(const std::string& name) {
-  return name == kConfig || name == model_index_name || name == model_single_name;
+  return name == config_file || name == model_index_name || name == model_single_name;
 }
 
 // Entries first.
@@ -46,7 +46,7 @@ void publish(Disk& disk, const std::string& staging, const std::string& target) 
 // Of an export that was killed.
 void remove_leftovers(Disk& disk, const std::string& target) {
   for (const auto& entry : disk.list(target))
-    if (entry.is_directory && entry.name.starts_with(kStaging))
+    if (entry.is_directory && entry.name.starts_with(staging_prefix))
       disk.remove_all(join_path(target, entry.name));
 }
 
@@ -84,7 +84,7 @@ void write_model_folder(Disk& disk, const std::string& target,
   std::optional<FolderLock> lock;  // the job's own folder is locked already
   if (!is_held_here(target)) lock.emplace(target, LockHolder::this_process("an export", process));
   remove_leftovers(disk, target);
-  const std::string staging = join_path(target, kStaging + process);
+  const std::string staging = join_path(target, staging_prefix + process);
   try {
     disk.make_directories(staging);
     write(staging);

@@ -19,8 +19,8 @@
 namespace d9d {
 namespace {
 
-constexpr int kAttempts = 200;
-constexpr std::chrono::milliseconds kBetweenAttempts{20};
+constexpr int attempts_max = 200;
+constexpr std::chrono::milliseconds between_attempts{20};
 
 // The text of a lock under a temporary name, to be linked to the lock's name in one step.
 class Draft {
@@ -123,7 +123,7 @@ void remove_dead(const std::string& lock, const std::string& judged, const Draft
     struct stat info {};
     const double silence_max = std::chrono::duration<double>(times.silence_max).count();
     if (::stat(guard.c_str(), &info) == 0 && draft.age_of(info) > silence_max) ::unlink(guard.c_str());
-    std::this_thread::sleep_for(kBetweenAttempts);
+    std::this_thread::sleep_for(between_attempts);
     return;
   }
   if (read_lock(lock) == judged && ::unlink(lock.c_str()) == 0) {
@@ -135,7 +135,7 @@ void remove_dead(const std::string& lock, const std::string& judged, const Draft
 void acquire(const std::string& folder, const LockHolder& me, const LockTimes& times) {
   const std::string lock = join_path(folder, lock_name);
   const Draft draft(lock, me);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < attempts_max; ++attempt) {
     if (draft.become(lock)) return;
     const auto text = read_lock(lock);
     if (!text) continue;

@@ -18,7 +18,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::uint64_t kLockBytesMax = 65536;
+constexpr std::uint64_t lock_bytes_max = 65536;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -85,7 +85,7 @@ std::string describe(const LockHolder& holder) {
 
 std::optional<std::string> read_lock(const std::string& path) {
   try {
-    return read_text(PosixDisk(), path, kLockBytesMax);
+    return read_text(PosixDisk(), path, lock_bytes_max);
   } catch (const DiskError& error) {
     if (error.error_number() == ENOENT || error.error_number() == ESTALE) return {};
     throw;

@@ -6,14 +6,10 @@
 #include <ATen/ops/ne.h>
 #include <ATen/ops/sum.h>
 
+#include "runtime/data/sample_source.hpp"
 #include "runtime/metric/aggregation.hpp"
 
 namespace d9d {
-namespace {
-
-constexpr std::int64_t kIgnoredLabel = -100;
-
-}  // namespace
 
 ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& context) const {
   const at::Tensor& ids = tensor_at(context.batch, "input_ids", "the batch");
@@ -21,7 +17,7 @@ ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& contex
   const auto given = context.batch.find("position_ids");
   const at::Tensor positions =
       given != context.batch.end() ? given->second : at::arange(ids.size(1), ids.options()).expand_as(ids);
-  const at::Tensor counted = at::ne(labels, kIgnoredLabel).sum();
+  const at::Tensor counted = at::ne(labels, ignored_label).sum();
   return {{{"input_ids", ids}}, {{"labels", labels}, {"position_ids", positions}}, {{"num_tokens", counted}}};
 }
 

@@ -14,10 +14,10 @@ namespace {
 
 using config::Json;
 
-constexpr std::size_t kToldMax = 5;
-constexpr std::size_t kValueMax = 60;
-constexpr int kDepthMax = 64;
-constexpr std::string_view kHidden = "(hidden ";
+constexpr std::size_t told_max = 5;
+constexpr std::size_t value_max = 60;
+constexpr int json_depth_max = 64;
+constexpr std::string_view hidden_prefix = "(hidden ";
 
 bool is_secret(const std::string& key) {
   constexpr std::array parts{"secret", "password", "api_key", "apikey", "credential"};
@@ -30,7 +30,7 @@ bool is_secret(const std::string& key) {
 void hide_secrets(Json& json) {
   for (auto& [key, value] : json.items()) {
     if (json.is_object() && is_secret(key) && !value.is_null()) {
-      value = fmt::format("{}{:016x})", kHidden, stable_hash(value.dump()));
+      value = fmt::format("{}{:016x})", hidden_prefix, stable_hash(value.dump()));
     } else if (value.is_structured()) {
       hide_secrets(value);
     }
@@ -40,7 +40,7 @@ void hide_secrets(Json& json) {
 std::optional<Json> parse(const std::string& text) {
   bool too_deep = false;
   const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep |= depth > kDepthMax;
+    too_deep |= depth > json_depth_max;
     return !too_deep;
   };
   Json json = Json::parse(text, shallow, false);
@@ -61,8 +61,8 @@ void collect(const Json& json, const std::string& path, Leaves& leaves) {
 }
 
 std::string shown(const std::string& value) {
-  if (value.find(kHidden) != std::string::npos) return "(hidden)";
-  return value.size() <= kValueMax ? value : value.substr(0, kValueMax) + "...";
+  if (value.find(hidden_prefix) != std::string::npos) return "(hidden)";
+  return value.size() <= value_max ? value : value.substr(0, value_max) + "...";
 }
 
 }  // namespace
@@ -108,12 +108,12 @@ std::vector<KeyDifference> differences_since(const Json& then, const JobConfig& 
 std::string told(const std::vector<KeyDifference>& differences, std::string_view where_mine,
                  std::string_view where_theirs) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(differences.size(), kToldMax); ++i) {
+  for (std::size_t i = 0; i < std::min(differences.size(), told_max); ++i) {
     const KeyDifference& difference = differences[i];
     text += fmt::format("{}{} ({} {}, {} {})", i == 0 ? "" : ", ", difference.key, difference.mine,
                         where_mine, difference.theirs, where_theirs);
   }
-  if (differences.size() > kToldMax) text += fmt::format(" and {} more", differences.size() - kToldMax);
+  if (differences.size() > told_max) text += fmt::format(" and {} more", differences.size() - told_max);
   return text;
 }
 

@@ -14,12 +14,11 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/data/sample_source.hpp"
 #include "runtime/family/position_limit.hpp"
 
 namespace d9d {
 namespace {
-
-constexpr std::int64_t kIgnored = -100;
 
 void check_ids(const at::Tensor& ids, const char* what, std::int64_t vocab_size, bool may_ignore) {
   D9D_REQUIRE(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
@@ -28,14 +27,14 @@ void check_ids(const at::Tensor& ids, const char* what, std::int64_t vocab_size,
   const at::Tensor flat = ids.contiguous();
   const auto* data = flat.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    const bool fine = (data[i] >= 0 && data[i] < vocab_size) || (may_ignore && data[i] == kIgnored);
+    const bool fine = (data[i] >= 0 && data[i] < vocab_size) || (may_ignore && data[i] == ignored_label);
     D9D_REQUIRE(fine, "{} holds {} at sequence {}, position {}; the model's vocabulary has {} ids", what,
                 data[i], i / ids.size(1), i % ids.size(1), vocab_size);
   }
 }
 
 at::Tensor next_tokens(const at::Tensor& tokens) {
-  at::Tensor labels = at::full_like(tokens, kIgnored);
+  at::Tensor labels = at::full_like(tokens, ignored_label);
   if (tokens.size(1) > 1)
     labels.narrow(1, 0, tokens.size(1) - 1).copy_(tokens.narrow(1, 1, tokens.size(1) - 1));
   return labels;
@@ -43,7 +42,7 @@ at::Tensor next_tokens(const at::Tensor& tokens) {
 
 at::Tensor loss_from_logits(const at::Tensor& logits, const at::Tensor& labels) {
   const at::Tensor chosen = logits.gather(-1, labels.clamp_min(0).unsqueeze(-1)).squeeze(-1);
-  return at::logsumexp(logits, at::IntArrayRef{-1}).sub(chosen).masked_fill(labels.eq(kIgnored), 0.0);
+  return at::logsumexp(logits, at::IntArrayRef{-1}).sub(chosen).masked_fill(labels.eq(ignored_label), 0.0);
 }
 
 // Index into `logits` (the last position's): the most likely,
@@ -102,7 +101,7 @@ Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
   }
   Scores scores;
   scores.token_loss = at::cat(losses);
-  const auto counted = targets.ne(kIgnored).sum().item<std::int64_t>();
+  const auto counted = targets.ne(ignored_label).sum().item<std::int64_t>();
   scores.loss = counted == 0
                     ? std::numeric_limits<double>::quiet_NaN()
                     : scores.token_loss.sum(at::kDouble).item<double>() / static_cast<double>(counted);

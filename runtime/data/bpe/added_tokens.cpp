@@ -14,8 +14,8 @@ std::vector<AddedToken> added_tokens_from_json(const JsonSection& section) {
     AddedToken token;
     token.content = item.text("content");
     const std::int64_t id = item.at("id").integer();
-    D9D_REQUIRE(id >= 0 && id < kTokenIdsMax, "{}.id is {}, expected 0 to {}", item.path(), id,
-                kTokenIdsMax - 1);
+    D9D_REQUIRE(id >= 0 && id < token_ids_max, "{}.id is {}, expected 0 to {}", item.path(), id,
+                token_ids_max - 1);
     token.id = static_cast<std::int32_t>(id);
     token.special = item.flag("special", false);
     token.normalized = item.flag("normalized", !token.special);

@@ -10,7 +10,7 @@ namespace d9d {
 namespace {
 
 // Up to this many symbols, looking at all of them for each merge is faster than keeping a heap.
-constexpr std::size_t kShortWord = 48;
+constexpr std::size_t short_word = 48;
 
 void refuse_affix(const JsonSection& section, std::string_view key) {
   if (section.has(key) && !section.text(key).empty()) section.refuse(key, "null");
@@ -50,9 +50,9 @@ void BpeModel::read_vocabulary(const JsonSection& section) {
   vocabulary_.reserve(section.json().size());
   for (const auto& [token, id] : section.json().items()) {
     const bool fits =
-        id.is_number_integer() && id.get<std::int64_t>() >= 0 && id.get<std::int64_t>() < kTokenIdsMax;
+        id.is_number_integer() && id.get<std::int64_t>() >= 0 && id.get<std::int64_t>() < token_ids_max;
     D9D_REQUIRE(fits, "{}: the id of \"{}\" is {}, expected a whole number from 0 to {}", section.path(),
-                token, id.dump(), kTokenIdsMax - 1);
+                token, id.dump(), token_ids_max - 1);
     vocabulary_.emplace(token, id.get<std::int32_t>());
   }
 }
@@ -121,7 +121,7 @@ void BpeModel::encode(std::string_view word, BpeScratch& scratch, std::vector<st
   }
   split_units(word, scratch);
   if (scratch.symbols.empty()) return;
-  if (scratch.symbols.size() <= kShortWord) {
+  if (scratch.symbols.size() <= short_word) {
     merge_short(scratch);
   } else {
     merge_long(scratch);
@@ -154,7 +154,9 @@ void BpeModel::split_units(std::string_view word, BpeScratch& scratch) const {
 
 void BpeModel::add_unit(std::string_view unit, std::optional<std::int32_t> id, bool& unknown_open,
                         BpeScratch& scratch) const {
-  const auto push = [&](std::int32_t which) { scratch.symbols.push_back({which, -1, -1, Merge::kNone}); };
+  const auto push = [&](std::int32_t which) {
+    scratch.symbols.push_back({which, -1, -1, Merge::unknown_rank});
+  };
   if (id) {
     unknown_open = false;
     return push(*id);
@@ -173,7 +175,7 @@ void BpeModel::merge_short(BpeScratch& scratch) const {
   auto& symbols = scratch.symbols;
   const auto rank_of = [&](std::int32_t at) {
     const std::int32_t next = symbols[at].next;
-    return next < 0 ? Merge::kNone : merges_.find(symbols[at].id, symbols[next].id).rank;
+    return next < 0 ? Merge::unknown_rank : merges_.find(symbols[at].id, symbols[next].id).rank;
   };
   for (std::size_t i = 0; i < symbols.size(); ++i) symbols[i].rank = rank_of(static_cast<std::int32_t>(i));
   for (;;) {
@@ -182,7 +184,7 @@ void BpeModel::merge_short(BpeScratch& scratch) const {
       if (symbols[at].rank < symbols[best].rank) best = at;
     }
     auto& left = symbols[best];
-    if (left.rank == Merge::kNone) return;
+    if (left.rank == Merge::unknown_rank) return;
     const auto& right = symbols[left.next];
     left.id = merges_.find(left.id, right.id).merged;
     left.next = right.next;
@@ -195,7 +197,7 @@ void BpeModel::merge_short(BpeScratch& scratch) const {
 void BpeModel::propose(BpeScratch& scratch, std::int32_t position) const {
   const auto& left = scratch.symbols[position];
   const Merge merge = merges_.find(left.id, scratch.symbols[left.next].id);
-  if (merge.rank == Merge::kNone) return;
+  if (merge.rank == Merge::unknown_rank) return;
   scratch.heap.push_back({merge.rank, position, merge.merged});
 }
 

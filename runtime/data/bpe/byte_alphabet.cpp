@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-constexpr int kCharacters = 256 + 68;
+constexpr int num_characters = 256 + 68;
 
 constexpr bool prints(int byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || (byte >= 0xAE && byte <= 0xFF);
@@ -15,7 +15,7 @@ constexpr bool prints(int byte) {
 
 struct Tables {
   std::array<char32_t, 256> character{};
-  std::array<std::int16_t, kCharacters> byte{};
+  std::array<std::int16_t, num_characters> byte{};
 };
 
 constexpr Tables make_tables() {
@@ -30,20 +30,20 @@ constexpr Tables make_tables() {
   return tables;
 }
 
-constexpr Tables kTables = make_tables();
+constexpr Tables byte_tables = make_tables();
 
 }  // namespace
 
 char32_t byte_character(std::uint8_t byte) {
-  return kTables.character[byte];
+  return byte_tables.character[byte];
 }
 
 std::optional<std::string> bytes_of_token(std::string_view token) {
   std::string bytes;
   for (std::size_t at = 0; at < token.size();) {
     const CodePoint point = code_point_at(token, at);
-    if (point.value >= kCharacters || kTables.byte[point.value] < 0) return std::nullopt;
-    bytes.push_back(static_cast<char>(kTables.byte[point.value]));
+    if (point.value >= num_characters || byte_tables.byte[point.value] < 0) return std::nullopt;
+    bytes.push_back(static_cast<char>(byte_tables.byte[point.value]));
     at += point.length;
   }
   return bytes;

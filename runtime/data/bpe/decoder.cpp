@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::string_view kDecoders = "null, ByteLevel, ByteFallback, Fuse, Replace, Strip, Sequence";
+constexpr std::string_view known_decoders = "null, ByteLevel, ByteFallback, Fuse, Replace, Strip, Sequence";
 
 std::string join(const std::vector<std::string>& tokens, std::string_view between) {
   std::string out;
@@ -53,7 +53,7 @@ void Decoder::add(const JsonSection& section) {
     steps_.emplace_back(
         Strip{section.text("content"), section.at("start").integer(), section.at("stop").integer()});
   } else {
-    section.refuse(fmt::format("the decoder {}", type), kDecoders);
+    section.refuse(fmt::format("the decoder {}", type), known_decoders);
   }
 }
 

@@ -11,7 +11,7 @@ namespace d9d {
 
 // Token ids are below this. Tables are as long as the
 // highest id, so a damaged file must not choose it freely.
-constexpr std::int64_t kTokenIdsMax = 1 << 22;
+constexpr std::int64_t token_ids_max = 1 << 22;
 
 class JsonSection {
  public:

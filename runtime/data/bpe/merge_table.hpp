@@ -9,8 +9,8 @@
 namespace d9d {
 
 struct Merge {
-  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
-  std::uint32_t rank = kNone;  // kNone: the pair is not known
+  static constexpr std::uint32_t unknown_rank = 0xFFFFFFFF;
+  std::uint32_t rank = unknown_rank;  // unknown_rank: the pair is not known
   std::int32_t merged = -1;
 };
 
@@ -26,18 +26,18 @@ class MergeTable {
 
   Merge find(std::int32_t left, std::int32_t right) const {
     const std::uint64_t key = key_of(left, right);
-    for (std::size_t i = key * kMultiplier >> shift_;; i = (i + 1) & (slots_.size() - 1)) {
+    for (std::size_t i = key * hash_multiplier >> shift_;; i = (i + 1) & (slots_.size() - 1)) {
       if (slots_[i].key == key) return slots_[i].merge;
-      if (slots_[i].key == kEmpty) return {};
+      if (slots_[i].key == empty_slot) return {};
     }
   }
 
  private:
-  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};  // ids are not negative
-  static constexpr std::uint64_t kMultiplier =
+  static constexpr std::uint64_t empty_slot = ~std::uint64_t{0};  // ids are not negative
+  static constexpr std::uint64_t hash_multiplier =
       0x9E3779B97F4A7C15ULL;  // Knuth, vol. 3, 6.4: multiplicative hashing
   struct Slot {
-    std::uint64_t key = kEmpty;
+    std::uint64_t key = empty_slot;
     Merge merge;
   };
 
@@ -46,8 +46,8 @@ class MergeTable {
   }
 
   Slot& slot(std::uint64_t key) {
-    std::size_t i = key * kMultiplier >> shift_;
-    while (slots_[i].key != key && slots_[i].key != kEmpty) i = (i + 1) & (slots_.size() - 1);
+    std::size_t i = key * hash_multiplier >> shift_;
+    while (slots_[i].key != key && slots_[i].key != empty_slot) i = (i + 1) & (slots_.size() - 1);
     return slots_[i];
   }
 

@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::string_view kNormalizers =
+constexpr std::string_view known_normalizers =
     "null, NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip, Sequence";
 
 void append_normalized(std::string_view text, int options, std::string& out) {
@@ -58,7 +58,7 @@ void Normalizer::add(const JsonSection& section) {
   } else if (type == "Strip") {
     steps_.emplace_back(Strip{section.flag("strip_left", true), section.flag("strip_right", true)});
   } else {
-    section.refuse(fmt::format("the normalizer {}", type), kNormalizers);
+    section.refuse(fmt::format("the normalizer {}", type), known_normalizers);
   }
 }
 

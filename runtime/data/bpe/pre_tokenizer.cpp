@@ -7,17 +7,17 @@
 namespace d9d {
 namespace {
 
-constexpr std::string_view kPreTokenizers =
+constexpr std::string_view known_pre_tokenizers =
     "null, ByteLevel, Split, Digits, Whitespace, WhitespaceSplit, Punctuation, CharDelimiterSplit, Sequence";
 // Radford et al. 2019 (GPT-2): contractions, then letters,
 // digits and the rest with one space in front, then spaces.
-constexpr std::string_view kByteLevelPattern =
+constexpr std::string_view byte_level_pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 // Word characters and white space as the library's other engine knows them: joiners belong to words.
-constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
+constexpr std::string_view word_class = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
 // Punctuation as the library's tables (Unicode 8) know it: without
 // what came later, with the two signs that are symbols today.
-constexpr std::string_view kPunctuation =
+constexpr std::string_view punctuation_class =
     R"((?![)"
     R"(\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}-\x{1B7E}\x{2E43}-\x{2E4F}\x{2E52}-\x{2E5D})"
     R"(\x{10EAD}\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{1144B}-\x{1144F}\x{1145A}-\x{1145B})"
@@ -53,23 +53,23 @@ void PreTokenizer::add(const JsonSection& section) {
     const bool individual = section.flag("individual_digits", false);
     split(R"(\p{N})", individual ? Behavior::isolated : Behavior::contiguous, false);
   } else if (type == "Whitespace") {
-    split(fmt::format(R"([{0}]+|[^{0}\s]+)", kWord), Behavior::removed, true);
+    split(fmt::format(R"([{0}]+|[^{0}\s]+)", word_class), Behavior::removed, true);
   } else if (type == "WhitespaceSplit") {
     split(R"(\s)", Behavior::removed, false);
   } else if (type == "Punctuation") {
-    split(kPunctuation, section.has("behavior") ? behavior_of(section.at("behavior")) : Behavior::isolated,
-          false);
+    split(punctuation_class,
+          section.has("behavior") ? behavior_of(section.at("behavior")) : Behavior::isolated, false);
   } else if (type == "CharDelimiterSplit") {
     steps_.emplace_back(Split{Regex::from_literal(section.text("delimiter")), Behavior::removed, false});
   } else {
-    section.refuse(fmt::format("the pre-tokenizer {}", type), kPreTokenizers);
+    section.refuse(fmt::format("the pre-tokenizer {}", type), known_pre_tokenizers);
   }
 }
 
 void PreTokenizer::add_byte_level(const JsonSection& section) {
   if (section.flag("add_prefix_space", true)) steps_.emplace_back(PrefixSpace{});
   if (section.flag("use_regex", true)) {
-    steps_.emplace_back(Split{Regex::from_pattern(kByteLevelPattern), Behavior::isolated, false});
+    steps_.emplace_back(Split{Regex::from_pattern(byte_level_pattern), Behavior::isolated, false});
   }
   byte_level_ = true;
 }

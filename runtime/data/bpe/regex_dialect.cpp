@@ -108,10 +108,10 @@ class Translator {
       case 'v':
         return put("\\x0b", 2);
       case 'w':
-        return put(in_class_ ? std::string(kWord) : fmt::format("[{}]", kWord), 2);
+        return put(in_class_ ? std::string(word_class) : fmt::format("[{}]", word_class), 2);
       case 'W':
         if (in_class_) refuse("\\W in a class");
-        return put(fmt::format("[^{}]", kWord), 2);
+        return put(fmt::format("[^{}]", word_class), 2);
       case 'p':
       case 'P':
         return property();
@@ -143,7 +143,7 @@ class Translator {
     const bool negated = name.starts_with('^');
     if (negated) name.remove_prefix(1);
     // A bare script name means the characters of that script there, but all that are used with it here.
-    const bool is_script = name.size() > 2 && std::ranges::find(kNoScripts, name) == kNoScripts.end();
+    const bool is_script = name.size() > 2 && std::ranges::find(no_scripts, name) == no_scripts.end();
     put(fmt::format("\\{}{{{}{}{}}}", pattern_[at_ + 1], negated ? "^" : "", is_script ? "sc:" : "", name),
         close + 1 - at_);
   }
@@ -167,8 +167,8 @@ class Translator {
   }
 
   // Superscripts and fractions of Latin-1 are word characters there, those of other blocks are not.
-  static constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe)";
-  static constexpr std::array<std::string_view, 5> kNoScripts{"Any", "Alphabetic", "White_Space", "Uppercase",
+  static constexpr std::string_view word_class = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe)";
+  static constexpr std::array<std::string_view, 5> no_scripts{"Any", "Alphabetic", "White_Space", "Uppercase",
                                                               "Lowercase"};
 
   const std::string_view pattern_;

@@ -18,8 +18,8 @@ void add_template(const JsonSection& section, TemplateProcessor& out) {
     const std::string name = piece.at("SpecialToken").text("id");
     auto& side = seen_text ? mine.after : mine.before;
     for (const JsonSection& id : section.at("special_tokens").at(name).at("ids").items()) {
-      D9D_REQUIRE(id.integer() >= 0 && id.integer() < kTokenIdsMax, "{} is {}, expected 0 to {}", id.path(),
-                  id.integer(), kTokenIdsMax - 1);
+      D9D_REQUIRE(id.integer() >= 0 && id.integer() < token_ids_max, "{} is {}, expected 0 to {}", id.path(),
+                  id.integer(), token_ids_max - 1);
       side.push_back(static_cast<std::int32_t>(id.integer()));
     }
   }

@@ -14,7 +14,7 @@ struct Range {
 };
 
 // DerivedNormalizationProps and UnicodeData of Unicode 15 compared with what the library does, sorted.
-constexpr std::array<Range, 46> kNewer{
+constexpr std::array<Range, 46> newer_ranges{
     {{0x7FD, 0x7FD},     {0x898, 0x89F},     {0x8CA, 0x8D3},     {0x9FE, 0x9FE},     {0xC3C, 0xC3C},
      {0xD3B, 0xD3C},     {0xEBA, 0xEBA},     {0x1715, 0x1715},   {0x1ABF, 0x1ACE},   {0x1DF6, 0x1DFA},
      {0x32FF, 0x32FF},   {0xA7F2, 0xA7F4},   {0xA82C, 0xA82C},   {0xAB69, 0xAB69},   {0x10781, 0x10785},
@@ -29,9 +29,9 @@ constexpr std::array<Range, 46> kNewer{
 }  // namespace
 
 bool is_normalization_newer(char32_t value) {
-  if (value < kNewer.front().first) return false;
-  const auto found = std::ranges::lower_bound(kNewer, value, {}, &Range::last);
-  return found != kNewer.end() && found->first <= value;
+  if (value < newer_ranges.front().first) return false;
+  const auto found = std::ranges::lower_bound(newer_ranges, value, {}, &Range::last);
+  return found != newer_ranges.end() && found->first <= value;
 }
 
 bool is_white_space(char32_t value) {

@@ -40,14 +40,14 @@ std::size_t WordCache::slot_of(std::string_view word, std::uint64_t hash) const 
 }
 
 std::optional<std::span<const std::int32_t>> WordCache::find(std::string_view word) const {
-  if (word.size() > kWordBytesMax) return std::nullopt;
+  if (word.size() > word_bytes_max) return std::nullopt;
   const Slot& slot = slots_[slot_of(word, hash_of(word))];
   if (slot.word_bytes == 0) return std::nullopt;
   return std::span(ids_).subspan(slot.ids_begin, slot.num_ids);
 }
 
 void WordCache::put(std::string_view word, std::span<const std::int32_t> ids) {
-  if (word.empty() || word.size() > kWordBytesMax) return;
+  if (word.empty() || word.size() > word_bytes_max) return;
   if (num_words_ == words_max_) {
     slots_.assign(slots_.size(), {});
     words_.clear();

@@ -13,13 +13,13 @@ namespace d9d {
 
 class WordCache {
  public:
-  static constexpr std::size_t kWordBytesMax = 64;  // longer words are rare and are not kept
+  static constexpr std::size_t word_bytes_max = 64;  // longer words are rare and are not kept
 
   explicit WordCache(std::size_t words_max = 1 << 15);
 
   // The ids of a word put before; valid until the next put.
   std::optional<std::span<const std::int32_t>> find(std::string_view word) const;
-  // `word` must not be there. Words above kWordBytesMax are ignored.
+  // `word` must not be there. Words above word_bytes_max are ignored.
   void put(std::string_view word, std::span<const std::int32_t> ids);
 
  private:

@@ -10,7 +10,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
+constexpr std::string_view blank_characters = " \t\r";
 
 // Calls with each line without its end (\n or \r\n), and its number from 1.
 template <class Use>
@@ -39,7 +39,7 @@ void use_paragraphs(std::string_view text, const std::string& file, const UseDoc
     paragraph = {};
   };
   for_each_line(text, [&](std::string_view line, std::size_t number) {
-    if (line.find_first_not_of(kBlank) == std::string_view::npos) return flush();
+    if (line.find_first_not_of(blank_characters) == std::string_view::npos) return flush();
     if (paragraph.empty()) {
       first = number;
       paragraph = line;
@@ -52,7 +52,7 @@ void use_paragraphs(std::string_view text, const std::string& file, const UseDoc
 void use_jsonl(std::string_view text, const std::string& file, const std::string& field,
                const UseDocument& use) {
   for_each_line(text, [&](std::string_view line, std::size_t number) {
-    if (line.find_first_not_of(kBlank) == std::string_view::npos) return;
+    if (line.find_first_not_of(blank_characters) == std::string_view::npos) return;
     const std::string where = fmt::format("{}:{}", file, number);
     const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
     D9D_REQUIRE(object.is_object(), "{}: not a JSON object; expected one a line, as in {{\"{}\": \"...\"}}",

@@ -8,7 +8,7 @@ namespace d9d {
 namespace {
 
 // Four make a strong pseudo-random permutation of large domains; small ones want a few more to look mixed.
-constexpr std::uint64_t kRounds = 8;
+constexpr std::uint64_t num_rounds = 8;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::uint64_t Permutation::encrypt(std::uint64_t value) const {
   const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
   std::uint64_t left = value >> half_bits_;
   std::uint64_t right = value & mask;
-  for (std::uint64_t round = 0; round < kRounds; ++round) {
+  for (std::uint64_t round = 0; round < num_rounds; ++round) {
     const std::uint64_t mixed = stream_.bits64(round << 32 | right);
     const std::uint64_t next = left ^ (mixed & mask);
     left = right;

@@ -44,10 +44,10 @@ void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char*
   const bool may_be_ignored = labels_ && &array == &*labels_;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::int64_t id = out[i];
-    if (may_be_ignored && id == kIgnoredLabel) continue;
+    if (may_be_ignored && id == ignored_label) continue;
     D9D_REQUIRE(id >= 0, "{}: row {} holds the {} {} at position {}, expected 0 or more{}",
                 array.path().string(), row, what, id, i,
-                may_be_ignored ? fmt::format(", or {}", kIgnoredLabel) : "");
+                may_be_ignored ? fmt::format(", or {}", ignored_label) : "");
     D9D_REQUIRE(!ids_below_ || id < *ids_below_,
                 "{}: row {} holds the {} {} at position {}, but model_provider.model.vocab_size is {}; raise "
                 "it, or mend the file",
@@ -58,7 +58,7 @@ void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char*
 Sample TokensSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::size_t>(sequence_length());
   const auto row = static_cast<std::int64_t>(order_.item_at(index));
-  Sample sample{std::vector<std::int64_t>(length), std::vector<std::int64_t>(length, kIgnoredLabel)};
+  Sample sample{std::vector<std::int64_t>(length), std::vector<std::int64_t>(length, ignored_label)};
   read_row(tokens_, row, "token", sample.input_ids);
   if (labels_) {
     read_row(*labels_, row, "label", sample.labels);

@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-const std::vector<std::string> kSizes{"hidden_size",         "num_hidden_layers", "num_attention_heads",
-                                      "num_key_value_heads", "head_dim",          "vocab_size"};
+const std::vector<std::string> size_keys{"hidden_size",         "num_hidden_layers", "num_attention_heads",
+                                         "num_key_value_heads", "head_dim",          "vocab_size"};
 
 class DenseFamily final : public FamilyOf<DenseModelSection> {
  public:
@@ -22,7 +22,7 @@ class DenseFamily final : public FamilyOf<DenseModelSection> {
   }
   void to_config_keys(json& keys, const std::string& where) const override { flatten_layer(keys, where); }
   std::vector<std::string> required_keys(const json& /*keys*/) const override {
-    std::vector<std::string> names = kSizes;
+    std::vector<std::string> names = size_keys;
     names.emplace_back("intermediate_size");
     return names;
   }
@@ -49,7 +49,7 @@ class MoeFamily final : public FamilyOf<MoeModelSection> {
     flatten_layer(keys, where);
   }
   std::vector<std::string> required_keys(const json& keys) const override {
-    std::vector<std::string> names = kSizes;
+    std::vector<std::string> names = size_keys;
     if (!keys.contains("num_local_experts")) names.emplace_back("num_experts");
     names.emplace_back("moe_intermediate_size");
     names.emplace_back("num_experts_per_tok");

@@ -45,7 +45,7 @@ Mappers unchanged(const Qwen3Tensors& tensors) {
   return mappers;
 }
 
-constexpr std::array<const char*, 3> kExpertParts = {"gate_proj", "up_proj", "down_proj"};
+constexpr std::array<const char*, 3> expert_parts = {"gate_proj", "up_proj", "down_proj"};
 
 std::vector<std::string> names_one_by_one(const std::string& experts, const char* part,
                                           std::int64_t num_experts) {
@@ -65,7 +65,7 @@ void add_experts_from(Mappers& mappers, const std::string& experts, std::int64_t
     mappers.push_back(rename(experts + "down_proj", ours("down_proj")));
     return;
   }
-  for (const char* part : kExpertParts) {
+  for (const char* part : expert_parts) {
     mappers.push_back(stack(names_one_by_one(experts, part, num_experts), ours(part), 0));
   }
 }
@@ -78,7 +78,7 @@ void add_experts_to(Mappers& mappers, const std::string& experts, std::int64_t n
     mappers.push_back(rename(ours("down_proj"), experts + "down_proj"));
     return;
   }
-  for (const char* part : kExpertParts) {
+  for (const char* part : expert_parts) {
     mappers.push_back(unstack(ours(part), names_one_by_one(experts, part, num_experts), 0));
   }
 }

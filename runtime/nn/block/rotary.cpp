@@ -17,7 +17,7 @@
 namespace d9d {
 namespace {
 
-constexpr double kTwoPi = 2.0 * std::numbers::pi;
+constexpr double two_pi = 2.0 * std::numbers::pi;
 
 double yarn_scale(double factor, double mscale) {
   return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
@@ -34,7 +34,7 @@ at::Tensor yarn(const RopeOptions& rope, const at::Tensor& plain, std::int64_t h
   const auto dim = static_cast<double>(head_dim);
   const auto length = static_cast<double>(rope.original_max_position_embeddings);
   const auto dimension_turning = [&](double turns) {
-    return dim * std::log(length / (turns * kTwoPi)) / (2.0 * std::log(rope.theta));
+    return dim * std::log(length / (turns * two_pi)) / (2.0 * std::log(rope.theta));
   };
   double low = dimension_turning(rope.beta_fast);
   double high = dimension_turning(rope.beta_slow);
@@ -52,7 +52,7 @@ at::Tensor yarn(const RopeOptions& rope, const at::Tensor& plain, std::int64_t h
 
 at::Tensor llama3(const RopeOptions& rope, const at::Tensor& plain) {
   const auto length = static_cast<double>(rope.original_max_position_embeddings);
-  const at::Tensor turns = plain.mul(length / kTwoPi);
+  const at::Tensor turns = plain.mul(length / two_pi);
   const at::Tensor keep =
       turns.sub(rope.low_freq_factor).div(rope.high_freq_factor - rope.low_freq_factor).clamp(0, 1);
   return blend(plain.div(rope.factor), plain, keep);

@@ -9,7 +9,7 @@ namespace d9d {
 
 namespace {
 
-constexpr double kImpossible = std::numeric_limits<double>::infinity();
+constexpr double impossible_cost = std::numeric_limits<double>::infinity();
 
 // best[s][l]: of the first l layers on the first s stages.
 using BestTable = std::vector<std::vector<double>>;
@@ -23,7 +23,7 @@ class Balance {
 
   std::vector<LayerRange> ranges() const {
     const BestTable dearest =
-        fill([](double before, double stage) { return std::max(before, stage); }, kImpossible);
+        fill([](double before, double stage) { return std::max(before, stage); }, impossible_cost);
     const double limit = dearest[stages_][layers()];
     const auto sum_of_squares = [](double before, double stage) { return before + stage * stage; };
     const BestTable best = fill(sum_of_squares, limit);
@@ -50,7 +50,7 @@ class Balance {
 
   template <class Join>
   BestTable fill(Join join, double limit) const {
-    BestTable best(stages_ + 1, std::vector<double>(layers() + 1, kImpossible));
+    BestTable best(stages_ + 1, std::vector<double>(layers() + 1, impossible_cost));
     best[0][0] = 0;
     for (std::size_t stage = 0; stage < stages_; ++stage) {
       for (std::size_t end = stage + 1; end <= layers(); ++end) {

@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::int64_t kTokens = 1, kHeads = 2;
+constexpr std::int64_t tokens_dim = 1, heads_dim = 2;
 
 // Which chunk of the sequence comes n-th when the ranks' tokens are put one after another.
 std::vector<std::int64_t> chunks_as_dealt(TokenOrder order, int ranks) {
@@ -27,10 +27,10 @@ std::vector<std::int64_t> chunks_as_dealt(TokenOrder order, int ranks) {
 
 // Chunk i of the result is chunk from[i] of x [B, S, ..].
 at::Tensor arrange(const at::Tensor& x, const std::vector<std::int64_t>& from) {
-  const std::vector<at::Tensor> chunks = x.chunk(static_cast<std::int64_t>(from.size()), kTokens);
+  const std::vector<at::Tensor> chunks = x.chunk(static_cast<std::int64_t>(from.size()), tokens_dim);
   std::vector<at::Tensor> arranged;
   for (const std::int64_t chunk : from) arranged.push_back(chunks[static_cast<std::size_t>(chunk)]);
-  return at::cat(arranged, kTokens);
+  return at::cat(arranged, tokens_dim);
 }
 
 std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
@@ -50,7 +50,7 @@ at::Tensor repeat_heads(const at::Tensor& x, std::int64_t times) {
 }  // namespace
 
 at::Tensor UlyssesAttention::to_heads(const at::Tensor& x) const {
-  const at::Tensor dealt = swap_shards(x, kHeads, kTokens, group_);
+  const at::Tensor dealt = swap_shards(x, heads_dim, tokens_dim, group_);
   if (order_ == TokenOrder::contiguous) return dealt;
   return arrange(dealt, inverse(chunks_as_dealt(order_, group_->size())));
 }
@@ -58,7 +58,7 @@ at::Tensor UlyssesAttention::to_heads(const at::Tensor& x) const {
 at::Tensor UlyssesAttention::to_tokens(const at::Tensor& x) const {
   const bool in_order = order_ == TokenOrder::contiguous;
   const at::Tensor dealt = in_order ? x : arrange(x, chunks_as_dealt(order_, group_->size()));
-  return swap_shards(dealt, kTokens, kHeads, group_);
+  return swap_shards(dealt, tokens_dim, heads_dim, group_);
 }
 
 at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -69,17 +69,17 @@ at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, co
                                   const at::Tensor& wide_v) { return attend(wide_q, wide_k, wide_v, scale); };
     return attend_equally_wide(q, k, v, equally_wide);
   }
-  const std::int64_t ranks = group_->size(), key_heads = k.size(kHeads);
-  D9D_CHECK(q.size(kHeads) % ranks == 0, "{} heads are not divisible by the {} ranks of {}", q.size(kHeads),
-            ranks, group_->name());
+  const std::int64_t ranks = group_->size(), key_heads = k.size(heads_dim);
+  D9D_CHECK(q.size(heads_dim) % ranks == 0, "{} heads are not divisible by the {} ranks of {}",
+            q.size(heads_dim), ranks, group_->name());
   const std::int64_t times = std::lcm(key_heads, ranks) / key_heads;
   // What goes to one rank is contiguous, so that one exchange is enough.
-  const auto by_rank = [&](const at::Tensor& x) { return x.unflatten(kHeads, {ranks, -1}); };
+  const auto by_rank = [&](const at::Tensor& x) { return x.unflatten(heads_dim, {ranks, -1}); };
   const at::Tensor joint =
-      at::cat({by_rank(q), by_rank(repeat_heads(k, times)), by_rank(repeat_heads(v, times))}, kHeads + 1);
-  const std::int64_t queries = q.size(kHeads) / ranks, keys = key_heads * times / ranks;
+      at::cat({by_rank(q), by_rank(repeat_heads(k, times)), by_rank(repeat_heads(v, times))}, heads_dim + 1);
+  const std::int64_t queries = q.size(heads_dim) / ranks, keys = key_heads * times / ranks;
   const auto heads =
-      to_heads(joint.flatten(kHeads, kHeads + 1)).split_with_sizes({queries, keys, keys}, kHeads);
+      to_heads(joint.flatten(heads_dim, heads_dim + 1)).split_with_sizes({queries, keys, keys}, heads_dim);
   const at::Tensor mixed = kernels::attention(heads[0], heads[1], heads[2], /*causal=*/true, scale);
   return to_tokens(mixed);
 }

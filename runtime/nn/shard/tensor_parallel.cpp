@@ -3,7 +3,7 @@
 namespace d9d {
 namespace {
 
-constexpr const char* kAxis = "tp";
+constexpr const char* tensor_axis = "tp";
 
 const Mesh& dense_mesh(const StageGroups& groups) {
   return groups.domains().mesh_for(kDenseDomain);
@@ -14,8 +14,8 @@ const Mesh& dense_mesh(const StageGroups& groups) {
 TensorParallel::TensorParallel(StageParameters& parameters, StageGroups& groups)
     : parameters_(parameters),
       groups_(groups),
-      size_(dense_mesh(groups).axis_size(kAxis)),
-      rank_(dense_mesh(groups).coordinate(groups.rank(), kAxis)) {}
+      size_(dense_mesh(groups).axis_size(tensor_axis)),
+      rank_(dense_mesh(groups).coordinate(groups.rank(), tensor_axis)) {}
 
 void TensorParallel::column(const at::Tensor& weight, const at::Tensor& bias) {
   shard(weight, 0);
@@ -29,12 +29,12 @@ void TensorParallel::row(const at::Tensor& weight) {
 void TensorParallel::shard(const at::Tensor& tensor, int dim) {
   if (size_ == 1) return;
   place(parameter_of(parameters_, tensor),
-        axis_of(dense_mesh(groups_), kAxis, groups_.rank(), Placement::shard(dim)));
+        axis_of(dense_mesh(groups_), tensor_axis, groups_.rank(), Placement::shard(dim)));
 }
 
 ActivationShards TensorParallel::activations(std::int64_t dim) const {
   if (size_ == 1) return {};
-  return {groups_.open(kDenseDomain, {kAxis}, "tensor_parallel"), dim};
+  return {groups_.open(kDenseDomain, {tensor_axis}, "tensor_parallel"), dim};
 }
 
 }  // namespace d9d

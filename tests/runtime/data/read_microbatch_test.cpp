@@ -57,7 +57,7 @@ TEST(ReadMicrobatch, CutsTheSameStreamForEveryNumberOfDataRanks) {
 }
 
 TEST(Microbatch, HoldsInputsLabelsAndPositionsAsInt64) {
-  const std::vector<Sample> samples{{{5, 6, 7}, {6, 7, kIgnoredLabel}}, {{1, 2, 3}, {2, 3, 4}}};
+  const std::vector<Sample> samples{{{5, 6, 7}, {6, 7, ignored_label}}, {{1, 2, 3}, {2, 3, 4}}};
 
   const TensorMap microbatch = make_microbatch(samples);
 
@@ -66,7 +66,7 @@ TEST(Microbatch, HoldsInputsLabelsAndPositionsAsInt64) {
     EXPECT_EQ(tensor.scalar_type(), at::kLong) << name;
     EXPECT_EQ(tensor.sizes(), (at::IntArrayRef{2, 3})) << name;
   }
-  EXPECT_EQ(microbatch.at("labels").const_data_ptr<std::int64_t>()[2], kIgnoredLabel);
+  EXPECT_EQ(microbatch.at("labels").const_data_ptr<std::int64_t>()[2], ignored_label);
   EXPECT_EQ(microbatch.at("position_ids").const_data_ptr<std::int64_t>()[5], 2);
 }
 

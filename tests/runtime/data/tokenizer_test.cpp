@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<std::int32_t>;
 
-const std::string kFolder = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/";
+const std::string tokenizer_folder = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/";
 
 // A tokenizer.json of characters a, b, c with the merges ab and abc, plus what the caller adds.
 std::string small_json(const std::string& members, const std::string& model = "") {
@@ -80,7 +80,7 @@ TEST(Tokenizer, MergesLongWordsLikeShortOnes) {
 
 TEST(Tokenizer, DecodesWhatItEncodedByteForByte) {
   // No normalizer and a byte-level vocabulary: nothing may get lost.
-  const Tokenizer gpt2 = Tokenizer::from_file(kFolder + "gpt2.json");
+  const Tokenizer gpt2 = Tokenizer::from_file(tokenizer_folder + "gpt2.json");
   std::mt19937 random(1);
 
   for (int i = 0; i < 2000; ++i) {
@@ -91,7 +91,7 @@ TEST(Tokenizer, DecodesWhatItEncodedByteForByte) {
 }
 
 TEST(Tokenizer, GivesTheSameIdsWithAUsedScratchAsWithAFreshOne) {
-  const Tokenizer tokenizer = Tokenizer::from_file(kFolder + "qwen.json");
+  const Tokenizer tokenizer = Tokenizer::from_file(tokenizer_folder + "qwen.json");
   const auto scratch = tokenizer.make_scratch();
   std::mt19937 random(2);
 
@@ -104,7 +104,7 @@ TEST(Tokenizer, GivesTheSameIdsWithAUsedScratchAsWithAFreshOne) {
 }
 
 TEST(Tokenizer, IsSharedBetweenThreads) {
-  const Tokenizer tokenizer = Tokenizer::from_file(kFolder + "qwen.json");
+  const Tokenizer tokenizer = Tokenizer::from_file(tokenizer_folder + "qwen.json");
   const std::string text = "the actor sends <|im_end|> café to the stage 123\n";
   const Ids expected = tokenizer.encode(text, false);
   std::vector<int> wrong(4);

@@ -25,7 +25,7 @@ using test::error_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr LockTimes kShort{.heartbeat = milliseconds(20), .silence_max = milliseconds(200)};
+constexpr LockTimes quick_times{.heartbeat = milliseconds(20), .silence_max = milliseconds(200)};
 
 class FolderLockTest : public testing::Test {
  protected:
@@ -54,7 +54,7 @@ class FolderLockTest : public testing::Test {
 
 TEST_F(FolderLockTest, TellsWhoHasTheFolderAndIsGoneAtItsEnd) {
   {
-    const FolderLock held(folder.path(), me(), kShort);
+    const FolderLock held(folder.path(), me(), quick_times);
 
     ASSERT_TRUE(holder_of(folder.path()).has_value());
     EXPECT_EQ(holder_of(folder.path())->tag, "mine");
@@ -66,9 +66,9 @@ TEST_F(FolderLockTest, TellsWhoHasTheFolderAndIsGoneAtItsEnd) {
 }
 
 TEST_F(FolderLockTest, RefusesASecondJobAndNamesTheFirst) {
-  const FolderLock held(folder.path(), me(), kShort);
+  const FolderLock held(folder.path(), me(), quick_times);
 
-  const std::string text = error_of([&] { FolderLock(folder.path(), me("second"), kShort); });
+  const std::string text = error_of([&] { FolderLock(folder.path(), me("second"), quick_times); });
 
   EXPECT_THAT(text, AllOf(HasSubstr(folder.path() + " is in use by another job: run tiny, process " +
                                     std::to_string(::getpid()) + " on host " + me().host),
@@ -86,7 +86,7 @@ TEST_F(FolderLockTest, TakesOverFromAProcessThatIsGone) {
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   leave_lock(dead);
 
-  const FolderLock held(folder.path(), me(), kShort);
+  const FolderLock held(folder.path(), me(), quick_times);
 
   EXPECT_EQ(holder_of(folder.path())->tag, "mine");
   EXPECT_EQ(files(), 1U);
@@ -97,7 +97,7 @@ TEST_F(FolderLockTest, TakesOverWhereThePidBelongsToAnotherProcessNow) {
   earlier.started = "1";
   leave_lock(earlier);
 
-  EXPECT_NO_THROW(FolderLock(folder.path(), me(), kShort));
+  EXPECT_NO_THROW(FolderLock(folder.path(), me(), quick_times));
 }
 
 TEST_F(FolderLockTest, RefusesTheLockOfAnotherHostAsSoonAsItIsRefreshed) {
@@ -107,7 +107,7 @@ TEST_F(FolderLockTest, RefusesTheLockOfAnotherHostAsSoonAsItIsRefreshed) {
     while (!over) touch(), std::this_thread::yield();
   });
 
-  const std::string text = error_of([&] { FolderLock(folder.path(), me(), kShort); });
+  const std::string text = error_of([&] { FolderLock(folder.path(), me(), quick_times); });
 
   over = true;
   far_away.join();
@@ -119,7 +119,7 @@ TEST_F(FolderLockTest, TakesOverTheLockOfAnotherHostThatNobodyRefreshes) {
   leave_lock(stranger());
   age(std::chrono::hours(1));
 
-  const FolderLock held(folder.path(), me(), kShort);
+  const FolderLock held(folder.path(), me(), quick_times);
 
   EXPECT_EQ(holder_of(folder.path())->tag, "mine");
 }
@@ -128,11 +128,11 @@ TEST_F(FolderLockTest, TakesOverAFileThatSaysNothingOnceItIsOld) {
   std::ofstream(lock()) << "{\"pid\": \"x\"";
   age(std::chrono::hours(1));
 
-  EXPECT_NO_THROW(FolderLock(folder.path(), me(), kShort));
+  EXPECT_NO_THROW(FolderLock(folder.path(), me(), quick_times));
 }
 
 TEST_F(FolderLockTest, IsRefreshedWhileItIsHeld) {
-  const FolderLock held(folder.path(), me(), kShort);
+  const FolderLock held(folder.path(), me(), quick_times);
   age(std::chrono::hours(1));
   const auto old = std::filesystem::last_write_time(lock());
 
@@ -163,7 +163,7 @@ TEST_F(FolderLockTest, OfManyThatTryAtOnceExactlyOneHasIt) {
     all.emplace_back([&, i] {
       std::optional<FolderLock> mine;
       try {
-        mine.emplace(folder.path(), me("starter-" + std::to_string(i)), kShort);
+        mine.emplace(folder.path(), me("starter-" + std::to_string(i)), quick_times);
         ++taken;
       } catch (const Error&) {
       }
@@ -176,7 +176,8 @@ TEST_F(FolderLockTest, OfManyThatTryAtOnceExactlyOneHasIt) {
 }
 
 TEST_F(FolderLockTest, AFolderThatIsNotThereIsNamed) {
-  EXPECT_THAT(error_of([&] { FolderLock(folder / "nowhere", me(), kShort); }), HasSubstr("nowhere/job.lock"));
+  EXPECT_THAT(error_of([&] { FolderLock(folder / "nowhere", me(), quick_times); }),
+              HasSubstr("nowhere/job.lock"));
 }
 
 }  // namespace

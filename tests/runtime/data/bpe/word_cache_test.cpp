@@ -36,10 +36,10 @@ TEST(WordCache, ForgetsEverythingWhenItIsFull) {
 TEST(WordCache, KeepsWordsWithoutIdsAndNoLongWords) {
   WordCache cache;
   cache.put("nothing", {});
-  cache.put(std::string(WordCache::kWordBytesMax + 1, 'x'), std::vector<std::int32_t>{1});
+  cache.put(std::string(WordCache::word_bytes_max + 1, 'x'), std::vector<std::int32_t>{1});
 
   EXPECT_EQ(ids_of(cache, "nothing"), std::vector<std::int32_t>{});
-  EXPECT_FALSE(cache.find(std::string(WordCache::kWordBytesMax + 1, 'x')));
+  EXPECT_FALSE(cache.find(std::string(WordCache::word_bytes_max + 1, 'x')));
 }
 
 }  // namespace

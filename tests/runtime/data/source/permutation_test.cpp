@@ -52,15 +52,15 @@ TEST(Permutation, DiffersBetweenSeedsAndEpochs) {
 
 TEST(Permutation, PutsEveryItemEverywhereEquallyOften) {
   // 5 items, 20000 orders: each of the 25 counts is binomial with mean 4000 and deviation 57.
-  constexpr int kOrders = 20000;
+  constexpr int num_orders = 20000;
   std::vector<int> counts(25);
 
-  for (std::uint64_t epoch = 0; epoch < kOrders; ++epoch) {
+  for (std::uint64_t epoch = 0; epoch < num_orders; ++epoch) {
     const Permutation permutation(5, 3, epoch);
     for (std::uint64_t i = 0; i < 5; ++i) ++counts[i * 5 + permutation(i)];
   }
 
-  for (const int count : counts) EXPECT_LT(std::abs(count - kOrders / 5), 5 * 57);
+  for (const int count : counts) EXPECT_LT(std::abs(count - num_orders / 5), 5 * 57);
 }
 
 TEST(EpochOrder, GoesThroughTheDataOncePerEpochInAnotherOrder) {

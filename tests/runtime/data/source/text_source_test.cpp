@@ -12,12 +12,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kTokenizer = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/qwen.json";
+const std::string qwen_tokenizer = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/qwen.json";
 
 TextDataConfig config_of(std::vector<std::string> files) {
   TextDataConfig config;
   config.files = std::move(files);
-  config.tokenizer = kTokenizer;
+  config.tokenizer = qwen_tokenizer;
   config.sequence_length = 8;
   return config;
 }
@@ -82,7 +82,7 @@ TEST(TextSource, PacksDocumentsWithAnEosTokenAfterEach) {
   config.document = DocumentUnit::line;
   config.eos_token = "<|endoftext|>";
   config.sequence_length = 4;
-  const Tokenizer tokenizer = Tokenizer::from_file(kTokenizer);
+  const Tokenizer tokenizer = Tokenizer::from_file(qwen_tokenizer);
   std::vector<std::int32_t> row;
   for (const char* line : {"the actor sends", "the message", "to the stage"}) {
     const auto ids = tokenizer.encode(line, false);

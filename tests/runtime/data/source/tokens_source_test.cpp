@@ -35,7 +35,7 @@ TEST(TokensSource, MakesLabelsFromTheNextTokenAndKeepsTheLength) {
 
   EXPECT_EQ(source.num_samples(), 2u);
   EXPECT_EQ(source.sequence_length(), 3);
-  EXPECT_EQ(source.at(1), (Sample{{4, 5, 6}, {5, 6, kIgnoredLabel}}));
+  EXPECT_EQ(source.at(1), (Sample{{4, 5, 6}, {5, 6, ignored_label}}));
   EXPECT_EQ(source.at(2), source.at(0));
 }
 

@@ -23,7 +23,7 @@
 namespace d9d::test {
 namespace {
 
-constexpr std::int64_t kRank = 2;
+constexpr std::int64_t branch_rank = 2;
 
 class LowRank final : public LinearBranch {
  public:
@@ -64,8 +64,8 @@ Factors factors_of(const StageParameter& weight) {
   const Slice slice = weight.layout.local_slice();
   const auto out = static_cast<std::int64_t>(shape.size()) - 2, in = out + 1;
   std::vector<std::int64_t> a_shape = shape, b_shape = shape;
-  a_shape[static_cast<std::size_t>(out)] = kRank;
-  b_shape[static_cast<std::size_t>(in)] = kRank;
+  a_shape[static_cast<std::size_t>(out)] = branch_rank;
+  b_shape[static_cast<std::size_t>(in)] = branch_rank;
   Factors factors{drawn(weight.name + ".a", a_shape), drawn(weight.name + ".b", b_shape)};
   const auto cut = [&](at::Tensor& tensor, std::int64_t dim) {
     const auto d = static_cast<std::size_t>(dim);

@@ -13,8 +13,8 @@ struct Choice {
   ContextAttention attention;
   TokenOrder order;
 };
-constexpr Choice kRingZigzag{ContextAttention::ring, TokenOrder::zigzag};
-constexpr Choice kUlyssesZigzag{ContextAttention::ulysses, TokenOrder::zigzag};
+constexpr Choice ring_zigzag{ContextAttention::ring, TokenOrder::zigzag};
+constexpr Choice ulysses_zigzag{ContextAttention::ulysses, TokenOrder::zigzag};
 
 ParallelCase shared_sequences(const DeviceMeshParameters& mesh, const Choice& choice, Qwen3Kind family) {
   const Qwen3Config model = tiny_qwen3(family);
@@ -44,14 +44,14 @@ TEST_P(ContextParallel, TrainsAsOneRankDoes) {
 }
 
 TEST(ContextParallelMesh, ReplicateAndShardTogetherShareASequence) {
-  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+  for (const Choice& choice : {ring_zigzag, ulysses_zigzag}) {
     expect_equal_training(shared_sequences({.context_parallel_replicate = 2, .context_parallel_shard = 2},
                                            choice, Qwen3Kind::dense));
   }
 }
 
 TEST(ContextParallelMesh, DataReplicasShareNothingButGradients) {
-  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+  for (const Choice& choice : {ring_zigzag, ulysses_zigzag}) {
     for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
       expect_equal_training(
           shared_sequences({.data_parallel_replicate = 2, .context_parallel_shard = 2}, choice, family));
@@ -60,7 +60,7 @@ TEST(ContextParallelMesh, DataReplicasShareNothingButGradients) {
 }
 
 TEST(ContextParallelMesh, ExpertsAndHeadsAreSharedBesideSequences) {
-  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+  for (const Choice& choice : {ring_zigzag, ulysses_zigzag}) {
     expect_equal_training(
         shared_sequences({.context_parallel_shard = 2, .tensor_parallel = 2}, choice, Qwen3Kind::dense));
     expect_equal_training(shared_sequences(
@@ -77,7 +77,7 @@ TEST(ContextParallelMesh, ARankWithoutLabelsThatCountTakesPart) {
 }
 
 TEST(ContextParallelMesh, PositionsOfTheBatchFollowTheSplit) {
-  ParallelCase given = shared_sequences({.context_parallel_shard = 2}, kRingZigzag, Qwen3Kind::dense);
+  ParallelCase given = shared_sequences({.context_parallel_shard = 2}, ring_zigzag, Qwen3Kind::dense);
   const at::Tensor& ids = given.batch.at("input_ids");
   // Another first position in every sample.
   given.batch["position_ids"] =
@@ -87,7 +87,7 @@ TEST(ContextParallelMesh, PositionsOfTheBatchFollowTheSplit) {
 }
 
 TEST(ContextParallelMesh, OddHeadSizesAndOneKeyHeadWork) {
-  for (const Choice& choice : {kRingZigzag, kUlyssesZigzag}) {
+  for (const Choice& choice : {ring_zigzag, ulysses_zigzag}) {
     ParallelCase given = shared_sequences({.context_parallel_shard = 4}, choice, Qwen3Kind::dense);
     given.model.head_dim = 10;
     given.model.num_key_value_heads = 1;
@@ -97,7 +97,7 @@ TEST(ContextParallelMesh, OddHeadSizesAndOneKeyHeadWork) {
 }
 
 TEST(ContextParallelMesh, UlyssesSendsKeyHeadsThatRanksDoNotDivideMoreThanOnce) {
-  ParallelCase given = shared_sequences({.context_parallel_shard = 2}, kUlyssesZigzag, Qwen3Kind::dense);
+  ParallelCase given = shared_sequences({.context_parallel_shard = 2}, ulysses_zigzag, Qwen3Kind::dense);
   given.model.num_attention_heads = 6;
   given.model.num_key_value_heads = 3;
   given.batch = tiny_batch(given.model, 2);
@@ -106,7 +106,7 @@ TEST(ContextParallelMesh, UlyssesSendsKeyHeadsThatRanksDoNotDivideMoreThanOnce) 
 }
 
 TEST(ContextParallelMesh, UlyssesRefusesHeadsItCannotShare) {
-  ParallelCase given = shared_sequences({.context_parallel_shard = 4}, kUlyssesZigzag, Qwen3Kind::dense);
+  ParallelCase given = shared_sequences({.context_parallel_shard = 4}, ulysses_zigzag, Qwen3Kind::dense);
   given.model.num_attention_heads = given.model.num_key_value_heads = 2;
 
   EXPECT_THROW(train_once(given), Error);

@@ -7,8 +7,8 @@
 namespace d9d::test {
 namespace {
 
-constexpr int kRanksMax = 8;
-constexpr int kContextMax = 4;  // heads, and half the tokens of a sample
+constexpr int ranks_max = 8;
+constexpr int context_max = 4;  // heads, and half the tokens of a sample
 
 struct Degree {
   const char* name;
@@ -32,7 +32,7 @@ void for_meshes(DeviceMeshParameters mesh, std::size_t next, const Act& act) {
   const Degree& degree = degrees_of_ranks()[next];
   for (int value = 1; value <= degree.most; value *= 2) {
     mesh.*degree.value = value;
-    const bool fits = mesh.world_size() <= kRanksMax && mesh.context_parallel() <= kContextMax;
+    const bool fits = mesh.world_size() <= ranks_max && mesh.context_parallel() <= context_max;
     if (fits) for_meshes(mesh, next + 1, act);
   }
 }

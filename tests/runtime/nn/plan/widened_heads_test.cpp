@@ -17,8 +17,8 @@
 namespace d9d::test {
 namespace {
 
-constexpr int kRanks = 2;
-constexpr std::int64_t kLength = 8;
+constexpr int rank_count = 2;
+constexpr std::int64_t tokens_per_sample = 8;
 
 at::Tensor waves(at::IntArrayRef shape, double phase) {
   std::int64_t count = 1;
@@ -31,7 +31,8 @@ struct Heads {
 };
 
 Heads heads_of(std::int64_t value_dim) {
-  return {waves({2, kLength, 4, 6}, 1), waves({2, kLength, 2, 6}, 2), waves({2, kLength, 2, value_dim}, 3)};
+  return {waves({2, tokens_per_sample, 4, 6}, 1), waves({2, tokens_per_sample, 2, 6}, 2),
+          waves({2, tokens_per_sample, 2, value_dim}, 3)};
 }
 
 // Of the tokens given: the result, and the gradients of its weighted sum.
@@ -50,20 +51,21 @@ Attended attend(const Heads& heads, const at::Tensor& weights, const Attend& how
 template <class Core>
 void expect_as_on_one_rank(std::int64_t value_dim) {
   const Heads all = heads_of(value_dim);
-  const at::Tensor weights = waves({2, kLength, 4, value_dim}, 4);
+  const at::Tensor weights = waves({2, tokens_per_sample, 4, value_dim}, 4);
   const Attended expected = attend(all, weights, [](const auto& q, const auto& k, const auto& v) {
     return kernels::attention(q, k, v, true, 0.4);
   });
-  const Plan plan({.context_parallel_shard = kRanks}, {kRanks});
+  const Plan plan({.context_parallel_shard = rank_count}, {rank_count});
   SharedMemoryHub hub;
   const CommunicatorFactory factory(plan, hub, nullptr, {.timeout = std::chrono::seconds(60)});
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < rank_count; ++rank) {
     threads.emplace_back([&, rank] {
       const SharedCommunicator group(factory.open(rank, kBatchDomain, {"cp"}, "context"));
       const Core core(group, TokenOrder::contiguous);
       const auto own = [&](const at::Tensor& x) {
-        return x.narrow(1, rank * kLength / kRanks, kLength / kRanks).contiguous();
+        return x.narrow(1, rank * tokens_per_sample / rank_count, tokens_per_sample / rank_count)
+            .contiguous();
       };
       const Attended got =
           attend({own(all.q), own(all.k), own(all.v)}, own(weights),

@@ -18,12 +18,12 @@
 namespace d9d {
 namespace {
 
-constexpr int kRanks = 3;
+constexpr int rank_count = 3;
 
 void run_ranks(const std::function<void(int, const SharedCommunicator&)>& work) {
   SharedMemoryHub hub;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < rank_count; ++rank) {
     threads.emplace_back([&, rank] {
       work(rank, hub.open({"all", {0, 1, 2}, rank, true}, std::chrono::seconds(10)));
     });
@@ -40,8 +40,8 @@ at::Tensor numbers(at::IntArrayRef shape, double first) {
 // <y, Ax> summed over ranks equals <A'y, x> summed over ranks: A' is the transpose of A.
 void expect_transposed(const std::function<at::Tensor(const at::Tensor&, const SharedCommunicator&)>& op,
                        const std::function<at::Tensor(int)>& input) {
-  std::array<double, kRanks> forward{};
-  std::array<double, kRanks> backward{};
+  std::array<double, rank_count> forward{};
+  std::array<double, rank_count> backward{};
   run_ranks([&](int rank, const SharedCommunicator& group) {
     const at::Tensor x = input(rank).requires_grad_();
     const at::Tensor y = op(x, group);
@@ -50,7 +50,7 @@ void expect_transposed(const std::function<at::Tensor(const at::Tensor&, const S
     y.backward(weight);
     backward[static_cast<std::size_t>(rank)] = (x.grad() * x.detach()).sum().item<double>();
   });
-  const auto sum = [](const std::array<double, kRanks>& parts) { return parts[0] + parts[1] + parts[2]; };
+  const auto sum = [](const std::array<double, rank_count>& parts) { return parts[0] + parts[1] + parts[2]; };
   EXPECT_NEAR(sum(forward), sum(backward), 1e-9 * std::abs(sum(forward)));
 }
 

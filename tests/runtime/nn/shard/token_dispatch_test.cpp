@@ -23,9 +23,9 @@
 namespace d9d::test {
 namespace {
 
-constexpr int kRanks = 3;
-constexpr std::int64_t kExperts = 6;
-constexpr std::int64_t kWidth = 4;
+constexpr int rank_count = 3;
+constexpr std::int64_t expert_count = 6;
+constexpr std::int64_t model_width = 4;
 
 void run_ranks(int ranks, const std::function<void(int, const CommunicatorFactory&)>& work) {
   const Plan plan({.data_parallel_replicate = ranks, .expert_parallel = ranks}, {ranks});
@@ -44,14 +44,14 @@ at::Tensor waves(at::IntArrayRef shape, double phase) {
 
 struct Layer {
   at::Tensor x, probs, experts;
-  at::Tensor gate = waves({kExperts, 5, kWidth}, 1), up = waves({kExperts, 5, kWidth}, 2),
-             down = waves({kExperts, kWidth, 5}, 3);
+  at::Tensor gate = waves({expert_count, 5, model_width}, 1), up = waves({expert_count, 5, model_width}, 2),
+             down = waves({expert_count, model_width, 5}, 3);
 };
 
 // Rank 1 has no tokens of its own, and nobody wants experts 2 and 3, which it holds.
 Layer layer_of_tokens(int rank) {
   const std::int64_t tokens = rank == 1 ? 0 : 3;
-  Layer layer{waves({tokens, kWidth}, 10 * rank), waves({tokens, 2}, 20 + rank).abs(), {}};
+  Layer layer{waves({tokens, model_width}, 10 * rank), waves({tokens, 2}, 20 + rank).abs(), {}};
   layer.experts = at::tensor({0, 1, 5, 0, 1, 4}, at::kLong).view({3, 2}).narrow(0, 0, tokens).contiguous();
   layer.x.requires_grad_();
   layer.probs.requires_grad_();
@@ -65,11 +65,11 @@ at::Tensor experts_of(const Layer& layer, int first, int count, const Dispatched
 }
 
 TEST(TokenDispatch, ComputesWhatOneRankWithAllExpertsDoes) {
-  run_ranks(kRanks, [](int rank, const CommunicatorFactory& factory) {
+  run_ranks(rank_count, [](int rank, const CommunicatorFactory& factory) {
     const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
     const Layer apart = layer_of_tokens(rank), together = layer_of_tokens(rank);
 
-    const DispatchedTokens here = dispatch_tokens(apart.x, apart.probs, apart.experts, kExperts, group);
+    const DispatchedTokens here = dispatch_tokens(apart.x, apart.probs, apart.experts, expert_count, group);
     const at::Tensor y = return_tokens(experts_of(apart, 2 * rank, 2, here), here.route, group);
     const at::Tensor expected = kernels::moe_experts(together.x, together.probs, together.experts,
                                                      together.gate, together.up, together.down);
@@ -83,11 +83,11 @@ TEST(TokenDispatch, ComputesWhatOneRankWithAllExpertsDoes) {
 }
 
 TEST(TokenDispatch, SendsATokenOnceToEachRankOfItsExperts) {
-  run_ranks(kRanks, [](int rank, const CommunicatorFactory& factory) {
+  run_ranks(rank_count, [](int rank, const CommunicatorFactory& factory) {
     const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
     const Layer layer = layer_of_tokens(rank);
 
-    const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, kExperts, group);
+    const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, expert_count, group);
 
     // Tokens choose (0, 1), (5, 0) and (1, 4): all want rank 0, two want rank 2.
     const std::vector<std::int64_t> sent{3, 0, 2};
@@ -100,7 +100,7 @@ TEST(TokenDispatch, SendsATokenOnceToEachRankOfItsExperts) {
 }
 
 TEST(TokenDispatch, IsAsExactInHalfPrecisionAsOneRankIs) {
-  run_ranks(kRanks, [](int rank, const CommunicatorFactory& factory) {
+  run_ranks(rank_count, [](int rank, const CommunicatorFactory& factory) {
     const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
     Layer layer = layer_of_tokens(0);
     for (at::Tensor* tensor : {&layer.x, &layer.gate, &layer.up, &layer.down}) {
@@ -108,7 +108,7 @@ TEST(TokenDispatch, IsAsExactInHalfPrecisionAsOneRankIs) {
     }
     layer.probs = layer.probs.detach().to(at::kFloat);
 
-    const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, kExperts, group);
+    const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, expert_count, group);
     const at::Tensor y = return_tokens(experts_of(layer, 2 * rank, 2, here), here.route, group);
     const at::Tensor expected =
         kernels::moe_experts(layer.x, layer.probs, layer.experts, layer.gate, layer.up, layer.down);

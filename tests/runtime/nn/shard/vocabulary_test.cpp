@@ -17,13 +17,13 @@
 namespace d9d::test {
 namespace {
 
-constexpr int kVocabularyRanks = 3;
-constexpr std::int64_t kCuts[] = {0, 5, 9, 13};  // of 13 words, near-even
+constexpr int vocabulary_ranks = 3;
+constexpr std::int64_t vocabulary_cuts[] = {0, 5, 9, 13};  // of 13 words, near-even
 
 void run_vocabulary_ranks(const std::function<void(int, const VocabularyShards&)>& work) {
   SharedMemoryHub hub;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < kVocabularyRanks; ++rank) {
+  for (int rank = 0; rank < vocabulary_ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const SharedCommunicator group = hub.open({"tp", {0, 1, 2}, rank, true}, std::chrono::seconds(10));
       work(rank, VocabularyShards({group, 1}, 13));
@@ -33,7 +33,7 @@ void run_vocabulary_ranks(const std::function<void(int, const VocabularyShards&)
 }
 
 at::Tensor words_of(const at::Tensor& weight, int rank) {
-  return weight.narrow(0, kCuts[rank], kCuts[rank + 1] - kCuts[rank]);
+  return weight.narrow(0, vocabulary_cuts[rank], vocabulary_cuts[rank + 1] - vocabulary_cuts[rank]);
 }
 
 at::Tensor tokens_of(const at::Tensor& hidden, int rank) {
@@ -53,7 +53,7 @@ TEST(VocabularyShards, GiveTheLogitsOfAllWordsAndTheirGradients) {
     const at::Tensor logits = vocabulary.logits(own_hidden, own_weight, {});
     at::logsumexp(logits, {2}).sum().backward();
 
-    EXPECT_EQ(vocabulary.first(), kCuts[rank]);
+    EXPECT_EQ(vocabulary.first(), vocabulary_cuts[rank]);
     expect_close(logits, expected, 1e-12, "logits");
     expect_close(own_hidden.grad(), tokens_of(hidden.grad(), rank), 1e-12, "gradient of hidden");
     expect_close(own_weight.grad(), words_of(weight.grad(), rank), 1e-12, "gradient of weight");
