@@ -1,5 +1,7 @@
 #include "actors/event_bus.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -49,16 +51,15 @@ void EventBus::behavior(Handlers& handlers) {
 void EventBus::subscribe(wire::Subscribe::Reader message) {
   const std::string name = message.getName();
   D9D_REQUIRE(name == every_event || is_known(name),
-              "{} subscribed to \"{}\", which is no event; see the catalogue in "
-              "actors/README.md",
-              to_string(sender()), name);
+              "{} subscribed to \"{}\", which is no event; expected * or one of: {}", to_string(sender()),
+              name, fmt::join(event_catalogue(), ", "));
   subscriptions_.push_back({name, sender()});
 }
 
 void EventBus::publish(wire::Publish::Reader message) {
   const std::string name = message.getName();
-  D9D_REQUIRE(is_known(name), "{} published \"{}\", which is no event; see the catalogue in actors/README.md",
-              to_string(sender()), name);
+  D9D_REQUIRE(is_known(name), "{} published \"{}\", which is no event; expected one of: {}",
+              to_string(sender()), name, fmt::join(event_catalogue(), ", "));
   std::set<ActorId> told;  // who subscribed twice, or to everything beside, hears once
   for (const Subscription& subscription : subscriptions_) {
     const bool wants = subscription.name == name || subscription.name == every_event;

@@ -9,6 +9,7 @@ namespace d9d {
 namespace {
 
 using testing::ActorWorld;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -78,7 +79,8 @@ TEST_F(EventBusTest, AnUnknownNameIsTheSubscribersFault) {
   subscribe(first_id, "train.stepp");
 
   EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
-  EXPECT_THAT(std::string(world.last<wire::Failed>()->getText()), HasSubstr("train.stepp"));
+  EXPECT_THAT(std::string(world.last<wire::Failed>()->getText()),
+              AllOf(HasSubstr("train.stepp"), HasSubstr("train.step.pre, "), HasSubstr("job.failed")));
 }
 
 TEST_F(EventBusTest, AnUnknownNameIsThePublishersFault) {
