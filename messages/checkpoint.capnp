@@ -1,56 +1,66 @@
 @0xd9d0000000000006;
-# A checkpoint: copies now, disk later, one commit.
+# A checkpoint: copies now, disk later, one commit. At most one is in flight: the Trainer asks
+# for the next one when CheckpointCommitted of the one before has come.
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Snapshot {
-  # Trainer -> RankExecutor, after ApplyStep of `step`: copy the state and go on training. Reply: MetricState; the copy goes to
-  # the CheckpointWriter (WriteShard).
+  # Trainer -> RankExecutor of its rank, after ApplyStep of `step`: copy the state and go on training.
+  # Reply: MetricState. The copy goes to the CheckpointWriter in WriteShard. Repeated: copied and written
+  # again, and counted as another rank's shard, so the Trainer says it once for each checkpoint.
   step @0 :UInt64;
   directory @1 :Text;   # the temporary directory of this checkpoint
 }
 
 struct WriteShard {
-  # RankExecutor -> CheckpointWriter of its node. Reply: ShardWritten goes to the Coordinator, not back.
+  # RankExecutor -> CheckpointWriter of its node, when the copy is made. No reply to the sender:
+  # the CheckpointWriter tells the Coordinator ShardWritten. Repeated: the ticket is spent, so the
+  # second report is a failure and the checkpoint is given up.
   step @0 :UInt64;
-  directory @1 :Text;
-  file @2 :Text;
+  directory @1 :Text;   # as in Snapshot
+  file @2 :Text;        # name of the shard in it, without its ending
   ticket @3 :UInt64;    # ShardParcel: named slices on the host; 0 = this rank has nothing to write
   rank @4 :Int32;       # whose shard it is
 }
 
 struct ShardWritten {
-  # CheckpointWriter -> Coordinator, when the file is on disk. The Coordinator commits when all ranks reported.
+  # CheckpointWriter -> Coordinator, when the file is on disk or could not be written. No reply: when all
+  # ranks have reported, the Coordinator commits. Repeated: would count as another rank's shard, so there is
+  # one for each WriteShard.
   step @0 :UInt64;
   rank @1 :Int32;
-  report @2 :Text;      # JSON: file, size, checksum, entries
+  report @2 :Text;      # JSON: file, size, checksum, entries; empty when the rank had nothing to write
   failure @3 :Text;     # empty when written; otherwise why not: the checkpoint is given up, training goes on
 }
 
 struct CheckpointState {
-  # Trainer -> Coordinator: what belongs to the checkpoint beside tensors.
+  # Trainer -> Coordinator, when MetricState has come: what belongs to the checkpoint beside tensors. Reply:
+  # CheckpointCommitted, when all ranks have reported. Repeated by a rank: replaces what it said before.
   step @0 :UInt64;
   rank @1 :Int32;
-  nextSample @2 :UInt64;
-  state @3 :Text;       # JSON
+  nextSample @2 :UInt64;   # data cursor in global samples after `step`
+  state @3 :Text;          # JSON: metrics, the task's state, tokens so far
 }
 
 struct CheckpointCommitted {
-  # Coordinator -> Trainers and EventBus: this checkpoint is complete and will be found on resume.
+  # Coordinator -> every Trainer, when a checkpoint is complete and will be found on resume, or is given up.
+  # No reply: the Trainer may ask for the next one, or finish. Repeated, or of another step than the one in
+  # flight: ignored. Listeners get train.checkpoint.committed or .failed from the EventBus instead.
   step @0 :UInt64;
-  directory @1 :Text;
+  directory @1 :Text;   # empty when it is given up
   failure @2 :Text;     # empty when committed
 }
 
 struct ExportModel {
-  # Coordinator -> CheckpointWriter of node 0: write a Hugging Face folder from a committed checkpoint.
-  # Reply: ModelExported.
-  checkpoint @0 :Text;
-  target @1 :Text;
+  # Coordinator -> CheckpointWriter of node 0, when training is over: write a Hugging Face folder from a
+  # committed checkpoint. Reply: ModelExported. The Coordinator says it once; a repeated one writes again.
+  checkpoint @0 :Text;  # directory of the checkpoint
+  target @1 :Text;      # the folder that export_to of the job file names
 }
 
 struct ModelExported {
-  # CheckpointWriter -> Coordinator.
+  # CheckpointWriter -> Coordinator, the reply to ExportModel. No reply: the Coordinator publishes
+  # train.exported and ends the job. Repeated: would end it twice, so it is said once for each ExportModel.
   target @0 :Text;
-  failure @1 :Text;
+  failure @1 :Text;     # empty when the folder is written; otherwise why not: the job fails
 }

@@ -13,8 +13,8 @@ struct Join {
   build @4 :Text;          # version and build id; must be equal on all nodes
   jobHash @5 :Text;        # hash of the resolved job without its node section; must be equal on all nodes
   token @6 :Text;          # the job's shared secret, empty when none is set
-  incarnation @7 :UInt64;  # random per start of a process, so a reborn node is a stranger
-  keys @8 :Text;           # JSON of the keys behind jobHash, secrets hidden; a refusal names those that differ
+  incarnation @7 :UInt64;  # random per start of a process: the same process started again is another one
+  keys @8 :Text;           # JSON of what jobHash covers, secrets hidden; a refusal names the keys that differ
 }
 
 struct Refused {
@@ -100,7 +100,7 @@ struct PeerDown {
 }
 
 struct Tick {
-  # An actor -> itself after a delay, for deadlines and periodic work. No reply. An actor may have
+  # An actor -> itself after a delay, for deadlines and periodic work. No reply. Repeated: an actor may have
   # several under way; `kind` and `value` tell it which one this is and whether it is out of date.
   kind @0 :UInt32;   # the actor's own numbering
   value @1 :UInt64;

@@ -4,9 +4,10 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Envelope {
-  # Around every message. Actor::tell fills it; the dispatcher of the receiver
-  # reads it and drops what is late: a message of another epoch, and one
-  # whose sequence number this sender has already used for this receiver.
+  # Around every message. Actor::tell fills it; the dispatcher of the receiver reads it and drops what is
+  # late or repeated: a message of another epoch, and one whose sequence number this sender has already used
+  # for this receiver. What the comments of other messages say of a repeated one is about the same words
+  # in a new envelope.
   epoch @0 :UInt32;
   # Membership the sender believed in. A receiver drops a message of another epoch and counts it.
   sender @1 :UInt64;
@@ -51,11 +52,5 @@ struct Ready {
 struct Stop {
   # Parent -> child, when the job is over or has failed. The child finishes what it has
   # begun and ends. No reply: the parent watches the end of its children. Repeated: ignored.
-  reason @0 :Text;
-}
-
-struct Stopped {
-  # Child -> parent, for actors of plugins that want to say that they have
-  # ended; no actor of d9d says or waits for it. No reply. Repeated: ignored.
-  rank @0 :Int32;
+  reason @0 :Text;    # why the job is over; actors of d9d end without looking at it
 }

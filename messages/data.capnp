@@ -4,15 +4,16 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct LoadBatches {
-  # Trainer -> Loader, at the start and after each step: make the microbatches of `credits` steps from `step` on.
-  # Reply: BatchReady per step, in step order, or DataEnded. Each step is asked for once: `step` follows the last step
-  # that was asked for before; another one is a bug.
+  # Trainer -> Loader, at the start and after each step: make the microbatches of `credits` steps,
+  # the first of which is `step`. Reply: BatchReady for each step, in step order, or DataEnded.
+  # Repeated: `step` must be the one after the last step that was asked for; another one is a bug.
   step @0 :UInt64;
-  credits @1 :UInt32;
+  credits @1 :UInt32;   # how many steps
 }
 
 struct BatchReady {
-  # Loader -> Trainer, one per step of LoadBatches. No reply. A second one for the same step is a bug.
+  # Loader -> Trainer, one for each step of LoadBatches, when the inputs of its microbatches are made. No
+  # reply: the Trainer begins the step when its turn has come. A second one for the same step is a bug.
   step @0 :UInt64;
   obsoleteTicket @1 :UInt64;        # samples; the Trainer made the inputs of them
   obsoleteMicrobatches @2 :UInt32;
@@ -22,7 +23,8 @@ struct BatchReady {
 }
 
 struct DataEnded {
-  # Loader -> Trainer: the data has no whole step left. Instead of BatchReady for `step` and all steps after it.
-  # No reply; the Trainer ends the job.
-  step @0 :UInt64;
+  # Loader -> Trainer, instead of BatchReady for `step` and all steps after it: the data has no
+  # whole step left. No reply: the Trainer fails with an error of the input. When a signal has ended
+  # training before `step`, it only learns that the Loader is idle. Repeated: the same once more.
+  step @0 :UInt64;   # the first one without data
 }

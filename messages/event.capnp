@@ -18,8 +18,8 @@ struct Publish {
 }
 
 struct Event {
-  # EventBus -> each subscriber, in the order of subscription. No
-  # reply; the job does not wait for subscribers. One for each Publish.
+  # EventBus -> each subscriber, in the order of subscription, when it is told Publish. No reply: the job
+  # does not wait for subscribers. Repeated: there is one for each Publish, so it has happened again.
   name @0 :Text;      # as published, and so the other fields
   step @1 :UInt64;
   context @2 :Text;

@@ -35,6 +35,7 @@ struct Spans {
 struct TraceWritten {
   # TraceCollector of node 0 -> Coordinator, when the trace of the whole job is written
   # or could not be. No reply: the job ends. Windows of steps are not reported.
+  # Repeated: ignored, because the job has ended.
   path @0 :Text;
   failure @1 :Text;
 }

@@ -13,7 +13,8 @@ struct ReduceBucket {
 
 struct BucketReduced {
   # Collective -> RankExecutor, the reply to ReduceBucket, when the sum over the group is in the bucket.
-  # No reply. The RankExecutor counts them until none is missing, so there is one for each request.
+  # No reply: the RankExecutor counts them until none is missing. Repeated: would hide that another one is
+  # missing, so there is one for each request.
   step @0 :UInt64;
   bucket @1 :UInt32;
   squaredNorm @2 :Float64;  # this rank's share of the bucket's sum of squares
@@ -31,8 +32,8 @@ struct ReduceValues {
 }
 
 struct ValuesReduced {
-  # Collective -> the actor that asked, the reply to ReduceValues, in
-  # the order of the requests. No reply; there is one for each request.
+  # Collective -> the actor that asked, the reply to ReduceValues, in the order of the requests. No reply.
+  # Repeated: would end a step twice, so there is one for each request.
   order @0 :UInt64;
   values @1 :List(Float64);
   step @2 :UInt64;  # of the request
@@ -44,7 +45,7 @@ struct ApplyStep {
   step @0 :UInt64;
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   learningRate @2 :Float64;   # multiplier of the optimizer's base rate
-  costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs: choose the next step's program by them
+  costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs, to choose the next step's program
 }
 
 struct StepApplied {

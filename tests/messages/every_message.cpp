@@ -111,12 +111,12 @@ std::vector<MessageKind> kinds() {
 const std::vector<MessageKind>& every_message() {
   using namespace wire;
   static const std::vector<MessageKind> all =
-      kinds<Failed, Ready, Stop, Stopped, Join, wire::Refused, Welcome, NodeReady, StartTraining,
-            RankFinished, Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded,
-            BeginStep, ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed,
-            StepApplied, LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, ApplyStep,
-            StepFinished, Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted,
-            ExportModel, ModelExported, CollectMetrics, MetricsTaken, MetricValues, MetricState, FlushTracker,
+      kinds<Failed, Ready, Stop, Join, wire::Refused, Welcome, NodeReady, StartTraining, RankFinished,
+            Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
+            ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, StepApplied,
+            LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, ApplyStep, StepFinished,
+            Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted, ExportModel,
+            ModelExported, CollectMetrics, MetricsTaken, MetricValues, MetricState, FlushTracker,
             TrackerFlushed, Subscribe, Publish, Event, FlushTrace, Spans, TraceWritten, ClockProbe,
             ClockReply>();
   return all;

@@ -171,7 +171,7 @@ class Shouter final : public Actor {
   using Actor::Actor;
   void behavior(Handlers& handlers) override { handlers.on(this, &Shouter::tick); }
   void tick(wire::Tick::Reader message) {
-    tell<wire::Stopped>(sender());
+    tell<wire::Ready>(sender());
     tell<wire::StopNode>(sender(), [&](wire::StopNode::Builder stop) {
       stop.setReason(std::string(message.getValue(), 'x'));
     });
