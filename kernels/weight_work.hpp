@@ -27,7 +27,6 @@ class TemporarySlot {
   // An uninitialised tensor, or an undefined one while the buffer is borrowed.
   at::Tensor borrow(at::IntArrayRef sizes, const at::TensorOptions& options);
   void give_back() { borrowed_ = false; }
-  bool is_borrowed() const { return borrowed_; }
 
  private:
   std::atomic<bool> borrowed_ = false;

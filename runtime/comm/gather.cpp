@@ -110,11 +110,4 @@ std::vector<std::string> gather_bytes(Communicator& communicator, const std::str
   return strings_of(gather_variadic(communicator, tensor_of(bytes).clone(), root));
 }
 
-std::vector<double> all_reduce_scalars(Communicator& communicator, std::vector<double> values, ReduceOp op) {
-  at::Tensor tensor = at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kDouble);
-  communicator.all_reduce(tensor, op);
-  communicator.wait();
-  return values;
-}
-
 }  // namespace d9d

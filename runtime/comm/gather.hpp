@@ -19,8 +19,4 @@ std::vector<at::Tensor> gather_variadic(Communicator& communicator, const at::Te
 std::vector<std::string> all_gather_bytes(Communicator& communicator, const std::string& bytes);
 std::vector<std::string> gather_bytes(Communicator& communicator, const std::string& bytes, int root);
 
-// Sums (or extremes) of a few numbers, in double, the same bits on all ranks.
-std::vector<double> all_reduce_scalars(Communicator& communicator, std::vector<double> values,
-                                       ReduceOp op = ReduceOp::sum);
-
 }  // namespace d9d

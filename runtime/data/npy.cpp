@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/npy_header.hpp"
@@ -174,28 +172,6 @@ void NpyArray::read(std::int64_t first, std::span<std::int64_t> out) const {
 
 void NpyArray::read(std::int64_t first, std::span<float> out) const {
   convert(*this, first, out);
-}
-
-void write_npy(const std::filesystem::path& path, NpyType type, std::span<const std::int64_t> shape,
-               std::span<const std::byte> bytes) {
-  const NpyHeader header{std::string(row_of(type).descr), false, {shape.begin(), shape.end()}};
-  std::size_t expected = 0;
-  D9D_CHECK(size_in_bytes(header.shape, bytes_of(type), expected) && expected == bytes.size(),
-            "{} bytes for an array of {}", bytes.size(), to_text(header));
-  std::string text = to_text(header);
-  // Data begins at a multiple of 64 bytes, as numpy does it.
-  const std::size_t prefix = npy_magic.size() + 4;
-  text.append(63 - (prefix + text.size()) % 64, ' ').push_back('\n');
-  D9D_CHECK(text.size() < 65536, "a header of {} bytes", text.size());
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << npy_magic << '\x01' << '\0' << static_cast<char>(text.size() & 0xFF)
-       << static_cast<char>(text.size() >> 8) << text;
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) {
-    throw Error(ErrorKind::environment,
-                fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
-  }
 }
 
 }  // namespace d9d

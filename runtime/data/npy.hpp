@@ -46,8 +46,4 @@ class NpyArray {
   std::span<const std::byte> bytes_;
 };
 
-// Writes version 1.0. `bytes` is the array in C order and must have the size that type and shape say.
-void write_npy(const std::filesystem::path& path, NpyType type, std::span<const std::int64_t> shape,
-               std::span<const std::byte> bytes);
-
 }  // namespace d9d

@@ -3,8 +3,8 @@
 // order. A cursor walks the compute program of one rank, over all stages that
 // live there, one instruction at a time. No torch, no messages, no threads.
 
-#include <map>
-#include <vector>
+#include <memory>
+#include <optional>
 
 #include "runtime/pipeline/action_cursor.hpp"
 
@@ -31,14 +31,5 @@ class ProgramCursor final : public ActionCursor {
   std::shared_ptr<const PipelineProgram> program_;
   std::size_t next_ = 0;
 };
-
-// What one rank exchanges with one peer in a step, in the
-// order both of them do it. Actions are of this rank's side.
-struct PeerTransfers {
-  std::vector<Action> sends;
-  std::vector<Action> receives;
-};
-// By peer rank on the pp axis.
-std::map<int, PeerTransfers> transfers_of(const PipelineProgram& program, int rank);
 
 }  // namespace d9d

@@ -10,10 +10,10 @@
 #include "actors/job/rank_cast.hpp"
 #include "runtime/net/gate.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/program_cursor.hpp"
 #include "runtime/pipeline/simulator.hpp"
 #include "runtime/task/builtins.hpp"
 #include "tests/runtime/task/job_text.hpp"
+#include "tests/support/peer_transfers.hpp"
 
 namespace d9d {
 namespace {
@@ -75,7 +75,7 @@ TEST_F(Scale, BuildsProvesAndSimulatesTheProgramsOfSixtyFourStagesAndMore) {
     EXPECT_LT(result.bubble, 0.34) << name_of(config);
     std::map<std::pair<int, int>, std::size_t> sent, received;
     for (int rank = 0; rank < pipeline_ranks; ++rank) {
-      for (const auto& [peer, transfers] : transfers_of(program, rank)) {
+      for (const auto& [peer, transfers] : test::transfers_of(program, rank)) {
         sent[{rank, peer}] = transfers.sends.size();
         received[{peer, rank}] = transfers.receives.size();
       }

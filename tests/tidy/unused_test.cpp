@@ -27,6 +27,8 @@ const Names& for_plugins() {
       "select_child_modules",
       "sequential",
       "written_shards_from_json",
+      // bytes that differ in size, over the groups that a provider's parallelize() is given
+      "gather_bytes",
       // questions to a mesh
       "groups_of",
       "has_context_parallel_replicate",
@@ -57,8 +59,7 @@ const Names& for_tests() {
 // To be used or deleted. Only gets shorter.
 const Names& to_go() {
   static const Names names{
-      "all_reduce_scalars", "gather_bytes", "is_borrowed", "save_npy",
-      "set_on_accumulated", "transfers_of", "unit_id",
+      "set_on_accumulated",
   };
   return names;
 }

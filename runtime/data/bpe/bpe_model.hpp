@@ -49,7 +49,6 @@ class BpeModel {
   void read_vocabulary(const JsonSection& section);
   void read_merges(const JsonSection& section);
   void read_units();
-  std::optional<std::int32_t> unit_id(std::string_view unit) const;
   void split_units(std::string_view word, BpeScratch& scratch) const;
   void add_unit(std::string_view unit, std::optional<std::int32_t> id, bool& unknown_open,
                 BpeScratch& scratch) const;

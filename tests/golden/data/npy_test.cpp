@@ -5,9 +5,11 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/npy_tensor.hpp"
+#include "tests/support/npy_file.hpp"
 
 namespace d9d {
 namespace {
@@ -73,15 +75,18 @@ TEST(NpyGolden, ReadsTensorsAsInt64OrFloat32) {
   EXPECT_EQ(real.const_data_ptr<float>()[0], -500.0F);
 }
 
-TEST(NpyGolden, WritesTheBytesThatNumpyWrites) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "d9d_npy_written.npy";
+// Other tests make their files by npy_bytes().
+TEST(NpyGolden, FilesOfTestsHaveTheBytesThatNumpyWrites) {
+  const std::map<std::string, std::string> descr{{"int32", "<i4"},   {"int64", "<i8"},  {"float32", "<f4"},
+                                                 {"float64", "<f8"}, {"uint32", "<u4"}, {"scalar", "<i8"},
+                                                 {"empty", "<i4"}};
+  for (const auto& [name, type] : descr) {
+    const NpyArray array(kFolder / (name + ".npy"));
+    const std::span<const std::byte> bytes = array.bytes();
+    const std::string elements(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 
-  for (const char* name : {"int32", "int64", "float32", "float64", "uint32", "scalar", "empty"}) {
-    const NpyArray array(kFolder / (std::string(name) + ".npy"));
-    write_npy(path, array.type(), array.shape(), array.bytes());
-    EXPECT_EQ(file_bytes(path), file_bytes(array.path())) << name;
+    EXPECT_EQ(test::npy_bytes(type, array.shape(), elements), file_bytes(array.path())) << name;
   }
-  std::filesystem::remove(path);
 }
 
 TEST(NpyGolden, RefusesWhatItDoesNotReadByName) {

@@ -12,6 +12,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/gather.hpp"
 #include "tests/runtime/comm/world.hpp"
+#include "tests/support/reduce_scalars.hpp"
 
 namespace d9d {
 namespace {
@@ -88,8 +89,8 @@ TEST_P(EveryBackend, FindsMaximumAndMinimum) {
 TEST_P(EveryBackend, KeepsANanInMaximumAndMinimum) {
   world.run([&](Communicator& group) {
     const double mine = group.rank() == 0 ? std::nan("") : 1.0;
-    EXPECT_TRUE(std::isnan(all_reduce_scalars(group, {mine}, ReduceOp::max)[0]));
-    EXPECT_TRUE(std::isnan(all_reduce_scalars(group, {mine}, ReduceOp::min)[0]));
+    EXPECT_TRUE(std::isnan(test::all_reduce_scalars(group, {mine}, ReduceOp::max)[0]));
+    EXPECT_TRUE(std::isnan(test::all_reduce_scalars(group, {mine}, ReduceOp::min)[0]));
   });
 }
 
@@ -185,7 +186,7 @@ TEST_P(EveryBackend, KeepsManySmallOperationsInOrder) {
   world.run([&](Communicator& group) {
     for (int i = 0; i < 30; ++i) {
       if (i % 7 == 0) group.barrier();
-      EXPECT_EQ(all_reduce_scalars(group, {1.0 * i, 1.0})[0], 1.0 * i * group.size());
+      EXPECT_EQ(test::all_reduce_scalars(group, {1.0 * i, 1.0})[0], 1.0 * i * group.size());
     }
   });
 }

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/gather.hpp"
+#include "tests/support/reduce_scalars.hpp"
 
 namespace d9d {
 namespace {
@@ -49,8 +49,8 @@ TEST(CommunicatorFactory, StaysInSharedMemoryOnOneNodeAndTakesSocketsBetweenNode
       EXPECT_EQ(replicas->backend(), "shared_memory");
       EXPECT_EQ(stages->backend(), "sockets");
       EXPECT_THAT(stages->name(), HasSubstr(rank % 2 == 0 ? "pp[0,2]/norm" : "pp[1,3]/norm"));
-      EXPECT_EQ(all_reduce_scalars(*replicas, {1.0 * rank})[0], rank < 2 ? 1.0 : 5.0);
-      EXPECT_EQ(all_reduce_scalars(*stages, {1.0 * rank})[0], rank % 2 == 0 ? 2.0 : 4.0);
+      EXPECT_EQ(test::all_reduce_scalars(*replicas, {1.0 * rank})[0], rank < 2 ? 1.0 : 5.0);
+      EXPECT_EQ(test::all_reduce_scalars(*stages, {1.0 * rank})[0], rank % 2 == 0 ? 2.0 : 4.0);
     });
   }
   for (std::thread& rank : ranks) rank.join();

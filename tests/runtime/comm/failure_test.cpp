@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/gather.hpp"
 #include "runtime/comm/processes/exchange.hpp"
 #include "tests/runtime/comm/world.hpp"
 

@@ -1,11 +1,9 @@
 #include "runtime/data/npy.hpp"
 
-#include <ATen/ops/arange.h>
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/npy_header.hpp"
-#include "runtime/data/npy_tensor.hpp"
 #include "tests/runtime/data/folder.hpp"
 
 namespace d9d {
@@ -104,28 +102,6 @@ TEST(Npy, DoesNotReadRealNumbersAsTokens) {
   std::vector<std::int64_t> out(1);
 
   EXPECT_THROW(array.read(0, out), Error);
-}
-
-TEST(Npy, SavesATensorInItsOwnOrderOfElements) {
-  const Folder folder;
-  const at::Tensor turned = at::arange(6, at::kLong).reshape({2, 3}).t();
-
-  save_npy(folder.path("turned.npy"), turned);
-
-  const at::Tensor back = load_npy(folder.path("turned.npy"));
-  ASSERT_EQ(back.sizes(), (at::IntArrayRef{3, 2}));
-  EXPECT_EQ(back.const_data_ptr<std::int64_t>()[1], 3);
-  EXPECT_THROW(save_npy(folder.path("half.npy"), turned.to(at::kHalf)), Error);
-}
-
-TEST(Npy, SaysWhenAFileCannotBeWritten) {
-  try {
-    save_npy("/nowhere/at/all.npy", at::arange(2));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), HasSubstr("/nowhere/at/all.npy"));
-  }
 }
 
 }  // namespace

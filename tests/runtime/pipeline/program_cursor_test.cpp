@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
+#include "tests/support/peer_transfers.hpp"
 
 namespace d9d {
 namespace {
@@ -57,8 +58,8 @@ TEST(ProgramCursor, ListsTheTransfersOfAPeerInTheOrderOfBothSides) {
        {ScheduleConfig(OneFOneBSchedule{2}), ScheduleConfig(ZeroBubbleVSchedule{})}) {
     const auto program = program_of(config, 4, 8);
     for (int rank = 0; rank < 4; ++rank) {
-      for (const auto& [peer, transfers] : transfers_of(*program, rank)) {
-        const PeerTransfers theirs = transfers_of(*program, peer).at(rank);
+      for (const auto& [peer, transfers] : test::transfers_of(*program, rank)) {
+        const test::PeerTransfers theirs = test::transfers_of(*program, peer).at(rank);
         ASSERT_EQ(transfers.sends.size(), theirs.receives.size());
         for (std::size_t i = 0; i < transfers.sends.size(); ++i) {
           const Action& sent = transfers.sends[i];

@@ -11,11 +11,11 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/gather.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
 #include "tests/runtime/train/stage_of.hpp"
+#include "tests/support/reduce_scalars.hpp"
 
 namespace d9d {
 namespace {
@@ -209,7 +209,7 @@ TEST(GradientNorm, IsThatOfTheGlobalTensorsOnAnyPlacement) {
     double squares = 0;
     for (const GradientBucket& bucket : flat.buckets()) squares += squares_share(bucket);
 
-    EXPECT_NEAR(all_reduce_scalars(world, {squares})[0], expected, 1e-6 * expected);
+    EXPECT_NEAR(test::all_reduce_scalars(world, {squares})[0], expected, 1e-6 * expected);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
+#include "tests/support/npy_file.hpp"
 
 namespace d9d {
 namespace {
@@ -13,10 +14,9 @@ namespace {
 using testing::HasSubstr;
 using Tokens = std::vector<std::int64_t>;
 
-std::string array(const Folder& folder, const std::string& name, std::vector<std::int64_t> shape,
-                  std::vector<std::int32_t> values) {
-  write_npy(folder.path(name), NpyType::int32, shape, std::as_bytes(std::span(values)));
-  return folder.path(name);
+std::string array(const Folder& folder, const std::string& name, const std::vector<std::int64_t>& shape,
+                  const std::vector<std::int32_t>& values) {
+  return folder.write(name, test::npy_of(shape, values));
 }
 
 std::string tokens_error(const TokensDataConfig& config) {
@@ -116,11 +116,9 @@ TEST(TokensSource, LooksThroughItsRowsAheadAndStopsAtTheLimit) {
 
 TEST(TokensSource, RefusesRealNumbersWhenItIsOpened) {
   const Folder folder;
-  const std::vector<float> values{1, 2};
-  write_npy(folder.path("real.npy"), NpyType::float32, std::vector<std::int64_t>{1, 2},
-            std::as_bytes(std::span(values)));
+  const std::string real = folder.write("real.npy", test::npy_bytes("<f4", {1, 2}, std::string(8, '\0')));
 
-  EXPECT_THROW(TokensSource({folder.path("real.npy")}), Error);
+  EXPECT_THROW(TokensSource({real}), Error);
 }
 
 }  // namespace
