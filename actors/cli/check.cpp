@@ -197,7 +197,7 @@ Command check_command() {
           {set_option(),
            ranks_option(),
            {"--listen", "HOST:PORT", "as for `run`: can this host listen there?"},
-           {"--join", "HOST:PORT", "as for `run`: a process that is not node 0; nobody is called"},
+           {"--join", "HOST:PORT", "as for `run`: check a process that is not node 0, without connecting"},
            {"--json", "", "print JSON: the summary, and all keys with their values"},
            {"--reference", "", "print the reference of all keys (Markdown)"}},
           check};

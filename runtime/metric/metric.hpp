@@ -1,9 +1,9 @@
 #pragma once
-// A statistic of training as plain numbers: it accumulates locally, its state is a flat list of doubles that ranks reduce
-// element by element, and its result is a pure function of a (reduced) state. So reducing never touches what is being
-// accumulated and can be repeated. An object is used by one thread at a time; no torch.
-// Tasks of plugins may bring their own: the framework needs the five functions below, and the task calls an update() of
-// its own choice.
+// A statistic of training as plain numbers. It accumulates locally, its state is a flat list of doubles that
+// ranks reduce element by element, and its result is a pure function of a (reduced) state. So reducing never
+// touches what is being accumulated and can be repeated. An object is used by one thread at a time; no torch.
+// Tasks of plugins may bring other metrics: the framework needs the five functions below, and the
+// task that declares a metric calls whatever update() it has.
 
 #include <cstdint>
 #include <span>
