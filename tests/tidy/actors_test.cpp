@@ -14,8 +14,6 @@
 namespace d9d::tidy {
 namespace {
 
-using Names = std::set<std::string>;
-
 std::string joined(const Source& source, bool (*keep)(const std::string&)) {
   std::string text;
   for (const std::string& line : source.lines) {

@@ -15,8 +15,6 @@ namespace d9d::tidy {
 namespace {
 
 namespace fs = std::filesystem;
-using Names = std::set<std::string>;
-
 std::vector<std::string> lines_of(const fs::path& path) {
   std::vector<std::string> lines;
   std::ifstream in(path);

@@ -1,10 +1,13 @@
 #pragma once
 // The source files as text. Only the standard library: this has to compile in a second.
 
+#include <set>
 #include <string>
 #include <vector>
 
 namespace d9d::tidy {
+
+using Names = std::set<std::string>;
 
 struct Source {
   std::string path;  // from the repository's root
@@ -25,7 +28,7 @@ std::vector<const Source*> sources_under(const std::vector<std::string>& folders
 
 // The quoted path of an #include line, with its quotes or angles; empty when it is none.
 std::string included(const std::string& line);
-// Without what stands behind two slashes.
+// Without the comment after two slashes.
 std::string code_of(const std::string& line);
 
 }  // namespace d9d::tidy

@@ -11,8 +11,6 @@
 namespace d9d::tidy {
 namespace {
 
-using Names = std::set<std::string>;
-
 // Offered to plugins: libd9d.so is also a library, its headers are installed.
 const Names& for_plugins() {
   static const Names names{

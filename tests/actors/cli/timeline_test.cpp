@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/program/program_text.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -125,12 +126,7 @@ TEST(Timeline, SaysWhyThereIsNone) {
   run.action(3, 0, "0F1", 1, 2);
   run.action(3, 0, "0B1", 2, 3);
   const auto error_of = [&](std::optional<int> step) -> std::string {
-    try {
-      measure_step(run.recording(), step);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return test::error_of([&] { measure_step(run.recording(), step); });
   };
 
   EXPECT_THAT(error_of(8), HasSubstr("no step 8; it has 3 to 3"));

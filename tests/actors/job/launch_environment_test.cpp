@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -24,13 +25,7 @@ RunOptions place(const Variables& variables, const JobConfig& job = job_of(8),
 }
 
 std::string error_of(const Variables& variables, const JobConfig& job = job_of(8)) {
-  try {
-    place(variables, job);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { place(variables, job); }, ErrorKind::input);
 }
 
 Variables operator+(Variables a, const Variables& b) {

@@ -9,6 +9,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/npy_tensor.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/npy_file.hpp"
 
 namespace d9d {
@@ -25,13 +26,7 @@ std::vector<std::int64_t> integers(const NpyArray& array) {
 }
 
 std::string error_of(const std::filesystem::path& path) {
-  try {
-    const NpyArray array(path);
-    return "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
+  return test::error_of([&] { const NpyArray array(path); }, ErrorKind::input);
 }
 
 std::string file_bytes(const std::filesystem::path& path) {

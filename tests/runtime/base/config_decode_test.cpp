@@ -9,6 +9,7 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/config/override.hpp"
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::config {
 namespace {
@@ -97,13 +98,7 @@ Bike read(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { read(text); }, ErrorKind::input);
 }
 
 TEST(Config, KeepsDefaultsOfAbsentKeys) {

@@ -5,6 +5,7 @@
 #include "runtime/base/config/period.hpp"
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::config {
 namespace {
@@ -18,12 +19,7 @@ std::string set(const std::string& text, std::string_view assignment) {
 }
 
 std::string override_error(const std::string& text, std::string_view assignment) {
-  try {
-    return set(text, assignment);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
+  return test::error_of([&] { set(text, assignment); }, ErrorKind::input);
 }
 
 TEST(Override, ReplacesAValue) {

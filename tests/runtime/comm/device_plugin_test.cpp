@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -12,13 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::string refusal(const std::string& path) {
-  try {
-    DevicePlugin plugin(path);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "accepted";
+  return test::error_of([&] { DevicePlugin plugin(path); }, ErrorKind::input);
 }
 
 TEST(DevicePlugin, SaysThatThisBuildHasNone) {

@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/processes/exchange.hpp"
 #include "tests/runtime/comm/world.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -93,17 +94,8 @@ TEST(Exchange, NamesTheRankThatTheLinksLostBeforeTheCall) {
   at::Tensor tensor = at::ones({3});
   const std::string reason = " of group pair (sockets): rank 7: Connection closed by peer";
 
-  const auto error_of = [](auto&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-
-  EXPECT_THAT(error_of([&] { group.barrier(); }), HasSubstr("barrier" + reason));
-  EXPECT_THAT(error_of([&] { group.send(tensor, 1, 0); }), HasSubstr("send" + reason));
+  EXPECT_THAT(test::error_of([&] { group.barrier(); }), HasSubstr("barrier" + reason));
+  EXPECT_THAT(test::error_of([&] { group.send(tensor, 1, 0); }), HasSubstr("send" + reason));
 }
 
 class Mismatch : public testing::TestWithParam<CommWorldOptions> {
@@ -179,12 +171,7 @@ TEST(SharedMemory, TellsThatAPeerHasLeft) {
   group.index = 1;
   hub.open(group, milliseconds(10'000)).reset();
 
-  try {
-    first->barrier();
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("rank 7 has closed its communicator"));
-  }
+  EXPECT_THAT(test::error_of([&] { first->barrier(); }), HasSubstr("rank 7 has closed its communicator"));
 }
 
 TEST(SharedMemory, DeliversWhatWasSentBeforeAPeerLeft) {
@@ -237,13 +224,7 @@ class OpeningAGroup : public testing::Test {
     return std::make_unique<SocketTransport>(gate, std::move(options));
   }
   std::string error_of(const Group& group, milliseconds timeout) {
-    try {
-      transport_->open(group, timeout);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::environment);
-      return error.what();
-    }
-    return {};
+    return test::error_of([&] { transport_->open(group, timeout); }, ErrorKind::environment);
   }
   net::Gate first_, second_;
   std::vector<HostPort> addresses_;

@@ -3,21 +3,12 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::HasSubstr;
-
-template <class Call>
-std::string refusal_of(Call&& call) {
-  try {
-    call();
-    return "no error";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
 
 TEST(BatchMaths, DividesTheGlobalBatchByRanksAndMicrobatches) {
   const BatchMaths maths = batch_maths(24, 2, 3);
@@ -29,11 +20,11 @@ TEST(BatchMaths, DividesTheGlobalBatchByRanksAndMicrobatches) {
 }
 
 TEST(BatchMaths, RefusesARemainderAndNamesAllThreeNumbers) {
-  EXPECT_EQ(refusal_of([] { batch_maths(30, 2, 4); }),
+  EXPECT_EQ(test::error_of([] { batch_maths(30, 2, 4); }),
             "trainer.batching.global_batch_size = 30 is not divisible by dp (4) x microbatch_size (2)");
-  EXPECT_THAT(refusal_of([] { batch_maths(0, 1, 1); }), HasSubstr("global_batch_size = 0"));
-  EXPECT_THAT(refusal_of([] { batch_maths(8, -1, 1); }), HasSubstr("microbatch_size = -1"));
-  EXPECT_THAT(refusal_of([] { batch_maths(8, INT64_MAX, 4); }), HasSubstr("is not divisible"));
+  EXPECT_THAT(test::error_of([] { batch_maths(0, 1, 1); }), HasSubstr("global_batch_size = 0"));
+  EXPECT_THAT(test::error_of([] { batch_maths(8, -1, 1); }), HasSubstr("microbatch_size = -1"));
+  EXPECT_THAT(test::error_of([] { batch_maths(8, INT64_MAX, 4); }), HasSubstr("is not divisible"));
 }
 
 }  // namespace

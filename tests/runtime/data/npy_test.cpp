@@ -5,6 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/npy_header.hpp"
 #include "tests/runtime/data/folder.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -12,13 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string npy_error(const std::string& path) {
-  try {
-    const NpyArray array(path);
-    return "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
+  return test::error_of([&] { const NpyArray array(path); }, ErrorKind::input);
 }
 
 // A version 1 file with this header text and so many bytes of data.

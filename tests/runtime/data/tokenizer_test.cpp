@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/bpe/utf8.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -24,13 +25,7 @@ std::string small_json(const std::string& members, const std::string& model = ""
 }
 
 std::string tokenizer_error(const std::string& json) {
-  try {
-    Tokenizer::from_json(json, "t.json");
-    return "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
+  return test::error_of([&] { Tokenizer::from_json(json, "t.json"); }, ErrorKind::input);
 }
 
 std::string random_text(std::mt19937& random) {

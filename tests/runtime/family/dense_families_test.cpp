@@ -6,6 +6,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "tests/runtime/family/golden_model.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -25,13 +26,7 @@ std::shared_ptr<FamilyModel> parse(json document, const json& change = json::obj
 }
 
 std::string error_of(const json& document, const json& change = json::object()) {
-  try {
-    parse(document, change);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { parse(document, change); }, ErrorKind::input);
 }
 
 TEST(DenseFamilies, TakeTheDefaultsOfTransformers) {

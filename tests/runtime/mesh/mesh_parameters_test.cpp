@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -10,13 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string text_of_failure(const DeviceMeshParameters& parameters, int num_ranks) {
-  try {
-    parameters.validate(num_ranks);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "accepted";
+  return test::error_of([&] { parameters.validate(num_ranks); }, ErrorKind::input);
 }
 
 // CORE-01, CORE-02
@@ -25,7 +20,7 @@ TEST(DeviceMeshParameters, AreOneRankByDefault) {
 
   EXPECT_EQ(parameters.world_size(), 1);
   EXPECT_FALSE(parameters.is_distributed());
-  EXPECT_EQ(text_of_failure(parameters, 1), "accepted");
+  EXPECT_EQ(text_of_failure(parameters, 1), "no error");
 }
 
 TEST(DeviceMeshParameters, AreDistributedWhenAnyDegreeIsAboveOne) {
@@ -45,7 +40,7 @@ TEST(DeviceMeshParameters, LetExpertsSpreadOverAllRanksOfAStage) {
   parameters.tensor_parallel = 4;
   parameters.expert_parallel = 8;
 
-  EXPECT_EQ(text_of_failure(parameters, 24), "accepted");
+  EXPECT_EQ(text_of_failure(parameters, 24), "no error");
 }
 
 TEST(DeviceMeshParameters, RefuseExpertsThatDoNotDivideAStageAndOfferDegreesThatDo) {

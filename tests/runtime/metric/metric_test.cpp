@@ -10,6 +10,7 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/metric/compose.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -134,13 +135,7 @@ TEST(Compose, NamesTheResultsOfNestedMetricsByTheirPath) {
 }
 
 std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { call(); }, ErrorKind::input);
 }
 
 TEST(Compose, NamesTheMetricThatIsNotDeclared) {

@@ -12,6 +12,7 @@
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/metric/auroc.hpp"
 #include "runtime/metric/compose.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -113,13 +114,7 @@ TEST(StateJson, ListsOfEarlierVersionsAreRead) {
 TEST(StateJson, DamagedStatesNameTheirMetric) {
   Compose metrics = mean_and_largest();
   const auto message_of = [&](const char* text) {
-    try {
-      metrics.merge_json(json::parse(text));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::input);
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return test::error_of([&] { metrics.merge_json(json::parse(text)); }, ErrorKind::input);
   };
 
   EXPECT_THAT(message_of("[]"), HasSubstr("expected an object by name"));

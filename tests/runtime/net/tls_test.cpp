@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d::net {
@@ -18,13 +19,7 @@ using testing::HasSubstr;
 class TlsFilesTest : public testing::Test {
  protected:
   std::string error_of(const TlsFiles& files) {
-    try {
-      const Tls tls(files);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::input);
-      return error.what();
-    }
-    return {};
+    return test::error_of([&] { const Tls tls(files); }, ErrorKind::input);
   }
   const test::TemporaryFolder folder_;
   const test::Authority authority_{folder_.path(), "job"};
@@ -32,7 +27,7 @@ class TlsFilesTest : public testing::Test {
 };
 
 TEST_F(TlsFilesTest, AreTakenWhenTheyBelongTogether) {
-  EXPECT_EQ(error_of(good_), "");
+  EXPECT_EQ(error_of(good_), "no error");
 }
 
 TEST_F(TlsFilesTest, AreNamedWhenTheyAreMissing) {

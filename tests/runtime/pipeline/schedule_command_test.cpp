@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/program/program_text.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -113,12 +114,7 @@ TEST(ScheduleCommand, ReadsItsOwnTextBack) {
 
 TEST(ScheduleCommand, NamesWhatIsWrongWithAProgram) {
   const auto error_of = [](const char* text) -> std::string {
-    try {
-      parse_program(text);
-    } catch (const Error& error) {
-      return error.kind() == ErrorKind::input ? error.what() : "no input error";
-    }
-    return "no error";
+    return test::error_of([&] { parse_program(text); }, ErrorKind::input);
   };
 
   EXPECT_NE(error_of("").find("empty"), std::string::npos);

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -54,12 +55,7 @@ TEST(ContextSplit, LeavesTheBatchOfARankAloneAsItIs) {
 TEST(ContextSplit, SaysWhatToPadToAndWhatIsMissing) {
   const ContextPlace place{.rank = 0, .ranks = 2, .order = TokenOrder::zigzag};
   const auto error_of = [&](const TensorMap& batch) -> std::string {
-    try {
-      split_sequence(batch, place);
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
+    return test::error_of([&] { split_sequence(batch, place); });
   };
 
   EXPECT_THAT(error_of({{"input_ids", numbers({1, 6})}}), testing::HasSubstr("pad to 8"));

@@ -9,23 +9,11 @@
 #include <ATen/ops/narrow.h>
 #include <gmock/gmock.h>
 
-#include "runtime/base/error.hpp"
 #include "runtime/state/slice_view.hpp"
 #include "runtime/tensor/tensor_map.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
-
-// The text of the error that `run` throws, or a failed test.
-template <class Run>
-std::string error_of(Run&& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return {};
-}
 
 inline bool same(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && at::equal(a, b);

@@ -5,6 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/task/job_load.hpp"
 #include "tests/runtime/task/job_text.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -21,13 +22,7 @@ JobConfig text_job(const std::string& epochs, const std::string& total_steps) {
   return job("{source: text, files: [a], tokenizer: t.json, sequence_length: 4" + epochs + "}", total_steps);
 }
 std::string refusal(const JobConfig& job, std::optional<std::uint64_t> samples) {
-  try {
-    job_steps(job, samples);
-    return "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
+  return test::error_of([&] { job_steps(job, samples); }, ErrorKind::input);
 }
 
 TEST(JobLength, IsOneEpochOfWholeStepsUnlessTheJobSaysMore) {

@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/train/lr_config.hpp"
 #include "runtime/train/lr_schedule.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -15,13 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string error_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { run(); }, ErrorKind::input);
 }
 
 TEST(Lr, LinearGoesStraight) {

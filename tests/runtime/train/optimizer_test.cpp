@@ -10,6 +10,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 #include "tests/runtime/train/stage_of.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -293,12 +294,7 @@ TEST(Optimizer, NamesFrozenParametersInItsStateButNotTheirMoments) {
 TEST(Optimizer, RefusesImpossibleSettingsByTheirKey) {
   const FlatParameters flat(small_stage(), {});
   const auto refusal = [&](const OptimizerOptions& options) -> std::string {
-    try {
-      make_optimizer(options, flat);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
+    return test::error_of([&] { make_optimizer(options, flat); });
   };
 
   EXPECT_THAT(refusal(AdamWOptions{.lr = 0}), HasSubstr("optimizer.lr"));

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -15,12 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string refusal_of(const StepTotals& totals, std::optional<double> max_norm) {
-  try {
-    step_scale(totals, max_norm);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of([&] { step_scale(totals, max_norm); });
 }
 
 TEST(StepScale, DividesByTheWeightAndClipsAboveTheLargestNorm) {

@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/npy_file.hpp"
 
 namespace d9d {
@@ -20,12 +21,7 @@ std::string array(const Folder& folder, const std::string& name, const std::vect
 }
 
 std::string tokens_error(const TokensDataConfig& config) {
-  try {
-    TokensSource(config).at(0);
-    return "no error";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return test::error_of([&] { TokensSource(config).at(0); });
 }
 
 TEST(TokensSource, MakesLabelsFromTheNextTokenAndKeepsTheLength) {
@@ -83,12 +79,7 @@ TEST(TokensSource, NamesFileRowAndPositionOfAnIdBeyondTheVocabulary) {
   const std::string good = array(folder, "good.npy", {2, 2}, {1, 2, 3, 4});
   const std::string labels = array(folder, "l.npy", {2, 2}, {-100, 2, 512, 4});
   const auto error_at = [](const TokensDataConfig& config, std::uint64_t sample) -> std::string {
-    try {
-      TokensSource(config, 512).at(sample);
-      return "no error";
-    } catch (const Error& error) {
-      return error.what();
-    }
+    return test::error_of([&] { TokensSource(config, 512).at(sample); });
   };
 
   EXPECT_EQ(error_at({tokens}, 0), "no error");
