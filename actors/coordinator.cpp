@@ -5,6 +5,7 @@
 #include "actors/failure_text.hpp"
 #include "actors/signal_wishes.hpp"
 #include "messages/event.capnp.h"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -105,12 +106,11 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
   entries_taken_ += message.getEntries();
   if (nodes_ready_.size() < roster_.members().size() || phase_ != JobPhase::preparing) return;
   if (entries_taken_ != resume_.entries) {
-    return end_job(
-        false,
-        fmt::format("{} holds {} tensors but the job's model and optimizer take {} of them: it was "
-                    "written by another model. Choose another run name, or remove the checkpoint",
-                    resume_.directory, resume_.entries, entries_taken_),
-        true);
+    return end_job(false,
+                   fmt::format("{} holds {} but the job's model and optimizer take {} of them: it was "
+                               "written by another model. Choose another run name, or remove the checkpoint",
+                               resume_.directory, counted(resume_.entries, "tensor"), entries_taken_),
+                   true);
   }
   phase_ = JobPhase::training;
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {

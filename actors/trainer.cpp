@@ -6,6 +6,7 @@
 #include "messages/event.capnp.h"
 #include "messages/lists.hpp"
 #include "messages/trace.capnp.h"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -51,8 +52,8 @@ void Trainer::start_training(wire::StartTraining::Reader message) {
   step_begin_ns_ = world().clock.now_ns();
   publish("train.ready");
   if (current_ > options_.total_steps) {
-    log::info("the checkpoint is at step {} and the job has {} steps: nothing left to train", current_ - 1,
-              options_.total_steps);
+    log::info("the checkpoint is at step {} and the job has {}: nothing left to train", current_ - 1,
+              counted(options_.total_steps, "step"));
     after_apply();
     return;
   }

@@ -10,6 +10,7 @@
 #include "actors/job/launch_environment.hpp"
 #include "actors/job/preparation.hpp"
 #include "runtime/base/config/decode.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
@@ -47,8 +48,9 @@ std::string name_in(const config::Json& section) {
 std::string model_lines(const LoadedJob& loaded, const JobSummary& summary) {
   const std::string name = name_in(config::encode(loaded.job.model_provider));
   if (!loaded.model) return line("model", name + " (a plugin's)");
-  std::string text = fmt::format("{}, {} layers, {} parameters", name, loaded.model->num_hidden_layers,
-                                 short_count(static_cast<double>(summary.parameters)));
+  std::string text =
+      fmt::format("{}, {}, {} parameters", name, counted(loaded.model->num_hidden_layers, "layer"),
+                  short_count(static_cast<double>(summary.parameters)));
   if (summary.active_parameters != summary.parameters) {
     text += fmt::format(" ({} used by a token)", short_count(static_cast<double>(summary.active_parameters)));
   }
@@ -57,11 +59,12 @@ std::string model_lines(const LoadedJob& loaded, const JobSummary& summary) {
 
 std::string batch_text(const JobConfig& job, const JobSummary& summary) {
   const BatchingConfig& batching = job.trainer.batching;
-  std::string text = fmt::format("{} samples a step = {} replicas x {} microbatches x {} samples",
-                                 batching.global_batch_size, job.mesh.data_parallel(), summary.microbatches,
-                                 batching.microbatch_size);
+  std::string text =
+      fmt::format("{} a step = {} x {} x {}", counted(batching.global_batch_size, "sample"),
+                  counted(job.mesh.data_parallel(), "replica"), counted(summary.microbatches, "microbatch"),
+                  counted(batching.microbatch_size, "sample"));
   if (summary.sequence_length) {
-    text += fmt::format("; {} tokens a sample, {} a step", *summary.sequence_length,
+    text += fmt::format("; {} a sample, {} a step", counted(*summary.sequence_length, "token"),
                         *summary.sequence_length * batching.global_batch_size);
   }
   return text;
@@ -79,8 +82,9 @@ std::string optimizer_text(const JobConfig& job) {
 std::string decay_lines(const JobSummary& summary) {
   std::string text;
   for (const OptimizerGroup& group : summary.groups) {
-    std::string what = fmt::format("{} on {} tensors, {} parameters", group.settings.weight_decay,
-                                   group.tensors, short_count(static_cast<double>(group.elements)));
+    std::string what =
+        fmt::format("{} on {}, {} parameters", group.settings.weight_decay, counted(group.tensors, "tensor"),
+                    short_count(static_cast<double>(group.elements)));
     if (group.settings.lr_multiplier != 1) {
       what += fmt::format(", learning rate x {}", group.settings.lr_multiplier);
     }
@@ -95,8 +99,8 @@ std::string data_text(const JobConfig& job, const Look& found) {
   std::string text = config::encode(job.data)["source"].get<std::string>();
   if (!found.samples) return text;
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  return text +
-         fmt::format(", {} samples, {} whole batches an epoch", *found.samples, *found.samples / batch);
+  return text + fmt::format(", {}, {} an epoch", counted(*found.samples, "sample"),
+                            counted(*found.samples / batch, "step"));
 }
 
 std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look& found) {
@@ -104,7 +108,7 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
   const auto& steps = job.trainer.schedule.total_steps;
   const auto& source = job.trainer.model_stage_factory.source_checkpoint;
   return line("run", fmt::format("{}, {}", job.trainer.run.name,
-                                 steps ? fmt::format("{} steps", *steps) : "as long as the data lasts")) +
+                                 steps ? counted(*steps, "step") : "as long as the data lasts")) +
          model_lines(loaded, summary) +
          line("weights", source ? "from " + *source
                                 : fmt::format("drawn from seed {}", job.trainer.determinism.base_seed)) +

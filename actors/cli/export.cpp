@@ -5,6 +5,7 @@
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "runtime/base/config/parse.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/builtins.hpp"
@@ -22,8 +23,8 @@ std::string checkpoint_in(const Disk& disk, const std::string& directory) {
   const CheckpointSearch search = newest_good_checkpoint(disk, directory, Check::contents);
   if (!search.checkpoint && !search.refused.empty()) {
     throw Error(ErrorKind::environment,
-                fmt::format("none of the {} checkpoints in {} can be used; the newest: {}",
-                            search.refused.size(), directory, search.refused.front()));
+                fmt::format("{} in {}, but none can be used; the newest: {}",
+                            counted(search.refused.size(), "checkpoint"), directory, search.refused.front()));
   }
   D9D_REQUIRE(search.checkpoint.has_value(),
               "{} holds no checkpoint that was committed; give a folder save-STEP, or the folder with such",

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "actors/cli/running_commands.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/data/npy_tensor.hpp"
@@ -65,8 +66,8 @@ int score(const Arguments& arguments, Console& console) {
   TensorMap tensors{{"loss", at::scalar_tensor(scores.loss, at::kFloat)}, {"token_loss", scores.token_loss}};
   if (scores.logits.defined()) tensors["logits"] = scores.logits;
   write_tensors(disk, out, tensors);
-  console.out << fmt::format("loss {:.6f} over {} sequences of {} tokens; written to {}\n", scores.loss,
-                             tokens.size(0), tokens.size(1), out);
+  console.out << fmt::format("loss {:.6f} over {} of {}; written to {}\n", scores.loss,
+                             counted(tokens.size(0), "sequence"), counted(tokens.size(1), "token"), out);
   return 0;
 }
 

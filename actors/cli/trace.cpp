@@ -7,6 +7,7 @@
 
 #include "actors/cli/commands.hpp"
 #include "actors/cli/timeline.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/trace/analysis.hpp"
 #include "runtime/trace/chrome_reader.hpp"
@@ -20,7 +21,7 @@ int print_trace(const Arguments& arguments, Console& console) {
   const trace::LoadedTrace all = trace::merge(traces);
   if (const auto folder = arguments.value("--for-profilers")) {
     const auto files = trace::export_for_profilers(all, *folder);
-    console.err << fmt::format("wrote {} files to {}\n", files.size(), *folder);
+    console.err << fmt::format("wrote {} to {}\n", counted(files.size(), "file"), *folder);
   }
   if (const auto file = arguments.value("--timeline")) {
     const auto number = arguments.integer("--step", 0, std::numeric_limits<int>::max());

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "actors/job/run_folders.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
@@ -96,8 +97,8 @@ CheckpointSearch choose_checkpoint(const ProcessServices& process, const std::st
     const CheckpointSearch search = newest_good_checkpoint(process.disk, directory, Check::contents);
     if (search.checkpoint || search.refused.empty()) return search;
     throw Error(ErrorKind::environment,
-                fmt::format("none of the {} checkpoints in {} can be used; the newest: {}",
-                            search.refused.size(), directory, search.refused.front()));
+                fmt::format("{} in {}, but none can be used; the newest: {}",
+                            counted(search.refused.size(), "checkpoint"), directory, search.refused.front()));
   } catch (const Error& error) {
     throw Error(ErrorKind::environment, fmt::format("{}. {}", error.what(), remedy));
   }

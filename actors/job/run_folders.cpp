@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
@@ -122,9 +123,8 @@ void put_aside(Disk& disk, const JobConfig& job) {
   if (disk.exists(metrics))
     disk.rename(metrics, join_path(output_dir(job).string(), aside(number, "metrics.jsonl")));
   disk.remove_all(join_path(output_dir(job).string(), last_checkpoint_name));
-  log::info(
-      "--fresh: the job begins at step 1; {} checkpoints in {} and its metrics.jsonl are kept as old-{}.*",
-      found.size(), directory, number);
+  log::info("--fresh: the job begins at step 1; {} in {} and its metrics.jsonl are kept as old-{}.*",
+            counted(found.size(), "checkpoint"), directory, number);
 }
 
 }  // namespace d9d

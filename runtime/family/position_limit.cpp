@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -33,9 +34,9 @@ std::int64_t position_limit(const FamilyModel& config) {
 void require_positions(const FamilyModel& config, std::int64_t length, const char* what, const char* remedy) {
   const std::int64_t limit = position_limit(config);
   D9D_REQUIRE(length <= limit,
-              "{} has {} tokens, but the model has positions for {} (max_position_embeddings and RoPE "
+              "{} has {}, but the model has positions for {} (max_position_embeddings and RoPE "
               "scaling); {}",
-              what, length, limit, remedy);
+              what, counted(length, "token"), limit, remedy);
 }
 
 }  // namespace d9d

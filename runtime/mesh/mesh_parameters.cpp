@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -40,7 +41,7 @@ std::string divisors_text(int number) {
 // What the data-parallel degree would have to be for the world to fit, or how many ranks to start.
 std::string remedy(const DeviceMeshParameters& p, int num_ranks) {
   const int others = p.world_size() / p.data_parallel_replicate;
-  std::string text = fmt::format("start {} ranks", p.world_size());
+  std::string text = "start " + counted(p.world_size(), "rank");
   if (num_ranks % others == 0) {
     text += fmt::format(", or set mesh.data_parallel_replicate = {}", num_ranks / others);
   }
@@ -69,14 +70,14 @@ void DeviceMeshParameters::validate() const {
   D9D_REQUIRE(expert_parallel >= 1, "mesh.expert_parallel = {}: a degree is at least 1; 1 means not used",
               expert_parallel);
   D9D_REQUIRE(stage_size() % expert_parallel == 0,
-              "mesh.expert_parallel = {} does not divide the {} ranks of a pipeline stage; choose one of {}",
-              expert_parallel, stage_size(), divisors_text(stage_size()));
+              "mesh.expert_parallel = {} does not divide the {} of a pipeline stage; choose one of {}",
+              expert_parallel, counted(stage_size(), "rank"), divisors_text(stage_size()));
 }
 
 void DeviceMeshParameters::validate(int num_ranks) const {
   validate();
-  D9D_REQUIRE(world_size() == num_ranks, "mesh: {} = {} ranks, but the nodes have {}; {}",
-              product_text(*this), world_size(), num_ranks, remedy(*this, num_ranks));
+  D9D_REQUIRE(world_size() == num_ranks, "mesh: {} = {}, but the nodes have {}; {}", product_text(*this),
+              counted(world_size(), "rank"), num_ranks, remedy(*this, num_ranks));
 }
 
 }  // namespace d9d

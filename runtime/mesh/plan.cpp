@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -124,9 +125,6 @@ std::vector<Group> Plan::groups_of(int rank) const {
 }
 
 std::string Plan::text(int lines_max) const {
-  const auto counted = [](int count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
   std::string text = fmt::format("{} on {}\n", counted(world_size(), "rank"), counted(num_nodes(), "node"));
   const Mesh& mesh = domains_.mesh_for(kRegularDomain);
   text += "mesh:";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -128,7 +129,7 @@ void JsonlRun::close() {
     lost_lines_ += static_cast<std::uint64_t>(
         std::count_if(lines_.begin(), lines_.end(), [](const auto& line) { return line.second.changed; }));
   if (lost_lines_ > 0)
-    log::warn("{} lines of {} were never written: there was no room for them", lost_lines_,
+    log::warn("{} of {} never written: there was no room for them", counted(lost_lines_, "line"),
               file_.path().string());
   file_.close();
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/draw_svg.hpp"
 #include "runtime/pipeline/program/auto_schedule.hpp"
@@ -130,9 +131,9 @@ std::string to_json(const Scheduled& scheduled) {
 
 std::string headline(const Scheduled& scheduled) {
   const PipelineProgram& program = scheduled.program;
-  return fmt::format("{}: {} ranks x {} stages, {} microbatches", scheduled.name,
-                     program.topology.num_ranks(), program.topology.stages_per_rank(),
-                     program.num_microbatches);
+  return fmt::format("{}: {} x {}, {}", scheduled.name, counted(program.topology.num_ranks(), "rank"),
+                     counted(program.topology.stages_per_rank(), "stage"),
+                     counted(program.num_microbatches, "microbatch"));
 }
 
 std::string to_text(const Scheduled& scheduled) {

@@ -3,6 +3,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -26,9 +27,10 @@ TensorMap split_sequence(TensorMap batch, const ContextPlace& place) {
   const at::Tensor ids = found->second;
   const std::int64_t length = ids.size(1), unit = length_unit(place.order, place.ranks);
   D9D_REQUIRE(length % unit == 0,
-              "sequences of {} tokens cannot be dealt out to {} context-parallel ranks: the length must be "
+              "sequences of {} cannot be dealt out to {}: the length must be "
               "divisible by {}; pad to {}",
-              length, place.ranks, unit, (length + unit - 1) / unit * unit);
+              counted(length, "token"), counted(place.ranks, "context-parallel rank"), unit,
+              (length + unit - 1) / unit * unit);
   if (!batch.contains("position_ids")) {
     batch["position_ids"] = at::arange(length, ids.options()).expand_as(ids);
   }

@@ -1,5 +1,6 @@
 #include "runtime/state/model_reader.hpp"
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/mapper/restrict.hpp"
 #include "runtime/state/model_files.hpp"
@@ -18,19 +19,19 @@ Names difference(Names all, const Names& without) {
 
 void require_all_read(const ModelFiles& files, const StateMapper& mapper, const LoadOptions& options) {
   const auto unread = without_matches(difference(files.names(), inputs_of(mapper)), options.allow_unread);
-  D9D_REQUIRE(unread.empty(), "{} holds {} tensors that the model does not use: {}; is it another model?",
-              files.directory(), unread.size(), to_text(unread));
+  D9D_REQUIRE(unread.empty(), "{} holds {} that the model does not use: {}; is it another model?",
+              files.directory(), counted(unread.size(), "tensor"), to_text(unread));
 }
 
 void require_all_placed(const Names& wanted, const StateMapper& mapper, const LoadOptions& options) {
   const auto made = outputs_of(mapper);
   const auto unmade = difference(wanted, made);
-  D9D_REQUIRE(unmade.empty(), "{} parameters are not produced by the mapper: {}", unmade.size(),
+  D9D_REQUIRE(unmade.empty(), "the mapper does not produce {}: {}", counted(unmade.size(), "parameter"),
               to_text(unmade));
   if (options.part_of_model) return;
   const auto unplaced = difference(made, wanted);
-  D9D_REQUIRE(unplaced.empty(), "{} tensors that the mapper produces have no parameter: {}", unplaced.size(),
-              to_text(unplaced));
+  D9D_REQUIRE(unplaced.empty(), "the mapper produces {} without a parameter: {}",
+              counted(unplaced.size(), "tensor"), to_text(unplaced));
 }
 
 template <class Value>

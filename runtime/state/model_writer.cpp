@@ -1,5 +1,6 @@
 #include "runtime/state/model_writer.hpp"
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
@@ -21,12 +22,12 @@ ModelWriter::ModelWriter(Disk& disk, std::string directory, MapperPtr mapper,
     if (!group_of_.contains(spec.name)) unused.insert(spec.name);
     shapes[spec.name] = shape_only(spec);
   }
-  D9D_REQUIRE(unused.empty(), "export: {} tensors have no place in the exported model: {}", unused.size(),
-              to_text(unused));
+  D9D_REQUIRE(unused.empty(), "export: {} without a place in the exported model: {}",
+              counted(unused.size(), "tensor"), to_text(unused));
   Names missing;
   for (const auto& [name, group] : group_of_)
     if (!expected_.contains(name)) missing.insert(name);
-  D9D_REQUIRE(missing.empty(), "export: the mapper needs {} more tensors: {}", missing.size(),
+  D9D_REQUIRE(missing.empty(), "export: the mapper needs {}: {}", counted(missing.size(), "more tensor"),
               to_text(missing));
   plan(shapes, inputs);
   disk_.make_directories(directory_);

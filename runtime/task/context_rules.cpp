@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/task/sample_length.hpp"
@@ -35,8 +36,8 @@ std::optional<JobIssue> position_issue(const FamilyModel& model, const std::stri
   const bool stretched = limit != model.max_position_embeddings;
   return JobIssue{
       key,
-      fmt::format("{} tokens, but the model has positions for {} (max_position_embeddings{})", length, limit,
-                  stretched ? " and RoPE scaling" : ""),
+      fmt::format("{}, but the model has positions for {} (max_position_embeddings{})",
+                  counted(length, "token"), limit, stretched ? " and RoPE scaling" : ""),
       fmt::format("give at most {}, or raise model_provider.model.max_position_embeddings", limit)};
 }
 
@@ -49,14 +50,16 @@ std::optional<JobIssue> sharing_issue(const JobConfig& job, const std::string& k
   const std::int64_t above = (length + unit - 1) / unit * unit;
   if (ranks == 1) {
     return JobIssue{key,
-                    fmt::format("{} tokens cannot be shared by tensor_parallel {} ranks", length, shares),
+                    fmt::format("{} cannot be shared by the {} of tensor_parallel", counted(length, "token"),
+                                counted(shares, "rank")),
                     fmt::format("give {}", above)};
   }
   const bool zigzag = dealt != ranks;
   return JobIssue{
       key,
-      fmt::format("{} tokens cannot be dealt out to {} context-parallel ranks: not divisible by {}{}", length,
-                  ranks, unit, zigzag ? " (zigzag: two chunks a rank)" : ""),
+      fmt::format("{} cannot be dealt out to {}: not divisible by {}{}", counted(length, "token"),
+                  counted(ranks, "context-parallel rank"), unit,
+                  zigzag ? " (zigzag: two chunks a rank)" : ""),
       above == unit ? fmt::format("give {}", above) : fmt::format("give {} or {}", above - unit, above)};
 }
 

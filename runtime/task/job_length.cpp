@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -20,10 +21,6 @@ Epochs epochs_of(const DataConfig& data) {
       data);
 }
 
-std::string times(std::uint64_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 // `data.epochs` is counted: it gives `given` whole steps, `wanted` are more.
 [[noreturn]] void refuse(const JobConfig& job, std::uint64_t samples, std::uint64_t given,
                          std::uint64_t wanted) {
@@ -35,7 +32,7 @@ std::string times(std::uint64_t number, const char* what) {
       fmt::format(
           "trainer.schedule.total_steps = {}, but the data gives {} in {}: it has {}, a step takes {}. "
           "Set total_steps to {}, or data.epochs to {} (or to as_needed) to read the data again",
-          wanted, times(given, "step"), times(epochs, "epoch"), times(samples, "sample"), batch, given,
+          wanted, counted(given, "step"), counted(epochs, "epoch"), counted(samples, "sample"), batch, given,
           needed));
 }
 
@@ -60,11 +57,11 @@ std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_s
   }
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
   const std::uint64_t given = *end / batch;
-  D9D_REQUIRE(given > 0,
-              "the data has {} samples, expected at least trainer.batching.global_batch_size = {}; lower "
-              "that, or raise "
-              "data.epochs",
-              *end, batch);
+  D9D_REQUIRE(
+      given > 0,
+      "the data has {}, expected at least trainer.batching.global_batch_size = {}; lower that, or raise "
+      "data.epochs",
+      counted(*end, "sample"), batch);
   if (!wanted) return given;
   if (static_cast<std::uint64_t>(*wanted) > given) {
     refuse(job, *num_samples, given, static_cast<std::uint64_t>(*wanted));

@@ -8,6 +8,7 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
 #include "runtime/base/network.hpp"
@@ -74,7 +75,7 @@ void check_ranks(const JobConfig& job, Issues& issues) {
   if (world % ranks == 0) return;
   issues.push_back({"node.ranks",
                     ranks > world
-                        ? fmt::format("{} ranks, but the mesh has only {}", ranks, world)
+                        ? fmt::format("{}, but the mesh has only {}", counted(ranks, "rank"), world)
                         : fmt::format("{} ranks a node do not divide the {} of the mesh", ranks, world),
                     fmt::format("set node.ranks to {}, or change a degree of `mesh`", world)});
 }
@@ -109,10 +110,11 @@ void check_schedule(const JobConfig& job, Issues& issues) {
   }
   const auto* searched = std::get_if<AutoSchedule>(&schedule);
   if (searched && searched->activations_max && *searched->activations_max < searched->num_stages_per_rank) {
-    issues.push_back({std::string(path) + ".activations_max",
-                      fmt::format("{} is less than one microbatch takes on a rank of {} stages",
-                                  *searched->activations_max, searched->num_stages_per_rank),
-                      fmt::format("give at least {}, or null", searched->num_stages_per_rank)});
+    issues.push_back(
+        {std::string(path) + ".activations_max",
+         fmt::format("{} is less than one microbatch takes on a rank of {}", *searched->activations_max,
+                     counted(searched->num_stages_per_rank, "stage")),
+         fmt::format("give at least {}, or null", searched->num_stages_per_rank)});
   }
   const int extra = job.trainer.pipelining.extra_activations;
   const bool is_dynamic = job.trainer.pipelining.order == CursorOrder::dynamic;
@@ -142,9 +144,10 @@ void check_stages(const JobConfig& job, const ModelDescription& model, Issues& i
     if (job.trainer.pipelining.layer_split == LayerSplit::costs) split.costs = layer_costs(model, 1);
     layers_of_stages(model, static_cast<int>(stages), split);
   } catch (const Error& error) {
-    issues.push_back(
-        {"mesh.pipeline_parallel",
-         fmt::format("{} stages over {} layers: {}", stages, model.num_hidden_layers, error.what()), ""});
+    issues.push_back({"mesh.pipeline_parallel",
+                      fmt::format("{} over {}: {}", counted(stages, "stage"),
+                                  counted(model.num_hidden_layers, "layer"), error.what()),
+                      ""});
   }
 }
 
@@ -161,7 +164,7 @@ void check_experts(const JobConfig& job, const ModelDescription& model, Issues& 
                       "set it to 1, or choose a model_provider with experts"});
   } else if (experts % degree != 0) {
     issues.push_back({"mesh.expert_parallel",
-                      fmt::format("{} does not divide the model's {} experts", degree, experts),
+                      fmt::format("{} does not divide the model's {}", degree, counted(experts, "expert")),
                       "choose a divisor of model_provider.model.num_experts"});
   }
 }
@@ -208,10 +211,10 @@ void check_length(const JobConfig& job, Issues& issues) {
 void check_vocabulary(const JobConfig& job, const ModelDescription& model, Issues& issues) {
   const auto* synthetic = std::get_if<SyntheticDataConfig>(&job.data);
   if (!synthetic || synthetic->vocab_size <= model.vocab_size) return;
-  issues.push_back(
-      {"data.vocab_size",
-       fmt::format("{} tokens, but the model's vocabulary has {}", synthetic->vocab_size, model.vocab_size),
-       fmt::format("give at most {}", model.vocab_size)});
+  issues.push_back({"data.vocab_size",
+                    fmt::format("{}, but the model's vocabulary has {}",
+                                counted(synthetic->vocab_size, "token"), model.vocab_size),
+                    fmt::format("give at most {}", model.vocab_size)});
 }
 
 // None where the text is good.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/base/config/problems.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -26,10 +27,10 @@ JobIssue issue_of(std::size_t index, const ParameterRule& rule, const std::vecto
   const auto matched = std::count_if(names.begin(), names.end(),
                                      [&](const auto name) { return matches(rule.match, std::string(name)); });
   if (matched > 0) {
-    return {
-        path,
-        fmt::format("\"{}\" matches {} parameters, but rules before it match them too", rule.match, matched),
-        "put it before them, or leave it out"};
+    return {path,
+            fmt::format("\"{}\" matches {}, but rules before it match the same", rule.match,
+                        counted(matched, "parameter")),
+            "put it before them, or leave it out"};
   }
   const std::string near = config::nearest(rule.match, names);
   names.resize(std::min<std::size_t>(names.size(), 3));

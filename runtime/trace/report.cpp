@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/count.hpp"
 #include "runtime/trace/analysis.hpp"
 
 namespace d9d::trace {
@@ -75,10 +76,10 @@ std::string to_text(const Analysis& analysis, std::size_t top) {
             ? "no spans in the trace"
             : "no training step in the trace: the job had nothing to train, or ended before its first");
   } else {
-    fmt::format_to(
-        out, "{} steps on {} ranks: mean {:.3f} ms, median {:.3f} ms, max {:.3f} ms (step {}, rank {})\n\n",
-        steps.count, analysis.ranks.size(), milliseconds(steps.mean), milliseconds(steps.median),
-        milliseconds(steps.max), steps.max_step, steps.max_rank);
+    fmt::format_to(out, "{} on {}: mean {:.3f} ms, median {:.3f} ms, max {:.3f} ms (step {}, rank {})\n\n",
+                   counted(steps.count, "step"), counted(analysis.ranks.size(), "rank"),
+                   milliseconds(steps.mean), milliseconds(steps.median), milliseconds(steps.max),
+                   steps.max_step, steps.max_rank);
     print_ranks(analysis, out);
     fmt::format_to(out, "\noutside compute and collectives: {:.2f} %, of which actors' own work {:.2f} %\n",
                    100.0 * analysis.outside_compute_and_collectives(), 100.0 * analysis.other_share());
@@ -86,8 +87,9 @@ std::string to_text(const Analysis& analysis, std::size_t top) {
   print_edges(analysis, top, out);
   print_actors(analysis, top, out);
   if (analysis.lost > 0) {
-    fmt::format_to(out, "\n{} spans of earlier steps are not in the trace: the rings had overwritten them\n",
-                   analysis.lost);
+    fmt::format_to(
+        out, "\n{} of earlier steps not in the trace: the rings had overwritten what was recorded first\n",
+        counted(analysis.lost, "span"));
   }
   return text;
 }

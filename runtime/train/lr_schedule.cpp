@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -34,11 +35,10 @@ std::int64_t PiecewiseLrBuilder::total(const char* asked_by) const {
 }
 
 void PiecewiseLrBuilder::add(std::int64_t end_step, double target, LrCurve curve) {
-  D9D_REQUIRE(
-      !total_steps_ || end_step <= *total_steps_,
-      "learning-rate phase {} ends at step {}, beyond the {} steps of the job; shorten the phases or raise "
-      "trainer.schedule.total_steps",
-      phases_.size(), end_step, *total_steps_);
+  D9D_REQUIRE(!total_steps_ || end_step <= *total_steps_,
+              "learning-rate phase {} ends at step {}, beyond the {} of the job; shorten the phases or raise "
+              "trainer.schedule.total_steps",
+              phases_.size(), end_step, counted(*total_steps_, "step"));
   phases_.push_back({step_, end_step, value_, target, std::move(curve)});
   step_ = end_step;
   value_ = target;

@@ -230,7 +230,7 @@ TEST_F(Check, PassesAJobThatRuns) {
   const Outcome run = job_.run(words);
 
   EXPECT_EQ(checked.code, 0) << checked.err;
-  EXPECT_THAT(checked.out, HasSubstr("data      tokens, 24 samples, 3 whole batches an epoch"));
+  EXPECT_THAT(checked.out, HasSubstr("data      tokens, 24 samples, 3 steps an epoch"));
   EXPECT_THAT(checked.err, Not(HasSubstr("error")));
   EXPECT_EQ(run.code, 0) << run.err;
 }

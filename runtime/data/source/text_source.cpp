@@ -1,5 +1,6 @@
 #include "runtime/data/source/text_source.hpp"
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/documents.hpp"
 
@@ -43,8 +44,8 @@ TokenRow read_tokens(const TextDataConfig& config, const Tokenizer& tokenizer) {
 
 std::uint64_t whole_samples(std::size_t num_tokens, std::int64_t sequence_length) {
   const auto length = static_cast<std::size_t>(sequence_length);
-  D9D_REQUIRE(num_tokens > length, "the text has {} tokens, expected more than data.sequence_length = {}",
-              num_tokens, sequence_length);
+  D9D_REQUIRE(num_tokens > length, "the text has {}, expected more than data.sequence_length = {}",
+              counted(num_tokens, "token"), sequence_length);
   return (num_tokens - 1) / length;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
 
@@ -20,8 +21,8 @@ void validate_experts(const Qwen3Config& config, const std::string& where) {
   if (config.num_experts > 0) {
     require_positive(where, "num_experts_per_tok", config.num_experts_per_tok);
     D9D_REQUIRE(config.num_experts_per_tok <= config.num_experts,
-                "{}: num_experts_per_tok is {}, but there are only {} experts; lower it or raise num_experts",
-                where, config.num_experts_per_tok, config.num_experts);
+                "{}: num_experts_per_tok is {}, but the model has {}; lower it or raise num_experts", where,
+                config.num_experts_per_tok, counted(config.num_experts, "expert"));
   }
   for (const std::int64_t layer : config.mlp_only_layers) {
     D9D_REQUIRE(layer >= 0 && layer < config.num_hidden_layers,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -73,8 +74,8 @@ class Balance {
 
 std::vector<LayerRange> balance_layers(const LayerCosts& costs, int num_stages) {
   D9D_REQUIRE(num_stages > 0 && static_cast<std::size_t>(num_stages) <= costs.layers.size(),
-              "{} layers cannot be split over {} pipeline stages; use fewer stages", costs.layers.size(),
-              num_stages);
+              "{} cannot be split over {}; use fewer stages", counted(costs.layers.size(), "layer"),
+              counted(num_stages, "pipeline stage"));
   return Balance(costs, num_stages).ranges();
 }
 

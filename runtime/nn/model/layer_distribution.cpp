@@ -1,5 +1,6 @@
 #include "runtime/nn/model/layer_distribution.hpp"
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -16,11 +17,12 @@ std::vector<LayerRange> distribute_layers(std::int64_t num_layers, int num_stage
     std::int64_t count = all / num_stages + (stage < all % num_stages ? 1 : 0);
     if (stage == 0) count -= virtual_pre;
     if (stage == num_stages - 1) count -= virtual_post;
-    D9D_REQUIRE(count > 0,
-                "{} layers (with {} virtual before and {} after) on {} pipeline stages leave stage {} "
-                "without a layer; "
-                "use fewer stages or fewer virtual layers",
-                num_layers, virtual_pre, virtual_post, num_stages, stage);
+    D9D_REQUIRE(
+        count > 0,
+        "{} (with {} virtual before and {} after) on {} leave stage {} without a layer; use fewer stages "
+        "or fewer virtual layers",
+        counted(num_layers, "layer"), virtual_pre, virtual_post, counted(num_stages, "pipeline stage"),
+        stage);
     ranges.push_back({begin, begin + count});
     begin += count;
   }

@@ -1,5 +1,6 @@
 #include "runtime/nn/plan/context_parallel.hpp"
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/plan/ring_attention.hpp"
 #include "runtime/nn/plan/ulysses.hpp"
@@ -13,9 +14,9 @@ std::shared_ptr<const AttentionCore> make_context_attention(StageGroups& groups,
   if (ranks == 1) return nullptr;
   const bool ulysses = options.attention == ContextAttention::ulysses;
   D9D_REQUIRE(!ulysses || heads % ranks == 0,
-              "ulysses cannot share {} attention heads over {} ranks (context_parallel_shard x "
+              "ulysses cannot share {} over {} (context_parallel_shard x "
               "context_parallel_replicate); use parallelism.context.attention: ring",
-              heads, ranks);
+              counted(heads, "attention head"), counted(ranks, "rank"));
   auto group = groups.open(kBatchDomain, {"cp"}, "context");
   if (ulysses) return std::make_shared<UlyssesAttention>(std::move(group), options.order);
   return std::make_shared<RingAttention>(std::move(group), options.order);

@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/qwen3/config.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -35,13 +36,7 @@ Qwen3Config parse_config(const json& document) {
 }
 
 std::string config_error(const json& document) {
-  try {
-    parse_config(document);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { parse_config(document); }, ErrorKind::input);
 }
 
 TEST(HuggingFaceConfig, ReadsWhatTransformers4Writes) {
@@ -146,7 +141,7 @@ TEST(HuggingFaceConfig, NamesImpossibleValues) {
   wrong(false, {{"head_dim", 11}}, "head_dim is 11");
   wrong(false, {{"hidden_size", "32"}}, "hidden_size is \"32\", expected an integer");
   wrong(false, {{"tie_word_embeddings", 1}}, "tie_word_embeddings is 1, expected true or false");
-  wrong(true, {{"num_experts", 1}}, "there are only 1 experts");
+  wrong(true, {{"num_experts", 1}}, "but the model has 1 expert;");
   wrong(true, {{"num_experts", 6}, {"num_local_experts", 8}}, "they mean the same");
   wrong(true, {{"mlp_only_layers", {3}}}, "mlp_only_layers names layer 3");
   wrong(true, {{"decoder_sparse_step", 0}}, "decoder_sparse_step");

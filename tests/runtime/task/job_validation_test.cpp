@@ -102,8 +102,8 @@ TEST(JobValidation, RefusesRulesThatNoParameterFollows) {
       {{"optimizer={name: sgd, lr: 1, rules: [{match: 'model.norm.wieght', weight_decay: 0}]}"},
        {"did you mean \"model.norm.weight\"?"}},
       {{"optimizer={name: adam, lr: 1, rules: [{match: '*'}, {match: 'model.norm.*'}]}"},
-       {"optimizer.rules.1.match: \"model.norm.*\" matches 1 parameters, but rules before it match them "
-        "too"}},
+       {"optimizer.rules.1.match: \"model.norm.*\" matches 1 parameter, but rules before it match the "
+        "same"}},
       {{"optimizer={name: adamw, lr: 1, rules: [{match: '*', weight_decay: -1}]}"},
        {"optimizer.rules.0.weight_decay: -1 is out of range"}},
       {{"optimizer={name: adamw, lr: 1, rules: [{weight_decay: 0}]}"}, {"optimizer.rules.0.match: missing"}},

@@ -5,6 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/documents.hpp"
 #include "tests/runtime/data/folder.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -29,13 +30,7 @@ std::vector<std::string> documents_of(const TextDataConfig& config) {
 }
 
 std::string error_of(const TextDataConfig& config) {
-  try {
-    const TextSource source(config);
-    return "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
+  return test::error_of([&] { const TextSource source(config); }, ErrorKind::input);
 }
 
 TEST(Documents, AreFilesParagraphsOrLinesAsAsked) {
@@ -130,7 +125,7 @@ TEST(TextSource, NamesTheFileThatIsNotUtf8AndTheTokenThatIsMissing) {
   EXPECT_THAT(error_of(config), HasSubstr("latin.txt: byte 3 of the text (0xE9) is not UTF-8"));
   config.files = {folder.write("short.txt", "a")};
   EXPECT_THAT(error_of(config),
-              HasSubstr("the text has 1 tokens, expected more than data.sequence_length = 8"));
+              HasSubstr("the text has 1 token, expected more than data.sequence_length = 8"));
   config.eos_token = "<eos>";
   EXPECT_THAT(error_of(config), HasSubstr("data.eos_token = \"<eos>\" is not a token of"));
 }
