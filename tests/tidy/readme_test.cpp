@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/tidy/libraries.hpp"
+#include "tests/tidy/source_tree.hpp"
 
 namespace d9d::tidy {
 namespace {
