@@ -1,6 +1,6 @@
 #pragma once
-// Who hears, while an action still runs, that gradients are complete: their reduction overlaps with the rest
-// of the backward.
+// Tells, while an action still runs, that gradients are complete, so that their reduction overlaps with the
+// rest of the backward. Each of these calls the next:
 //
 //   ParameterWatch  autograd is through with a parameter
 //   GradientObserver::gradient_complete   the rank's worker: does that complete a bucket?

@@ -2,7 +2,7 @@
 // All the tensor work of one rank: its pipeline stages, their program, gradients, optimizer and
 // snapshots. No torch in this header. The RankExecutor actor owns it and uses it on its thread
 // only. The gradient buckets are shared with the CollectiveWorkers, see rank_gradients.hpp.
-// Whoever makes a worker gives it a BucketObserver (step_observer.hpp), which run() calls.
+// A worker is made with a BucketObserver (step_observer.hpp), which run() calls.
 
 #include <cstdint>
 #include <string>
