@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/host_port.hpp"
 #include "runtime/base/network.hpp"
 #include "runtime/task/job_difference.hpp"
@@ -41,13 +42,13 @@ std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
   if (std::string reason = trouble_with_address(join); !reason.empty()) return reason;
   if (closed_ || left == 0) {
     return fmt::format(
-        "the mesh needs {} ranks and all of them are taken; set node.ranks (or --ranks) on each host so "
-        "that they add up",
-        world_size_);
+        "the mesh needs {} and all of them are taken; set node.ranks (or --ranks) on each host so that they "
+        "add up",
+        counted(world_size_, "rank"));
   }
   if (offered > left) {
-    return fmt::format("it offers {} ranks but the mesh of {} has only {} left; set node.ranks (or --ranks)",
-                       offered, world_size_, left);
+    return fmt::format("it offers {} but the mesh of {} has only {} left; set node.ranks (or --ranks)",
+                       counted(offered, "rank"), world_size_, left);
   }
   return {};
 }
