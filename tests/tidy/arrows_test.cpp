@@ -83,7 +83,7 @@ TEST(Arrows, NoActorIncludesAnotherActorsHeader) {
   Folders actors;
   for (const Source* source : sources_under({"actors"})) {
     for (const std::string& line : source->lines) {
-      if (line.find(" final : public Actor ") != std::string::npos && source->is_header())
+      if (line.find(" final : public Actor") != std::string::npos && source->is_header())
         actors.insert("\"" + source->path + "\"");
     }
   }
