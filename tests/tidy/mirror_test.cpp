@@ -15,7 +15,7 @@
 namespace d9d::tidy {
 namespace {
 
-constexpr std::size_t kUnmirrored = 264;  // lines of covered_by.txt; only gets smaller
+constexpr std::size_t kUnmirrored = 249;  // lines of covered_by.txt; only gets smaller
 
 const std::string kLoopsTest = "tests/kernels/activation_test.cpp";
 
