@@ -6,7 +6,7 @@
 namespace d9d {
 
 struct CommTracing {
-  TraceHook background;  // jobs of the communication lane, on its thread, beside compute
+  TraceHook background;  // jobs of the communication thread, beside compute
   TraceHook stalls;      // wherever an action's compute waits for other ranks
   TraceHook in_compute;  // collectives that modules call inside an action, on the computing thread
 };

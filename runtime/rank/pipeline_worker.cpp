@@ -140,7 +140,7 @@ void PipelineWorker::prepare() {
       composes_actions(options_.schedule)
           ? with_lane_communicators(open, [this]() -> ComputeLanes& { return lanes(); })
           : open);
-  groups_->lane()->set_around(tracing_.background, tracing_.stalls);
+  groups_->communication_thread()->set_around(tracing_.background, tracing_.stalls);
   buffers_ = std::make_unique<RankBuffers>(options_.plan->domains(), options_.rank, open);
   flat_ = std::make_shared<FlatParameters>(build_stages(), flat_options(options_.gradients));
   if (options_.model_is_of_plugin) check_parameters(open);

@@ -14,10 +14,10 @@
 namespace d9d {
 namespace {
 
-using Block = std::shared_ptr<GatheredUnit>;
+using UnitPtr = std::shared_ptr<GatheredUnit>;
 
 struct Use {
-  std::vector<Block> blocks;  // one per kind of weights
+  std::vector<UnitPtr> units;  // one per kind of weights
   bool reads_values_in_backward = true;
 };
 
@@ -27,7 +27,7 @@ struct Sequence {
   bool keep_last_for_backward = false;
 
   void request(std::size_t position) const {
-    for (const Block& block : uses[position].blocks) block->request();
+    for (const UnitPtr& unit : uses[position].units) unit->request();
   }
 };
 
@@ -38,7 +38,7 @@ class UseHook final : public UnitHook {
       : sequence_(std::move(sequence)), position_(position) {}
 
   void before_forward(bool recompute) override {
-    for (const Block& block : use().blocks) block->ensure();
+    for (const UnitPtr& unit : use().units) unit->ensure();
     recompute ? request_for_backward() : request_for_forward();
   }
   void after_forward(bool recompute) override {
@@ -47,9 +47,9 @@ class UseHook final : public UnitHook {
     if (!backward_follows) release();
   }
   void before_backward() override {
-    for (const Block& block : use().blocks) {
-      if (use().reads_values_in_backward) block->ensure();
-      block->open_gradient();
+    for (const UnitPtr& unit : use().units) {
+      if (use().reads_values_in_backward) unit->ensure();
+      unit->open_gradient();
     }
     request_for_backward();
   }
@@ -66,7 +66,7 @@ class UseHook final : public UnitHook {
     }
   }
   void release() const {
-    for (const Block& block : use().blocks) block->release();
+    for (const UnitPtr& unit : use().units) unit->release();
   }
 
   const std::shared_ptr<const Sequence> sequence_;
@@ -137,8 +137,8 @@ const Strategy* strategy_for(const StageParameter& parameter, const Strategies& 
   return found && parameter.tensor.dim() > 0 ? &*found : nullptr;
 }
 
-Block make_block(const std::vector<StageParameter*>& members, const std::string& name,
-                 const Strategy& strategy) {
+UnitPtr make_unit(const std::vector<StageParameter*>& members, const std::string& name,
+                  const Strategy& strategy) {
   ShardMap map;
   map.shard_sizes.resize(static_cast<std::size_t>(strategy.mesh.axis_size(strategy.axis)));
   std::vector<UnitWeight> weights;
@@ -161,9 +161,9 @@ Block make_block(const std::vector<StageParameter*>& members, const std::string&
   }
   GatheredUnitOptions options = strategy.options;
   options.name = name;
-  auto block = std::make_shared<GatheredUnit>(std::move(options), std::move(weights), std::move(map));
-  for (StageParameter* const member : members) member->unit = block;
-  return block;
+  auto unit = std::make_shared<GatheredUnit>(std::move(options), std::move(weights), std::move(map));
+  for (StageParameter* const member : members) member->unit = unit;
+  return unit;
 }
 
 // What can be gathered and reduced as one: strategy, dtype, trainable, axes that gradients are summed over.
@@ -191,23 +191,22 @@ class Sharder {
       const auto belongs = [&](const at::Tensor& weight) { return &parameter == find(weight); };
       if (std::none_of(given.weights.begin(), given.weights.end(), belongs)) continue;
       if (parameter.unit) {
-        add(use, blocks_.at(parameter.unit.get()));
+        add(use, units_.at(parameter.unit.get()));
       } else if (const Strategy* strategy = strategy_for(parameter, strategies_)) {
         kinds[kind_of(parameter, *strategy)].push_back(&parameter);
       }
     }
     for (const auto& [kind, members] : kinds) {
-      const Block block = make_block(members, given.name, *std::get<const Strategy*>(kind));
-      blocks_[block.get()] = block;
-      add(use, block);
+      const UnitPtr unit = make_unit(members, given.name, *std::get<const Strategy*>(kind));
+      units_[unit.get()] = unit;
+      add(use, unit);
     }
     return use;
   }
 
  private:
-  static void add(Use& use, const Block& block) {
-    if (std::find(use.blocks.begin(), use.blocks.end(), block) == use.blocks.end())
-      use.blocks.push_back(block);
+  static void add(Use& use, const UnitPtr& unit) {
+    if (std::find(use.units.begin(), use.units.end(), unit) == use.units.end()) use.units.push_back(unit);
   }
   const StageParameter* find(const at::Tensor& weight) const {
     const auto found = by_tensor_.find(weight.unsafeGetTensorImpl());
@@ -219,7 +218,7 @@ class Sharder {
   StageParameters& parameters_;
   const Strategies strategies_;
   std::map<const c10::TensorImpl*, StageParameter*> by_tensor_;
-  std::map<const ShardedUnit*, Block> blocks_;
+  std::map<const ShardedUnit*, UnitPtr> units_;
 };
 
 std::optional<Strategy> strategy_of(const std::string& domain, const std::string& axis,
@@ -229,7 +228,7 @@ std::optional<Strategy> strategy_of(const std::string& domain, const std::string
   if (mesh.axis_size(axis) == 1) return std::nullopt;
   options.axes = {axis};
   options.communicator = groups.open(domain, {axis}, "gather");
-  options.lane = groups.lane();
+  options.thread = groups.communication_thread();
   return Strategy{axis, all_axes, mesh, groups.rank(), std::move(options)};
 }
 

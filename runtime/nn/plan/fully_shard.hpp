@@ -1,6 +1,6 @@
 #pragma once
 // parallelize_fully_shard (FSDP; ZeRO stage 3, Rajbhandari et al. 2020; HSDP when other axes replicate):
-// parameters are sharded over dimension 0. The rank's communication lane gathers the parameters of one unit
+// parameters are sharded over dimension 0. The rank's communication thread gathers the parameters of one unit
 // (a layer) while the unit before it computes. parallelize_zero1 (ZeRO stage 1): parameters stay whole during
 // a step; at its end gradients are reduce-scattered and the optimizer updates this rank's shards.
 

@@ -36,7 +36,7 @@ GatheredUnit::GatheredUnit(GatheredUnitOptions options, std::vector<UnitWeight> 
 }
 
 GatheredUnit::~GatheredUnit() {
-  // The lane may still write; an error of the group is told elsewhere.
+  // The thread may still write; an error of the group is told elsewhere.
   if (arrival_.valid()) arrival_.wait();
 }
 
@@ -71,7 +71,7 @@ void GatheredUnit::request() {
     const at::NoGradGuard no_grad;
     options_.communicator->gather_shards(into, shards_, map_);
   };
-  arrival_ = options_.lane->submit({"gather " + options_.name, on_its_way_.nbytes(), gather});
+  arrival_ = options_.thread->submit({"gather " + options_.name, on_its_way_.nbytes(), gather});
 }
 
 void GatheredUnit::ensure() {
@@ -79,7 +79,7 @@ void GatheredUnit::ensure() {
   if (values_.has_memory()) return;
   std::future<void> arrival = std::move(arrival_);
   const at::Tensor memory = std::exchange(on_its_way_, {});
-  options_.lane->wait(std::move(arrival), "wait for " + options_.name);
+  options_.thread->wait(std::move(arrival), "wait for " + options_.name);
   values_.give(memory);
 }
 

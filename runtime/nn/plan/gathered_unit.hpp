@@ -1,7 +1,8 @@
 #pragma once
-// One unit of fully sharded data parallelism, a layer for example: gathers its parameters on the rank's lane
-// before use, frees them after it, and adds up their whole gradients until they are reduce-scattered. The
-// Collective's thread calls reduce_gradient() and gradient_bytes(), the stage's compute thread all else.
+// One unit of fully sharded data parallelism, a layer for example: gathers its parameters on the
+// communication thread before use, frees them after it, and adds up their whole gradients until they are
+// reduce-scattered. The Collective's thread calls reduce_gradient() and gradient_bytes(), the stage's compute
+// thread all else.
 
 #include <deque>
 #include <future>
@@ -10,7 +11,7 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/nn/plan/whole_buffer.hpp"
-#include "runtime/nn/shard/communication_lane.hpp"
+#include "runtime/nn/shard/communication_thread.hpp"
 #include "runtime/tensor/sharded_unit.hpp"
 
 namespace d9d {
@@ -18,8 +19,8 @@ namespace d9d {
 struct GatheredUnitOptions {
   std::string name;  // for traces
   std::vector<std::string> axes;
-  std::shared_ptr<Communicator> communicator;  // gathers over `axes`; only the lane uses it
-  std::shared_ptr<CommunicationLane> lane;
+  std::shared_ptr<Communicator> communicator;  // gathers over `axes`; only `thread` uses it
+  std::shared_ptr<CommunicationThread> thread;
   bool keep_gathered = false;  // keep the values from their first use to the end of the step
   bool gather_ahead = false;   // and gather them again right after the update (ZeRO stage 1)
   bool reduce_each_microbatch = false;
@@ -43,7 +44,7 @@ class GatheredUnit final : public ShardedUnit {
   bool reduces_each_microbatch() const override { return options_.reduce_each_microbatch; }
   bool gathers_again() const override { return !options_.keep_gathered; }
 
-  // Submits the gather to the lane, unless the values are there or under way.
+  // Submits the gather to the thread, unless the values are there or under way.
   void request();
   // Waits until the values are there. They may be read until release().
   void ensure();
@@ -70,7 +71,7 @@ class GatheredUnit final : public ShardedUnit {
   at::Tensor shards_;  // all shards, one after another
   WholeBuffer values_;
   WholeBuffer gradients_;
-  at::Tensor on_its_way_;  // memory that the lane is filling
+  at::Tensor on_its_way_;  // memory that the gather is filling
   std::future<void> arrival_;
 
   struct Complete {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/mesh/domains.hpp"
-#include "runtime/nn/shard/communication_lane.hpp"
+#include "runtime/nn/shard/communication_thread.hpp"
 
 namespace d9d {
 
@@ -36,13 +36,13 @@ class StageGroups {
 
   // The rank's thread for communication that overlaps with compute, shared by its stages. Its jobs need
   // communicators that no other thread uses: open() them under another `use`.
-  const std::shared_ptr<CommunicationLane>& lane() const { return lane_; }
+  const std::shared_ptr<CommunicationThread>& communication_thread() const { return communication_thread_; }
 
  private:
   const MeshDomains& domains_;
   const int rank_;
   const OpenGroup open_;
-  const std::shared_ptr<CommunicationLane> lane_ = std::make_shared<CommunicationLane>();
+  const std::shared_ptr<CommunicationThread> communication_thread_ = std::make_shared<CommunicationThread>();
   std::map<std::tuple<std::string, std::vector<std::string>, std::string>, std::shared_ptr<Communicator>>
       opened_;
 };

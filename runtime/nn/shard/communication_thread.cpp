@@ -1,10 +1,10 @@
-#include "runtime/nn/shard/communication_lane.hpp"
+#include "runtime/nn/shard/communication_thread.hpp"
 
 #include <chrono>
 
 namespace d9d {
 
-CommunicationLane::~CommunicationLane() {
+CommunicationThread::~CommunicationThread() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
@@ -13,7 +13,7 @@ CommunicationLane::~CommunicationLane() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::future<void> CommunicationLane::submit(LaneJob job) {
+std::future<void> CommunicationThread::submit(CommunicationJob job) {
   const std::lock_guard lock(mutex_);
   queue_.push_back({std::move(job), {}});
   std::future<void> done = queue_.back().done.get_future();
@@ -22,18 +22,18 @@ std::future<void> CommunicationLane::submit(LaneJob job) {
   return done;
 }
 
-void CommunicationLane::set_around(TraceHook job, TraceHook wait) {
+void CommunicationThread::set_around(TraceHook job, TraceHook wait) {
   around_job_ = std::move(job);
   around_wait_ = std::move(wait);
 }
 
-void CommunicationLane::wait(std::future<void> done, const std::string& name) const {
+void CommunicationThread::wait(std::future<void> done, const std::string& name) const {
   const bool waits = done.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   if (waits && around_wait_) around_wait_(name, 0, [&] { done.wait(); });
   done.get();
 }
 
-void CommunicationLane::work() {
+void CommunicationThread::work() {
   while (true) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
@@ -45,7 +45,7 @@ void CommunicationLane::work() {
   }
 }
 
-void CommunicationLane::run(Entry& entry) const {
+void CommunicationThread::run(Entry& entry) const {
   try {
     around_job_ ? around_job_(entry.job.name, entry.job.bytes, entry.job.run) : entry.job.run();
     entry.done.set_value();

@@ -16,30 +16,30 @@
 
 namespace d9d {
 
-struct LaneJob {
+struct CommunicationJob {
   std::string name;  // for traces, e.g. "gather model.layers.3"
   std::uint64_t bytes = 0;
   std::function<void()> run;
 };
 
-class CommunicationLane {
+class CommunicationThread {
  public:
-  CommunicationLane() = default;
+  CommunicationThread() = default;
   // Waits for the running job; drops the queued ones.
-  ~CommunicationLane();
-  CommunicationLane(const CommunicationLane&) = delete;
-  CommunicationLane& operator=(const CommunicationLane&) = delete;
+  ~CommunicationThread();
+  CommunicationThread(const CommunicationThread&) = delete;
+  CommunicationThread& operator=(const CommunicationThread&) = delete;
 
-  // Before the first job: around jobs, on the lane's thread; around waiting for one, on the waiting thread.
+  // Before the first job: around jobs, on this thread; around waiting for one, on the waiting thread.
   void set_around(TraceHook job, TraceHook wait);
   // Queues a job. Pass the future to wait().
-  std::future<void> submit(LaneJob job);
+  std::future<void> submit(CommunicationJob job);
   // Blocks until the job has run; rethrows what it threw. `name` is the wait's name in traces.
   void wait(std::future<void> done, const std::string& name) const;
 
  private:
   struct Entry {
-    LaneJob job;
+    CommunicationJob job;
     std::promise<void> done;
   };
   void work();
