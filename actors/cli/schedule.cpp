@@ -46,23 +46,23 @@ class TakeOptions {
   template <class Schedule>
   void operator()(Schedule& schedule) const {
     take_stages(schedule);
-    constexpr std::string_view name = Schedule::kName;
+    constexpr std::string_view name = Schedule::name;
     if constexpr (requires { schedule.zero_bubble; }) {
       schedule.zero_bubble = arguments_.has("--zero-bubble");
     } else {
-      refuse(name, "--zero-bubble", OneFOneBSchedule::kName);
+      refuse(name, "--zero-bubble", OneFOneBSchedule::name);
     }
     if constexpr (requires { schedule.warmup; }) {
       take_name(arguments_, "--warmup", schedule.warmup);
     } else {
-      refuse(name, "--warmup", OneFOneBSchedule::kName);
+      refuse(name, "--warmup", OneFOneBSchedule::name);
     }
     if constexpr (requires { schedule.topology; }) {
       take_name(arguments_, "--topology", schedule.topology);
       schedule.activations_max = count(arguments_, "--activations-max");
     } else {
-      refuse(name, "--topology", AutoSchedule::kName);
-      refuse(name, "--activations-max", AutoSchedule::kName);
+      refuse(name, "--topology", AutoSchedule::name);
+      refuse(name, "--activations-max", AutoSchedule::name);
     }
   }
 
@@ -75,7 +75,7 @@ class TakeOptions {
     } else {
       D9D_REQUIRE(given == stages_,
                   "schedule {} always has {} stage(s) per rank; --stages-per-rank is {}, leave it out",
-                  Schedule::kName, stages_, given);
+                  Schedule::name, stages_, given);
     }
   }
   void refuse(std::string_view schedule, const char* option, std::string_view owner) const {

@@ -74,7 +74,7 @@ struct RankCast {
 std::vector<int> RankCast::ranks_of_stages() const {
   const int pipeline_ranks = plan().parameters().pipeline_parallel;
   const Topology topology = topology_of(schedule, pipeline_ranks);
-  const Group pipeline = plan().group(rank, kRegularDomain, {"pp"});
+  const Group pipeline = plan().group(rank, regular_domain, {"pp"});
   std::vector<int> ranks;
   for (int stage = 0; stage < num_stages(); ++stage) {
     ranks.push_back(pipeline.ranks.at(static_cast<std::size_t>(topology.rank_of(stage))));
@@ -292,8 +292,8 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                                   cast.trainer(),
                                   cast.loader(),
                                   cast.metric_collector(),
-                                  cast.collective(step_group, "step", {kFlatDomain, {}, {"world"}}),
-                                  cast.collective(metric_group, "metrics", {kFlatDomain, {}, {"world"}})};
+                                  cast.collective(step_group, "step", {flat_domain, {}, {"world"}}),
+                                  cast.collective(metric_group, "metrics", {flat_domain, {}, {"world"}})};
   int index = first_gradient_group;
   for (const GradientGroup& group : gradient_groups(cast.plan().domains(), cast.job().parallelism)) {
     members.push_back(cast.collective(index++, "gradients", group));

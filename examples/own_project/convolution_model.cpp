@@ -77,7 +77,7 @@ class ConvolutionStage final : public d9d::StageModule {
       if (parameter.name.ends_with(".down")) tensor.row(parameter.tensor);
     }
     tokens_ = tensor.activations(/*dim=*/1);
-    d9d::parallelize_replicate(parameters_, groups.domains().mesh_for(d9d::kDenseDomain), d9d::dense_axes(),
+    d9d::parallelize_replicate(parameters_, groups.domains().mesh_for(d9d::dense_domain), d9d::dense_axes(),
                                groups.rank());
     return parameters_;
   }

@@ -24,7 +24,7 @@ struct alignas(64) Call {
     broadcast,
     barrier
   };
-  static constexpr std::size_t kInlineBytes = 256;
+  static constexpr std::size_t inline_bytes = 256;
 
   Kind kind = Kind::barrier;
   ReduceOp op = ReduceOp::sum;
@@ -36,7 +36,7 @@ struct alignas(64) Call {
   void* output = nullptr;
   std::vector<std::int64_t> input_splits;
   std::vector<std::int64_t> output_splits;
-  std::array<std::byte, kInlineBytes> values;  // a small tensor travels in the call itself
+  std::array<std::byte, inline_bytes> values;  // a small tensor travels in the call itself
 };
 const char* name_of(Call::Kind kind);
 

@@ -11,24 +11,24 @@
 namespace d9d {
 namespace {
 
-constexpr int kDimsMax = 8;
+constexpr int gathered_dims_max = 8;
 // The tag of gathered tensors: point-to-point messages of others do not mix in.
-constexpr int kGatherTag = (1 << 30) - 1;
+constexpr int gather_tag = (1 << 30) - 1;
 
 using Shape = std::vector<std::int64_t>;
 
 // One exchange for dtype, number of dimensions and sizes of every rank.
 std::vector<Shape> exchange_shapes(Communicator& communicator, const at::Tensor& tensor) {
-  D9D_CHECK(tensor.dim() <= kDimsMax, "gather of group {}: {} dimensions, at most {}", communicator.name(),
-            tensor.dim(), kDimsMax);
-  constexpr int kFields = kDimsMax + 2;
-  const at::Tensor mine = at::empty({kFields}, at::kLong);
+  D9D_CHECK(tensor.dim() <= gathered_dims_max, "gather of group {}: {} dimensions, at most {}",
+            communicator.name(), tensor.dim(), gathered_dims_max);
+  constexpr int num_fields = gathered_dims_max + 2;
+  const at::Tensor mine = at::empty({num_fields}, at::kLong);
   auto* fields = mine.data_ptr<std::int64_t>();
-  std::fill_n(fields, kFields, 0);
+  std::fill_n(fields, num_fields, 0);
   fields[0] = static_cast<std::int64_t>(tensor.scalar_type());
   fields[1] = tensor.dim();
   std::copy(tensor.sizes().begin(), tensor.sizes().end(), fields + 2);
-  at::Tensor all = at::empty({communicator.size() * kFields}, at::kLong);
+  at::Tensor all = at::empty({communicator.size() * num_fields}, at::kLong);
   const at::Device device = tensor.device();
   at::Tensor there = all.to(device);
   communicator.all_gather(there, mine.to(device));
@@ -36,7 +36,7 @@ std::vector<Shape> exchange_shapes(Communicator& communicator, const at::Tensor&
   all = there.cpu();
   std::vector<Shape> shapes;
   for (int rank = 0; rank < communicator.size(); ++rank) {
-    const auto* other = all.data_ptr<std::int64_t>() + rank * kFields;
+    const auto* other = all.data_ptr<std::int64_t>() + rank * num_fields;
     D9D_CHECK(other[0] == fields[0], "gather of group {}: position {} has {}, position {} has {}",
               communicator.name(), communicator.rank(), c10::toString(tensor.scalar_type()), rank,
               c10::toString(static_cast<c10::ScalarType>(other[0])));
@@ -85,7 +85,7 @@ std::vector<at::Tensor> gather_variadic(Communicator& communicator, const at::Te
   const std::vector<Shape> shapes = exchange_shapes(communicator, tensor);
   const at::Tensor own = tensor.contiguous();
   if (communicator.rank() != root) {
-    communicator.send(own, root, kGatherTag);
+    communicator.send(own, root, gather_tag);
     return {};
   }
   std::vector<at::Tensor> result;
@@ -95,7 +95,7 @@ std::vector<at::Tensor> gather_variadic(Communicator& communicator, const at::Te
       continue;
     }
     at::Tensor& other = result.emplace_back(at::empty(shapes[rank], tensor.options()));
-    communicator.receive(other, rank, kGatherTag);
+    communicator.receive(other, rank, gather_tag);
   }
   communicator.wait();
   return result;

@@ -45,7 +45,7 @@ struct Min {
 };
 
 // Small enough for the first-level cache: the sources stream past it.
-constexpr std::int64_t kBlock = 1024;
+constexpr std::int64_t block_elements = 1024;
 
 // Sums of 2^level neighbours that wait for their pair: a binary counter whose digits are blocks.
 template <class W, class Op>
@@ -65,7 +65,7 @@ class PairwiseSum {
 
  private:
   struct alignas(64) Block {
-    W data[kBlock];
+    W data[block_elements];
   };
   void join_last(std::int64_t count) {
     --used_;
@@ -103,8 +103,8 @@ void reduce_block(std::span<const void* const> sources, std::span<void* const> t
 template <class T>
 void reduce_all(ReduceOp op, std::span<const void* const> sources, std::span<void* const> targets,
                 std::int64_t count) {
-  for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-    const std::int64_t size = std::min(kBlock, count - begin);
+  for (std::int64_t begin = 0; begin < count; begin += block_elements) {
+    const std::int64_t size = std::min(block_elements, count - begin);
     switch (op) {
       case ReduceOp::sum:
         reduce_block<T, Sum>(sources, targets, begin, size);
@@ -143,10 +143,10 @@ void reduce(c10::ScalarType dtype, ReduceOp op, std::span<const void* const> sou
 }
 
 Range part_of(std::int64_t count, int parts, int part) {
-  constexpr std::int64_t kLine = 64;  // elements: whole cache lines whatever the type
-  const std::int64_t lines = (count + kLine - 1) / kLine;
-  const std::int64_t begin = lines * part / parts * kLine;
-  const std::int64_t end = lines * (part + 1) / parts * kLine;
+  constexpr std::int64_t line_elements = 64;  // elements: whole cache lines whatever the type
+  const std::int64_t lines = (count + line_elements - 1) / line_elements;
+  const std::int64_t begin = lines * part / parts * line_elements;
+  const std::int64_t end = lines * (part + 1) / parts * line_elements;
   return {std::min(begin, count), std::min(end, count)};
 }
 

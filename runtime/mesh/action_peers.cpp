@@ -7,9 +7,9 @@
 namespace d9d {
 
 std::vector<int> action_peers(const Plan& plan, int rank) {
-  const Mesh& regular = plan.domains().mesh_for(kRegularDomain);
-  const Mesh& expert = plan.domains().mesh_for(kExpertDomain);
-  const bool fully_sharded = plan.domains().mesh_for(kDenseDomain).axis_size("dp_cp_shard") > 1;
+  const Mesh& regular = plan.domains().mesh_for(regular_domain);
+  const Mesh& expert = plan.domains().mesh_for(expert_domain);
+  const bool fully_sharded = plan.domains().mesh_for(dense_domain).axis_size("dp_cp_shard") > 1;
   std::set<int> peers{rank};
   std::vector<int> to_visit{rank};
   const auto meet = [&](const std::vector<int>& group) {

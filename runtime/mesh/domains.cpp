@@ -34,11 +34,11 @@ Mesh flat(const DeviceMeshParameters& p) {
 }  // namespace
 
 std::vector<Domain> standard_domains() {
-  return {{kRegularDomain, regular},
-          {kDenseDomain, dense},
-          {kExpertDomain, expert},
-          {kBatchDomain, batch},
-          {kFlatDomain, flat}};
+  return {{regular_domain, regular},
+          {dense_domain, dense},
+          {expert_domain, expert},
+          {batch_domain, batch},
+          {flat_domain, flat}};
 }
 
 MeshDomains::MeshDomains(const DeviceMeshParameters& parameters, const std::vector<Domain>& domains)

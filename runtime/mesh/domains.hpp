@@ -19,11 +19,11 @@
 
 namespace d9d {
 
-inline constexpr const char* kRegularDomain = "regular";
-inline constexpr const char* kDenseDomain = "dense";
-inline constexpr const char* kExpertDomain = "expert";
-inline constexpr const char* kBatchDomain = "batch";
-inline constexpr const char* kFlatDomain = "flat";
+inline constexpr const char* regular_domain = "regular";
+inline constexpr const char* dense_domain = "dense";
+inline constexpr const char* expert_domain = "expert";
+inline constexpr const char* batch_domain = "batch";
+inline constexpr const char* flat_domain = "flat";
 
 // To add a domain, add one of these.
 struct Domain {

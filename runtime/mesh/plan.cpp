@@ -61,26 +61,26 @@ std::string GroupRole::name() const {
 
 std::vector<GroupRole> standard_group_roles() {
   return {
-      {kFlatDomain, {"world"}, "barriers, the step's loss and norm"},
-      {kRegularDomain, {"pp"}, "activations and gradients between stages"},
-      {kBatchDomain, {"dp"}, "loss weights and metrics of different samples"},
-      {kBatchDomain, {"dp", "cp"}, "loss weights and metrics where tokens are split"},
-      {kBatchDomain, {"cp"}, "attention over a split sequence"},
-      {kDenseDomain,
+      {flat_domain, {"world"}, "barriers, the step's loss and norm"},
+      {regular_domain, {"pp"}, "activations and gradients between stages"},
+      {batch_domain, {"dp"}, "loss weights and metrics of different samples"},
+      {batch_domain, {"dp", "cp"}, "loss weights and metrics where tokens are split"},
+      {batch_domain, {"cp"}, "attention over a split sequence"},
+      {dense_domain,
        {"dp_replicate", "dp_cp_shard", "cp_replicate"},
        "gradients of replicated dense parameters"},
-      {kDenseDomain, {"dp_replicate", "cp_replicate"}, "gradients of sharded dense parameters"},
-      {kDenseDomain, {"dp_cp_shard"}, "blocks of sharded dense parameters"},
-      {kRegularDomain, {"tp"}, "activations of tensor-parallel layers"},
-      {kExpertDomain, {"ep_replicate"}, "gradients of experts"},
-      {kExpertDomain, {"ep_shard"}, "tokens to and from experts"},
+      {dense_domain, {"dp_replicate", "cp_replicate"}, "gradients of sharded dense parameters"},
+      {dense_domain, {"dp_cp_shard"}, "blocks of sharded dense parameters"},
+      {regular_domain, {"tp"}, "activations of tensor-parallel layers"},
+      {expert_domain, {"ep_replicate"}, "gradients of experts"},
+      {expert_domain, {"ep_shard"}, "tokens to and from experts"},
   };
 }
 
 Plan::Plan(const DeviceMeshParameters& parameters, const std::vector<int>& ranks_per_node)
     : domains_((parameters.validate(checked_sum(ranks_per_node)), parameters)),
       ranks_per_node_(ranks_per_node) {
-  const Mesh& batch = domains_.mesh_for(kBatchDomain);
+  const Mesh& batch = domains_.mesh_for(batch_domain);
   ranks_.reserve(world_size());
   for (int node = 0; node < num_nodes(); ++node) {
     for (int local = 0; local < ranks_per_node_[node]; ++local) {
@@ -126,7 +126,7 @@ std::vector<Group> Plan::groups_of(int rank) const {
 
 std::string Plan::text(int lines_max) const {
   std::string text = fmt::format("{} on {}\n", counted(world_size(), "rank"), counted(num_nodes(), "node"));
-  const Mesh& mesh = domains_.mesh_for(kRegularDomain);
+  const Mesh& mesh = domains_.mesh_for(regular_domain);
   text += "mesh:";
   for (std::size_t axis = 0; axis < mesh.sizes().size(); ++axis) {
     text += fmt::format(" {}={}", mesh.axis_names()[axis], mesh.sizes()[axis]);

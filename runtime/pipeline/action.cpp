@@ -10,7 +10,7 @@ namespace d9d {
 namespace {
 
 // Longer symbols first, so that the parser never stops at a prefix.
-constexpr std::array<std::pair<ActionKind, std::string_view>, 8> kSymbols{{
+constexpr std::array<std::pair<ActionKind, std::string_view>, 8> action_symbols{{
     {ActionKind::send_forward, "SEND_F"},
     {ActionKind::receive_forward, "RECV_F"},
     {ActionKind::send_backward, "SEND_B"},
@@ -22,7 +22,7 @@ constexpr std::array<std::pair<ActionKind, std::string_view>, 8> kSymbols{{
 }};
 
 std::string_view symbol_of(ActionKind kind) {
-  for (const auto& [known, symbol] : kSymbols) {
+  for (const auto& [known, symbol] : action_symbols) {
     if (known == kind) return symbol;
   }
   fail(ErrorKind::bug, fmt::format("no symbol for action kind {}", static_cast<int>(kind)), __FILE__,
@@ -52,7 +52,7 @@ Action parse_action(std::string_view mnemonic) {
   std::string_view rest = mnemonic;
   bool valid = eat_number(rest, action.stage);
   bool known = false;
-  for (const auto& [kind, symbol] : kSymbols) {
+  for (const auto& [kind, symbol] : action_symbols) {
     if (!rest.starts_with(symbol)) continue;
     action.kind = kind;
     rest.remove_prefix(symbol.size());

@@ -17,7 +17,7 @@ namespace d9d {
 
 class ComputeLanes {
  public:
-  static constexpr int kCount = 2;
+  static constexpr int num_lanes = 2;
   using Piece = std::function<void()>;
 
   // `begin_thread` runs once on the thread of lane 1, before its first work (thread settings).

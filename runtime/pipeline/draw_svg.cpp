@@ -11,15 +11,15 @@
 namespace d9d {
 namespace {
 
-constexpr int kLabelWidth = 92;
-constexpr int kHeader = 30;
-constexpr int kAxis = 22;
-constexpr int kFooter = 34;
-constexpr int kLegend = 26;
-constexpr double kTextWidth = 14;  // narrowest box that gets its microbatch written in
-constexpr const char* kInk = "#24292f";
-constexpr std::array kKinds{ActionKind::forward, ActionKind::backward, ActionKind::backward_input,
-                            ActionKind::backward_weight};
+constexpr int label_width = 92;
+constexpr int header_height = 30;
+constexpr int axis_height = 22;
+constexpr int footer_height = 34;
+constexpr int legend_height = 26;
+constexpr double text_width_min = 14;  // narrowest box that gets its microbatch written in
+constexpr const char* ink_color = "#24292f";
+constexpr std::array drawn_kinds{ActionKind::forward, ActionKind::backward, ActionKind::backward_input,
+                                 ActionKind::backward_weight};
 
 struct Color {
   int red, green, blue;
@@ -89,7 +89,7 @@ void draw_frames(std::string& svg, const std::vector<SimulatedAction>& actions, 
       svg += fmt::format(
           "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" fill=\"none\" stroke=\"{}\" "
           "stroke-width=\"1.4\"/>\n",
-          kLabelWidth + start * scale, row_y, (end - start) * scale, row_height, kInk);
+          label_width + start * scale, row_y, (end - start) * scale, row_height, ink_color);
     }
     first = last + 1;
   }
@@ -103,7 +103,7 @@ void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, do
     const SimulatedAction& a = actions[i];
     const Lane lane = lane_of(actions, i, row_y, row_height);
     const double y = lane.y, height = lane.height;
-    const double x = kLabelWidth + a.start * scale;
+    const double x = label_width + a.start * scale;
     const double width = (a.end - a.start) * scale;
     const auto depth = static_cast<int>(std::distance(stages.begin(), stages.find(a.action.stage)));
     svg += fmt::format(
@@ -111,7 +111,7 @@ void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, do
         "height=\"{}\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"0.6\"/>",
         to_string(a.action), a.start, a.end, a.end - a.start, x, y, width, height,
         fill_of(a.action.kind, depth));
-    if (width >= kTextWidth) {
+    if (width >= text_width_min) {
       svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x + width / 2,
                          y + height / 2.0 + 4, a.action.microbatch);
     }
@@ -158,7 +158,7 @@ const char* name_of(ActionKind kind) {
 
 std::string legend(const Contents& contents, double y) {
   std::string svg;
-  double x = kLabelWidth;
+  double x = label_width;
   const auto box = [&](const std::string& fill, const char* stroke, const std::string& text, double width) {
     svg += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\" stroke=\"{}\"/>\n",
                        x, y, fill, stroke);
@@ -167,7 +167,7 @@ std::string legend(const Contents& contents, double y) {
     }
     x += width;
   };
-  for (const ActionKind kind : kKinds) {
+  for (const ActionKind kind : drawn_kinds) {
     if (contents.kinds.contains(kind)) box(fill_of(kind, 0), "none", name_of(kind), 110);
   }
   if (contents.stages > 1) {
@@ -175,7 +175,7 @@ std::string legend(const Contents& contents, double y) {
     for (int depth = 0; depth + 1 < shades; ++depth) box(fill_of(ActionKind::forward, depth), "none", "", 14);
     box(fill_of(ActionKind::forward, shades - 1), "none", "darker: the later stages of a rank", 230);
   }
-  if (contents.composed) box("#ffffff", kInk, "framed: one composed action", 0);
+  if (contents.composed) box("#ffffff", ink_color, "framed: one composed action", 0);
   return svg;
 }
 
@@ -194,8 +194,8 @@ std::string time_axis(double y, double longest, double scale) {
   if (longest <= 0) return svg;
   const double tick = tick_of(longest);
   for (int i = 0; i * tick <= longest * (1 + 1e-9); ++i) {
-    const double x = kLabelWidth + i * tick * scale;
-    svg += fmt::format("<path d=\"M{0:.2f} {1:.1f}v5\" stroke=\"{2}\"/>\n", x, y, kInk);
+    const double x = label_width + i * tick * scale;
+    svg += fmt::format("<path d=\"M{0:.2f} {1:.1f}v5\" stroke=\"{2}\"/>\n", x, y, ink_color);
     svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.4g}</text>\n", x, y + 16,
                        i * tick);
   }
@@ -205,31 +205,32 @@ std::string time_axis(double y, double longest, double scale) {
 double draw_panel(std::string& svg, const SvgPanel& panel, const SvgOptions& options, double top,
                   double longest, double scale) {
   const Simulation& simulation = *panel.simulation;
-  svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" font-size=\"13\">{}</text>\n", kLabelWidth, top + 20,
+  svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" font-size=\"13\">{}</text>\n", label_width, top + 20,
                      escaped(panel.title));
-  double y = top + kHeader;
+  double y = top + header_height;
   for (std::size_t rank = 0; rank < simulation.ranks.size(); ++rank, y += options.row) {
     const std::string name = rank < panel.rows.size() ? panel.rows[rank] : fmt::format("pp rank {}", rank);
     svg += fmt::format("<text x=\"8\" y=\"{:.1f}\">{}</text>\n", y + options.row / 2.0 + 4, escaped(name));
     svg += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"#eeeeee\"/>\n",
-                       kLabelWidth, y, options.width, options.row - 4);
+                       label_width, y, options.width, options.row - 4);
     draw_rank(svg, simulation.ranks[rank], y, options.row - 4, scale);
   }
   svg += time_axis(y, longest, scale);
-  y += kAxis;
-  svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\">time{}{}{}</text>\n", kLabelWidth, y + 14,
+  y += axis_height;
+  svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\">time{}{}{}</text>\n", label_width, y + 14,
                      options.unit.empty() ? "" : " in", options.unit,
                      panel.note.empty() ? "" : "; " + escaped(panel.note));
   svg += fmt::format(
       "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">makespan {:.4g}{}, bubble {:.1f} %</text>\n",
-      kLabelWidth + options.width, y + 14, simulation.makespan, options.unit, 100 * simulation.bubble);
-  return y + kFooter;
+      label_width + options.width, y + 14, simulation.makespan, options.unit, 100 * simulation.bubble);
+  return y + footer_height;
 }
 
 double height_of(const std::vector<SvgPanel>& panels, const SvgOptions& options) {
-  double height = kLegend;
+  double height = legend_height;
   for (const SvgPanel& panel : panels) {
-    height += kHeader + static_cast<double>(panel.simulation->ranks.size()) * options.row + kAxis + kFooter;
+    height += header_height + static_cast<double>(panel.simulation->ranks.size()) * options.row +
+              axis_height + footer_height;
   }
   return height;
 }
@@ -247,7 +248,7 @@ std::string draw_svg(const std::vector<SvgPanel>& panels, const SvgOptions& opti
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-      kLabelWidth + options.width + 20, height_of(panels, options));
+      label_width + options.width + 20, height_of(panels, options));
   double top = 0;
   for (const SvgPanel& panel : panels) top = draw_panel(svg, panel, options, top, longest, scale);
   return svg + legend(contents_of(panels), top) + "</svg>\n";

@@ -10,8 +10,8 @@ class LaneCommunicator final : public ForwardingCommunicator {
  public:
   LaneCommunicator(std::vector<std::shared_ptr<Communicator>> by_lane, ComputeLanes& lanes)
       : ForwardingCommunicator(by_lane.at(0)), by_lane_(std::move(by_lane)), lanes_(lanes) {
-    D9D_CHECK(by_lane_.size() == ComputeLanes::kCount, "{} communicators for {} lanes", by_lane_.size(),
-              ComputeLanes::kCount);
+    D9D_CHECK(by_lane_.size() == ComputeLanes::num_lanes, "{} communicators for {} lanes", by_lane_.size(),
+              ComputeLanes::num_lanes);
   }
 
   void abort(const std::string& reason) noexcept override {

@@ -11,7 +11,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t kDimsMax = 16;
+constexpr std::size_t wire_dims_max = 16;
 
 [[noreturn]] void refuse(const TransferTensor& tensor, const std::string& why) {
   throw Error(
@@ -30,7 +30,8 @@ std::int64_t checked_bytes(const TransferTensor& tensor, std::int64_t limit) {
     refuse(tensor, "with a dtype that does not travel");
   if (tensor.requires_grad && !c10::isFloatingType(dtype))
     refuse(tensor, "of integers that wants a gradient");
-  if (tensor.shape.size() > kDimsMax) refuse(tensor, fmt::format("with {} dimensions", tensor.shape.size()));
+  if (tensor.shape.size() > wire_dims_max)
+    refuse(tensor, fmt::format("with {} dimensions", tensor.shape.size()));
   std::int64_t bytes = static_cast<std::int64_t>(c10::elementSize(dtype));
   for (const std::int64_t size : tensor.shape) {
     if (size < 0 || (size > 0 && bytes > limit / size))

@@ -14,7 +14,7 @@
 namespace d9d {
 namespace {
 
-constexpr double kActionsMax = 3e6;  // about 1 GB while it is printed
+constexpr double printed_actions_max = 3e6;  // about 1 GB while it is printed
 
 struct Scheduled {
   std::string name;
@@ -41,7 +41,7 @@ Scheduled searched(const AutoSchedule& schedule, const ScheduleCommandOptions& o
   const Topology topology = topology_of(schedule, options.ranks);
   const CostModel costs = costs_of(options, topology);
   AutoChoice choice = search_schedule(auto_problem(schedule, topology, options.microbatches, costs));
-  Scheduled result = simulated(std::string(AutoSchedule::kName),
+  Scheduled result = simulated(std::string(AutoSchedule::name),
                                complete_program(choice.compute, topology, options.microbatches), costs);
   result.searched = std::move(choice);
   return result;
@@ -73,9 +73,9 @@ Scheduled schedule_by_name(const ScheduleCommandOptions& options) {
   D9D_REQUIRE(options.microbatches >= 1, "--microbatches is {}; expected at least 1", options.microbatches);
   const ScheduleConfig& config = options.schedule;
   const double actions = 3.0 * options.ranks * stages_per_rank(config) * options.microbatches;
-  D9D_REQUIRE(actions <= kActionsMax,
+  D9D_REQUIRE(actions <= printed_actions_max,
               "{:.3g} actions are too many to print; at most {:.3g} (ranks x stages x microbatches x 3)",
-              actions, kActionsMax);
+              actions, printed_actions_max);
   if (const auto* given = std::get_if<AutoSchedule>(&config)) return best_searched(*given, options);
   return simulated(std::string(name_of(config)), build_program(config, options.ranks, options.microbatches),
                    costs_of(options, topology_of(config, options.ranks)));

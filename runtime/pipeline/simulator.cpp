@@ -11,7 +11,7 @@
 namespace d9d {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double never_done = std::numeric_limits<double>::infinity();
 
 int microbatches_of(const Program& program) {
   int count = 0;
@@ -51,8 +51,8 @@ class Simulator {
         costs_(costs),
         next_(program.size()),
         clock_(program.size()),
-        forward_end_(topology.num_stages(), microbatches_of(program), kNever),
-        backward_end_(topology.num_stages(), microbatches_of(program), kNever) {
+        forward_end_(topology.num_stages(), microbatches_of(program), never_done),
+        backward_end_(topology.num_stages(), microbatches_of(program), never_done) {
     for (const RankProgram& rank : program) {
       todo_.push_back(compute_of(rank, costs.overlap.has_value()));
     }
@@ -84,7 +84,7 @@ class Simulator {
     return {};
   }
 
-  // When its input is there; kNever while nobody knows.
+  // When its input is there; never_done while nobody knows.
   double arrival(const Action& action) const {
     const auto from = upstream(action);
     if (!from) return 0;
@@ -97,7 +97,7 @@ class Simulator {
     if (done(rank)) return {};
     double start = clock_[rank];
     for (const Action& part : head(rank).parts) start = std::max(start, arrival(part));
-    if (start == kNever) return {};
+    if (start == never_done) return {};
     return start;
   }
 
@@ -105,7 +105,7 @@ class Simulator {
     const Instruction& instruction = head(rank);
     bool joined = todo_[rank][next_[rank]].joined;
     double sum = 0;
-    double shortest = kNever;
+    double shortest = never_done;
     for (const Action& part : instruction.parts) {
       const double cost = costs_.stages[static_cast<std::size_t>(part.stage)].of(part.kind);
       sum += cost;
@@ -140,7 +140,7 @@ class Simulator {
     for (std::size_t rank = 0; rank < todo_.size(); ++rank) {
       if (done(rank)) continue;
       for (const Action& part : head(rank).parts) {
-        if (arrival(part) != kNever) continue;
+        if (arrival(part) != never_done) continue;
         const bool forward = part.kind == ActionKind::forward;
         heads += fmt::format("; rank {} at {} waits for the {} of stage {} microbatch {}", rank,
                              to_string(part), forward ? "F" : "B or I", *upstream(part), part.microbatch);

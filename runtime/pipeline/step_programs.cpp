@@ -8,8 +8,8 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t kOfStage = 4;     // F, B, I, W
-constexpr std::size_t kOfBoundary = 2;  // activation and gradient
+constexpr std::size_t costs_of_stage = 4;     // F, B, I, W
+constexpr std::size_t costs_of_boundary = 2;  // activation and gradient
 
 // What a program of the schedule's own is compared with and started from. Falls back on a search for equal
 // costs where no fixed schedule serves these numbers within the limit.
@@ -146,16 +146,16 @@ std::vector<double> StepPrograms::finish_step() {
 
 CostModel StepPrograms::costs_from(const std::vector<double>& sums) const {
   const std::size_t stages = measured_.size();
-  D9D_CHECK(sums.size() == kOfStage * stages + kOfBoundary * (stages - 1), "{} costs of {} stages",
-            sums.size(), stages);
+  D9D_CHECK(sums.size() == costs_of_stage * stages + costs_of_boundary * (stages - 1),
+            "{} costs of {} stages", sums.size(), stages);
   const auto mean = [&](std::size_t index) { return sums[index] / replicas_; };
   CostModel costs;
   for (std::size_t stage = 0; stage < stages; ++stage) {
-    const std::size_t at = kOfStage * stage;
+    const std::size_t at = costs_of_stage * stage;
     costs.stages.push_back({mean(at), mean(at + 2), mean(at + 3), mean(at + 1)});
   }
   for (std::size_t boundary = 0; boundary + 1 < stages; ++boundary) {
-    const std::size_t at = kOfStage * stages + kOfBoundary * boundary;
+    const std::size_t at = costs_of_stage * stages + costs_of_boundary * boundary;
     costs.transfers.push_back(std::max(0.0, (mean(at) + mean(at + 1)) / 2));
   }
   return costs;

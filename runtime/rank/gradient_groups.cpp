@@ -20,12 +20,12 @@ std::vector<GradientGroup> candidates(const std::vector<std::string>& scatter) {
   };
   const std::vector<std::string> all{"dp_replicate", "dp_cp_shard", "cp_replicate", "tp"};
   const std::vector<std::string> tensor_parallel{"dp_replicate", "dp_cp_shard", "cp_replicate"};
-  return {{kDenseDomain, {}, all},
-          {kDenseDomain, {}, tensor_parallel},
-          {kDenseDomain, scatter, without(all)},
-          {kDenseDomain, scatter, without(tensor_parallel)},
-          {kExpertDomain, scatter.empty() ? scatter : Axes{"ep_replicate"}, {}},
-          {kExpertDomain, {}, {"ep_replicate"}}};
+  return {{dense_domain, {}, all},
+          {dense_domain, {}, tensor_parallel},
+          {dense_domain, scatter, without(all)},
+          {dense_domain, scatter, without(tensor_parallel)},
+          {expert_domain, scatter.empty() ? scatter : Axes{"ep_replicate"}, {}},
+          {expert_domain, {}, {"ep_replicate"}}};
 }
 
 std::vector<std::string> sorted(std::vector<std::string> axes) {
@@ -36,7 +36,7 @@ std::vector<std::string> sorted(std::vector<std::string> axes) {
 }  // namespace
 
 std::vector<GradientGroup> gradient_groups(const MeshDomains& domains, const ParallelOptions& options) {
-  const bool fully_sharded = domains.mesh_for(kDenseDomain).axis_size("dp_cp_shard") > 1;
+  const bool fully_sharded = domains.mesh_for(dense_domain).axis_size("dp_cp_shard") > 1;
   std::vector<std::string> scatter;
   if (fully_sharded || options.zero1) scatter = {fully_sharded ? "dp_cp_shard" : "dp_replicate"};
   std::vector<GradientGroup> groups;

@@ -45,7 +45,7 @@ WholeModel whole_model_of(const std::vector<StageParameter>& parameters, const M
     add_lines(own, model);
     return model;
   }
-  const auto pipeline = open(kDenseDomain, {"pp"}, "parameters");
+  const auto pipeline = open(dense_domain, {"pp"}, "parameters");
   for (const std::string& lines : all_gather_bytes(*pipeline, own)) add_lines(lines, model);
   return model;
 }

@@ -38,8 +38,8 @@ void require_storable(const StageBuffer& buffer) {
 
 std::string domain_of_axes(const std::vector<std::string>& axes) {
   const std::vector<std::string>& experts = expert_axes();
-  return std::find(experts.begin(), experts.end(), axes.front()) == experts.end() ? kDenseDomain
-                                                                                  : kExpertDomain;
+  return std::find(experts.begin(), experts.end(), axes.front()) == experts.end() ? dense_domain
+                                                                                  : expert_domain;
 }
 
 // Copies of all tensors behind each other, because a collective takes one tensor of one type.
@@ -67,8 +67,8 @@ StageBuffer RankBuffers::placed(StageBuffer buffer) const {
   const MeshDomains& domains = groups_.domains();
   const Layout own = buffer.layout.value_or(Layout::local(buffer.tensor.sizes().vec()));
   StageParameters one{{buffer.name, buffer.tensor, own, {}}};
-  parallelize_replicate(one, domains.mesh_for(kDenseDomain), dense_axes(), groups_.rank());
-  parallelize_replicate(one, domains.mesh_for(kExpertDomain), expert_axes(), groups_.rank());
+  parallelize_replicate(one, domains.mesh_for(dense_domain), dense_axes(), groups_.rank());
+  parallelize_replicate(one, domains.mesh_for(expert_domain), expert_axes(), groups_.rank());
   buffer.layout = one.front().layout;
   return buffer;
 }

@@ -73,7 +73,7 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
   at::Tensor parameter;  // whose state the entries are
   for (const StateEntry& entry : entries_of(optimizer, buffers)) {
     if (entry.kind == "param") parameter = entry.tensor;
-    if (entry.kind == kMasterWeight && !reader->has(entry.kind, entry.name)) {
+    if (entry.kind == master_weight_kind && !reader->has(entry.kind, entry.name)) {
       entry.tensor.copy_(parameter);
       continue;
     }

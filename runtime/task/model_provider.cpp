@@ -16,7 +16,7 @@ std::vector<StageParameter> ModelProvider::parallelize(StageModule& module, Stag
       "this model has no plan for a mesh that shards parameters or splits samples: its provider has no "
       "parallelize; use pipeline_parallel and data_parallel_replicate only");
   StageParameters parameters = module.parameters();
-  parallelize_replicate(parameters, groups.domains().mesh_for(kDenseDomain), dense_axes(), groups.rank());
+  parallelize_replicate(parameters, groups.domains().mesh_for(dense_domain), dense_axes(), groups.rank());
   return parameters;
 }
 

@@ -71,18 +71,18 @@ constexpr auto keys_of(config::Tag<InferenceSchedule>) {
 constexpr auto choices_of(config::Tag<ScheduleConfig>) {
   return config::Choices<7>{
       "schedule",
-      {{{GpipeSchedule::kName, "All forwards, then all backwards; one stage per rank."},
-        {LoopedBfsSchedule::kName, "Breadth first over several stages per rank."},
-        {OneFOneBSchedule::kName, "One forward, one backward."},
-        {ZeroBubbleVSchedule::kName, "Two stages per rank in a V, split backwards."},
-        {DualPipeVSchedule::kName,
+      {{{GpipeSchedule::name, "All forwards, then all backwards; one stage per rank."},
+        {LoopedBfsSchedule::name, "Breadth first over several stages per rank."},
+        {OneFOneBSchedule::name, "One forward, one backward."},
+        {ZeroBubbleVSchedule::name, "Two stages per rank in a V, split backwards."},
+        {DualPipeVSchedule::name,
          "Two stages per rank in a V, forward and backward overlapped; microbatches >= 2 x "
          "pipeline_parallel."},
-        {AutoSchedule::kName,
+        {AutoSchedule::name,
          "The first steps measure what forwards, backwards and transfers take; then the program with the "
          "least simulated makespan is run, never a worse one than the best of the schedules above with as "
          "many stages."},
-        {InferenceSchedule::kName, "Forwards only."}}}};
+        {InferenceSchedule::name, "Forwards only."}}}};
 }
 
 }  // namespace d9d

@@ -13,7 +13,7 @@ struct DtypeRow {
   std::string_view name;
   std::string_view safetensors;
 };
-constexpr std::array kDtypes{
+constexpr std::array dtype_rows{
     DtypeRow{Dtype::float64, 8, "float64", "F64"}, DtypeRow{Dtype::float32, 4, "float32", "F32"},
     DtypeRow{Dtype::float16, 2, "float16", "F16"}, DtypeRow{Dtype::bfloat16, 2, "bfloat16", "BF16"},
     DtypeRow{Dtype::int64, 8, "int64", "I64"},     DtypeRow{Dtype::int32, 4, "int32", "I32"},
@@ -22,14 +22,14 @@ constexpr std::array kDtypes{
 };
 
 const DtypeRow& row_of(Dtype dtype) {
-  for (const DtypeRow& row : kDtypes) {
+  for (const DtypeRow& row : dtype_rows) {
     if (row.dtype == dtype) return row;
   }
   D9D_CHECK(false, "element type {} has no row in the table", static_cast<int>(dtype));
 }
 
 std::optional<Dtype> dtype_by(std::string_view name, std::string_view DtypeRow::*column) {
-  for (const DtypeRow& row : kDtypes) {
+  for (const DtypeRow& row : dtype_rows) {
     if (row.*column == name) return row.dtype;
   }
   return std::nullopt;

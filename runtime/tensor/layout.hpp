@@ -11,8 +11,8 @@ namespace d9d {
 
 // What one mesh axis does: every rank holds the whole tensor, or each a block of dimension `shard_dim`.
 struct Placement {
-  static constexpr int kReplicate = -1;
-  int shard_dim = kReplicate;
+  static constexpr int replicated = -1;
+  int shard_dim = replicated;
 
   static Placement replicate() { return {}; }
   static Placement shard(int dim) { return {dim}; }

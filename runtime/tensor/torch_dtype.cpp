@@ -8,7 +8,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::array kTorchTypes{
+constexpr std::array torch_types{
     std::pair{Dtype::float64, at::kDouble}, std::pair{Dtype::float32, at::kFloat},
     std::pair{Dtype::float16, at::kHalf},   std::pair{Dtype::bfloat16, at::kBFloat16},
     std::pair{Dtype::int64, at::kLong},     std::pair{Dtype::int32, at::kInt},
@@ -19,14 +19,14 @@ constexpr std::array kTorchTypes{
 }  // namespace
 
 at::ScalarType scalar_type_of(Dtype dtype) {
-  for (const auto& [ours, torch] : kTorchTypes) {
+  for (const auto& [ours, torch] : torch_types) {
     if (ours == dtype) return torch;
   }
   D9D_CHECK(false, "torch has no element type for {}", name_of(dtype));
 }
 
 Dtype dtype_of(at::ScalarType type) {
-  for (const auto& [ours, torch] : kTorchTypes) {
+  for (const auto& [ours, torch] : torch_types) {
     if (torch == type) return ours;
   }
   throw Error(ErrorKind::input,

@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 struct Pages {
   void* begin = nullptr;  // of the mapping
@@ -21,9 +21,9 @@ struct Pages {
 };
 
 Pages map_pages(std::size_t bytes) {
-  const bool large = bytes >= 2 * kHugePage;
+  const bool large = bytes >= 2 * huge_page;
   Pages pages;
-  pages.size = bytes + (large ? kHugePage : 0);
+  pages.size = bytes + (large ? huge_page : 0);
   pages.begin =
       mmap(nullptr, pages.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages.begin == MAP_FAILED) {
@@ -32,7 +32,7 @@ Pages map_pages(std::size_t bytes) {
   }
   auto address = reinterpret_cast<std::uintptr_t>(pages.begin);
   if (large) {
-    address = (address + kHugePage - 1) / kHugePage * kHugePage;
+    address = (address + huge_page - 1) / huge_page * huge_page;
     madvise(reinterpret_cast<void*>(address), bytes, MADV_HUGEPAGE);  // a wish; without it all works the same
   }
   pages.data = reinterpret_cast<void*>(address);

@@ -43,7 +43,7 @@ void FlatOptimizer::add_state(const std::string& kind, std::optional<at::ScalarT
 }
 
 void FlatOptimizer::add_masters() {
-  StateBuffers buffers{std::string(kMasterWeight), {}};
+  StateBuffers buffers{std::string(master_weight_kind), {}};
   for (const FlatFamily& family : parameters_.families()) {
     at::Tensor& master = buffers.of_family.emplace_back();
     if (family.data.element_size() > 2) continue;

@@ -10,7 +10,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;  // bytes
+constexpr std::int64_t alignment_bytes = 64;  // bytes
 
 struct FamilyKey {
   std::vector<std::string> reduce_axes;
@@ -88,7 +88,7 @@ std::vector<Members> cut_into_buckets(const std::vector<StageParameter>& paramet
 // An element at which both values and gradients are aligned.
 std::int64_t aligned(std::int64_t element, const FamilyKey& key) {
   const std::size_t bytes = std::min(c10::elementSize(key.dtype), c10::elementSize(key.grad_dtype));
-  const std::int64_t step = kAlignment / static_cast<std::int64_t>(bytes);
+  const std::int64_t step = alignment_bytes / static_cast<std::int64_t>(bytes);
   return (element + step - 1) / step * step;
 }
 
@@ -137,9 +137,9 @@ void move_in(const StageParameter& parameter, const FlatFamily& family, const Fl
 
 // For a family with gradients of `total` bytes.
 std::int64_t bucket_bytes(std::int64_t total, const FlatOptions& options) {
-  constexpr std::int64_t kLeast = std::int64_t{1} << 20;
+  constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
   if (options.wanted_buckets <= 1) return options.bucket_bytes;
-  return std::min(options.bucket_bytes, std::max(kLeast, total / options.wanted_buckets));
+  return std::min(options.bucket_bytes, std::max(least_bytes, total / options.wanted_buckets));
 }
 
 }  // namespace

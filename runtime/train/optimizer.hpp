@@ -17,7 +17,7 @@
 namespace d9d {
 
 // The float32 copy of a parameter of 16 bits.
-inline constexpr std::string_view kMasterWeight = "master_weight";
+inline constexpr std::string_view master_weight_kind = "master_weight";
 
 // One tensor of the training state, as a checkpoint names it. To load, copy into `tensor`.
 struct StateEntry {

@@ -11,11 +11,11 @@ namespace d9d {
 // f(views) with the same stretch of each tensor; they are flat and of one length.
 template <class F>
 void for_slabs(const std::vector<at::Tensor>& tensors, F&& f) {
-  constexpr std::int64_t kSlab = std::int64_t{1} << 16;
-  for (std::int64_t begin = 0; begin < tensors[0].numel(); begin += kSlab) {
+  constexpr std::int64_t slab_elements = std::int64_t{1} << 16;
+  for (std::int64_t begin = 0; begin < tensors[0].numel(); begin += slab_elements) {
     std::vector<at::Tensor> views;
     for (const at::Tensor& tensor : tensors) {
-      views.push_back(tensor.narrow(0, begin, std::min(kSlab, tensor.numel() - begin)));
+      views.push_back(tensor.narrow(0, begin, std::min(slab_elements, tensor.numel() - begin)));
     }
     f(views);
   }

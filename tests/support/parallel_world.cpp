@@ -293,7 +293,7 @@ std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
 
 // What a RankExecutor actor does between BeginStep and the end of the step.
 void World::run_step(int rank, StageWorker& worker) {
-  const std::vector<int> pipeline = plan_.group(rank, kRegularDomain, {"pp"}).ranks;
+  const std::vector<int> pipeline = plan_.group(rank, regular_domain, {"pp"}).ranks;
   worker.begin_step(1, microbatches_of(rank));
   while (!worker.order().step_done()) {
     const auto next = worker.order().next(/*now=*/0);

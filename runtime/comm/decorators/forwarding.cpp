@@ -5,7 +5,7 @@
 namespace d9d {
 
 const char* name_of(ForwardedCall::Operation operation) {
-  static constexpr std::array<const char*, ForwardedCall::kOperations> names{
+  static constexpr std::array<const char*, ForwardedCall::num_operations> names{
       "all_reduce", "reduce_scatter", "all_gather", "gather_shards", "sum_to_shards", "all_to_all",
       "broadcast",  "barrier",        "send",       "receive",       "wait"};
   return names.at(static_cast<std::size_t>(operation));

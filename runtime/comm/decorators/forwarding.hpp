@@ -22,7 +22,7 @@ struct ForwardedCall {
     receive,
     wait
   };
-  static constexpr std::size_t kOperations = 11;
+  static constexpr std::size_t num_operations = 11;
 
   Operation operation;
   const at::Tensor* input = nullptr;   // what this rank gives; null where it gives nothing

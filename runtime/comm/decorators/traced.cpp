@@ -34,7 +34,7 @@ class TracedCommunicator final : public ForwardingCommunicator {
 
   const TraceHook hook_;
   // By operation; made once, because tracing a call must cost less than a microsecond.
-  std::array<std::string, ForwardedCall::kOperations> names_;
+  std::array<std::string, ForwardedCall::num_operations> names_;
 };
 
 }  // namespace

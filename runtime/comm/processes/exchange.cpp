@@ -10,11 +10,11 @@
 namespace d9d::comm {
 namespace {
 
-constexpr int kCollectiveTag = 1 << 30;
+constexpr int collective_tag = 1 << 30;
 // Below this, everybody sends everything to everybody: one round instead of two.
-constexpr std::size_t kSmallBytes = std::size_t{1} << 16;
+constexpr std::size_t small_bytes = std::size_t{1} << 16;
 // An all-reduce works on this many bytes at a time, which bounds what it holds beside the tensor.
-constexpr std::int64_t kSegmentBytes = std::int64_t{8} << 20;
+constexpr std::int64_t segment_bytes = std::int64_t{8} << 20;
 
 std::byte* bytes_of(const at::Tensor& tensor) {
   return static_cast<std::byte*>(const_cast<void*>(tensor.const_data_ptr()));
@@ -44,7 +44,7 @@ void ExchangeCommunicator::for_peers(Peers&& with_peer) const {
 void ExchangeCommunicator::exchange(const char* operation, const std::vector<Bytes>& outgoing,
                                     const std::vector<Bytes>& incoming) {
   aborted_.throw_if_set(operation, name(), backend_);
-  const int tag = kCollectiveTag | (collectives_++ & (kCollectiveTag - 1));
+  const int tag = collective_tag | (collectives_++ & (collective_tag - 1));
   std::vector<std::pair<int, std::unique_ptr<Transfer>>> transfers;
   for (const Bytes& bytes : incoming) {
     if (bytes.size > 0) transfers.emplace_back(bytes.peer, begin_receive(bytes, tag, operation));
@@ -97,9 +97,9 @@ void ExchangeCommunicator::wait_for(Transfer& transfer, int peer, const char* op
 
 void ExchangeCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
   check_contiguous(tensor, name(), "all_reduce");
-  if (tensor.nbytes() * (size() - 1) <= kSmallBytes) return reduce_small(tensor, op);
+  if (tensor.nbytes() * (size() - 1) <= small_bytes) return reduce_small(tensor, op);
   const auto element = static_cast<std::int64_t>(tensor.element_size());
-  const std::int64_t segment = kSegmentBytes / element;
+  const std::int64_t segment = segment_bytes / element;
   for (std::int64_t begin = 0; begin < tensor.numel(); begin += segment) {
     const std::int64_t count = std::min(segment, tensor.numel() - begin);
     reduce_segment(bytes_of(tensor) + begin * element, count, tensor.scalar_type(), op);

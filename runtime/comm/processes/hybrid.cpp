@@ -9,7 +9,7 @@ namespace d9d {
 namespace {
 
 // Below this one rank of each node does the talking: fewer messages, which is what small values cost.
-constexpr std::size_t kSmallBytes = std::size_t{1} << 16;
+constexpr std::size_t small_bytes = std::size_t{1} << 16;
 
 bool is_half(c10::ScalarType dtype) {
   return dtype == at::kHalf || dtype == at::kBFloat16;
@@ -77,7 +77,7 @@ void HybridCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
     tensor.copy_(wide);
     return;
   }
-  together([&] { tensor.nbytes() <= kSmallBytes ? reduce_small(tensor, op) : reduce_large(tensor, op); });
+  together([&] { tensor.nbytes() <= small_bytes ? reduce_small(tensor, op) : reduce_large(tensor, op); });
 }
 
 void HybridCommunicator::reduce_small(at::Tensor& tensor, ReduceOp op) {

@@ -11,9 +11,9 @@
 namespace d9d::comm {
 namespace {
 
-constexpr std::uint32_t kMark = 0x64396421;  // a head that lacks it is out of step
+constexpr std::uint32_t head_mark = 0x64396421;  // a head that lacks it is out of step
 // Of one turn, so that the other connections of a group, and other threads, get theirs.
-constexpr std::size_t kTurnBytes = std::size_t{4} << 20;
+constexpr std::size_t turn_bytes = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void LinkStream::send(LinkJob& job) {
   Head head;
   const auto tag = static_cast<std::uint32_t>(job.tag);
   const auto bytes = static_cast<std::uint64_t>(job.bytes);
-  std::memcpy(head.data(), &kMark, 4);
+  std::memcpy(head.data(), &head_mark, 4);
   std::memcpy(head.data() + 4, &tag, 4);
   std::memcpy(head.data() + 8, &bytes, 8);
   outgoing_.push_back({&job, head, 0});
@@ -75,9 +75,9 @@ void LinkStream::cancel(const LinkJob& job) noexcept {
 
 void LinkStream::write() {
   std::size_t turn = 0;
-  while (wants_to_write() && turn < kTurnBytes) {
+  while (wants_to_write() && turn < turn_bytes) {
     Outgoing& front = outgoing_.front();
-    if (front.moved == kHeadBytes + front.job->bytes) {
+    if (front.moved == head_bytes + front.job->bytes) {
       const net::Io io = channel_->flush();
       if (io == net::Io::failed) return fail(channel_->failure());
       if (io != net::Io::done) return;
@@ -85,11 +85,11 @@ void LinkStream::write() {
       outgoing_.pop_front();
       continue;
     }
-    const std::size_t of_head = std::min(front.moved, kHeadBytes);
+    const std::size_t of_head = std::min(front.moved, head_bytes);
     const std::size_t of_body = front.moved - of_head;
-    const iovec parts[] = {{front.head.data() + of_head, kHeadBytes - of_head},
+    const iovec parts[] = {{front.head.data() + of_head, head_bytes - of_head},
                            {front.job->data + of_body, front.job->bytes - of_body}};
-    const bool head_sent = of_head == kHeadBytes;
+    const bool head_sent = of_head == head_bytes;
     std::size_t sent = 0;
     const net::Io io = channel_->write(head_sent ? parts + 1 : parts, head_sent ? 1 : 2, sent);
     if (io == net::Io::failed) return fail(channel_->failure());
@@ -100,12 +100,12 @@ void LinkStream::write() {
 }
 
 void LinkStream::read() {
-  for (std::size_t turn = 0; wants_to_read() && turn < kTurnBytes;) {
+  for (std::size_t turn = 0; wants_to_read() && turn < turn_bytes;) {
     if (in_message_) {
       const std::size_t before = left_;
       if (!read_body()) return;
       turn += before - left_;
-    } else if (staged_end_ - staged_begin_ >= kHeadBytes) {
+    } else if (staged_end_ - staged_begin_ >= head_bytes) {
       begin_message();
     } else if (!fill_stage()) {
       return;
@@ -131,8 +131,8 @@ void LinkStream::begin_message() {
   std::memcpy(&mark, head, 4);
   std::memcpy(&tag, head + 4, 4);
   std::memcpy(&bytes, head + 8, 8);
-  staged_begin_ += kHeadBytes;
-  if (mark != kMark || bytes > std::numeric_limits<std::uint32_t>::max() * std::uint64_t{4096})
+  staged_begin_ += head_bytes;
+  if (mark != head_mark || bytes > std::numeric_limits<std::uint32_t>::max() * std::uint64_t{4096})
     return fail("what it sends is out of step");
   left_ = bytes;
   in_message_ = true;

@@ -41,13 +41,13 @@ class LinkStream {
   bool wants_to_write() const { return !outgoing_.empty() && failure_.empty(); }
   // Whether there is something to read that poll() does not see; an incomplete head does not count.
   bool has_hidden() const {
-    return channel_->hides_bytes() || staged_end_ - staged_begin_ >= (in_message_ ? 1 : kHeadBytes);
+    return channel_->hides_bytes() || staged_end_ - staged_begin_ >= (in_message_ ? 1 : head_bytes);
   }
   int fd() const { return channel_->fd(); }
 
  private:
-  static constexpr std::size_t kHeadBytes = 16;
-  using Head = std::array<std::byte, kHeadBytes>;
+  static constexpr std::size_t head_bytes = 16;
+  using Head = std::array<std::byte, head_bytes>;
   struct Outgoing {
     LinkJob* job;
     Head head;

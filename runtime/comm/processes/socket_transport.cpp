@@ -21,10 +21,10 @@ using std::chrono::steady_clock;
 using Channels = std::vector<std::unique_ptr<net::Channel>>;
 
 // A node listens before it joins, so that one which does not answer for so long is not to be reached.
-constexpr std::chrono::seconds kReachable{15};
-constexpr milliseconds kDialAgain{200};
+constexpr std::chrono::seconds reachable_within{15};
+constexpr milliseconds dial_again_after{200};
 
-constexpr const char* kBackend = "sockets";
+constexpr const char* backend_name = "sockets";
 
 }  // namespace
 
@@ -61,23 +61,23 @@ std::unique_ptr<Communicator> SocketTransport::open(const Group& group, millisec
                 : nullptr);
   }
   return std::make_unique<comm::ExchangeCommunicator>(std::make_unique<comm::SocketLinks>(std::move(streams)),
-                                                      group, kBackend, timeout);
+                                                      group, backend_name, timeout);
 }
 
 std::unique_ptr<net::Channel> SocketTransport::dial(const Opening& opening, int index) {
   const Group& group = opening.group;
   const int rank = group.ranks[index];
   if (options_.node_of(rank) == options_.node) return own_end(opening.key(group.index, index));
-  const net::Deadline deadline = std::min(opening.deadline, steady_clock::now() + kReachable);
+  const net::Deadline deadline = std::min(opening.deadline, steady_clock::now() + reachable_within);
   while (true) {
     throw_if_aborted(group);
     try {
       return dial_once(opening, index, deadline);
     } catch (const Error& error) {
       throw_if_aborted(group);
-      const auto again = steady_clock::now() + kDialAgain;
+      const auto again = steady_clock::now() + dial_again_after;
       if (again >= deadline) {
-        comm::fail_in_group("open", group.name, kBackend,
+        comm::fail_in_group("open", group.name, backend_name,
                             fmt::format("cannot reach rank {}, {}: {}", rank, name_of(rank), error.what()));
       }
       net::wait_for(-1, 0, again, cancel_.get());
@@ -149,14 +149,14 @@ void SocketTransport::meet(const Opening& opening, Channels& channels) {
       continue;
     throw_if_aborted(group);
     if (channel && !channel->failure().empty()) {
-      comm::fail_in_group("open", group.name, kBackend,
+      comm::fail_in_group("open", group.name, backend_name,
                           fmt::format("rank {}: {}: {}", group.ranks[index], name_of(group.ranks[index]),
                                       channel->failure()));
     }
     missing += fmt::format(" {}", group.ranks[index]);
   }
   if (missing.empty()) return;
-  comm::fail_in_group("open", group.name, kBackend,
+  comm::fail_in_group("open", group.name, backend_name,
                       fmt::format("ranks{} did not come within {} ms", missing, opening.timeout.count()));
 }
 
@@ -177,7 +177,7 @@ void SocketTransport::abort(const std::string& reason) noexcept {
 
 void SocketTransport::throw_if_aborted(const Group& group) const {
   const std::lock_guard lock(mutex_);
-  if (aborted_) comm::fail_in_group("open", group.name, kBackend, "aborted: " + reason_);
+  if (aborted_) comm::fail_in_group("open", group.name, backend_name, "aborted: " + reason_);
 }
 
 net::Answer SocketTransport::ask(const net::Hello& hello) {

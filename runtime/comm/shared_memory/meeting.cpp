@@ -40,7 +40,7 @@ bool failed_in(std::uint32_t word) {
 }
 
 // Two or three microseconds: what a peer needs that is already on its way. Longer would steal its core.
-constexpr int kSpins = 64;
+constexpr int spins_max = 64;
 
 bool same(const Call& a, const Call& b) {
   return a.kind == b.kind && a.op == b.op && a.dtype == b.dtype && a.root == b.root && a.numel == b.numel &&
@@ -111,7 +111,7 @@ void Meeting::arrive(int rank, const char* operation, std::chrono::milliseconds 
     const std::uint32_t now = word_.load(std::memory_order_acquire);
     if (phase_of(now) != phase_of(before)) return;
     if (failed_in(now)) throw_failed(operation);
-    if (spin < kSpins) {
+    if (spin < spins_max) {
       pause();
       continue;
     }
@@ -136,7 +136,7 @@ void Meeting::finish(int rank) {
   for (int spin = 0;; ++spin) {
     const std::uint32_t now = word_.load(std::memory_order_acquire);
     if (phase_of(now) != before) return;
-    spin < kSpins ? pause() : futex_wait(word_, now, std::chrono::seconds(1));
+    spin < spins_max ? pause() : futex_wait(word_, now, std::chrono::seconds(1));
   }
 }
 

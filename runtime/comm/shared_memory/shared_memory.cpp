@@ -114,7 +114,7 @@ void SharedMemoryCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
   call.dtype = tensor.scalar_type();
   call.numel = tensor.numel();
   call.input = call.output = tensor.data_ptr();
-  if (tensor.nbytes() <= Call::kInlineBytes) return all_reduce_inline(tensor, call);
+  if (tensor.nbytes() <= Call::inline_bytes) return all_reduce_inline(tensor, call);
   begin(call.kind);
   // Nobody else touches this part of any buffer, so the sum may overwrite what it was made of.
   const Range part = part_of(call.numel, size(), rank_);

@@ -50,7 +50,7 @@ StageParameters parallelize_causal_lm(StageModule& stage, StageGroups& groups,
   // below change only how parameters are stored and reduced.
   parallelize_fully_shard(parameters, model.unit_uses(), "dp_cp_shard", groups, options.fully_shard);
   if (options.zero1) parallelize_zero1(parameters, model.unit_uses(), "dp_replicate", groups);
-  parallelize_replicate(parameters, groups.domains().mesh_for(kDenseDomain), dense_axes(), groups.rank());
+  parallelize_replicate(parameters, groups.domains().mesh_for(dense_domain), dense_axes(), groups.rank());
   return parameters;
 }
 

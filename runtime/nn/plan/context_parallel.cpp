@@ -17,7 +17,7 @@ std::shared_ptr<const AttentionCore> make_context_attention(StageGroups& groups,
               "ulysses cannot share {} over {} (context_parallel_shard x "
               "context_parallel_replicate); use parallelism.context.attention: ring",
               counted(heads, "attention head"), counted(ranks, "rank"));
-  auto group = groups.open(kBatchDomain, {"cp"}, "context");
+  auto group = groups.open(batch_domain, {"cp"}, "context");
   if (ulysses) return std::make_shared<UlyssesAttention>(std::move(group), options.order);
   return std::make_shared<RingAttention>(std::move(group), options.order);
 }

@@ -8,7 +8,7 @@
 namespace d9d {
 
 void parallelize_expert_parallel(ExpertBlock& layer, StageParameters& parameters, StageGroups& groups) {
-  const Mesh& mesh = groups.domains().mesh_for(kExpertDomain);
+  const Mesh& mesh = groups.domains().mesh_for(expert_domain);
   const int degree = mesh.axis_size("ep_shard");
   D9D_REQUIRE(layer.num_experts() % degree == 0,
               "mesh.expert_parallel = {} does not divide the model's {} (num_experts); choose a divisor",
@@ -18,7 +18,7 @@ void parallelize_expert_parallel(ExpertBlock& layer, StageParameters& parameters
     place(parameter, axis_of(mesh, "ep_shard", groups.rank(), Placement::shard(0)));
     place(parameter, axis_of(mesh, "ep_replicate", groups.rank(), Placement::replicate()));
   }
-  layer.spread_experts(groups.open(kExpertDomain, {"ep_shard"}, "experts"));
+  layer.spread_experts(groups.open(expert_domain, {"ep_shard"}, "experts"));
 }
 
 }  // namespace d9d

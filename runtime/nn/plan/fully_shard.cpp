@@ -234,11 +234,11 @@ std::optional<Strategy> strategy_of(const std::string& domain, const std::string
 
 void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,
            StageGroups& groups, const GatheredUnitOptions& options, bool keep_last_for_backward) {
-  if (groups.domains().mesh_for(kDenseDomain).axis_size(axis) == 1) return;
+  if (groups.domains().mesh_for(dense_domain).axis_size(axis) == 1) return;
   const bool has_experts = std::any_of(parameters.begin(), parameters.end(), lies_on_experts);
   Sharder sharder(parameters,
-                  {strategy_of(kDenseDomain, axis, dense_axes(), groups, options),
-                   has_experts ? strategy_of(kExpertDomain, "ep_replicate", expert_axes(), groups, options)
+                  {strategy_of(dense_domain, axis, dense_axes(), groups, options),
+                   has_experts ? strategy_of(expert_domain, "ep_replicate", expert_axes(), groups, options)
                                : std::nullopt});
   const auto sequence = std::make_shared<Sequence>();
   sequence->keep_last_for_backward = keep_last_for_backward;
@@ -250,7 +250,7 @@ void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, const 
 
 void parallelize_fully_shard(StageParameters& parameters, const std::vector<UnitUse>& uses,
                              const std::string& axis, StageGroups& groups, const FullyShardOptions& options) {
-  const bool pipeline = groups.domains().mesh_for(kDenseDomain).axis_size("pp") > 1;
+  const bool pipeline = groups.domains().mesh_for(dense_domain).axis_size("pp") > 1;
   const bool keep = options.reshard_after_forward == ReshardAfterForward::never ||
                     (options.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
   shard(parameters, uses, axis, groups,

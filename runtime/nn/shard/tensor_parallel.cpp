@@ -6,7 +6,7 @@ namespace {
 constexpr const char* tensor_axis = "tp";
 
 const Mesh& dense_mesh(const StageGroups& groups) {
-  return groups.domains().mesh_for(kDenseDomain);
+  return groups.domains().mesh_for(dense_domain);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ void TensorParallel::shard(const at::Tensor& tensor, int dim) {
 
 ActivationShards TensorParallel::activations(std::int64_t dim) const {
   if (size_ == 1) return {};
-  return {groups_.open(kDenseDomain, {tensor_axis}, "tensor_parallel"), dim};
+  return {groups_.open(dense_domain, {tensor_axis}, "tensor_parallel"), dim};
 }
 
 }  // namespace d9d

@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double never = std::numeric_limits<double>::infinity();
 
 ActionKind kind_of(int id, const ActionOrder& order, const ActionTable& table) {
   switch (table.kind(id)) {
@@ -132,7 +132,7 @@ double OrderTimes::duration(int id, const ActionOrder& order) const {
 }
 
 bool OrderTimes::compute(const ActionOrder& order) {
-  std::fill(end_.begin(), end_.end(), kNever);
+  std::fill(end_.begin(), end_.end(), never);
   std::fill(next_.begin(), next_.end(), 0);
   std::fill(clock_.begin(), clock_.end(), 0);
   awake_.clear();
@@ -151,7 +151,7 @@ bool OrderTimes::compute(const ActionOrder& order) {
       double begin = clock_[rank];
       if (from >= 0)
         begin = std::max(begin, end_[static_cast<std::size_t>(from)] + table_->transfer_before(id));
-      if (begin == kNever) break;
+      if (begin == never) break;
       start_[static_cast<std::size_t>(id)] = begin;
       clock_[rank] = end_[static_cast<std::size_t>(id)] = begin + duration(id, order);
       const int to = table_->consumer(id);

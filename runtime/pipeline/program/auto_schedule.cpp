@@ -13,9 +13,9 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t kStarts = 3;          // orders that the local search goes on from
-constexpr std::int64_t kListCost = 12;      // a list-scheduled action takes as long as so many timed ones
-constexpr std::uint64_t kSeed = 0x6439640;  // any; the same on all ranks
+constexpr std::size_t num_starts = 3;   // orders that the local search goes on from
+constexpr std::int64_t list_cost = 12;  // a list-scheduled action takes as long as so many timed ones
+constexpr std::uint64_t search_seed = 0x6439640;  // any; the same on all ranks
 
 // Those whose stages lie as here. One stage per rank lies alike in both topologies.
 std::vector<ScheduleConfig> fixed_schedules(const Topology& topology) {
@@ -145,7 +145,7 @@ void offer(std::vector<Start>& starts, ActionOrder order, OrderTimes& times) {
   std::stable_sort(starts.begin(), starts.end(), [](const Start& a, const Start& b) {
     return std::tie(a.makespan, a.sum_of_ends) < std::tie(b.makespan, b.sum_of_ends);
   });
-  if (starts.size() > kStarts) starts.pop_back();
+  if (starts.size() > num_starts) starts.pop_back();
 }
 
 // No program can be faster: a rank's own work, from its first input to the last of its gradients' way back.
@@ -185,7 +185,7 @@ std::vector<Start> best_starts(const AutoProblem& problem, const std::vector<Fix
   for (const ListRules& rules : all_rules(problem)) {
     if (actions_left <= 0 && !starts.empty()) break;
     offer(starts, list_schedule(table, rules), times);
-    actions_left -= kListCost * table.size();
+    actions_left -= list_cost * table.size();
   }
   return starts;
 }
@@ -231,7 +231,7 @@ AutoChoice search_schedule(const AutoProblem& problem, std::int64_t actions_max)
   SearchLimits limits{problem.held_max, 0, lower_bound(problem)};
   for (std::size_t i = 0; i < starts.size(); ++i) {
     limits.actions_max = actions_left / static_cast<std::int64_t>(starts.size());
-    const ActionOrder order = search_order(starts[i].order, table, limits, kSeed + i);
+    const ActionOrder order = search_order(starts[i].order, table, limits, search_seed + i);
     Program compute = program_of(order, table);
     Simulation simulation = simulate(compute, problem.topology, problem.costs);
     if (!choice.origin.empty() && simulation.makespan >= choice.simulation.makespan) continue;

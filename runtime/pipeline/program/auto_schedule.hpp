@@ -36,12 +36,12 @@ struct AutoChoice {
 };
 
 // How much work a search may be: actions timed, in all. The default takes below 1 s on one core.
-constexpr std::int64_t kSearchActionsMax = 30'000'000;
+constexpr std::int64_t search_actions_max = 30'000'000;
 
 // Never worse than the best fixed schedule under the limit. Deterministic: all ranks
 // find the same program from the same numbers. Only costs with `overlap` may bring a
 // fixed program that composes; every stage takes microbatches in ascending order in
 // F, I or B, and W. Input error when the limit is too small or costs are negative.
-AutoChoice search_schedule(const AutoProblem& problem, std::int64_t actions_max = kSearchActionsMax);
+AutoChoice search_schedule(const AutoProblem& problem, std::int64_t actions_max = search_actions_max);
 
 }  // namespace d9d

@@ -9,14 +9,14 @@
 namespace d9d {
 namespace {
 
-constexpr int kAbsent = -1;
-constexpr std::size_t kKinds = 8;
+constexpr int absent = -1;
+constexpr std::size_t num_kinds = 8;
 
 // Where each action stands in its rank's program.
 class Positions {
  public:
   Positions(const Program& program, const Topology& topology, int microbatches) {
-    for (auto& grid : grids_) grid.emplace(topology.num_stages(), microbatches, kAbsent);
+    for (auto& grid : grids_) grid.emplace(topology.num_stages(), microbatches, absent);
     for (std::size_t rank = 0; rank < program.size(); ++rank) {
       int position = 0;
       for (const Instruction& instruction : program[rank]) {
@@ -25,7 +25,7 @@ class Positions {
                     "{} runs on rank {}, its stage is on {}", to_string(action), rank,
                     topology.rank_of(action.stage));
           int& place = grid(action.kind).at(action.stage, action.microbatch);
-          D9D_CHECK(place == kAbsent, "{} appears twice", to_string(action));
+          D9D_CHECK(place == absent, "{} appears twice", to_string(action));
           place = position++;
         }
       }
@@ -35,9 +35,7 @@ class Positions {
   int of(ActionKind kind, int stage, int microbatch) const {
     return grids_[static_cast<std::size_t>(kind)]->at(stage, microbatch);
   }
-  bool has(ActionKind kind, int stage, int microbatch) const {
-    return of(kind, stage, microbatch) != kAbsent;
-  }
+  bool has(ActionKind kind, int stage, int microbatch) const { return of(kind, stage, microbatch) != absent; }
   int of_input_gradient(int stage, int microbatch) const {
     return std::max(of(ActionKind::backward, stage, microbatch),
                     of(ActionKind::backward_input, stage, microbatch));
@@ -45,7 +43,7 @@ class Positions {
 
  private:
   StageGrid<int>& grid(ActionKind kind) { return *grids_[static_cast<std::size_t>(kind)]; }
-  std::array<std::optional<StageGrid<int>>, kKinds> grids_;
+  std::array<std::optional<StageGrid<int>>, num_kinds> grids_;
 };
 
 bool has_backward(const Program& program) {
@@ -61,7 +59,7 @@ bool has_backward(const Program& program) {
 
 void check_cell(const Positions& at, int stage, int mb, bool backward) {
   const int forward = at.of(ActionKind::forward, stage, mb);
-  D9D_CHECK(forward != kAbsent, "{} is missing", to_string(Action{ActionKind::forward, stage, mb}));
+  D9D_CHECK(forward != absent, "{} is missing", to_string(Action{ActionKind::forward, stage, mb}));
   const bool full = at.has(ActionKind::backward, stage, mb);
   const bool input = at.has(ActionKind::backward_input, stage, mb);
   const bool weight = at.has(ActionKind::backward_weight, stage, mb);
@@ -83,11 +81,11 @@ void check_transfer(const Positions& at, const Topology& topology, Action send, 
   const int sent = at.of(send.kind, send.stage, send.microbatch);
   const int received = at.of(receive.kind, receive.stage, receive.microbatch);
   if (topology.same_rank(send.stage, receive.stage)) {
-    D9D_CHECK(sent == kAbsent && received == kAbsent, "{} is a transfer within a rank", to_string(send));
+    D9D_CHECK(sent == absent && received == absent, "{} is a transfer within a rank", to_string(send));
     return;
   }
   D9D_CHECK(sent > produced, "{} is missing or before its producer", to_string(send));
-  D9D_CHECK(received != kAbsent && received < consumed, "{} is missing or behind its consumer",
+  D9D_CHECK(received != absent && received < consumed, "{} is missing or behind its consumer",
             to_string(receive));
 }
 

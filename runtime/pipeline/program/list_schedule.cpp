@@ -10,7 +10,7 @@
 namespace d9d {
 namespace {
 
-constexpr double kNotEnded = std::numeric_limits<double>::infinity();
+constexpr double not_ended = std::numeric_limits<double>::infinity();
 
 class Scheduler {
  public:
@@ -18,7 +18,7 @@ class Scheduler {
       : table_(table),
         rules_(rules),
         ranks_(static_cast<std::size_t>(table.topology().num_ranks())),
-        end_(static_cast<std::size_t>(table.size()), kNotEnded) {
+        end_(static_cast<std::size_t>(table.size()), not_ended) {
     order_.ranks.resize(ranks_.size());
     order_.split.assign(static_cast<std::size_t>(table.cells()), rules.split ? 1 : 0);
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -56,7 +56,7 @@ class Scheduler {
   // A head that could run at `time`.
   struct Choice {
     int id = -1;
-    double time = kNotEnded;
+    double time = not_ended;
     std::size_t local = 0;
   };
 
@@ -91,7 +91,7 @@ class Scheduler {
       const int id = table_.id(ActionTable::forward, queue.stage, microbatch);
       const double time = std::max(now, arrival(id));
       const int key = forward_key(local, rank.stages.size(), microbatch);
-      if (time == kNotEnded || std::tie(best.time, best_key) <= std::tie(time, key)) continue;
+      if (time == not_ended || std::tie(best.time, best_key) <= std::tie(time, key)) continue;
       best = {id, time, local};
       best_key = key;
     }

@@ -8,7 +8,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t kMemory = 60;  // costs remembered by the late acceptance
+constexpr std::size_t memory_length = 60;  // costs remembered by the late acceptance
 
 // Where an action stands.
 struct Place {
@@ -33,7 +33,7 @@ class Walk {
     cost_ = cost_of(times_);
     best_ = now_;
     best_cost_ = cost_;
-    late_.assign(kMemory, cost_);
+    late_.assign(memory_length, cost_);
   }
 
   ActionOrder run() {
@@ -155,7 +155,7 @@ class Walk {
     const bool runs =
         held_by(now_, undo_rank_, table_) <= limits_.held_max && weights_ascend() && trial_.compute(now_);
     const Cost next = runs ? cost_of(trial_) : Cost{};
-    Cost& late = late_[step % kMemory];
+    Cost& late = late_[step % memory_length];
     if (runs && (next <= cost_ || next <= late)) {
       accept(next);
     } else {

@@ -30,7 +30,7 @@ const std::vector<std::string_view>& schedule_names() {
 }
 
 std::string_view name_of(const ScheduleConfig& config) {
-  return std::visit([](const auto& schedule) { return schedule.kName; }, config);
+  return std::visit([](const auto& schedule) { return schedule.name; }, config);
 }
 
 ScheduleConfig schedule_named(std::string_view name) {

@@ -1,6 +1,6 @@
 #pragma once
 // The choice of a pipeline schedule: `trainer.pipelining.schedule` of the job file (reference A.5), whose keys
-// stand in runtime/task/pipeline_schedule_config.hpp. Plain structs, one per schedule; kName is the value of
+// stand in runtime/task/pipeline_schedule_config.hpp. Plain structs, one per schedule; name is the value of
 // the key `schedule`, the fields are the other keys.
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 namespace d9d {
 
 struct GpipeSchedule {
-  static constexpr std::string_view kName = "gpipe";
+  static constexpr std::string_view name = "gpipe";
 };
 
 struct LoopedBfsSchedule {
-  static constexpr std::string_view kName = "looped_bfs";
+  static constexpr std::string_view name = "looped_bfs";
   int num_stages_per_rank = 1;
 };
 
@@ -28,24 +28,24 @@ enum class Warmup {
   deep       // twice that, as the Python original does
 };
 struct OneFOneBSchedule {
-  static constexpr std::string_view kName = "1f1b";
+  static constexpr std::string_view name = "1f1b";
   int num_stages_per_rank = 1;
   bool zero_bubble = false;
   Warmup warmup = Warmup::textbook;
 };
 
 struct ZeroBubbleVSchedule {
-  static constexpr std::string_view kName = "zero_bubble_v";
+  static constexpr std::string_view name = "zero_bubble_v";
 };
 
 struct DualPipeVSchedule {
-  static constexpr std::string_view kName = "dual_pipe_v";
+  static constexpr std::string_view name = "dual_pipe_v";
 };
 
 // The program is searched for (auto_schedule.hpp), from costs that the first steps of a run measure. The
 // stages of a rank are fixed when the model is built; the search chooses order and split backwards.
 struct AutoSchedule {
-  static constexpr std::string_view kName = "auto";
+  static constexpr std::string_view name = "auto";
   int num_stages_per_rank = 1;
   TopologyKind topology = TopologyKind::loop;
   std::optional<int> activations_max;  // AutoProblem::held_max; none: default_held_max()
@@ -53,7 +53,7 @@ struct AutoSchedule {
 };
 
 struct InferenceSchedule {
-  static constexpr std::string_view kName = "inference";
+  static constexpr std::string_view name = "inference";
 };
 
 using ScheduleConfig = std::variant<GpipeSchedule, LoopedBfsSchedule, OneFOneBSchedule, ZeroBubbleVSchedule,

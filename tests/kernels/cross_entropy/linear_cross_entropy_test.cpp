@@ -27,12 +27,12 @@ at::Tensor labels_with_holes(int64_t tokens, int64_t vocabulary) {
   return labels;
 }
 
-constexpr int64_t kCuts[] = {0, 11, 40, 43};  // of a vocabulary of 43 in three parts
+constexpr int64_t vocabulary_cuts[] = {0, 11, 40, 43};  // of a vocabulary of 43 in three parts
 
 // Largest logit, sum of exponentials and label logit of one part, for tokens that count.
 at::Tensor statistics(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                       int part) {
-  const int64_t first = kCuts[part], rows = kCuts[part + 1] - first;
+  const int64_t first = vocabulary_cuts[part], rows = vocabulary_cuts[part + 1] - first;
   const auto logits = at::linear(hidden.to(at::kDouble), weight.narrow(0, first, rows).to(at::kDouble));
   const auto own = labels.ge(first).logical_and(labels.lt(first + rows));
   const auto at_label = logits.gather(1, (labels - first).clamp(0, rows - 1).unsqueeze(1)).squeeze(1) * own;
@@ -55,9 +55,10 @@ Tensors losses_of_parts(const Tensors& in, const at::Tensor& labels) {
         all.push_back(part == mine ? own : statistics(rows, in[1].detach(), label, part).to(own));
       return at::stack(all);
     };
-    const auto weight = in[1].narrow(0, kCuts[mine], kCuts[mine + 1] - kCuts[mine]);
-    losses.push_back(
-        d9d::kernels::linear_cross_entropy_of_part(in[0], weight, labels, {kCuts[mine], 43, gather}));
+    const auto weight =
+        in[1].narrow(0, vocabulary_cuts[mine], vocabulary_cuts[mine + 1] - vocabulary_cuts[mine]);
+    losses.push_back(d9d::kernels::linear_cross_entropy_of_part(in[0], weight, labels,
+                                                                {vocabulary_cuts[mine], 43, gather}));
   }
   return losses;
 }

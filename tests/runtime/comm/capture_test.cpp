@@ -20,8 +20,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::chrono::seconds kCapturePatience{60};
-const std::string kWeights = "the weights of this model are a secret; ";
+constexpr std::chrono::seconds capture_patience{60};
+const std::string secret_weights = "the weights of this model are a secret; ";
 
 // Stands between whoever connects and a gate, and writes down all that passes.
 class Relay {
@@ -36,7 +36,7 @@ class Relay {
   }
 
  private:
-  static net::Deadline soon() { return std::chrono::steady_clock::now() + kCapturePatience; }
+  static net::Deadline soon() { return std::chrono::steady_clock::now() + capture_patience; }
 
   void run() {
     if (!net::wait_for(listener_.get(), POLLIN, soon())) return;
@@ -82,17 +82,18 @@ std::string captured(const std::shared_ptr<const net::Tls>& tls) {
     return of_node;
   };
   SocketTransport first(gates[0], options(0)), second(gates[1], options(1));
-  at::Tensor weights = at::empty({static_cast<std::int64_t>(kWeights.size()) * 10'000}, at::kByte);
+  at::Tensor weights = at::empty({static_cast<std::int64_t>(secret_weights.size()) * 10'000}, at::kByte);
   for (int i = 0; i < 10'000; ++i)
-    std::memcpy(weights.data_ptr<std::uint8_t>() + i * kWeights.size(), kWeights.data(), kWeights.size());
+    std::memcpy(weights.data_ptr<std::uint8_t>() + i * secret_weights.size(), secret_weights.data(),
+                secret_weights.size());
   std::thread sender([&] {
-    const auto group = second.open({"replicas[0,1]", {0, 1}, 1, false}, kCapturePatience);
+    const auto group = second.open({"replicas[0,1]", {0, 1}, 1, false}, capture_patience);
     group->send(weights, 0, 0);
     group->barrier();
   });
   at::Tensor got = at::zeros_like(weights);
   {
-    const auto group = first.open({"replicas[0,1]", {0, 1}, 0, false}, kCapturePatience);
+    const auto group = first.open({"replicas[0,1]", {0, 1}, 0, false}, capture_patience);
     group->receive(got, 1, 0);
     group->barrier();
   }
@@ -104,7 +105,7 @@ std::string captured(const std::shared_ptr<const net::Tls>& tls) {
 TEST(Sockets, CarryEverythingReadablyWithoutTls) {
   const std::string bytes = captured(nullptr);
 
-  EXPECT_THAT(bytes, HasSubstr(kWeights));
+  EXPECT_THAT(bytes, HasSubstr(secret_weights));
   EXPECT_THAT(bytes, HasSubstr("replicas[0,1]"));
 }
 
@@ -114,7 +115,7 @@ TEST(Sockets, CarryNoPlainTensorUnderTls) {
 
   const std::string bytes = captured(tls);
 
-  EXPECT_GT(bytes.size(), 10'000 * kWeights.size());
+  EXPECT_GT(bytes.size(), 10'000 * secret_weights.size());
   for (const char* readable : {"secret", "weights", "replicas", "job 17", "d9d hi"}) {
     EXPECT_EQ(bytes.find(readable), std::string::npos) << readable;
   }

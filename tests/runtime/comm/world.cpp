@@ -16,8 +16,8 @@ namespace d9d {
 namespace {
 
 // For the ranks to find each other, whatever time limit the test sets to their operations.
-constexpr std::chrono::seconds kJoinPatience{60};
-constexpr int kFirstRank = 100;
+constexpr std::chrono::seconds join_patience{60};
+constexpr int first_global_rank = 100;
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void CommWorld::open_gates(int num_nodes) {
   }
   const int per_node = size() / num_nodes;
   for (int node = 0; node < num_nodes; ++node) {
-    const int first = options_.backend == "hybrid" ? 0 : kFirstRank;
+    const int first = options_.backend == "hybrid" ? 0 : first_global_rank;
     nodes_[node]->transport = std::make_unique<SocketTransport>(
         nodes_[node]->gate,
         SocketTransportOptions{.node = node,
@@ -73,12 +73,12 @@ std::unique_ptr<Communicator> CommWorld::open_plain(int rank) {
   Group group;
   group.name = "test[all]";
   group.ranks.resize(size());
-  std::iota(group.ranks.begin(), group.ranks.end(), kFirstRank);
+  std::iota(group.ranks.begin(), group.ranks.end(), first_global_rank);
   group.index = rank;
   if (options_.backend == "single") return std::make_unique<SingleCommunicator>();
-  if (options_.backend == "shared_memory") return hub_.open(group, kJoinPatience);
+  if (options_.backend == "shared_memory") return hub_.open(group, join_patience);
   if (options_.backend == "hybrid") return open_hybrid(rank);
-  return nodes_[rank]->transport->open(group, kJoinPatience);
+  return nodes_[rank]->transport->open(group, join_patience);
 }
 
 std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {
@@ -86,8 +86,8 @@ std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {
   parameters.data_parallel_replicate = size();
   const Plan plan(parameters, std::vector<int>(hubs_.size(), 2));
   const CommunicatorFactory factory(plan, *hubs_[rank / 2], nodes_[rank / 2]->transport.get(),
-                                    {.timeout = kJoinPatience});
-  return factory.open(rank, kFlatDomain, {"world"}, "test");
+                                    {.timeout = join_patience});
+  return factory.open(rank, flat_domain, {"world"}, "test");
 }
 
 std::vector<std::string> CommWorld::run_and_collect(const std::function<void(Communicator&)>& work) {

@@ -12,49 +12,50 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Mesh kMesh({"pp", "dp", "tp"}, {2, 3, 4});
+const Mesh mesh_of_24({"pp", "dp", "tp"}, {2, 3, 4});
 
 TEST(Mesh, NumbersRanksRowMajorWithTheLastAxisFastest) {
-  EXPECT_THAT(kMesh.coordinates(0), ElementsAre(0, 0, 0));
-  EXPECT_THAT(kMesh.coordinates(17), ElementsAre(1, 1, 1));
-  EXPECT_EQ(kMesh.coordinate(17, "dp"), 1);
-  EXPECT_EQ(kMesh.label(17), "pp:1-dp:1-tp:1");
+  EXPECT_THAT(mesh_of_24.coordinates(0), ElementsAre(0, 0, 0));
+  EXPECT_THAT(mesh_of_24.coordinates(17), ElementsAre(1, 1, 1));
+  EXPECT_EQ(mesh_of_24.coordinate(17, "dp"), 1);
+  EXPECT_EQ(mesh_of_24.label(17), "pp:1-dp:1-tp:1");
 }
 
 TEST(Mesh, FindsEveryRankAgainFromItsCoordinates) {
-  for (int rank = 0; rank < kMesh.size(); ++rank) EXPECT_EQ(kMesh.rank(kMesh.coordinates(rank)), rank);
+  for (int rank = 0; rank < mesh_of_24.size(); ++rank)
+    EXPECT_EQ(mesh_of_24.rank(mesh_of_24.coordinates(rank)), rank);
 }
 
 TEST(Mesh, GroupsTheRanksThatDifferOnOneAxisOnly) {
-  EXPECT_THAT(kMesh.group(17, {"tp"}), ElementsAre(16, 17, 18, 19));
-  EXPECT_THAT(kMesh.group(17, {"dp"}), ElementsAre(13, 17, 21));
-  EXPECT_THAT(kMesh.group(17, {"pp"}), ElementsAre(5, 17));
+  EXPECT_THAT(mesh_of_24.group(17, {"tp"}), ElementsAre(16, 17, 18, 19));
+  EXPECT_THAT(mesh_of_24.group(17, {"dp"}), ElementsAre(13, 17, 21));
+  EXPECT_THAT(mesh_of_24.group(17, {"pp"}), ElementsAre(5, 17));
 }
 
 TEST(Mesh, GroupsOverSeveralAxesAreAscendingInWhateverOrderTheyAreNamed) {
-  EXPECT_THAT(kMesh.group(17, {"pp", "dp"}), ElementsAre(1, 5, 9, 13, 17, 21));
-  EXPECT_EQ(kMesh.group(17, {"dp", "pp"}), kMesh.group(17, {"pp", "dp"}));
-  EXPECT_EQ(kMesh.group_size({"dp", "pp"}), 6);
+  EXPECT_THAT(mesh_of_24.group(17, {"pp", "dp"}), ElementsAre(1, 5, 9, 13, 17, 21));
+  EXPECT_EQ(mesh_of_24.group(17, {"dp", "pp"}), mesh_of_24.group(17, {"pp", "dp"}));
+  EXPECT_EQ(mesh_of_24.group_size({"dp", "pp"}), 6);
 }
 
 TEST(Mesh, AGroupOverNoAxisIsTheRankAlone) {
-  EXPECT_THAT(kMesh.group(7, {}), ElementsAre(7));
+  EXPECT_THAT(mesh_of_24.group(7, {}), ElementsAre(7));
 }
 
 TEST(Mesh, GroupsPartitionTheRanks) {
   std::set<int> seen;
 
-  for (const std::vector<int>& group : kMesh.groups({"pp", "tp"})) {
-    EXPECT_EQ(group, kMesh.group(group.back(), {"pp", "tp"}));
+  for (const std::vector<int>& group : mesh_of_24.groups({"pp", "tp"})) {
+    EXPECT_EQ(group, mesh_of_24.group(group.back(), {"pp", "tp"}));
     seen.insert(group.begin(), group.end());
   }
 
-  EXPECT_EQ(static_cast<int>(seen.size()), kMesh.size());
+  EXPECT_EQ(static_cast<int>(seen.size()), mesh_of_24.size());
 }
 
 TEST(Mesh, NamesTheAxesThereAreWhenOneIsUnknown) {
   try {
-    kMesh.group(0, {"ep"});
+    mesh_of_24.group(0, {"ep"});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);

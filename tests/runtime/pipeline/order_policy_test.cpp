@@ -10,7 +10,7 @@
 namespace d9d {
 namespace {
 
-constexpr int kSeeds = 6;
+constexpr int seed_count = 6;
 
 // Means over the seeds of jitter and chance.
 struct Steps {
@@ -23,12 +23,12 @@ Steps steps_of(const ScheduleConfig& schedule, const Trouble& trouble, int ranks
                int extra_activations = 0) {
   const auto program = one_lane_program(schedule, ranks, 4 * ranks);
   Steps steps;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < seed_count; ++seed) {
     const OrderCosts costs{troubled_durations(*program, trouble, 1, jitter, seed), 0.002};
-    steps.fixed += simulate_order(*program, CursorOrder::static_, costs).makespan / kSeeds;
+    steps.fixed += simulate_order(*program, CursorOrder::static_, costs).makespan / seed_count;
     steps.dynamic +=
-        simulate_order(*program, CursorOrder::dynamic, costs, extra_activations).makespan / kSeeds;
-    steps.bound += order_bound(*program, costs, extra_activations) / kSeeds;
+        simulate_order(*program, CursorOrder::dynamic, costs, extra_activations).makespan / seed_count;
+    steps.bound += order_bound(*program, costs, extra_activations) / seed_count;
   }
   return steps;
 }

@@ -24,9 +24,9 @@
 namespace d9d::testing {
 namespace {
 
-constexpr int kStages = 2;
-constexpr int kMicrobatches = 6;
-constexpr std::int64_t kRows = 3;
+constexpr int stage_count = 2;
+constexpr int microbatch_count = 6;
+constexpr std::int64_t row_count = 3;
 
 at::Tensor numbers(const std::string& name, at::IntArrayRef shape) {
   const RandomStream random(7, name);
@@ -62,7 +62,8 @@ class SummingStage final : public StageModule {
  public:
   SummingStage(int stage, int rank, std::shared_ptr<Communicator> group)
       : stage_(stage), group_(std::move(group)) {
-    weight_ = numbers(fmt::format("stage {} rank {}", stage, rank), {kWidth, kWidth}).requires_grad_(true);
+    weight_ =
+        numbers(fmt::format("stage {} rank {}", stage, rank), {toy_width, toy_width}).requires_grad_(true);
     weight_.mutable_grad() = at::zeros_like(weight_);
   }
   TensorMap forward(const TensorMap& inputs, const TensorMap& /*shared*/) override {
@@ -93,9 +94,9 @@ class Peer {
       by_lane.push_back(hub.open({.name = name, .ranks = {0, 1}, .index = rank}, std::chrono::seconds(20)));
     }
     const std::shared_ptr<Communicator> group = make_lane_communicator(std::move(by_lane), lanes_);
-    for (int stage = 0; stage < kStages; ++stage) {
+    for (int stage = 0; stage < stage_count; ++stage) {
       modules_.push_back(std::make_shared<SummingStage>(stage, rank, group));
-      StageCoreOptions options{.module = modules_.back(), .stage = stage, .num_stages = kStages};
+      StageCoreOptions options{.module = modules_.back(), .stage = stage, .num_stages = stage_count};
       options.compute_loss = [](const LastStageOutputs& outputs) {
         return StageLoss{at::mean(outputs.outputs.at("x")), 1};
       };
@@ -105,11 +106,12 @@ class Peer {
 
   void run_step() {
     std::vector<MicrobatchTensors> microbatches;
-    for (int i = 0; i < kMicrobatches; ++i) {
-      microbatches.push_back({.inputs = {{"x", numbers(fmt::format("microbatch {}", i), {kRows, kWidth})}}});
+    for (int i = 0; i < microbatch_count; ++i) {
+      microbatches.push_back(
+          {.inputs = {{"x", numbers(fmt::format("microbatch {}", i), {row_count, toy_width})}}});
     }
     for (const auto& core : cores_) core->begin_step(1, microbatches);
-    const PipelineProgram program = build_program(DualPipeVSchedule{}, 1, kMicrobatches);
+    const PipelineProgram program = build_program(DualPipeVSchedule{}, 1, microbatch_count);
     for (const Instruction& instruction : program.compute[0]) {
       if (instruction.parts.size() > 1) ++composed_;
       const auto results = run_instruction(
@@ -153,7 +155,7 @@ Outcome outcome_of(bool overlap) {
     at::set_num_threads(1);
     Peer peer(rank, overlap, hub);
     peer.run_step();
-    for (int stage = 0; stage < kStages; ++stage) by_rank[rank].gradients.push_back(peer.gradient(stage));
+    for (int stage = 0; stage < stage_count; ++stage) by_rank[rank].gradients.push_back(peer.gradient(stage));
     by_rank[rank].loss_sum = peer.loss_sum();
     by_rank[rank].composed = peer.composed();
   };

@@ -88,12 +88,12 @@ struct Lone {
 
   ActionResult run(const char* action) { return core->run(parse_action(action)); }
   void activation(int microbatch, bool requires_grad = true) {
-    at::Tensor hidden = at::zeros({1, testing::kWidth}, at::kDouble) + 0.5;
+    at::Tensor hidden = at::zeros({1, testing::toy_width}, at::kDouble) + 0.5;
     hidden[0][0] = 2;
     core->put_activation(microbatch, put({{"hidden", hidden.requires_grad_(requires_grad)}}));
   }
   void gradient(int microbatch) {
-    core->put_gradient(microbatch, put({{"hidden", at::zeros({1, testing::kWidth}, at::kDouble) + 1}}));
+    core->put_gradient(microbatch, put({{"hidden", at::zeros({1, testing::toy_width}, at::kDouble) + 1}}));
   }
   Ticket put(TensorMap tensors) { return table.put(std::make_unique<TensorParcel>(std::move(tensors))); }
   TensorMap take(Ticket ticket) { return table.take_as<TensorParcel>(ticket)->tensors; }
@@ -242,7 +242,7 @@ TEST_F(StageCoreTest, RunsWithoutAGraphWhenItDoesNotTrain) {
   world.run_step(4);
 
   ASSERT_EQ(world.consumed().size(), 4U);
-  EXPECT_EQ(world.consumed().at(2), (std::vector<std::int64_t>{3, testing::kWidth}));
+  EXPECT_EQ(world.consumed().at(2), (std::vector<std::int64_t>{3, testing::toy_width}));
   EXPECT_TRUE(world.completed().empty());
 }
 

@@ -20,7 +20,7 @@ AutoSchedule quick(int stages_per_rank = 1) {
   return schedule;
 }
 
-constexpr int kReplicas = 3;
+constexpr int replica_count = 3;
 
 // Two ranks that measure what the costs say, on clocks that differ by `skew`.
 class TwoRanks {
@@ -28,7 +28,7 @@ class TwoRanks {
   TwoRanks(const AutoSchedule& schedule, CostModel costs, double skew)
       : costs_(std::move(costs)),
         skew_(skew),
-        ranks_{StepPrograms(schedule, 2, kReplicas), StepPrograms(schedule, 2, kReplicas)} {}
+        ranks_{StepPrograms(schedule, 2, replica_count), StepPrograms(schedule, 2, replica_count)} {}
 
   // The program that both ranks ran.
   std::shared_ptr<const PipelineProgram> run_step(int microbatches) {
@@ -49,7 +49,7 @@ class TwoRanks {
     auto sums = ranks_[0].finish_step();
     const auto other = ranks_[1].finish_step();
     EXPECT_EQ(sums.size(), other.size());
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = kReplicas * (sums[i] + other[i]);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = replica_count * (sums[i] + other[i]);
     for (StepPrograms& rank : ranks_) {
       if (!sums.empty()) rank.use_summed_costs(sums);
     }

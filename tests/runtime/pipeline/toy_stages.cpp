@@ -41,12 +41,12 @@ ToyStage::ToyStage(int stage, int num_stages, ToyOptions options)
     }
     parameters_.push_back(std::move(parameter));
   };
-  add("scale", {kWidth}, 0.1, 1, true);
-  add("shift", {kWidth}, 0.1, 0, true);
-  add("weight", {kWidth, kWidth}, 0.4, 0, true);
-  add("frozen", {kWidth}, 0.1, 1, false);
-  add("sometimes", {kWidth}, 0.1, 0, true);
-  add("unused", {kWidth}, 0.1, 0, true);
+  add("scale", {toy_width}, 0.1, 1, true);
+  add("shift", {toy_width}, 0.1, 0, true);
+  add("weight", {toy_width, toy_width}, 0.4, 0, true);
+  add("frozen", {toy_width}, 0.1, 1, false);
+  add("sometimes", {toy_width}, 0.1, 0, true);
+  add("unused", {toy_width}, 0.1, 0, true);
 }
 
 TensorMap ToyStage::forward(const TensorMap& inputs, const TensorMap& shared) {
@@ -77,9 +77,9 @@ std::vector<MicrobatchTensors> toy_microbatches(int count) {
   for (int i = 0; i < count; ++i) {
     const std::int64_t rows = 1 + i % 3;
     MicrobatchTensors mb;
-    mb.inputs = {{"x", random_tensor("x" + std::to_string(i), {rows, kWidth})}};
+    mb.inputs = {{"x", random_tensor("x" + std::to_string(i), {rows, toy_width})}};
     mb.shared = {{"flag", at::full({1}, i % 2, at::kLong)}};
-    mb.state = {{"target", random_tensor("target" + std::to_string(i), {rows, kWidth})}};
+    mb.state = {{"target", random_tensor("target" + std::to_string(i), {rows, toy_width})}};
     microbatches.push_back(std::move(mb));
   }
   return microbatches;

@@ -16,7 +16,7 @@
 
 namespace d9d::testing {
 
-constexpr std::int64_t kWidth = 6;
+constexpr std::int64_t toy_width = 6;
 
 struct ToyOptions {
   bool frozen = false;  // no parameter of the stage is trained

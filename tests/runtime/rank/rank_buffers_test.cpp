@@ -63,7 +63,7 @@ TEST(RankBuffers, AllReplicasGetTheBitsOfTheFirst) {
 TEST(RankBuffers, StagesAndShardsKeepTheirs) {
   const DeviceMeshParameters mesh{.pipeline_parallel = 2, .data_parallel_replicate = 2, .tensor_parallel = 2};
   on_each_rank(mesh, [](const RankOfMesh& my) {
-    const Layout rows = rows_over(my, 5, kDenseDomain, "tp");
+    const Layout rows = rows_over(my, 5, dense_domain, "tp");
     const at::Tensor block = rank_values(my.rank, rows.local_slice().shape());
     const at::Tensor whole = rank_values(my.rank, {2});
     RankBuffers buffers = buffers_of(my, {{"rows", block, rows}, {"whole", whole}});
@@ -82,8 +82,8 @@ TEST(RankBuffers, AreSplitAndReplicatedAsParametersAre) {
   on_each_rank(mesh, [&](const RankOfMesh& my) {
     const RankBuffers buffers =
         buffers_of(my, {{"whole", at::zeros({4})},
-                        {"rows", at::zeros({2}), rows_over(my, 4, kDenseDomain, "tp")},
-                        {"experts", at::zeros({2}), rows_over(my, 4, kExpertDomain, "ep_shard")},
+                        {"rows", at::zeros({2}), rows_over(my, 4, dense_domain, "tp")},
+                        {"experts", at::zeros({2}), rows_over(my, 4, expert_domain, "ep_shard")},
                         {"nothing", at::zeros({0, 3})}});
 
     const std::vector<StageBuffer> all = buffers.all();
@@ -131,7 +131,7 @@ TEST(RankBuffers, WhatCannotBeSavedIsRefusedByName) {
         error_of({{"phase", at::zeros({1}, at::kComplexFloat)}}),
         HasSubstr("buffer phase of the model: a state file cannot hold the element type ComplexFloat"));
     EXPECT_THAT(
-        error_of({{"mean", at::zeros({4}), rows_over(my, 4, kDenseDomain, "tp")}}),
+        error_of({{"mean", at::zeros({4}), rows_over(my, 4, dense_domain, "tp")}}),
         HasSubstr("buffer mean of the model has the shape [4] on this rank, but its layout says [2]"));
   });
 }

@@ -31,7 +31,7 @@ using testing::HasSubstr;
 struct Given {
   std::string name;
   at::Tensor value;  // of the whole tensor
-  int tensor_parallel_dim = Placement::kReplicate;
+  int tensor_parallel_dim = Placement::replicated;
 };
 
 std::vector<Given> trained_buffers() {
@@ -52,7 +52,7 @@ class Rank {
  public:
   Rank(const DeviceMeshParameters& mesh, int rank, const std::vector<Given>& given)
       : plan_(mesh, {mesh.world_size()}), buffers_(plan_.domains(), rank, no_communicators) {
-    const Mesh& dense = plan_.domains().mesh_for(kDenseDomain);
+    const Mesh& dense = plan_.domains().mesh_for(dense_domain);
     StageParameters parameters{{"weight", at::ones({4}).requires_grad_(), Layout::local({4}), {}}};
     parallelize_replicate(parameters, dense, dense_axes(), rank);
     flat_ = std::make_unique<FlatParameters>(std::move(parameters), FlatOptions{});

@@ -68,12 +68,12 @@ TEST(FlatParameters, NumberBucketsFromTheLastParameterAndNeverCutAModule) {
 }
 
 TEST(FlatParameters, CutASmallFamilyIntoAsManyBucketsAsWanted) {
-  constexpr std::int64_t kMiB = std::int64_t{1} << 18;  // in elements
+  constexpr std::int64_t elements_of_mib = std::int64_t{1} << 18;  // in elements
   const auto buckets_of = [](int weights, std::int64_t wanted) {
     std::vector<StageParameter> stage;
     for (int i = 0; i < weights; ++i) {
       const std::string name = "layer." + std::to_string(i) + ".linear.weight";
-      stage.push_back(make_parameter(name, Layout::local({kMiB}), at::kFloat));
+      stage.push_back(make_parameter(name, Layout::local({elements_of_mib}), at::kFloat));
     }
     return FlatParameters(std::move(stage), {.bucket_bytes = 4 << 20, .wanted_buckets = wanted})
         .buckets()

@@ -25,10 +25,10 @@ std::vector<StageParameter> small_stage(at::ScalarType dtype = at::kFloat) {
 }
 
 // The gradient of a step; the parameter named so never gets one.
-const std::string kWithoutGradient = "model.norm.weight";
+const std::string without_gradient = "model.norm.weight";
 at::Tensor gradient_of(const StageParameter& parameter, int step) {
   return wave(parameter.name, parameter.layout.global_shape(), 10.0 * step)
-      .mul(parameter.name == kWithoutGradient ? 0.0 : 1.0);
+      .mul(parameter.name == without_gradient ? 0.0 : 1.0);
 }
 void put_gradients(const std::vector<StageParameter>& stage, int step) {
   for (const StageParameter& parameter : stage) {
@@ -63,8 +63,8 @@ struct Reference {
   }
 };
 
-constexpr int kSteps = 10;
-constexpr double kScale = 0.37;
+constexpr int num_steps = 10;
+constexpr double gradient_scale = 0.37;
 double multiplier(int step) {
   return 1.0 / step;
 }
@@ -74,24 +74,24 @@ void expect_ten_steps(const OptimizerOptions& options,
   const auto stage = small_stage();
   const FlatParameters flat(stage, {});
   const auto optimizer = make_optimizer(options, flat);
-  for (int step = 1; step <= kSteps; ++step) {
+  for (int step = 1; step <= num_steps; ++step) {
     put_gradients(stage, step);
-    optimizer->step({.lr_multiplier = multiplier(step), .grad = kScale});
+    optimizer->step({.lr_multiplier = multiplier(step), .grad = gradient_scale});
   }
   for (const StageParameter& parameter : stage) {
     const at::Tensor start = wave(parameter.name, parameter.layout.global_shape()).flatten();
     for (std::int64_t i = 0; i < start.numel(); ++i) {
       Reference reference{start[i].item<float>()};
-      for (int step = 1; step <= kSteps; ++step) {
-        update(reference, parameter.name, kScale * gradient_of(parameter, step).flatten()[i].item<float>(),
-               step);
+      for (int step = 1; step <= num_steps; ++step) {
+        update(reference, parameter.name,
+               gradient_scale * gradient_of(parameter, step).flatten()[i].item<float>(), step);
       }
       EXPECT_NEAR(parameter.tensor.flatten()[i].item<float>(), reference.value, 3e-6)
           << parameter.name << " " << i;
     }
     EXPECT_EQ(parameter.tensor.grad().abs().max().item<float>(), 0);
   }
-  EXPECT_EQ(optimizer->step_count(), kSteps);
+  EXPECT_EQ(optimizer->step_count(), num_steps);
 }
 
 template <class Adam>
@@ -203,7 +203,7 @@ TEST(Optimizer, ResumesToTheSameBits) {
 std::map<std::string, at::Tensor> masters_of(const Optimizer& optimizer) {
   std::map<std::string, at::Tensor> masters;
   for (const StateEntry& entry : optimizer.state_entries())
-    if (entry.kind == kMasterWeight) masters[entry.name] = entry.tensor;
+    if (entry.kind == master_weight_kind) masters[entry.name] = entry.tensor;
   return masters;
 }
 

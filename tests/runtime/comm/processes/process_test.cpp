@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTimeout{20'000};
+constexpr milliseconds process_timeout{20'000};
 
 // Rank 0's node listens on `port`. Rank 1 dials, so its own address is not needed.
 SocketTransportOptions node(int index, std::uint16_t port) {
@@ -53,7 +53,7 @@ class Child {
       if (read(pipe, &port, sizeof(port)) != sizeof(port)) return 2;
       net::Gate gate;
       SocketTransport transport(gate, node(1, port));
-      work(*transport.open({"pair", {0, 1}, 1, false}, kTimeout));
+      work(*transport.open({"pair", {0, 1}, 1, false}, process_timeout));
       return 0;
     } catch (const std::exception&) {
       return 1;
@@ -72,7 +72,7 @@ TEST(SocketsBetweenProcesses, SumsAndDelivers) {
   net::Gate gate;
   SocketTransport transport(gate, node(0, gate.listen("127.0.0.1", 0)));
   child.tell(gate.port());
-  const auto group = transport.open({"pair", {0, 1}, 0, false}, kTimeout);
+  const auto group = transport.open({"pair", {0, 1}, 0, false}, process_timeout);
   at::Tensor tensor = at::full({100'000}, 1.0F), got = at::full({100'000}, 0.0F);
 
   group->all_reduce(tensor, ReduceOp::sum);
@@ -94,7 +94,7 @@ auto connection_ended() {
 struct Pair {
   explicit Pair(const Child& child) : transport(gate, node(0, gate.listen("127.0.0.1", 0))) {
     child.tell(gate.port());
-    group = transport.open({"pair", {0, 1}, 0, false}, kTimeout);
+    group = transport.open({"pair", {0, 1}, 0, false}, process_timeout);
     group->barrier();
   }
   net::Gate gate;
@@ -119,7 +119,7 @@ void expect_rank_1_is_lost(const char* operation, const std::function<void()>& c
     EXPECT_THAT(error.what(), connection_ended());
     EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("[/")));
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, kTimeout / 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, process_timeout / 2);
 }
 
 TEST(SocketsBetweenProcesses, NoticeAPeerThatIsKilled) {

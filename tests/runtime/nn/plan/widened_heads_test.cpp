@@ -61,7 +61,7 @@ void expect_as_on_one_rank(std::int64_t value_dim) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < rank_count; ++rank) {
     threads.emplace_back([&, rank] {
-      const SharedCommunicator group(factory.open(rank, kBatchDomain, {"cp"}, "context"));
+      const SharedCommunicator group(factory.open(rank, batch_domain, {"cp"}, "context"));
       const Core core(group, TokenOrder::contiguous);
       const auto own = [&](const at::Tensor& x) {
         return x.narrow(1, rank * tokens_per_sample / rank_count, tokens_per_sample / rank_count)

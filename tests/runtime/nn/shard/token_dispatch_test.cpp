@@ -66,7 +66,7 @@ at::Tensor experts_of(const Layer& layer, int first, int count, const Dispatched
 
 TEST(TokenDispatch, ComputesWhatOneRankWithAllExpertsDoes) {
   run_ranks(rank_count, [](int rank, const CommunicatorFactory& factory) {
-    const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
+    const SharedCommunicator group = factory.open(rank, expert_domain, {"ep_shard"}, "experts");
     const Layer apart = layer_of_tokens(rank), together = layer_of_tokens(rank);
 
     const DispatchedTokens here = dispatch_tokens(apart.x, apart.probs, apart.experts, expert_count, group);
@@ -84,7 +84,7 @@ TEST(TokenDispatch, ComputesWhatOneRankWithAllExpertsDoes) {
 
 TEST(TokenDispatch, SendsATokenOnceToEachRankOfItsExperts) {
   run_ranks(rank_count, [](int rank, const CommunicatorFactory& factory) {
-    const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
+    const SharedCommunicator group = factory.open(rank, expert_domain, {"ep_shard"}, "experts");
     const Layer layer = layer_of_tokens(rank);
 
     const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, expert_count, group);
@@ -101,7 +101,7 @@ TEST(TokenDispatch, SendsATokenOnceToEachRankOfItsExperts) {
 
 TEST(TokenDispatch, IsAsExactInHalfPrecisionAsOneRankIs) {
   run_ranks(rank_count, [](int rank, const CommunicatorFactory& factory) {
-    const SharedCommunicator group = factory.open(rank, kExpertDomain, {"ep_shard"}, "experts");
+    const SharedCommunicator group = factory.open(rank, expert_domain, {"ep_shard"}, "experts");
     Layer layer = layer_of_tokens(0);
     for (at::Tensor* tensor : {&layer.x, &layer.gate, &layer.up, &layer.down}) {
       *tensor = tensor->detach().to(at::kBFloat16);

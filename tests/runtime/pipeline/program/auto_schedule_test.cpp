@@ -14,7 +14,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::int64_t kQuick = 1'000'000;
+constexpr std::int64_t quick_budget = 1'000'000;
 
 AutoProblem unit_problem(TopologyKind kind, int ranks, int stages_per_rank, int microbatches) {
   const Topology topology(kind, ranks, ranks * stages_per_rank);
@@ -85,7 +85,7 @@ TEST(AutoSchedule, IsNeverWorseThanTheBestFixedScheduleUnderTheLimit) {
     const AutoProblem problem = RandomProblem(seed).draw(5, 12);
     SCOPED_TRACE(seed);
 
-    const AutoChoice choice = search_schedule(problem, kQuick);
+    const AutoChoice choice = search_schedule(problem, quick_budget);
 
     EXPECT_NO_THROW(complete_program(choice.compute, problem.topology, problem.microbatches));
     EXPECT_LE(peak_held(choice.simulation), problem.held_max);
@@ -138,7 +138,7 @@ TEST(AutoSchedule, FindsTheBestOfAllProgramsWhereAllCanBeTried) {
     for (StageCosts& costs : problem.costs.stages) costs.full_backward.reset();
     SCOPED_TRACE(seed);
 
-    const AutoChoice choice = search_schedule(problem, kQuick);
+    const AutoChoice choice = search_schedule(problem, quick_budget);
 
     EXPECT_NEAR(choice.simulation.makespan, best_of_all(problem), 1e-9);
   }
@@ -147,8 +147,8 @@ TEST(AutoSchedule, FindsTheBestOfAllProgramsWhereAllCanBeTried) {
 TEST(AutoSchedule, GivesTheSameProgramEveryTime) {
   const AutoProblem problem = RandomProblem(7).with_costs(Topology(TopologyKind::v, 3, 6), 7);
 
-  const AutoChoice first = search_schedule(problem, kQuick);
-  const AutoChoice second = search_schedule(problem, kQuick);
+  const AutoChoice first = search_schedule(problem, quick_budget);
+  const AutoChoice second = search_schedule(problem, quick_budget);
 
   EXPECT_EQ(first.compute, second.compute);
 }
@@ -158,7 +158,7 @@ TEST(AutoSchedule, TakesMicrobatchesInAscendingOrderInEveryQueue) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const AutoProblem problem = RandomProblem(seed).draw(4, 8);
 
-    const AutoChoice choice = search_schedule(problem, kQuick);
+    const AutoChoice choice = search_schedule(problem, quick_budget);
 
     for (const RankProgram& rank : choice.compute) {
       std::map<std::pair<int, int>, int> last;  // by stage, and what it does: F, input or weight gradients
@@ -182,7 +182,7 @@ TEST(AutoSchedule, TakesMicrobatchesInAscendingOrderInEveryQueue) {
 TEST(AutoSchedule, ServesNumbersThatNoFixedScheduleServes) {
   const AutoProblem problem = unit_problem(TopologyKind::loop, 4, 2, 6);
 
-  const AutoChoice choice = search_schedule(problem, kQuick);
+  const AutoChoice choice = search_schedule(problem, quick_budget);
 
   EXPECT_EQ(choice.fixed, "");  // they hold too much
   EXPECT_EQ(choice.origin, "searched");
@@ -195,7 +195,7 @@ TEST(AutoSchedule, ServesAnyNumberOfStagesOnAV) {
       SCOPED_TRACE(std::to_string(stages) + " stages on each of " + std::to_string(ranks));
       const AutoProblem problem = unit_problem(TopologyKind::v, ranks, stages, 6);
 
-      const AutoChoice choice = search_schedule(problem, kQuick);
+      const AutoChoice choice = search_schedule(problem, quick_budget);
 
       EXPECT_NO_THROW(complete_program(choice.compute, problem.topology, problem.microbatches));
       EXPECT_EQ(choice.fixed.empty(), stages > 2) << choice.fixed;
@@ -204,9 +204,9 @@ TEST(AutoSchedule, ServesAnyNumberOfStagesOnAV) {
 }
 
 TEST(AutoSchedule, MeetsTheBoundOfZeroBubbleWithUnitCosts) {
-  EXPECT_DOUBLE_EQ(search_schedule(unit_problem(TopologyKind::loop, 8, 1, 32), kQuick).simulation.makespan,
-                   103);
-  EXPECT_DOUBLE_EQ(search_schedule(unit_problem(TopologyKind::v, 8, 2, 32), kQuick).simulation.makespan,
+  EXPECT_DOUBLE_EQ(
+      search_schedule(unit_problem(TopologyKind::loop, 8, 1, 32), quick_budget).simulation.makespan, 103);
+  EXPECT_DOUBLE_EQ(search_schedule(unit_problem(TopologyKind::v, 8, 2, 32), quick_budget).simulation.makespan,
                    99.5);
 }
 
@@ -216,7 +216,7 @@ TEST(AutoSchedule, TradesTimeForActivations) {
   for (const int held_max : {8, 6, 4, 2}) {
     problem.held_max = held_max;
 
-    const double makespan = search_schedule(problem, kQuick).simulation.makespan;
+    const double makespan = search_schedule(problem, quick_budget).simulation.makespan;
 
     EXPECT_GE(makespan, before) << held_max;
     before = makespan;
@@ -241,10 +241,10 @@ TEST(AutoSchedule, TakesLessThanASecondForEightRanksAndThirtyTwoMicrobatches) {
 TEST(AutoSchedule, RefusesALimitBelowOneMicrobatchAndNegativeCosts) {
   AutoProblem problem = unit_problem(TopologyKind::v, 2, 2, 4);
   problem.held_max = 1;
-  EXPECT_THROW(search_schedule(problem, kQuick), Error);
+  EXPECT_THROW(search_schedule(problem, quick_budget), Error);
   problem.held_max = 4;
   problem.costs.stages[0].forward = -1;
-  EXPECT_THROW(search_schedule(problem, kQuick), Error);
+  EXPECT_THROW(search_schedule(problem, quick_budget), Error);
 }
 
 }  // namespace
