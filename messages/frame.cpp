@@ -18,7 +18,7 @@ Frame Frame::from_bytes(std::span<const std::byte> bytes, std::size_t bytes_max)
   std::vector<capnp::word> words(bytes.size() / sizeof(capnp::word));
   std::memcpy(words.data(), bytes.data(), bytes.size());
   Frame frame(std::move(words));
-  frame.arrived_ns_ = kUnstamped;
+  frame.arrived_ns_ = unstamped;
   return frame;
 }
 

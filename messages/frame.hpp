@@ -28,14 +28,14 @@ class Frame {
   std::span<const std::byte> bytes() const;
 
   // When it came into this process, by this process's clock; 0 for one that was made here.
-  std::int64_t arrived_ns() const { return arrived_ns_ == kUnstamped ? 0 : arrived_ns_; }
+  std::int64_t arrived_ns() const { return arrived_ns_ == unstamped ? 0 : arrived_ns_; }
   // Only the first stamp on a frame from outside counts.
   void stamp_arrival(std::int64_t now_ns) {
-    if (arrived_ns_ == kUnstamped) arrived_ns_ = now_ns;
+    if (arrived_ns_ == unstamped) arrived_ns_ = now_ns;
   }
 
  private:
-  static constexpr std::int64_t kUnstamped = -1;
+  static constexpr std::int64_t unstamped = -1;
 
   std::shared_ptr<const std::vector<capnp::word>> words_;
   std::int64_t arrived_ns_ = 0;

@@ -20,7 +20,7 @@
 namespace mine {
 namespace {
 
-constexpr std::int64_t kIgnored = -100;
+constexpr std::int64_t ignored_label = -100;
 
 class SmoothedTask final : public d9d::TrainTask {
  public:
@@ -38,12 +38,12 @@ class SmoothedTask final : public d9d::TrainTask {
     const at::Tensor logits =
         d9d::tensor_at(context.outputs, "logits", "the last stage's output").flatten(0, 1);
     const at::Tensor labels = d9d::tensor_at(context.state, "labels", "the task state").flatten();
-    const at::Tensor counts = at::ne(labels, kIgnored);
+    const at::Tensor counts = at::ne(labels, ignored_label);
     const auto tokens = static_cast<double>(counts.sum().item<std::int64_t>());
     if (tokens == 0) return {at::mul(at::sum(logits), 0), 0};
     const at::Tensor z = at::mul(at::logsumexp(logits, {1}).square(), counts).sum() / tokens;
     const at::Tensor loss =
-        at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, kIgnored, config_.smoothing);
+        at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, ignored_label, config_.smoothing);
     return {loss + config_.z_loss * z, tokens};
   }
 
@@ -56,7 +56,7 @@ class SmoothedTask final : public d9d::TrainTask {
     const at::Tensor all_logits =
         d9d::tensor_at(context.outputs, "logits", "the last stage's output").detach();
     const at::Tensor all_labels = d9d::tensor_at(context.state, "labels", "the task state").flatten();
-    const at::Tensor counted = at::ne(all_labels, kIgnored).nonzero().flatten();
+    const at::Tensor counted = at::ne(all_labels, ignored_label).nonzero().flatten();
     if (counted.numel() == 0) return;
     const at::Tensor logits = all_logits.flatten(0, 1).index_select(0, counted);
     const at::Tensor labels = all_labels.index_select(0, counted);

@@ -15,21 +15,21 @@
 namespace d9d {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr std::uint64_t kKiB = 1024;
+constexpr double bytes_per_gib = 1024.0 * 1024.0 * 1024.0;
+constexpr std::uint64_t bytes_per_kib = 1024;
 
 // Bytes of "MemAvailable:  123 kB" in /proc/meminfo or /proc/self/status; 0 when it is not there.
 std::uint64_t proc_bytes(const char* file, std::string_view key) {
   std::ifstream in(file);
   for (std::string word; in >> word;) {
     std::uint64_t value = 0;
-    if (word == key && in >> value) return value * kKiB;
+    if (word == key && in >> value) return value * bytes_per_kib;
   }
   return 0;
 }
 
 std::string gib(std::uint64_t bytes) {
-  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / kGiB);
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / bytes_per_gib);
 }
 
 rlim_t limit_of(__rlimit_resource resource) {

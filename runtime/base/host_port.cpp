@@ -8,7 +8,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::int64_t kPortMax = 65535;
+constexpr std::int64_t port_max = 65535;
 
 bool is_host(const std::string& host) {
   return !host.empty() && host.find_first_of(" /%[]\t") == std::string::npos;
@@ -36,8 +36,8 @@ Split split(const std::string& text) {
 
 std::uint16_t parse_port(const std::string& text, const std::string& what) {
   const auto number = config::integer_from(text);
-  D9D_REQUIRE(number && *number >= 0 && *number <= kPortMax, "{} is \"{}\"; a port is a number from 0 to {}",
-              what, text, kPortMax);
+  D9D_REQUIRE(number && *number >= 0 && *number <= port_max, "{} is \"{}\"; a port is a number from 0 to {}",
+              what, text, port_max);
   return static_cast<std::uint16_t>(*number);
 }
 

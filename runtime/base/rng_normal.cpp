@@ -19,18 +19,19 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // elements, so that a block's words stay in the first-level cache
+// So that a block's words stay in the first-level cache.
+constexpr std::size_t block_elements = 512;
 
 struct Words {
-  alignas(64) std::uint32_t first[kBlock];
-  alignas(64) std::uint32_t second[kBlock];
+  alignas(64) std::uint32_t first[block_elements];
+  alignas(64) std::uint32_t second[block_elements];
 };
 
 // Lane i: words 0 and 1 of philox4x32({element + i, step},
 // key); the same function as philox4x32, lane by lane.
 D9D_VECTOR_CLONES void draw(std::uint64_t element, std::uint64_t step, std::uint32_t key0, std::uint32_t key1,
                             Words& words) {
-  for (std::size_t i = 0; i < kBlock; ++i) {
+  for (std::size_t i = 0; i < block_elements; ++i) {
     std::uint32_t c0 = static_cast<std::uint32_t>(element + i);
     std::uint32_t c1 = static_cast<std::uint32_t>((element + i) >> 32);
     std::uint32_t c2 = static_cast<std::uint32_t>(step);
@@ -62,10 +63,10 @@ inline double from_bits_below_2_52(std::uint64_t value) {
 // ln of a normal positive number: 2^exponent * mantissa with the mantissa in [sqrt(1/2), sqrt(2)), and
 // ln mantissa = 2 artanh(s), s = (mantissa - 1) / (mantissa + 1).
 inline double logarithm(double x) {
-  constexpr std::uint64_t kSqrtHalf = 0x3FE6A09E667F3BCDULL;
-  const std::uint64_t shifted = std::bit_cast<std::uint64_t>(x) + (0x3FF0000000000000ULL - kSqrtHalf);
+  constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCDULL;
+  const std::uint64_t shifted = std::bit_cast<std::uint64_t>(x) + (0x3FF0000000000000ULL - sqrt_half);
   const double exponent = from_bits_below_2_52(shifted >> 52) - 1023.0;
-  const double mantissa = std::bit_cast<double>((shifted & 0x000FFFFFFFFFFFFFULL) + kSqrtHalf);
+  const double mantissa = std::bit_cast<double>((shifted & 0x000FFFFFFFFFFFFFULL) + sqrt_half);
   const double s = (mantissa - 1.0) / (mantissa + 1.0);
   const double q = s * s;
   double series = 1.0 / 15;
@@ -97,7 +98,7 @@ inline double cosine(std::uint32_t turns) {
 }
 
 D9D_VECTOR_CLONES void to_normal(const Words& words, float* out) {
-  for (std::size_t i = 0; i < kBlock; ++i) {
+  for (std::size_t i = 0; i < block_elements; ++i) {
     const double u = (from_bits_below_2_52(words.first[i]) + 0.5) * 0x1.0p-32;
     out[i] = static_cast<float>(std::sqrt(-2.0 * logarithm(u)) * cosine(words.second[i]));
   }
@@ -107,11 +108,11 @@ D9D_VECTOR_CLONES void to_normal(const Words& words, float* out) {
 
 void RandomStream::fill_normal(std::uint64_t first, std::size_t count, float* out) const {
   Words words;
-  alignas(64) float values[kBlock];
-  for (std::size_t done = 0; done < count; done += kBlock) {
+  alignas(64) float values[block_elements];
+  for (std::size_t done = 0; done < count; done += block_elements) {
     draw(first + done, step_, key_[0], key_[1], words);
     to_normal(words, values);
-    std::copy_n(values, std::min(kBlock, count - done), out + done);
+    std::copy_n(values, std::min(block_elements, count - done), out + done);
   }
 }
 

@@ -26,16 +26,16 @@
 namespace d9d {
 namespace {
 
-constexpr ActorId kAsker{Role::probe, 1};
-constexpr ActorId kEcho{Role::probe, 2};
-constexpr std::uint64_t kWarmup = 500;
-constexpr std::uint64_t kWindow = 4096;    // one-way messages in flight
-constexpr std::uint64_t kPerAnswer = 256;  // the sink answers once for so many
-constexpr std::chrono::seconds kPatience{120};
+constexpr ActorId asker_id{Role::probe, 1};
+constexpr ActorId echo_id{Role::probe, 2};
+constexpr std::uint64_t warmup_rounds = 500;
+constexpr std::uint64_t window_messages = 4096;     // one-way messages in flight
+constexpr std::uint64_t messages_per_answer = 256;  // the sink answers once for so many
+constexpr std::chrono::seconds patience{120};
 
 constexpr double payload[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
-// Answers every ReduceValues (SUM), or every kPerAnswer-th (MAX): one-way traffic with credits.
+// Answers every ReduceValues (SUM), or every messages_per_answer-th (MAX): one-way traffic with credits.
 class Echo final : public Actor {
  public:
   explicit Echo(World& world, std::function<void(std::uint16_t)> opened = nullptr)
@@ -50,7 +50,7 @@ class Echo final : public Actor {
       world().book.set_node_of([](ActorId) { return 0; });
     }
     const bool one_way = message.getOperation() == wire::ReduceValues::Operation::MAX;
-    if (one_way && (message.getOrder() + 1) % kPerAnswer != 0) return;
+    if (one_way && (message.getOrder() + 1) % messages_per_answer != 0) return;
     tell<wire::ValuesReduced>(sender(), [&](wire::ValuesReduced::Builder reply) {
       reply.setOrder(message.getOrder());
       fill_list(reply.initValues(8), message.getValues());
@@ -83,7 +83,7 @@ class Asker final : public Actor {
   }
   void started() override {
     if (options_.port != 0) return host().dial("127.0.0.1", options_.port, 0);
-    spawn(kEcho, options_.echo_threading, [](World& w) { return std::make_unique<Echo>(w); });
+    spawn(echo_id, options_.echo_threading, [](World& w) { return std::make_unique<Echo>(w); });
     ask(nullptr);
   }
   void dialed(wire::Dialed::Reader message) {
@@ -94,12 +94,12 @@ class Asker final : public Actor {
   }
   void values_reduced(wire::ValuesReduced::Reader message) {
     if (one_way_) return answered(message.getOrder());
-    if (order_ > kWarmup) {
+    if (order_ > warmup_rounds) {
       result_.round_trips_us.push_back(1e-3 * static_cast<double>(world().clock.now_ns() - asked_ns_));
-    } else if (order_ == kWarmup) {
+    } else if (order_ == warmup_rounds) {
       cpu_begin_ = cpu_seconds();
     }
-    if (order_ < kWarmup + options_.rounds) return ask(nullptr);
+    if (order_ < warmup_rounds + options_.rounds) return ask(nullptr);
     result_.cpu_us_per_round_trip = 1e6 * (cpu_seconds() - cpu_begin_) / static_cast<double>(options_.rounds);
     stream();
   }
@@ -112,7 +112,7 @@ class Asker final : public Actor {
   }
   void send(wire::ReduceValues::Operation operation, std::uint64_t order, const MailboxPtr& answer_to) {
     tell<wire::ReduceValues>(
-        kEcho,
+        echo_id,
         [&](wire::ReduceValues::Builder reduce) {
           reduce.setOrder(order);
           reduce.setOperation(operation);
@@ -122,12 +122,13 @@ class Asker final : public Actor {
   }
   void stream() {
     one_way_ = true;
-    total_ = options_.rounds * 10 / kPerAnswer * kPerAnswer;
+    total_ = options_.rounds * 10 / messages_per_answer * messages_per_answer;
     begin_ns_ = world().clock.now_ns();
-    while (sent_ < std::min(kWindow, total_)) send(wire::ReduceValues::Operation::MAX, sent_++, nullptr);
+    while (sent_ < std::min(window_messages, total_))
+      send(wire::ReduceValues::Operation::MAX, sent_++, nullptr);
   }
   void answered(std::uint64_t order) {
-    for (std::uint64_t i = 0; i < kPerAnswer && sent_ < total_; ++i) {
+    for (std::uint64_t i = 0; i < messages_per_answer && sent_ < total_; ++i) {
       send(wire::ReduceValues::Operation::MAX, sent_++, nullptr);
     }
     if (order + 1 < total_) return;
@@ -168,18 +169,18 @@ nlohmann::json run_case(const Case& given, bool traced, std::uint64_t rounds, st
   std::promise<Result> done;
   auto future = done.get_future();
   const AskerOptions options{given.echo, rounds, port, &done};
-  system.spawn_root(kAsker, given.asker, [&](World& w) { return std::make_unique<Asker>(w, options); });
-  if (future.wait_for(kPatience) != std::future_status::ready) {
+  system.spawn_root(asker_id, given.asker, [&](World& w) { return std::make_unique<Asker>(w, options); });
+  if (future.wait_for(patience) != std::future_status::ready) {
     throw Error(ErrorKind::environment,
-                fmt::format("{}: no answer within {} s", given.name, kPatience.count()));
+                fmt::format("{}: no answer within {} s", given.name, patience.count()));
   }
   const Result result = future.get();
   nlohmann::json row = summary(result.round_trips_us);
   row["cpu_us"] = result.cpu_us_per_round_trip;  // of this process
   row["messages_per_second"] = result.messages_per_second;
-  stop_actor(world, kEcho);
-  stop_actor(world, kAsker);
-  system.await_all(kPatience);
+  stop_actor(world, echo_id);
+  stop_actor(world, asker_id);
+  system.await_all(patience);
   return row;
 }
 
@@ -192,13 +193,13 @@ int serve(int port_pipe, int stop_pipe, bool traced) {
   const auto tell_port = [port_pipe](std::uint16_t port) {
     if (write(port_pipe, &port, sizeof port) != sizeof port) std::abort();
   };
-  system.spawn_root(kEcho, Threading::own_thread,
+  system.spawn_root(echo_id, Threading::own_thread,
                     [&](World& w) { return std::make_unique<Echo>(w, tell_port); });
   char byte = 0;
   while (read(stop_pipe, &byte, 1) > 0) {
   }
-  stop_actor(world, kEcho);
-  system.await_all(kPatience);
+  stop_actor(world, echo_id);
+  system.await_all(patience);
   return 0;
 }
 

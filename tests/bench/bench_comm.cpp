@@ -23,14 +23,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds patience{60};
 
 struct Size {
   const char* name;
   std::int64_t floats;
   int rounds;
 };
-constexpr Size kSizes[] = {{"scalar", 2, 4000}, {"4 KB", 1024, 4000}, {"32 MB", 8 << 20, 30}};
+constexpr Size measured_sizes[] = {{"scalar", 2, 4000}, {"4 KB", 1024, 4000}, {"32 MB", 8 << 20, 30}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -58,9 +58,9 @@ std::unique_ptr<SocketTransport> transport(net::Gate& gate, int rank, std::uint1
 
 void run_rank(net::Gate& gate, int rank, std::uint16_t port, int repeats, nlohmann::json* report) {
   const auto links = transport(gate, rank, port);
-  const auto group = links->open({"pair", {0, 1}, rank, false}, kPatience);
+  const auto group = links->open({"pair", {0, 1}, rank, false}, patience);
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (const Size& size : kSizes) {
+    for (const Size& size : measured_sizes) {
       const double us = all_reduce_us(*group, size);
       if (report != nullptr) (*report)[size.name].push_back(us);
     }

@@ -25,9 +25,9 @@
 namespace d9d {
 namespace {
 
-constexpr int kRanks = 4;
-constexpr int kMicrobatches = 16;
-constexpr std::uint64_t kWarmup = 1;  // steps
+constexpr int bench_ranks = 4;
+constexpr int bench_microbatches = 16;
+constexpr std::uint64_t warmup_steps = 1;  // steps
 
 struct BenchOptions {
   std::uint64_t steps = 5;
@@ -46,10 +46,10 @@ double median(std::vector<double> values) {
 
 SleepScenario scenario_of(const ScheduleConfig& schedule, const Trouble& trouble, const BenchOptions& bench,
                           std::uint64_t seed = 0) {
-  const auto program = one_lane_program(schedule, kRanks, kMicrobatches);
+  const auto program = one_lane_program(schedule, bench_ranks, bench_microbatches);
   return {.program = program,
           .duration = troubled_durations(*program, trouble, 1e-3 * bench.milliseconds, 0, seed),
-          .steps = kWarmup + bench.steps,
+          .steps = warmup_steps + bench.steps,
           .traced = bench.traced};
 }
 
@@ -67,7 +67,7 @@ struct PipelineTimes {
 
 PipelineTimes times_of(const SleepRun& run, const Topology& topology) {
   PipelineTimes times;
-  for (std::size_t i = kWarmup; i < run.steps.size(); ++i) {
+  for (std::size_t i = warmup_steps; i < run.steps.size(); ++i) {
     std::int64_t begin = INT64_MAX, end = 0, overslept = 0;
     times.actions = 0;
     for (const auto& [rank, actions] : run.steps[i]) {
@@ -94,11 +94,11 @@ nlohmann::json quantiles(std::vector<std::int64_t> gaps) {
 }
 
 std::vector<double> timed(const SleepRun& run) {
-  return {run.step_seconds.begin() + kWarmup, run.step_seconds.end()};
+  return {run.step_seconds.begin() + warmup_steps, run.step_seconds.end()};
 }
 
 nlohmann::json against_theory(const NamedSchedule& schedule, const BenchOptions& bench) {
-  const SleepScenario scenario = scenario_of(schedule.config, order_troubles(kRanks).front(), bench);
+  const SleepScenario scenario = scenario_of(schedule.config, order_troubles(bench_ranks).front(), bench);
   const SleepRun run = run_sleeping(scenario);
   const PipelineTimes times = times_of(run, scenario.program->topology);
   const std::vector<double> steps = timed(run);
@@ -134,7 +134,7 @@ nlohmann::json orders(const NamedSchedule& schedule, const Trouble& trouble, con
   };
   for (int draw = 0; draw < draws; ++draw) {
     SleepScenario scenario = scenario_of(schedule.config, trouble, bench, static_cast<std::uint64_t>(draw));
-    if (draws > 1) scenario.steps = kWarmup + 1;
+    if (draws > 1) scenario.steps = warmup_steps + 1;
     scenario.extra_activations = extra_activations;
     add("bound_ms", order_bound(*scenario.program, {scenario.duration, 0}, extra_activations));
     for (const CursorOrder order : {CursorOrder::static_, CursorOrder::dynamic}) {
@@ -180,8 +180,8 @@ std::vector<NamedSchedule> chosen_schedules(const BenchOptions& bench) {
 }
 
 int run(const BenchOptions& bench) {
-  nlohmann::json report = {{"ranks", kRanks},
-                           {"microbatches", kMicrobatches},
+  nlohmann::json report = {{"ranks", bench_ranks},
+                           {"microbatches", bench_microbatches},
                            {"milliseconds", bench.milliseconds},
                            {"steps", bench.steps},
                            {"traced", bench.traced},
@@ -194,7 +194,7 @@ int run(const BenchOptions& bench) {
   for (const NamedSchedule& schedule : chosen_schedules(bench)) {
     if (bench.wants("schedules")) report["schedules"].push_back(against_theory(schedule, bench));
   }
-  for (const Trouble& trouble : order_troubles(kRanks)) {
+  for (const Trouble& trouble : order_troubles(bench_ranks)) {
     for (const NamedSchedule& schedule : chosen_schedules(bench)) {
       if (!has_choice(schedule.config)) continue;
       if (bench.wants("orders")) report["orders"].push_back(orders(schedule, trouble, bench, 0));

@@ -20,10 +20,10 @@ struct EmptyParcel final : Parcel {};
 
 // A sleeper is woken 50 to 100 us late, which would be charged to the actors: it sleeps to shortly before the
 // end and then watches the clock, as compute would keep its core busy to the end.
-constexpr std::int64_t kWatched = 100'000;  // ns
+constexpr std::int64_t watched_ns = 100'000;  // ns
 
 void sleep_until(std::int64_t until_ns, const Clock& clock) {
-  const std::int64_t wake_ns = until_ns - kWatched;
+  const std::int64_t wake_ns = until_ns - watched_ns;
   const timespec wake{.tv_sec = wake_ns / second_ns, .tv_nsec = wake_ns % second_ns};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, nullptr) == EINTR) {
   }

@@ -50,24 +50,24 @@ nlohmann::json measure_lanes(double milliseconds, int rounds, int repeats) {
   const auto wall = [&](ComputeLanes* used) {
     return 1e3 * median_of(repeats, [&] { return seconds_of([&] { run_instruction(both, used, action); }); });
   };
-  constexpr int kChanges = 100'000;
+  constexpr int num_changes = 100'000;
   const auto changes = [&](int count) {
     return [&lanes, count] {
       for (int i = 0; i < count; ++i) const ComputeLanes::YieldWhileWaiting waits(lanes);
     };
   };
-  const double alone = median_of(repeats, [&] { return seconds_of(changes(kChanges)); });
+  const double alone = median_of(repeats, [&] { return seconds_of(changes(num_changes)); });
   const double empty = median_of(repeats, [&] { return seconds_of([&] { lanes.run([] {}, [] {}); }); });
   const double together = median_of(repeats, [&] {
-    return seconds_of([&] { lanes.run(changes(kChanges / 20), changes(kChanges / 20)); });
+    return seconds_of([&] { lanes.run(changes(num_changes / 20), changes(num_changes / 20)); });
   });
   return {{"ms_compute_of_both", 2 * rounds * milliseconds},
           {"ms_collectives_of_both", 2 * rounds * milliseconds},
           {"ms_one_after_the_other", wall(nullptr)},
           {"ms_on_two_lanes", wall(&lanes)},
-          {"ns_per_collective_alone", 1e9 * alone / kChanges},
+          {"ns_per_collective_alone", 1e9 * alone / num_changes},
           {"us_per_composed_instruction", 1e6 * empty},
-          {"us_per_collective_beside_another_lane", 1e6 * together / (kChanges / 10)}};
+          {"us_per_collective_beside_another_lane", 1e6 * together / (num_changes / 10)}};
 }
 
 }  // namespace d9d

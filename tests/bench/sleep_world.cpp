@@ -14,8 +14,8 @@
 namespace d9d {
 namespace {
 
-constexpr std::chrono::seconds kPatience{300};
-constexpr ActorId kDirector{Role::node, 0};
+constexpr std::chrono::seconds patience{300};
+constexpr ActorId director_id{Role::node, 0};
 
 struct Member {
   ActorId id;
@@ -138,19 +138,19 @@ SleepRun run_sleeping(const SleepScenario& scenario) {
   for (int rank = 0; rank < rig.ranks(); ++rank) {
     for (Member& member : members_of(rig, rank)) director.members.push_back(std::move(member));
   }
-  std::vector<ActorId> ids{kDirector};
+  std::vector<ActorId> ids{director_id};
   for (const Member& member : director.members) ids.push_back(member.id);
   const double cpu_begin = cpu_seconds();
-  system.spawn_root(kDirector, Threading::pool,
+  system.spawn_root(director_id, Threading::pool,
                     [&](World& w) { return std::make_unique<Director>(w, std::move(director)); });
   auto future = ended.get_future();
-  if (future.wait_for(kPatience) != std::future_status::ready) {
+  if (future.wait_for(patience) != std::future_status::ready) {
     throw Error(ErrorKind::environment, "the sleeping pipeline did not end");
   }
   const std::string failure = future.get();
   run.cpu_seconds = cpu_seconds() - cpu_begin;
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) stop_actor(world, *id);
-  system.await_all(kPatience);
+  system.await_all(patience);
   D9D_CHECK(failure.empty(), "{}", failure);
   run.steps = rig.log.steps();
   return run;

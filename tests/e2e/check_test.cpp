@@ -16,8 +16,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr int kLength = 32;
-const std::string kTokenizer = D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json";  // 2048 tokens
+constexpr int row_length = 32;
+const std::string tokenizer_file = D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json";  // 2048 tokens
 
 // From the first error on; before it there may be warnings and news of the start.
 std::string error_in(const std::string& err) {
@@ -33,7 +33,8 @@ class Check : public testing::Test {
   }
 
   static std::string tokens_with(int odd_one) {
-    return npy_file(24, kLength, [=](int row, int column) { return row == 10 && column == 5 ? odd_one : 1; });
+    return npy_file(24, row_length,
+                    [=](int row, int column) { return row == 10 && column == 5 ? odd_one : 1; });
   }
   static Words tokens(const std::string& file, const std::string& more = "") {
     return set("data", "{source: tokens, tokens: " + file + more + "}");
@@ -83,7 +84,7 @@ TEST_F(Check, FindsDataThatARunCouldNotUse) {
   job_.folder().write("large.npy", tokens_with(600));
   job_.folder().write("negative.npy", tokens_with(-3));
   job_.folder().write("long.npy", npy_file(24, 160, [](int, int) { return 1; }));
-  job_.folder().write("few.npy", npy_file(4, kLength, [](int, int) { return 1; }));
+  job_.folder().write("few.npy", npy_file(4, row_length, [](int, int) { return 1; }));
 
   expect_refused_by_both(2, tokens("missing.npy"), "cannot open missing.npy: No such file");
   expect_refused_by_both(2, tokens("job.yaml"), "job.yaml: not a .npy file");
@@ -106,15 +107,16 @@ TEST_F(Check, FindsTextAndTokenizerThatARunCouldNotUse) {
   job_.folder().write("latin1.txt", "caf\xe9 ol\xe9, four tokens and some more of them");
   const Words whole = set("model_provider.model.vocab_size", "2048");
 
-  expect_refused_by_both(2, whole + text("missing.txt", kTokenizer), "cannot open missing.txt: No such file");
+  expect_refused_by_both(2, whole + text("missing.txt", tokenizer_file),
+                         "cannot open missing.txt: No such file");
   expect_refused_by_both(2, whole + text("text.txt", "missing.json"),
                          "cannot read the tokenizer file missing.json");
   expect_refused_by_both(2, whole + text("text.txt", "job.yaml"), "job.yaml is not a JSON object");
-  expect_refused_by_both(2, whole + text("latin1.txt", kTokenizer), "is not UTF-8");
-  expect_refused_by_both(2, whole + text("text.txt", kTokenizer, ", eos_token: </s>"),
+  expect_refused_by_both(2, whole + text("latin1.txt", tokenizer_file), "is not UTF-8");
+  expect_refused_by_both(2, whole + text("text.txt", tokenizer_file, ", eos_token: </s>"),
                          "\"</s>\" is not a token");
   expect_refused_by_both(
-      2, text("text.txt", kTokenizer),
+      2, text("text.txt", tokenizer_file),
       "go up to 2047, but model_provider.model.vocab_size is 512; raise it to at least 2048");
 }
 
@@ -239,9 +241,9 @@ TEST_F(Check, WarnsOfAKeyThatAnotherOneLeavesWithoutEffect) {
   job_.folder().write("lines.jsonl",
                       "{\"text\": \"In the beginning God created the heaven and the earth.\"}\n");
 
-  const Outcome outcome =
-      job_.call(Words{"check", "job.yaml"} + set("model_provider.model.vocab_size", "2048") +
-                text("lines.jsonl", kTokenizer, ", format: jsonl, document: paragraph, epochs: as_needed"));
+  const Outcome outcome = job_.call(
+      Words{"check", "job.yaml"} + set("model_provider.model.vocab_size", "2048") +
+      text("lines.jsonl", tokenizer_file, ", format: jsonl, document: paragraph, epochs: as_needed"));
 
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("data.document: has no effect: a line of a jsonl file is a document"));

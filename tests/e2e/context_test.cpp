@@ -17,7 +17,7 @@ Words sequences_on(int ranks) {
 Words by(const std::string& attention, const std::string& order) {
   return set("parallelism.context.attention", attention) + set("parallelism.context.order", order);
 }
-const Words kStages =
+const Words two_stages =
     set("mesh.pipeline_parallel", "2") + set("trainer.pipelining.schedule", "{schedule: 1f1b}");
 
 class Context : public CurveTest {
@@ -43,7 +43,7 @@ TEST_F(Context, OneCurveWhicheverWayAttentionReachesTheRest) {
 TEST_F(Context, OneCurveWithStagesReplicasAndExperts) {
   run(named("alone"));
 
-  expect_same("stages", sequences_on(2) + kStages);
+  expect_same("stages", sequences_on(2) + two_stages);
   expect_same("replicas", sequences_on(2) + mesh(1, 2));
   expect_same_counts("replicas");
   expect_same("experts", sequences_on(2) + experts_on(2));
@@ -51,7 +51,7 @@ TEST_F(Context, OneCurveWithStagesReplicasAndExperts) {
   expect_same("split_backward",
               sequences_on(2) + set("mesh.pipeline_parallel", "2") +
                   set("trainer.pipelining.schedule", "{schedule: 1f1b, zero_bubble: true}"));
-  expect_same("any_order", sequences_on(2) + kStages + set("trainer.pipelining.order", "dynamic"));
+  expect_same("any_order", sequences_on(2) + two_stages + set("trainer.pipelining.order", "dynamic"));
 }
 
 TEST_F(Context, OneCurveInTwoProcesses) {
@@ -59,7 +59,7 @@ TEST_F(Context, OneCurveInTwoProcesses) {
 
   expect_same_in_two_processes("across", 2, sequences_on(2));
   expect_same_in_two_processes("heads_across", 2, sequences_on(2) + by("ulysses", "zigzag"));
-  expect_same_in_two_processes("stages", 4, sequences_on(2) + kStages);
+  expect_same_in_two_processes("stages", 4, sequences_on(2) + two_stages);
 }
 
 TEST_F(Context, ACheckpointOfTwoRanksIsReadByOne) {

@@ -21,11 +21,11 @@
 namespace d9d::test {
 namespace {
 
-constexpr double kLossTolerance = 1e-5;      // relative
-constexpr double kGradientTolerance = 1e-4;  // of each gradient's norm
-constexpr int kVocabulary = 90;              // tensor-parallel ranks get uneven parts
+constexpr double loss_tolerance = 1e-5;      // relative
+constexpr double gradient_tolerance = 1e-4;  // of each gradient's norm
+constexpr int vocabulary_size = 90;          // tensor-parallel ranks get uneven parts
 
-constexpr const char* kJob = R"(trainer:
+constexpr const char* job_template = R"(trainer:
   run: {name: alone}
   batching: {global_batch_size: SAMPLES, microbatch_size: 1}
   schedule: {total_steps: 1}
@@ -47,14 +47,14 @@ model_provider:
     max_position_embeddings: 64
 )";
 
-constexpr const char* kDense = R"(    intermediate_size: 10_KV_HEADS
+constexpr const char* dense_model = R"(    intermediate_size: 10_KV_HEADS
   name: qwen3
 )";
-constexpr const char* kLlama = R"(    intermediate_size: 10_KV_HEADS
+constexpr const char* llama_model = R"(    intermediate_size: 10_KV_HEADS
     rope_parameters: {rope_type: llama3, factor: 8.0, original_max_position_embeddings: 16}
   name: llama
 )";
-constexpr const char* kMoe = R"(    moe_intermediate_size: 6_KV_HEADS
+constexpr const char* moe_model = R"(    moe_intermediate_size: 6_KV_HEADS
     num_experts: EXPERTS
     num_experts_per_tok: 2
     norm_topk_prob: true
@@ -116,7 +116,7 @@ struct Family {
 
 class EveryMesh : public testing::TestWithParam<Family> {
  protected:
-  bool experts() const { return GetParam().keys == kMoe; }
+  bool experts() const { return GetParam().keys == moe_model; }
 
   // Trains on one rank what the meshes of this many ranks are compared with.
   void prepare(int ranks) {
@@ -125,14 +125,14 @@ class EveryMesh : public testing::TestWithParam<Family> {
     const auto below = [&](int end) {
       return static_cast<std::int32_t>(random() % static_cast<unsigned>(end));
     };
-    job_.folder().write("job.yaml", with_sizes(std::string(kJob) + GetParam().keys, sizes_));
-    job_.folder().write(
-        "tokens.npy", npy_file(sizes_.samples, sizes_.length, [&](int, int) { return below(kVocabulary); }));
+    job_.folder().write("job.yaml", with_sizes(std::string(job_template) + GetParam().keys, sizes_));
+    job_.folder().write("tokens.npy", npy_file(sizes_.samples, sizes_.length,
+                                               [&](int, int) { return below(vocabulary_size); }));
     // Samples and stretches of them count by different numbers of tokens, one sample not at all.
     job_.folder().write("labels.npy", npy_file(sizes_.samples, sizes_.length, [&](int sample, int column) {
                           const int counted = sizes_.length - 3 * std::min(sample, 8);
                           return sample == 5 || column >= counted || below(4) == 0 ? -100
-                                                                                   : below(kVocabulary);
+                                                                                   : below(vocabulary_size);
                         }));
     const std::string run = "alone" + std::to_string(ranks);
     alone_ = train(run, {});
@@ -186,13 +186,13 @@ class EveryMesh : public testing::TestWithParam<Family> {
   }
 
   void expect_equal(const Training& got) const {
-    EXPECT_NEAR(got.norm, alone_.norm, kGradientTolerance * alone_.norm);
-    EXPECT_NEAR(got.loss, alone_.loss, kLossTolerance * alone_.loss);
+    EXPECT_NEAR(got.norm, alone_.norm, gradient_tolerance * alone_.norm);
+    EXPECT_NEAR(got.loss, alone_.loss, loss_tolerance * alone_.loss);
     EXPECT_EQ(got.gradients.size(), alone_.gradients.size());
     for (const auto& [name, gradient] : got.gradients) {
       const at::Tensor& expected = alone_.gradients.at(name);
       const double distance = (gradient - expected).norm().item<double>();
-      EXPECT_LT(distance, kGradientTolerance * expected.norm().item<double>()) << name;
+      EXPECT_LT(distance, gradient_tolerance * expected.norm().item<double>()) << name;
     }
   }
 
@@ -251,8 +251,8 @@ TEST_P(EveryMesh, FourRanksInTwoProcesses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, EveryMesh,
-                         testing::Values(Family{"dense", kDense, 47}, Family{"moe", kMoe, 51},
-                                         Family{"llama", kLlama, 39}),
+                         testing::Values(Family{"dense", dense_model, 47}, Family{"moe", moe_model, 51},
+                                         Family{"llama", llama_model, 39}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -32,7 +32,7 @@ namespace {
 
 namespace wire = d9d::wire;
 
-constexpr std::uint64_t kBadStep = 3;
+constexpr std::uint64_t bad_step = 3;
 
 [[noreturn]] void throw_something(const std::string& mode) {
   if (mode.ends_with("_int")) throw 42;
@@ -56,11 +56,11 @@ class EvilTask final : public d9d::TrainTask {
     if (mode_ == "second_one" && ++made > 1) throw_something("factory");
   }
   d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
-    if (mode_.starts_with("inputs") && context.step == kBadStep) throw_something(mode_);
+    if (mode_.starts_with("inputs") && context.step == bad_step) throw_something(mode_);
     return inner_.build_forward_inputs(context);
   }
   d9d::Loss compute_loss(const d9d::LossContext& context) const override {
-    if (context.step == kBadStep) misbehave();
+    if (context.step == bad_step) misbehave();
     return inner_.compute_loss(context);
   }
   void finalize() override {

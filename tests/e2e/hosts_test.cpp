@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const Words kInsecure = set("node.insecure", "true");
+const Words insecure_node = set("node.insecure", "true");
 
 class AddressesOfLoopback : public testing::Test {
  protected:
@@ -40,7 +40,7 @@ class Hosts : public AddressesOfLoopback {
   // Node i on host i.
   void start(const NetworkNamespaces& hosts, int total, const Words& words) {
     nodes_.push_back(
-        job_.start_within(hosts.on(static_cast<int>(nodes_.size())), words_of(total, kInsecure + words)));
+        job_.start_within(hosts.on(static_cast<int>(nodes_.size())), words_of(total, insecure_node + words)));
   }
   // One node a host with these addresses, node 0 first; only node 0's address is given to anybody.
   void expect_job_over(const std::vector<std::string>& addresses) {
@@ -176,7 +176,8 @@ TEST_F(Hosts, NamesMayComeUpLate) {
 TEST_F(Hosts, TheFirstNodeMayBeTheLastToStart) {
   NetworkNamespaces hosts(2);
   hosts.connect({{0, "10.3.0.2/24"}, {1, "10.3.0.1/24"}});
-  auto second = job_.start_within(hosts.on(1), words_of(2, kInsecure + Words{"--join", "10.3.0.2:29500"}));
+  auto second =
+      job_.start_within(hosts.on(1), words_of(2, insecure_node + Words{"--join", "10.3.0.2:29500"}));
   second->wait_for_error_text("cannot reach node 0 at 10.3.0.2:29500 yet: Connection refused");
 
   start(hosts, 2, {"--listen", "10.3.0.2:29500"});
@@ -208,7 +209,7 @@ TEST_F(Hosts, SayWhomTheyCannotReachAndWhy) {
   hosts.connect({{0, "10.5.0.1/24"}, {1, "10.5.0.2/24"}});
   const auto expect_given_up = [&](const std::string& address, const std::string& reason) {
     const auto lost = job_.start_within(
-        hosts.on(1), words_of(2, kInsecure + set("node.join_timeout", "2") + Words{"--join", address}));
+        hosts.on(1), words_of(2, insecure_node + set("node.join_timeout", "2") + Words{"--join", address}));
     EXPECT_EQ(lost->wait(), 1);
     EXPECT_THAT(lost->err(), AllOf(HasSubstr("cannot reach node 0 at " + address), HasSubstr(reason),
                                    HasSubstr("after 2 s (node.join_timeout)")));

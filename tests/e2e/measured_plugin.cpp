@@ -26,8 +26,8 @@ constexpr auto keys_of(d9d::config::Tag<MeasuredConfig>) {
 
 namespace {
 
-constexpr std::int64_t kClasses = 4;
-constexpr double kVocabulary = 512;
+constexpr std::int64_t num_classes = 4;
+constexpr double vocabulary_size = 512;
 
 // Mean and standard deviation: three sums, and two results.
 class Spread final : public d9d::Metric {
@@ -72,7 +72,7 @@ class MeasuredTask final : public d9d::TrainTask {
   }
 
   void create_metrics(Compose& metrics) const override {
-    const auto matrix = [] { return ConfusionMatrixBuilder().multiclass(kClasses); };
+    const auto matrix = [] { return ConfusionMatrixBuilder().multiclass(num_classes); };
     if (leave_out_ != "auroc") metrics.add("auroc", std::make_unique<BinaryAuroc>());
     metrics.add("accuracy", matrix().accuracy().micro().build());
     metrics.add("precision", matrix().precision().macro().build());
@@ -91,9 +91,9 @@ class MeasuredTask final : public d9d::TrainTask {
     std::vector<double> probabilities, scores;
     std::vector<std::int64_t> positive;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      probabilities.push_back((ids[i] + 0.5) / kVocabulary);
-      positive.push_back(classes[i] >= kClasses / 2);
-      for (std::int64_t c = 0; c < kClasses; ++c) scores.push_back(std::fmod(ids[i], kClasses) == c);
+      probabilities.push_back((ids[i] + 0.5) / vocabulary_size);
+      positive.push_back(classes[i] >= num_classes / 2);
+      for (std::int64_t c = 0; c < num_classes; ++c) scores.push_back(std::fmod(ids[i], num_classes) == c);
       for (const char* name : {"sum", "smallest", "largest"}) metrics.get<Accumulator>(name).update(ids[i]);
       metrics.get<WeightedMean>("mean").update(ids[i]);
       metrics.get<Spread>("spread").update(ids[i]);

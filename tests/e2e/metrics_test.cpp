@@ -16,17 +16,17 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr int kSamples = 40;  // five steps of eight
-constexpr int kLength = 32;
-constexpr int kClasses = 4;
-constexpr const char* kPlugin = D9D_BINARY_DIR "/tests/e2e/libd9d_measured_plugin.so";
+constexpr int num_samples = 40;  // five steps of eight
+constexpr int sample_length = 32;
+constexpr int num_classes = 4;
+constexpr const char* plugin_file = D9D_BINARY_DIR "/tests/e2e/libd9d_measured_plugin.so";
 
 std::int32_t id(int row, int column) {
   return (row * 193 + column * column * 7 + column * 31) % 511;
 }
 // Agrees with the class that the task predicts, id % 4, for some tokens only.
 std::int32_t label(int row, int column) {
-  return column % 3 == 0 ? (row + column) % kClasses : id(row, column) % kClasses;
+  return column % 3 == 0 ? (row + column) % num_classes : id(row, column) % num_classes;
 }
 
 struct Token {
@@ -37,7 +37,8 @@ struct Token {
 std::vector<Token> tokens_of(int first_row, int end_row) {
   std::vector<Token> tokens;
   for (int row = first_row; row < end_row; ++row) {
-    for (int column = 0; column < kLength; ++column) tokens.push_back({id(row, column), label(row, column)});
+    for (int column = 0; column < sample_length; ++column)
+      tokens.push_back({id(row, column), label(row, column)});
   }
   return tokens;
 }
@@ -59,23 +60,23 @@ double auroc_of(const std::vector<Token>& tokens) {
 std::map<std::string, double> expected_of(const std::vector<Token>& tokens) {
   std::map<std::string, double> expected{{"smallest", 511}, {"auroc", auroc_of(tokens)}};
   double squares = 0, right = 0;
-  std::array<double, kClasses> hits{}, predicted{}, wanted{};
+  std::array<double, num_classes> hits{}, predicted{}, wanted{};
   for (const auto& [id, label] : tokens) {
     expected["sum"] += id;
     squares += static_cast<double>(id) * id;
     expected["smallest"] = std::min<double>(expected["smallest"], id);
     expected["largest"] = std::max<double>(expected["largest"], id);
-    right += id % kClasses == label;
-    ++predicted[id % kClasses];
+    right += id % num_classes == label;
+    ++predicted[id % num_classes];
     ++wanted[label];
-    if (id % kClasses == label) ++hits[label];
+    if (id % num_classes == label) ++hits[label];
   }
   const auto count = static_cast<double>(tokens.size());
   // Micro: each wrong token is wrong in the counts of two of the four classes.
-  expected["accuracy"] = (kClasses * count - 2 * (count - right)) / (kClasses * count);
-  for (int c = 0; c < kClasses; ++c) {
-    expected["precision"] += hits[c] / predicted[c] / kClasses;
-    expected["recall"] += hits[c] / wanted[c] / kClasses;
+  expected["accuracy"] = (num_classes * count - 2 * (count - right)) / (num_classes * count);
+  for (int c = 0; c < num_classes; ++c) {
+    expected["precision"] += hits[c] / predicted[c] / num_classes;
+    expected["recall"] += hits[c] / wanted[c] / num_classes;
     expected["f1/" + std::to_string(c)] = 2 * hits[c] / (predicted[c] + wanted[c]);
   }
   const double mean = expected["sum"] / count;
@@ -87,15 +88,15 @@ std::map<std::string, double> expected_of(const std::vector<Token>& tokens) {
 class Metrics : public testing::Test {
  protected:
   void SetUp() override {
-    job_.folder().write("ids.npy", npy_file(kSamples, kLength, id));
-    job_.folder().write("classes.npy", npy_file(kSamples, kLength, label));
+    job_.folder().write("ids.npy", npy_file(num_samples, sample_length, id));
+    job_.folder().write("classes.npy", npy_file(num_samples, sample_length, label));
     job_.rewrite("{source: synthetic, sequence_length: 32, vocab_size: 512}",
                  "{source: tokens, tokens: ids.npy, labels: classes.npy}");
     job_.rewrite("schedule: {total_steps: 20}", "schedule: {total_steps: 5}");
     job_.rewrite("logging: {period_steps: 1", "logging: {period_steps: 5");
   }
   Words measured(const std::string& leave_out = "") {
-    return set("plugins", std::string("[") + kPlugin + "]") +
+    return set("plugins", std::string("[") + plugin_file + "]") +
            set("task", "{name: measured, leave_out: \"" + leave_out + "\"}");
   }
   std::map<std::string, double> reported(const std::string& run) {
@@ -119,7 +120,7 @@ class Metrics : public testing::Test {
   void expect_right(const std::string& name, const Words& words) {
     const Outcome outcome = job_.run(named(name) + measured() + words);
     ASSERT_EQ(outcome.code, 0) << name << outcome.err;
-    expect_equal(reported(name), expected_of(tokens_of(0, kSamples)), name);
+    expect_equal(reported(name), expected_of(tokens_of(0, num_samples)), name);
   }
   // A run of five steps that is set back to the checkpoint after the second.
   void run_and_set_back(const Words& words) {
@@ -155,7 +156,7 @@ TEST_F(Metrics, OfTwoProcessesAreReducedOverBoth) {
 
   ASSERT_EQ(first->wait(), 0) << first->err();
   ASSERT_EQ(second->wait(), 0) << second->err();
-  expect_equal(reported("tiny"), expected_of(tokens_of(0, kSamples)), "two processes");
+  expect_equal(reported("tiny"), expected_of(tokens_of(0, num_samples)), "two processes");
 }
 
 TEST_F(Metrics, GoOnFromACheckpointOnAnyMesh) {
@@ -165,7 +166,7 @@ TEST_F(Metrics, GoOnFromACheckpointOnAnyMesh) {
 
   ASSERT_EQ(fewer.code, 0) << fewer.err;
   EXPECT_THAT(fewer.err, HasSubstr("save-2"));
-  expect_equal(reported("tiny"), expected_of(tokens_of(0, kSamples)), "resumed");
+  expect_equal(reported("tiny"), expected_of(tokens_of(0, num_samples)), "resumed");
 }
 
 TEST_F(Metrics, OneThatTheTaskLostIsDroppedWithOneLine) {
@@ -177,7 +178,7 @@ TEST_F(Metrics, OneThatTheTaskLostIsDroppedWithOneLine) {
   const std::string said = "what they counted is dropped: auroc";
   EXPECT_THAT(without.err, HasSubstr(said));
   EXPECT_EQ(without.err.find(said), without.err.rfind(said)) << "said once";
-  auto expected = expected_of(tokens_of(0, kSamples));
+  auto expected = expected_of(tokens_of(0, num_samples));
   expected.erase("auroc");
   expect_equal(reported("tiny"), expected, "without auroc");
 }
@@ -189,8 +190,8 @@ TEST_F(Metrics, OneThatTheTaskGainedStartsEmpty) {
 
   ASSERT_EQ(with.code, 0) << with.err;
   EXPECT_THAT(with.err, Not(HasSubstr("dropped")));
-  auto expected = expected_of(tokens_of(0, kSamples));
-  expected["auroc"] = auroc_of(tokens_of(2 * 8, kSamples));
+  auto expected = expected_of(tokens_of(0, num_samples));
+  expected["auroc"] = auroc_of(tokens_of(2 * 8, num_samples));
   expect_equal(reported("tiny"), expected, "with auroc");
 }
 

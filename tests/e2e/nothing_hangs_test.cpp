@@ -13,8 +13,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::chrono::seconds kSoon{60};
-constexpr const char* kPlugin = D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so";
+constexpr std::chrono::seconds soon{60};
+constexpr const char* evil_plugin_file = D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so";
 
 int times(const std::string& text, const std::string& part) {
   int count = 0;
@@ -25,11 +25,11 @@ int times(const std::string& text, const std::string& part) {
 class NothingHangs : public testing::Test {
  protected:
   std::unique_ptr<Process> start_with_task(const std::string& mode, const Words& words = {}) {
-    return job_.start(set("plugins", std::string("[") + kPlugin + "]") +
+    return job_.start(set("plugins", std::string("[") + evil_plugin_file + "]") +
                       set("task", "{name: evil, mode: " + mode + "}") + words);
   }
   std::unique_ptr<Process> start_with_actor(const std::string& mode) {
-    return job_.start(set("plugins", std::string("[") + kPlugin + "]") +
+    return job_.start(set("plugins", std::string("[") + evil_plugin_file + "]") +
                       set("actors", "[{name: evil_actor, mode: " + mode + "}]"));
   }
 
@@ -38,17 +38,17 @@ class NothingHangs : public testing::Test {
 
 TEST_F(NothingHangs, ATaskFactoryThatThrowsAnythingEndsTheJobWithItsName) {
   const auto standard = start_with_task("factory");
-  EXPECT_EQ(standard->wait(kSoon), 1);
+  EXPECT_EQ(standard->wait(soon), 1);
   EXPECT_THAT(standard->err(),
               AllOf(HasSubstr("the factory of the task \"evil\" threw: a bad day"), Not(HasSubstr("bug"))));
 
   const auto number = start_with_task("factory_int");
-  EXPECT_EQ(number->wait(kSoon), 1);
+  EXPECT_EQ(number->wait(soon), 1);
   EXPECT_THAT(number->err(),
               HasSubstr("the factory of the task \"evil\" threw: an exception of unknown type"));
 
   const auto input = start_with_task("factory_input");
-  EXPECT_EQ(input->wait(kSoon), 2);
+  EXPECT_EQ(input->wait(soon), 2);
   EXPECT_THAT(input->err(), HasSubstr("the key of mine is wrong"));
 }
 
@@ -58,14 +58,14 @@ TEST_F(NothingHangs, ATaskThatCannotTakeItsStateBackSaysSo) {
 
   const auto after = start_with_task("load_state", set("trainer.schedule.total_steps", "30"));
 
-  EXPECT_EQ(after->wait(kSoon), 1);
+  EXPECT_EQ(after->wait(soon), 1);
   EXPECT_THAT(after->err(), HasSubstr("the task's load_state threw: a bad day"));
 }
 
 TEST_F(NothingHangs, ATaskWhoseFinalizeThrowsEndsTheJobWithItsTextAndKeepsTheCheckpoint) {
   const auto job = start_with_task("finalize_throws", mesh(1, 2));
 
-  EXPECT_EQ(job->wait(kSoon), 1);
+  EXPECT_EQ(job->wait(soon), 1);
   EXPECT_THAT(job->err(), AllOf(HasSubstr("the task's finalize threw: a bad day. In the trainer of rank "),
                                 HasSubstr("step 20"), HasSubstr("save-20"), Not(HasSubstr("bug"))));
   EXPECT_THAT(job_.checkpoints("tiny"), testing::ElementsAre(20));
@@ -73,50 +73,50 @@ TEST_F(NothingHangs, ATaskWhoseFinalizeThrowsEndsTheJobWithItsTextAndKeepsTheChe
 
 TEST_F(NothingHangs, EveryRanksTaskIsFinalizedOnceAndNoneOfAJobThatFailed) {
   const auto done = start_with_task("none", mesh(1, 2));
-  ASSERT_EQ(done->wait(kSoon), 0) << done->err();
+  ASSERT_EQ(done->wait(soon), 0) << done->err();
   EXPECT_EQ(times(done->err(), "finalized\n"), 2);
 
   const auto failed = start_with_task("bad_alloc", mesh(1, 2) + Words{"--fresh"});
-  EXPECT_EQ(failed->wait(kSoon), 1);
+  EXPECT_EQ(failed->wait(soon), 1);
   EXPECT_EQ(times(failed->err(), "finalized\n"), 0) << failed->err();
 }
 
 TEST_F(NothingHangs, InputsThatTheTaskCannotBuildEndTheJobWithTextRankAndStep) {
   const auto standard = start_with_task("inputs", mesh(2, 1));
-  EXPECT_EQ(standard->wait(kSoon), 1);
+  EXPECT_EQ(standard->wait(soon), 1);
   EXPECT_THAT(standard->err(),
               AllOf(HasSubstr("the task's build_forward_inputs of step 3, microbatch 0, threw: a bad day"),
                     HasSubstr("In the loader of rank"), HasSubstr(", step 3."), Not(HasSubstr("bug"))));
 
   const auto number = start_with_task("inputs_int");
-  EXPECT_EQ(number->wait(kSoon), 1);
+  EXPECT_EQ(number->wait(soon), 1);
   EXPECT_THAT(number->err(), HasSubstr("threw: an exception of unknown type"));
 
   const auto input = start_with_task("inputs_input");
-  EXPECT_EQ(input->wait(kSoon), 1);
+  EXPECT_EQ(input->wait(soon), 1);
   EXPECT_THAT(input->err(), HasSubstr("the key of mine is wrong"));
 }
 
 TEST_F(NothingHangs, BothProcessesEndWhenTheTaskOfTheirJobCannotBeMade) {
-  const Words words = mesh(1, 2) + set("plugins", std::string("[") + kPlugin + "]") +
+  const Words words = mesh(1, 2) + set("plugins", std::string("[") + evil_plugin_file + "]") +
                       set("task", "{name: evil, mode: second_one}");
   const auto [first, second] = job_.start_two(2, words);
 
-  EXPECT_EQ(first->wait(kSoon), 1) << first->err();
-  EXPECT_EQ(second->wait(kSoon), 1) << second->err();
+  EXPECT_EQ(first->wait(soon), 1) << first->err();
+  EXPECT_EQ(second->wait(soon), 1) << second->err();
 }
 
 TEST_F(NothingHangs, AnActorFactoryThatThrowsEndsTheJob) {
   const auto job = start_with_actor("factory");
 
-  EXPECT_EQ(job->wait(kSoon), 1);
+  EXPECT_EQ(job->wait(soon), 1);
   EXPECT_THAT(job->err(), HasSubstr("the factory of the actor \"evil_actor\" threw: a bad day"));
 }
 
 TEST_F(NothingHangs, AnActorThatBlocksAtTheEndIsNamed) {
   const auto job = start_with_actor("block");
 
-  EXPECT_EQ(job->wait(kSoon), 1);
+  EXPECT_EQ(job->wait(soon), 1);
   EXPECT_THAT(job->err(),
               HasSubstr("some actors did not end within 10 s: user/0 (evil_actor) in Event since"));
 }
@@ -124,7 +124,7 @@ TEST_F(NothingHangs, AnActorThatBlocksAtTheEndIsNamed) {
 TEST_F(NothingHangs, ASegfaultInAPluginNamesTheActorTheTaskAndTheLibrary) {
   const auto job = start_with_task("segfault");
 
-  EXPECT_EQ(job->wait(kSoon), 128 + SIGSEGV);
+  EXPECT_EQ(job->wait(soon), 128 + SIGSEGV);
   EXPECT_THAT(job->err(), AllOf(HasSubstr("d9d-node: SIGSEGV"), HasSubstr("in rank_executor/0 (task evil)"),
                                 HasSubstr("libd9d_evil_plugin.so")));
 }
@@ -132,7 +132,7 @@ TEST_F(NothingHangs, ASegfaultInAPluginNamesTheActorTheTaskAndTheLibrary) {
 TEST_F(NothingHangs, AnOverflownStackIsReportedToo) {
   const auto job = start_with_task("overflow");
 
-  EXPECT_EQ(job->wait(kSoon), 128 + SIGSEGV);
+  EXPECT_EQ(job->wait(soon), 128 + SIGSEGV);
   EXPECT_THAT(job->err(),
               AllOf(HasSubstr("in rank_executor/0 (task evil)"), HasSubstr("libd9d_evil_plugin.so")));
 }
@@ -140,7 +140,7 @@ TEST_F(NothingHangs, AnOverflownStackIsReportedToo) {
 TEST_F(NothingHangs, AnAbortInAPluginIsReported) {
   const auto job = start_with_task("abort");
 
-  EXPECT_EQ(job->wait(kSoon), 128 + SIGABRT);
+  EXPECT_EQ(job->wait(soon), 128 + SIGABRT);
   EXPECT_THAT(job->err(), AllOf(HasSubstr("SIGABRT"), HasSubstr("in rank_executor/0 (task evil)")));
 }
 
@@ -148,7 +148,7 @@ TEST_F(NothingHangs, MemoryThatCannotBeHadIsNoBugAndSaysWhatThereIs) {
   for (const char* mode : {"memory", "bad_alloc"}) {
     const auto job = start_with_task(mode);
 
-    EXPECT_EQ(job->wait(kSoon), 1) << mode;
+    EXPECT_EQ(job->wait(soon), 1) << mode;
     EXPECT_THAT(job->err(), AllOf(HasSubstr("out of memory"), HasSubstr("MemAvailable"), HasSubstr("rank 0"),
                                   Not(HasSubstr("frame #"))))
         << mode;
@@ -158,7 +158,7 @@ TEST_F(NothingHangs, MemoryThatCannotBeHadIsNoBugAndSaysWhatThereIs) {
 TEST_F(NothingHangs, AnAddressSpaceThatIsTooSmallIsSaidAtTheStart) {
   const auto limited = job_.start_within({"/bin/bash", "-c", "ulimit -v 1000000; exec \"$0\" \"$@\""}, {});
 
-  EXPECT_EQ(limited->wait(kSoon), 1);
+  EXPECT_EQ(limited->wait(soon), 1);
   EXPECT_THAT(limited->err(), AllOf(HasSubstr("ulimit -v"), HasSubstr("the address space of this process")));
 }
 
@@ -170,7 +170,7 @@ TEST_F(NothingHangs, AJoinerWhoseNodeZeroIsStoppedHasADeadline) {
   const auto second = job_.start(mesh(1, 2) + Words{"--ranks", "1", "--join", "127.0.0.1:" + port} +
                                  set("node.join_timeout", "2"));
 
-  EXPECT_EQ(second->wait(kSoon), 1);
+  EXPECT_EQ(second->wait(soon), 1);
   EXPECT_THAT(second->err(), AllOf(HasSubstr("127.0.0.1:" + port), HasSubstr("cannot reach node 0")));
 }
 

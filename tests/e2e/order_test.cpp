@@ -8,7 +8,7 @@
 namespace d9d::test {
 namespace {
 
-constexpr std::size_t kSteps = 20;
+constexpr std::size_t num_steps = 20;
 
 Words schedule(const std::string& name) {
   return set("trainer.pipelining.schedule", "{schedule: " + name + "}");
@@ -36,7 +36,7 @@ class Order : public testing::Test {
     run("dynamic", words + dynamic());
 
     const auto curve = job_.exact_curve("static");
-    EXPECT_EQ(curve.size(), kSteps);
+    EXPECT_EQ(curve.size(), num_steps);
     EXPECT_EQ(job_.exact_curve("dynamic"), curve);
     for (const char* name : {"static", "dynamic"}) std::filesystem::remove_all(job_.run_folder(name));
   }
@@ -57,7 +57,7 @@ TEST_F(Order, WithRoomForMoreActivationsIsNotSeenInTheNumbers) {
   run("static", words);
   run("dynamic", words + dynamic() + set("trainer.pipelining.extra_activations", "2"));
 
-  EXPECT_EQ(job_.exact_curve("static").size(), kSteps);
+  EXPECT_EQ(job_.exact_curve("static").size(), num_steps);
   EXPECT_EQ(job_.exact_curve("dynamic"), job_.exact_curve("static"));
 }
 
@@ -87,8 +87,8 @@ TEST_F(Order, OfActionsThatOverlapIsNotSeenInTheNumbers) {
 
   const auto expected = job_.losses("apart");
   const auto got = job_.losses("overlapped");
-  ASSERT_EQ(got.size(), kSteps);
-  for (std::size_t i = 0; i < kSteps; ++i) EXPECT_NEAR(got[i], expected[i], 1e-5 * std::abs(expected[i]));
+  ASSERT_EQ(got.size(), num_steps);
+  for (std::size_t i = 0; i < num_steps; ++i) EXPECT_NEAR(got[i], expected[i], 1e-5 * std::abs(expected[i]));
   EXPECT_EQ(job_.exact_curve("again"), job_.exact_curve("overlapped"));
 }
 

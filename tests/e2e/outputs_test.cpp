@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-constexpr int kOutputLength = 32;
+constexpr int output_length = 32;
 
 // Every next token follows from the one before, so a small model learns it soon.
 std::int32_t chain(int row, int column) {
@@ -51,7 +51,7 @@ class Outputs : public testing::Test {
 };
 
 TEST_F(Outputs, AJobWithoutALengthEndsWithItsData) {
-  job_.folder().write("data.npy", npy_file(42, kOutputLength, chain));
+  job_.folder().write("data.npy", npy_file(42, output_length, chain));
   job_.rewrite("schedule: {total_steps: 20}", "schedule: {}");
 
   const Outcome outcome = job_.run(mesh(1, 2) + tokens("data.npy"));
@@ -99,11 +99,11 @@ TEST_F(Outputs, ACauseComesFirstAndNothingAfterIt) {
 }
 
 TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
-  job_.folder().write("large.npy", npy_file(24, kOutputLength, [](int row, int column) {
+  job_.folder().write("large.npy", npy_file(24, output_length, [](int row, int column) {
                         return row == 10 && column == 5 ? 600 : 1;
                       }));
   job_.folder().write("negative.npy",
-                      npy_file(24, kOutputLength, [](int row, int) { return row == 10 ? -3 : 1; }));
+                      npy_file(24, output_length, [](int row, int) { return row == 10 ? -3 : 1; }));
 
   expect_failure(mesh(2, 2) + tokens("large.npy"), 2, {"row 10 holds the token 600 at position 5", "512"});
   expect_failure(tokens("negative.npy"), 2, {"negative.npy: row 10 holds the token -3"});
@@ -111,7 +111,7 @@ TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
 }
 
 TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
-  job_.folder().write("data.npy", npy_file(64, kOutputLength, chain));
+  job_.folder().write("data.npy", npy_file(64, output_length, chain));
   job_.rewrite("total_steps: 20", "total_steps: 60");
   const Outcome trained =
       job_.run(mesh(2, 2) + tokens("data.npy", ", epochs: as_needed") + set("export_to", "exported"));

@@ -11,8 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int kKilled = 128 + 9;
-constexpr std::chrono::seconds kWithinSeconds{30};  // far below the timeout of a step
+constexpr int killed_code = 128 + 9;
+constexpr std::chrono::seconds within_seconds{30};  // far below the timeout of a step
 
 class Resume : public testing::Test {
  protected:
@@ -35,7 +35,7 @@ class Resume : public testing::Test {
       return !steps.empty() && steps.back() >= step;
     });
     process.kill();
-    ASSERT_EQ(process.wait(), kKilled) << "it had ended before the kill";
+    ASSERT_EQ(process.wait(), killed_code) << "it had ended before the kill";
     ASSERT_LT(job_.checkpoints("tiny").back(), 60) << "nothing was left to resume";
   }
 
@@ -86,14 +86,14 @@ TEST_F(Resume, IsBitExactWhenOneOfTwoProcessesWasKilled) {
   {
     const auto [first, second] = job_.start_two(4, mesh(2, 2));
     kill_after_checkpoint(*second, 10);
-    EXPECT_EQ(first->wait(kWithinSeconds), 1);
+    EXPECT_EQ(first->wait(within_seconds), 1);
     EXPECT_THAT(first->err(), HasSubstr("node 1 (127.0.0.1) is gone: it closed the connection"));
     EXPECT_THAT(first->err(), HasSubstr("Start the job again: it goes on from runs/tiny/checkpoints/save-"));
   }
   {
     const auto [first, second] = job_.start_two(4, mesh(2, 2));
     kill_after_checkpoint(*first, 30);
-    EXPECT_EQ(second->wait(kWithinSeconds), 1);
+    EXPECT_EQ(second->wait(within_seconds), 1);
     EXPECT_THAT(second->err(), HasSubstr("node 0 is gone: it closed the connection"));
   }
   const auto [first, second] = job_.start_two(4, mesh(2, 2));

@@ -15,15 +15,15 @@ using testing::Eq;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr int kTerminated = 128 + SIGTERM;
-constexpr int kInterrupted = 128 + SIGINT;
-constexpr int kSignalSteps = 60;
-constexpr std::chrono::seconds kWithinGrace{60};  // the grace, and a busy machine
+constexpr int terminated_code = 128 + SIGTERM;
+constexpr int interrupted_code = 128 + SIGINT;
+constexpr int signal_steps = 60;
+constexpr std::chrono::seconds within_grace{60};  // the grace, and a busy machine
 
 class Signals : public testing::Test {
  protected:
   void SetUp() override {
-    job_.rewrite("{total_steps: 20}", "{total_steps: " + std::to_string(kSignalSteps) + "}");
+    job_.rewrite("{total_steps: 20}", "{total_steps: " + std::to_string(signal_steps) + "}");
     job_.rewrite("{period_steps: last_step}", "{period_steps: 1000}");
   }
 
@@ -61,7 +61,7 @@ TEST_F(Signals, SigtermInTheMiddleOfAStepFinishesItSavesItAndLeavesAllFilesWhole
   wait_for_steps(*job, 5);
   job->signal(SIGTERM);
 
-  ASSERT_EQ(job->wait(kWithinGrace), kTerminated) << job->err();
+  ASSERT_EQ(job->wait(within_grace), terminated_code) << job->err();
   const auto saved = job_.checkpoints("tiny");
   ASSERT_EQ(saved.size(), 1U);
   EXPECT_THAT(job->err(), AllOf(HasSubstr("stopped by SIGTERM after step " + std::to_string(saved[0])),
@@ -76,8 +76,8 @@ TEST_F(Signals, SigintOnOneOfTwoProcessesStopsBothAtTheSameStep) {
   wait_for_steps(*first, 5);
   second->signal(SIGINT);
 
-  ASSERT_EQ(first->wait(kWithinGrace), kInterrupted) << first->err();
-  ASSERT_EQ(second->wait(kWithinGrace), kInterrupted) << second->err();
+  ASSERT_EQ(first->wait(within_grace), interrupted_code) << first->err();
+  ASSERT_EQ(second->wait(within_grace), interrupted_code) << second->err();
   EXPECT_EQ(job_.checkpoints("tiny").size(), 1U);
   EXPECT_THAT(second->err(), HasSubstr("SIGINT: stopping after this step"));
   EXPECT_THAT(second->err(), Not(HasSubstr("error")));
@@ -90,7 +90,7 @@ TEST_F(Signals, AStoppedRunFinalizesItsTask) {
   wait_for_steps(*job, 3);
   job->signal(SIGTERM);
 
-  EXPECT_EQ(job->wait(kWithinGrace), kTerminated) << job->err();
+  EXPECT_EQ(job->wait(within_grace), terminated_code) << job->err();
   EXPECT_THAT(job->err(), HasSubstr("finalized\n"));
 }
 
@@ -101,8 +101,8 @@ TEST_F(Signals, TheSameSignalToAllProcessesIsOne) {
   first->signal(SIGTERM);
   first->signal(SIGTERM);  // a launcher passes on what the group has got already
 
-  EXPECT_EQ(first->wait(kWithinGrace), kTerminated) << first->err();
-  EXPECT_EQ(second->wait(kWithinGrace), kTerminated) << second->err();
+  EXPECT_EQ(first->wait(within_grace), terminated_code) << first->err();
+  EXPECT_EQ(second->wait(within_grace), terminated_code) << second->err();
   EXPECT_EQ(job_.checkpoints("tiny").size(), 1U);
 }
 
@@ -115,7 +115,7 @@ TEST_F(Signals, ASecondOneLeavesWithoutACheckpoint) {
     return job->err().find("leaving without finishing") != std::string::npos;
   });
 
-  EXPECT_EQ(job->wait(std::chrono::seconds(20)), kTerminated);
+  EXPECT_EQ(job->wait(std::chrono::seconds(20)), terminated_code);
   EXPECT_TRUE(job_.checkpoints("tiny").empty());
 }
 
@@ -123,7 +123,7 @@ TEST_F(Signals, WhatCannotBeFinishedInTheGraceIsNamedAndLeft) {
   const auto job = start_stuck(set("node.stop_grace", "1"));
   job->signal(SIGTERM);
 
-  EXPECT_EQ(job->wait(std::chrono::seconds(20)), kTerminated);
+  EXPECT_EQ(job->wait(std::chrono::seconds(20)), terminated_code);
   EXPECT_THAT(job->err(), AllOf(HasSubstr("node.stop_grace"), HasSubstr("Not finished: "),
                                 HasSubstr("rank_executor/0 (task evil) in ")));
 }
@@ -137,8 +137,8 @@ TEST_F(Signals, SigusrWritesACheckpointAndTheRunGoesOn) {
   EXPECT_EQ(second->wait(), 0) << second->err();
   const auto saved = job_.checkpoints("tiny");
   ASSERT_EQ(saved.size(), 2U) << "the one asked for, and the last";
-  EXPECT_LT(saved[0], kSignalSteps);
-  EXPECT_EQ(job_.losses("tiny").size(), static_cast<std::size_t>(kSignalSteps));
+  EXPECT_LT(saved[0], signal_steps);
+  EXPECT_EQ(job_.losses("tiny").size(), static_cast<std::size_t>(signal_steps));
 }
 
 TEST_F(Signals, WithoutCheckpointingItIsSaidThatNothingIsSaved) {
@@ -149,7 +149,7 @@ TEST_F(Signals, WithoutCheckpointingItIsSaidThatNothingIsSaved) {
   job->wait_for_error_text("checkpointing is off, nothing was saved");
   job->signal(SIGTERM);
 
-  EXPECT_EQ(job->wait(kWithinGrace), kTerminated);
+  EXPECT_EQ(job->wait(within_grace), terminated_code);
   EXPECT_THAT(job->err(), HasSubstr("there is no checkpoint to go on from"));
 }
 
@@ -167,7 +167,7 @@ TEST_F(Signals, AStopInTheMiddleOfACheckpointLeavesOnlyWholeOnes) {
   job->wait_until("a checkpoint that is being written", being_written);
   job->signal(SIGTERM);
 
-  EXPECT_EQ(job->wait(kWithinGrace), kTerminated) << job->err();
+  EXPECT_EQ(job->wait(within_grace), terminated_code) << job->err();
   EXPECT_FALSE(being_written()) << "committed or gone";
   EXPECT_EQ(static_cast<std::size_t>(job_.checkpoints("tiny").back()), job_.losses("tiny").size());
 }
@@ -179,7 +179,7 @@ TEST_F(Signals, InTheMiddleOfAnExportTheTargetIsWholeOrAbsent) {
   job->signal(SIGTERM);
 
   // The export may have been over: then the run was.
-  EXPECT_THAT(job->wait(kWithinGrace), AnyOf(Eq(kTerminated), Eq(0))) << job->err();
+  EXPECT_THAT(job->wait(within_grace), AnyOf(Eq(terminated_code), Eq(0))) << job->err();
   EXPECT_TRUE(std::filesystem::exists(target / "model.safetensors"));
   EXPECT_TRUE(std::filesystem::exists(target / "config.json"));
 }
@@ -189,7 +189,7 @@ TEST_F(Signals, AStoppedRunLeavesTheExportToTheNextOne) {
   wait_for_steps(*job, 3);
   job->signal(SIGTERM);
 
-  ASSERT_EQ(job->wait(kWithinGrace), kTerminated) << job->err();
+  ASSERT_EQ(job->wait(within_grace), terminated_code) << job->err();
   EXPECT_THAT(job->err(), HasSubstr("the export to out is left out"));
   EXPECT_FALSE(std::filesystem::exists(job_.folder().path() / "out"));
   EXPECT_EQ(job_.run(set("export_to", "out")).code, 0);
@@ -203,8 +203,8 @@ TEST_F(Signals, BeforeTheJobHasFormedAllLeaveAtOnce) {
   first->wait_for_error_text("2 of 4 ranks are here");
   first->signal(SIGTERM);
 
-  EXPECT_EQ(first->wait(std::chrono::seconds(20)), kTerminated) << first->err();
-  EXPECT_EQ(second->wait(std::chrono::seconds(20)), kTerminated) << second->err();
+  EXPECT_EQ(first->wait(std::chrono::seconds(20)), terminated_code) << first->err();
+  EXPECT_EQ(second->wait(std::chrono::seconds(20)), terminated_code) << second->err();
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny") / "metrics.jsonl"));
 }
 
@@ -217,7 +217,7 @@ TEST_F(Signals, AJoinerThatIsStoppedBeforeTheJobFormsFreesItsPlace) {
     const auto early = job_.start(mesh(2, 2) + third + Words{"--join", "127.0.0.1:" + port});
     first->wait_for_error_text("3 of 4 ranks are here");
     early->signal(SIGTERM);
-    EXPECT_EQ(early->wait(std::chrono::seconds(20)), kTerminated) << early->err();
+    EXPECT_EQ(early->wait(std::chrono::seconds(20)), terminated_code) << early->err();
   }
   first->wait_for_error_text("is gone again");
   const auto second = job_.start(half + Words{"--join", "127.0.0.1:" + port});

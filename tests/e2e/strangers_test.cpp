@@ -65,7 +65,7 @@ class Strangers : public testing::Test {
 };
 
 // The first words of a connection, the name of a group of ranks, the job's secret in a message.
-const Words kReadable{"d9d hi", "dp_replicate[0,1]", "open sesame"};
+const Words readable_words{"d9d hi", "dp_replicate[0,1]", "open sesame"};
 
 TEST_F(Strangers, ReadNothingOfAJobUnderTls) {
   const Words secret = set("node.job_token", "open sesame");
@@ -73,7 +73,7 @@ TEST_F(Strangers, ReadNothingOfAJobUnderTls) {
     const Words words = secret + (under_tls ? tls(good_) : Words{}) + named(under_tls ? "dark" : "plain");
     const auto first = start_first(words);
     const std::string port = port_of(*first);
-    const auto capture = Capture::start(static_cast<std::uint16_t>(std::stoi(port)), kReadable);
+    const auto capture = Capture::start(static_cast<std::uint16_t>(std::stoi(port)), readable_words);
     if (!capture) GTEST_SKIP() << "capturing needs CAP_NET_RAW; Sockets.CarryNoPlainTensorUnderTls stands in";
     const auto second = start_joining(port, words);
 
@@ -81,7 +81,7 @@ TEST_F(Strangers, ReadNothingOfAJobUnderTls) {
     EXPECT_EQ(second->wait(), 0) << second->err();
 
     EXPECT_GT(capture->bytes(), 100'000U) << "tensors pass here too";
-    EXPECT_THAT(capture->seen(), ElementsAreArray(under_tls ? Words{} : kReadable));
+    EXPECT_THAT(capture->seen(), ElementsAreArray(under_tls ? Words{} : readable_words));
   }
   EXPECT_EQ(job_.exact_curve("dark"), job_.exact_curve("plain"));
 }
@@ -141,8 +141,8 @@ class Flood : public Strangers {
 };
 
 TEST_F(Flood, OfFiveThousandConnectionsAtEachPortChangesNoLoss) {
-  constexpr int kConnections = 5000;
-  ASSERT_GT(raise_descriptor_limit(), 2U * kConnections + 100) << "this test holds them all";
+  constexpr int num_connections = 5000;
+  ASSERT_GT(raise_descriptor_limit(), 2U * num_connections + 100) << "this test holds them all";
   for (const auto& [run, protection] : {std::pair("plain", Words{}), std::pair("dark", tls(good_))}) {
     const std::string other_port = std::to_string(free_port());
     const Words words = protection + named(run);
@@ -151,14 +151,14 @@ TEST_F(Flood, OfFiveThousandConnectionsAtEachPortChangesNoLoss) {
         start_limited(std::string(run) + "-first", words + Words{"--ranks", "1", "--listen", "127.0.0.1:0"});
     const std::string port = port_of(*first);
     std::vector<net::Fd> flood;
-    for (int i = 0; i < kConnections; ++i) flood.push_back(connected(std::stoi(port)));
+    for (int i = 0; i < num_connections; ++i) flood.push_back(connected(std::stoi(port)));
     const auto second =
         start_limited(std::string(run) + "-second",
                       words + Words{"--join", "127.0.0.1:" + port, "--listen", "127.0.0.1:" + other_port});
     first->wait_for_error_text("step 1/200");
 
     flood.clear();
-    for (int i = 0; i < kConnections; ++i) {
+    for (int i = 0; i < num_connections; ++i) {
       for (const std::string& target : {port, other_port}) flood.push_back(connected(std::stoi(target)));
     }
 

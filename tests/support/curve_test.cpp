@@ -35,14 +35,14 @@ void CurveTest::run_in_two_processes(const std::string& name, int ranks, const W
 }
 
 void CurveTest::expect_same_curve(const std::string& got, const std::string& expected, double learnt) {
-  constexpr std::size_t kSteps = 20;
+  constexpr std::size_t num_steps = 20;
   const auto losses = job_.losses(got);
   const auto reference = job_.losses(expected);
-  ASSERT_EQ(losses.size(), kSteps) << got;
-  ASSERT_EQ(reference.size(), kSteps) << expected;
+  ASSERT_EQ(losses.size(), num_steps) << got;
+  ASSERT_EQ(reference.size(), num_steps) << expected;
   EXPECT_LT(reference.back(), reference.front() - learnt)
       << "the model learnt too little to compare anything";
-  for (std::size_t i = 0; i < kSteps; ++i) {
+  for (std::size_t i = 0; i < num_steps; ++i) {
     EXPECT_NEAR(losses[i], reference[i], 1e-5 * std::abs(reference[i])) << got << " at step " << i + 1;
   }
 }

@@ -14,9 +14,9 @@
 namespace d9d::test {
 namespace {
 
-const std::string kMark = "d9dtest-";
-const std::filesystem::path kNamespaces = "/run/netns";
-const std::filesystem::path kFilesOfNamespaces = "/etc/netns";
+const std::string namespace_mark = "d9dtest-";
+const std::filesystem::path namespaces_folder = "/run/netns";
+const std::filesystem::path files_folder = "/etc/netns";
 
 std::string ip_program() {
   for (const char* path : {"/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip", "/bin/ip"}) {
@@ -43,17 +43,17 @@ void remove(const std::string& name) {
     std::fprintf(stderr, "%s\n", error.what());
   }
   std::error_code ignored;
-  std::filesystem::remove_all(kFilesOfNamespaces / name, ignored);
+  std::filesystem::remove_all(files_folder / name, ignored);
 }
 
 // "d9dtest-PID-..." of a process that is gone.
 void remove_leftovers() {
   std::error_code none;
   std::vector<std::string> stale;
-  for (const auto& entry : std::filesystem::directory_iterator(kNamespaces, none)) {
+  for (const auto& entry : std::filesystem::directory_iterator(namespaces_folder, none)) {
     const std::string name = entry.path().filename();
-    if (!name.starts_with(kMark)) continue;
-    const int pid = std::atoi(name.c_str() + kMark.size());
+    if (!name.starts_with(namespace_mark)) continue;
+    const int pid = std::atoi(name.c_str() + namespace_mark.size());
     if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) stale.push_back(name);
   }
   for (const std::string& name : stale) remove(name);
@@ -61,7 +61,7 @@ void remove_leftovers() {
 
 std::string next_prefix() {
   static std::atomic<int> made{0};
-  return kMark + std::to_string(::getpid()) + "-" + std::to_string(made++) + "-";
+  return namespace_mark + std::to_string(::getpid()) + "-" + std::to_string(made++) + "-";
 }
 
 }  // namespace
@@ -90,9 +90,9 @@ void NetworkNamespaces::make_host(const std::string& name) {
   names_.push_back(name);
   run(ip_program() + " -n " + name + " link set lo up");
   // `ip netns exec` lays these over /etc. They must be there before: what is written later is seen then.
-  std::filesystem::create_directories(kFilesOfNamespaces / name);
-  std::ofstream(kFilesOfNamespaces / name / "hosts") << "127.0.0.1 localhost\n::1 localhost\n";
-  std::ofstream(kFilesOfNamespaces / name / "nsswitch.conf") << "passwd: files\ngroup: files\nhosts: files\n";
+  std::filesystem::create_directories(files_folder / name);
+  std::ofstream(files_folder / name / "hosts") << "127.0.0.1 localhost\n::1 localhost\n";
+  std::ofstream(files_folder / name / "nsswitch.conf") << "passwd: files\ngroup: files\nhosts: files\n";
 }
 
 void NetworkNamespaces::connect(const std::map<int, std::string>& address_of_host) {
@@ -121,7 +121,7 @@ void NetworkNamespaces::shell(int host, const std::string& command) const {
 }
 
 void NetworkNamespaces::add_names(int host, const std::string& lines) const {
-  std::ofstream(kFilesOfNamespaces / names_.at(static_cast<std::size_t>(host) + 1) / "hosts", std::ios::app)
+  std::ofstream(files_folder / names_.at(static_cast<std::size_t>(host) + 1) / "hosts", std::ios::app)
       << lines;
 }
 

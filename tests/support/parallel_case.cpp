@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/data/sample_source.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
 namespace {
-
-constexpr std::int64_t kIgnored = -100;
 
 double norm_of(const at::Tensor& tensor) {
   return tensor.to(at::kDouble).norm().item<double>();
@@ -59,7 +58,8 @@ TensorMap tiny_batch(const Qwen3Config& model, int samples, int length) {
         random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(model.vocab_size)));
   }
   const at::Tensor labels = text.narrow(1, 1, length).clone();
-  for (int sample = 0; sample < samples; ++sample) labels[sample].narrow(0, 0, sample % 5).fill_(kIgnored);
+  for (int sample = 0; sample < samples; ++sample)
+    labels[sample].narrow(0, 0, sample % 5).fill_(ignored_label);
   return {{"input_ids", text.narrow(1, 0, length).contiguous()}, {"labels", labels}};
 }
 

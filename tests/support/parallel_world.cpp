@@ -18,6 +18,7 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
+#include "runtime/data/sample_source.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/context_split.hpp"
@@ -41,9 +42,8 @@ struct RankBatch {
   double weight = 0;  // labels that count
 };
 
-constexpr std::uint64_t kSeed = 1;
-constexpr auto kTimeout = std::chrono::seconds(60);
-constexpr std::int64_t kIgnored = -100;
+constexpr std::uint64_t world_seed = 1;
+constexpr auto world_timeout = std::chrono::seconds(60);
 
 at::Tensor block_of(at::Tensor global, const Slice& slice) {
   for (std::size_t dim = 0; dim < slice.begin.size(); ++dim) {
@@ -145,7 +145,7 @@ class GivenWeights final : public ModelProvider {
   }
   void load_weights(const std::string& /*directory*/, StagePosition /*position*/,
                     const std::vector<StageParameter>& parameters) const override {
-    draw_initial_weights(parameters, kSeed);
+    draw_initial_weights(parameters, world_seed);
     for (const StageParameter& parameter : parameters) {
       const auto own = weights_.find(parameter.name);
       if (own == weights_.end()) continue;
@@ -164,7 +164,7 @@ class World {
       : given_(given),
         plan_(given.mesh, {given.mesh.world_size()}),
         topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
-        factory_(plan_, hub_, nullptr, {.timeout = kTimeout}),
+        factory_(plan_, hub_, nullptr, {.timeout = world_timeout}),
         provider_(std::make_shared<GivenWeights>(
             make_family_provider(std::make_shared<Qwen3Config>(given.model), Dtype::float32,
                                  given.enable_checkpointing, StageSplit{}, disk_),
@@ -239,7 +239,7 @@ std::vector<RankBatch> World::batches_of(int rank) const {
     batch.shared =
         split_sequence(std::move(microbatch), context_place(plan_, rank, given_.options.context.order));
     batch.inputs.insert(batch.shared.extract("input_ids"));
-    batch.weight = batch.shared.at("labels").ne(kIgnored).sum().item<double>();
+    batch.weight = batch.shared.at("labels").ne(ignored_label).sum().item<double>();
     batches.push_back(std::move(batch));
   }
   return batches;
@@ -264,7 +264,7 @@ std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<Ra
        .model = provider_,
        .task = std::make_shared<CausalLmTask>(),
        .optimizer = AdamWOptions{.lr = 1},
-       .seed = kSeed,
+       .seed = world_seed,
        .source_checkpoint = "the given weights",
        .parallel = given_.options,
        .open_group = [this, rank](const auto& domain, const auto& axes,

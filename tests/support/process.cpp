@@ -21,8 +21,8 @@ extern char** environ;
 namespace d9d::test {
 namespace {
 
-constexpr std::chrono::milliseconds kPollPeriod{2};
-constexpr int kCannotStart = 127;
+constexpr std::chrono::milliseconds poll_period{2};
+constexpr int cannot_start_code = 127;
 
 std::string whole_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -69,7 +69,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   const bool ready = out_file >= 0 && err_file >= 0 && ::dup2(out_file, STDOUT_FILENO) >= 0 &&
                      ::dup2(err_file, STDERR_FILENO) >= 0 && ::chdir(folder) == 0;
   if (ready) ::execve(words[0], words, environment);
-  ::_exit(kCannotStart);
+  ::_exit(cannot_start_code);
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ void Process::wait_until(const std::string& what, const std::function<bool()>& c
                          std::chrono::seconds deadline) {
   const auto late = std::chrono::steady_clock::now() + deadline;
   while (!condition()) {
-    if (ended_within(kPollPeriod)) {
+    if (ended_within(poll_period)) {
       if (condition()) return;
       complain("ended with code " + std::to_string(*code_) + " before " + what);
     }

@@ -15,7 +15,7 @@
 namespace d9d::test {
 
 // Of a wait that should take a second; the machine may be busy with other things.
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds patience{120};
 
 struct ProcessOptions {
   std::vector<std::string> words;  // the program and its arguments
@@ -34,10 +34,10 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   // The exit code, or 128 + the signal. Throws with the process's stderr when it is still running by then.
-  int wait(std::chrono::seconds deadline = kPatience);
+  int wait(std::chrono::seconds deadline = patience);
   // Waits until the condition holds. Throws when the process ends before, or at the deadline.
   void wait_until(const std::string& what, const std::function<bool()>& condition,
-                  std::chrono::seconds deadline = kPatience);
+                  std::chrono::seconds deadline = patience);
   void wait_for_error_text(const std::string& text);
   bool running();
   pid_t pid() const { return pid_; }

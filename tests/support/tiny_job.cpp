@@ -9,7 +9,7 @@
 namespace d9d::test {
 namespace {
 
-constexpr const char* kJob = R"(mesh: {}
+constexpr const char* job_yaml = R"(mesh: {}
 trainer:
   run: {name: tiny}
   batching: {global_batch_size: 8, microbatch_size: 2}
@@ -81,7 +81,7 @@ Words named(const std::string& run) {
 }
 
 TinyJob::TinyJob() {
-  folder_.write("job.yaml", kJob);
+  folder_.write("job.yaml", job_yaml);
 }
 
 std::string TinyJob::text() const {

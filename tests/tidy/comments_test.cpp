@@ -13,11 +13,12 @@
 namespace d9d::tidy {
 namespace {
 
-constexpr std::size_t kWords = 3;    // an orphan has at most so many words,
-constexpr std::size_t kOrphan = 30;  // at most so many characters,
-constexpr std::size_t kFilled = 80;  // and stands under a line at least so wide.
-constexpr std::size_t kAllowed = 0;  // orphans left in the tree; only gets smaller
-constexpr std::size_t kRiddles = 0;  // lines with riddles left in headers and schemas; only gets smaller
+constexpr std::size_t orphan_words_max = 3;   // an orphan has at most so many words,
+constexpr std::size_t orphan_width_max = 30;  // at most so many characters,
+constexpr std::size_t filled_width = 80;      // and stands under a line at least so wide.
+constexpr std::size_t orphans_allowed = 0;    // orphans left in the tree; only gets smaller
+constexpr std::size_t riddles_allowed =
+    0;  // lines with riddles left in headers and schemas; only gets smaller
 
 struct Comment {
   std::size_t column = 0;
@@ -46,8 +47,8 @@ bool is_orphan(const std::string& above, const std::string& line, const std::str
   std::istringstream words(second->text);
   const auto count = static_cast<std::size_t>(
       std::distance(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()));
-  return count > 0 && count <= kWords && second->text.size() <= kOrphan && above.size() >= kFilled &&
-         !ends_a_thought(first->text);
+  return count > 0 && count <= orphan_words_max && second->text.size() <= orphan_width_max &&
+         above.size() >= filled_width && !ends_a_thought(first->text);
 }
 
 TEST(Comments, NoLineIsAnOrphan) {
@@ -60,7 +61,7 @@ TEST(Comments, NoLineIsAnOrphan) {
       std::cout << "orphan: " << source.path << ":" << i + 1 << ": " << source.lines[i] << "\n";
     }
   }
-  EXPECT_LE(orphans, kAllowed)
+  EXPECT_LE(orphans, orphans_allowed)
       << "wrap the paragraphs printed above so that their lines are about equally long";
 }
 
@@ -82,7 +83,7 @@ TEST(Comments, HeadersAndSchemasHaveFewRiddles) {
       std::cout << "riddle: " << source->path << ":" << i + 1 << ": " << source->lines[i] << "\n";
     }
   }
-  EXPECT_LE(riddles, kRiddles) << "name the subject and the case in the lines printed above";
+  EXPECT_LE(riddles, riddles_allowed) << "name the subject and the case in the lines printed above";
 }
 
 TEST(Comments, ReadmesHaveNoRiddles) {

@@ -15,9 +15,9 @@
 namespace d9d::tidy {
 namespace {
 
-constexpr std::size_t kUnmirrored = 249;  // lines of covered_by.txt; only gets smaller
+constexpr std::size_t unmirrored_max = 249;  // lines of covered_by.txt; only gets smaller
 
-const std::string kLoopsTest = "tests/kernels/activation_test.cpp";
+const std::string loops_test_path = "tests/kernels/activation_test.cpp";
 
 const char* list_path() {
   static const std::string path = std::string(D9D_SOURCE_DIR) + "/tests/tidy/covered_by.txt";
@@ -112,7 +112,8 @@ const Coverage& coverage() {
 
 // Tests of tests/e2e run the program, which has all sources; others choose loops or a plugin when they run.
 bool is_run_by(const std::string& test, const std::string& source) {
-  return test.starts_with("tests/e2e/") || (test == kLoopsTest && source.starts_with("kernels/cpu/loops/")) ||
+  return test.starts_with("tests/e2e/") ||
+         (test == loops_test_path && source.starts_with("kernels/cpu/loops/")) ||
          (test.starts_with("tests/kernels/cuda/") && source.starts_with("kernels/cuda/"));
 }
 
@@ -131,7 +132,7 @@ auto rank_of(const std::string& source, const std::string& test, std::size_t ste
 // Empty when no test reaches it.
 std::string nearest_test(const std::string& source) {
   if (source.starts_with("kernels/cuda/")) return "tests/kernels/cuda/cuda_test.cpp";
-  if (source.starts_with("kernels/cpu/loops/")) return kLoopsTest;
+  if (source.starts_with("kernels/cpu/loops/")) return loops_test_path;
   const auto found = coverage().tests.find(source);
   if (found == coverage().tests.end()) return source.starts_with("actors/") ? "tests/e2e/check_test.cpp" : "";
   const auto better = [&](const auto& a, const auto& b) {
@@ -183,7 +184,7 @@ TEST(Mirror, EverySourceHasATestOfItsNameOrSaysWhichOneCoversIt) {
         << "_test.cpp, or let D9D_TIDY_WRITE=1 add the "
         << "test that covers it (" << nearest_test(source) << ") to tests/tidy/covered_by.txt";
   }
-  EXPECT_LE(list.size(), kUnmirrored) << "tests/tidy/covered_by.txt only gets shorter";
+  EXPECT_LE(list.size(), unmirrored_max) << "tests/tidy/covered_by.txt only gets shorter";
 }
 
 TEST(Mirror, EveryLineOfTheListIsTrue) {

@@ -11,11 +11,11 @@
 namespace d9d::tidy {
 namespace {
 
-constexpr std::size_t kFileStop = 500;
-constexpr std::size_t kHeader = 100;
-constexpr std::size_t kSource = 300;
-constexpr std::size_t kFunctionStop = 70;
-constexpr std::size_t kFunction = 40;
+constexpr std::size_t file_stop = 500;
+constexpr std::size_t header_aim = 100;
+constexpr std::size_t source_aim = 300;
+constexpr std::size_t function_stop = 70;
+constexpr std::size_t function_aim = 40;
 
 // Headers that are over the limit, and what each may have at most.
 const std::map<std::string, std::size_t>& long_headers() {
@@ -65,7 +65,7 @@ std::vector<Function> functions_of(const Source& source) {
 
 TEST(Sizes, NoFileIsLongerThanTheHardStop) {
   for (const Source& source : sources()) {
-    EXPECT_LE(source.lines.size(), kFileStop) << source.path << ": part it, one idea to a file";
+    EXPECT_LE(source.lines.size(), file_stop) << source.path << ": part it, one idea to a file";
   }
 }
 
@@ -73,9 +73,9 @@ TEST(Sizes, AHeaderIsAScreenOrOnTheListThatGetsShorter) {
   for (const Source& source : sources()) {
     if (!source.is_header() || source.path.starts_with("tests/")) continue;
     const auto listed = long_headers().find(source.path);
-    const std::size_t limit = listed == long_headers().end() ? kHeader : listed->second;
+    const std::size_t limit = listed == long_headers().end() ? header_aim : listed->second;
     EXPECT_LE(source.lines.size(), limit) << source.path << ": move bodies to the .cpp, or part the header";
-    EXPECT_FALSE(listed != long_headers().end() && source.lines.size() <= kHeader)
+    EXPECT_FALSE(listed != long_headers().end() && source.lines.size() <= header_aim)
         << source.path << " is short now: take it off the list in size_test.cpp";
   }
 }
@@ -89,7 +89,7 @@ TEST(Sizes, TheListOfLongHeadersNamesFilesThereAre) {
 TEST(Sizes, NoFunctionIsLongerThanTheHardStop) {
   for (const Source& source : sources()) {
     for (const Function& function : functions_of(source)) {
-      EXPECT_LE(function.lines, kFunctionStop)
+      EXPECT_LE(function.lines, function_stop)
           << source.path << ":" << function.first << ": part it: a function does one thing on one level";
     }
   }
@@ -97,15 +97,15 @@ TEST(Sizes, NoFunctionIsLongerThanTheHardStop) {
 
 TEST(Sizes, TellsWhatIsLongerThanItShouldBe) {
   for (const Source& source : sources()) {
-    const std::size_t limit = source.is_header() ? kHeader : kSource;
+    const std::size_t limit = source.is_header() ? header_aim : source_aim;
     if (source.lines.size() > limit) {
       std::cout << "long: " << source.path << " has " << source.lines.size() << " lines, aim at " << limit
                 << "\n";
     }
     for (const Function& function : functions_of(source)) {
-      if (function.lines <= kFunction) continue;
+      if (function.lines <= function_aim) continue;
       std::cout << "long: the function at " << source.path << ":" << function.first << " has "
-                << function.lines << " lines, aim at " << kFunction << "\n";
+                << function.lines << " lines, aim at " << function_aim << "\n";
     }
   }
 }

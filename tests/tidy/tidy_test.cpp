@@ -20,33 +20,33 @@ struct Banned {
   bool headers_only = false;
 };
 
-const std::vector<std::string> kShipped{"actors", "kernels", "messages", "runtime"};
-const std::vector<std::string> kEverywhere{"actors", "examples", "kernels", "messages", "runtime", "tests"};
+const std::vector<std::string> shipped_folders{"actors", "kernels", "messages", "runtime"};
+const std::vector<std::string> all_folders{"actors", "examples", "kernels", "messages", "runtime", "tests"};
 
 const std::vector<Banned>& banned() {
   static const std::vector<Banned> words{
       {"xit(",
        R"(\b(exit|_Exit|quick_exit)\()",
        "throw an Error; only main ends the process",
-       kShipped,
+       shipped_folders,
        {"actors/cli/main.cpp", "actors/d9d_node.cpp", "actors/job/run_job.cpp"}},
       {"std::cout",
        R"(std::cout)",
        "log, or the Console that a command is given",
-       kShipped,
+       shipped_folders,
        {"actors/cli/main.cpp"}},
       {"sleep",
        R"(\bsleep_for\(|\busleep\()",
        "a promise, or the virtual clock of ActorWorld",
        {"tests"},
        {}},
-      {"using namespace", R"(^using namespace)", "write the names out", kEverywhere, {}, true},
+      {"using namespace", R"(^using namespace)", "write the names out", all_folders, {}, true},
       {"static ",
        R"(^\s*static (?!const\b|constexpr\b|constinit\b|thread_local\b|inline\b|_assert)[^(]*[;=])",
        "hand the state in; no mutable globals",
-       kShipped,
+       shipped_folders,
        {}},
-      {"TODO(now", R"(\bTODO\(now\))", "do it, or say soon, someday, perf or test", kEverywhere, {}},
+      {"TODO(now", R"(\bTODO\(now\))", "do it, or say soon, someday, perf or test", all_folders, {}},
   };
   return words;
 }
@@ -91,7 +91,7 @@ TEST(Tidy, NoGlobalIsMutable) {
       "runtime/trace/recorder.cpp: thread_local void* cached_slot = nullptr;",
   };
   std::set<std::string> found;
-  for (const Source* source : sources_under(kShipped)) {
+  for (const Source* source : sources_under(shipped_folders)) {
     for (const std::string& line : source->lines) {
       const std::string code = code_of(line);
       if (!declares_mutable_global(code.substr(0, code.find_last_not_of(' ') + 1))) continue;
@@ -116,6 +116,52 @@ TEST(Tidy, AMutableGlobalIsToldFromOtherDeclarations) {
   }
 }
 
+// Folders whose constants are still called kCamel. Only gets shorter.
+const Names& camel_folders() {
+  static const Names folders{
+      "runtime/comm",           "runtime/comm/decorators",
+      "runtime/comm/processes", "runtime/comm/shared_memory",
+      "runtime/mesh",           "runtime/net",
+      "runtime/pipeline",       "runtime/pipeline/program",
+      "runtime/tensor",         "runtime/train",
+      "tests/golden/data",      "tests/golden/messages",
+      "tests/golden/tokenizer", "tests/kernels/cross_entropy",
+      "tests/runtime/comm",     "tests/runtime/comm/processes",
+      "tests/runtime/mesh",     "tests/runtime/net",
+      "tests/runtime/pipeline", "tests/runtime/pipeline/program",
+      "tests/runtime/train",
+  };
+  return folders;
+}
+
+bool declares_camel_constant(const std::string& code) {
+  static const std::regex constant(R"(\bconst(expr|init)?\b[^;(=]*\bk[A-Z]\w*\s*[={\[(])");
+  return code.find("const") != std::string::npos && std::regex_search(code, constant);
+}
+
+TEST(Tidy, ConstantsAreSnakeCase) {
+  for (const Source* source : sources_under(all_folders)) {
+    const bool is_this = source->path == "tests/tidy/tidy_test.cpp";
+    if (is_this || camel_folders().contains(source->path.substr(0, source->path.rfind('/')))) continue;
+    for (std::size_t i = 0; i < source->lines.size(); ++i) {
+      EXPECT_FALSE(declares_camel_constant(code_of(source->lines[i])))
+          << source->path << ":" << i + 1 << ": " << source->lines[i]
+          << "\n  instead: snake_case, as functions and variables";
+    }
+  }
+}
+
+TEST(Tidy, ACamelConstantIsToldFromItsUse) {
+  for (const char* line : {"constexpr int kSize = 4;", "const std::string kName{\"a\"};",
+                           "static constexpr double kAll[] = {1};"}) {
+    EXPECT_TRUE(declares_camel_constant(line)) << line;
+  }
+  for (const char* line :
+       {"const at::Tensor x = y.to(at::kFloat);", "constexpr int size = 4;", "f(kSize);"}) {
+    EXPECT_FALSE(declares_camel_constant(line)) << line;
+  }
+}
+
 // What a build lacks is a stub file that CMake chooses (no_nccl.cpp).
 // Each line here has its reason; the list only gets shorter.
 TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
@@ -125,7 +171,7 @@ TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
       "runtime/comm/shared_memory/meeting.cpp",  // the pause instruction has no portable name
   };
   const std::regex pattern(R"(^\s*#\s*(if|ifdef|ifndef|elif)\b)");
-  for (const Source* source : sources_under(kShipped)) {
+  for (const Source* source : sources_under(shipped_folders)) {
     if (allowed.contains(source->path)) continue;
     for (std::size_t i = 0; i < source->lines.size(); ++i) {
       if (source->lines[i].find('#') == std::string::npos) continue;
