@@ -19,14 +19,14 @@
 #include "messages/train.capnp.h"
 #include "runtime/pipeline/step_observer.hpp"
 #include "runtime/rank/comm_tracing.hpp"
-#include "runtime/rank/stage_worker.hpp"
+#include "runtime/rank/rank_worker.hpp"
 
 namespace d9d {
 
 struct RankExecutorOptions {
   int rank = 0;
   // Runs on the actor's thread.
-  std::function<std::unique_ptr<StageWorker>(BucketObserver&, CommTracing)> make_worker;
+  std::function<std::unique_ptr<RankWorker>(BucketObserver&, CommTracing)> make_worker;
   std::vector<int> rank_of_stage;    // of this pipeline: which global rank holds each stage
   std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
   std::vector<ActorId> collectives;  // by reduce group
@@ -65,7 +65,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   double now() { return seconds_since(0); }
 
   RankExecutorOptions options_;
-  std::unique_ptr<StageWorker> worker_;
+  std::unique_ptr<RankWorker> worker_;
   std::vector<int> bucket_groups_;
   std::vector<std::uint32_t> tracks_;  // by stage: a trace track of its own
   std::uint32_t running_track_ = 0;    // of the action that runs

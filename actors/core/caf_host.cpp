@@ -5,8 +5,8 @@
 
 #include <system_error>
 
-#include "actors/core/handover.hpp"
 #include "actors/core/peer_words.hpp"
+#include "actors/core/tsan_order.hpp"
 #include "messages/cluster.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
@@ -79,7 +79,7 @@ caf::actor start(caf::actor_system& system, Threading threading, HostArguments a
 void CafMailbox::deliver(Frame frame, const MailboxPtr& attached) {
   auto element = caf::make_mailbox_element(nullptr, caf::make_message_id(), caf::no_stages,
                                            Packet{std::move(frame), target_of(attached)});
-  handed_over(target_.get());
+  tsan_release(target_.get());
   target_->enqueue(std::move(element), nullptr);
 }
 
@@ -91,8 +91,8 @@ CafHost::CafHost(caf::actor_config& config, HostArguments arguments)
 caf::behavior CafHost::make_behavior() {
   set_down_handler([this](caf::down_msg& down) { peer_down(down.source, down.reason); });
   World& world = *arguments_.world;
-  received(&world);
-  const Turn turn(this);
+  tsan_acquire(&world);
+  const ActorTurn turn(this);
   // The actor's thread may be faster than the spawning one, and actors that started() talks to must find it.
   std::call_once(*arguments_.entered, [&] { world.book.enter(arguments_.id, mailbox_); });
   try {
@@ -111,9 +111,9 @@ caf::behavior CafHost::make_behavior() {
     fail(nameless.make_failure(caught.what, caught.kind, "(construction)"));
   }
   return {[this](Packet& packet) {
-            const Turn turn(this);
-            received(ctrl());
-            received(packet.frame.data());  // of one that came from another process
+            const ActorTurn turn(this);
+            tsan_acquire(ctrl());
+            tsan_acquire(packet.frame.data());  // of one that came from another process
             packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
             if (!dispatcher_) return;
             if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
@@ -125,13 +125,13 @@ caf::behavior CafHost::make_behavior() {
 }
 
 void CafHost::on_exit() {
-  const Turn turn(this);
+  const ActorTurn turn(this);
   arguments_.world->book.remove(arguments_.id);
   // The mailbox holds a strong reference to this actor; dropping it lets the memory go.
   mailbox_.reset();
   dispatcher_.reset();
   actor_.reset();
-  handed_over(arguments_.world);
+  tsan_release(arguments_.world);
 }
 
 void CafHost::spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) {
@@ -139,7 +139,7 @@ void CafHost::spawn(ActorId id, Threading threading, ActorFactory factory, Actor
 }
 
 void CafHost::deliver_after(std::chrono::nanoseconds delay, Frame frame) {
-  handed_over(ctrl());
+  tsan_release(ctrl());
   delayed_anon_send(caf::actor_cast<caf::actor>(ctrl()), delay, Packet{std::move(frame), nullptr});
 }
 
@@ -215,7 +215,7 @@ MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArgu
   World& world = *arguments.world;
   const ActorId id = arguments.id;
   const auto entered = arguments.entered;
-  handed_over(&world);
+  tsan_release(&world);
   const caf::actor actor = start(system, threading, std::move(arguments));
   auto mailbox = mailbox_for(caf::actor_cast<caf::strong_actor_ptr>(actor));
   std::call_once(*entered, [&] { world.book.enter(id, mailbox); });

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "actors/core/handover.hpp"
+#include "actors/core/tsan_order.hpp"
 #include "messages/decode.hpp"
 #include "messages/frame.hpp"
 
@@ -34,7 +34,7 @@ typename Inspector::result_type inspect(Inspector& f, Packet& packet) {
   auto load = [&]() -> caf::error {
     try {
       packet.frame = Frame::from_bytes(std::as_bytes(std::span(bytes)), wire_bytes_max);
-      handed_over(packet.frame.data());
+      tsan_release(packet.frame.data());
       return caf::none;
     } catch (const Refused&) {
       return caf::sec::invalid_argument;

@@ -10,7 +10,7 @@
 
 #include "actors/core/caf_host.hpp"
 #include "actors/core/failure_kind.hpp"
-#include "actors/core/handover.hpp"
+#include "actors/core/tsan_order.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -75,7 +75,7 @@ bool ActorSystem::await_all(std::chrono::milliseconds deadline) {
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  received(&impl_->world);
+  tsan_acquire(&impl_->world);
   return true;
 }
 

@@ -43,7 +43,7 @@ FlatOptions flat_options(const GradientManagerConfig& config) {
   return options;
 }
 
-class PipelineWorker final : public StageWorker, private GradientObserver {
+class PipelineWorker final : public RankWorker, private GradientObserver {
  public:
   PipelineWorker(PipelineWorkerOptions options, BucketObserver& buckets, CommTracing tracing)
       : options_(std::move(options)),
@@ -334,8 +334,8 @@ Ticket PipelineWorker::snapshot() {
 
 }  // namespace
 
-std::unique_ptr<StageWorker> make_pipeline_worker(PipelineWorkerOptions options, BucketObserver& buckets,
-                                                  CommTracing tracing) {
+std::unique_ptr<RankWorker> make_pipeline_worker(PipelineWorkerOptions options, BucketObserver& buckets,
+                                                 CommTracing tracing) {
   return std::make_unique<PipelineWorker>(std::move(options), buckets, std::move(tracing));
 }
 

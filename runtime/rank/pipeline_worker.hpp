@@ -1,5 +1,5 @@
 #pragma once
-// The StageWorker of a training rank: model stages, program, flat parameters, optimizer, checkpoints. No
+// The RankWorker of a training rank: model stages, program, flat parameters, optimizer, checkpoints. No
 // torch in this header.
 
 #include <memory>
@@ -13,7 +13,7 @@
 #include "runtime/pipeline/step_observer.hpp"
 #include "runtime/rank/comm_tracing.hpp"
 #include "runtime/rank/module_communicators.hpp"
-#include "runtime/rank/stage_worker.hpp"
+#include "runtime/rank/rank_worker.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_config.hpp"
 
@@ -50,7 +50,7 @@ struct PipelineWorkerOptions {
 };
 
 // `buckets` outlives the worker; it hears nothing before begin_step().
-std::unique_ptr<StageWorker> make_pipeline_worker(PipelineWorkerOptions options, BucketObserver& buckets,
-                                                  CommTracing tracing = {});
+std::unique_ptr<RankWorker> make_pipeline_worker(PipelineWorkerOptions options, BucketObserver& buckets,
+                                                 CommTracing tracing = {});
 
 }  // namespace d9d

@@ -6,14 +6,14 @@
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "tests/support/actor_world.hpp"
-#include "tests/support/idle_stage_worker.hpp"
+#include "tests/support/idle_rank_worker.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::ActorWorld;
 using ::testing::ElementsAre;
-using testing::IdleStageWorker;
+using testing::IdleRankWorker;
 
 constexpr ActorId executor_id{Role::rank_executor, 0};
 constexpr ActorId trainer_id{Role::trainer, 0};
@@ -44,13 +44,13 @@ class ImpatientCursor final : public ActionCursor {
 };
 
 // The second rank of two under schedule `auto`; an action takes two seconds.
-class TimedWorker final : public IdleStageWorker {
+class TimedWorker final : public IdleRankWorker {
  public:
   explicit TimedWorker(testing::VirtualClock& clock)
-      : IdleStageWorker(std::make_unique<ImpatientCursor>(), nullptr), clock_(clock) {}
+      : IdleRankWorker(std::make_unique<ImpatientCursor>(), nullptr), clock_(clock) {}
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
     arrived_ = false;
-    IdleStageWorker::begin_step(step, microbatches);
+    IdleRankWorker::begin_step(step, microbatches);
   }
   void put(const StageTensor& tensor) override { arrived_ = arrived_ || !tensor.gradient; }
   std::vector<StageTensor> run(const Instruction& instruction) override {

@@ -9,14 +9,14 @@
 #include "actors/rank_executor.hpp"
 #include "messages/lists.hpp"
 #include "tests/support/actor_world.hpp"
-#include "tests/support/idle_stage_worker.hpp"
+#include "tests/support/idle_rank_worker.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::ActorWorld;
 using ::testing::ElementsAre;
-using testing::IdleStageWorker;
+using testing::IdleRankWorker;
 using testing::program_of;
 
 constexpr ActorId executor_id{Role::rank_executor, 0};
@@ -42,11 +42,11 @@ struct Script {
 };
 
 // Runs a program as data: an action needs its input.
-class ScriptedWorker final : public IdleStageWorker {
+class ScriptedWorker final : public IdleRankWorker {
  public:
   ScriptedWorker(Script& script, BucketObserver& buckets, bool follows)
-      : IdleStageWorker(make_cursor(script.order, 0),
-                        program_of(fmt::format("{}", fmt::join(script.program, " "))), follows),
+      : IdleRankWorker(make_cursor(script.order, 0),
+                       program_of(fmt::format("{}", fmt::join(script.program, " "))), follows),
         script_(script),
         buckets_(buckets) {}
   void prepare() override { script_.ran.push_back("prepare"); }
@@ -55,7 +55,7 @@ class ScriptedWorker final : public IdleStageWorker {
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
     script_.ran.push_back("begin " + std::to_string(step) + " of " + std::to_string(microbatches.size()));
     inputs_.clear();
-    IdleStageWorker::begin_step(step, microbatches);
+    IdleRankWorker::begin_step(step, microbatches);
   }
   void put(const StageTensor& tensor) override {
     const ActionKind kind = tensor.gradient ? ActionKind::backward : ActionKind::forward;

@@ -5,22 +5,22 @@
 
 #include "actors/rank_executor.hpp"
 #include "tests/support/actor_world.hpp"
-#include "tests/support/idle_stage_worker.hpp"
+#include "tests/support/idle_rank_worker.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::ActorWorld;
-using testing::IdleStageWorker;
+using testing::IdleRankWorker;
 using testing::program_of;
 
 constexpr ActorId executor_id{Role::rank_executor, 0};
 
 // One action, 1F0, with a collective of a module inside.
-class MeetingWorker final : public IdleStageWorker {
+class MeetingWorker final : public IdleRankWorker {
  public:
   explicit MeetingWorker(CommTracing tracing)
-      : IdleStageWorker(make_cursor(CursorOrder::static_, 0), program_of("1F0")),
+      : IdleRankWorker(make_cursor(CursorOrder::static_, 0), program_of("1F0")),
         tracing_(std::move(tracing)) {}
   std::vector<StageTensor> run(const Instruction& /*instruction*/) override {
     tracing_.stalls("meet", 0, [&] { tracing_.in_compute("all_reduce tp[0,1]", 64, [] {}); });

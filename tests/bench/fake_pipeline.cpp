@@ -9,7 +9,7 @@
 
 #include "runtime/base/clock.hpp"
 #include "runtime/base/error.hpp"
-#include "tests/support/idle_stage_worker.hpp"
+#include "tests/support/idle_rank_worker.hpp"
 
 namespace d9d {
 namespace {
@@ -31,10 +31,10 @@ void sleep_until(std::int64_t until_ns, const Clock& clock) {
   }
 }
 
-class SleepStage final : public testing::IdleStageWorker {
+class SleepStage final : public testing::IdleRankWorker {
  public:
   explicit SleepStage(SleepStageOptions options)
-      : IdleStageWorker(make_cursor(options.order, options.rank, options.extra_activations), options.program),
+      : IdleRankWorker(make_cursor(options.order, options.rank, options.extra_activations), options.program),
         options_(std::move(options)) {}
 
   // The kernel may wake a sleeper 50 us late to save power; that is not what is measured here.
@@ -45,7 +45,7 @@ class SleepStage final : public testing::IdleStageWorker {
     step_ = step;
     activations_.clear();
     gradients_.clear();
-    IdleStageWorker::begin_step(step, microbatches);
+    IdleRankWorker::begin_step(step, microbatches);
   }
   void put(const StageTensor& tensor) override {
     options_.table->take(tensor.ticket);
@@ -160,7 +160,7 @@ void MeetingPlace::sum(std::vector<double>& values) {
   values = result_;
 }
 
-std::unique_ptr<StageWorker> make_sleep_stage(SleepStageOptions options) {
+std::unique_ptr<RankWorker> make_sleep_stage(SleepStageOptions options) {
   return std::make_unique<SleepStage>(std::move(options));
 }
 std::shared_ptr<CollectiveWorker> make_meeting_worker(MeetingPlace& place) {

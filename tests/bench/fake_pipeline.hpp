@@ -14,7 +14,7 @@
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/collective_worker.hpp"
 #include "runtime/rank/microbatch_feed.hpp"
-#include "runtime/rank/stage_worker.hpp"
+#include "runtime/rank/rank_worker.hpp"
 
 namespace d9d {
 
@@ -50,7 +50,7 @@ struct SleepStageOptions {
   TensorTable* table = nullptr;
   SleepLog* log = nullptr;
 };
-std::unique_ptr<StageWorker> make_sleep_stage(SleepStageOptions options);
+std::unique_ptr<RankWorker> make_sleep_stage(SleepStageOptions options);
 
 // Sums over the ranks of one process by meeting under a mutex; no buckets.
 class MeetingPlace {

@@ -200,13 +200,13 @@ class World {
     return factory_.open(rank, domain, axes, use);
   }
   void run_rank(int rank);
-  std::unique_ptr<StageWorker> worker_of(int rank, const std::shared_ptr<RankGradients>& gradients,
-                                         BucketObserver& buckets);
+  std::unique_ptr<RankWorker> worker_of(int rank, const std::shared_ptr<RankGradients>& gradients,
+                                        BucketObserver& buckets);
   std::vector<std::shared_ptr<CollectiveWorker>> collectives_of(
       int rank, const std::shared_ptr<RankGradients>& gradients) const;
   std::vector<RankBatch> batches_of(int rank) const;
   std::vector<Ticket> microbatches_of(int rank);
-  void run_step(int rank, StageWorker& worker);
+  void run_step(int rank, RankWorker& worker);
 
   const ParallelCase& given_;
   const Plan plan_;
@@ -255,8 +255,8 @@ std::vector<Ticket> World::microbatches_of(int rank) {
   return tickets;
 }
 
-std::unique_ptr<StageWorker> World::worker_of(int rank, const std::shared_ptr<RankGradients>& gradients,
-                                              BucketObserver& buckets) {
+std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<RankGradients>& gradients,
+                                             BucketObserver& buckets) {
   return make_pipeline_worker(
       {.rank = rank,
        .plan = &plan_,
@@ -292,7 +292,7 @@ std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
 }
 
 // What a RankExecutor actor does between BeginStep and the end of the step.
-void World::run_step(int rank, StageWorker& worker) {
+void World::run_step(int rank, RankWorker& worker) {
   const std::vector<int> pipeline = plan_.group(rank, regular_domain, {"pp"}).ranks;
   worker.begin_step(1, microbatches_of(rank));
   while (!worker.order().step_done()) {
@@ -322,7 +322,7 @@ struct ReduceAtOnce final : BucketObserver {
 void World::run_rank(int rank) {
   const auto gradients = std::make_shared<RankGradients>();
   ReduceAtOnce buckets;
-  const std::unique_ptr<StageWorker> worker = worker_of(rank, gradients, buckets);
+  const std::unique_ptr<RankWorker> worker = worker_of(rank, gradients, buckets);
   worker->prepare();
   buckets.collectives = collectives_of(rank, gradients);
   buckets.groups = worker->bucket_groups();

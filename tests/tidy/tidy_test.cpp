@@ -166,7 +166,7 @@ TEST(Tidy, ACamelConstantIsToldFromItsUse) {
 // Each line here has its reason; the list only gets shorter.
 TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
   const std::set<std::string> allowed{
-      "actors/core/handover.hpp",                // a fence that only the thread sanitizer cannot see
+      "actors/core/tsan_order.hpp",              // a fence that only the thread sanitizer cannot see
       "runtime/base/rng_normal.cpp",             // clones for instruction sets are an attribute of GCC on x86
       "runtime/comm/shared_memory/meeting.cpp",  // the pause instruction has no portable name
   };

@@ -23,9 +23,9 @@ struct StageTensor {
   Ticket ticket;  // TensorParcel
 };
 
-class StageWorker {
+class RankWorker {
  public:
-  virtual ~StageWorker() = default;
+  virtual ~RankWorker() = default;
 
   // Builds the model and initialises or loads its state. Slow; the first call on the actor's thread.
   virtual void prepare() = 0;

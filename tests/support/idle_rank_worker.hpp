@@ -1,5 +1,5 @@
 #pragma once
-// A StageWorker without tensors, whose actions do nothing: the fakes of tests and benches derive from it and
+// A RankWorker without tensors, whose actions do nothing: the fakes of tests and benches derive from it and
 // override what they are about.
 
 #include <memory>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/rank/stage_worker.hpp"
+#include "runtime/rank/rank_worker.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 
 namespace d9d::testing {
@@ -19,11 +19,11 @@ inline std::shared_ptr<const PipelineProgram> program_of(const std::string& text
       PipelineProgram{Topology(TopologyKind::loop, 1, 3), 2, program, program, true});
 }
 
-class IdleStageWorker : public StageWorker {
+class IdleRankWorker : public RankWorker {
  public:
   // Every step runs `program` in the order of `cursor`.
-  IdleStageWorker(std::unique_ptr<ActionCursor> cursor, std::shared_ptr<const PipelineProgram> program,
-                  bool follows = false)
+  IdleRankWorker(std::unique_ptr<ActionCursor> cursor, std::shared_ptr<const PipelineProgram> program,
+                 bool follows = false)
       : program_(std::move(program)),
         order_(
             std::move(cursor), [this](const Action& action) { return ready(action); }, follows) {}

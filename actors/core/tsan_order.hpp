@@ -9,26 +9,26 @@ extern "C" void __tsan_release(void* address);
 
 namespace d9d {
 
-// What this thread wrote is visible to the thread that calls received() with the same address later.
-inline void handed_over([[maybe_unused]] const void* address) {
+// What this thread wrote is visible to the thread that calls tsan_acquire() with the same address later.
+inline void tsan_release([[maybe_unused]] const void* address) {
 #if defined(__SANITIZE_THREAD__)
   if (address != nullptr) __tsan_release(const_cast<void*>(address));
 #endif
 }
 
-inline void received([[maybe_unused]] const void* address) {
+inline void tsan_acquire([[maybe_unused]] const void* address) {
 #if defined(__SANITIZE_THREAD__)
   if (address != nullptr) __tsan_acquire(const_cast<void*>(address));
 #endif
 }
 
 // The turn of one actor: what it did in its last turn, on whatever thread, happened before.
-class Turn {
+class ActorTurn {
  public:
-  explicit Turn(const void* actor) : actor_(actor) { received(actor_); }
-  ~Turn() { handed_over(actor_); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  explicit ActorTurn(const void* actor) : actor_(actor) { tsan_acquire(actor_); }
+  ~ActorTurn() { tsan_release(actor_); }
+  ActorTurn(const ActorTurn&) = delete;
+  ActorTurn& operator=(const ActorTurn&) = delete;
 
  private:
   const void* actor_;
