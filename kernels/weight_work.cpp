@@ -47,13 +47,9 @@ void WeightWork::run(const Entry& entry) const {
   if (before_job_) {
     for (const auto& parameter : entry.parameters) before_job_(parameter, entry.reads);
   }
-  {
-    c10::NoGradGuard no_grad;
-    at::AutoDispatchBelowADInplaceOrView below_autograd;
-    entry.job();
-  }
-  if (!on_accumulated_) return;
-  for (const auto& parameter : entry.parameters) on_accumulated_(parameter);
+  c10::NoGradGuard no_grad;
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  entry.job();
 }
 
 WeightWork::Scope::Scope(c10::intrusive_ptr<WeightWork> work) : previous_(std::move(current_of_thread())) {

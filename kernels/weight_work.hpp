@@ -37,15 +37,12 @@ class WeightWork : public torch::CustomClassHolder {
  public:
   enum class Mode { now, deferred };
   using Job = std::function<void()>;
-  using OnAccumulated = std::function<void(const at::Tensor& parameter)>;
 
   explicit WeightWork(Mode mode = Mode::now, std::shared_ptr<TemporarySlot> slot = nullptr);
 
   Mode mode() const { return mode_; }
   // The mode counts when backward runs, not when forward did.
   void set_mode(Mode mode) { mode_ = mode; }
-  // Called once for each parameter of a job, after the job ran.
-  void set_on_accumulated(OnAccumulated callback) { on_accumulated_ = std::move(callback); }
 
   // Called before a job runs, for each of its parameters; `reads`: the job looks at their values.
   using BeforeJob = std::function<void(const at::Tensor& parameter, bool reads)>;
@@ -86,7 +83,6 @@ class WeightWork : public torch::CustomClassHolder {
 
   Mode mode_;
   std::shared_ptr<TemporarySlot> slot_;
-  OnAccumulated on_accumulated_;
   BeforeJob before_job_;
   std::deque<Entry> queue_;
 };

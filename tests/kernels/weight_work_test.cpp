@@ -110,11 +110,12 @@ TEST(WeightWork, DeferredTouchesNoGradientBeforeItRuns) {
   EXPECT_EQ(work->pending(), 0U);
 }
 
-TEST(WeightWork, ReportsEachParameterOnceAfterItsJob) {
+TEST(WeightWork, NamesEachParameterOnceBeforeItsJob) {
   Model model(true);
   const auto work = c10::make_intrusive<WeightWork>();
   std::map<const void*, int> reports;
-  work->set_on_accumulated([&](const at::Tensor& parameter) { ++reports[parameter.unsafeGetTensorImpl()]; });
+  work->set_before_job(
+      [&](const at::Tensor& parameter, bool) { ++reports[parameter.unsafeGetTensorImpl()]; });
   const WeightWork::Scope scope(work);
 
   model.loss(ids()).backward();

@@ -17,8 +17,7 @@ constexpr std::size_t orphan_words_max = 3;   // an orphan has at most so many w
 constexpr std::size_t orphan_width_max = 30;  // at most so many characters,
 constexpr std::size_t filled_width = 80;      // and stands under a line at least so wide.
 constexpr std::size_t orphans_allowed = 0;    // orphans left in the tree; only gets smaller
-constexpr std::size_t riddles_allowed =
-    0;  // lines with riddles left in headers and schemas; only gets smaller
+constexpr std::size_t riddles_allowed = 0;    // lines with riddles left; only gets smaller
 
 struct Comment {
   std::size_t column = 0;

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <iostream>
 #include <map>
 #include <set>
 
@@ -51,14 +50,6 @@ const Names& for_plugins() {
 const Names& for_tests() {
   static const Names names{"caps",        "drain",      "in_use",    "incomplete",
                            "peek_header", "shard_axes", "step_count"};
-  return names;
-}
-
-// To be used or deleted. Only gets shorter.
-const Names& to_go() {
-  static const Names names{
-      "set_on_accumulated",
-  };
   return names;
 }
 
@@ -145,20 +136,19 @@ std::map<std::string, std::string> unused() {
 
 TEST(Unused, EveryPublicFunctionIsCalledByMoreThanTests) {
   for (const auto& [name, header] : unused()) {
-    const bool listed = for_plugins().contains(name) || for_tests().contains(name) || to_go().contains(name);
+    const bool listed = for_plugins().contains(name) || for_tests().contains(name);
     EXPECT_TRUE(listed) << header << ": nothing but tests calls " << name << "(): use it or delete it";
   }
 }
 
 TEST(Unused, TheListsNameOnlyWhatIsUnused) {
   const auto found = unused();
-  for (const Names* list : {&for_plugins(), &for_tests(), &to_go()}) {
+  for (const Names* list : {&for_plugins(), &for_tests()}) {
     for (const std::string& name : *list) {
       EXPECT_TRUE(found.contains(name))
           << name << " is used or gone: take it off its list in unused_test.cpp";
     }
   }
-  std::cout << "unused: " << to_go().size() << " functions to use or to delete\n";
 }
 
 TEST(Unused, ACallIsToldFromADeclaration) {

@@ -1,8 +1,8 @@
 #pragma once
 // One unit of fully sharded data parallelism, a layer for example: gathers its parameters on the
 // communication thread before use, frees them after it, and adds up their whole gradients until they are
-// reduce-scattered. The Collective's thread calls reduce_gradient() and gradient_bytes(), the stage's compute
-// thread all else.
+// reduce-scattered. The Collective's thread calls reduce_gradient() and gradient_bytes(), the compute thread
+// of the stage calls all other functions.
 
 #include <deque>
 #include <future>
