@@ -18,7 +18,7 @@
 namespace d9d::net {
 namespace {
 
-constexpr int kBacklog = 4096;
+constexpr int listen_backlog = 4096;
 
 class Resolved {
  public:
@@ -78,7 +78,8 @@ Fd listen_on(const std::string& host, std::uint16_t port) {
   const int yes = 1, no = 0;
   if (fd) setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   if (fd && address.ai_family == AF_INET6) setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-  if (!fd || bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 || listen(fd.get(), kBacklog) != 0) {
+  if (!fd || bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 ||
+      listen(fd.get(), listen_backlog) != 0) {
     const int error = errno;
     fail_environment(fmt::format(
         "cannot listen on {} ({}). Is the port in use, or is that no address of this host? Choose "

@@ -27,7 +27,7 @@ class PlainChannel final : public Channel {
       got = static_cast<std::size_t>(n);
       return Io::done;
     }
-    if (n == 0) return fail(kClosed);
+    if (n == 0) return fail(closed_text);
     return try_again(errno) ? Io::reads : fail(std::strerror(errno));
   }
 

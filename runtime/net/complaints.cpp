@@ -5,19 +5,19 @@
 namespace d9d::net {
 namespace {
 
-constexpr std::chrono::seconds kWhile{10};
-constexpr int kWritten = 5;
+constexpr std::chrono::seconds complaint_window{10};
+constexpr int complaints_max = 5;
 
 }  // namespace
 
 void Complaints::add(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();
-  if (now - since_ > kWhile) {
+  if (now - since_ > complaint_window) {
     if (counted_ > 0) log::warn("{} more connections were refused or closed in the last while", counted_);
     since_ = now;
     written_ = counted_ = 0;
   }
-  if (written_ < kWritten) {
+  if (written_ < complaints_max) {
     ++written_;
     return log::warn("{}", text);
   }

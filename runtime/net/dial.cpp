@@ -8,7 +8,7 @@
 namespace d9d::net {
 namespace {
 
-constexpr std::chrono::milliseconds kDialAgain{50};
+constexpr std::chrono::milliseconds redial_after{50};
 
 [[noreturn]] void fail_of(const Channel& channel) {
   fail_environment(channel.failure().empty() ? "it accepts connections but does not answer in time"
@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kDialAgain{50};
 }
 
 Answer read_answer(Channel& channel, const DialOptions& options) {
-  std::array<std::byte, kHeadBytes> head{};
+  std::array<std::byte, hello_head_bytes> head{};
   if (!read_fully(channel, head.data(), head.size(), options.deadline, options.cancel)) fail_of(channel);
   const auto bytes = answer_body_bytes(head.data());
   if (!bytes) fail_environment("what answers there is no d9d-node of this version");
@@ -40,7 +40,7 @@ std::unique_ptr<Channel> dial(const DialOptions& options) {
     const Answer answer = read_answer(*channel, options);
     if (answer.verdict == Verdict::yes) return channel;
     if (answer.verdict == Verdict::no) fail_environment(answer.reason);
-    const auto again = std::min(options.deadline, std::chrono::steady_clock::now() + kDialAgain);
+    const auto again = std::min(options.deadline, std::chrono::steady_clock::now() + redial_after);
     if (again == options.deadline) fail_environment("it is there but does not take part in the job yet");
     wait_for(-1, 0, again, options.cancel);
   }

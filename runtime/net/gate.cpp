@@ -13,9 +13,9 @@
 namespace d9d::net {
 namespace {
 
-constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::milliseconds accept_pause{100};
 // Accepted in one go, so that those who are half through are served during a flood.
-constexpr int kAcceptedAtOnce = 64;
+constexpr int accepted_at_once = 64;
 
 }  // namespace
 
@@ -82,7 +82,7 @@ int Gate::next_wait_ms() const {
 }
 
 void Gate::accept_all() {
-  for (int i = 0; i < kAcceptedAtOnce && accept_one(); ++i) {
+  for (int i = 0; i < accepted_at_once && accept_one(); ++i) {
   }
 }
 
@@ -113,7 +113,7 @@ void Gate::make_room(int error) {
   while (!newcomers_.empty()) drop(newcomers_.begin(), {});
   watch(listener_.get(), 0, EPOLL_CTL_MOD);
   paused_ = true;
-  resume_ = std::chrono::steady_clock::now() + kPause;
+  resume_ = std::chrono::steady_clock::now() + accept_pause;
 }
 
 void Gate::drop_late() {

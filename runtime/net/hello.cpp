@@ -9,8 +9,8 @@ namespace d9d::net {
 namespace {
 
 // The last letter is the version.
-constexpr char kHelloMagic[8] = {'d', '9', 'd', ' ', 'h', 'i', '\n', '1'};
-constexpr char kAnswerMagic[8] = {'d', '9', 'd', ' ', 'o', 'k', '\n', '1'};
+constexpr char hello_magic[8] = {'d', '9', 'd', ' ', 'h', 'i', '\n', '1'};
+constexpr char answer_magic[8] = {'d', '9', 'd', ' ', 'o', 'k', '\n', '1'};
 
 template <class Number>
 void put(std::string& into, Number value) {
@@ -23,7 +23,7 @@ void put(std::string& into, const std::string& text) {
 }
 
 std::string framed(const char (&magic)[8], const std::string& body) {
-  D9D_CHECK(body.size() <= kBodyBytesMax, "a hello of {} bytes", body.size());
+  D9D_CHECK(body.size() <= hello_body_bytes_max, "a hello of {} bytes", body.size());
   std::string frame(magic, sizeof(magic));
   put(frame, static_cast<std::uint32_t>(body.size()));
   return frame + body;
@@ -32,7 +32,8 @@ std::string framed(const char (&magic)[8], const std::string& body) {
 std::optional<std::size_t> body_bytes(const char (&magic)[8], const std::byte* head) {
   std::uint32_t bytes = 0;
   std::memcpy(&bytes, head + sizeof(magic), sizeof(bytes));
-  const bool right = std::memcmp(head, magic, sizeof(magic)) == 0 && bytes > 0 && bytes <= kBodyBytesMax;
+  const bool right =
+      std::memcmp(head, magic, sizeof(magic)) == 0 && bytes > 0 && bytes <= hello_body_bytes_max;
   return right ? std::optional<std::size_t>(bytes) : std::nullopt;
 }
 
@@ -75,22 +76,22 @@ std::string frame_of(const Hello& hello) {
   put(body, hello.to);
   put(body, hello.job);
   put(body, hello.group);
-  return framed(kHelloMagic, body);
+  return framed(hello_magic, body);
 }
 
 std::string frame_of(const Answer& answer) {
   std::string body;
   put(body, static_cast<std::uint8_t>(answer.verdict));
-  put(body, answer.reason.substr(0, kBodyBytesMax / 2));
-  return framed(kAnswerMagic, body);
+  put(body, answer.reason.substr(0, hello_body_bytes_max / 2));
+  return framed(answer_magic, body);
 }
 
 std::optional<std::size_t> hello_body_bytes(const std::byte* head) {
-  return body_bytes(kHelloMagic, head);
+  return body_bytes(hello_magic, head);
 }
 
 std::optional<std::size_t> answer_body_bytes(const std::byte* head) {
-  return body_bytes(kAnswerMagic, head);
+  return body_bytes(answer_magic, head);
 }
 
 std::optional<Hello> hello_from(const std::vector<std::byte>& bytes) {

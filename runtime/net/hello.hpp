@@ -33,13 +33,13 @@ struct Answer {
   std::string reason;  // of a no
 };
 
-// A frame is a head of kHeadBytes, which says how long the body is, and the body.
-inline constexpr std::size_t kHeadBytes = 12;
-inline constexpr std::size_t kBodyBytesMax = 16384;
+// A frame is a head of hello_head_bytes, which says how long the body is, and the body.
+inline constexpr std::size_t hello_head_bytes = 12;
+inline constexpr std::size_t hello_body_bytes_max = 16384;
 
 std::string frame_of(const Hello& hello);
 std::string frame_of(const Answer& answer);
-// None when these are not the first bytes of such a frame. `head` has kHeadBytes.
+// None when these are not the first bytes of such a frame. `head` has hello_head_bytes.
 std::optional<std::size_t> hello_body_bytes(const std::byte* head);
 std::optional<std::size_t> answer_body_bytes(const std::byte* head);
 std::optional<Hello> hello_from(const std::vector<std::byte>& body);

@@ -8,9 +8,9 @@
 namespace d9d::net {
 namespace {
 
-constexpr unsigned char kTlsHandshake = 0x16;
+constexpr unsigned char tls_handshake_byte = 0x16;
 
-const char* const kNoHello = "what it says is not d9d's protocol";
+const char* const not_our_protocol = "what it says is not d9d's protocol";
 
 }  // namespace
 
@@ -33,11 +33,11 @@ Newcomer::State Newcomer::step() {
 
 // Looks at the first bytes, because a side with TLS and one without would not understand each other's errors.
 Newcomer::State Newcomer::begin() {
-  std::array<unsigned char, kHeadBytes> first{};
+  std::array<unsigned char, hello_head_bytes> first{};
   const ssize_t n = recv(fd_, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
   if (n < 0) return errno == EAGAIN || errno == EINTR ? State::reads : fail({});
   if (n == 0) return fail({});
-  const bool speaks_tls = first[0] == kTlsHandshake;
+  const bool speaks_tls = first[0] == tls_handshake_byte;
   if (tls_ != nullptr && !speaks_tls) {
     return refuse_plainly("it speaks no TLS: does its job file lack node.tls?",
                           "it takes connections under TLS only: give node.tls {ca, certificate, key}");
@@ -46,7 +46,7 @@ Newcomer::State Newcomer::begin() {
     return refuse_plainly("it speaks TLS, and this job file has no node.tls", "it speaks no TLS");
   }
   channel_ = make_channel(std::move(socket_), tls_, Side::accepts);
-  frame_.resize(kHeadBytes);
+  frame_.resize(hello_head_bytes);
   return State::ready;
 }
 
@@ -64,14 +64,14 @@ Newcomer::State Newcomer::read_frame() {
     if (io != Io::done) return io == Io::writes ? State::writes : State::reads;
     got_ += got;
     if (got_ < frame_.size()) continue;
-    if (got_ > kHeadBytes) break;
+    if (got_ > hello_head_bytes) break;
     const auto body = hello_body_bytes(frame_.data());
-    if (!body) return fail(kNoHello);
-    frame_.resize(kHeadBytes + *body);
+    if (!body) return fail(not_our_protocol);
+    frame_.resize(hello_head_bytes + *body);
   }
-  frame_.erase(frame_.begin(), frame_.begin() + kHeadBytes);
+  frame_.erase(frame_.begin(), frame_.begin() + hello_head_bytes);
   const auto hello = hello_from(frame_);
-  if (!hello) return fail(kNoHello);
+  if (!hello) return fail(not_our_protocol);
   hello_ = *hello;
   return State::ready;
 }

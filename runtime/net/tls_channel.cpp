@@ -16,8 +16,8 @@
 namespace d9d::net {
 namespace {
 
-constexpr std::size_t kBatchBytes = std::size_t{256} << 10;
-constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr std::size_t tls_batch_bytes = std::size_t{256} << 10;
+constexpr std::size_t tls_read_bytes = std::size_t{64} << 10;
 
 // What a BIO writes to: a socket, without SIGPIPE, which OpenSSL's own would raise. In a batch the records of
 // several writes are gathered first.
@@ -61,7 +61,7 @@ int bio_write(BIO* bio, const char* data, int bytes) {
   Wire& wire = wire_of(bio);
   const auto size = static_cast<std::size_t>(bytes);
   if (!wire.batches) return moved(bio, wire.send_now(data, size), BIO_FLAGS_WRITE);
-  if (wire.batch.size() >= kBatchBytes && wire.flush() < 0) return moved(bio, -1, BIO_FLAGS_WRITE);
+  if (wire.batch.size() >= tls_batch_bytes && wire.flush() < 0) return moved(bio, -1, BIO_FLAGS_WRITE);
   wire.batch.insert(wire.batch.end(), data, data + size);
   return moved(bio, bytes, 0);
 }
@@ -133,7 +133,7 @@ class TlsChannel final : public Channel {
     wire_.socket = fd();
     BIO* const bio = new_bio(wire_);
     SSL_set_bio(ssl_.get(), bio, bio);
-    SSL_set_default_read_buffer_len(ssl_.get(), kReadBytes);  // the handshake allocates it
+    SSL_set_default_read_buffer_len(ssl_.get(), tls_read_bytes);  // the handshake allocates it
     side == Side::accepts ? SSL_set_accept_state(ssl_.get()) : SSL_set_connect_state(ssl_.get());
   }
 
@@ -163,7 +163,7 @@ class TlsChannel final : public Channel {
 
   void expect_much() override {
     wire_.batches = true;
-    wire_.batch.reserve(kBatchBytes + 2 * SSL3_RT_MAX_PLAIN_LENGTH);
+    wire_.batch.reserve(tls_batch_bytes + 2 * SSL3_RT_MAX_PLAIN_LENGTH);
     SSL_set_read_ahead(ssl_.get(), 1);
   }
   Io flush() override {
@@ -190,7 +190,7 @@ class TlsChannel final : public Channel {
       case SSL_ERROR_WANT_WRITE:
         return Io::writes;
       case SSL_ERROR_ZERO_RETURN:
-        return fail(kClosed);
+        return fail(closed_text);
       default:
         break;
     }
@@ -198,7 +198,7 @@ class TlsChannel final : public Channel {
     ERR_clear_error();
     if (code != 0 && ERR_GET_REASON(code) != SSL_R_UNEXPECTED_EOF_WHILE_READING)
       return fail(words_of(code, SSL_get_verify_result(ssl_.get())));
-    return fail(code != 0 || error == 0 ? kClosed : std::strerror(error));
+    return fail(code != 0 || error == 0 ? closed_text : std::strerror(error));
   }
 
   Wire wire_;  // outlives its BIO, which ssl_ owns

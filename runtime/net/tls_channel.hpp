@@ -5,7 +5,7 @@
 
 namespace d9d::net {
 
-inline constexpr const char* kClosed = "the connection was closed";
+inline constexpr const char* closed_text = "the connection was closed";
 
 std::unique_ptr<Channel> make_tls_channel(Fd socket, const Tls& tls, Side side);
 

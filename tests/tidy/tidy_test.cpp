@@ -116,24 +116,6 @@ TEST(Tidy, AMutableGlobalIsToldFromOtherDeclarations) {
   }
 }
 
-// Folders whose constants are still called kCamel. Only gets shorter.
-const Names& camel_folders() {
-  static const Names folders{
-      "runtime/comm",           "runtime/comm/decorators",
-      "runtime/comm/processes", "runtime/comm/shared_memory",
-      "runtime/mesh",           "runtime/net",
-      "runtime/pipeline",       "runtime/pipeline/program",
-      "runtime/tensor",         "runtime/train",
-      "tests/golden/data",      "tests/golden/messages",
-      "tests/golden/tokenizer", "tests/kernels/cross_entropy",
-      "tests/runtime/comm",     "tests/runtime/comm/processes",
-      "tests/runtime/mesh",     "tests/runtime/net",
-      "tests/runtime/pipeline", "tests/runtime/pipeline/program",
-      "tests/runtime/train",
-  };
-  return folders;
-}
-
 bool declares_camel_constant(const std::string& code) {
   static const std::regex constant(R"(\bconst(expr|init)?\b[^;(=]*\bk[A-Z]\w*\s*[={\[(])");
   return code.find("const") != std::string::npos && std::regex_search(code, constant);
@@ -141,8 +123,7 @@ bool declares_camel_constant(const std::string& code) {
 
 TEST(Tidy, ConstantsAreSnakeCase) {
   for (const Source* source : sources_under(all_folders)) {
-    const bool is_this = source->path == "tests/tidy/tidy_test.cpp";
-    if (is_this || camel_folders().contains(source->path.substr(0, source->path.rfind('/')))) continue;
+    if (source->path == "tests/tidy/tidy_test.cpp") continue;
     for (std::size_t i = 0; i < source->lines.size(); ++i) {
       EXPECT_FALSE(declares_camel_constant(code_of(source->lines[i])))
           << source->path << ":" << i + 1 << ": " << source->lines[i]

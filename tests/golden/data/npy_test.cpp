@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::filesystem::path kFolder = std::string(D9D_SOURCE_DIR) + "/tests/golden/data";
+const std::filesystem::path golden_folder = std::string(D9D_SOURCE_DIR) + "/tests/golden/data";
 
 std::vector<std::int64_t> integers(const NpyArray& array) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(array.num_elements()));
@@ -37,31 +37,31 @@ std::string file_bytes(const std::filesystem::path& path) {
 TEST(NpyGolden, ReadsEveryIntegerTypeThatNumpyWrites) {
   const std::vector<std::int64_t> grid{-2000, -1000, 0, 1000, 2000, 3000};
 
-  EXPECT_EQ(integers(NpyArray(kFolder / "int32.npy")), grid);
-  EXPECT_EQ(integers(NpyArray(kFolder / "int64.npy")), grid);
-  EXPECT_EQ(integers(NpyArray(kFolder / "version2.npy")), grid);
-  EXPECT_EQ(integers(NpyArray(kFolder / "uint16.npy")), (std::vector<std::int64_t>{0, 1, 65535}));
-  EXPECT_EQ(integers(NpyArray(kFolder / "uint32.npy")), (std::vector<std::int64_t>{0, 4294967295}));
-  EXPECT_EQ(integers(NpyArray(kFolder / "int8.npy")), (std::vector<std::int64_t>{-128, 0, 127}));
-  EXPECT_EQ(integers(NpyArray(kFolder / "uint8.npy")), (std::vector<std::int64_t>{0, 255}));
-  EXPECT_EQ(integers(NpyArray(kFolder / "int16.npy")), (std::vector<std::int64_t>{-32768, 32767}));
-  EXPECT_EQ(integers(NpyArray(kFolder / "uint64.npy")), (std::vector<std::int64_t>{0, INT64_MAX}));
-  EXPECT_EQ(integers(NpyArray(kFolder / "scalar.npy")), (std::vector<std::int64_t>{-7}));
+  EXPECT_EQ(integers(NpyArray(golden_folder / "int32.npy")), grid);
+  EXPECT_EQ(integers(NpyArray(golden_folder / "int64.npy")), grid);
+  EXPECT_EQ(integers(NpyArray(golden_folder / "version2.npy")), grid);
+  EXPECT_EQ(integers(NpyArray(golden_folder / "uint16.npy")), (std::vector<std::int64_t>{0, 1, 65535}));
+  EXPECT_EQ(integers(NpyArray(golden_folder / "uint32.npy")), (std::vector<std::int64_t>{0, 4294967295}));
+  EXPECT_EQ(integers(NpyArray(golden_folder / "int8.npy")), (std::vector<std::int64_t>{-128, 0, 127}));
+  EXPECT_EQ(integers(NpyArray(golden_folder / "uint8.npy")), (std::vector<std::int64_t>{0, 255}));
+  EXPECT_EQ(integers(NpyArray(golden_folder / "int16.npy")), (std::vector<std::int64_t>{-32768, 32767}));
+  EXPECT_EQ(integers(NpyArray(golden_folder / "uint64.npy")), (std::vector<std::int64_t>{0, INT64_MAX}));
+  EXPECT_EQ(integers(NpyArray(golden_folder / "scalar.npy")), (std::vector<std::int64_t>{-7}));
 }
 
 TEST(NpyGolden, ReadsShapesOfAnyRank) {
   using Shape = std::vector<std::int64_t>;
 
-  EXPECT_EQ(NpyArray(kFolder / "int32.npy").shape(), (Shape{2, 3}));
-  EXPECT_EQ(NpyArray(kFolder / "uint16.npy").shape(), (Shape{3}));
-  EXPECT_EQ(NpyArray(kFolder / "uint32.npy").shape(), (Shape{1, 1, 2}));
-  EXPECT_EQ(NpyArray(kFolder / "scalar.npy").shape(), Shape{});
-  EXPECT_EQ(NpyArray(kFolder / "empty.npy").shape(), (Shape{0, 4}));
+  EXPECT_EQ(NpyArray(golden_folder / "int32.npy").shape(), (Shape{2, 3}));
+  EXPECT_EQ(NpyArray(golden_folder / "uint16.npy").shape(), (Shape{3}));
+  EXPECT_EQ(NpyArray(golden_folder / "uint32.npy").shape(), (Shape{1, 1, 2}));
+  EXPECT_EQ(NpyArray(golden_folder / "scalar.npy").shape(), Shape{});
+  EXPECT_EQ(NpyArray(golden_folder / "empty.npy").shape(), (Shape{0, 4}));
 }
 
 TEST(NpyGolden, ReadsTensorsAsInt64OrFloat32) {
-  const at::Tensor whole = load_npy(kFolder / "int32.npy");
-  const at::Tensor real = load_npy(kFolder / "float64.npy");
+  const at::Tensor whole = load_npy(golden_folder / "int32.npy");
+  const at::Tensor real = load_npy(golden_folder / "float64.npy");
 
   ASSERT_EQ(whole.scalar_type(), at::kLong);
   ASSERT_EQ(real.scalar_type(), at::kFloat);
@@ -76,7 +76,7 @@ TEST(NpyGolden, FilesOfTestsHaveTheBytesThatNumpyWrites) {
                                                  {"float64", "<f8"}, {"uint32", "<u4"}, {"scalar", "<i8"},
                                                  {"empty", "<i4"}};
   for (const auto& [name, type] : descr) {
-    const NpyArray array(kFolder / (name + ".npy"));
+    const NpyArray array(golden_folder / (name + ".npy"));
     const std::span<const std::byte> bytes = array.bytes();
     const std::string elements(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 
@@ -85,11 +85,11 @@ TEST(NpyGolden, FilesOfTestsHaveTheBytesThatNumpyWrites) {
 }
 
 TEST(NpyGolden, RefusesWhatItDoesNotReadByName) {
-  EXPECT_THAT(error_of(kFolder / "fortran.npy"), HasSubstr("Fortran order"));
-  EXPECT_THAT(error_of(kFolder / "big_endian.npy"), HasSubstr("\">i4\""));
-  EXPECT_THAT(error_of(kFolder / "version3.npy"), HasSubstr("version 3.0"));
-  EXPECT_THAT(error_of(kFolder / "make.py"), HasSubstr("not a .npy file"));
-  EXPECT_THAT(error_of(kFolder / "absent.npy"), HasSubstr("cannot open"));
+  EXPECT_THAT(error_of(golden_folder / "fortran.npy"), HasSubstr("Fortran order"));
+  EXPECT_THAT(error_of(golden_folder / "big_endian.npy"), HasSubstr("\">i4\""));
+  EXPECT_THAT(error_of(golden_folder / "version3.npy"), HasSubstr("version 3.0"));
+  EXPECT_THAT(error_of(golden_folder / "make.py"), HasSubstr("not a .npy file"));
+  EXPECT_THAT(error_of(golden_folder / "absent.npy"), HasSubstr("cannot open"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using testing::MessageKind;
 
-const std::filesystem::path kFolder = D9D_SOURCE_DIR "/tests/golden/messages";
+const std::filesystem::path golden_folder = D9D_SOURCE_DIR "/tests/golden/messages";
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream in(path);
@@ -22,19 +22,19 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 void write_first_version(const MessageKind& kind) {
-  if (std::filesystem::exists(kFolder / (kind.name + ".bin"))) return;
+  if (std::filesystem::exists(golden_folder / (kind.name + ".bin"))) return;
   const Frame frame = kind.encode(testing::sample_header());
-  std::ofstream(kFolder / (kind.name + ".bin"), std::ios::binary)
+  std::ofstream(golden_folder / (kind.name + ".bin"), std::ios::binary)
       .write(reinterpret_cast<const char*>(frame.bytes().data()),
              static_cast<std::streamsize>(frame.size_bytes()));
-  std::ofstream(kFolder / (kind.name + ".txt")) << testing::dump(Decoded(frame), kind) << "\n";
+  std::ofstream(golden_folder / (kind.name + ".txt")) << testing::dump(Decoded(frame), kind) << "\n";
 }
 
 TEST(GoldenMessages, BytesOfTheFirstVersionReadAsTheSameValues) {
   for (const MessageKind& kind : testing::every_message()) {
     SCOPED_TRACE(kind.name);
     if (std::getenv("D9D_GOLDEN_WRITE") != nullptr) write_first_version(kind);
-    const auto bytes = testing::bytes_of_file(kFolder / (kind.name + ".bin"));
+    const auto bytes = testing::bytes_of_file(golden_folder / (kind.name + ".bin"));
     ASSERT_FALSE(bytes.empty()) << "no bytes of a first version; write them with D9D_GOLDEN_WRITE=1";
 
     const Frame frame = Frame::from_bytes(bytes, Limits{}.bytes_max);
@@ -42,7 +42,7 @@ TEST(GoldenMessages, BytesOfTheFirstVersionReadAsTheSameValues) {
 
     EXPECT_EQ(decoded.type(), kind.type);
     EXPECT_EQ(decoded.header().sequence, testing::sample_header().sequence);
-    EXPECT_EQ(testing::dump(decoded, kind) + "\n", text_of(kFolder / (kind.name + ".txt")));
+    EXPECT_EQ(testing::dump(decoded, kind) + "\n", text_of(golden_folder / (kind.name + ".txt")));
   }
 }
 

@@ -8,7 +8,7 @@
 namespace d9d {
 namespace {
 
-const std::string kFolder = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/";
+const std::string golden_folder = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/";
 
 nlohmann::json read_json(const std::string& path) {
   std::ifstream file(path);
@@ -17,8 +17,8 @@ nlohmann::json read_json(const std::string& path) {
 
 class TokenizerGolden : public testing::TestWithParam<const char*> {
  protected:
-  const Tokenizer tokenizer_ = Tokenizer::from_file(kFolder + GetParam() + ".json");
-  const nlohmann::json cases_ = read_json(kFolder + "expect." + GetParam() + ".json");
+  const Tokenizer tokenizer_ = Tokenizer::from_file(golden_folder + GetParam() + ".json");
+  const nlohmann::json cases_ = read_json(golden_folder + "expect." + GetParam() + ".json");
 };
 
 TEST_P(TokenizerGolden, GivesTheIdsOfTheTokenizersLibrary) {

@@ -13,12 +13,12 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return bytes;
 }
 
-const Hello kHello{
+const Hello some_hello{
     .purpose = Purpose::tensors, .job = "abc", .group = "pp[0,1]/norm@1", .opened = 3, .from = 1};
 
 TEST(Hello, ComesBackAsItWasSaid) {
-  const auto frame = bytes_of(frame_of(kHello));
-  const std::vector<std::byte> body(frame.begin() + kHeadBytes, frame.end());
+  const auto frame = bytes_of(frame_of(some_hello));
+  const std::vector<std::byte> body(frame.begin() + hello_head_bytes, frame.end());
 
   ASSERT_EQ(hello_body_bytes(frame.data()), body.size());
   const auto back = hello_from(body);
@@ -32,8 +32,8 @@ TEST(Hello, ComesBackAsItWasSaid) {
 }
 
 TEST(Hello, IsNotTakenWhenItIsCutShortOrTooLong) {
-  auto body = bytes_of(frame_of(kHello));
-  body.erase(body.begin(), body.begin() + kHeadBytes);
+  auto body = bytes_of(frame_of(some_hello));
+  body.erase(body.begin(), body.begin() + hello_head_bytes);
 
   for (std::size_t size = 0; size < body.size(); ++size) {
     EXPECT_FALSE(hello_from({body.begin(), body.begin() + static_cast<std::ptrdiff_t>(size)})) << size;
@@ -43,7 +43,7 @@ TEST(Hello, IsNotTakenWhenItIsCutShortOrTooLong) {
 }
 
 TEST(Hello, HasABoundAndAMark) {
-  std::string frame = frame_of(kHello);
+  std::string frame = frame_of(some_hello);
   const auto size_of = [&] { return hello_body_bytes(reinterpret_cast<const std::byte*>(frame.data())); };
   ASSERT_TRUE(size_of());
 
