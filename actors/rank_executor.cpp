@@ -151,7 +151,7 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
                             .name = trace_name("optimizer"),
                             .step = trace::step_of_span(message.getStep()),
                             .category = trace::Category::compute});
-    worker_->apply(message.getGradientScale(), message.getLearningRate());
+    worker_->apply(message.getGradientScale(), message.getLrMultiplier());
   }
   tell<wire::StepApplied>({Role::trainer, self().index},
                           [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });

@@ -174,7 +174,7 @@ void Trainer::apply(const StepScale& scale, const std::vector<double>& costs) {
   tell<wire::ApplyStep>({Role::rank_executor, self().index}, [&](wire::ApplyStep::Builder apply) {
     apply.setStep(current_);
     apply.setGradientScale(scale.grad);
-    apply.setLearningRate(options_.lr_multiplier(current_));
+    apply.setLrMultiplier(options_.lr_multiplier(current_));
     fill_list(apply.initCosts(static_cast<unsigned>(costs.size())), costs);
   });
   applying_ = current_;

@@ -44,7 +44,7 @@ struct ApplyStep {
   # BeginStep may come before it. A repeated one would update twice: the Trainer says it once for each step.
   step @0 :UInt64;
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
-  learningRate @2 :Float64;   # multiplier of the optimizer's base rate
+  lrMultiplier @2 :Float64;   # of the optimizer's base learning rate
   costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs, to choose the next step's program
 }
 

@@ -315,7 +315,7 @@ TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
   world->say<wire::ApplyStep>(executor_id, [](wire::ApplyStep::Builder apply) {
     apply.setStep(3);
     apply.setGradientScale(0.25);
-    apply.setLearningRate(0.5);
+    apply.setLrMultiplier(0.5);
   });
 
   EXPECT_THAT(script.applied, ElementsAre("0.25 0.5"));

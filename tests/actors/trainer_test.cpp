@@ -105,7 +105,7 @@ TEST_F(TrainerTest, GradientsAreScaledByOneOverTheGlobalWeight) {
   const auto apply = world.last<wire::ApplyStep>(executor_id);
   EXPECT_EQ(apply->getStep(), 1U);
   EXPECT_DOUBLE_EQ(apply->getGradientScale(), 1.0 / 8);
-  EXPECT_DOUBLE_EQ(apply->getLearningRate(), 0.1);
+  EXPECT_DOUBLE_EQ(apply->getLrMultiplier(), 0.1);
 }
 
 // Schedule auto: what ranks measured is summed with the step's own numbers and goes back to the stages.
