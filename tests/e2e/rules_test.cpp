@@ -12,7 +12,7 @@ using testing::Not;
 
 Words plugin_model(const std::string& keys = "") {
   return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_buffers_plugin.so]") +
-         set("model_provider", "{name: centred_lm" + keys + "}") + set("trainer.schedule.total_steps", "2");
+         set("model_provider", "{name: centred_lm" + keys + "}") + set("trainer.schedule.total_steps", "6");
 }
 Words adamw(const std::string& keys) {
   return set("optimizer", "{name: adamw, lr: 0.003, " + keys + "}");
