@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace d9d {
 namespace {
@@ -25,7 +26,7 @@ std::string place_of(const std::string& actor, int rank) {
 
 std::string sentence(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  if (!text.empty() && text.back() != '.' && text.back() != '\n') text += '.';
+  if (!text.empty() && std::string_view(".?!").find(text.back()) == std::string_view::npos) text += '.';
   return text;
 }
 
