@@ -11,10 +11,6 @@
 namespace d9d::net {
 namespace {
 
-bool try_again(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
 class PlainChannel final : public Channel {
  public:
   explicit PlainChannel(Fd socket) : Channel(std::move(socket)) {}

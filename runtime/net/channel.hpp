@@ -4,6 +4,7 @@
 
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -21,6 +22,11 @@ enum class Io {
 };
 
 enum class Side { dials, accepts };
+
+// Whether a call on a socket that failed with `error` (an errno) may succeed later.
+inline bool try_again(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
 
 class Channel {
  public:

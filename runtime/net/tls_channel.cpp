@@ -47,10 +47,6 @@ Wire& wire_of(BIO* bio) {
   return *static_cast<Wire*>(BIO_get_data(bio));
 }
 
-bool try_again(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
 int moved(BIO* bio, ssize_t n, int retry_flag) {
   BIO_clear_retry_flags(bio);
   if (n < 0 && try_again(errno)) BIO_set_flags(bio, retry_flag | BIO_FLAGS_SHOULD_RETRY);
