@@ -10,9 +10,9 @@
 namespace d9d {
 namespace {
 
-constexpr const char* architecture = "LlamaForCausalLM";
+constexpr const char* llama_architecture = "LlamaForCausalLM";
 
-LlamaConfig defaults() {
+LlamaConfig llama_defaults() {
   LlamaConfig config;
   config.vocab_size = 32000;
   config.hidden_size = 4096;
@@ -33,9 +33,9 @@ AttentionOptions LlamaConfig::attention() const {
 }
 
 LlamaConfig read_llama_config(const JsonReader& in) {
-  LlamaConfig config = defaults();
+  LlamaConfig config = llama_defaults();
   read_sizes(in, config);
-  refuse_other_models(in, architecture);
+  refuse_other_models(in, llama_architecture);
   read_common(in, config);
   if (!in.has("bos_token_id")) config.bos_token_id = 1;
   if (!in.has("eos_token_id")) config.eos_token_ids = {2};
@@ -50,7 +50,7 @@ LlamaConfig read_llama_config(const JsonReader& in) {
 }
 
 std::string LlamaConfig::config_json() const {
-  nlohmann::json out = common_config_json(*this, "llama", architecture);
+  nlohmann::json out = common_config_json(*this, "llama", llama_architecture);
   out["intermediate_size"] = intermediate_size;
   out["attention_bias"] = attention_bias;
   out["mlp_bias"] = false;

@@ -10,9 +10,9 @@
 namespace d9d {
 namespace {
 
-constexpr const char* architecture = "MistralForCausalLM";
+constexpr const char* mistral_architecture = "MistralForCausalLM";
 
-MistralConfig defaults() {
+MistralConfig mistral_defaults() {
   MistralConfig config;
   config.vocab_size = 32000;
   config.hidden_size = 4096;
@@ -27,9 +27,9 @@ MistralConfig defaults() {
 }  // namespace
 
 MistralConfig read_mistral_config(const JsonReader& in) {
-  MistralConfig config = defaults();
+  MistralConfig config = mistral_defaults();
   read_sizes(in, config);
-  refuse_other_models(in, architecture);
+  refuse_other_models(in, mistral_architecture);
   read_common(in, config);
   if (!in.has("bos_token_id")) config.bos_token_id = 1;
   if (!in.has("eos_token_id")) config.eos_token_ids = {2};
@@ -52,7 +52,7 @@ MistralConfig read_mistral_config(const JsonReader& in) {
 }
 
 std::string MistralConfig::config_json() const {
-  nlohmann::json out = common_config_json(*this, "mistral", architecture);
+  nlohmann::json out = common_config_json(*this, "mistral", mistral_architecture);
   out["intermediate_size"] = intermediate_size;
   out["sliding_window"] = nullptr;
   write_rope(rope, out);

@@ -10,9 +10,9 @@
 namespace d9d {
 namespace {
 
-constexpr const char* architecture = "Qwen2ForCausalLM";
+constexpr const char* qwen2_architecture = "Qwen2ForCausalLM";
 
-Qwen2Config defaults() {
+Qwen2Config qwen2_defaults() {
   Qwen2Config config;
   config.vocab_size = 151936;
   config.hidden_size = 4096;
@@ -40,9 +40,9 @@ AttentionOptions Qwen2Config::attention() const {
 }
 
 Qwen2Config read_qwen2_config(const JsonReader& in) {
-  Qwen2Config config = defaults();
+  Qwen2Config config = qwen2_defaults();
   read_sizes(in, config);
-  refuse_other_models(in, architecture);
+  refuse_other_models(in, qwen2_architecture);
   read_common(in, config);
   config.rope = read_rope(in, config.max_position_embeddings);
   D9D_REQUIRE(!slides(in, config.num_hidden_layers),
@@ -58,7 +58,7 @@ Qwen2Config read_qwen2_config(const JsonReader& in) {
 }
 
 std::string Qwen2Config::config_json() const {
-  nlohmann::json out = common_config_json(*this, "qwen2", architecture);
+  nlohmann::json out = common_config_json(*this, "qwen2", qwen2_architecture);
   out["intermediate_size"] = intermediate_size;
   out["use_sliding_window"] = false;
   out["sliding_window"] = nullptr;

@@ -67,7 +67,7 @@ Qwen3Config read_sizes(const JsonReader& in, Qwen3Kind kind) {
   return config;
 }
 
-const char* architecture(Qwen3Kind kind) {
+const char* architecture_of(Qwen3Kind kind) {
   return kind == Qwen3Kind::moe ? "Qwen3MoeForCausalLM" : "Qwen3ForCausalLM";
 }
 
@@ -75,7 +75,7 @@ const char* architecture(Qwen3Kind kind) {
 
 Qwen3Config read_qwen3_config(const JsonReader& in, Qwen3Kind kind) {
   Qwen3Config config = read_sizes(in, kind);
-  refuse_other_models(in, architecture(kind));
+  refuse_other_models(in, architecture_of(kind));
   read_common(in, config);
   config.attention_bias = in.flag("attention_bias", false);
   config.rope = read_rope(in, config.max_position_embeddings);
@@ -87,7 +87,7 @@ Qwen3Config read_qwen3_config(const JsonReader& in, Qwen3Kind kind) {
 
 std::string Qwen3Config::config_json() const {
   const bool moe = kind == Qwen3Kind::moe;
-  json out = common_config_json(*this, moe ? "qwen3_moe" : "qwen3", architecture(kind));
+  json out = common_config_json(*this, moe ? "qwen3_moe" : "qwen3", architecture_of(kind));
   out["intermediate_size"] = intermediate_size;
   out["attention_bias"] = attention_bias;
   out["use_sliding_window"] = false;
