@@ -9,9 +9,10 @@
 
 namespace d9d {
 
-// "1 step", "2 steps". `noun` is a word that takes an s.
+// "1 step", "2 steps", "2 batches". `noun` is a word that takes an s, or es behind "ch".
 std::string counted(std::integral auto number, std::string_view noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+  const std::string_view several = noun.ends_with("ch") ? "es" : "s";
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : several);
 }
 
 }  // namespace d9d

@@ -263,7 +263,7 @@ TEST_F(DiskOfAJob, AFailedRunLeavesItsTrace) {
   EXPECT_EQ(failed.code, 1) << failed.err;
   const Outcome table = job_.call({"trace", "runs/tiny/traces/trace.json.gz"});
   EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_THAT(table.out, HasSubstr("steps on 1 rank:"));
+  EXPECT_THAT(table.out, HasSubstr(" on 1 rank: mean"));
 }
 
 TEST_F(DiskOfAJob, OneOfTwoProcessesThatIsKilledLeavesTheTraceOfTheOther) {

@@ -74,7 +74,7 @@ TEST(NpyGolden, ReadsTensorsAsInt64OrFloat32) {
 TEST(NpyGolden, FilesOfTestsHaveTheBytesThatNumpyWrites) {
   const std::map<std::string, std::string> descr{{"int32", "<i4"},   {"int64", "<i8"},  {"float32", "<f4"},
                                                  {"float64", "<f8"}, {"uint32", "<u4"}, {"scalar", "<i8"},
-                                                 {"empty", "<i4"}};
+                                                 {"empty", "<i8"}};
   for (const auto& [name, type] : descr) {
     const NpyArray array(golden_folder / (name + ".npy"));
     const std::span<const std::byte> bytes = array.bytes();

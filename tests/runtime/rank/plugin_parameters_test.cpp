@@ -71,7 +71,7 @@ TEST(PluginParameters, ARuleBehindAnotherOrForFrozenParametersIsRefused) {
 
     EXPECT_THAT(
         refusal(my, parameters, with_rules({{.match = "*"}, {.match = "head"}})),
-        HasSubstr("optimizer.rules.1.match: \"head\" matches 1 parameters, but rules before it match"));
+        HasSubstr("optimizer.rules.1.match: \"head\" matches 1 parameter, but rules before it match"));
     EXPECT_THAT(refusal(my, parameters, with_rules({{.match = "table"}})), HasSubstr("matches no parameter"));
   });
 }
