@@ -9,9 +9,9 @@
 
 namespace d9d {
 
-// "1 step", "2 steps", "2 batches". `noun` is a word that takes an s, or es behind "ch".
+// "1 step", "2 epochs", "3 batches". `noun` is a word that takes an s, or es behind "tch".
 std::string counted(std::integral auto number, std::string_view noun) {
-  const std::string_view several = noun.ends_with("ch") ? "es" : "s";
+  const std::string_view several = noun.ends_with("tch") ? "es" : "s";
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : several);
 }
 
