@@ -1,5 +1,5 @@
 # Sources are compiled in batches, because most of a source's time goes to the same headers: those of a library by
-# sixteen, those of a test binary by eight of one folder, as tests of different folders often have helpers of the same name.
+# sixteen, those of a test binary by twelve of one folder, as tests of different folders often have helpers of the same name.
 # Names in the anonymous namespaces of what shares a batch have to differ. A batch includes its sources by paths that
 # are the same in every clone, so that ccache serves all clones. -DD9D_BATCHED=OFF (default in the dev profile) compiles
 # each source alone.
@@ -18,7 +18,7 @@ function(d9d_batches target out)
       get_filename_component(folder "${path}" DIRECTORY)
       string(MAKE_C_IDENTIFIER "${folder}" folder)
       set(name ${target}/${folder})
-      set(most 8)
+      set(most 12)
     else()
       set(name ${target})
       set(most 16)

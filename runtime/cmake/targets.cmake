@@ -54,6 +54,18 @@ function(d9d_tests name)
     PROPERTIES LABELS "${ARG_TIER};${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
+# d9d_test_library(NAME SOURCES ... [DEPS ...]): a static library d9d_<NAME> of what test binaries share.
+function(d9d_test_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  set(target d9d_${name})
+  d9d_batches(${target} files ${ARG_SOURCES})
+  add_library(${target} STATIC ${files})
+  target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${target} PUBLIC ${ARG_DEPS})
+endfunction()
+
 # d9d_schemas(TARGET FILES ...): Cap'n Proto schemas -> a static library of the generated code.
 function(d9d_schemas target)
   cmake_parse_arguments(ARG "" "" "FILES" ${ARGN})

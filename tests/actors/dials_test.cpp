@@ -23,7 +23,7 @@ TEST(Dials, NameAllThatHaveNotAnswered) {
   dials.answered(1);
 
   EXPECT_THAT(dials.missing(),
-              testing::StartsWith("node 2 at [fd00::3]:2 (no answer), node 3 at 10.0.0.4:3 (it "
+              ::testing::StartsWith("node 2 at [fd00::3]:2 (no answer), node 3 at 10.0.0.4:3 (it "
                                   "takes connections but does not answer"));
   EXPECT_FALSE(dials.all_answered());
   dials.answered(2);
