@@ -232,7 +232,7 @@ TEST(AutoSchedule, TakesLessThanASecondForEightRanksAndThirtyTwoMicrobatches) {
   search_schedule(problem);
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 
-#ifdef __OPTIMIZE__
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_LT(seconds, 1);
 #endif
   RecordProperty("cpu_seconds", std::to_string(seconds));
