@@ -10,7 +10,7 @@ namespace {
 class AttentionNode : public BackwardNode {
  public:
   std::string name() const override { return "d9d::attention"; }
-  bool causal = false;
+  AttentionMask mask;
   double scale = 1;
 
  protected:
@@ -18,23 +18,23 @@ class AttentionNode : public BackwardNode {
     if (!grads[0].defined()) return {{}, {}, {}};
     const at::Tensor q = saved(0);
     const auto [dq, dk, dv] = attention_block_backward(grads[0], q, saved(1), saved(2), {saved(4), saved(3)},
-                                                       causal, scale, q.scalar_type());
+                                                       mask, scale, q.scalar_type());
     return {dq, dk, dv};
   }
 };
 
 }  // namespace
 
-at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
                      double scale) {
   const auto node = node_for<AttentionNode>({q, k, v});
   AttentionBlock result;
   {
     BelowAutograd below;
-    result = attention_block(q, k, v, causal, scale, q.scalar_type());
+    result = attention_block(q, k, v, mask, scale, q.scalar_type());
   }
   if (node) {
-    node->causal = causal;
+    node->mask = mask;
     node->scale = scale;
     node->save({q, k, v, result.lse});
     torch::autograd::set_history(result.out, node);

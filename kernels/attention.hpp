@@ -2,13 +2,15 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/attention_mask.hpp"
+
 namespace d9d::kernels {
 
 // softmax(scale * q k^T) v per head; query head h reads key head h / (Hq / Hkv) (grouped queries, Ainslie et
 // al. 2023). q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv], fp32, bf16 or fp64, strided rows allowed
-// -> [B, S, Hq, Dv]. causal: query i sees keys 0..i. Never holds S x S scores (online softmax, Dao et al.
-// 2022, algorithm 1).
-at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+// -> [B, S, Hq, Dv]. `mask` says which keys a query sees; none is computed for the others but those of its
+// neighbours. Never holds S x S scores (online softmax, Dao et al. 2022, algorithm 1).
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
                      double scale);
 
 }  // namespace d9d::kernels

@@ -5,28 +5,37 @@
 namespace d9d::kernels {
 namespace {
 
-void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
+// The first and the last query see a key, and so do those between them.
+bool every_query_sees(const AttentionMask& mask, int64_t queries, int64_t keys) {
+  const auto sees = [&](int64_t i) { return first_key(mask, i) < end_of_keys(mask, i, keys); };
+  return mask.before >= 0 && mask.after >= 0 && sees(0) && sees(queries - 1);
+}
+
+void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask) {
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 &&
                   k.sizes().slice(0, 3) == v.sizes().slice(0, 3) && q.size(0) == k.size(0) &&
-                  (!causal || q.size(1) == k.size(1)) && q.size(3) == k.size(3) && q.size(2) % k.size(2) == 0,
+                  q.size(3) == k.size(3) && q.size(2) % k.size(2) == 0,
               "attention of q ", q.sizes(), ", k ", k.sizes(), ", v ", v.sizes(),
               ": expected [B, S, Hq, D], [B, S, Hkv, D] and [B, S, Hkv, Dv] with Hq divisible by Hkv");
+  TORCH_CHECK(every_query_sees(mask, q.size(1), k.size(1)), "attention of ", q.size(1), " queries to ",
+              k.size(1), " keys, ", mask.before, " before and ", mask.after, " after, from key ", mask.offset,
+              " on: a query sees no key");
 }
 
 }  // namespace
 
-AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                               double scale, at::ScalarType dtype) {
-  check_block(q, k, v, causal);
-  return run_op(&OpTable::attention_block, q, k, v, causal, scale, dtype);
+AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                               const AttentionMask& mask, double scale, at::ScalarType dtype) {
+  check_block(q, k, v, mask);
+  return run_op(&OpTable::attention_block, q, k, v, mask, scale, dtype);
 }
 
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
                                                  const at::Tensor& k, const at::Tensor& v,
-                                                 const AttentionBlock& forward, bool causal, double scale,
-                                                 at::ScalarType dtype) {
-  check_block(q, k, v, causal);
-  return run_op(&OpTable::attention_block_backward, grad, q, k, v, forward, causal, scale, dtype);
+                                                 const AttentionBlock& forward, const AttentionMask& mask,
+                                                 double scale, at::ScalarType dtype) {
+  check_block(q, k, v, mask);
+  return run_op(&OpTable::attention_block_backward, grad, q, k, v, forward, mask, scale, dtype);
 }
 
 void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block) {

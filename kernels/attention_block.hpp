@@ -11,17 +11,18 @@
 namespace d9d::kernels {
 
 // Softmax attention of q [B, Sq, Hq, D] over k [B, Sk, Hkv, D] and v [B, Sk, Hkv, Dv]; `out` has
-// `dtype`: q's, or fp32 if blocks are to be merged. causal: query i sees keys 0..i; Sq must equal Sk.
-AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                               double scale, at::ScalarType dtype);
+// `dtype`: q's, or fp32 if blocks are to be merged. With
+// `mask` every query must see at least one key.
+AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                               const AttentionMask& mask, double scale, at::ScalarType dtype);
 
 // This block's share of the gradients, in `dtype`; `forward` is the result over all blocks. The gradient of a
 // query is the sum of the shares of its blocks, and so is that of a key.
 // `grad` and forward.out may have any floating dtype.
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
                                                  const at::Tensor& k, const at::Tensor& v,
-                                                 const AttentionBlock& forward, bool causal, double scale,
-                                                 at::ScalarType dtype);
+                                                 const AttentionBlock& forward, const AttentionMask& mask,
+                                                 double scale, at::ScalarType dtype);
 
 // into := attention over the keys of both blocks. May be views. out and lse have one dtype, fp32 or fp64.
 void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block);

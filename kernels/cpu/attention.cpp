@@ -1,10 +1,9 @@
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
 
+#include "kernels/cpu/attention_portable.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/loops/attention_avx512.hpp"
@@ -12,24 +11,6 @@
 
 namespace d9d::kernels::cpu {
 namespace {
-
-// [B, S, Hkv, D] -> [B, Hq, S, D]
-at::Tensor to_query_heads(const at::Tensor& x, int64_t query_heads) {
-  const int64_t group = query_heads / x.size(2);
-  if (group == 1) return x.transpose(1, 2);
-  return x.unsqueeze(3)
-      .expand({x.size(0), x.size(1), x.size(2), group, x.size(3)})
-      .reshape({x.size(0), x.size(1), query_heads, x.size(3)})
-      .transpose(1, 2);
-}
-
-// [B, Hq, S, D] -> [B, S, Hkv, D], summed over each group
-at::Tensor to_key_heads(const at::Tensor& grad, int64_t key_heads) {
-  const at::Tensor by_token = grad.transpose(1, 2);
-  const int64_t group = by_token.size(2) / key_heads;
-  if (group == 1) return by_token;
-  return by_token.reshape({by_token.size(0), by_token.size(1), key_heads, group, by_token.size(3)}).sum(3);
-}
 
 bool blocked_is_possible(const at::Tensor& q) {
   return isa_of_this_machine() == Isa::avx512 && q.scalar_type() != at::kDouble && q.size(3) <= gemm_depth;
@@ -80,14 +61,14 @@ void for_key_heads(const at::Tensor& k, F&& f) {
   });
 }
 
-AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, bool causal, double scale) {
-  return {q.size(1), k.size(1), q.size(3), q.size(2) / k.size(2), causal, static_cast<float>(scale)};
+AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, const AttentionMask& mask, double scale) {
+  return {q.size(1), k.size(1), q.size(3), q.size(2) / k.size(2), mask, static_cast<float>(scale)};
 }
 
 AttentionBlock blocked_forward(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
-                               bool causal, double scale, at::ScalarType dtype) {
+                               const AttentionMask& mask, double scale, at::ScalarType dtype) {
   const at::Tensor q = with_dense_dim(queries), k = with_dense_dim(keys), v = with_dense_dim(values);
-  const auto shape = shape_of(q, k, causal, scale);
+  const auto shape = shape_of(q, k, mask, scale);
   const auto options = q.options().requires_grad(false);
   AttentionBlock result{at::empty(q.sizes(), options.dtype(dtype)),
                         at::empty({q.size(0), q.size(2), q.size(1)}, options.dtype(at::kFloat))};
@@ -102,12 +83,12 @@ AttentionBlock blocked_forward(const at::Tensor& queries, const at::Tensor& keys
 
 AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tensor& queries,
                                          const at::Tensor& keys, const at::Tensor& values,
-                                         const AttentionBlock& forward, bool causal, double scale,
-                                         at::ScalarType dtype) {
+                                         const AttentionBlock& forward, const AttentionMask& mask,
+                                         double scale, at::ScalarType dtype) {
   const at::Tensor q = with_dense_dim(queries), k = with_dense_dim(keys), v = with_dense_dim(values);
   const at::Tensor dout = with_dense_dim(grad);
   const at::Tensor out = with_dense_dim(forward.out);
-  const auto shape = shape_of(q, k, causal, scale);
+  const auto shape = shape_of(q, k, mask, scale);
   const auto options = q.options().requires_grad(false).dtype(dtype);
   AttentionBlockGradients result{at::empty(q.sizes(), options), at::empty(k.sizes(), options),
                                  at::empty(k.sizes(), options)};
@@ -124,50 +105,33 @@ AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tenso
   return result;
 }
 
-AttentionBlock torch_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                             double scale, at::ScalarType dtype) {
-  auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
-      q.transpose(1, 2), to_query_heads(k, q.size(2)), to_query_heads(v, q.size(2)), 0.0, causal, {}, scale);
-  return {out.transpose(1, 2).to(dtype), lse};
-}
-
-AttentionBlockGradients torch_backward(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
-                                       const at::Tensor& v, const AttentionBlock& forward, bool causal,
-                                       double scale, at::ScalarType dtype) {
-  const auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-      grad.to(q.scalar_type()).transpose(1, 2), q.transpose(1, 2), to_query_heads(k, q.size(2)),
-      to_query_heads(v, q.size(2)), forward.out.to(q.scalar_type()).transpose(1, 2), forward.lse.contiguous(),
-      0.0, causal, {}, scale);
-  return {dq.transpose(1, 2).to(dtype), to_key_heads(dk, k.size(2)).to(dtype),
-          to_key_heads(dv, k.size(2)).to(dtype)};
-}
-
 // The blocked kernels have one width for all heads. The zeros that fill
 // the narrower ones add nothing to scores, sums or gradients.
 at::Tensor widened(const at::Tensor& x, int64_t width) {
   return x.size(3) == width ? x : at::constant_pad_nd(x, {0, width - x.size(3)});
 }
 
-AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                               double scale, at::ScalarType dtype) {
-  const auto run = blocked_is_possible(q) && blocked_is_possible(v) ? blocked_forward : torch_forward;
-  if (q.size(3) == v.size(3)) return run(q, k, v, causal, scale, dtype);
+AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                               const AttentionMask& mask, double scale, at::ScalarType dtype) {
+  const auto run = blocked_is_possible(q) && blocked_is_possible(v) ? blocked_forward : attention_portable;
+  if (q.size(3) == v.size(3)) return run(q, k, v, mask, scale, dtype);
   const int64_t width = std::max(q.size(3), v.size(3));
   const AttentionBlock even =
-      run(widened(q, width), widened(k, width), widened(v, width), causal, scale, dtype);
+      run(widened(q, width), widened(k, width), widened(v, width), mask, scale, dtype);
   return {even.out.narrow(3, 0, v.size(3)).contiguous(), even.lse};
 }
 
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
                                                  const at::Tensor& k, const at::Tensor& v,
-                                                 const AttentionBlock& forward, bool causal, double scale,
-                                                 at::ScalarType dtype) {
-  const auto run = blocked_is_possible(q) && blocked_is_possible(v) ? blocked_backward : torch_backward;
-  if (q.size(3) == v.size(3)) return run(grad, q, k, v, forward, causal, scale, dtype);
+                                                 const AttentionBlock& forward, const AttentionMask& mask,
+                                                 double scale, at::ScalarType dtype) {
+  const auto run =
+      blocked_is_possible(q) && blocked_is_possible(v) ? blocked_backward : attention_backward_portable;
+  if (q.size(3) == v.size(3)) return run(grad, q, k, v, forward, mask, scale, dtype);
   const int64_t width = std::max(q.size(3), v.size(3));
   const AttentionBlockGradients even =
       run(widened(grad, width), widened(q, width), widened(k, width), widened(v, width),
-          {widened(forward.out, width), forward.lse}, causal, scale, dtype);
+          {widened(forward.out, width), forward.lse}, mask, scale, dtype);
   const auto cut = [](const at::Tensor& x, const at::Tensor& like) { return x.narrow(3, 0, like.size(3)); };
   return {cut(even.dq, q), cut(even.dk, k), cut(even.dv, v)};
 }

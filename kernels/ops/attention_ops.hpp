@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/attention_mask.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace d9d::kernels {
@@ -45,12 +46,13 @@ struct AttentionOps {
                    const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style)>
       rope_backward{"rope_backward"};
 
-  Op<AttentionBlock(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal, double scale,
-                    at::ScalarType dtype)>
+  // Every query sees at least one key.
+  Op<AttentionBlock(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
+                    double scale, at::ScalarType dtype)>
       attention_block{"attention_block"};
   Op<AttentionBlockGradients(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
-                             const at::Tensor& v, const AttentionBlock& forward, bool causal, double scale,
-                             at::ScalarType dtype)>
+                             const at::Tensor& v, const AttentionBlock& forward, const AttentionMask& mask,
+                             double scale, at::ScalarType dtype)>
       attention_block_backward{"attention_block_backward"};
   // into := attention over the keys of both blocks. out and lse of both are fp32, or fp64.
   Op<void(const AttentionBlock& into, const AttentionBlock& block)> merge_attention_block{

@@ -142,7 +142,8 @@ class Model {
       return t.view({w_.batch, w_.length, t.size(-1) / w_.dim, w_.dim});
     };
     const auto [q, k] = ops::qk_norm_rope(heads(qkv[0]), heads(qkv[1]), p[4], p[5], 1e-6, cos_, sin_);
-    const auto mixed = ops::attention(q, k, heads(qkv[2]), true, 1 / std::sqrt(static_cast<double>(w_.dim)));
+    const auto mixed =
+        ops::attention(q, k, heads(qkv[2]), ops::causal_mask, 1 / std::sqrt(static_cast<double>(w_.dim)));
     const auto attended = ops::linear(mixed.view({w_.batch, w_.length, -1}), p[6]);
     std::tie(normed, x) = ops::add_rms_norm(attended, x, p[7], 1e-6);
     if (w_.experts == 1) {
@@ -262,7 +263,7 @@ void add_attention(const Workload& w) {
             v.repeat_interleave(group, 2).transpose(1, 2), {}, 0, true, scale);
       };
       step(
-          state, [&] { return ours ? ops::attention(q, k, v, true, scale) : aten(); }, {}, flops);
+          state, [&] { return ours ? ops::attention(q, k, v, ops::causal_mask, scale) : aten(); }, {}, flops);
     });
   }
 }

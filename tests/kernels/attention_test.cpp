@@ -8,33 +8,49 @@
 
 #include "tests/support/gradcheck.hpp"
 
+using d9d::kernels::AttentionMask;
+using d9d::kernels::causal_mask;
+using d9d::kernels::full_mask;
 using d9d::test::Tensors;
 using d9d::test::values;
 
 namespace {
 
-at::Tensor reference_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                               double scale) {
+// By the definition of the mask, one score at a time.
+at::Tensor hidden_keys(const AttentionMask& mask, int64_t queries, int64_t keys) {
+  at::Tensor hidden = at::zeros({queries, keys}, at::kBool);
+  auto* cell = hidden.data_ptr<bool>();
+  for (int64_t i = 0; i < queries; ++i) {
+    for (int64_t j = 0; j < keys; ++j) {
+      const int64_t earlier = i + mask.offset - j;
+      *cell++ = earlier > mask.before || -earlier > mask.after;
+    }
+  }
+  return hidden;
+}
+
+at::Tensor reference_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                               const AttentionMask& mask, double scale) {
   const auto group = q.size(2) / k.size(2);
   const auto keys = k.repeat_interleave(group, 2).transpose(1, 2),
              vals = v.repeat_interleave(group, 2).transpose(1, 2);
   auto scores = at::matmul(q.transpose(1, 2), keys.transpose(2, 3)) * scale;
-  if (causal) {
-    const auto hidden = at::ones({q.size(1), q.size(1)}, at::kBool).triu(1);
-    scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
-  }
+  scores =
+      scores.masked_fill(hidden_keys(mask, q.size(1), k.size(1)), -std::numeric_limits<double>::infinity());
   return at::matmul(at::softmax(scores, -1), vals).transpose(1, 2);
 }
 
-void expect_attention(int64_t length, int64_t query_heads, int64_t key_heads, int64_t dim, bool causal) {
+void expect_attention(int64_t length, int64_t query_heads, int64_t key_heads, int64_t dim,
+                      const AttentionMask& mask) {
   SCOPED_TRACE(::testing::Message() << "S " << length << ", heads " << query_heads << "/" << key_heads
-                                    << ", D " << dim << (causal ? ", causal" : ""));
+                                    << ", D " << dim << ", before " << mask.before << ", after "
+                                    << mask.after);
   const double scale = 1 / std::sqrt(static_cast<double>(dim));
   d9d::test::expect_matches_in_every_dtype(
       [=](const Tensors& in) -> Tensors {
-        return {d9d::kernels::attention(in[0], in[1], in[2], causal, scale)};
+        return {d9d::kernels::attention(in[0], in[1], in[2], mask, scale)};
       },
-      [=](const Tensors& in) -> Tensors { return {reference_attention(in[0], in[1], in[2], causal, scale)}; },
+      [=](const Tensors& in) -> Tensors { return {reference_attention(in[0], in[1], in[2], mask, scale)}; },
       {values({2, length, query_heads, dim}, 1) * 3, values({2, length, key_heads, dim}, 2) * 3,
        values({2, length, key_heads, dim}, 3)});
 }
@@ -42,15 +58,47 @@ void expect_attention(int64_t length, int64_t query_heads, int64_t key_heads, in
 }  // namespace
 
 TEST(Attention, MatchesEagerSoftmaxOnOddSizes) {
-  for (const bool causal : {true, false}) {
-    expect_attention(1, 2, 1, 8, causal);
-    expect_attention(7, 4, 2, 5, causal);
-    expect_attention(33, 2, 2, 32, causal);
-    expect_attention(70, 8, 2, 16, causal);
-    expect_attention(129, 3, 1, 64, causal);
-    expect_attention(97, 2, 1, 128, causal);
-    expect_attention(550, 2, 1, 24, causal);
+  for (const AttentionMask& mask : {causal_mask, full_mask}) {
+    expect_attention(1, 2, 1, 8, mask);
+    expect_attention(7, 4, 2, 5, mask);
+    expect_attention(33, 2, 2, 32, mask);
+    expect_attention(70, 8, 2, 16, mask);
+    expect_attention(129, 3, 1, 64, mask);
+    expect_attention(97, 2, 1, 128, mask);
+    expect_attention(550, 2, 1, 24, mask);
   }
+}
+
+TEST(Attention, OfWindowsMatchesEagerSoftmax) {
+  for (const int64_t window : {1, 2, 17, 64, 200, 1000}) {
+    const AttentionMask mask{window - 1, 0, 0};
+    expect_attention(1, 2, 1, 8, mask);
+    expect_attention(33, 4, 2, 5, mask);
+    expect_attention(129, 3, 1, 64, mask);
+    expect_attention(300, 4, 2, 16, mask);
+    expect_attention(600, 2, 1, 24, mask);
+  }
+}
+
+TEST(Attention, SeesBothSidesOfAWindow) {
+  for (const int64_t before : {0, 5, 40}) {
+    for (const int64_t after : {0, 3, 70}) expect_attention(150, 4, 2, 16, {before, after, 0});
+  }
+}
+
+TEST(Attention, GradientsOfAWindowMatchCentralDifferences) {
+  d9d::test::gradcheck(
+      [](const Tensors& in) -> Tensors {
+        return {d9d::kernels::attention(in[0], in[1], in[2], AttentionMask{2, 0, 0}, 0.5)};
+      },
+      {values({1, 6, 2, 3}, 1), values({1, 6, 1, 3}, 2), values({1, 6, 1, 3}, 3)});
+}
+
+TEST(Attention, RefusesAMaskThatHidesAllKeysOfAQuery) {
+  const auto q = values({1, 6, 1, 4}, 1), k = values({1, 4, 1, 4}, 2);
+
+  EXPECT_ANY_THROW(d9d::kernels::attention(q, k, k, AttentionMask{1, 0, 0}, 1.0));
+  EXPECT_ANY_THROW(d9d::kernels::attention(q, k, k, AttentionMask{AttentionMask::unlimited, 0, -1}, 1.0));
 }
 
 TEST(Attention, TakesValuesOfAnotherWidth) {
@@ -58,9 +106,11 @@ TEST(Attention, TakesValuesOfAnotherWidth) {
     SCOPED_TRACE(value_dim);
     d9d::test::expect_matches_in_every_dtype(
         [](const Tensors& in) -> Tensors {
-          return {d9d::kernels::attention(in[0], in[1], in[2], true, 0.25)};
+          return {d9d::kernels::attention(in[0], in[1], in[2], causal_mask, 0.25)};
         },
-        [](const Tensors& in) -> Tensors { return {reference_attention(in[0], in[1], in[2], true, 0.25)}; },
+        [](const Tensors& in) -> Tensors {
+          return {reference_attention(in[0], in[1], in[2], causal_mask, 0.25)};
+        },
         {values({2, 33, 4, 16}, 1), values({2, 33, 2, 16}, 2), values({2, 33, 2, value_dim}, 3)});
   }
 }
@@ -71,24 +121,30 @@ TEST(Attention, TakesViewsOfAJointProjection) {
   d9d::test::expect_matches_in_every_dtype(
       [](const Tensors& in) -> Tensors {
         return {d9d::kernels::attention(in[0].view({2, 37, 2, 16}), in[1].view({2, 37, 1, 16}),
-                                        in[2].view({2, 37, 1, 16}), true, 0.25)};
+                                        in[2].view({2, 37, 1, 16}), causal_mask, 0.25)};
       },
       [](const Tensors& in) -> Tensors {
         return {reference_attention(in[0].view({2, 37, 2, 16}), in[1].view({2, 37, 1, 16}),
-                                    in[2].view({2, 37, 1, 16}), true, 0.25)};
+                                    in[2].view({2, 37, 1, 16}), causal_mask, 0.25)};
       },
       {joint.narrow(2, 0, 32), joint.narrow(2, 32, 16), joint.narrow(2, 48, 16)});
 }
 
 TEST(Attention, SurvivesScoresThatOverflowTheExponential) {
   d9d::test::expect_matches(
-      [](const Tensors& in) -> Tensors { return {d9d::kernels::attention(in[0], in[1], in[2], true, 1.0)}; },
-      [](const Tensors& in) -> Tensors { return {reference_attention(in[0], in[1], in[2], true, 1.0)}; },
+      [](const Tensors& in) -> Tensors {
+        return {d9d::kernels::attention(in[0], in[1], in[2], causal_mask, 1.0)};
+      },
+      [](const Tensors& in) -> Tensors {
+        return {reference_attention(in[0], in[1], in[2], causal_mask, 1.0)};
+      },
       {values({1, 65, 1, 8}, 1) * 30, values({1, 65, 1, 8}, 2) * 30, values({1, 65, 1, 8}, 3)}, at::kDouble);
 }
 
 TEST(Attention, GradientsMatchCentralDifferences) {
   d9d::test::gradcheck(
-      [](const Tensors& in) -> Tensors { return {d9d::kernels::attention(in[0], in[1], in[2], true, 0.5)}; },
+      [](const Tensors& in) -> Tensors {
+        return {d9d::kernels::attention(in[0], in[1], in[2], causal_mask, 0.5)};
+      },
       {values({1, 5, 2, 3}, 1), values({1, 5, 1, 3}, 2), values({1, 5, 1, 3}, 3)});
 }

@@ -71,8 +71,9 @@ TEST_F(Nodes, OfAttentionCallTheTableOnly) {
 
   const auto [normed_q, normed_k] = kernels::qk_norm_rope(q, k, weight, weight, 1e-6, cos, sin);
   const auto [rotated_q, rotated_k] = kernels::rope(normed_q, normed_k, cos, sin);
-  backward(kernels::attention(rotated_q, rotated_k, variable({2, 5, 2, 6}), true, 1));
-  const auto block = kernels::attention_block(q.detach(), k.detach(), k.detach(), false, 1, at::kFloat);
+  backward(kernels::attention(rotated_q, rotated_k, variable({2, 5, 2, 6}), kernels::causal_mask, 1));
+  const auto block =
+      kernels::attention_block(q.detach(), k.detach(), k.detach(), kernels::full_mask, 1, at::kFloat);
   kernels::merge_attention_block(block, block);
 
   EXPECT_EQ(names(), Names({"rope", "rope", "rope", "rope", "attention_block", "attention_block_backward",

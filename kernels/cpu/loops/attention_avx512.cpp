@@ -136,28 +136,43 @@ void put_rows(const float* from, int64_t stride, int64_t first, int64_t count, i
   }
 }
 
-// f(pointer, count) over the stretches of a matrix's row from key 0 to `end` that lie side by side.
+// The keys that a query sees, or that some query of a tile or block computes.
+struct KeyRange {
+  int64_t first, end;
+};
+
+// f(pointer, count, key) over the stretches of a matrix's row that lie side by side.
 template <class F>
-void over_row(const ScoreMatrix& matrix, int64_t row, int64_t end, F&& f) {
-  for (int64_t key = 0; key < end; key += gemm_depth)
-    f(matrix.at(row, key), std::min(gemm_depth, end - key), key);
+void over_row(const ScoreMatrix& matrix, int64_t row, const KeyRange& keys, F&& f) {
+  int64_t count = 0;
+  for (int64_t key = keys.first; key < keys.end; key += count) {
+    count = std::min(gemm_depth - key % gemm_depth, keys.end - key);
+    f(matrix.at(row, key), count, key);
+  }
 }
 
-// Row := exp(row - max) up to `keys`, 0 up to `end`; returns (max, sum).
-std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, int64_t keys, int64_t end) {
+// Of 16 lanes from key `key` on, those in `keys`.
+__mmask16 lanes_of(const KeyRange& keys, int64_t key) {
+  return static_cast<__mmask16>(first_lanes(keys.end - key) & ~first_lanes(keys.first - key));
+}
+
+// Row := exp(row - max) for the keys `seen`, 0 for the others of `computed`; returns (max, sum).
+// The keys computed begin and end with multiples of 16.
+std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen,
+                                     const KeyRange& computed) {
   __m512 top = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
-  over_row(matrix, row, keys, [&](float* z, int64_t count, int64_t) {
+  over_row(matrix, row, computed, [&](float* z, int64_t count, int64_t key) {
     for (int64_t i = 0; i < count; i += 16) {
-      const __mmask16 mask = first_lanes(count - i);
+      const __mmask16 mask = lanes_of(seen, key + i);
       top = _mm512_mask_max_ps(top, mask, top, load(z + i, mask));
     }
   });
   const float max = _mm512_reduce_max_ps(top);
   const __m512 shift = _mm512_set1_ps(max);
   __m512 total = _mm512_setzero_ps();
-  over_row(matrix, row, end, [&](float* z, int64_t count, int64_t key) {
+  over_row(matrix, row, computed, [&](float* z, int64_t count, int64_t key) {
     for (int64_t i = 0; i < count; i += 16) {
-      const __mmask16 mask = first_lanes(keys - key - i);
+      const __mmask16 mask = lanes_of(seen, key + i);
       const __m512 value =
           _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
       total = _mm512_add_ps(total, value);
@@ -167,14 +182,15 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, int
   return {max, _mm512_reduce_add_ps(total)};
 }
 
-// With z the scores and dp = dout v^T of a row: z := p = exp(z - lse), dp := p (dp - delta), 0 beyond `keys`.
-void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t row, int64_t keys, int64_t end,
-                     float lse, float delta) {
+// With z the scores and dp = dout v^T of a row: z := p = exp(z - lse), dp := p (dp - delta), 0 for keys that the
+// query does not see.
+void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t row, const KeyRange& seen,
+                     const KeyRange& computed, float lse, float delta) {
   const __m512 shift = _mm512_set1_ps(lse), mean = _mm512_set1_ps(delta);
-  over_row(scores, row, end, [&](float* z, int64_t count, int64_t key) {
+  over_row(scores, row, computed, [&](float* z, int64_t count, int64_t key) {
     float* d = dp.at(row, key);
     for (int64_t i = 0; i < count; i += 16) {
-      const __mmask16 mask = first_lanes(keys - key - i);
+      const __mmask16 mask = lanes_of(seen, key + i);
       const __m512 p = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
       _mm512_store_ps(z + i, p);
       const __m512 centered = _mm512_sub_ps(_mm512_load_ps(d + i), mean);
@@ -185,21 +201,29 @@ void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t r
 
 struct Span {
   int64_t first, rows;  // query positions of a tile
-  int64_t keys;         // keys the last of them sees
+  KeyRange keys;        // what they see, from a multiple of tile_columns on
 };
 
-Span span_of(const AttentionShape& shape, int64_t first, int64_t rows) {
-  return {first, rows, shape.causal ? first + rows : shape.keys};
+KeyRange keys_of_row(const AttentionShape& shape, int64_t position) {
+  return {first_key(shape.mask, position), end_of_keys(shape.mask, position, shape.keys)};
 }
-int64_t keys_of_row(const AttentionShape& shape, int64_t position) {
-  return shape.causal ? position + 1 : shape.keys;
+KeyRange keys_of_rows(const AttentionShape& shape, int64_t first, int64_t rows) {
+  return {keys_of_row(shape, first).first / tile_columns * tile_columns,
+          keys_of_row(shape, first + rows - 1).end};
+}
+Span span_of(const AttentionShape& shape, int64_t first, int64_t rows) {
+  return {first, rows, keys_of_rows(shape, first, rows)};
+}
+// To whole vectors. Panels have room for them: what is beyond the last key is masked.
+KeyRange whole_vectors(const KeyRange& keys) {
+  return {keys.first, round_up(keys.end, 16)};
 }
 
 // matrix rows row .. += a panel of queries (or dout) times every key the span sees.
 void fill_scores(const Keys& keys, const Span& span, const float* panel, const ScoreMatrix& matrix,
                  int64_t row) {
   const auto tile = by_rows<TileOf<false>::Scores>[static_cast<std::size_t>(span.rows - 1)];
-  for (int64_t key = 0; key < span.keys; key += tile_columns) {
+  for (int64_t key = span.keys.first; key < span.keys.end; key += tile_columns) {
     tile(keys.dim, panel, keys.panel_of_keys(key), matrix.at(row, key));
   }
 }
@@ -210,10 +234,11 @@ void multiply_keys(const Keys& keys, const Span& span, const ScoreMatrix& matrix
   const auto tile = by_rows<TileOf<false>::With>[static_cast<std::size_t>(span.rows - 1)];
   for (int64_t column = 0; column < keys.dim; column += tile_columns) {
     const int64_t columns = std::min(tile_columns, keys.dim - column);
-    for (int64_t key = 0; key < span.keys; key += gemm_depth) {
-      const int64_t kc = std::min(gemm_depth, span.keys - key);
+    int64_t kc = 0;
+    for (int64_t key = span.keys.first; key < span.keys.end; key += kc) {
+      kc = std::min(gemm_depth - key % gemm_depth, span.keys.end - key);
       tile(kc, matrix.at(row, key), keys.panel_of_columns(column, key),
-           {to + column, stride, columns, key > 0}, factor);
+           {to + column, stride, columns, key > span.keys.first}, factor);
     }
   }
 }
@@ -237,14 +262,14 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
   const RowTiles row_tiles(shape.queries);
   for (int64_t t = 0; t < row_tiles.tiles; ++t) {
     const Span span = span_of(shape, row_tiles.first(t), row_tiles.rows(t));
-    const int64_t end = round_up(span.keys, 16);
+    const KeyRange computed = whole_vectors(span.keys);
     for (int64_t g = 0; g < shape.group; ++g) {
       pack_rows(in.q[g], span.first, span.rows, dim, shape.scale, queries + g * panel);
       fill_scores(k, span, queries + g * panel, matrix, g * tile_rows);
       float factor[tile_rows];
       for (int64_t i = 0; i < span.rows; ++i) {
         const auto [top, total] =
-            exponentials(matrix, g * tile_rows + i, keys_of_row(shape, span.first + i), end);
+            exponentials(matrix, g * tile_rows + i, keys_of_row(shape, span.first + i), computed);
         factor[i] = 1.0f / total;
         lse[g][span.first + i] = top + std::log(total);
       }
@@ -306,13 +331,13 @@ float dot_rows(const GemmInput& a, const GemmInput& b, int64_t row, int64_t dim)
   return _mm512_reduce_add_ps(total);
 }
 
-// to [keys, D] += (matrix rows 0 .. rows)^T times columns [rows, D].
-void add_to_keys(const ScoreMatrix& matrix, int64_t rows, int64_t keys, const float* columns, int64_t dim,
-                 float* to, int64_t width) {
+// to [keys.end, D] += (matrix rows 0 .. rows)^T times columns [rows, D].
+void add_to_keys(const ScoreMatrix& matrix, int64_t rows, const KeyRange& keys, const float* columns,
+                 int64_t dim, float* to, int64_t width) {
   int64_t count = 0;
-  for (int64_t key = 0; key < keys; key += count) {
+  for (int64_t key = keys.first; key < keys.end; key += count) {
     // A tile does not straddle two chunks of the matrix.
-    count = std::min({tile_rows, keys - key, gemm_depth - key % gemm_depth});
+    count = std::min({tile_rows, keys.end - key, gemm_depth - key % gemm_depth});
     const auto tile = by_rows<TileOf<true>::With>[static_cast<std::size_t>(count - 1)];
     for (int64_t column = 0; column < dim; column += tile_columns) {
       tile(rows, matrix.at(0, key), columns + column * rows,
@@ -338,7 +363,7 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
   std::fill_n(factor_of_dq, tile_rows, shape.scale);
   for (int64_t begin = 0; begin < shape.queries; begin += positions) {
     const int64_t count = std::min(positions, shape.queries - begin), rows = count * shape.group;
-    const int64_t keys = shape.causal ? begin + count : length, end = round_up(keys, 16);
+    const KeyRange keys = keys_of_rows(shape, begin, count), computed = whole_vectors(keys);
     const ScoreMatrix scores{w.scores.data, rows}, gradients{w.gradients.data, rows};
     const RowTiles row_tiles(count);
     for (int64_t g = 0; g < shape.group; ++g) {
@@ -351,7 +376,7 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
         fill_scores(w.v, span, w.douts, gradients, row);
         for (int64_t i = 0; i < span.rows; ++i) {
           const int64_t position = span.first + i;
-          score_gradients(scores, gradients, row + i, keys_of_row(shape, position), end,
+          score_gradients(scores, gradients, row + i, keys_of_row(shape, position), computed,
                           grads.lse[g][position], dot_rows(grads.out[g], grads.dout[g], position, dim));
         }
         multiply_keys(w.k, span, gradients, row, w.dq, width, factor_of_dq);

@@ -1,9 +1,10 @@
 #pragma once
-// Causal or full softmax attention of one key head and the query heads that share it, on AVX-512. No torch
+// Masked or full softmax attention of one key head and the query heads that share it, on AVX-512. No torch
 // (see table.hpp). Scores exist for a block of some hundred query rows at a time.
 
 #include <cstdint>
 
+#include "kernels/attention_mask.hpp"
 #include "kernels/cpu/loops/gemm_avx512.hpp"
 
 namespace d9d::kernels {
@@ -13,7 +14,7 @@ struct AttentionShape {
   int64_t keys;
   int64_t dim;    // D, at most gemm_depth
   int64_t group;  // query heads that share the key head
-  bool causal;    // query i sees keys 0..i; needs queries == keys
+  AttentionMask mask;
   float scale;
 };
 

@@ -1,0 +1,135 @@
+#include "kernels/cpu/attention_portable.hpp"
+
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace d9d::kernels::cpu {
+namespace {
+
+// [B, S, Hkv, D] -> [B, Hq, S, D]
+at::Tensor to_query_heads(const at::Tensor& x, int64_t query_heads) {
+  const int64_t group = query_heads / x.size(2);
+  if (group == 1) return x.transpose(1, 2);
+  return x.unsqueeze(3)
+      .expand({x.size(0), x.size(1), x.size(2), group, x.size(3)})
+      .reshape({x.size(0), x.size(1), query_heads, x.size(3)})
+      .transpose(1, 2);
+}
+
+// [B, Hq, S, D] -> [B, S, Hkv, D], summed over each group
+at::Tensor to_key_heads(const at::Tensor& grad, int64_t key_heads) {
+  const at::Tensor by_token = grad.transpose(1, 2);
+  const int64_t group = by_token.size(2) / key_heads;
+  if (group == 1) return by_token;
+  return by_token.reshape({by_token.size(0), by_token.size(1), key_heads, group, by_token.size(3)}).sum(3);
+}
+
+// Whether torch has a name for the mask: none at all, or its own causal one.
+bool is_plain(const AttentionMask& mask, const at::Tensor& q, const at::Tensor& k) {
+  return mask == full_mask || (mask == causal_mask && q.size(1) == k.size(1));
+}
+
+// Queries and the keys they see, each from `first` on. A mask's keys are a band, so that queries are taken some
+// at a time with the keys that one of them sees: neither scores nor biases exist for the others.
+struct Rectangle {
+  int64_t first, queries;
+  int64_t first_key, keys;
+};
+std::vector<Rectangle> rectangles_of(const AttentionMask& mask, const at::Tensor& q, const at::Tensor& k) {
+  constexpr int64_t queries_at_once = 128;
+  std::vector<Rectangle> rectangles;
+  for (int64_t first = 0; first < q.size(1); first += queries_at_once) {
+    const int64_t queries = std::min(queries_at_once, q.size(1) - first);
+    const int64_t key = first_key(mask, first);
+    rectangles.push_back({first, queries, key, end_of_keys(mask, first + queries - 1, k.size(1)) - key});
+  }
+  return rectangles;
+}
+
+template <class T>
+at::Tensor biases_of(const AttentionMask& mask, const Rectangle& at, at::ScalarType dtype) {
+  at::Tensor bias = at::full({1, 1, at.queries, at.keys}, -std::numeric_limits<double>::infinity(), dtype);
+  auto* row = static_cast<T*>(bias.data_ptr());
+  for (int64_t i = 0; i < at.queries; ++i, row += at.keys) {
+    const int64_t begin = std::max(first_key(mask, at.first + i), at.first_key) - at.first_key;
+    const int64_t end = end_of_keys(mask, at.first + i, at.first_key + at.keys) - at.first_key;
+    std::fill(row + begin, row + end, T(0));
+  }
+  return bias;
+}
+
+// Additive, 0 where the query sees the key. bf16 has fp32 biases, as torch wants them.
+at::Tensor biases_of(const AttentionMask& mask, const Rectangle& at, const at::Tensor& q) {
+  return q.scalar_type() == at::kDouble ? biases_of<double>(mask, at, at::kDouble)
+                                        : biases_of<float>(mask, at, at::kFloat);
+}
+
+AttentionBlock forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                          const std::optional<at::Tensor>& bias, double scale, at::ScalarType dtype) {
+  auto [out, lse] =
+      at::_scaled_dot_product_flash_attention_for_cpu(q.transpose(1, 2), to_query_heads(k, q.size(2)),
+                                                      to_query_heads(v, q.size(2)), 0.0, causal, bias, scale);
+  return {out.transpose(1, 2).to(dtype), lse};
+}
+
+AttentionBlockGradients backward_of(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
+                                    const at::Tensor& v, const AttentionBlock& forward, bool causal,
+                                    const std::optional<at::Tensor>& bias, double scale,
+                                    at::ScalarType dtype) {
+  const auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+      grad.to(q.scalar_type()).transpose(1, 2), q.transpose(1, 2), to_query_heads(k, q.size(2)),
+      to_query_heads(v, q.size(2)), forward.out.to(q.scalar_type()).transpose(1, 2), forward.lse.contiguous(),
+      0.0, causal, bias, scale);
+  return {dq.transpose(1, 2).to(dtype), to_key_heads(dk, k.size(2)).to(dtype),
+          to_key_heads(dv, k.size(2)).to(dtype)};
+}
+
+at::Tensor queries_of(const at::Tensor& x, const Rectangle& at) {
+  return x.narrow(1, at.first, at.queries);
+}
+at::Tensor keys_of(const at::Tensor& x, const Rectangle& at) {
+  return x.narrow(1, at.first_key, at.keys);
+}
+
+}  // namespace
+
+AttentionBlock attention_portable(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                  const AttentionMask& mask, double scale, at::ScalarType dtype) {
+  if (is_plain(mask, q, k)) return forward_of(q, k, v, mask == causal_mask, {}, scale, dtype);
+  std::vector<at::Tensor> outs, lses;
+  for (const Rectangle& at : rectangles_of(mask, q, k)) {
+    const AttentionBlock part = forward_of(queries_of(q, at), keys_of(k, at), keys_of(v, at), false,
+                                           biases_of(mask, at, q), scale, dtype);
+    outs.push_back(part.out);
+    lses.push_back(part.lse);
+  }
+  return {at::cat(outs, 1), at::cat(lses, 2)};
+}
+
+AttentionBlockGradients attention_backward_portable(const at::Tensor& grad, const at::Tensor& q,
+                                                    const at::Tensor& k, const at::Tensor& v,
+                                                    const AttentionBlock& forward, const AttentionMask& mask,
+                                                    double scale, at::ScalarType dtype) {
+  if (is_plain(mask, q, k)) return backward_of(grad, q, k, v, forward, mask == causal_mask, {}, scale, dtype);
+  const auto sums =
+      q.options().requires_grad(false).dtype(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+  std::vector<at::Tensor> dqs;
+  const at::Tensor dk = at::zeros(k.sizes(), sums), dv = at::zeros(v.sizes(), sums);
+  for (const Rectangle& at : rectangles_of(mask, q, k)) {
+    const AttentionBlock whole{queries_of(forward.out, at), forward.lse.narrow(2, at.first, at.queries)};
+    const auto part = backward_of(queries_of(grad, at), queries_of(q, at), keys_of(k, at), keys_of(v, at),
+                                  whole, false, biases_of(mask, at, q), scale, sums.dtype().toScalarType());
+    dqs.push_back(part.dq.to(dtype));
+    keys_of(dk, at).add_(part.dk);
+    keys_of(dv, at).add_(part.dv);
+  }
+  return {at::cat(dqs, 1), dk.to(dtype), dv.to(dtype)};
+}
+
+}  // namespace d9d::kernels::cpu
