@@ -7,8 +7,8 @@
 
 namespace d9d::kernels {
 
-// Query i stands at the position of key i + offset. It sees the keys from `before` positions before its own to
-// `after` positions after it: a sliding window of w keys is {before w - 1, after 0}.
+// Query i stands at the position of key i + offset. It sees the keys from `before` positions before its own
+// to `after` positions after it: a sliding window of w keys is {before w - 1, after 0}.
 struct AttentionMask {
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 

@@ -35,8 +35,8 @@ bool is_plain(const AttentionMask& mask, const at::Tensor& q, const at::Tensor& 
   return mask == full_mask || (mask == causal_mask && q.size(1) == k.size(1));
 }
 
-// Queries and the keys they see, each from `first` on. A mask's keys are a band, so that queries are taken some
-// at a time with the keys that one of them sees: neither scores nor biases exist for the others.
+// Queries and the keys they see, each from `first` on. A mask's keys are a band, so that queries are taken
+// some at a time with the keys that one of them sees: neither scores nor biases exist for the others.
 struct Rectangle {
   int64_t first, queries;
   int64_t first_key, keys;

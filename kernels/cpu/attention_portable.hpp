@@ -1,6 +1,6 @@
 #pragma once
-// Attention where the blocked kernels cannot run (no AVX-512, fp64, wide heads): by torch's own, which knows a
-// causal mask and a tensor of biases.
+// Attention where the blocked kernels cannot run (no AVX-512, fp64, wide heads): by torch's own, which
+// knows a causal mask and a tensor of biases.
 
 #include "kernels/ops/attention_ops.hpp"
 

@@ -61,15 +61,6 @@ void refuse_other_models(const JsonReader& in, const std::string& architecture) 
       in.where());
 }
 
-bool names_sliding_layers(const JsonReader& in) {
-  const json* types = in.find("layer_types");
-  if (types == nullptr) return false;
-  for (const json& type : *types) {
-    if (type != "full_attention") return true;
-  }
-  return false;
-}
-
 json common_config_json(const ModelDescription& model, const std::string& type,
                         const std::string& architecture) {
   const AttentionOptions attention = model.attention();

@@ -14,10 +14,8 @@ class JsonReader;
 void read_common(const JsonReader& in, ModelDescription& model);
 // Input error where `architectures` names another head, and for settings that no family computes.
 void refuse_other_models(const JsonReader& in, const std::string& architecture);
-// Whether `layer_types` names a layer without full attention.
-bool names_sliding_layers(const JsonReader& in);
-// The keys that read_common() reads and refuse_other_models() checks, in both spellings where transformers 4 and 5
-// name them differently. `type` is the model_type.
+// The keys that read_common() reads and refuse_other_models() checks, in both spellings where transformers
+// 4 and 5 name them differently. `type` is the model_type.
 nlohmann::json common_config_json(const ModelDescription& model, const std::string& type,
                                   const std::string& architecture);
 

@@ -9,23 +9,13 @@
 namespace d9d {
 namespace {
 
-std::vector<std::string> tensors_of_layer(const AttentionOptions& attention) {
-  std::vector<std::string> names = {
-      "input_layernorm.weight",  "self_attn.q_proj.weight", "self_attn.k_proj.weight",
-      "self_attn.v_proj.weight", "self_attn.o_proj.weight", "post_attention_layernorm.weight",
-      "mlp.gate_proj.weight",    "mlp.up_proj.weight",      "mlp.down_proj.weight"};
-  if (attention.qkv_bias) {
-    names.insert(names.end(), {"self_attn.q_proj.bias", "self_attn.k_proj.bias", "self_attn.v_proj.bias"});
-  }
-  if (attention.output_bias) names.emplace_back("self_attn.o_proj.bias");
-  return names;
-}
-
 MapperPtr same_tensors(const DenseDecoder& model) {
   std::vector<MapperPtr> mappers = {identity("model.embed_tokens.weight"), identity("model.norm.weight")};
   if (!model.tie_word_embeddings) mappers.push_back(identity("lm_head.weight"));
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
-    for (const std::string& name : tensors_of_layer(model.attention())) {
+    std::vector<std::string> names = tensors_outside_feed_forward(model.attention());
+    for (std::string& name : tensors_of_dense_feed_forward()) names.push_back(std::move(name));
+    for (const std::string& name : names) {
       mappers.push_back(identity(fmt::format("model.layers.{}.{}", layer, name)));
     }
   }
@@ -43,8 +33,8 @@ AttentionOptions DenseDecoder::attention() const {
           .norm_eps = rms_norm_eps};
 }
 
-BlockCosts DenseDecoder::layer(std::int64_t /*index*/, int ranks) const {
-  BlockCosts costs = attention_costs(attention(), ranks);
+BlockCosts DenseDecoder::layer(std::int64_t index, int ranks) const {
+  BlockCosts costs = attention_costs(attention_of(index), ranks);
   costs += norm_costs(hidden_size);
   costs += norm_costs(hidden_size);
   costs += swiglu_costs(hidden_size, intermediate_size, ranks);
@@ -63,6 +53,21 @@ MapperPtr DenseDecoder::from_hugging_face(const std::set<std::string>& /*stored*
 
 MapperPtr DenseDecoder::to_hugging_face() const {
   return same_tensors(*this);
+}
+
+std::vector<std::string> tensors_outside_feed_forward(const AttentionOptions& attention) {
+  std::vector<std::string> names = {"input_layernorm.weight",  "self_attn.q_proj.weight",
+                                    "self_attn.k_proj.weight", "self_attn.v_proj.weight",
+                                    "self_attn.o_proj.weight", "post_attention_layernorm.weight"};
+  if (attention.qkv_bias) {
+    names.insert(names.end(), {"self_attn.q_proj.bias", "self_attn.k_proj.bias", "self_attn.v_proj.bias"});
+  }
+  if (attention.output_bias) names.emplace_back("self_attn.o_proj.bias");
+  return names;
+}
+
+std::vector<std::string> tensors_of_dense_feed_forward() {
+  return {"mlp.gate_proj.weight", "mlp.up_proj.weight", "mlp.down_proj.weight"};
 }
 
 void read_sizes(const JsonReader& in, DenseDecoder& model) {

@@ -24,6 +24,9 @@ struct DenseDecoder : FamilyModel {
   bool operator==(const DenseDecoder&) const = default;
 };
 
+// The tensors of a layer outside of its feed-forward block, and those of a dense one, as a folder names them.
+std::vector<std::string> tensors_outside_feed_forward(const AttentionOptions& attention);
+std::vector<std::string> tensors_of_dense_feed_forward();
 // The sizes, where absent those that `model` has. Without num_key_value_heads there are as many as query
 // heads where `model` has none, without head_dim the query heads share hidden_size.
 void read_sizes(const JsonReader& in, DenseDecoder& model);

@@ -16,4 +16,10 @@ std::vector<std::string> FamilyModel::unread_tensors() const {
   return patterns;
 }
 
+AttentionOptions FamilyModel::attention_of(std::int64_t layer) const {
+  AttentionOptions options = attention();
+  options.window = windows.of(layer);
+  return options;
+}
+
 }  // namespace d9d

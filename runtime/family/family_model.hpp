@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/family/layer_windows.hpp"
 #include "runtime/nn/block/rope_options.hpp"
 #include "runtime/nn/model/layer_distribution.hpp"
 #include "runtime/nn/model/model_description.hpp"
@@ -22,6 +23,10 @@ struct StageParameter;
 
 struct FamilyModel : ModelDescription {
   RopeOptions rope;
+  LayerWindows windows;
+
+  // attention(), with the window of this layer.
+  AttentionOptions attention_of(std::int64_t layer) const;
 
   // Parameters are uninitialised (see initial_weights.hpp). Input error for impossible
   // options, for more stages than layers and for tied embeddings over more than one stage.

@@ -1,10 +1,10 @@
 #pragma once
 // config.json of the built-in families as transformers 4 and 5 write it. No torch.
 //
-// Read: rope_theta with rope_scaling, or rope_parameters; torch_dtype or dtype. Absent keys take the defaults
-// of transformers 5.23. A setting that would change the numbers in a way the model does not compute (a
-// sliding window in use, dropout, other activations or RoPE types, quantised weights, another head) is an
-// input error that names the key, the value and a remedy.
+// Read: rope_theta with rope_scaling, or rope_parameters; torch_dtype or dtype. Absent keys take the
+// defaults of transformers 5.23. A setting that would change the numbers in a way the model does not
+// compute (dropout, other activations or RoPE types, quantised weights, another head) is an input error
+// that names the key, the value and a remedy.
 
 #include <filesystem>
 #include <memory>

@@ -96,7 +96,7 @@ void write_scaling(const RopeOptions& rope, json& out) {
 
 }  // namespace
 
-RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings) {
+RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings, double absent_theta) {
   const json none = json::object();
   const json* given = in.find("rope_scaling");
   if (given == nullptr || given->empty()) given = in.find("rope_parameters");
@@ -106,7 +106,7 @@ RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings
   refuse(rope_in, in);
 
   RopeOptions rope;
-  rope.theta = rope_in.number("rope_theta", in.number("rope_theta", 10000.0));
+  rope.theta = rope_in.number("rope_theta", in.number("rope_theta", absent_theta));
   rope.type = type_from(rope_in.text("rope_type", rope_in.text("type", "default")), in.where());
   if (rope.type != Type::plain) read_scaling(rope_in, max_position_embeddings, rope);
   return rope;

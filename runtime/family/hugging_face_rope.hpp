@@ -11,7 +11,8 @@ namespace d9d {
 
 // Precedence as in transformers 5.23: rope_scaling, when there, replaces rope_parameters; rope_theta inside
 // wins over rope_theta outside; 10000 when neither is given.
-RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings);
+RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings,
+                      double absent_theta = 10000.0);
 // Input error that names the first impossible value; `where` leads the text.
 void validate_rope(const RopeOptions& rope, const std::string& where);
 // Adds rope_parameters, rope_theta and rope_scaling.

@@ -48,6 +48,12 @@ inline constexpr Key eos_token_id{"eos_token_id", "",
 inline constexpr Key moe_intermediate_size{"moe_intermediate_size", "",
                                            "width of an expert; required without `from`", config::optional,
                                            config::at_least(1)};
+inline constexpr Key shared_expert_intermediate_size{"shared_expert_intermediate_size", "",
+                                                     "width of the expert that every token visits; required "
+                                                     "without `from`",
+                                                     config::optional, config::at_least(1)};
+inline constexpr Key qkv_bias{"qkv_bias", "", "biases on the q, k and v projections; null: true"};
+inline constexpr Key router_jitter_noise{"router_jitter_noise", "", "only 0"};
 inline constexpr Key num_experts{"num_experts", "",
                                  "experts of a layer; required without `from`, here or as num_local_experts",
                                  config::optional, config::at_least(0)};
@@ -82,10 +88,13 @@ inline constexpr Key pipeline_num_virtual_layers_post{
     config::at_least(0)};
 inline constexpr Key hidden_act{"hidden_act", "", "activation; only silu"};
 inline constexpr Key attention_dropout{"attention_dropout", "", "only 0"};
-inline constexpr Key use_sliding_window{"use_sliding_window", "", "only false"};
-inline constexpr Key sliding_window{"sliding_window", "tokens", "accepted where it is not in use"};
-inline constexpr Key max_window_layers{"max_window_layers", "layers", "accepted where it is not in use"};
-inline constexpr Key layer_types{"layer_types", "", "only full_attention"};
+inline constexpr Key use_sliding_window{"use_sliding_window", "",
+                                        "whether layers attend in a sliding window; null: false"};
+inline constexpr Key sliding_window{"sliding_window", "tokens",
+                                    "keys that a query sees, its own the last of them"};
+inline constexpr Key max_window_layers{"max_window_layers", "layers",
+                                       "which layers have the window, where layer_types does not say it"};
+inline constexpr Key layer_types{"layer_types", "", "full_attention or sliding_attention for each layer"};
 inline constexpr Key architectures{"architectures", "", "must name the model's causal language model"};
 inline constexpr Key model_type{"model_type", "", "must be the provider's name"};
 inline constexpr Key dtype{"dtype",

@@ -61,6 +61,17 @@ constexpr const char* moe_model = R"(    moe_intermediate_size: 6_KV_HEADS
   name: qwen3_moe
 )";
 
+constexpr const char* qwen2_moe_model = R"(    intermediate_size: 10_KV_HEADS
+    moe_intermediate_size: 6_KV_HEADS
+    shared_expert_intermediate_size: 10_KV_HEADS
+    num_experts: EXPERTS
+    num_experts_per_tok: 2
+    use_sliding_window: true
+    sliding_window: 9
+    max_window_layers: LAYERS
+  name: qwen2_moe
+)";
+
 // A model and a batch that every mesh of so many ranks can divide.
 struct Sizes {
   int samples, length, layers, kv_heads, experts;
@@ -112,11 +123,12 @@ struct Family {
   const char* name;
   const char* keys;
   std::size_t gradients;
+  bool experts = false;
 };
 
 class EveryMesh : public testing::TestWithParam<Family> {
  protected:
-  bool experts() const { return GetParam().keys == moe_model; }
+  bool experts() const { return GetParam().experts; }
 
   // Trains on one rank what the meshes of this many ranks are compared with.
   void prepare(int ranks) {
@@ -251,8 +263,9 @@ TEST_P(EveryMesh, FourRanksInTwoProcesses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, EveryMesh,
-                         testing::Values(Family{"dense", dense_model, 47}, Family{"moe", moe_model, 51},
-                                         Family{"llama", llama_model, 39}),
+                         testing::Values(Family{"dense", dense_model, 47}, Family{"moe", moe_model, 51, true},
+                                         Family{"llama", llama_model, 39},
+                                         Family{"qwen2_moe", qwen2_moe_model, 71, true}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -50,7 +50,7 @@ Qwen3Config tiny_qwen3(Qwen3Kind family) {
   return config;
 }
 
-TensorMap tiny_batch(const Qwen3Config& model, int samples, int length) {
+TensorMap tiny_batch(const ModelDescription& model, int samples, int length) {
   const RandomStream random(7, "tiny batch");
   const at::Tensor text = at::empty({samples, length + 1}, at::kLong);
   for (std::int64_t i = 0; i < text.numel(); ++i) {

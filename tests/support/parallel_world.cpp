@@ -166,8 +166,8 @@ class World {
         topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
         factory_(plan_, hub_, nullptr, {.timeout = world_timeout}),
         provider_(std::make_shared<GivenWeights>(
-            make_family_provider(std::make_shared<Qwen3Config>(given.model), Dtype::float32,
-                                 given.enable_checkpointing, StageSplit{}, disk_),
+            make_family_provider(given.other ? given.other : std::make_shared<Qwen3Config>(given.model),
+                                 Dtype::float32, given.enable_checkpointing, StageSplit{}, disk_),
             given.weights)),
         inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
 

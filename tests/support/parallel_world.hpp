@@ -13,6 +13,7 @@ namespace d9d::test {
 struct ParallelCase {
   DeviceMeshParameters mesh;
   Qwen3Config model;
+  std::shared_ptr<FamilyModel> other = nullptr;  // a model of another family, instead of `model`
   ParallelOptions options = {};
   bool enable_checkpointing = false;
   TensorMap batch;  // input_ids and labels, int64 [B, S]; position_ids where given
@@ -42,6 +43,6 @@ void expect_equal_training(const ParallelCase& given);
 // 2 of them for a token.
 Qwen3Config tiny_qwen3(Qwen3Kind family);
 // Tokens and next tokens; the number of labels that do not count differs from sample to sample.
-TensorMap tiny_batch(const Qwen3Config& model, int samples = 8, int length = 16);
+TensorMap tiny_batch(const ModelDescription& model, int samples = 8, int length = 16);
 
 }  // namespace d9d::test

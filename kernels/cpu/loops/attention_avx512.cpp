@@ -182,8 +182,8 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
   return {max, _mm512_reduce_add_ps(total)};
 }
 
-// With z the scores and dp = dout v^T of a row: z := p = exp(z - lse), dp := p (dp - delta), 0 for keys that the
-// query does not see.
+// With z the scores and dp = dout v^T of a row: z := p = exp(z - lse), dp := p (dp - delta), 0 for keys
+// that the query does not see.
 void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t row, const KeyRange& seen,
                      const KeyRange& computed, float lse, float delta) {
   const __m512 shift = _mm512_set1_ps(lse), mean = _mm512_set1_ps(delta);

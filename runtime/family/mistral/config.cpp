@@ -34,17 +34,7 @@ MistralConfig read_mistral_config(const JsonReader& in) {
   if (!in.has("bos_token_id")) config.bos_token_id = 1;
   if (!in.has("eos_token_id")) config.eos_token_ids = {2};
   config.rope = read_rope(in, config.max_position_embeddings);
-  const auto window = in.integer_or_none("sliding_window", 4096);
-  D9D_REQUIRE(
-      !window,
-      "{}: sliding_window is {}{}, sliding window attention is not supported; write \"sliding_window\": "
-      "null for a model with full attention",
-      in.where(), *window, in.has("sliding_window") ? "" : " where it is not given");
-  D9D_REQUIRE(
-      !names_sliding_layers(in),
-      "{}: layer_types names a layer without full attention, which is not supported; use a model with "
-      "full attention",
-      in.where());
+  config.windows = read_one_window(in, config.num_hidden_layers, 4096);
   D9D_REQUIRE(!in.flag("attention_bias", false),
               "{}: attention_bias is true, but this family has no biases; remove the key", in.where());
   validate(config, in.where());
@@ -54,7 +44,7 @@ MistralConfig read_mistral_config(const JsonReader& in) {
 std::string MistralConfig::config_json() const {
   nlohmann::json out = common_config_json(*this, "mistral", mistral_architecture);
   out["intermediate_size"] = intermediate_size;
-  out["sliding_window"] = nullptr;
+  write_one_window(windows, out);
   write_rope(rope, out);
   return out.dump(2) + "\n";
 }

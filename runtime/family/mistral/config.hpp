@@ -1,5 +1,5 @@
 #pragma once
-// A Mistral causal language model without its sliding window, which is refused: options with the names
+// A Mistral causal language model, with one sliding window for all layers or none: options with the names
 // Hugging Face gives them, defaults those of transformers 5.23 (MistralConfig). No torch.
 
 #include "runtime/family/dense_decoder.hpp"

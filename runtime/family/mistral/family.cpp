@@ -12,7 +12,7 @@ class MistralFamily final : public FamilyOf<CausalLmSection> {
  public:
   std::string_view name() const override { return "mistral"; }
   std::string_view meaning() const override {
-    return "Mistral without a sliding window, for causal language modelling.";
+    return "Mistral, with a sliding window or without, for causal language modelling.";
   }
   std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
     return {"hidden_size",         "num_hidden_layers", "num_attention_heads",

@@ -24,13 +24,6 @@ Qwen2Config qwen2_defaults() {
   return config;
 }
 
-// A sliding window is in use when the flag is on, a width is given and some layer has it.
-bool slides(const JsonReader& in, std::int64_t layers) {
-  if (in.find("layer_types") != nullptr) return names_sliding_layers(in);
-  return in.flag("use_sliding_window", false) && in.integer_or_none("sliding_window", 4096).has_value() &&
-         in.integer("max_window_layers", 28) < layers;
-}
-
 }  // namespace
 
 AttentionOptions Qwen2Config::attention() const {
@@ -45,10 +38,9 @@ Qwen2Config read_qwen2_config(const JsonReader& in) {
   refuse_other_models(in, qwen2_architecture);
   read_common(in, config);
   config.rope = read_rope(in, config.max_position_embeddings);
-  D9D_REQUIRE(!slides(in, config.num_hidden_layers),
-              "{}: sliding window attention is not supported (use_sliding_window, layer_types); set "
-              "use_sliding_window to false, or use a model with full attention",
-              in.where());
+  const std::int64_t full_layers = in.integer("max_window_layers", 28);
+  config.windows = read_layer_windows(in, config.num_hidden_layers,
+                                      [=](std::int64_t layer) { return layer >= full_layers; });
   D9D_REQUIRE(in.find("attention_bias") == nullptr,
               "{}: attention_bias is given, but this family always has biases on q, k and v and none on o; "
               "remove the key",
@@ -60,8 +52,7 @@ Qwen2Config read_qwen2_config(const JsonReader& in) {
 std::string Qwen2Config::config_json() const {
   nlohmann::json out = common_config_json(*this, "qwen2", qwen2_architecture);
   out["intermediate_size"] = intermediate_size;
-  out["use_sliding_window"] = false;
-  out["sliding_window"] = nullptr;
+  write_layer_windows(windows, num_hidden_layers, out);
   write_rope(rope, out);
   return out.dump(2) + "\n";
 }

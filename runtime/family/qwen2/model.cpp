@@ -7,10 +7,10 @@ namespace {
 
 class Qwen2Layer final : public DecoderLayer {
  public:
-  Qwen2Layer(ParameterMaker& make, const Qwen2Config& config) {
+  Qwen2Layer(ParameterMaker& make, const Qwen2Config& config, std::int64_t index) {
     const std::int64_t hidden = config.hidden_size;
     input_layernorm_ = make.child<RmsNorm>(*this, "input_layernorm", hidden, config.rms_norm_eps);
-    self_attn_ = make.child<GroupedQueryAttention>(*this, "self_attn", config.attention());
+    self_attn_ = make.child<GroupedQueryAttention>(*this, "self_attn", config.attention_of(index));
     post_attention_layernorm_ =
         make.child<RmsNorm>(*this, "post_attention_layernorm", hidden, config.rms_norm_eps);
     mlp_ = make.child<SwiGlu>(*this, "mlp", hidden, config.intermediate_size);
@@ -24,7 +24,8 @@ std::unique_ptr<StageModule> Qwen2Config::build_stage(StagePosition position,
   validate(*this, "model");
   return std::make_unique<CausalLm>(*this, rope, position, options,
                                     [&](ParameterMaker& make, torch::nn::Module& layers, std::int64_t index) {
-                                      return make.child<Qwen2Layer>(layers, std::to_string(index), *this);
+                                      return make.child<Qwen2Layer>(layers, std::to_string(index), *this,
+                                                                    index);
                                     });
 }
 

@@ -57,7 +57,7 @@ MoeOptions Qwen3Config::moe() const {
 }
 
 BlockCosts Qwen3Config::layer(std::int64_t index, int ranks) const {
-  BlockCosts costs = attention_costs(attention(), ranks);
+  BlockCosts costs = attention_costs(attention_of(index), ranks);
   costs += norm_costs(hidden_size);
   costs += norm_costs(hidden_size);
   costs +=

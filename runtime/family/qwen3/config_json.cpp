@@ -11,20 +11,18 @@ namespace {
 
 using nlohmann::json;
 
-// A sliding window is in use when the flag is on, a width is given and some layer has it.
-bool slides(const JsonReader& in, const Qwen3Config& config) {
-  const bool window =
-      in.flag("use_sliding_window", false) && in.integer_or_none("sliding_window", 4096).has_value();
-  if (config.kind == Qwen3Kind::moe) return window;
-  if (in.find("layer_types") != nullptr) return names_sliding_layers(in);
-  return window && in.integer("max_window_layers", 28) < config.num_hidden_layers;
+// Of the mixture of experts, all layers have the window where it is in use: that model has no layer_types.
+LayerWindows read_windows(const JsonReader& in, const Qwen3Config& config) {
+  if (config.kind == Qwen3Kind::moe) {
+    if (!in.flag("use_sliding_window", false)) return {};
+    return read_one_window(in, config.num_hidden_layers, 4096);
+  }
+  const std::int64_t full_layers = in.integer("max_window_layers", 28);
+  return read_layer_windows(in, config.num_hidden_layers,
+                            [=](std::int64_t layer) { return layer >= full_layers; });
 }
 
 void refuse_what_changes_numbers(const JsonReader& in, const Qwen3Config& config) {
-  D9D_REQUIRE(!slides(in, config),
-              "{}: sliding window attention is not supported (use_sliding_window, layer_types); set "
-              "use_sliding_window to false, or use a model with full attention",
-              in.where());
   const bool auxiliary = config.kind == Qwen3Kind::moe && in.flag("output_router_logits", false) &&
                          in.number("router_aux_loss_coef", 0.001) != 0.0;
   D9D_REQUIRE(
@@ -80,6 +78,7 @@ Qwen3Config read_qwen3_config(const JsonReader& in, Qwen3Kind kind) {
   config.attention_bias = in.flag("attention_bias", false);
   config.rope = read_rope(in, config.max_position_embeddings);
   if (kind == Qwen3Kind::moe) read_experts(in, config);
+  config.windows = read_windows(in, config);
   refuse_what_changes_numbers(in, config);
   validate(config, in.where());
   return config;
@@ -90,8 +89,12 @@ std::string Qwen3Config::config_json() const {
   json out = common_config_json(*this, moe ? "qwen3_moe" : "qwen3", architecture_of(kind));
   out["intermediate_size"] = intermediate_size;
   out["attention_bias"] = attention_bias;
-  out["use_sliding_window"] = false;
-  out["sliding_window"] = nullptr;
+  if (moe) {
+    write_one_window(windows, out);
+    out["use_sliding_window"] = windows.any();
+  } else {
+    write_layer_windows(windows, num_hidden_layers, out);
+  }
   write_rope(rope, out);
   if (moe) {
     out["moe_intermediate_size"] = moe_intermediate_size;

@@ -1,13 +1,8 @@
 #include "runtime/family/qwen3/mappers.hpp"
 
-#include <array>
-
-#include "runtime/base/error.hpp"
 #include "runtime/family/qwen3/config.hpp"
 #include "runtime/state/mapper/compose.hpp"
-#include "runtime/state/mapper/concatenate.hpp"
 #include "runtime/state/mapper/rename.hpp"
-#include "runtime/state/mapper/stack.hpp"
 
 namespace d9d {
 namespace {
@@ -45,50 +40,13 @@ Mappers unchanged(const Qwen3Tensors& tensors) {
   return mappers;
 }
 
-constexpr std::array<const char*, 3> expert_parts = {"gate_proj", "up_proj", "down_proj"};
-
-std::vector<std::string> names_one_by_one(const std::string& experts, const char* part,
-                                          std::int64_t num_experts) {
-  std::vector<std::string> names;
-  for (std::int64_t e = 0; e < num_experts; ++e) {
-    names.push_back(fmt::format("{}{}.{}.weight", experts, e, part));
-  }
-  return names;
-}
-
-// The experts of one layer, `experts` being "model.layers.N.mlp.experts.".
-void add_experts_from(Mappers& mappers, const std::string& experts, std::int64_t num_experts,
-                      ExpertStorage storage) {
-  const auto ours = [&](const char* part) { return experts + part + ".weight"; };
-  if (storage == ExpertStorage::fused) {
-    mappers.push_back(chunk(experts + "gate_up_proj", {ours("gate_proj"), ours("up_proj")}, 1));
-    mappers.push_back(rename(experts + "down_proj", ours("down_proj")));
-    return;
-  }
-  for (const char* part : expert_parts) {
-    mappers.push_back(stack(names_one_by_one(experts, part, num_experts), ours(part), 0));
-  }
-}
-
-void add_experts_to(Mappers& mappers, const std::string& experts, std::int64_t num_experts,
-                    ExpertStorage storage) {
-  const auto ours = [&](const char* part) { return experts + part + ".weight"; };
-  if (storage == ExpertStorage::fused) {
-    mappers.push_back(concatenate({ours("gate_proj"), ours("up_proj")}, experts + "gate_up_proj", 1));
-    mappers.push_back(rename(ours("down_proj"), experts + "down_proj"));
-    return;
-  }
-  for (const char* part : expert_parts) {
-    mappers.push_back(unstack(ours(part), names_one_by_one(experts, part, num_experts), 0));
-  }
-}
-
 template <class Add>
 MapperPtr with_experts(const Qwen3Tensors& tensors, ExpertStorage storage, Add add) {
   Mappers mappers = unchanged(tensors);
   for (std::size_t layer = 0; layer < tensors.sparse_layers.size(); ++layer) {
     if (tensors.sparse_layers[layer]) {
-      add(mappers, layer_prefix(layer) + "mlp.experts.", tensors.num_experts, storage);
+      const std::string experts = layer_prefix(layer) + "mlp.experts.";
+      add(mappers, ExpertTensors{experts, experts, tensors.num_experts}, storage);
     }
   }
   return parallel(std::move(mappers));
@@ -106,20 +64,6 @@ Qwen3Tensors tensors_of(const Qwen3Config& config) {
 }
 
 }  // namespace
-
-ExpertStorage expert_storage_of(const Names& names) {
-  bool fused = false;
-  bool one_by_one = false;
-  for (const std::string& name : names) {
-    fused = fused || name.ends_with(".mlp.experts.gate_up_proj");
-    one_by_one =
-        one_by_one || (name.find(".mlp.experts.") != std::string::npos && name.ends_with("_proj.weight"));
-  }
-  D9D_REQUIRE(!fused || !one_by_one,
-              "the folder holds experts one by one (mlp.experts.0.gate_proj.weight) and fused "
-              "(mlp.experts.gate_up_proj); keep one form");
-  return fused ? ExpertStorage::fused : ExpertStorage::one_by_one;
-}
 
 MapperPtr Qwen3Config::from_hugging_face(const Names& stored) const {
   return qwen3_from_hugging_face(tensors_of(*this), expert_storage_of(stored));

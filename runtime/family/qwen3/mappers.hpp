@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/mapper/mapper.hpp"
+#include "runtime/family/expert_tensors.hpp"
 
 namespace d9d {
 
@@ -17,15 +17,6 @@ struct Qwen3Tensors {
   bool attention_bias = false;
   bool tied_embeddings = false;  // then there is no lm_head.weight
 };
-
-enum class ExpertStorage {
-  one_by_one,  // mlp.experts.E.gate_proj.weight [I, H], up_proj
-               // likewise, down_proj [H, I]; transformers 4 and 5
-  fused,       // mlp.experts.gate_up_proj [E, 2 I, H] and mlp.experts.down_proj [E, H, I]; transformers 5
-};
-// How a folder with these tensor names stores its experts;
-// one_by_one when it has none. An input error for both.
-ExpertStorage expert_storage_of(const Names& names);
 
 MapperPtr qwen3_from_hugging_face(const Qwen3Tensors& tensors, ExpertStorage storage);
 MapperPtr qwen3_to_hugging_face(const Qwen3Tensors& tensors,

@@ -11,7 +11,7 @@ class Qwen3Layer final : public DecoderLayer {
   Qwen3Layer(ParameterMaker& make, const Qwen3Config& config, std::int64_t index) {
     const std::int64_t hidden = config.hidden_size;
     input_layernorm_ = make.child<RmsNorm>(*this, "input_layernorm", hidden, config.rms_norm_eps);
-    self_attn_ = make.child<GroupedQueryAttention>(*this, "self_attn", config.attention());
+    self_attn_ = make.child<GroupedQueryAttention>(*this, "self_attn", config.attention_of(index));
     post_attention_layernorm_ =
         make.child<RmsNorm>(*this, "post_attention_layernorm", hidden, config.rms_norm_eps);
     if (config.is_sparse_layer(index)) {

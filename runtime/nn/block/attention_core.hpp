@@ -4,22 +4,35 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
+#include "kernels/attention_mask.hpp"
+
 namespace d9d {
+
+struct AttentionRule {
+  double scale = 1;         // of the scores
+  std::int64_t window = 0;  // keys that a query sees, its own the last of them; 0: all up to its own
+};
 
 class AttentionCore {
  public:
   virtual ~AttentionCore() = default;
-  // Causal attention: each of this rank's S tokens attends to itself and all earlier ones of the sequence.
+  // Causal attention: each of this rank's S tokens attends to itself and the earlier ones of the sequence,
+  // all of them or those in the window.
   // q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv] -> [B, S, Hq, Dv]. Differentiable.
   virtual at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            double scale) const = 0;
+                            const AttentionRule& rule) const = 0;
 };
+
+// The rule's mask for whole sequences.
+kernels::AttentionMask mask_of(const AttentionRule& rule);
 
 // For a rank that holds whole sequences.
 class LocalAttention final : public AttentionCore {
  public:
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                    double scale) const override;
+                    const AttentionRule& rule) const override;
 };
 
 }  // namespace d9d

@@ -1,5 +1,7 @@
 #include "runtime/nn/block/block_options.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -33,6 +35,7 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   active += other.active;
   products += other.products;
   attended += other.attended;
+  window = std::max(window, other.window);  // a layer has one attention
   kept_own += other.kept_own;
   kept_gathered += other.kept_gathered;
   side_own += other.side_own;
@@ -60,6 +63,7 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   costs.active = costs.products + biases + (options.qk_norm ? 2 * options.head_dim : 0);
   costs.parameters = costs.active;
   costs.attended = queries + mixed;
+  costs.window = options.window;
   costs.kept_gathered = hidden + 2 * queries + mixed + 2 * keys + values;
   costs.side_gathered = 4 * (heads + (options.qk_norm ? heads + kv_heads : 0));
   return costs;
@@ -76,16 +80,22 @@ BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size
 }
 
 // Kept: the input, gate and up of the chosen experts; router probabilities and routes.
-BlockCosts mixture_costs(const MoeOptions& options) {
+BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
   const std::int64_t expert = 3 * options.hidden_size * options.intermediate_size;
   const std::int64_t router = options.hidden_size * options.num_experts;
   const std::int64_t active = router + options.top_k * expert;
-  return {.parameters = router + options.num_experts * expert,
-          .experts = options.num_experts * expert,
-          .active = active,
-          .products = active,
-          .kept_own = options.hidden_size + options.top_k * 2 * options.intermediate_size,
-          .side_own = 4 * options.num_experts + 32 * options.top_k};
+  BlockCosts costs{.parameters = router + options.num_experts * expert,
+                   .experts = options.num_experts * expert,
+                   .active = active,
+                   .products = active,
+                   .kept_own = options.hidden_size + options.top_k * 2 * options.intermediate_size,
+                   .side_own = 4 * options.num_experts + 32 * options.top_k};
+  if (options.shared_intermediate_size == 0) return costs;
+  costs += swiglu_costs(options.hidden_size, options.shared_intermediate_size, ranks);
+  // Its gate; kept: the shared expert's result and the gate's.
+  const std::int64_t gate = options.hidden_size;
+  costs += {.parameters = gate, .active = gate, .products = gate, .kept_own = options.hidden_size + 1};
+  return costs;
 }
 
 }  // namespace d9d

@@ -13,7 +13,8 @@ struct AttentionOptions {
   std::int64_t head_dim = 0;        // of queries and keys; even
   std::int64_t value_head_dim = 0;  // of values
   double norm_eps = 0;
-  bool qk_norm = false;  // RMS norm of each query and key head before rotary embedding
+  bool qk_norm = false;     // RMS norm of each query and key head before rotary embedding
+  std::int64_t window = 0;  // keys that a query sees, its own the last of them; 0: all up to its own
   bool qkv_bias = false;
   bool output_bias = false;
 };
@@ -23,7 +24,8 @@ struct MoeOptions {
   std::int64_t intermediate_size = 0;  // of one expert
   std::int64_t num_experts = 0;
   std::int64_t top_k = 0;
-  bool renormalise = false;  // divide the chosen probabilities by their sum
+  bool renormalise = false;                   // divide the chosen probabilities by their sum
+  std::int64_t shared_intermediate_size = 0;  // of the expert that all tokens visit; 0: there is none
 };
 
 // Input error when `ranks` does not divide the query heads, or
@@ -42,6 +44,7 @@ struct BlockCosts {
   std::int64_t active = 0;    // parameters used by one token
   std::int64_t products = 0;  // of these, weights that multiply a vector: no norms, no biases
   std::int64_t attended = 0;  // multiply-adds per key that a query sees
+  std::int64_t window = 0;    // keys that a query sees at most; 0: all before it
   std::int64_t kept_own = 0;  // elements of the model's dtype
   std::int64_t kept_gathered = 0;
   std::int64_t side_own = 0;  // bytes of fp32 and int64 values: norm factors, log-sum-exp, routes
@@ -50,10 +53,11 @@ struct BlockCosts {
   BlockCosts& operator+=(const BlockCosts& other);
 };
 
-// With `ranks`: what the first rank of tensor parallelism has. Norms and experts are whole on every rank.
+// With `ranks`: what the first rank of tensor parallelism has. Norms and routed experts are
+// whole on every rank.
 BlockCosts norm_costs(std::int64_t width);
 BlockCosts attention_costs(const AttentionOptions& options, int ranks = 1);
 BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks = 1);
-BlockCosts mixture_costs(const MoeOptions& options);
+BlockCosts mixture_costs(const MoeOptions& options, int ranks = 1);
 
 }  // namespace d9d

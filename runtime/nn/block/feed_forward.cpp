@@ -1,6 +1,9 @@
 #include "runtime/nn/block/feed_forward.hpp"
 
+#include <ATen/ops/add.h>
 #include <ATen/ops/bincount.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/zeros.h>
 
 #include "kernels/activation.hpp"
@@ -56,18 +59,33 @@ MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& optio
     down_proj_ = grouped("down_proj", options.intermediate_size, options.hidden_size);
     return 0;
   });
+  if (options.shared_intermediate_size > 0) {
+    shared_expert_ =
+        make.child<SwiGlu>(*this, "shared_expert", options.hidden_size, options.shared_intermediate_size);
+    shared_expert_gate_ = make.child<Linear>(*this, "shared_expert_gate", options.hidden_size, 1);
+  }
   expert_tokens_ = at::zeros({options.num_experts}, at::kLong);
 }
 
+void MixtureOfExperts::shard(TensorParallel& tensor, const ActivationShards& tokens) {
+  if (shared_expert_) shared_expert_->shard(tensor, tokens);
+}
+
 at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute) {
-  const at::Tensor rows = x.reshape({-1, options_.hidden_size});
+  const at::Tensor all = routed(x.reshape({-1, options_.hidden_size}), recompute).view(x.sizes());
+  if (!shared_expert_) return all;
+  const at::Tensor share = at::sigmoid(shared_expert_gate_->forward(x));
+  return at::add(all, at::mul(shared_expert_->forward(x, recompute), share));
+}
+
+at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute) {
   const auto [probs, experts] =
       kernels::moe_router(gate_->forward(rows), options_.top_k, options_.renormalise);
   if (!recompute) count_tokens(experts, expert_tokens_);
-  if (!group_) return run_experts(rows, probs, experts).view(x.sizes());
+  if (!group_) return run_experts(rows, probs, experts);
   const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);
   const at::Tensor shares = run_experts(here.x, here.probs, here.experts);
-  return return_tokens(shares, here.route, group_).view(x.sizes());
+  return return_tokens(shares, here.route, group_);
 }
 
 at::Tensor MixtureOfExperts::run_experts(const at::Tensor& rows, const at::Tensor& probs,

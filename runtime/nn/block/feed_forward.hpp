@@ -49,11 +49,14 @@ class SwiGlu final : public FeedForward {
 };
 
 // A token goes to the top_k experts of softmax(gate(x));
-// the output is the sum of theirs, weighted by probability.
+// the output is the sum of theirs, weighted by probability. Where the options have a shared expert,
+// sigmoid(shared_expert_gate(x)) * shared_expert(x) is added (Qwen2-MoE).
 class MixtureOfExperts final : public FeedForward, public ExpertBlock {
  public:
   MixtureOfExperts(ParameterMaker& make, const MoeOptions& options);
   at::Tensor forward(const at::Tensor& x, bool recompute) override;
+  // Shards the shared expert. The routed ones stay whole: expert parallelism spreads them.
+  void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
   ExpertBlock* experts() override { return this; }
 
   std::int64_t num_experts() const override { return options_.num_experts; }
@@ -67,12 +70,15 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   void reset_expert_tokens();
 
  private:
+  at::Tensor routed(const at::Tensor& rows, bool recompute);
   at::Tensor run_experts(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts) const;
 
   MoeOptions options_;
   std::shared_ptr<Linear> gate_;
   std::shared_ptr<ModuleGroup> experts_;
   std::shared_ptr<GroupedLinear> gate_proj_, up_proj_, down_proj_;
+  std::shared_ptr<SwiGlu> shared_expert_;  // null without
+  std::shared_ptr<Linear> shared_expert_gate_;
   std::shared_ptr<Communicator> group_;  // null: this rank has all experts
   at::Tensor expert_tokens_;
 };

@@ -59,7 +59,8 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor&
   const auto projected = linear_multi(tokens_.gather(x), {*q_proj_, *k_proj_, *v_proj_});
   const auto [q, k] = rotated(projected[0], projected[1], cos, sin);
   const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
-  const at::Tensor mixed = core_->attend(q, k, key_heads(projected[2], options_.value_head_dim), scale);
+  const at::Tensor mixed =
+      core_->attend(q, k, key_heads(projected[2], options_.value_head_dim), {scale, options_.window});
   return o_proj_->forward_shared(mixed.flatten(2), tokens_);
 }
 

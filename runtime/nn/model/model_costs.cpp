@@ -16,6 +16,13 @@ std::int64_t kept_bytes(const BlockCosts& layer, std::int64_t tokens, int bytes_
          tokens * layer.side_gathered;
 }
 
+// On average, of a sequence.
+double keys_seen(std::int64_t length, std::int64_t window) {
+  if (window == 0 || window >= length) return static_cast<double>(length + 1) / 2.0;
+  return static_cast<double>(window) -
+         static_cast<double>(window * (window - 1)) / (2.0 * static_cast<double>(length));
+}
+
 }  // namespace
 
 ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64_t layer_index, int ranks) {
@@ -50,11 +57,10 @@ ParameterCounts count_parameters(const ModelDescription& model) {
 }
 
 LayerCosts layer_costs(const ModelDescription& model, std::int64_t length) {
-  const double keys_seen = static_cast<double>(length + 1) / 2.0;
   LayerCosts costs;
   for (std::int64_t index = 0; index < model.num_hidden_layers; ++index) {
     const BlockCosts layer = model.layer(index);
-    const double attention = 2.0 * keys_seen * static_cast<double>(layer.attended);
+    const double attention = 2.0 * keys_seen(length, layer.window) * static_cast<double>(layer.attended);
     costs.layers.push_back(3.0 * (2.0 * static_cast<double>(layer.products) + attention));
   }
   costs.post = 6.0 * static_cast<double>(model.vocab_size * model.hidden_size);

@@ -1,5 +1,6 @@
 #include "runtime/nn/plan/ring_attention.hpp"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
@@ -27,7 +28,7 @@ at::Tensor tokens(const at::Tensor& x, const TokenRange& range) {
 struct Ring {
   SharedCommunicator group;
   TokenOrder order;
-  double scale;
+  AttentionRule rule;
 
   int size() const { return group->size(); }
   int next() const { return (group->rank() + 1) % size(); }
@@ -41,14 +42,14 @@ struct Ring {
     return received;
   }
   // f(keys and values [2, B, S, Hkv, D] that are here,
-  // visible block or null, step) for the keys of each rank.
+  // their visible blocks, step) for the keys of each rank.
   template <class F>
   void go_round(at::Tensor kv, Tag tag, F&& f) const {
     const std::int64_t count = kv.size(2);
     for (int step = 0; step < size(); ++step) {
       const bool last = step + 1 == size();
       if (!last) group->send(kv, next(), tag);
-      f(kv, visible_block(order, group->rank(), owner(step), count), step);
+      f(kv, visible_blocks(order, group->rank(), owner(step), size(), count, rule.window), step);
       if (!last) kv = receive_like(kv, tag);
     }
   }
@@ -59,19 +60,41 @@ at::ScalarType wide(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
+using Blocks = std::vector<VisibleBlock>;
+
+AttentionBlock rows(const AttentionBlock& block, const TokenRange& range) {
+  return {tokens(block.out, range), block.lse.narrow(2, range.first, range.count)};
+}
+
+// Puts `part` of the queries `range` into a sum over all `count` queries that has nothing there yet.
+void start(AttentionBlock& sum, const AttentionBlock& part, const TokenRange& range, std::int64_t count) {
+  if (range.count == count) {
+    sum = part;
+    return;
+  }
+  if (!sum.out.defined()) {
+    std::vector<std::int64_t> shape = part.out.sizes().vec();
+    shape[1] = count;
+    sum = {at::empty(shape, part.out.options()),
+           at::empty({part.lse.size(0), part.lse.size(1), count}, part.lse.options())};
+  }
+  const AttentionBlock place = rows(sum, range);
+  place.out.copy_(part.out);
+  place.lse.copy_(part.lse);
+}
+
 AttentionBlock ring_forward(const Ring& ring, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   AttentionBlock sum;
-  ring.go_round(at::stack({k, v}), forward_keys, [&](const at::Tensor& kv, const auto& block, int step) {
-    if (!block) return;
-    const AttentionBlock part =
-        kernels::attention_block(tokens(q, block->queries), tokens(kv[0], block->keys),
-                                 tokens(kv[1], block->keys), block->causal, ring.scale, wide(q));
-    if (step == 0) {
-      sum = part;  // this rank's keys: every query attends to some
-    } else {
-      merge_attention_block(
-          {tokens(sum.out, block->queries), sum.lse.narrow(2, block->queries.first, block->queries.count)},
-          part);
+  ring.go_round(at::stack({k, v}), forward_keys, [&](const at::Tensor& kv, const Blocks& blocks, int step) {
+    for (const VisibleBlock& block : blocks) {
+      const AttentionBlock part =
+          kernels::attention_block(tokens(q, block.queries), tokens(kv[0], block.keys),
+                                   tokens(kv[1], block.keys), block.mask, ring.rule.scale, wide(q));
+      if (step == 0 && block.queries == block.keys) {
+        start(sum, part, block.queries, q.size(1));  // with each query's own key
+      } else {
+        merge_attention_block(rows(sum, block.queries), part);
+      }
     }
   });
   return {sum.out.to(q.scalar_type()), sum.lse};
@@ -82,23 +105,24 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
                                                const AttentionBlock& forward) {
   at::Tensor dq;
   at::Tensor dkv;  // of the keys that are here, of the ranks they have been to
-  const auto visit = [&](const at::Tensor& kv, const std::optional<VisibleBlock>& block, int step) {
+  const auto visit = [&](const at::Tensor& kv, const Blocks& blocks, int step) {
     if (step > 0) dkv = ring.receive_like(dkv, key_gradients);
-    if (block) {
+    for (const VisibleBlock& block : blocks) {
       const auto part = kernels::attention_block_backward(
-          tokens(grad, block->queries), tokens(q, block->queries), tokens(kv[0], block->keys),
-          tokens(kv[1], block->keys),
-          {tokens(forward.out, block->queries),
-           forward.lse.narrow(2, block->queries.first, block->queries.count)},
-          block->causal, ring.scale, wide(q));
-      if (step == 0) {
+          tokens(grad, block.queries), tokens(q, block.queries), tokens(kv[0], block.keys),
+          tokens(kv[1], block.keys), rows(forward, block.queries), block.mask, ring.rule.scale, wide(q));
+      if (!dq.defined() && block.queries.count == q.size(1)) {
         dq = part.dq;
         dkv = at::stack({part.dk, part.dv});
-      } else {
-        tokens(dq, block->queries).add_(part.dq);
-        tokens(dkv[0], block->keys).add_(part.dk);
-        tokens(dkv[1], block->keys).add_(part.dv);
+        continue;
       }
+      if (!dq.defined()) {
+        dq = at::zeros(q.sizes(), part.dq.options());
+        dkv = at::zeros(kv.sizes(), part.dk.options());
+      }
+      tokens(dq, block.queries).add_(part.dq);
+      tokens(dkv[0], block.keys).add_(part.dk);
+      tokens(dkv[1], block.keys).add_(part.dv);
     }
     ring.group->send(dkv, ring.next(), key_gradients);  // after the last step: home
   };
@@ -138,14 +162,14 @@ class RingNode final : public torch::autograd::Node {
 }  // namespace
 
 at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                 double scale) const {
+                                 const AttentionRule& rule) const {
   // Keys and values travel as one tensor, so they have to be equally wide.
   if (k.size(3) != v.size(3)) {
     const auto equally_wide = [&](const at::Tensor& wide_q, const at::Tensor& wide_k,
-                                  const at::Tensor& wide_v) { return attend(wide_q, wide_k, wide_v, scale); };
+                                  const at::Tensor& wide_v) { return attend(wide_q, wide_k, wide_v, rule); };
     return attend_equally_wide(q, k, v, equally_wide);
   }
-  const Ring ring{group_, order_, scale};
+  const Ring ring{group_, order_, rule};
   AttentionBlock forward;
   {
     const at::NoGradGuard off;

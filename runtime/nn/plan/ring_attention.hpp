@@ -1,9 +1,9 @@
 #pragma once
-// Ring attention (Liu et al. 2023, arXiv 2310.01889): each rank keeps its queries; keys
-// and values go from rank to rank. The results of the blocks are merged by the logarithms
-// of their softmax denominators. A rank sends a block on while it computes with it.
-// Backward sends keys, values and the sums of their gradients round the ring once more.
-// A block whose keys all come later than the queries is passed on without computing.
+// Ring attention (Liu et al. 2023, arXiv 2310.01889): each rank keeps its queries; keys and values go from
+// rank to rank. The results of the blocks are merged by the logarithms of their softmax denominators. A
+// rank sends a block on while it computes with it. Backward sends keys, values and the sums of their
+// gradients round the ring once more. A block whose keys all come later than the queries is passed on
+// without computing, and so is one that no window reaches.
 
 #include "runtime/nn/block/attention_core.hpp"
 #include "runtime/nn/shard/collectives.hpp"
@@ -18,7 +18,7 @@ class RingAttention final : public AttentionCore {
 
   // Blocks are added up in fp32 (fp64 for fp64). Every rank must hold the tokens of tokens_of().
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                    double scale) const override;
+                    const AttentionRule& rule) const override;
 
  private:
   const SharedCommunicator group_;

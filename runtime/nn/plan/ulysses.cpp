@@ -62,11 +62,11 @@ at::Tensor UlyssesAttention::to_tokens(const at::Tensor& x) const {
 }
 
 at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                    double scale) const {
+                                    const AttentionRule& rule) const {
   // One exchange for all heads, so they have to be equally wide.
   if (k.size(3) != v.size(3)) {
     const auto equally_wide = [&](const at::Tensor& wide_q, const at::Tensor& wide_k,
-                                  const at::Tensor& wide_v) { return attend(wide_q, wide_k, wide_v, scale); };
+                                  const at::Tensor& wide_v) { return attend(wide_q, wide_k, wide_v, rule); };
     return attend_equally_wide(q, k, v, equally_wide);
   }
   const std::int64_t ranks = group_->size(), key_heads = k.size(heads_dim);
@@ -80,7 +80,7 @@ at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, co
   const std::int64_t queries = q.size(heads_dim) / ranks, keys = key_heads * times / ranks;
   const auto heads =
       to_heads(joint.flatten(heads_dim, heads_dim + 1)).split_with_sizes({queries, keys, keys}, heads_dim);
-  const at::Tensor mixed = kernels::attention(heads[0], heads[1], heads[2], /*causal=*/true, scale);
+  const at::Tensor mixed = kernels::attention(heads[0], heads[1], heads[2], mask_of(rule), rule.scale);
   return to_tokens(mixed);
 }
 

@@ -16,7 +16,7 @@ class UlyssesAttention final : public AttentionCore {
   // The number of ranks must divide Hq, else it is a bug. When it does not divide Hkv, a key head is sent to
   // every rank whose queries read it, and its gradients are summed.
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                    double scale) const override;
+                    const AttentionRule& rule) const override;
 
  private:
   at::Tensor to_heads(const at::Tensor& x) const;

@@ -1,5 +1,8 @@
 #include "runtime/nn/shard/token_order.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -16,18 +19,61 @@ std::vector<TokenRange> tokens_of(TokenOrder order, int rank, int ranks, std::in
   return {{rank * chunk, chunk}, {(unit - 1 - rank) * chunk, chunk}};
 }
 
+namespace {
+
 std::optional<VisibleBlock> visible_block(TokenOrder order, int rank, int owner, std::int64_t count) {
   const TokenRange all{0, count};
-  if (owner == rank) return VisibleBlock{all, all, true};
+  if (owner == rank) return VisibleBlock{all, all, kernels::causal_mask};
   if (order == TokenOrder::contiguous) {
     if (owner > rank) return std::nullopt;
-    return VisibleBlock{all, all, false};
+    return VisibleBlock{all, all, kernels::full_mask};
   }
   const std::int64_t half = count / 2;
   // An earlier rank's first chunk is before both of ours, its
   // second one after; a later rank's chunks are between ours.
-  if (owner < rank) return VisibleBlock{all, {0, half}, false};
-  return VisibleBlock{{half, half}, all, false};
+  if (owner < rank) return VisibleBlock{all, {0, half}, kernels::full_mask};
+  return VisibleBlock{{half, half}, all, kernels::full_mask};
+}
+
+// Queries against keys `distance` positions before them, both of one chunk.
+std::optional<VisibleBlock> chunk_block(const TokenRange& queries, const TokenRange& keys,
+                                        std::int64_t distance, std::int64_t window) {
+  const std::int64_t count = queries.count;
+  if (distance < 0 || distance - (count - 1) >= window) return std::nullopt;
+  if (distance == 0) return VisibleBlock{queries, keys, {window - 1, 0, 0}};
+  // The window of query i begins at key i + distance - (window - 1).
+  const std::int64_t first = std::max<std::int64_t>(0, distance - (window - 1));
+  const std::int64_t reaching = std::min(count, count - 1 - distance + window);
+  VisibleBlock block{{queries.first, reaching}, {keys.first + first, count - first}, kernels::full_mask};
+  const bool whole = reaching - 1 + distance < window;
+  if (!whole) block.mask = {window - 1, kernels::AttentionMask::unlimited, distance - first};
+  return block;
+}
+
+}  // namespace
+
+std::vector<VisibleBlock> visible_blocks(TokenOrder order, int rank, int owner, int ranks, std::int64_t count,
+                                         std::int64_t window) {
+  std::vector<VisibleBlock> blocks;
+  const auto add = [&](const std::optional<VisibleBlock>& block, bool first) {
+    if (block) blocks.insert(first ? blocks.begin() : blocks.end(), *block);
+  };
+  if (window == 0 || window >= count * ranks) {
+    add(visible_block(order, rank, owner, count), true);
+    return blocks;
+  }
+  const auto ours = tokens_of(order, rank, ranks, count * ranks);
+  const auto theirs = tokens_of(order, owner, ranks, count * ranks);
+  const std::int64_t chunk = ours.front().count;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    for (std::size_t j = 0; j < theirs.size(); ++j) {
+      const TokenRange queries{static_cast<std::int64_t>(i) * chunk, chunk};
+      const TokenRange keys{static_cast<std::int64_t>(j) * chunk, chunk};
+      const std::int64_t distance = ours[i].first - theirs[j].first;
+      add(chunk_block(queries, keys, distance, window), distance == 0);
+    }
+  }
+  return blocks;
 }
 
 }  // namespace d9d

@@ -3,8 +3,9 @@
 // keys its queries attend to under a causal mask. Pure integers.
 
 #include <cstdint>
-#include <optional>
 #include <vector>
+
+#include "kernels/attention_mask.hpp"
 
 namespace d9d {
 
@@ -26,14 +27,16 @@ std::int64_t length_unit(TokenOrder order, int ranks);
 // not divisible by length_unit() is a bug.
 std::vector<TokenRange> tokens_of(TokenOrder order, int rank, int ranks, std::int64_t length);
 
-// Queries of one rank against keys of another, each counted from that rank's first token. Every query in the
-// block attends to every key in it; if `causal` (a rank with itself), query i attends to keys 0 .. i.
+// Queries of one rank against keys of another, each counted from that rank's first token; every query sees at
+// least one key of the block.
 struct VisibleBlock {
   TokenRange queries, keys;
-  bool causal = false;
+  kernels::AttentionMask mask;
 };
-// The keys of `owner` that queries of `rank` attend to: one rectangle in either order, nothing when all keys
-// come later. `count`: tokens per rank.
-std::optional<VisibleBlock> visible_block(TokenOrder order, int rank, int owner, std::int64_t count);
+// The keys of `owner` that queries of `rank` attend to under a causal mask and with a window of so many
+// keys (0 for none). Without one: a single rectangle in either order, nothing when all keys come later. Of
+// a rank's own keys, the first blocks hold each query's own key. `count`: tokens per rank.
+std::vector<VisibleBlock> visible_blocks(TokenOrder order, int rank, int owner, int ranks, std::int64_t count,
+                                         std::int64_t window);
 
 }  // namespace d9d

@@ -1,4 +1,4 @@
-"""Writes the golden files of tests/golden/dense_families: tiny Llama, Qwen2 and Mistral models run by Hugging Face
+"""Writes the golden files of tests/golden/dense_families: tiny Llama, Qwen2, Qwen3 and Mistral models run by Hugging Face
 transformers in fp32.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from safetensors.numpy import save_file
 from transformers import (
-    LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen2Config, Qwen2ForCausalLM)
+    LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen2Config, Qwen2ForCausalLM,
+    Qwen3Config, Qwen3ForCausalLM)
 
 HERE = pathlib.Path(__file__).parent
 SEED = 20250117
@@ -36,6 +37,18 @@ CASES = {
     # no window, one key head
     "mistral": dict(config=MistralConfig, model=MistralForCausalLM, batch=1, length=37,
                     options=dict(sliding_window=None, num_key_value_heads=1, head_dim=8, rope_parameters=PLAIN)),
+    # one window for all layers
+    "mistral_window": dict(config=MistralConfig, model=MistralForCausalLM, batch=1, length=37,
+                           options=dict(sliding_window=5, head_dim=8, rope_parameters=PLAIN)),
+    # the last layers have a window
+    "qwen2_window": dict(config=Qwen2Config, model=Qwen2ForCausalLM, batch=2, length=29,
+                         options=dict(num_hidden_layers=3, use_sliding_window=True, sliding_window=7,
+                                      max_window_layers=1, rope_parameters=PLAIN)),
+    # named layers have a window
+    "qwen3_window": dict(config=Qwen3Config, model=Qwen3ForCausalLM, batch=1, length=29,
+                         options=dict(num_hidden_layers=3, head_dim=8, use_sliding_window=True, sliding_window=12,
+                                      layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                                      rope_parameters=PLAIN)),
 }
 
 
@@ -52,10 +65,10 @@ def numpy_of(tensor):
     return np.ascontiguousarray(tensor.detach().numpy())
 
 
-def make_case(name, case):
+def make_case(name, case, here=HERE, stored=lambda weights: weights, split=lambda gradients: gradients, **extra):
     rng = np.random.default_rng(SEED)
     config = case["config"](**{**COMMON, **case["options"]})
-    model = case["model"]._from_config(config, attn_implementation="eager", dtype=torch.float32)
+    model = case["model"]._from_config(config, attn_implementation="eager", dtype=torch.float32, **extra)
     draw_weights(model, rng)
     ids = rng.integers(0, config.vocab_size, (case["batch"], case["length"]))
     labels = np.concatenate([ids[:, 1:], np.full((case["batch"], 1), -100)], axis=1)
@@ -70,16 +83,16 @@ def make_case(name, case):
     loss = token_loss.sum() / (target != -100).sum()
     loss.backward()
 
-    folder = HERE / name
+    folder = here / name
     folder.mkdir(exist_ok=True)
     config.architectures = [case["model"].__name__]
     (folder / "config.json").write_text(config.to_json_string())
     weights = {key: numpy_of(tensor) for key, tensor in model.state_dict().items()
                if key != "lm_head.weight" or not config.tie_word_embeddings}
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    save_file(stored(weights), folder / "model.safetensors", {"format": "pt"})
     gradients = {f"grad.{key}": numpy_of(parameter.grad) for key, parameter in model.named_parameters()}
     expect = dict(input_ids=ids, labels=labels, logits=numpy_of(logits), token_loss=numpy_of(token_loss),
-                  loss=numpy_of(loss.reshape(1)), **gradients)
+                  loss=numpy_of(loss.reshape(1)), **split(gradients))
     save_file(expect, folder / "expect.safetensors")
     for file in folder.iterdir():
         file.chmod(0o644)

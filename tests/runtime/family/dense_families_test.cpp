@@ -47,26 +47,20 @@ TEST(DenseFamilies, TakeTheDefaultsOfTransformers) {
 }
 
 TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
-  json windowed = small("mistral");
-  windowed.erase("sliding_window");
-
-  EXPECT_THAT(error_of(small("mistral"), {{"sliding_window", 4096}}), HasSubstr("sliding_window is 4096,"));
-  EXPECT_THAT(error_of(windowed), HasSubstr("sliding_window is 4096 where it is not given"));
+  EXPECT_THAT(error_of(small("mistral"), {{"sliding_window", 0}}), HasSubstr("sliding_window is 0"));
   EXPECT_THAT(error_of(small("mistral"), {{"attention_bias", true}}), HasSubstr("attention_bias is true"));
-  EXPECT_THAT(error_of(small("qwen2"),
-                       {{"use_sliding_window", true}, {"sliding_window", 8}, {"max_window_layers", 1}}),
-              HasSubstr("use_sliding_window to false"));
   EXPECT_THAT(error_of(small("qwen2"), {{"attention_bias", false}}), HasSubstr("always has biases"));
   EXPECT_THAT(error_of(small("llama"), {{"mlp_bias", true}}), HasSubstr("mlp_bias is true"));
   EXPECT_THAT(error_of(small("llama"), {{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
   EXPECT_THAT(error_of(small("llama"), {{"architectures", {"LlamaForTokenClassification"}}}),
               HasSubstr("only LlamaForCausalLM"));
   EXPECT_THAT(error_of(small("falcon")),
-              HasSubstr("expected one of qwen3_moe, qwen3, llama, qwen2, mistral"));
+              HasSubstr("expected one of qwen3_moe, qwen3, llama, qwen2, mistral, qwen2_moe, mixtral"));
 }
 
 TEST(DenseFamilies, ReadBackWhatTheyWrite) {
-  for (const char* name : {"llama", "llama_bias_tied", "qwen2", "mistral"}) {
+  for (const char* name :
+       {"llama", "llama_bias_tied", "qwen2", "mistral", "mistral_window", "qwen2_window", "qwen3_window"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("dense_families/") + name));
 
     const auto again = parse_hugging_face_config(model->config_json(), "again");

@@ -9,6 +9,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
+#include "runtime/family/sparse_decoder.hpp"
+#include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/safetensors.hpp"
 
 namespace d9d::test {
@@ -28,6 +30,23 @@ at::Tensor expert_stack(const TensorMap& file, const std::string& prefix, const 
     experts.push_back(file.at(prefix + std::to_string(e) + "." + kind + ".weight"));
   }
   return at::stack(experts);
+}
+
+// By the family's own mapper.
+TensorMap mapped(const FamilyModel& model, const TensorMap& file) {
+  Names stored;
+  for (const auto& [name, tensor] : file) stored.insert(name);
+  const MapperPtr mapper = model.from_hugging_face(stored);
+  TensorMap parameters;
+  for (const StateGroup& group : mapper->groups()) {
+    TensorMap inputs;
+    for (const std::string& name : group.inputs) {
+      D9D_CHECK(file.contains(name), "the golden file lacks {}", name);
+      inputs[name] = file.at(name);
+    }
+    parameters.merge(mapper->apply(inputs));
+  }
+  return parameters;
 }
 
 }  // namespace
@@ -54,6 +73,9 @@ GoldenModel golden_model(const std::string& name) {
   golden.inputs = {{"input_ids", golden.expect.at("input_ids")}};
   golden.labels = {{"labels", golden.expect.at("labels")}};
   golden.weights = read_safetensors(folder + "/model.safetensors");
+  if (dynamic_cast<const SparseDecoder*>(golden.model.get()) != nullptr) {
+    golden.weights = mapped(*golden.model, golden.weights);
+  }
   const auto* const qwen3 = dynamic_cast<const Qwen3Config*>(golden.model.get());
   for (std::int64_t layer = 0; qwen3 != nullptr && layer < qwen3->num_hidden_layers; ++layer) {
     if (!qwen3->is_sparse_layer(layer)) continue;

@@ -106,8 +106,6 @@ TEST(HuggingFaceConfig, RefusesWhatItWouldComputeDifferently) {
     document.update(change);
     EXPECT_THAT(config_error(document), AllOf(HasSubstr("config.json"), HasSubstr(key)));
   };
-  refused(true, {{"use_sliding_window", true}, {"sliding_window", 16}}, "use_sliding_window");
-  refused(false, {{"use_sliding_window", true}, {"max_window_layers", 2}}, "use_sliding_window");
   refused(false, {{"layer_types", {"full_attention", "sliding_attention", "full_attention"}}}, "layer_types");
   refused(false, {{"hidden_act", "gelu"}}, "hidden_act is 'gelu'");
   refused(false, {{"attention_dropout", 0.1}}, "attention_dropout");

@@ -1,4 +1,4 @@
-// Against Hugging Face transformers; see origin.md in tests/golden/qwen3 and dense_families.
+// Against Hugging Face transformers; see origin.md in tests/golden/qwen3, dense_families and sparse_families.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/family/golden_model.hpp"
@@ -10,7 +10,11 @@ class FamilyParity : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Cases, FamilyParity,
                          testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
                                          "dense_families/llama", "dense_families/llama_bias_tied",
-                                         "dense_families/qwen2", "dense_families/mistral"),
+                                         "dense_families/qwen2", "dense_families/mistral",
+                                         "dense_families/mistral_window", "dense_families/qwen2_window",
+                                         "dense_families/qwen3_window", "sparse_families/mixtral",
+                                         "sparse_families/mixtral_fused", "sparse_families/qwen2_moe",
+                                         "sparse_families/qwen2_moe_mixed"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include "runtime/family/qwen2_moe/config.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 
 #include "tests/runtime/family/golden_model.hpp"
@@ -33,7 +34,9 @@ class ModelCosts : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
                          testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
                                          "dense_families/llama", "dense_families/llama_bias_tied",
-                                         "dense_families/qwen2", "dense_families/mistral"),
+                                         "dense_families/qwen2", "dense_families/mistral",
+                                         "dense_families/qwen2_window", "sparse_families/mixtral",
+                                         "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {
@@ -60,6 +63,22 @@ TEST(ModelCosts, CountsOperationsAsTheBenchmarksDo) {
   EXPECT_DOUBLE_EQ(flops, static_cast<double>(linear + attention));
 }
 
+TEST(ModelCosts, AQueryReadsTheKeysOfItsWindow) {
+  Qwen3Config config = tiny_moe();
+  const double without = training_flops_per_token(config, 100);
+  // Per key: a multiply-add of each head for the score and one for the sum, three times with backward.
+  const double per_key = 3 * 2 * 2 * 8 * 32;
+  std::int64_t unseen = 0;
+  for (std::int64_t query = 30; query < 100; ++query) unseen += query + 1 - 30;
+
+  config.windows = {30, {false, true, true, false}};
+
+  EXPECT_NEAR(training_flops_per_token(config, 100),
+              without - 2 * per_key * static_cast<double>(unseen) / 100, 1e-6 * without);
+  config.windows.width = 100;
+  EXPECT_DOUBLE_EQ(training_flops_per_token(config, 100), without);
+}
+
 TEST(ModelCosts, StagesAddUpToTheModel) {
   const Qwen3Config config = tiny_moe();
   double flops = 0;
@@ -74,6 +93,23 @@ TEST(ModelCosts, StagesAddUpToTheModel) {
   EXPECT_EQ(active, count_parameters(config).active);
 }
 
+std::shared_ptr<FamilyModel> tiny_qwen2_moe() {
+  auto config = std::make_shared<Qwen2MoeConfig>();
+  config->vocab_size = 4096;
+  config->hidden_size = 256;
+  config->intermediate_size = 512;
+  config->num_hidden_layers = 2;
+  config->num_attention_heads = 8;
+  config->num_key_value_heads = 2;
+  config->head_dim = 32;
+  config->max_position_embeddings = 512;
+  config->num_experts = 8;
+  config->num_experts_per_tok = 3;
+  config->moe_intermediate_size = 256;
+  config->shared_expert_intermediate_size = 512;
+  return config;
+}
+
 std::int64_t bytes_in_use() {
   const auto info = ::mallinfo2();
   return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
@@ -82,12 +118,17 @@ std::int64_t bytes_in_use() {
 TEST(ModelCosts, EstimatesWhatForwardKeeps) {
   if (bytes_in_use() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   at::set_num_threads(1);
+  std::vector<std::shared_ptr<FamilyModel>> models{tiny_qwen2_moe()};
   for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
     Qwen3Config config = tiny_moe();
     config.kind = family;
     config.num_hidden_layers = 2;
     config.num_experts_per_tok = 3;
-    const auto stage = build_qwen3_stage(config, {0, 1});
+    models.push_back(std::make_shared<Qwen3Config>(config));
+  }
+  for (const auto& model : models) {
+    const FamilyModel& config = *model;
+    const auto stage = config.build_stage({0, 1}, {});
     draw_initial_weights(stage->parameters(), 1);
     const TensorMap inputs = {{"input_ids", at::arange(300, at::kLong).view({2, 150})}};
     stage->forward(inputs, {{"labels", inputs.at("input_ids")}});  // tables and other first-time memory

@@ -96,6 +96,20 @@ TEST(ContextParallelMesh, OddHeadSizesAndOneKeyHeadWork) {
   }
 }
 
+TEST(ContextParallelMesh, WindowsThatDifferByLayerReachOverRanks) {
+  for (const TokenOrder order : {TokenOrder::zigzag, TokenOrder::contiguous}) {
+    for (const ContextAttention attention : {ContextAttention::ring, ContextAttention::ulysses}) {
+      for (const std::int64_t width : {1, 5, 11}) {
+        SCOPED_TRACE(width);
+        ParallelCase given =
+            shared_sequences({.context_parallel_shard = 4}, {attention, order}, Qwen3Kind::dense);
+        given.model.windows = {width, {false, true}};
+        expect_equal_training(given);
+      }
+    }
+  }
+}
+
 TEST(ContextParallelMesh, UlyssesSendsKeyHeadsThatRanksDoNotDivideMoreThanOnce) {
   ParallelCase given = shared_sequences({.context_parallel_shard = 2}, ulysses_zigzag, Qwen3Kind::dense);
   given.model.num_attention_heads = 6;

@@ -53,7 +53,7 @@ void expect_as_on_one_rank(std::int64_t value_dim) {
   const Heads all = heads_of(value_dim);
   const at::Tensor weights = waves({2, tokens_per_sample, 4, value_dim}, 4);
   const Attended expected = attend(all, weights, [](const auto& q, const auto& k, const auto& v) {
-    return kernels::attention(q, k, v, true, 0.4);
+    return kernels::attention(q, k, v, kernels::causal_mask, 0.4);
   });
   const Plan plan({.context_parallel_shard = rank_count}, {rank_count});
   SharedMemoryHub hub;
@@ -69,7 +69,7 @@ void expect_as_on_one_rank(std::int64_t value_dim) {
       };
       const Attended got =
           attend({own(all.q), own(all.k), own(all.v)}, own(weights),
-                 [&](const auto& q, const auto& k, const auto& v) { return core.attend(q, k, v, 0.4); });
+                 [&](const auto& q, const auto& k, const auto& v) { return core.attend(q, k, v, {0.4}); });
       EXPECT_TRUE(at::allclose(got.out, own(expected.out), 1e-9, 1e-9));
       EXPECT_TRUE(at::allclose(got.dq, own(expected.dq), 1e-9, 1e-9));
       EXPECT_TRUE(at::allclose(got.dk, own(expected.dk), 1e-9, 1e-9));

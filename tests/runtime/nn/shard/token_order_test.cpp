@@ -1,4 +1,4 @@
-// Whoever holds a token: each query sees each earlier key exactly once.
+// Whoever holds a token: each query sees each earlier key, or each of its window, exactly once.
 #include "runtime/nn/shard/token_order.hpp"
 
 #include <gtest/gtest.h>
@@ -18,21 +18,25 @@ std::vector<std::int64_t> positions(TokenOrder order, int rank, int ranks, std::
 }
 
 // All (query, key) that the ranks' blocks cover, as global positions; a pair twice is a failure.
-std::set<std::pair<std::int64_t, std::int64_t>> covered(TokenOrder order, int ranks, std::int64_t length) {
+std::set<std::pair<std::int64_t, std::int64_t>> covered(TokenOrder order, int ranks, std::int64_t length,
+                                                        std::int64_t window = 0) {
   std::set<std::pair<std::int64_t, std::int64_t>> pairs;
   for (int rank = 0; rank < ranks; ++rank) {
     for (int owner = 0; owner < ranks; ++owner) {
-      const auto block = visible_block(order, rank, owner, length / ranks);
-      if (!block) continue;
       const auto queries = positions(order, rank, ranks, length),
                  keys = positions(order, owner, ranks, length);
-      for (std::int64_t i = 0; i < block->queries.count; ++i) {
-        for (std::int64_t j = 0; j < (block->causal ? i + 1 : block->keys.count); ++j) {
-          const bool is_new = pairs
-                                  .insert({queries[static_cast<std::size_t>(block->queries.first + i)],
-                                           keys[static_cast<std::size_t>(block->keys.first + j)]})
-                                  .second;
-          EXPECT_TRUE(is_new);
+      for (const VisibleBlock& block : visible_blocks(order, rank, owner, ranks, length / ranks, window)) {
+        for (std::int64_t i = 0; i < block.queries.count; ++i) {
+          const auto first = kernels::first_key(block.mask, i);
+          const auto end = kernels::end_of_keys(block.mask, i, block.keys.count);
+          EXPECT_LT(first, end) << "a query of a block sees none of its keys";
+          for (std::int64_t j = first; j < end; ++j) {
+            const bool is_new = pairs
+                                    .insert({queries[static_cast<std::size_t>(block.queries.first + i)],
+                                             keys[static_cast<std::size_t>(block.keys.first + j)]})
+                                    .second;
+            EXPECT_TRUE(is_new);
+          }
         }
       }
     }
@@ -54,6 +58,35 @@ TEST_P(Order, BlocksCoverTheCausalTriangleOnce) {
   }
 }
 
+TEST_P(Order, BlocksCoverTheWindowsOnce) {
+  for (const int ranks : {1, 2, 3, 4}) {
+    const std::int64_t length = 3 * length_unit(GetParam(), ranks);
+    for (std::int64_t window = 1; window <= length; ++window) {
+      const auto pairs = covered(GetParam(), ranks, length, window);
+
+      EXPECT_EQ(static_cast<std::int64_t>(pairs.size()), window * length - window * (window - 1) / 2);
+      for (const auto& [query, key] : pairs) {
+        EXPECT_LE(key, query);
+        EXPECT_LT(query - key, window);
+      }
+    }
+  }
+}
+
+TEST_P(Order, OfItsOwnKeysEachQuerySeesItsOwnFirst) {
+  for (const std::int64_t window : {0, 1, 5, 9}) {
+    std::set<std::int64_t> started;
+    for (const VisibleBlock& block : visible_blocks(GetParam(), 1, 1, 3, 8, window)) {
+      const bool own = block.queries == block.keys;
+      for (std::int64_t i = 0; i < block.queries.count; ++i) {
+        const bool is_new = started.insert(block.queries.first + i).second;
+        EXPECT_EQ(is_new, own);
+      }
+    }
+    EXPECT_EQ(started.size(), 8U);
+  }
+}
+
 TEST_P(Order, EveryTokenLiesOnOneRankAndRanksHoldEquallyMany) {
   std::set<std::int64_t> all;
   for (int rank = 0; rank < 4; ++rank) {
@@ -69,8 +102,8 @@ TEST(Zigzag, GivesEveryRankTheSameWork) {
   const auto work = [](int rank) {
     std::int64_t products = 0;
     for (int owner = 0; owner < 4; ++owner) {
-      const auto block = visible_block(TokenOrder::zigzag, rank, owner, 16);
-      products += block->queries.count * block->keys.count / (block->causal ? 2 : 1);
+      const auto block = visible_blocks(TokenOrder::zigzag, rank, owner, 4, 16, 0).at(0);
+      products += block.queries.count * block.keys.count / (owner == rank ? 2 : 1);
     }
     return products;
   };

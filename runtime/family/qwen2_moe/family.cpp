@@ -1,0 +1,34 @@
+#include "runtime/family/qwen2_moe/family.hpp"
+
+#include "runtime/family/family_of.hpp"
+#include "runtime/family/json_reader.hpp"
+#include "runtime/family/qwen2_moe/config.hpp"
+#include "runtime/family/qwen2_moe/section.hpp"
+
+namespace d9d {
+namespace {
+
+class Qwen2MoeFamily final : public FamilyOf<Qwen2MoeSection> {
+ public:
+  std::string_view name() const override { return "qwen2_moe"; }
+  std::string_view meaning() const override {
+    return "Qwen2-MoE, with routed experts and a gated shared expert, for causal language modelling.";
+  }
+  std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
+    return {"hidden_size",           "num_hidden_layers",   "num_attention_heads",
+            "num_key_value_heads",   "vocab_size",          "num_experts",
+            "moe_intermediate_size", "num_experts_per_tok", "shared_expert_intermediate_size"};
+  }
+  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
+    return std::make_shared<Qwen2MoeConfig>(read_qwen2_moe_config(in));
+  }
+};
+
+}  // namespace
+
+const Family* qwen2_moe_family() {
+  static const Qwen2MoeFamily family;
+  return &family;
+}
+
+}  // namespace d9d

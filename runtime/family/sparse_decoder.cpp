@@ -1,0 +1,160 @@
+#include "runtime/family/sparse_decoder.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "runtime/family/expert_tensors.hpp"
+#include "runtime/family/json_reader.hpp"
+#include "runtime/state/mapper/compose.hpp"
+#include "runtime/state/mapper/rename.hpp"
+
+namespace d9d {
+namespace {
+
+using Mappers = std::vector<MapperPtr>;
+
+// Of a sparse layer, beside its experts; after the name of the block.
+std::vector<std::string> tensors_beside_experts(const SparseDecoder& model) {
+  std::vector<std::string> names = {"gate.weight"};
+  if (model.shared_expert_intermediate_size > 0) {
+    for (const char* projection : {"gate_proj", "up_proj", "down_proj"}) {
+      names.push_back(fmt::format("shared_expert.{}.weight", projection));
+    }
+    names.emplace_back("shared_expert_gate.weight");
+  }
+  return names;
+}
+
+// Tensors with the same shape on both sides; add(stored name, our name).
+template <class Add>
+void for_equal_tensors(const SparseDecoder& model, const std::string& block, Add add) {
+  const auto same = [&](const std::string& name) { add(name, name); };
+  same("model.embed_tokens.weight");
+  same("model.norm.weight");
+  if (!model.tie_word_embeddings) same("lm_head.weight");
+  for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
+    const std::string prefix = fmt::format("model.layers.{}.", layer);
+    for (const auto& name : tensors_outside_feed_forward(model.attention())) same(prefix + name);
+    if (!model.is_sparse_layer(layer)) {
+      for (const auto& name : tensors_of_dense_feed_forward()) same(prefix + name);
+      continue;
+    }
+    for (const auto& name : tensors_beside_experts(model))
+      add(fmt::format("{}{}.{}", prefix, block, name), prefix + "mlp." + name);
+  }
+}
+
+void require_positive(const std::string& where, const char* name, std::int64_t value) {
+  D9D_REQUIRE(value > 0, "{}: {} is {}, expected an integer above 0", where, name, value);
+}
+
+}  // namespace
+
+bool SparseDecoder::is_sparse_layer(std::int64_t layer) const {
+  if (num_experts == 0) return false;
+  if (std::find(mlp_only_layers.begin(), mlp_only_layers.end(), layer) != mlp_only_layers.end()) return false;
+  return (layer + 1) % decoder_sparse_step == 0;
+}
+
+MoeOptions SparseDecoder::moe() const {
+  return {.hidden_size = hidden_size,
+          .intermediate_size = moe_intermediate_size,
+          .num_experts = num_experts,
+          .top_k = num_experts_per_tok,
+          .renormalise = norm_topk_prob,
+          .shared_intermediate_size = shared_expert_intermediate_size};
+}
+
+BlockCosts SparseDecoder::layer(std::int64_t index, int ranks) const {
+  if (!is_sparse_layer(index)) return DenseDecoder::layer(index, ranks);
+  BlockCosts costs = attention_costs(attention_of(index), ranks);
+  costs += norm_costs(hidden_size);
+  costs += norm_costs(hidden_size);
+  costs += mixture_costs(moe(), ranks);
+  return costs;
+}
+
+void SparseDecoder::require_tensor_parallel(int ranks) const {
+  require_divisible_heads(attention(), ranks);
+  bool dense_layers = false;
+  for (std::int64_t index = 0; index < num_hidden_layers; ++index) dense_layers |= !is_sparse_layer(index);
+  if (dense_layers) require_divisible_width(intermediate_size, ranks);
+  if (shared_expert_intermediate_size > 0) require_divisible_width(shared_expert_intermediate_size, ranks);
+  require_divisible_vocabulary(vocab_size, ranks);
+}
+
+SparseDecoder::StoredNames SparseDecoder::names_in(const std::set<std::string>& /*stored*/) const {
+  return {};
+}
+
+MapperPtr SparseDecoder::from_hugging_face(const std::set<std::string>& stored) const {
+  const StoredNames names = names_in(stored);
+  Mappers mappers;
+  for_equal_tensors(*this, names.block, [&](const std::string& theirs, const std::string& ours) {
+    mappers.push_back(theirs == ours ? identity(ours) : rename(theirs, ours));
+  });
+  const ExpertStorage storage = expert_storage_of(stored);
+  for (std::int64_t layer = 0; layer < num_hidden_layers; ++layer) {
+    if (!is_sparse_layer(layer)) continue;
+    const std::string prefix = fmt::format("model.layers.{}.", layer);
+    add_experts_from(mappers,
+                     {prefix + names.block + ".experts.", prefix + "mlp.experts.", num_experts, names.gate,
+                      names.up, names.down},
+                     storage);
+  }
+  return parallel(std::move(mappers));
+}
+
+MapperPtr SparseDecoder::to_hugging_face() const {
+  const StoredNames names = names_of_export();
+  Mappers mappers;
+  for_equal_tensors(*this, names.block, [&](const std::string& theirs, const std::string& ours) {
+    mappers.push_back(theirs == ours ? identity(ours) : rename(ours, theirs));
+  });
+  for (std::int64_t layer = 0; layer < num_hidden_layers; ++layer) {
+    if (!is_sparse_layer(layer)) continue;
+    const std::string prefix = fmt::format("model.layers.{}.", layer);
+    add_experts_to(mappers,
+                   {prefix + names.block + ".experts.", prefix + "mlp.experts.", num_experts, names.gate,
+                    names.up, names.down},
+                   ExpertStorage::one_by_one);
+  }
+  return parallel(std::move(mappers));
+}
+
+void read_router(const JsonReader& in, SparseDecoder& model) {
+  model.num_experts_per_tok = in.integer("num_experts_per_tok", model.num_experts_per_tok);
+  const double weight = in.number("router_aux_loss_coef", 0.001);
+  model.router_aux_loss_coef = in.flag("output_router_logits", false) ? weight : 0.0;
+  D9D_REQUIRE(
+      model.router_aux_loss_coef == 0.0,
+      "{}: output_router_logits adds an auxiliary loss to the training loss, which is not supported; set "
+      "output_router_logits to false or router_aux_loss_coef to 0",
+      in.where());
+}
+
+void write_router(const SparseDecoder& model, nlohmann::json& out) {
+  out["num_experts_per_tok"] = model.num_experts_per_tok;
+  out["output_router_logits"] = false;
+}
+
+void validate(const SparseDecoder& model, const std::string& where) {
+  validate(static_cast<const DenseDecoder&>(model), where);
+  require_positive(where, "moe_intermediate_size", model.moe_intermediate_size);
+  require_positive(where, "decoder_sparse_step", model.decoder_sparse_step);
+  D9D_REQUIRE(model.num_experts >= 0, "{}: num_experts is {}, expected 0 or more", where, model.num_experts);
+  if (model.num_experts > 0) {
+    require_positive(where, "num_experts_per_tok", model.num_experts_per_tok);
+    D9D_REQUIRE(model.num_experts_per_tok <= model.num_experts,
+                "{}: num_experts_per_tok is {}, but there are only {} experts; lower it or raise num_experts",
+                where, model.num_experts_per_tok, model.num_experts);
+  }
+  for (const std::int64_t layer : model.mlp_only_layers) {
+    D9D_REQUIRE(layer >= 0 && layer < model.num_hidden_layers,
+                "{}: mlp_only_layers names layer {}, expected 0 to {} (num_hidden_layers is {})", where,
+                layer, model.num_hidden_layers - 1, model.num_hidden_layers);
+  }
+}
+
+}  // namespace d9d

@@ -1,0 +1,51 @@
+#pragma once
+// What families of decoders with experts share beside dense_decoder.hpp: a layer's feed-forward block is a
+// mixture of experts, with a shared expert where the family has one, or dense. No torch.
+
+#include "runtime/family/dense_decoder.hpp"
+
+namespace d9d {
+
+struct SparseDecoder : DenseDecoder {
+  std::int64_t moe_intermediate_size = 0;  // of one expert; intermediate_size is that of dense layers
+  std::int64_t shared_expert_intermediate_size = 0;  // 0: no shared expert
+  std::int64_t num_experts = 0;
+  std::int64_t num_experts_per_tok = 0;
+  bool norm_topk_prob = false;  // divide the chosen probabilities by their sum
+  // A layer is sparse unless it is listed in mlp_only_layers or (index + 1) % decoder_sparse_step != 0.
+  std::int64_t decoder_sparse_step = 1;
+  std::vector<std::int64_t> mlp_only_layers;
+  double router_aux_loss_coef = 0;  // weight of the load balancing loss; 0: the loss is without it
+
+  bool is_sparse_layer(std::int64_t layer) const;
+  MoeOptions moe() const;
+
+  std::int64_t experts_per_layer() const override { return num_experts; }
+  BlockCosts layer(std::int64_t index, int ranks = 1) const override;
+  void require_tensor_parallel(int ranks) const override;
+  // The layers of build_stage: attention, and what is_sparse_layer() says.
+  std::unique_ptr<StageModule> build_stage(StagePosition position,
+                                           const BuildOptions& options) const override;
+  std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
+  // Writes the experts one by one.
+  std::shared_ptr<const StateMapper> to_hugging_face() const override;
+
+  bool operator==(const SparseDecoder&) const = default;
+
+ protected:
+  // What a folder calls the block with the experts, "mlp" here, and the projections of an expert.
+  struct StoredNames {
+    std::string block = "mlp";
+    std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+  };
+  virtual StoredNames names_in(const std::set<std::string>& stored) const;
+  virtual StoredNames names_of_export() const { return {}; }
+};
+
+// The router's keys num_experts_per_tok, output_router_logits and router_aux_loss_coef.
+void read_router(const JsonReader& in, SparseDecoder& model);
+void write_router(const SparseDecoder& model, nlohmann::json& out);
+// Input error that names the first impossible value; `where` leads the text.
+void validate(const SparseDecoder& model, const std::string& where);
+
+}  // namespace d9d
