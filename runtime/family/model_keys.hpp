@@ -112,8 +112,9 @@ inline constexpr Key use_cache{
 inline constexpr Key transformers_version{"transformers_version", "",
                                           "a key of config.json", config::optional,
                                           config::any_number(),   "it is only a note"};
-inline constexpr Key output_router_logits{"output_router_logits", "", "only false"};
-inline constexpr Key router_aux_loss_coef{
-    "router_aux_loss_coef", "", "weight of the auxiliary loss; only 0, or output_router_logits: false"};
+inline constexpr Key output_router_logits{
+    "output_router_logits", "", "whether the load balancing loss is added to the training loss; null: false"};
+inline constexpr Key router_aux_loss_coef{"router_aux_loss_coef", "",
+                                          "weight of the load balancing loss; null: 0.001"};
 
 }  // namespace d9d::model_keys

@@ -21,6 +21,7 @@ struct SparseDecoder : DenseDecoder {
   MoeOptions moe() const;
 
   std::int64_t experts_per_layer() const override { return num_experts; }
+  BalanceOptions balance() const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   void require_tensor_parallel(int ranks) const override;
   // The layers of build_stage: attention, and what is_sparse_layer() says.

@@ -5,6 +5,7 @@
 // Names of the built-in language models (a user's model may choose its own):
 //   first stage in   input_ids     int64 [B, S]
 //   between stages   hidden_states dtype of the model [B, S, H]
+//                    router_sums, of models with a balance loss in training (nn/model/router_balance.hpp)
 //   shared           position_ids  int64 [B, S]; labels int64 [B, S], already shifted, -100 = ignored
 //   last stage out   with labels: cross_entropy fp32 [B, S], 0 where ignored
 //                    without labels: logits [B, S, V]

@@ -69,6 +69,8 @@ constexpr const char* qwen2_moe_model = R"(    intermediate_size: 10_KV_HEADS
     use_sliding_window: true
     sliding_window: 9
     max_window_layers: LAYERS
+    output_router_logits: true
+    router_aux_loss_coef: 0.5
   name: qwen2_moe
 )";
 

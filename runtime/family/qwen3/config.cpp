@@ -53,7 +53,18 @@ AttentionOptions Qwen3Config::attention() const {
 }
 
 MoeOptions Qwen3Config::moe() const {
-  return {hidden_size, moe_intermediate_size, num_experts, num_experts_per_tok, norm_topk_prob};
+  return {.hidden_size = hidden_size,
+          .intermediate_size = moe_intermediate_size,
+          .num_experts = num_experts,
+          .top_k = num_experts_per_tok,
+          .renormalise = norm_topk_prob,
+          .router_sums = router_aux_loss_coef != 0};
+}
+
+BalanceOptions Qwen3Config::balance() const {
+  BalanceOptions options{router_aux_loss_coef, num_experts, 0};
+  for (std::int64_t index = 0; index < num_hidden_layers; ++index) options.layers += is_sparse_layer(index);
+  return options;
 }
 
 BlockCosts Qwen3Config::layer(std::int64_t index, int ranks) const {

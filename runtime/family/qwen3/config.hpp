@@ -25,12 +25,14 @@ struct Qwen3Config final : FamilyModel {
   bool norm_topk_prob = false;  // divide the chosen probabilities by their sum
   std::int64_t decoder_sparse_step = 1;
   std::vector<std::int64_t> mlp_only_layers;
+  double router_aux_loss_coef = 0;  // weight of the load balancing loss; 0: the loss is without it
 
   bool is_sparse_layer(std::int64_t layer_index) const;
   MoeOptions moe() const;
 
   AttentionOptions attention() const override;
   std::int64_t experts_per_layer() const override { return kind == Qwen3Kind::moe ? num_experts : 0; }
+  BalanceOptions balance() const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   void require_tensor_parallel(int ranks) const override;
   std::unique_ptr<StageModule> build_stage(StagePosition position,

@@ -22,16 +22,6 @@ LayerWindows read_windows(const JsonReader& in, const Qwen3Config& config) {
                             [=](std::int64_t layer) { return layer >= full_layers; });
 }
 
-void refuse_what_changes_numbers(const JsonReader& in, const Qwen3Config& config) {
-  const bool auxiliary = config.kind == Qwen3Kind::moe && in.flag("output_router_logits", false) &&
-                         in.number("router_aux_loss_coef", 0.001) != 0.0;
-  D9D_REQUIRE(
-      !auxiliary,
-      "{}: output_router_logits adds an auxiliary loss to the training loss, which is not supported; set "
-      "output_router_logits to false or router_aux_loss_coef to 0",
-      in.where());
-}
-
 void read_experts(const JsonReader& in, Qwen3Config& config) {
   config.moe_intermediate_size = in.integer("moe_intermediate_size", 768);
   const bool both = in.find("num_experts") != nullptr && in.find("num_local_experts") != nullptr;
@@ -41,6 +31,9 @@ void read_experts(const JsonReader& in, Qwen3Config& config) {
               config.num_experts, in.integer("num_local_experts", 0));
   config.num_experts_per_tok = in.integer("num_experts_per_tok", 8);
   config.norm_topk_prob = in.flag("norm_topk_prob", false);
+  const double balance = in.number("router_aux_loss_coef", 0.001);
+  D9D_REQUIRE(balance >= 0.0, "{}: router_aux_loss_coef is {}, expected 0 or more", in.where(), balance);
+  config.router_aux_loss_coef = in.flag("output_router_logits", false) ? balance : 0.0;
   config.decoder_sparse_step = in.integer("decoder_sparse_step", 1);
   config.mlp_only_layers = in.integers("mlp_only_layers");
 }
@@ -79,7 +72,6 @@ Qwen3Config read_qwen3_config(const JsonReader& in, Qwen3Kind kind) {
   config.rope = read_rope(in, config.max_position_embeddings);
   if (kind == Qwen3Kind::moe) read_experts(in, config);
   config.windows = read_windows(in, config);
-  refuse_what_changes_numbers(in, config);
   validate(config, in.where());
   return config;
 }
@@ -104,7 +96,8 @@ std::string Qwen3Config::config_json() const {
     out["norm_topk_prob"] = norm_topk_prob;
     out["decoder_sparse_step"] = decoder_sparse_step;
     out["mlp_only_layers"] = mlp_only_layers;
-    out["output_router_logits"] = false;
+    out["output_router_logits"] = router_aux_loss_coef != 0;
+    if (router_aux_loss_coef != 0) out["router_aux_loss_coef"] = router_aux_loss_coef;
   }
   return out.dump(2) + "\n";
 }

@@ -4,6 +4,8 @@
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include "kernels/activation.hpp"
@@ -23,6 +25,12 @@ void count_tokens(const at::Tensor& experts, at::Tensor& counts) {
   const auto* data = ids.const_data_ptr<std::int64_t>();
   auto* count = counts.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < ids.numel(); ++i) ++count[data[i]];
+}
+
+at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts) {
+  const auto wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor choices = at::bincount(experts.flatten(), {}, logits.size(1)).to(wide);
+  return at::stack({choices, at::softmax(logits, -1, wide).sum(0)});
 }
 
 }  // namespace
@@ -79,8 +87,9 @@ at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute) {
 }
 
 at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute) {
-  const auto [probs, experts] =
-      kernels::moe_router(gate_->forward(rows), options_.top_k, options_.renormalise);
+  const at::Tensor logits = gate_->forward(rows);
+  const auto [probs, experts] = kernels::moe_router(logits, options_.top_k, options_.renormalise);
+  if (options_.router_sums && is_training()) router_sums_ = sums_of(logits, experts);
   if (!recompute) count_tokens(experts, expert_tokens_);
   if (!group_) return run_experts(rows, probs, experts);
   const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);

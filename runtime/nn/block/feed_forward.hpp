@@ -2,6 +2,7 @@
 // The feed-forward half of a decoder layer: SwiGLU (Shazeer
 // 2020, arXiv 2002.05202), alone or as one of many experts.
 
+#include <utility>
 #include <vector>
 
 #include "runtime/nn/block/block_options.hpp"
@@ -22,6 +23,10 @@ class ExpertBlock {
   // Afterwards each rank of the group computes num_experts / size experts, in rank
   // order, for the tokens of all ranks of the group (shard/token_dispatch.hpp).
   virtual void spread_experts(std::shared_ptr<Communicator> group) = 0;
+  // Of the last forward, handed over once, for a loss on the balance of experts; undefined in a block that
+  // does not keep them, and after a forward that is not for training. fp32 [2, E], sums over this rank's
+  // tokens: choices of each expert, and, differentiable, the softmax of the router's logits.
+  virtual at::Tensor take_router_sums() { return {}; }
 };
 
 class FeedForward : public torch::nn::Module {
@@ -67,6 +72,7 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   // How many of this rank's tokens were routed to each expert since the start or the last reset, int64 [E].
   // Recomputed forwards do not count.
   const at::Tensor& expert_tokens() const { return expert_tokens_; }
+  at::Tensor take_router_sums() override { return std::exchange(router_sums_, {}); }
   void reset_expert_tokens();
 
  private:
@@ -81,6 +87,7 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   std::shared_ptr<Linear> shared_expert_gate_;
   std::shared_ptr<Communicator> group_;  // null: this rank has all experts
   at::Tensor expert_tokens_;
+  at::Tensor router_sums_;
 };
 
 }  // namespace d9d

@@ -5,6 +5,8 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include <algorithm>
+
 #include "kernels/weight_work.hpp"
 #include "runtime/base/error.hpp"
 
@@ -29,12 +31,19 @@ class RecomputeSegment final : public torch::autograd::Node {
   variable_list apply(variable_list&& grads) override {
     D9D_CHECK(!released_,
               "a checkpointed segment was run backward twice; its input is gone after the first time");
-    if (!grads[0].defined()) return {at::Tensor()};
+    const auto given = [](const at::Tensor& grad) { return grad.defined(); };
+    if (std::none_of(grads.begin(), grads.end(), given)) return {at::Tensor()};
     const kernels::WeightWork::Scope scope(work_);
     const at::AutoGradMode on(true);
     const at::Tensor x = x_.unpack(shared_from_this()).detach().requires_grad_(task_should_compute_output(0));
-    const at::Tensor y = segment_(x, true);
-    torch::autograd::backward({y}, {grads[0]});
+    const std::vector<at::Tensor> all = segment_(x, true);
+    variable_list outputs, gradients;
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      if (!grads[i].defined() || !all[i].requires_grad()) continue;
+      outputs.push_back(all[i]);
+      gradients.push_back(grads[i]);
+    }
+    torch::autograd::backward(outputs, gradients);
     return {x.grad()};
   }
 
@@ -46,17 +55,17 @@ class RecomputeSegment final : public torch::autograd::Node {
 
 }  // namespace
 
-at::Tensor checkpointed(Segment segment, const at::Tensor& x) {
+std::vector<at::Tensor> checkpointed(Segment segment, const at::Tensor& x) {
   if (!at::GradMode::is_enabled()) return segment(x, false);
-  at::Tensor y;
+  std::vector<at::Tensor> outputs;
   {
     const at::NoGradGuard off;
-    y = segment(x, false).detach();
+    for (const at::Tensor& y : segment(x, false)) outputs.push_back(y.detach());
   }
   std::shared_ptr<torch::autograd::Node> node(new RecomputeSegment(std::move(segment), x),
                                               torch::autograd::deleteNode);
-  torch::autograd::set_history(y, node);
-  return y;
+  for (at::Tensor& y : outputs) torch::autograd::set_history(y, node);
+  return outputs;
 }
 
 }  // namespace d9d

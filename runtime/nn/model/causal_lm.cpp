@@ -1,6 +1,9 @@
 #include "runtime/nn/model/causal_lm.hpp"
 
+#include <ATen/ops/add.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ne.h>
 
 #include "runtime/base/error.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
@@ -32,7 +35,8 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
       hidden_size_(model.hidden_size),
       vocab_size_(model.vocab_size),
       has_experts_(model.experts_per_layer() > 0),
-      rotary_(rope, model.attention().head_dim, model.max_position_embeddings) {
+      rotary_(rope, model.attention().head_dim, model.max_position_embeddings),
+      balance_(model.balance()) {
   check_position(model, position);
   check_dtype(options.dtype);
   ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
@@ -89,20 +93,43 @@ at::Tensor CausalLm::embed(const TensorMap& inputs) const {
   return embedding_unit_.leave({embed_tokens_->forward(ids)}, false)[0];
 }
 
-Residual CausalLm::run_layers(at::Tensor hidden, const LayerContext& context) const {
-  Residual state{std::move(hidden), {}};
+// One tensor between layers is all that is kept, so the sum is taken inside the segment.
+Residual CausalLm::run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
+                                    const LayerContext& context) const {
+  const bool sums = state.router_sums.defined() && layer->feed_forward().experts() != nullptr;
+  const at::Tensor none = sums ? balance_.no_sums(state.residual) : at::Tensor();
+  const auto segment = [layer, context, none](const at::Tensor& x, bool recompute) {
+    const Residual after = layer->forward({x, {}, none}, context, recompute);
+    std::vector<at::Tensor> outputs{after.sum()};
+    if (none.defined()) outputs.push_back(after.router_sums);
+    return outputs;
+  };
+  const std::vector<at::Tensor> outputs = checkpointed(segment, state.sum());
+  return {outputs[0], {}, sums ? at::add(state.router_sums, outputs[1]) : state.router_sums};
+}
+
+Residual CausalLm::run_layers(Residual state, const LayerContext& context) const {
   for (const auto& [index, layer] : layers_) {
-    if (!options_.checkpoint_activations) {
-      state = layer->forward(state, context, false);
-      continue;
-    }
-    // One tensor between layers is all that is kept, so the sum is taken inside the segment.
-    const auto segment = [layer = layer, context](const at::Tensor& x, bool recompute) {
-      return layer->forward({x, {}}, context, recompute).sum();
-    };
-    state = {checkpointed(segment, state.sum()), {}};
+    state = options_.checkpoint_activations ? run_checkpointed(layer, state, context)
+                                            : layer->forward(state, context, false);
   }
   return state;
+}
+
+// Of the layers before this stage; undefined where no loss asks for them.
+at::Tensor CausalLm::router_sums(const TensorMap& inputs, const at::Tensor& hidden) const {
+  if (!balance_.wanted() || !is_training()) return {};
+  return position_.is_first() ? balance_.no_sums(hidden) : tensor_at(inputs, "router_sums", "stage inputs");
+}
+
+// To the loss of each token that counts, so that the mean over tokens has it once.
+void CausalLm::add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const {
+  const auto losses = outputs.find("cross_entropy");
+  if (!state.router_sums.defined() || losses == outputs.end()) return;
+  const std::int64_t tokens = state.residual.size(0) * state.residual.size(1);
+  const at::Tensor balance = balance_.loss(state.router_sums, tokens, tokens_);
+  const at::Tensor counts = at::ne(shared.at("labels"), -100).to(balance.scalar_type());
+  losses->second = at::add(losses->second, at::mul(counts, balance));
 }
 
 at::Tensor CausalLm::positions(const TensorMap& shared, const at::Tensor& hidden) const {
@@ -146,9 +173,16 @@ TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
   D9D_REQUIRE(hidden.dim() == 3 && hidden.size(2) == hidden_size_,
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
   const auto [cos, sin] = rotary_.at_positions(positions(shared, hidden));
-  const Residual state = run_layers(std::move(hidden), {cos, sin});
-  if (!position_.is_last()) return {{"hidden_states", state.sum()}};
-  return head(state, shared);
+  const at::Tensor sums = router_sums(inputs, hidden);
+  const Residual state = run_layers({std::move(hidden), {}, sums}, {cos, sin});
+  if (position_.is_last()) {
+    TensorMap outputs = head(state, shared);
+    add_balance_loss(outputs, state, shared);
+    return outputs;
+  }
+  TensorMap transfer{{"hidden_states", state.sum()}};
+  if (state.router_sums.defined()) transfer["router_sums"] = state.router_sums;
+  return transfer;
 }
 
 }  // namespace d9d

@@ -4,7 +4,8 @@
 // Parameters have the names Hugging Face gives them (model.embed_tokens, model.layers.N, model.norm,
 // lm_head); the experts of a layer are stacked:
 //   model.layers.N.mlp.experts.gate_proj.weight [E, I, H], up_proj likewise, down_proj [E, H, I]
-// First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H].
+// First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H];
+//            in training with a balance loss, router_sums [2, E].
 // Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp).
 // Last out:  the outputs of the head.
 // Tied embeddings need embedding and head on one stage: with several stages the constructor refuses them.
@@ -17,6 +18,7 @@
 #include "runtime/nn/block/rotary.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/decoder_layer.hpp"
+#include "runtime/nn/model/router_balance.hpp"
 
 namespace d9d {
 
@@ -39,6 +41,9 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   const std::map<std::int64_t, std::shared_ptr<DecoderLayer>>& layers() const { return layers_; }
   // Whether any layer of the model, on any stage, has experts.
   bool has_experts() const { return has_experts_; }
+  bool has_balance_loss() const { return balance_.wanted(); }
+  // The ranks that hold other tokens of the same sequences, for a loss over all of them.
+  void set_sequence_group(SharedCommunicator group) { balance_.set_sequence_group(std::move(group)); }
   // Makes all blocks tensor-parallel. Afterwards hidden states between blocks and stages hold this rank's
   // tokens, [B, S / ranks, H]. The model's inputs and outputs still cover all tokens.
   void shard(TensorParallel& tensor);
@@ -46,7 +51,11 @@ class CausalLm final : public torch::nn::Module, public StageModule {
  private:
   void build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer);
   at::Tensor embed(const TensorMap& inputs) const;
-  Residual run_layers(at::Tensor hidden, const LayerContext& context) const;
+  Residual run_layers(Residual state, const LayerContext& context) const;
+  Residual run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
+                            const LayerContext& context) const;
+  at::Tensor router_sums(const TensorMap& inputs, const at::Tensor& hidden) const;
+  void add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const;
   TensorMap head(const Residual& hidden, const TensorMap& shared) const;
   at::Tensor positions(const TensorMap& shared, const at::Tensor& hidden) const;
 
@@ -56,6 +65,7 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   std::int64_t vocab_size_;
   bool has_experts_;
   RotaryTable rotary_;
+  RouterBalance balance_;
   std::shared_ptr<Embedding> embed_tokens_;  // first stage
   std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
   std::shared_ptr<RmsNorm> norm_;  // last stage

@@ -18,13 +18,17 @@ std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const Rms
 }
 
 Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& context, bool recompute) const {
-  const std::vector<at::Tensor> entered = unit.enter({hidden.residual, hidden.delta}, recompute);
+  const std::vector<at::Tensor> entered =
+      unit.enter({hidden.residual, hidden.delta, hidden.router_sums}, recompute);
   const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
   const Residual middle{entering, self_attn_->forward(before_attention, context.cos, context.sin)};
   const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
-  const std::vector<at::Tensor> left =
-      unit.leave({residual, mlp_->forward(before_mlp, recompute)}, recompute);
-  return {left[0], left[1]};
+  const at::Tensor mixed = mlp_->forward(before_mlp, recompute);
+  at::Tensor sums = entered[2];
+  ExpertBlock* const experts = mlp_->experts();
+  if (sums.defined() && experts != nullptr) sums = at::add(sums, experts->take_router_sums());
+  const std::vector<at::Tensor> left = unit.leave({residual, mixed, sums}, recompute);
+  return {left[0], left[1], left[2]};
 }
 
 }  // namespace d9d

@@ -12,6 +12,8 @@ namespace d9d {
 struct Residual {
   at::Tensor residual;
   at::Tensor delta;
+  // ExpertBlock::take_router_sums() of the layers so far; undefined where no loss asks for them.
+  at::Tensor router_sums = {};
 
   at::Tensor sum() const;
 };

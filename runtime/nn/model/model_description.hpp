@@ -11,6 +11,13 @@
 
 namespace d9d {
 
+// A loss on the balance of experts beside that of the tokens (router_balance.hpp).
+struct BalanceOptions {
+  double weight = 0;  // 0: there is none
+  std::int64_t num_experts = 0;
+  std::int64_t layers = 0;  // that have experts
+};
+
 struct ModelDescription {
   std::int64_t vocab_size = 0;
   std::int64_t hidden_size = 0;
@@ -33,6 +40,7 @@ struct ModelDescription {
   virtual AttentionOptions attention() const = 0;
   // Experts of a layer that has some; 0 for a dense model.
   virtual std::int64_t experts_per_layer() const { return 0; }
+  virtual BalanceOptions balance() const { return {}; }
   // Of a decoder layer, with its norms; with `ranks`, of the first rank of tensor parallelism.
   virtual BlockCosts layer(std::int64_t index, int ranks = 1) const = 0;
   // Input error where tensor parallelism over so many ranks cannot share the model.

@@ -76,10 +76,13 @@ def make_case(name, case, here=HERE, stored=lambda weights: weights, split=lambd
     if config.pad_token_id is not None:
         ids[:, 2] = config.pad_token_id
 
-    logits = model(input_ids=torch.from_numpy(ids)).logits
+    outputs = model(input_ids=torch.from_numpy(ids))
+    logits = outputs.logits
     target = torch.from_numpy(labels)
     token_loss = torch.nn.functional.cross_entropy(
         logits.flatten(0, 1), target.flatten(), ignore_index=-100, reduction="none").view(target.shape)
+    if getattr(config, "output_router_logits", False):  # the mean over the tokens that count has it once
+        token_loss = token_loss + config.router_aux_loss_coef * outputs.aux_loss * (target != -100)
     loss = token_loss.sum() / (target != -100).sum()
     loss.backward()
 

@@ -79,6 +79,11 @@ CASES = {
         options={**QWEN2, "num_hidden_layers": 4, "decoder_sparse_step": 2, "mlp_only_layers": [3],
                  "norm_topk_prob": True, "qkv_bias": False, "use_sliding_window": True, "sliding_window": 6,
                  "tie_word_embeddings": True})),
+    # with the load balancing loss, over two sparse layers of three
+    "qwen2_moe_balanced": (one_by_one, dict(
+        config=Qwen2MoeConfig, model=Qwen2MoeForCausalLM, batch=2, length=19,
+        options={**QWEN2, "num_hidden_layers": 3, "mlp_only_layers": [1], "output_router_logits": True,
+                 "router_aux_loss_coef": 0.3})),
 }
 
 if __name__ == "__main__":

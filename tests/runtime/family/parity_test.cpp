@@ -14,7 +14,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, FamilyParity,
                                          "dense_families/mistral_window", "dense_families/qwen2_window",
                                          "dense_families/qwen3_window", "sparse_families/mixtral",
                                          "sparse_families/mixtral_fused", "sparse_families/qwen2_moe",
-                                         "sparse_families/qwen2_moe_mixed"),
+                                         "sparse_families/qwen2_moe_mixed",
+                                         "sparse_families/qwen2_moe_balanced"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {

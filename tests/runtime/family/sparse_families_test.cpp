@@ -81,8 +81,20 @@ TEST(SparseFamilies, RefuseByNameWhatTheyDoNotCompute) {
               HasSubstr("shared_expert_intermediate_size is 0"));
 }
 
+TEST(SparseFamilies, AddTheBalanceLossWhereItsLogitsAreWanted) {
+  for (const char* type : {"mixtral", "qwen2_moe"}) {
+    const json weight = {{"router_aux_loss_coef", 0.02}};
+    EXPECT_EQ(parse(small(type), weight)->balance().weight, 0.0) << type;
+    EXPECT_EQ(parse(small(type), {{"output_router_logits", true}})->balance().weight, 0.001) << type;
+  }
+  const auto model = parse(small("qwen2_moe"), {{"output_router_logits", true}, {"mlp_only_layers", {1}}});
+  EXPECT_EQ(model->balance().layers, 2);
+  EXPECT_EQ(model->balance().num_experts, 60);
+}
+
 TEST(SparseFamilies, ReadBackWhatTheyWrite) {
-  for (const char* name : {"mixtral", "mixtral_fused", "qwen2_moe", "qwen2_moe_mixed"}) {
+  for (const char* name :
+       {"mixtral", "mixtral_fused", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("sparse_families/") + name));
 
     const auto again = parse_hugging_face_config(model->config_json(), "again");
@@ -93,7 +105,7 @@ TEST(SparseFamilies, ReadBackWhatTheyWrite) {
 }
 
 TEST(SparseFamilies, ExportTheNamesThatTheyRead) {
-  for (const char* name : {"mixtral", "qwen2_moe", "qwen2_moe_mixed"}) {
+  for (const char* name : {"mixtral", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("sparse_families/") + name));
     const MapperPtr out = model->to_hugging_face();
 

@@ -1,0 +1,29 @@
+#include "runtime/nn/model/router_balance.hpp"
+
+#include <ATen/ops/dot.h>
+#include <ATen/ops/zeros.h>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace d9d {
+
+at::Tensor RouterBalance::no_sums(const at::Tensor& like) const {
+  const auto wide = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return at::zeros({2, options_.num_experts}, like.options().dtype(wide).requires_grad(false));
+}
+
+at::Tensor RouterBalance::loss(const at::Tensor& sums, std::int64_t tokens,
+                               const ActivationShards& shards) const {
+  at::Tensor all = sums;
+  // All ranks of tensor parallelism compute the same loss, and one of them counts.
+  if (shards.shared()) all = collect_along(all.unsqueeze(0), 0, shards.group()).sum(0);
+  // The losses of the ranks that share sequences are added up, each over its own tokens.
+  if (sequence_group_) all = gather_along(all.unsqueeze(0), 0, sequence_group_).sum(0);
+  const auto ranks = shards.size() * (sequence_group_ ? sequence_group_->size() : 1);
+  const double rows = static_cast<double>(tokens * ranks * options_.layers);
+  const double experts = static_cast<double>(options_.num_experts);
+  const at::Tensor product = at::dot(all[0].detach(), all[1]);
+  return product.mul(options_.weight * experts / (rows * rows));
+}
+
+}  // namespace d9d

@@ -1,0 +1,33 @@
+#pragma once
+// The load balancing loss of Switch Transformer (Fedus et al. 2021, arXiv 2101.03961, eq. 4 to 6), as
+// transformers adds it to a model's loss: weight * E * sum over experts e of f_e P_e. f_e: choices of e per
+// token, P_e: mean of the router's softmax for e, both over all tokens of the microbatch and all layers with
+// experts. Layers on other stages and tokens on other ranks count: the sums go from stage to stage beside the
+// hidden states, and the last stage adds them over the ranks that share the microbatch's tokens.
+
+#include <ATen/core/Tensor.h>
+
+#include "runtime/nn/model/model_description.hpp"
+#include "runtime/nn/shard/activation_shards.hpp"
+
+namespace d9d {
+
+class RouterBalance {
+ public:
+  explicit RouterBalance(const BalanceOptions& options) : options_(options) {}
+
+  bool wanted() const { return options_.weight != 0; }
+  // fp32 [2, E]: the sums before the first layer (ExpertBlock::take_router_sums).
+  at::Tensor no_sums(const at::Tensor& like) const;
+  // The ranks that hold other tokens of the same sequences.
+  void set_sequence_group(SharedCommunicator group) { sequence_group_ = std::move(group); }
+  // The loss, one element. `sums`: of all layers, over this rank's tokens, of which there are `tokens`, as many
+  // as on every other rank. `shards`: the ranks of tensor parallelism that hold others.
+  at::Tensor loss(const at::Tensor& sums, std::int64_t tokens, const ActivationShards& shards) const;
+
+ private:
+  BalanceOptions options_;
+  SharedCommunicator sequence_group_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,76 @@
+// The load balancing loss by its definition, and the same whoever has the tokens and the layers.
+#include "runtime/nn/model/router_balance.hpp"
+
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include "runtime/family/qwen2_moe/config.hpp"
+#include "tests/support/parallel_world.hpp"
+
+namespace d9d::test {
+namespace {
+
+TEST(RouterBalance, IsTheProductOfChoicesAndProbabilities) {
+  const RouterBalance balance({.weight = 0.5, .num_experts = 2, .layers = 3});
+  // 4 tokens in 3 layers, one choice each.
+  const at::Tensor sums = at::tensor({9.0, 3.0, 8.0, 4.0}, at::kDouble).view({2, 2}).requires_grad_(true);
+
+  const at::Tensor loss = balance.loss(sums, 4, {});
+  loss.backward();
+
+  const double expected = 0.5 * 2 * (9.0 / 12 * 8 / 12 + 3.0 / 12 * 4 / 12);
+  EXPECT_NEAR(loss.item<double>(), expected, 1e-12);
+  EXPECT_NEAR(sums.grad()[1][0].item<double>(), 0.5 * 2 * 9.0 / 12 / 12, 1e-12);
+  EXPECT_EQ(sums.grad()[0].abs().sum().item<double>(), 0);
+}
+
+// Three layers, the middle one dense: a stage of a pipeline may have none with experts.
+std::shared_ptr<Qwen2MoeConfig> balanced(double weight) {
+  auto model = std::make_shared<Qwen2MoeConfig>();
+  model->vocab_size = 61;
+  model->hidden_size = 32;
+  model->intermediate_size = 24;
+  model->moe_intermediate_size = 12;
+  model->shared_expert_intermediate_size = 20;
+  model->num_hidden_layers = 3;
+  model->num_attention_heads = 4;
+  model->num_key_value_heads = 2;
+  model->head_dim = 8;
+  model->max_position_embeddings = 64;
+  model->num_experts = 4;
+  model->num_experts_per_tok = 2;
+  model->mlp_only_layers = {1};
+  model->initializer_range = 0.2;
+  model->router_aux_loss_coef = weight;
+  return model;
+}
+
+ParallelCase case_of(const DeviceMeshParameters& mesh, double weight = 2) {
+  const auto model = balanced(weight);
+  ParallelCase given{.mesh = mesh, .batch = tiny_batch(*model), .microbatches = 2};
+  given.other = model;
+  return given;
+}
+
+TEST(RouterBalance, IsPartOfTheLossInTraining) {
+  EXPECT_GT(train_once(case_of({}, 2)).loss, train_once(case_of({}, 0)).loss + 1);
+}
+
+TEST(RouterBalance, IsTheSameOnEveryMesh) {
+  for (const DeviceMeshParameters& mesh :
+       {DeviceMeshParameters{.tensor_parallel = 2}, DeviceMeshParameters{.context_parallel_shard = 2},
+        DeviceMeshParameters{.context_parallel_shard = 2, .tensor_parallel = 2},
+        DeviceMeshParameters{.data_parallel_shard = 2, .expert_parallel = 2},
+        DeviceMeshParameters{.pipeline_parallel = 3}}) {
+    SCOPED_TRACE(::testing::Message() << "cp " << mesh.context_parallel_shard << ", tp "
+                                      << mesh.tensor_parallel << ", pp " << mesh.pipeline_parallel);
+    for (const bool checkpointed : {false, true}) {
+      ParallelCase given = case_of(mesh);
+      given.enable_checkpointing = checkpointed;
+      expect_equal_training(given);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test
