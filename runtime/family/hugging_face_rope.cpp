@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -12,11 +13,12 @@ namespace {
 using nlohmann::json;
 using Type = RopeOptions::Type;
 
-constexpr std::array<std::pair<const char*, Type>, 5> known_types = {{{"default", Type::plain},
+constexpr std::array<std::pair<const char*, Type>, 6> known_types = {{{"default", Type::plain},
                                                                       {"linear", Type::linear},
                                                                       {"dynamic", Type::dynamic},
                                                                       {"yarn", Type::yarn},
-                                                                      {"llama3", Type::llama3}}};
+                                                                      {"llama3", Type::llama3},
+                                                                      {"longrope", Type::longrope}}};
 
 Type type_from(const std::string& text, const std::string& where) {
   for (const auto& [name, type] : known_types) {
@@ -24,8 +26,8 @@ Type type_from(const std::string& text, const std::string& where) {
   }
   throw Error(
       ErrorKind::input,
-      fmt::format("{}: rope_type is '{}', supported are default, linear, dynamic, yarn and llama3; set "
-                  "rope_type to default to use the model without it",
+      fmt::format("{}: rope_type is '{}', supported are default, linear, dynamic, yarn, llama3 and longrope; "
+                  "set rope_type to default to use the model without it",
                   where, text));
 }
 
@@ -47,22 +49,21 @@ void refuse(const JsonReader& rope, const JsonReader& outside) {
   }
 }
 
-void read_scaling(const JsonReader& in, std::int64_t max_position_embeddings, RopeOptions& rope) {
-  const bool yarn = rope.type == Type::yarn;
-  const auto factor = in.number_or_none("factor");
-  D9D_REQUIRE(factor || yarn, "{}: rope_type {} needs `factor`", in.where(), name_of(rope.type));
-  if (yarn || rope.type == Type::llama3) {
-    rope.original_max_position_embeddings =
-        in.integer("original_max_position_embeddings", max_position_embeddings);
-    D9D_REQUIRE(rope.original_max_position_embeddings > 0,
-                "{}: original_max_position_embeddings of RoPE is {}, expected an integer above 0", in.where(),
-                rope.original_max_position_embeddings);
-  }
-  rope.factor = factor ? *factor
-                       : static_cast<double>(max_position_embeddings) /
-                             static_cast<double>(rope.original_max_position_embeddings);
-  if (yarn) {
-    rope.attention_factor = in.number_or_none("attention_factor");
+bool has_original_length(Type type) {
+  return type == Type::yarn || type == Type::llama3 || type == Type::longrope;
+}
+
+// An original length beside the RoPE settings wins over the one among them, as in transformers.
+std::int64_t read_original_length(const JsonReader& in, const JsonReader& outside, std::int64_t longest) {
+  constexpr const char* key = "original_max_position_embeddings";
+  const std::int64_t length = outside.integer(key, in.integer(key, longest));
+  D9D_REQUIRE(length > 0, "{}: original_max_position_embeddings of RoPE is {}, expected an integer above 0",
+              in.where(), length);
+  return length;
+}
+
+void read_bounds(const JsonReader& in, RopeOptions& rope) {
+  if (rope.type == Type::yarn) {
     rope.mscale = in.number_or_none("mscale");
     rope.mscale_all_dim = in.number_or_none("mscale_all_dim");
     rope.beta_fast = in.number("beta_fast", 32.0);
@@ -73,18 +74,40 @@ void read_scaling(const JsonReader& in, std::int64_t max_position_embeddings, Ro
     rope.low_freq_factor = in.number("low_freq_factor", 1.0);
     rope.high_freq_factor = in.number("high_freq_factor", 4.0);
   }
+  if (rope.type == Type::longrope) {
+    rope.short_factor = in.numbers("short_factor");
+    rope.long_factor = in.numbers("long_factor");
+  }
+}
+
+// `longest`: the model's max_position_embeddings.
+void read_scaling(const JsonReader& in, const JsonReader& outside, std::int64_t longest, RopeOptions& rope) {
+  const bool optional_factor = rope.type == Type::yarn || rope.type == Type::longrope;
+  const auto factor = in.number_or_none("factor");
+  D9D_REQUIRE(factor || optional_factor, "{}: rope_type {} needs `factor`", in.where(), name_of(rope.type));
+  rope.original_max_position_embeddings =
+      has_original_length(rope.type) ? read_original_length(in, outside, longest) : longest;
+  rope.factor =
+      factor ? *factor
+             : static_cast<double>(longest) / static_cast<double>(rope.original_max_position_embeddings);
+  if (optional_factor) rope.attention_factor = in.number_or_none("attention_factor");
+  read_bounds(in, rope);
 }
 
 void write_scaling(const RopeOptions& rope, json& out) {
   out["factor"] = rope.factor;
-  if (rope.type == Type::yarn || rope.type == Type::llama3) {
+  if (has_original_length(rope.type)) {
     out["original_max_position_embeddings"] = rope.original_max_position_embeddings;
+  }
+  if (rope.attention_factor) out["attention_factor"] = *rope.attention_factor;
+  if (rope.type == Type::longrope) {
+    out["short_factor"] = rope.short_factor;
+    out["long_factor"] = rope.long_factor;
   }
   if (rope.type == Type::yarn) {
     out["beta_fast"] = rope.beta_fast;
     out["beta_slow"] = rope.beta_slow;
     out["truncate"] = rope.truncate;
-    if (rope.attention_factor) out["attention_factor"] = *rope.attention_factor;
     if (rope.mscale) out["mscale"] = *rope.mscale;
     if (rope.mscale_all_dim) out["mscale_all_dim"] = *rope.mscale_all_dim;
   }
@@ -108,7 +131,7 @@ RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings
   RopeOptions rope;
   rope.theta = rope_in.number("rope_theta", in.number("rope_theta", absent_theta));
   rope.type = type_from(rope_in.text("rope_type", rope_in.text("type", "default")), in.where());
-  if (rope.type != Type::plain) read_scaling(rope_in, max_position_embeddings, rope);
+  if (rope.type != Type::plain) read_scaling(rope_in, in, max_position_embeddings, rope);
   return rope;
 }
 
@@ -121,10 +144,24 @@ void write_rope(const RopeOptions& rope, json& out) {
   out["rope_theta"] = rope.theta;
 }
 
-void validate_rope(const RopeOptions& rope, const std::string& where) {
+namespace {
+
+void validate_factors(const char* name, const std::vector<double>& factors, std::int64_t head_dim,
+                      const std::string& where) {
+  D9D_REQUIRE(static_cast<std::int64_t>(factors.size()) == head_dim / 2,
+              "{}: RoPE {} has {}, expected {}, half of head_dim", where, name,
+              counted(static_cast<std::int64_t>(factors.size()), "number"), head_dim / 2);
+  for (const double factor : factors) {
+    D9D_REQUIRE(factor > 0, "{}: RoPE {} holds {}, expected numbers above 0", where, name, factor);
+  }
+}
+
+}  // namespace
+
+void validate_rope(const RopeOptions& rope, std::int64_t head_dim, const std::string& where) {
   D9D_REQUIRE(rope.theta > 1.0, "{}: rope_theta is {}, expected a number above 1", where, rope.theta);
   D9D_REQUIRE(rope.factor >= 1.0, "{}: the RoPE factor is {}, expected 1 or more", where, rope.factor);
-  const bool needs_original = rope.type == Type::yarn || rope.type == Type::llama3;
+  const bool needs_original = has_original_length(rope.type) || rope.type == Type::dynamic;
   D9D_REQUIRE(
       !needs_original || rope.original_max_position_embeddings > 0,
       "{}: original_max_position_embeddings of RoPE is {}, expected the length the model was pretrained with",
@@ -136,6 +173,9 @@ void validate_rope(const RopeOptions& rope, const std::string& where) {
       rope.type != Type::llama3 || rope.high_freq_factor > rope.low_freq_factor,
       "{}: RoPE high_freq_factor is {} and low_freq_factor {}; high_freq_factor must be the larger one",
       where, rope.high_freq_factor, rope.low_freq_factor);
+  if (rope.type != Type::longrope) return;
+  validate_factors("short_factor", rope.short_factor, head_dim, where);
+  validate_factors("long_factor", rope.long_factor, head_dim, where);
 }
 
 }  // namespace d9d

@@ -14,7 +14,7 @@ namespace d9d {
 RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings,
                       double absent_theta = 10000.0);
 // Input error that names the first impossible value; `where` leads the text.
-void validate_rope(const RopeOptions& rope, const std::string& where);
+void validate_rope(const RopeOptions& rope, std::int64_t head_dim, const std::string& where);
 // Adds rope_parameters, rope_theta and rope_scaling.
 void write_rope(const RopeOptions& rope, nlohmann::json& out);
 

@@ -1,5 +1,6 @@
 #include "runtime/family/json_reader.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/error.hpp"
@@ -57,6 +58,15 @@ std::optional<double> JsonReader::number_or_none(const char* key) const {
   if (value == nullptr) return std::nullopt;
   if (!value->is_number()) wrong(key, *value, "a number");
   return value->get<double>();
+}
+
+std::vector<double> JsonReader::numbers(const char* key) const {
+  const json* list = find(key);
+  if (list == nullptr) return {};
+  const auto is_number = [](const json& value) { return value.is_number(); };
+  if (!list->is_array() || !std::all_of(list->begin(), list->end(), is_number))
+    wrong(key, *list, "a list of numbers");
+  return list->get<std::vector<double>>();
 }
 
 bool JsonReader::flag(const char* key, bool absent) const {

@@ -26,6 +26,7 @@ class JsonReader {
   std::vector<std::int64_t> integers(const char* key) const;  // empty when absent
   double number(const char* key, double absent) const;
   std::optional<double> number_or_none(const char* key) const;
+  std::vector<double> numbers(const char* key) const;  // empty when absent
   bool flag(const char* key, bool absent) const;
   std::string text(const char* key, const std::string& absent) const;
 

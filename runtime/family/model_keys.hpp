@@ -35,7 +35,7 @@ inline constexpr Key tie_word_embeddings{"tie_word_embeddings", "",
                                          "head and embedding share their weight; null: false"};
 inline constexpr Key attention_bias{"attention_bias", "",
                                     "biases on the q, k, v and o projections; null: false"};
-inline constexpr Key rope_theta{"rope_theta", "", "base of the rotary frequencies; null: 10000",
+inline constexpr Key rope_theta{"rope_theta", "", "base of the rotary frequencies; null: the family's",
                                 config::optional, config::above(1)};
 inline constexpr Key rope_scaling{"rope_scaling", "", "RoPE settings as transformers 4 writes them"};
 inline constexpr Key rope_parameters{"rope_parameters", "", "RoPE settings as transformers 5 writes them"};

@@ -20,12 +20,13 @@ std::int64_t position_limit(const FamilyModel& config) {
   const std::int64_t given = config.max_position_embeddings;
   switch (rope.type) {
     case RopeOptions::Type::plain:
-    case RopeOptions::Type::dynamic:
       return given;
+    case RopeOptions::Type::dynamic:
     case RopeOptions::Type::linear:
       return stretched(given, rope.factor);
     case RopeOptions::Type::yarn:
     case RopeOptions::Type::llama3:
+    case RopeOptions::Type::longrope:
       return std::max(given, stretched(rope.original_max_position_embeddings, rope.factor));
   }
   D9D_CHECK(false, "no kind {} of rotary embedding", static_cast<int>(rope.type));

@@ -8,8 +8,8 @@
 namespace d9d {
 
 // max_position_embeddings, and with RoPE scaling what it stretches to: factor x the pretrained length
-// (linear: of max_position_embeddings; yarn, llama3: of original_max_position_embeddings, where that is
-// more). Type dynamic stretches nothing here (RopeOptions).
+// (linear, dynamic: of max_position_embeddings; the others: of original_max_position_embeddings, where that
+// is more).
 std::int64_t position_limit(const FamilyModel& config);
 
 // Input error unless `length` tokens fit; `what` leads the text ("the prompt with the new tokens").

@@ -1,7 +1,9 @@
 #include "runtime/rank/context_split.hpp"
 
+#include <ATen/ops/add.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/max.h>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -34,6 +36,7 @@ TensorMap split_sequence(TensorMap batch, const ContextPlace& place) {
   if (!batch.contains("position_ids")) {
     batch["position_ids"] = at::arange(length, ids.options()).expand_as(ids);
   }
+  batch["sequence_length"] = at::add(at::max(batch.at("position_ids")), 1);
   const std::vector<TokenRange> ranges = tokens_of(place.order, place.rank, place.ranks, length);
   for (auto& [name, tensor] : batch) {
     const bool by_token = tensor.dim() >= 2 && tensor.sizes().slice(0, 2) == ids.sizes();

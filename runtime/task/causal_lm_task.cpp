@@ -18,7 +18,10 @@ ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& contex
   const at::Tensor positions =
       given != context.batch.end() ? given->second : at::arange(ids.size(1), ids.options()).expand_as(ids);
   const at::Tensor counted = at::ne(labels, ignored_label).sum();
-  return {{{"input_ids", ids}}, {{"labels", labels}, {"position_ids", positions}}, {{"num_tokens", counted}}};
+  TensorMap shared{{"labels", labels}, {"position_ids", positions}};
+  const auto length = context.batch.find("sequence_length");
+  if (length != context.batch.end()) shared.insert(*length);
+  return {{{"input_ids", ids}}, std::move(shared), {{"num_tokens", counted}}};
 }
 
 Loss CausalLmTask::compute_loss(const LossContext& context) const {

@@ -6,7 +6,8 @@
 //   first stage in   input_ids     int64 [B, S]
 //   between stages   hidden_states dtype of the model [B, S, H]
 //                    router_sums, of models with a balance loss in training (nn/model/router_balance.hpp)
-//   shared           position_ids  int64 [B, S]; labels int64 [B, S], already shifted, -100 = ignored
+//   shared           position_ids  int64 [B, S]; labels int64 [B, S], already shifted, -100 = ignored;
+//                    sequence_length int64 [] where ranks share sequences (rank/context_split.hpp)
 //   last stage out   with labels: cross_entropy fp32 [B, S], 0 where ignored
 //                    without labels: logits [B, S, V]
 

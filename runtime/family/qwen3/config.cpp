@@ -88,7 +88,7 @@ void validate(const Qwen3Config& config, const std::string& where) {
   validate_common(config, where);
   require_positive(where, "intermediate_size", config.intermediate_size);
   if (config.kind == Qwen3Kind::moe) validate_experts(config, where);
-  validate_rope(config.rope, where);
+  validate_rope(config.rope, config.head_dim, where);
 }
 
 }  // namespace d9d

@@ -3,29 +3,34 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace d9d {
 
 // Frequencies of head dimension pair i: theta^(-2i/head_dim), changed by `type`:
 //   plain    as they are
 //   linear   divided by factor (Chen et al. 2023, arXiv 2306.15595)
-//   dynamic  as they are up to max_position_embeddings; longer sequences are refused
+//   dynamic  for sequences longer than the model's, of a theta that grows with them (NTK, as transformers)
 //   yarn     blended per frequency, cos and sin scaled (Peng et al. 2023, arXiv 2309.00071, 3.2 to 3.4)
 //   llama3   long wavelengths divided by factor, a smooth step between (Llama 3.1 model card)
+//   longrope each divided by its short_factor, in sequences longer than the pretrained ones by its
+//            long_factor; cos and sin scaled (Ding et al. 2024, arXiv 2402.13753)
 struct RopeOptions {
-  enum class Type { plain, linear, dynamic, yarn, llama3 };
+  enum class Type { plain, linear, dynamic, yarn, llama3, longrope };
   Type type = Type::plain;
   double theta = 10000.0;
   double factor = 1.0;
-  std::int64_t original_max_position_embeddings = 0;  // yarn, llama3
-  std::optional<double> attention_factor;             // yarn
-  std::optional<double> mscale;                       // yarn
-  std::optional<double> mscale_all_dim;               // yarn
-  double beta_fast = 32.0;                            // yarn
-  double beta_slow = 1.0;                             // yarn
-  bool truncate = true;                               // yarn
-  double low_freq_factor = 1.0;                       // llama3
-  double high_freq_factor = 4.0;                      // llama3
+  // yarn, llama3, longrope: pretrained length; dynamic: the model's max_position_embeddings.
+  std::int64_t original_max_position_embeddings = 0;
+  std::optional<double> attention_factor;         // yarn, longrope
+  std::optional<double> mscale;                   // yarn
+  std::optional<double> mscale_all_dim;           // yarn
+  double beta_fast = 32.0;                        // yarn
+  double beta_slow = 1.0;                         // yarn
+  bool truncate = true;                           // yarn
+  double low_freq_factor = 1.0;                   // llama3
+  double high_freq_factor = 4.0;                  // llama3
+  std::vector<double> short_factor, long_factor;  // longrope: of each pair
 
   bool operator==(const RopeOptions&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sin.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <bit>
@@ -48,6 +49,27 @@ at::Tensor yarn(const RopeOptions& rope, const at::Tensor& plain, std::int64_t h
   const at::Tensor pair = at::arange(head_dim / 2, at::kFloat);
   const at::Tensor stretched = pair.sub(low).div(high - low).clamp(0.0, 1.0);
   return blend(plain, plain.div(rope.factor), stretched);
+}
+
+// 0 where the frequencies are those of short sequences.
+std::int64_t stretch_of(const RopeOptions& rope, std::int64_t length) {
+  if (!depends_on_length(rope) || length <= rope.original_max_position_embeddings) return 0;
+  return rope.type == RopeOptions::Type::dynamic ? length : 1;
+}
+
+double theta_of(const RopeOptions& rope, std::int64_t head_dim, std::int64_t length) {
+  if (rope.type != RopeOptions::Type::dynamic || stretch_of(rope, length) == 0) return rope.theta;
+  const auto dim = static_cast<double>(head_dim);
+  const double times =
+      static_cast<double>(length) / static_cast<double>(rope.original_max_position_embeddings);
+  return rope.theta * std::pow(rope.factor * times - (rope.factor - 1.0), dim / (dim - 2.0));
+}
+
+at::Tensor longrope(const RopeOptions& rope, const at::Tensor& plain, std::int64_t length) {
+  const std::vector<double>& factors = stretch_of(rope, length) == 0 ? rope.short_factor : rope.long_factor;
+  D9D_CHECK(static_cast<std::int64_t>(factors.size()) == plain.numel(),
+            "longrope has {} factors for {} frequencies", factors.size(), plain.numel());
+  return plain.div(at::tensor(factors, at::kFloat));
 }
 
 at::Tensor llama3(const RopeOptions& rope, const at::Tensor& plain) {
@@ -95,10 +117,14 @@ Positions inspect(const at::Tensor& ids) {
 
 }  // namespace
 
-at::Tensor inverse_frequencies(const RopeOptions& rope, std::int64_t head_dim) {
+bool depends_on_length(const RopeOptions& rope) {
+  return rope.type == RopeOptions::Type::dynamic || rope.type == RopeOptions::Type::longrope;
+}
+
+at::Tensor inverse_frequencies(const RopeOptions& rope, std::int64_t head_dim, std::int64_t length) {
   using Type = RopeOptions::Type;
   const at::Tensor exponent = at::arange(0, head_dim, 2, at::kFloat).div(static_cast<double>(head_dim));
-  const at::Tensor plain = at::pow(rope.theta, exponent).reciprocal();
+  const at::Tensor plain = at::pow(theta_of(rope, head_dim, length), exponent).reciprocal();
   switch (rope.type) {
     case Type::linear:
       return plain.div(rope.factor);
@@ -106,6 +132,8 @@ at::Tensor inverse_frequencies(const RopeOptions& rope, std::int64_t head_dim) {
       return yarn(rope, plain, head_dim);
     case Type::llama3:
       return llama3(rope, plain);
+    case Type::longrope:
+      return longrope(rope, plain, length);
     case Type::plain:
     case Type::dynamic:
       break;
@@ -114,18 +142,30 @@ at::Tensor inverse_frequencies(const RopeOptions& rope, std::int64_t head_dim) {
 }
 
 double rotary_scale(const RopeOptions& rope) {
-  if (rope.type != RopeOptions::Type::yarn) return 1.0;
+  const bool longrope = rope.type == RopeOptions::Type::longrope;
+  if (rope.type != RopeOptions::Type::yarn && !longrope) return 1.0;
   if (rope.attention_factor) return *rope.attention_factor;
+  if (longrope) {
+    const auto length = static_cast<double>(rope.original_max_position_embeddings);
+    return rope.factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(rope.factor) / std::log(length));
+  }
   if (rope.mscale.value_or(0) != 0 && rope.mscale_all_dim.value_or(0) != 0) {
     return yarn_scale(rope.factor, *rope.mscale) / yarn_scale(rope.factor, *rope.mscale_all_dim);
   }
   return yarn_scale(rope.factor, 1.0);
 }
 
-RotaryTable::RotaryTable(const RopeOptions& rope, std::int64_t head_dim, std::int64_t max_position_embeddings)
-    : rope_(rope),
-      max_position_embeddings_(max_position_embeddings),
-      frequencies_(inverse_frequencies(rope, head_dim)) {}
+RotaryTable::RotaryTable(const RopeOptions& rope, std::int64_t head_dim)
+    : rope_(rope), head_dim_(head_dim), frequencies_(inverse_frequencies(rope, head_dim)) {}
+
+void RotaryTable::choose_frequencies(std::int64_t length) {
+  const std::int64_t stretch = stretch_of(rope_, length);
+  if (stretch == stretch_) return;
+  stretch_ = stretch;
+  frequencies_ = inverse_frequencies(rope_, head_dim_, length);
+  cos_ = at::Tensor();
+  sin_ = at::Tensor();
+}
 
 void RotaryTable::grow(std::int64_t positions) {
   if (cos_.defined() && cos_.size(0) >= positions) return;
@@ -134,25 +174,27 @@ void RotaryTable::grow(std::int64_t positions) {
   std::tie(cos_, sin_) = cos_sin(at::arange(rows, at::kLong), frequencies_, rotary_scale(rope_));
 }
 
-std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& position_ids) {
+std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& position_ids,
+                                                            std::int64_t length) {
   D9D_REQUIRE(position_ids.dim() == 2 && position_ids.scalar_type() == at::kLong && position_ids.numel() > 0,
               "position_ids has {} dimensions and {} elements, expected int64 [batch, sequence]",
               position_ids.dim(), position_ids.numel());
-  if (!position_ids.is_cpu()) return cos_sin(position_ids, frequencies_, rotary_scale(rope_));
+  if (!position_ids.is_cpu()) {
+    if (depends_on_length()) {
+      choose_frequencies(length > 0 ? length : position_ids.max().item<std::int64_t>() + 1);
+    }
+    return cos_sin(position_ids, frequencies_, rotary_scale(rope_));
+  }
   const at::Tensor ids = position_ids.contiguous();
   const Positions seen = inspect(ids);
-  D9D_REQUIRE(
-      rope_.type != RopeOptions::Type::dynamic || seen.largest < max_position_embeddings_,
-      "position {} is beyond max_position_embeddings ({}), where RoPE type dynamic changes all frequencies; "
-      "this is not supported: use shorter sequences or rope_type yarn",
-      seen.largest, max_position_embeddings_);
+  choose_frequencies(std::max(length, seen.largest + 1));
   grow(seen.largest + 1);
-  const std::int64_t length = ids.size(1);
-  if (seen.same_run) return {cos_.narrow(0, seen.first, length), sin_.narrow(0, seen.first, length)};
+  const std::int64_t tokens = ids.size(1);
+  if (seen.same_run) return {cos_.narrow(0, seen.first, tokens), sin_.narrow(0, seen.first, tokens)};
   if (seen.same_rows) return {at::index_select(cos_, 0, ids[0]), at::index_select(sin_, 0, ids[0])};
   const at::Tensor flat = ids.flatten();
   const auto rows_of = [&](const at::Tensor& table) {
-    return at::index_select(table, 0, flat).view({ids.size(0), length, table.size(1)});
+    return at::index_select(table, 0, flat).view({ids.size(0), tokens, table.size(1)});
   };
   return {rows_of(cos_), rows_of(sin_)};
 }

@@ -35,7 +35,7 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
       hidden_size_(model.hidden_size),
       vocab_size_(model.vocab_size),
       has_experts_(model.experts_per_layer() > 0),
-      rotary_(rope, model.attention().head_dim, model.max_position_embeddings),
+      rotary_(rope, model.attention().head_dim),
       balance_(model.balance()) {
   check_position(model, position);
   check_dtype(options.dtype);
@@ -82,6 +82,11 @@ void CausalLm::shard(TensorParallel& tensor) {
   const auto vocabulary = std::make_shared<VocabularyShards>(tokens_, vocab_size_);
   if (embed_tokens_) embed_tokens_->shard(tensor, vocabulary);
   if (head_) head_->shard(tensor, tokens_, vocabulary);
+}
+
+void CausalLm::share_sequences(SharedCommunicator group) {
+  shares_sequences_ = true;
+  balance_.set_sequence_group(std::move(group));
 }
 
 at::Tensor CausalLm::embed(const TensorMap& inputs) const {
@@ -145,6 +150,17 @@ at::Tensor CausalLm::positions(const TensorMap& shared, const at::Tensor& hidden
   return row.expand({batch, length});
 }
 
+// Of sequences that ranks share; 0 where this rank's positions say it, or where no frequency depends on it.
+std::int64_t CausalLm::whole_length(const TensorMap& shared) const {
+  if (!shares_sequences_ || !rotary_.depends_on_length()) return 0;
+  const auto found = shared.find("sequence_length");
+  D9D_REQUIRE(found != shared.end(),
+              "the task hands on no sequence_length, which the model's RoPE depends on where ranks share "
+              "sequences; add the batch's to the shared inputs, or set mesh.context_parallel_shard and "
+              "context_parallel_replicate to 1");
+  return found->second.item<std::int64_t>();
+}
+
 TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared) const {
   const std::vector<at::Tensor> entered = head_unit_.enter({hidden.residual, hidden.delta}, false);
   const at::Tensor normed = add_and_norm({entered[0], entered[1]}, *norm_).first;
@@ -172,7 +188,7 @@ TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
       position_.is_first() ? embed(inputs) : tensor_at(inputs, "hidden_states", "stage inputs");
   D9D_REQUIRE(hidden.dim() == 3 && hidden.size(2) == hidden_size_,
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
-  const auto [cos, sin] = rotary_.at_positions(positions(shared, hidden));
+  const auto [cos, sin] = rotary_.at_positions(positions(shared, hidden), whole_length(shared));
   const at::Tensor sums = router_sums(inputs, hidden);
   const Residual state = run_layers({std::move(hidden), {}, sums}, {cos, sin});
   if (position_.is_last()) {

@@ -6,7 +6,8 @@
 //   model.layers.N.mlp.experts.gate_proj.weight [E, I, H], up_proj likewise, down_proj [E, H, I]
 // First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H];
 //            in training with a balance loss, router_sums [2, E].
-// Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp).
+// Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where
+//            ranks share sequences and the RoPE depends on their length, sequence_length int64 [].
 // Last out:  the outputs of the head.
 // Tied embeddings need embedding and head on one stage: with several stages the constructor refuses them.
 
@@ -42,8 +43,9 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   // Whether any layer of the model, on any stage, has experts.
   bool has_experts() const { return has_experts_; }
   bool has_balance_loss() const { return balance_.wanted(); }
-  // The ranks that hold other tokens of the same sequences, for a loss over all of them.
-  void set_sequence_group(SharedCommunicator group) { balance_.set_sequence_group(std::move(group)); }
+  // Other ranks hold other tokens of the same sequences; `group` they all, for a loss over all of them: given
+  // where has_balance_loss().
+  void share_sequences(SharedCommunicator group);
   // Makes all blocks tensor-parallel. Afterwards hidden states between blocks and stages hold this rank's
   // tokens, [B, S / ranks, H]. The model's inputs and outputs still cover all tokens.
   void shard(TensorParallel& tensor);
@@ -58,6 +60,7 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   void add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const;
   TensorMap head(const Residual& hidden, const TensorMap& shared) const;
   at::Tensor positions(const TensorMap& shared, const at::Tensor& hidden) const;
+  std::int64_t whole_length(const TensorMap& shared) const;
 
   StagePosition position_;
   BuildOptions options_;
@@ -66,6 +69,7 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   bool has_experts_;
   RotaryTable rotary_;
   RouterBalance balance_;
+  bool shares_sequences_ = false;
   std::shared_ptr<Embedding> embed_tokens_;  // first stage
   std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
   std::shared_ptr<RmsNorm> norm_;  // last stage

@@ -22,7 +22,7 @@ void share_sequences(CausalLm& model, StageGroups& groups, const ContextOptions&
   const std::int64_t heads = model.layers().begin()->second->attention().num_heads();
   const auto core = make_context_attention(groups, options, heads);
   if (!core) return;
-  if (model.has_balance_loss()) model.set_sequence_group(groups.open(batch_domain, {"cp"}, "context"));
+  model.share_sequences(model.has_balance_loss() ? groups.open(batch_domain, {"cp"}, "context") : nullptr);
   for (const auto& [index, layer] : model.layers()) layer->attention().set_core(core);
 }
 

@@ -23,6 +23,8 @@ COMMON = dict(
 PLAIN = dict(rope_type="default", rope_theta=10000.0)
 LLAMA3 = dict(rope_type="llama3", rope_theta=500.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=16)
+LONGROPE = dict(rope_type="longrope", rope_theta=500.0, factor=4.0, original_max_position_embeddings=16,
+                short_factor=[1.0, 1.1, 1.2, 1.3, 1.4], long_factor=[1.5, 2.0, 3.0, 5.0, 8.0])
 CASES = {
     # RoPE of type llama3 beyond the original length, head_dim != hidden / heads
     "llama": dict(config=LlamaConfig, model=LlamaForCausalLM, batch=2, length=37,
@@ -44,6 +46,15 @@ CASES = {
     "qwen2_window": dict(config=Qwen2Config, model=Qwen2ForCausalLM, batch=2, length=29,
                          options=dict(num_hidden_layers=3, use_sliding_window=True, sliding_window=7,
                                       max_window_layers=1, rope_parameters=PLAIN)),
+    # RoPE of type longrope, beyond the original length and within it
+    "llama_longrope": dict(config=LlamaConfig, model=LlamaForCausalLM, batch=1, length=37,
+                           options=dict(head_dim=10, rope_parameters=LONGROPE)),
+    "llama_longrope_short": dict(config=LlamaConfig, model=LlamaForCausalLM, batch=2, length=16,
+                                 options=dict(head_dim=10, rope_parameters=LONGROPE)),
+    # RoPE of type dynamic, beyond the model's length
+    "llama_dynamic": dict(config=LlamaConfig, model=LlamaForCausalLM, batch=1, length=37,
+                          options=dict(head_dim=10, max_position_embeddings=24, rope_parameters=dict(
+                              rope_type="dynamic", rope_theta=500.0, factor=2.0))),
     # named layers have a window
     "qwen3_window": dict(config=Qwen3Config, model=Qwen3ForCausalLM, batch=1, length=29,
                          options=dict(num_hidden_layers=3, head_dim=8, use_sliding_window=True, sliding_window=12,

@@ -58,7 +58,12 @@ ROPES = {
                          beta_fast=24.0, beta_slow=2.0, mscale=0.7, mscale_all_dim=0.4, truncate=False),
     "llama3": dict(rope_type="llama3", rope_theta=500000.0, factor=8.0, low_freq_factor=1.0,
                    high_freq_factor=4.0, original_max_position_embeddings=512),
+    "longrope": dict(rope_type="longrope", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=16,
+                     short_factor=[1 + i / 50 for i in range(16)], long_factor=[1 + i / 3 for i in range(16)]),
+    "longrope_derived": dict(rope_type="longrope", rope_theta=500.0, original_max_position_embeddings=32,
+                             short_factor=[1.0] * 16, long_factor=[2.0 + i for i in range(16)]),
 }
+LONG = 100  # tokens, where the frequencies depend on it
 
 
 def draw_weights(model, rng):
@@ -145,7 +150,7 @@ def make_case(name, case):
 
 
 def make_rope():
-    """Inverse frequencies and the scale of cos and sin for every supported rope_type."""
+    """Inverse frequencies and the scale of cos and sin for every supported rope_type, and for long sequences."""
     expect = {}
     for name, parameters in ROPES.items():
         config = Qwen3Config(**{**COMMON, "head_dim": 32, "num_hidden_layers": 1},
@@ -157,6 +162,9 @@ def make_rope():
             inverse, scale = ROPE_INIT_FUNCTIONS[parameters["rope_type"]](config)
         expect[name] = numpy_of(inverse.float())
         expect[f"{name}.scale"] = np.array([scale], dtype=np.float32)
+        if parameters["rope_type"] in ("dynamic", "longrope"):
+            inverse, _ = ROPE_INIT_FUNCTIONS[parameters["rope_type"]](config, seq_len=LONG)
+            expect[f"{name}.long"] = numpy_of(inverse.float())
     save_file(expect, HERE / "rope.safetensors")
     (HERE / "rope.safetensors").chmod(0o644)
     (HERE / "rope.json").write_text(json.dumps(ROPES, indent=1) + "\n")

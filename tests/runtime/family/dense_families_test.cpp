@@ -52,6 +52,9 @@ TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
   EXPECT_THAT(error_of(small("qwen2"), {{"attention_bias", false}}), HasSubstr("always has biases"));
   EXPECT_THAT(error_of(small("llama"), {{"mlp_bias", true}}), HasSubstr("mlp_bias is true"));
   EXPECT_THAT(error_of(small("llama"), {{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
+  const json longrope = {{"rope_type", "longrope"}, {"factor", 2.0}, {"short_factor", {1.0, 1.0, 1.0}}};
+  EXPECT_THAT(error_of(small("llama"), {{"rope_parameters", longrope}}),
+              HasSubstr("short_factor has 3 numbers, expected 4"));
   EXPECT_THAT(error_of(small("llama"), {{"architectures", {"LlamaForTokenClassification"}}}),
               HasSubstr("only LlamaForCausalLM"));
   EXPECT_THAT(error_of(small("falcon")),
@@ -59,8 +62,8 @@ TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
 }
 
 TEST(DenseFamilies, ReadBackWhatTheyWrite) {
-  for (const char* name :
-       {"llama", "llama_bias_tied", "qwen2", "mistral", "mistral_window", "qwen2_window", "qwen3_window"}) {
+  for (const char* name : {"llama", "llama_bias_tied", "llama_longrope", "llama_dynamic", "qwen2", "mistral",
+                           "mistral_window", "qwen2_window", "qwen3_window"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("dense_families/") + name));
 
     const auto again = parse_hugging_face_config(model->config_json(), "again");

@@ -112,7 +112,7 @@ TEST(HuggingFaceConfig, RefusesWhatItWouldComputeDifferently) {
   refused(true, {{"router_aux_loss_coef", -1.0}}, "router_aux_loss_coef");
   refused(false, {{"quantization_config", {{"quant_method", "fp8"}}}}, "quantization_config");
   refused(false, {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
-  refused(false, {{"rope_scaling", {{"rope_type", "longrope"}, {"factor", 2.0}}}}, "'longrope'");
+  refused(false, {{"rope_scaling", {{"rope_type", "proportional"}, {"factor", 2.0}}}}, "'proportional'");
   refused(false, {{"rope_parameters", {{"full_attention", {{"rope_theta", 1.0}}}}}}, "layer type");
   refused(false, {{"architectures", {"Qwen3ForSequenceClassification"}}}, "Qwen3ForSequenceClassification");
   refused(false, {{"model_type", "falcon"}}, "falcon");

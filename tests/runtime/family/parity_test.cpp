@@ -7,16 +7,16 @@ namespace d9d::test {
 namespace {
 
 class FamilyParity : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Cases, FamilyParity,
-                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
-                                         "dense_families/llama", "dense_families/llama_bias_tied",
-                                         "dense_families/qwen2", "dense_families/mistral",
-                                         "dense_families/mistral_window", "dense_families/qwen2_window",
-                                         "dense_families/qwen3_window", "sparse_families/mixtral",
-                                         "sparse_families/mixtral_fused", "sparse_families/qwen2_moe",
-                                         "sparse_families/qwen2_moe_mixed",
-                                         "sparse_families/qwen2_moe_balanced"),
-                         [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, FamilyParity,
+    testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed", "dense_families/llama",
+                    "dense_families/llama_bias_tied", "dense_families/qwen2", "dense_families/mistral",
+                    "dense_families/mistral_window", "dense_families/qwen2_window",
+                    "dense_families/llama_longrope", "dense_families/llama_longrope_short",
+                    "dense_families/llama_dynamic", "dense_families/qwen3_window", "sparse_families/mixtral",
+                    "sparse_families/mixtral_fused", "sparse_families/qwen2_moe",
+                    "sparse_families/qwen2_moe_mixed", "sparse_families/qwen2_moe_balanced"),
+    [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {
   const GoldenModel golden = golden_model(GetParam());

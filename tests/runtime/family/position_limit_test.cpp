@@ -21,11 +21,12 @@ TEST(PositionLimit, IsWhatTheModelWasMadeForAndWhatRopeStretchesItTo) {
   using Type = RopeOptions::Type;
 
   EXPECT_EQ(position_limit(config_with(Type::plain, 4, 0)), 100);
-  EXPECT_EQ(position_limit(config_with(Type::dynamic, 4, 0)), 100);
+  EXPECT_EQ(position_limit(config_with(Type::dynamic, 4, 100)), 400);
   EXPECT_EQ(position_limit(config_with(Type::linear, 4, 0)), 400);
   EXPECT_EQ(position_limit(config_with(Type::yarn, 4, 100)), 400) << "Qwen3 keeps the pretrained length";
   EXPECT_EQ(position_limit(config_with(Type::yarn, 4, 25)), 100) << "others write the stretched one";
   EXPECT_EQ(position_limit(config_with(Type::llama3, 8, 50)), 400);
+  EXPECT_EQ(position_limit(config_with(Type::longrope, 4, 25)), 100);
   EXPECT_GT(position_limit(config_with(Type::linear, 1e300, 0)), 100) << "and no overflow";
 }
 

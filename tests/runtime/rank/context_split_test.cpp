@@ -41,6 +41,7 @@ TEST(ContextSplit, CutsPositionsThatTheBatchBrings) {
   const TensorMap mine = split_sequence(batch, {.rank = 0, .ranks = 2, .order = TokenOrder::zigzag});
 
   EXPECT_TRUE(at::equal(mine.at("position_ids"), row({100, 101, 106, 107}).view({1, 4})));
+  EXPECT_EQ(mine.at("sequence_length").item<std::int64_t>(), 108);
 }
 
 TEST(ContextSplit, LeavesTheBatchOfARankAloneAsItIs) {
