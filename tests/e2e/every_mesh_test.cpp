@@ -14,6 +14,7 @@
 
 #include "runtime/state/checkpoint_reader.hpp"
 #include "runtime/state/disk.hpp"
+#include "tests/e2e/every_mesh_models.hpp"
 #include "tests/support/meshes.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
@@ -24,55 +25,6 @@ namespace {
 constexpr double loss_tolerance = 1e-5;      // relative
 constexpr double gradient_tolerance = 1e-4;  // of each gradient's norm
 constexpr int vocabulary_size = 90;          // tensor-parallel ranks get uneven parts
-
-constexpr const char* job_template = R"(trainer:
-  run: {name: alone}
-  batching: {global_batch_size: SAMPLES, microbatch_size: 1}
-  schedule: {total_steps: 1}
-  determinism: {base_seed: 3}
-  gradient_clipping: {max_norm: null}
-  checkpointing: {period_steps: last_step}
-  logging: {period_steps: 1, tracker: {provider: "null"}}
-data: {source: tokens, tokens: tokens.npy, labels: labels.npy}
-optimizer: {name: sgd, lr: 0.1, momentum: 0.9}
-node: {threads_per_rank: 1, trace: false, heartbeat_ms: 10000}
-model_provider:
-  model:
-    hidden_size: 32
-    num_hidden_layers: LAYERS
-    num_attention_heads: 2_KV_HEADS
-    num_key_value_heads: KV_HEADS
-    head_dim: 6
-    vocab_size: 90
-    max_position_embeddings: 64
-)";
-
-constexpr const char* dense_model = R"(    intermediate_size: 10_KV_HEADS
-  name: qwen3
-)";
-constexpr const char* llama_model = R"(    intermediate_size: 10_KV_HEADS
-    rope_parameters: {rope_type: llama3, factor: 8.0, original_max_position_embeddings: 16}
-  name: llama
-)";
-constexpr const char* moe_model = R"(    moe_intermediate_size: 6_KV_HEADS
-    num_experts: EXPERTS
-    num_experts_per_tok: 2
-    norm_topk_prob: true
-  name: qwen3_moe
-)";
-
-constexpr const char* qwen2_moe_model = R"(    intermediate_size: 10_KV_HEADS
-    moe_intermediate_size: 6_KV_HEADS
-    shared_expert_intermediate_size: 10_KV_HEADS
-    num_experts: EXPERTS
-    num_experts_per_tok: 2
-    use_sliding_window: true
-    sliding_window: 9
-    max_window_layers: LAYERS
-    output_router_logits: true
-    router_aux_loss_coef: 0.5
-  name: qwen2_moe
-)";
 
 // A model and a batch that every mesh of so many ranks can divide.
 struct Sizes {
@@ -263,6 +215,19 @@ TEST_P(EveryMesh, FourRanksInTwoProcesses) {
     expect_same_in_two_processes(mesh);
   }
 }
+
+class EveryMeshOfTwo : public EveryMesh {};
+
+TEST_P(EveryMeshOfTwo, TrainsAsOneRank) {
+  prepare(2);
+  expect_same_on(meshes(2));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
+                         testing::Values(Family{"qwen2", qwen2_model, 51},
+                                         Family{"mistral", mistral_model, 39},
+                                         Family{"mixtral", mixtral_model, 43, true}),
+                         [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Families, EveryMesh,
                          testing::Values(Family{"dense", dense_model, 47}, Family{"moe", moe_model, 51, true},

@@ -12,8 +12,8 @@ namespace d9d {
 // `recompute` is false in the forward pass and true when backward runs the segment again.
 using Segment = std::function<std::vector<at::Tensor>(const at::Tensor& x, bool recompute)>;
 
-// segment(x, false), each output differentiable in x and in every parameter the segment uses; between forward and
-// backward only x is kept. The segment must be deterministic and outlive the backward pass. Parameter
+// segment(x, false), each output differentiable in x and in every parameter the segment uses; between forward
+// and backward only x is kept. The segment must be deterministic and outlive the backward pass. Parameter
 // gradients are added to their grad() when backward passes, through the WeightWork that was current in
 // forward where there was one; they are not returned by torch::autograd::grad.
 std::vector<at::Tensor> checkpointed(Segment segment, const at::Tensor& x);

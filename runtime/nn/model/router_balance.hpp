@@ -16,13 +16,13 @@ class RouterBalance {
  public:
   explicit RouterBalance(const BalanceOptions& options) : options_(options) {}
 
-  bool wanted() const { return options_.weight != 0; }
+  bool wanted() const { return options_.weight != 0 && options_.layers > 0; }
   // fp32 [2, E]: the sums before the first layer (ExpertBlock::take_router_sums).
   at::Tensor no_sums(const at::Tensor& like) const;
-  // The ranks that hold other tokens of the same sequences.
+  // The ranks that hold other tokens of the same sequences; null: there are none.
   void set_sequence_group(SharedCommunicator group) { sequence_group_ = std::move(group); }
-  // The loss, one element. `sums`: of all layers, over this rank's tokens, of which there are `tokens`, as many
-  // as on every other rank. `shards`: the ranks of tensor parallelism that hold others.
+  // The loss, one element. `sums`: of all layers, over this rank's tokens, of which there are `tokens`, as
+  // many as on every other rank. `shards`: the ranks of tensor parallelism that hold others.
   at::Tensor loss(const at::Tensor& sums, std::int64_t tokens, const ActivationShards& shards) const;
 
  private:

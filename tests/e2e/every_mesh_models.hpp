@@ -1,0 +1,76 @@
+#pragma once
+// The job of every_mesh_test and the models that it trains; with_sizes() puts numbers in the place of the words.
+
+namespace d9d::test {
+
+inline constexpr const char* job_template = R"(trainer:
+  run: {name: alone}
+  batching: {global_batch_size: SAMPLES, microbatch_size: 1}
+  schedule: {total_steps: 1}
+  determinism: {base_seed: 3}
+  gradient_clipping: {max_norm: null}
+  checkpointing: {period_steps: last_step}
+  logging: {period_steps: 1, tracker: {provider: "null"}}
+data: {source: tokens, tokens: tokens.npy, labels: labels.npy}
+optimizer: {name: sgd, lr: 0.1, momentum: 0.9}
+node: {threads_per_rank: 1, trace: false, heartbeat_ms: 10000}
+model_provider:
+  model:
+    hidden_size: 32
+    num_hidden_layers: LAYERS
+    num_attention_heads: 2_KV_HEADS
+    num_key_value_heads: KV_HEADS
+    head_dim: 6
+    vocab_size: 90
+    max_position_embeddings: 64
+)";
+
+inline constexpr const char* dense_model = R"(    intermediate_size: 10_KV_HEADS
+  name: qwen3
+)";
+inline constexpr const char* llama_model = R"(    intermediate_size: 10_KV_HEADS
+    rope_parameters: {rope_type: llama3, factor: 8.0, original_max_position_embeddings: 16}
+  name: llama
+)";
+inline constexpr const char* moe_model = R"(    moe_intermediate_size: 6_KV_HEADS
+    num_experts: EXPERTS
+    num_experts_per_tok: 2
+    norm_topk_prob: true
+  name: qwen3_moe
+)";
+
+inline constexpr const char* qwen2_moe_model = R"(    intermediate_size: 10_KV_HEADS
+    moe_intermediate_size: 6_KV_HEADS
+    shared_expert_intermediate_size: 10_KV_HEADS
+    num_experts: EXPERTS
+    num_experts_per_tok: 2
+    use_sliding_window: true
+    sliding_window: 9
+    max_window_layers: LAYERS
+    output_router_logits: true
+    router_aux_loss_coef: 0.5
+    rope_parameters: {rope_type: longrope, factor: 2.0, original_max_position_embeddings: 28,
+                      short_factor: [1.0, 1.0, 1.0], long_factor: [1.0, 2.0, 4.0]}
+  name: qwen2_moe
+)";
+
+// Families of the same blocks as those above.
+inline constexpr const char* qwen2_model = R"(    intermediate_size: 10_KV_HEADS
+    use_sliding_window: true
+    sliding_window: 9
+    max_window_layers: 2
+  name: qwen2
+)";
+inline constexpr const char* mistral_model = R"(    intermediate_size: 10_KV_HEADS
+    sliding_window: 9
+  name: mistral
+)";
+inline constexpr const char* mixtral_model = R"(    intermediate_size: 6_KV_HEADS
+    num_local_experts: EXPERTS
+    num_experts_per_tok: 2
+    sliding_window: 21
+    output_router_logits: true
+  name: mixtral
+)";
+
+}  // namespace d9d::test
