@@ -45,31 +45,7 @@ inline constexpr Key bos_token_id{"bos_token_id", "", "first token of a text, fo
                                   config::at_least(0)};
 inline constexpr Key eos_token_id{"eos_token_id", "",
                                   "last token of a text, or a list, for exports and generation"};
-inline constexpr Key moe_intermediate_size{"moe_intermediate_size", "",
-                                           "width of an expert; required without `from`", config::optional,
-                                           config::at_least(1)};
-inline constexpr Key shared_expert_intermediate_size{"shared_expert_intermediate_size", "",
-                                                     "width of the expert that every token visits; required "
-                                                     "without `from`",
-                                                     config::optional, config::at_least(1)};
 inline constexpr Key qkv_bias{"qkv_bias", "", "biases on the q, k and v projections; null: true"};
-inline constexpr Key router_jitter_noise{"router_jitter_noise", "", "only 0"};
-inline constexpr Key num_experts{"num_experts", "",
-                                 "experts of a layer; required without `from`, here or as num_local_experts",
-                                 config::optional, config::at_least(0)};
-inline constexpr Key num_local_experts{"num_local_experts", "", "another name of num_experts",
-                                       config::optional, config::at_least(0)};
-inline constexpr Key num_experts_per_tok{"num_experts_per_tok", "",
-                                         "experts that each token visits; required without `from`",
-                                         config::optional, config::at_least(1)};
-inline constexpr Key norm_topk_prob{"norm_topk_prob", "",
-                                    "divide the chosen probabilities by their sum; null: false"};
-inline constexpr Key decoder_sparse_step{"decoder_sparse_step", "layers",
-                                         "every so many-th layer has experts; null: 1", config::optional,
-                                         config::at_least(1)};
-inline constexpr Key mlp_only_layers{"mlp_only_layers", "",
-                                     "layers (from 0) that are dense whatever the step; null: none",
-                                     config::optional, config::at_least(0)};
 inline constexpr Key rope_base{"rope_base", "", "the original's name of rope_theta", config::optional,
                                config::above(1)};
 inline constexpr Key max_position_ids{"max_position_ids", "tokens",
@@ -112,9 +88,5 @@ inline constexpr Key use_cache{
 inline constexpr Key transformers_version{"transformers_version", "",
                                           "a key of config.json", config::optional,
                                           config::any_number(),   "it is only a note"};
-inline constexpr Key output_router_logits{
-    "output_router_logits", "", "whether the load balancing loss is added to the training loss; null: false"};
-inline constexpr Key router_aux_loss_coef{"router_aux_loss_coef", "",
-                                          "weight of the load balancing loss; null: 0.001"};
 
 }  // namespace d9d::model_keys

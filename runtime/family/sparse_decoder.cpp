@@ -64,11 +64,11 @@ MoeOptions SparseDecoder::moe() const {
           .top_k = num_experts_per_tok,
           .renormalise = norm_topk_prob,
           .shared_intermediate_size = shared_expert_intermediate_size,
-          .router_sums = router_aux_loss_coef != 0};
+          .router_sums = router_aux_loss_coef != 0 || router_z_loss_coef != 0};
 }
 
 BalanceOptions SparseDecoder::balance() const {
-  BalanceOptions options{router_aux_loss_coef, num_experts, 0};
+  BalanceOptions options{router_aux_loss_coef, router_z_loss_coef, num_experts, 0};
   for (std::int64_t index = 0; index < num_hidden_layers; ++index) options.layers += is_sparse_layer(index);
   return options;
 }
@@ -135,12 +135,16 @@ void read_router(const JsonReader& in, SparseDecoder& model) {
   const double weight = in.number("router_aux_loss_coef", 0.001);
   model.router_aux_loss_coef = in.flag("output_router_logits", false) ? weight : 0.0;
   D9D_REQUIRE(weight >= 0.0, "{}: router_aux_loss_coef is {}, expected 0 or more", in.where(), weight);
+  model.router_z_loss_coef = in.number("router_z_loss_coef", 0.0);
+  D9D_REQUIRE(model.router_z_loss_coef >= 0.0, "{}: router_z_loss_coef is {}, expected 0 or more", in.where(),
+              model.router_z_loss_coef);
 }
 
 void write_router(const SparseDecoder& model, nlohmann::json& out) {
   out["num_experts_per_tok"] = model.num_experts_per_tok;
   out["output_router_logits"] = model.router_aux_loss_coef != 0;
   if (model.router_aux_loss_coef != 0) out["router_aux_loss_coef"] = model.router_aux_loss_coef;
+  if (model.router_z_loss_coef != 0) out["router_z_loss_coef"] = model.router_z_loss_coef;
 }
 
 void validate(const SparseDecoder& model, const std::string& where) {

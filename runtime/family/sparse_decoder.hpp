@@ -16,6 +16,7 @@ struct SparseDecoder : DenseDecoder {
   std::int64_t decoder_sparse_step = 1;
   std::vector<std::int64_t> mlp_only_layers;
   double router_aux_loss_coef = 0;  // weight of the load balancing loss; 0: the loss is without it
+  double router_z_loss_coef = 0;    // weight of the routers' z-loss
 
   bool is_sparse_layer(std::int64_t layer) const;
   MoeOptions moe() const;
@@ -43,7 +44,7 @@ struct SparseDecoder : DenseDecoder {
   virtual StoredNames names_of_export() const { return {}; }
 };
 
-// The router's keys num_experts_per_tok, output_router_logits and router_aux_loss_coef.
+// The router's keys: num_experts_per_tok, output_router_logits, router_aux_loss_coef, router_z_loss_coef.
 void read_router(const JsonReader& in, SparseDecoder& model);
 void write_router(const SparseDecoder& model, nlohmann::json& out);
 // Input error that names the first impossible value; `where` leads the text.

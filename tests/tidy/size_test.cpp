@@ -26,7 +26,6 @@ const std::map<std::string, std::size_t>& long_headers() {
       {"runtime/base/config/codec_choice.hpp", 110},
       {"runtime/base/config/codec_struct.hpp", 130},
       {"runtime/task/logging_config.hpp", 130},
-      {"runtime/family/model_keys.hpp", 120},
       {"runtime/family/causal_lm_section.hpp", 107},
       {"runtime/family/qwen3/section.hpp", 111},
       {"runtime/task/optimizer_config.hpp", 120},

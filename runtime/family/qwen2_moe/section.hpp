@@ -7,6 +7,7 @@
 #include <array>
 
 #include "runtime/family/causal_lm_section.hpp"
+#include "runtime/family/expert_keys.hpp"
 
 namespace d9d {
 
@@ -21,17 +22,19 @@ struct Qwen2MoeSection : CausalLmSection {
   std::optional<std::vector<std::int64_t>> mlp_only_layers;
   std::optional<nlohmann::json> output_router_logits;
   std::optional<nlohmann::json> router_aux_loss_coef;
+  std::optional<double> router_z_loss_coef;
 };
 BOOST_DESCRIBE_STRUCT(Qwen2MoeSection, (CausalLmSection),
                       (qkv_bias, moe_intermediate_size, shared_expert_intermediate_size, num_experts,
                        num_experts_per_tok, norm_topk_prob, decoder_sparse_step, mlp_only_layers,
-                       output_router_logits, router_aux_loss_coef))
+                       output_router_logits, router_aux_loss_coef, router_z_loss_coef))
 constexpr auto keys_of(config::Tag<Qwen2MoeSection>) {
   using namespace model_keys;
-  return config::join(keys_of(config::Tag<CausalLmSection>{}),
-                      std::array{qkv_bias, moe_intermediate_size, shared_expert_intermediate_size,
-                                 num_experts, num_experts_per_tok, norm_topk_prob, decoder_sparse_step,
-                                 mlp_only_layers, output_router_logits, router_aux_loss_coef});
+  return config::join(
+      keys_of(config::Tag<CausalLmSection>{}),
+      std::array{qkv_bias, moe_intermediate_size, shared_expert_intermediate_size, num_experts,
+                 num_experts_per_tok, norm_topk_prob, decoder_sparse_step, mlp_only_layers,
+                 output_router_logits, router_aux_loss_coef, router_z_loss_coef});
 }
 
 }  // namespace d9d

@@ -58,11 +58,11 @@ MoeOptions Qwen3Config::moe() const {
           .num_experts = num_experts,
           .top_k = num_experts_per_tok,
           .renormalise = norm_topk_prob,
-          .router_sums = router_aux_loss_coef != 0};
+          .router_sums = router_aux_loss_coef != 0 || router_z_loss_coef != 0};
 }
 
 BalanceOptions Qwen3Config::balance() const {
-  BalanceOptions options{router_aux_loss_coef, num_experts, 0};
+  BalanceOptions options{router_aux_loss_coef, router_z_loss_coef, num_experts, 0};
   for (std::int64_t index = 0; index < num_hidden_layers; ++index) options.layers += is_sparse_layer(index);
   return options;
 }

@@ -26,6 +26,7 @@ struct Qwen3Config final : FamilyModel {
   std::int64_t decoder_sparse_step = 1;
   std::vector<std::int64_t> mlp_only_layers;
   double router_aux_loss_coef = 0;  // weight of the load balancing loss; 0: the loss is without it
+  double router_z_loss_coef = 0;    // weight of the routers' z-loss
 
   bool is_sparse_layer(std::int64_t layer_index) const;
   MoeOptions moe() const;

@@ -34,6 +34,9 @@ void read_experts(const JsonReader& in, Qwen3Config& config) {
   const double balance = in.number("router_aux_loss_coef", 0.001);
   D9D_REQUIRE(balance >= 0.0, "{}: router_aux_loss_coef is {}, expected 0 or more", in.where(), balance);
   config.router_aux_loss_coef = in.flag("output_router_logits", false) ? balance : 0.0;
+  config.router_z_loss_coef = in.number("router_z_loss_coef", 0.0);
+  D9D_REQUIRE(config.router_z_loss_coef >= 0.0, "{}: router_z_loss_coef is {}, expected 0 or more",
+              in.where(), config.router_z_loss_coef);
   config.decoder_sparse_step = in.integer("decoder_sparse_step", 1);
   config.mlp_only_layers = in.integers("mlp_only_layers");
 }
@@ -98,6 +101,7 @@ std::string Qwen3Config::config_json() const {
     out["mlp_only_layers"] = mlp_only_layers;
     out["output_router_logits"] = router_aux_loss_coef != 0;
     if (router_aux_loss_coef != 0) out["router_aux_loss_coef"] = router_aux_loss_coef;
+    if (router_z_loss_coef != 0) out["router_z_loss_coef"] = router_z_loss_coef;
   }
   return out.dump(2) + "\n";
 }

@@ -1,8 +1,7 @@
 #pragma once
-// The section `model_provider.model` of Qwen3. Either Hugging Face's keys (those
-// of config.json, so that one can be pasted), or the original's (reference A.7:
-// `layer`, `rope_base`, `max_position_ids`, `split_vocab_*`); not both for the
-// same thing. Absent keys come from `from`, then from Hugging Face's defaults.
+// The section `model_provider.model` of Qwen3. Either Hugging Face's keys (those of config.json, so that one
+// can be pasted), or the original's (reference A.7: `layer`, `rope_base`, `max_position_ids`, `split_vocab_*`);
+// not both for the same thing. Absent keys come from `from`, then from Hugging Face's defaults.
 
 #include <boost/describe/class.hpp>
 
@@ -14,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/config/keys.hpp"
 #include "runtime/family/causal_lm_section.hpp"
+#include "runtime/family/expert_keys.hpp"
 
 namespace d9d {
 
@@ -95,17 +94,18 @@ struct MoeModelSection : CausalLmSection {
   std::optional<std::vector<std::int64_t>> mlp_only_layers;
   std::optional<nlohmann::json> output_router_logits;
   std::optional<nlohmann::json> router_aux_loss_coef;
+  std::optional<double> router_z_loss_coef;
 };
 BOOST_DESCRIBE_STRUCT(MoeModelSection, (CausalLmSection),
                       (layer, moe_intermediate_size, num_experts, num_local_experts, num_experts_per_tok,
                        norm_topk_prob, decoder_sparse_step, mlp_only_layers, output_router_logits,
-                       router_aux_loss_coef))
+                       router_aux_loss_coef, router_z_loss_coef))
 constexpr auto keys_of(config::Tag<MoeModelSection>) {
   using namespace model_keys;
   return config::join(keys_of(config::Tag<CausalLmSection>{}),
                       std::array{layer, moe_intermediate_size, num_experts, num_local_experts,
                                  num_experts_per_tok, norm_topk_prob, decoder_sparse_step, mlp_only_layers,
-                                 output_router_logits, router_aux_loss_coef});
+                                 output_router_logits, router_aux_loss_coef, router_z_loss_coef});
 }
 
 }  // namespace d9d

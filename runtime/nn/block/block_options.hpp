@@ -26,7 +26,7 @@ struct MoeOptions {
   std::int64_t top_k = 0;
   bool renormalise = false;                   // divide the chosen probabilities by their sum
   std::int64_t shared_intermediate_size = 0;  // of the expert that all tokens visit; 0: there is none
-  bool router_sums = false;                   // keep what a loss on the balance of experts needs
+  bool router_sums = false;                   // keep what losses on the routing need
 };
 
 // Input error when `ranks` does not divide the query heads, or

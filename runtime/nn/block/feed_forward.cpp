@@ -2,9 +2,12 @@
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/bincount.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/square.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
@@ -30,7 +33,9 @@ void count_tokens(const at::Tensor& experts, at::Tensor& counts) {
 at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts) {
   const auto wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor choices = at::bincount(experts.flatten(), {}, logits.size(1)).to(wide);
-  return at::stack({choices, at::softmax(logits, -1, wide).sum(0)});
+  const at::Tensor squares = at::square(at::logsumexp(logits.to(wide), -1)).sum();
+  const at::Tensor shares = at::div(squares, logits.size(1)).expand_as(choices);
+  return at::stack({choices, at::softmax(logits, -1, wide).sum(0), shares});
 }
 
 }  // namespace

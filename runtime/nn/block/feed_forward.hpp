@@ -23,9 +23,10 @@ class ExpertBlock {
   // Afterwards each rank of the group computes num_experts / size experts, in rank
   // order, for the tokens of all ranks of the group (shard/token_dispatch.hpp).
   virtual void spread_experts(std::shared_ptr<Communicator> group) = 0;
-  // Of the last forward, handed over once, for a loss on the balance of experts; undefined in a block that
-  // does not keep them, and after a forward that is not for training. fp32 [2, E], sums over this rank's
-  // tokens: choices of each expert, and, differentiable, the softmax of the router's logits.
+  // Of the last forward, handed over once, for losses on the routing; undefined in a block that does not
+  // keep them, and after a forward that is not for training. fp32 [3, E], sums over this rank's tokens:
+  // choices of each expert; the softmax of the router's logits z; a share for each expert of (log sum exp
+  // z)^2. The latter two are differentiable.
   virtual at::Tensor take_router_sums() { return {}; }
 };
 

@@ -5,7 +5,7 @@
 // lm_head); the experts of a layer are stacked:
 //   model.layers.N.mlp.experts.gate_proj.weight [E, I, H], up_proj likewise, down_proj [E, H, I]
 // First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H];
-//            in training with a balance loss, router_sums [2, E].
+//            in training with a balance loss, router_sums [3, E].
 // Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where
 //            ranks share sequences and the RoPE depends on their length, sequence_length int64 [].
 // Last out:  the outputs of the head.

@@ -11,9 +11,10 @@
 
 namespace d9d {
 
-// A loss on the balance of experts beside that of the tokens (router_balance.hpp).
+// Losses on the routing of experts beside that of the tokens (router_balance.hpp).
 struct BalanceOptions {
-  double weight = 0;  // 0: there is none
+  double weight = 0;    // of the loss on their balance; 0: there is none
+  double z_weight = 0;  // of the z-loss; 0: there is none
   std::int64_t num_experts = 0;
   std::int64_t layers = 0;  // that have experts
 };

@@ -9,7 +9,7 @@ namespace d9d {
 
 at::Tensor RouterBalance::no_sums(const at::Tensor& like) const {
   const auto wide = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  return at::zeros({2, options_.num_experts}, like.options().dtype(wide).requires_grad(false));
+  return at::zeros({3, options_.num_experts}, like.options().dtype(wide).requires_grad(false));
 }
 
 at::Tensor RouterBalance::loss(const at::Tensor& sums, std::int64_t tokens,
@@ -23,7 +23,8 @@ at::Tensor RouterBalance::loss(const at::Tensor& sums, std::int64_t tokens,
   const double rows = static_cast<double>(tokens * ranks * options_.layers);
   const double experts = static_cast<double>(options_.num_experts);
   const at::Tensor product = at::dot(all[0].detach(), all[1]);
-  return product.mul(options_.weight * experts / (rows * rows));
+  const at::Tensor balance = product.mul(options_.weight * experts / (rows * rows));
+  return options_.z_weight == 0 ? balance : balance.add(all[2].sum().mul(options_.z_weight / rows));
 }
 
 }  // namespace d9d

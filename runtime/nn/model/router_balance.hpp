@@ -1,9 +1,11 @@
 #pragma once
-// The load balancing loss of Switch Transformer (Fedus et al. 2021, arXiv 2101.03961, eq. 4 to 6), as
-// transformers adds it to a model's loss: weight * E * sum over experts e of f_e P_e. f_e: choices of e per
-// token, P_e: mean of the router's softmax for e, both over all tokens of the microbatch and all layers with
-// experts. Layers on other stages and tokens on other ranks count: the sums go from stage to stage beside the
-// hidden states, and the last stage adds them over the ranks that share the microbatch's tokens.
+// The losses on routing that are added to a model's loss.
+// Load balancing (Switch Transformer, Fedus et al. 2021, arXiv 2101.03961, eq. 4 to 6, as in transformers):
+// weight * E * sum over experts e of f_e P_e, with f_e the choices of e per token and P_e the mean of the
+// router's softmax for e. z-loss (ST-MoE, Zoph et al. 2022, arXiv 2202.08906, eq. 5): z_weight * mean of
+// (log sum exp z)^2 of the router's logits z. All means are over all tokens of the microbatch and all layers
+// with experts. Layers on other stages and tokens on other ranks count: the sums go from stage to stage beside
+// the hidden states, and the last stage adds them over the ranks that share the microbatch's tokens.
 
 #include <ATen/core/Tensor.h>
 
@@ -16,8 +18,8 @@ class RouterBalance {
  public:
   explicit RouterBalance(const BalanceOptions& options) : options_(options) {}
 
-  bool wanted() const { return options_.weight != 0 && options_.layers > 0; }
-  // fp32 [2, E]: the sums before the first layer (ExpertBlock::take_router_sums).
+  bool wanted() const { return (options_.weight != 0 || options_.z_weight != 0) && options_.layers > 0; }
+  // fp32 [3, E]: the sums before the first layer (ExpertBlock::take_router_sums).
   at::Tensor no_sums(const at::Tensor& like) const;
   // The ranks that hold other tokens of the same sequences; null: there are none.
   void set_sequence_group(SharedCommunicator group) { sequence_group_ = std::move(group); }

@@ -12,6 +12,7 @@ from safetensors.numpy import save_file
 from transformers import (
     LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen2Config, Qwen2ForCausalLM,
     Qwen3Config, Qwen3ForCausalLM)
+from transformers.models.switch_transformers.modeling_switch_transformers import router_z_loss_func
 
 HERE = pathlib.Path(__file__).parent
 SEED = 20250117
@@ -94,6 +95,9 @@ def make_case(name, case, here=HERE, stored=lambda weights: weights, split=lambd
         logits.flatten(0, 1), target.flatten(), ignore_index=-100, reduction="none").view(target.shape)
     if getattr(config, "output_router_logits", False):  # the mean over the tokens that count has it once
         token_loss = token_loss + config.router_aux_loss_coef * outputs.aux_loss * (target != -100)
+    if getattr(config, "router_z_loss_coef", None):  # transformers has it for models of another kind
+        z_loss = router_z_loss_func(torch.stack(outputs.router_logits))
+        token_loss = token_loss + config.router_z_loss_coef * z_loss * (target != -100)
     loss = token_loss.sum() / (target != -100).sum()
     loss.backward()
 

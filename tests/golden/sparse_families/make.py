@@ -84,6 +84,10 @@ CASES = {
         config=Qwen2MoeConfig, model=Qwen2MoeForCausalLM, batch=2, length=19,
         options={**QWEN2, "num_hidden_layers": 3, "mlp_only_layers": [1], "output_router_logits": True,
                  "router_aux_loss_coef": 0.3})),
+    # with the z-loss of the routers
+    "mixtral_z_loss": (renamed_block, dict(
+        config=MixtralConfig, model=MixtralForCausalLM, batch=2, length=19,
+        options={**MIXTRAL, "output_router_logits": True, "router_aux_loss_coef": 0.0, "router_z_loss_coef": 0.2})),
 }
 
 if __name__ == "__main__":

@@ -110,6 +110,7 @@ TEST(HuggingFaceConfig, RefusesWhatItWouldComputeDifferently) {
   refused(false, {{"hidden_act", "gelu"}}, "hidden_act is 'gelu'");
   refused(false, {{"attention_dropout", 0.1}}, "attention_dropout");
   refused(true, {{"router_aux_loss_coef", -1.0}}, "router_aux_loss_coef");
+  refused(true, {{"router_z_loss_coef", -1.0}}, "router_z_loss_coef");
   refused(false, {{"quantization_config", {{"quant_method", "fp8"}}}}, "quantization_config");
   refused(false, {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
   refused(false, {{"rope_scaling", {{"rope_type", "proportional"}, {"factor", 2.0}}}}, "'proportional'");

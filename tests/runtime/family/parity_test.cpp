@@ -15,7 +15,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "dense_families/llama_longrope", "dense_families/llama_longrope_short",
                     "dense_families/llama_dynamic", "dense_families/qwen3_window", "sparse_families/mixtral",
                     "sparse_families/mixtral_fused", "sparse_families/qwen2_moe",
-                    "sparse_families/qwen2_moe_mixed", "sparse_families/qwen2_moe_balanced"),
+                    "sparse_families/qwen2_moe_mixed", "sparse_families/qwen2_moe_balanced",
+                    "sparse_families/mixtral_z_loss"),
     [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {

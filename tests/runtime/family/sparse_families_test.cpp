@@ -73,6 +73,8 @@ TEST(SparseFamilies, RefuseByNameWhatTheyDoNotCompute) {
   EXPECT_THAT(error_of(small("mixtral"), {{"router_jitter_noise", 0.1}}), HasSubstr("router_jitter_noise"));
   EXPECT_THAT(error_of(small("mixtral"), {{"num_experts", 4}, {"num_local_experts", 8}}),
               HasSubstr("they mean the same"));
+  EXPECT_THAT(error_of(small("mixtral"), {{"router_z_loss_coef", -0.1}}),
+              HasSubstr("router_z_loss_coef is -0.1"));
   EXPECT_THAT(error_of(small("mixtral"), {{"num_local_experts", 1}}), HasSubstr("there are only 1 experts"));
   EXPECT_THAT(error_of(small("qwen2_moe"), {{"attention_bias", true}}), HasSubstr("attention_bias"));
   EXPECT_THAT(error_of(small("qwen2_moe"), {{"mlp_only_layers", {3}}}),
@@ -89,12 +91,14 @@ TEST(SparseFamilies, AddTheBalanceLossWhereItsLogitsAreWanted) {
   }
   const auto model = parse(small("qwen2_moe"), {{"output_router_logits", true}, {"mlp_only_layers", {1}}});
   EXPECT_EQ(model->balance().layers, 2);
+  EXPECT_EQ(model->balance().z_weight, 0.0);
+  EXPECT_EQ(parse(small("mixtral"), {{"router_z_loss_coef", 0.1}})->balance().z_weight, 0.1);
   EXPECT_EQ(model->balance().num_experts, 60);
 }
 
 TEST(SparseFamilies, ReadBackWhatTheyWrite) {
   for (const char* name :
-       {"mixtral", "mixtral_fused", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced"}) {
+       {"mixtral", "mixtral_fused", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced", "mixtral_z_loss"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("sparse_families/") + name));
 
     const auto again = parse_hugging_face_config(model->config_json(), "again");
@@ -105,7 +109,8 @@ TEST(SparseFamilies, ReadBackWhatTheyWrite) {
 }
 
 TEST(SparseFamilies, ExportTheNamesThatTheyRead) {
-  for (const char* name : {"mixtral", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced"}) {
+  for (const char* name :
+       {"mixtral", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced", "mixtral_z_loss"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("sparse_families/") + name));
     const MapperPtr out = model->to_hugging_face();
 

@@ -11,9 +11,10 @@ namespace d9d::test {
 namespace {
 
 TEST(RouterBalance, IsTheProductOfChoicesAndProbabilities) {
-  const RouterBalance balance({.weight = 0.5, .num_experts = 2, .layers = 3});
+  const RouterBalance balance({.weight = 0.5, .z_weight = 0, .num_experts = 2, .layers = 3});
   // 4 tokens in 3 layers, one choice each.
-  const at::Tensor sums = at::tensor({9.0, 3.0, 8.0, 4.0}, at::kDouble).view({2, 2}).requires_grad_(true);
+  const at::Tensor sums =
+      at::tensor({9.0, 3.0, 8.0, 4.0, 7.0, 7.0}, at::kDouble).view({3, 2}).requires_grad_(true);
 
   const at::Tensor loss = balance.loss(sums, 4, {});
   loss.backward();
@@ -24,8 +25,26 @@ TEST(RouterBalance, IsTheProductOfChoicesAndProbabilities) {
   EXPECT_EQ(sums.grad()[0].abs().sum().item<double>(), 0);
 }
 
-// Three layers, the middle one dense: a stage of a pipeline may have none with experts.
-std::shared_ptr<Qwen2MoeConfig> balanced(double weight) {
+TEST(RouterBalance, OfZIsTheMeanOfTheSquares) {
+  const RouterBalance balance({.weight = 0, .z_weight = 0.25, .num_experts = 2, .layers = 3});
+  const at::Tensor sums =
+      at::tensor({9.0, 3.0, 8.0, 4.0, 7.5, 7.5}, at::kDouble).view({3, 2}).requires_grad_(true);
+
+  const at::Tensor loss = balance.loss(sums, 4, {});
+  loss.backward();
+
+  EXPECT_NEAR(loss.item<double>(), 0.25 * 15.0 / 12, 1e-12);
+  EXPECT_NEAR(sums.grad()[2][1].item<double>(), 0.25 / 12, 1e-12);
+  EXPECT_EQ(sums.grad()[1].abs().sum().item<double>(), 0);
+}
+
+TEST(RouterBalance, IsNotWantedWithoutLayersThatHaveExperts) {
+  EXPECT_FALSE(RouterBalance({.weight = 1, .z_weight = 1, .num_experts = 2, .layers = 0}).wanted());
+  EXPECT_TRUE(RouterBalance({.weight = 0, .z_weight = 1, .num_experts = 2, .layers = 1}).wanted());
+}
+
+// Three layers, one of them dense: a stage of a pipeline may have none with experts.
+std::shared_ptr<Qwen2MoeConfig> balanced(double weight, std::int64_t dense_layer) {
   auto model = std::make_shared<Qwen2MoeConfig>();
   model->vocab_size = 61;
   model->hidden_size = 32;
@@ -39,14 +58,15 @@ std::shared_ptr<Qwen2MoeConfig> balanced(double weight) {
   model->max_position_embeddings = 64;
   model->num_experts = 4;
   model->num_experts_per_tok = 2;
-  model->mlp_only_layers = {1};
+  model->mlp_only_layers = {dense_layer};
   model->initializer_range = 0.2;
   model->router_aux_loss_coef = weight;
+  model->router_z_loss_coef = 0.1 * weight;
   return model;
 }
 
-ParallelCase case_of(const DeviceMeshParameters& mesh, double weight = 2) {
-  const auto model = balanced(weight);
+ParallelCase case_of(const DeviceMeshParameters& mesh, double weight = 2, std::int64_t dense_layer = 1) {
+  const auto model = balanced(weight, dense_layer);
   ParallelCase given{.mesh = mesh, .batch = tiny_batch(*model), .microbatches = 2};
   given.other = model;
   return given;
@@ -70,6 +90,10 @@ TEST(RouterBalance, IsTheSameOnEveryMesh) {
       expect_equal_training(given);
     }
   }
+}
+
+TEST(RouterBalance, BeginsAtTheFirstStageThatHasExperts) {
+  expect_equal_training(case_of({.pipeline_parallel = 3}, 2, /*dense_layer=*/0));
 }
 
 }  // namespace
