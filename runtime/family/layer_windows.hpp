@@ -26,8 +26,7 @@ struct LayerWindows {
 LayerWindows read_one_window(const JsonReader& in, std::int64_t layers, std::int64_t absent);
 void write_one_window(const LayerWindows& windows, nlohmann::json& out);
 
-// `use_sliding_window` says whether, `layer_types` which layers do, and where it is not
-// given, `slides(layer)`.
+// `use_sliding_window` says whether, `layer_types` which layers do; where it is not given, `slides(layer)`.
 LayerWindows read_layer_windows(const JsonReader& in, std::int64_t layers,
                                 const std::function<bool(std::int64_t)>& slides);
 // With `layer_types`, and with `max_window_layers` for readers that do not know them.

@@ -7,9 +7,8 @@
 
 namespace d9d {
 
-// max_position_embeddings, and with RoPE scaling what it stretches to: factor x the pretrained length
-// (linear, dynamic: of max_position_embeddings; the others: of original_max_position_embeddings, where that
-// is more).
+// max_position_embeddings, and with RoPE scaling what it stretches to: factor x the pretrained length, which
+// is max_position_embeddings (linear, dynamic) or original_max_position_embeddings (others, if that is more).
 std::int64_t position_limit(const FamilyModel& config);
 
 // Input error unless `length` tokens fit; `what` leads the text ("the prompt with the new tokens").

@@ -1,5 +1,5 @@
 #pragma once
-// The job of every_mesh_test and the models that it trains; with_sizes() puts numbers in the place of the words.
+// The job of every_mesh_test and the models that it trains; with_sizes() puts numbers in place of the words.
 
 namespace d9d::test {
 

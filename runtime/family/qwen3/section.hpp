@@ -1,7 +1,7 @@
 #pragma once
-// The section `model_provider.model` of Qwen3. Either Hugging Face's keys (those of config.json, so that one
-// can be pasted), or the original's (reference A.7: `layer`, `rope_base`, `max_position_ids`, `split_vocab_*`);
-// not both for the same thing. Absent keys come from `from`, then from Hugging Face's defaults.
+// The section `model_provider.model` of Qwen3. Either Hugging Face's keys (those of config.json, so that it
+// can be pasted), or the original's (reference A.7: `layer`, `rope_base`, `max_position_ids` and so on); not
+// both for the same thing. Absent keys come from `from`, then from Hugging Face's defaults.
 
 #include <boost/describe/class.hpp>
 

@@ -175,19 +175,20 @@ void RotaryTable::grow(std::int64_t positions) {
 }
 
 std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& position_ids,
-                                                            std::int64_t length) {
+                                                            const at::Tensor& length) {
   D9D_REQUIRE(position_ids.dim() == 2 && position_ids.scalar_type() == at::kLong && position_ids.numel() > 0,
               "position_ids has {} dimensions and {} elements, expected int64 [batch, sequence]",
               position_ids.dim(), position_ids.numel());
+  const std::int64_t whole = length.defined() ? length.item<std::int64_t>() : 0;
   if (!position_ids.is_cpu()) {
     if (depends_on_length()) {
-      choose_frequencies(length > 0 ? length : position_ids.max().item<std::int64_t>() + 1);
+      choose_frequencies(whole > 0 ? whole : position_ids.max().item<std::int64_t>() + 1);
     }
     return cos_sin(position_ids, frequencies_, rotary_scale(rope_));
   }
   const at::Tensor ids = position_ids.contiguous();
   const Positions seen = inspect(ids);
-  choose_frequencies(std::max(length, seen.largest + 1));
+  choose_frequencies(std::max(whole, seen.largest + 1));
   grow(seen.largest + 1);
   const std::int64_t tokens = ids.size(1);
   if (seen.same_run) return {cos_.narrow(0, seen.first, tokens), sin_.narrow(0, seen.first, tokens)};

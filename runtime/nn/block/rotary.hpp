@@ -23,9 +23,11 @@ class RotaryTable {
 
   // (cos, sin) for int64 position_ids [B, S], as kernels/rope.hpp takes them, style half: [S, D] where all
   // rows hold the same positions (a view of the table where they are consecutive), else [B, S, D]. On the CPU
-  // the table grows to the largest position seen. `length`: of the whole sequences, where position_ids hold a
-  // part of them; 0: they hold all. Input error for a negative position. Thread: the owning stage's.
-  std::pair<at::Tensor, at::Tensor> at_positions(const at::Tensor& position_ids, std::int64_t length = 0);
+  // the table grows to the largest position seen. `length`, int64 []: of the whole sequences, where
+  // position_ids hold a part of them; undefined: they hold all. Input error for a negative position. Thread:
+  // the owning stage's.
+  std::pair<at::Tensor, at::Tensor> at_positions(const at::Tensor& position_ids,
+                                                 const at::Tensor& length = {});
   bool depends_on_length() const { return d9d::depends_on_length(rope_); }
 
  private:

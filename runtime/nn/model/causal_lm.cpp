@@ -150,15 +150,15 @@ at::Tensor CausalLm::positions(const TensorMap& shared, const at::Tensor& hidden
   return row.expand({batch, length});
 }
 
-// Of sequences that ranks share; 0 where this rank's positions say it, or where no frequency depends on it.
-std::int64_t CausalLm::whole_length(const TensorMap& shared) const {
-  if (!shares_sequences_ || !rotary_.depends_on_length()) return 0;
+// Of sequences that ranks share; undefined where this rank's positions say it, or no frequency depends on it.
+at::Tensor CausalLm::whole_length(const TensorMap& shared) const {
+  if (!shares_sequences_ || !rotary_.depends_on_length()) return {};
   const auto found = shared.find("sequence_length");
   D9D_REQUIRE(found != shared.end(),
               "the task hands on no sequence_length, which the model's RoPE depends on where ranks share "
               "sequences; add the batch's to the shared inputs, or set mesh.context_parallel_shard and "
               "context_parallel_replicate to 1");
-  return found->second.item<std::int64_t>();
+  return found->second;
 }
 
 TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared) const {

@@ -43,8 +43,8 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   // Whether any layer of the model, on any stage, has experts.
   bool has_experts() const { return has_experts_; }
   bool has_balance_loss() const { return balance_.wanted(); }
-  // Other ranks hold other tokens of the same sequences; `group` they all, for a loss over all of them: given
-  // where has_balance_loss().
+  // Other ranks hold other tokens of the same sequences; `group`: all of them, for a loss over all tokens. It
+  // is null unless has_balance_loss().
   void share_sequences(SharedCommunicator group);
   // Makes all blocks tensor-parallel. Afterwards hidden states between blocks and stages hold this rank's
   // tokens, [B, S / ranks, H]. The model's inputs and outputs still cover all tokens.
@@ -60,7 +60,7 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   void add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const;
   TensorMap head(const Residual& hidden, const TensorMap& shared) const;
   at::Tensor positions(const TensorMap& shared, const at::Tensor& hidden) const;
-  std::int64_t whole_length(const TensorMap& shared) const;
+  at::Tensor whole_length(const TensorMap& shared) const;
 
   StagePosition position_;
   BuildOptions options_;

@@ -4,8 +4,8 @@
 // weight * E * sum over experts e of f_e P_e, with f_e the choices of e per token and P_e the mean of the
 // router's softmax for e. z-loss (ST-MoE, Zoph et al. 2022, arXiv 2202.08906, eq. 5): z_weight * mean of
 // (log sum exp z)^2 of the router's logits z. All means are over all tokens of the microbatch and all layers
-// with experts. Layers on other stages and tokens on other ranks count: the sums go from stage to stage beside
-// the hidden states, and the last stage adds them over the ranks that share the microbatch's tokens.
+// with experts. Layers on other stages and tokens on other ranks count: the sums go from stage to
+// stage beside the hidden states, and the last stage adds them over the ranks that share the tokens.
 
 #include <ATen/core/Tensor.h>
 

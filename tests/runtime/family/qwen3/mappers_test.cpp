@@ -4,8 +4,6 @@
 #include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
 
-#include "runtime/base/error.hpp"
-
 namespace d9d {
 namespace {
 
@@ -25,13 +23,6 @@ Names with(const Names& names, const std::string& part) {
     if (name.find(part) != std::string::npos) found.insert(name);
   }
   return found;
-}
-
-TEST(Qwen3Mappers, SeesHowExpertsAreStored) {
-  EXPECT_EQ(expert_storage_of({experts + "0.gate_proj.weight"}), ExpertStorage::one_by_one);
-  EXPECT_EQ(expert_storage_of({experts + "gate_up_proj", experts + "down_proj"}), ExpertStorage::fused);
-  EXPECT_EQ(expert_storage_of({"model.layers.0.mlp.gate_proj.weight"}), ExpertStorage::one_by_one);
-  EXPECT_THROW(expert_storage_of({experts + "gate_up_proj", experts + "0.up_proj.weight"}), Error);
 }
 
 TEST(Qwen3Mappers, NameEachTensorOfBothSidesOnce) {

@@ -3,6 +3,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +68,7 @@ TEST(RotaryTable, TurnsByTheLengthOfTheWholeSequence) {
   RotaryTable table(rope, 8);
   const at::Tensor alone = table.at_positions(first).first.clone();
 
-  const at::Tensor part = table.at_positions(first, 24).first.clone();
+  const at::Tensor part = table.at_positions(first, at::scalar_tensor(24, at::kLong)).first.clone();
 
   EXPECT_TRUE(at::equal(part, table.at_positions(all).first.narrow(0, 0, 8)));
   EXPECT_FALSE(at::equal(part, alone));
