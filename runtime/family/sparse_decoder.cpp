@@ -45,7 +45,7 @@ void for_equal_tensors(const SparseDecoder& model, const std::string& block, Add
   }
 }
 
-void require_positive(const std::string& where, const char* name, std::int64_t value) {
+void require_above_zero(const std::string& where, const char* name, std::int64_t value) {
   D9D_REQUIRE(value > 0, "{}: {} is {}, expected an integer above 0", where, name, value);
 }
 
@@ -149,11 +149,11 @@ void write_router(const SparseDecoder& model, nlohmann::json& out) {
 
 void validate(const SparseDecoder& model, const std::string& where) {
   validate(static_cast<const DenseDecoder&>(model), where);
-  require_positive(where, "moe_intermediate_size", model.moe_intermediate_size);
-  require_positive(where, "decoder_sparse_step", model.decoder_sparse_step);
+  require_above_zero(where, "moe_intermediate_size", model.moe_intermediate_size);
+  require_above_zero(where, "decoder_sparse_step", model.decoder_sparse_step);
   D9D_REQUIRE(model.num_experts >= 0, "{}: num_experts is {}, expected 0 or more", where, model.num_experts);
   if (model.num_experts > 0) {
-    require_positive(where, "num_experts_per_tok", model.num_experts_per_tok);
+    require_above_zero(where, "num_experts_per_tok", model.num_experts_per_tok);
     D9D_REQUIRE(model.num_experts_per_tok <= model.num_experts,
                 "{}: num_experts_per_tok is {}, but there are only {} experts; lower it or raise num_experts",
                 where, model.num_experts_per_tok, model.num_experts);
