@@ -27,19 +27,19 @@ void Collective::started() {
 void Collective::reduce_bucket(wire::ReduceBucket::Reader message) {
   set_step(message.getStep());
   const int bucket = static_cast<int>(message.getBucket());
-  double squared_norm = 0;
+  double norm_share = 0;
   {
     const Work work(*this, {.bytes = options_.worker->bucket_bytes(bucket),
                             .actor = track_,
                             .name = trace_name(options_.worker->reduction()),
                             .step = static_cast<std::int32_t>(step()),
                             .category = trace::Category::collective});
-    squared_norm = options_.worker->reduce_bucket(bucket);
+    norm_share = options_.worker->reduce_bucket(bucket);
   }
   tell<wire::BucketReduced>(sender(), [&](wire::BucketReduced::Builder reduced) {
     reduced.setStep(step());
     reduced.setBucket(message.getBucket());
-    reduced.setSquaredNorm(squared_norm);
+    reduced.setNormShare(norm_share);
   });
 }
 

@@ -83,7 +83,7 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   set_step(message.getStep());
   in_step_ = true;
   reductions_pending_ = 0;
-  squared_norm_ = 0;
+  norm_share_ = 0;
   compute_seconds_ = 0;
   std::vector<Ticket> microbatches;
   for (const std::uint64_t packed : message.getMicrobatches())
@@ -133,7 +133,7 @@ void RankExecutor::bucket_reduced(wire::BucketReduced::Reader message) {
   D9D_CHECK(message.getStep() == step() && reductions_pending_ > 0,
             "bucket {} of step {} was reduced in step {}", message.getBucket(), message.getStep(), step());
   --reductions_pending_;
-  squared_norm_ += message.getSquaredNorm();
+  norm_share_ = joined_shares(options_.norm, norm_share_, message.getNormShare());
   finish_step_when_done();
 }
 
@@ -151,7 +151,11 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
                             .name = trace_name("optimizer"),
                             .step = trace::step_of_span(message.getStep()),
                             .category = trace::Category::compute});
-    worker_->apply(message.getGradientScale(), message.getLrMultiplier());
+    if (message.getSkip()) {
+      worker_->skip();
+    } else {
+      worker_->apply(message.getGradientScale(), message.getLrMultiplier());
+    }
   }
   tell<wire::StepApplied>({Role::trainer, self().index},
                           [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });
@@ -275,7 +279,7 @@ void RankExecutor::finish_step_when_done() {
     computed.setStep(step());
     computed.setLossSum(totals.loss_sum);
     computed.setWeightSum(totals.weight_sum);
-    computed.setSquaredNorm(totals.squared_norm + squared_norm_);
+    computed.setNormShare(joined_shares(options_.norm, totals.norm_share, norm_share_));
     computed.setComputeSeconds(compute_seconds_);
     fill_list(computed.initCosts(static_cast<unsigned>(totals.costs.size())), totals.costs);
   });

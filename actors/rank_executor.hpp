@@ -20,6 +20,7 @@
 #include "runtime/pipeline/step_observer.hpp"
 #include "runtime/rank/comm_tracing.hpp"
 #include "runtime/rank/rank_worker.hpp"
+#include "runtime/train/norm_type.hpp"
 
 namespace d9d {
 
@@ -31,7 +32,8 @@ struct RankExecutorOptions {
   std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
   std::vector<ActorId> collectives;  // by reduce group
   ActorId checkpoint_writer;
-  std::vector<int> followers;  // ranks that run actions in the order of this one (rank_order.hpp)
+  NormType norm = NormType::l2;  // how shares of the gradient norm are joined
+  std::vector<int> followers;    // ranks that run actions in the order of this one (rank_order.hpp)
 };
 
 class RankExecutor final : public Actor, private BucketObserver {
@@ -78,7 +80,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   std::vector<Early> early_;
   bool in_step_ = false;
   int reductions_pending_ = 0;
-  double squared_norm_ = 0;
+  double norm_share_ = 0;
   double compute_seconds_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/reduce_operation.hpp"
 #include "messages/event.capnp.h"
 #include "messages/lists.hpp"
 #include "messages/trace.capnp.h"
@@ -21,10 +22,19 @@ const char* name_of(int phase) {
   return names[phase];
 }
 
+// Of the event after a step. JSON has no number that is not finite.
+std::string context_of(const StepResult& result) {
+  if (result.skips) return R"({"loss":null,"grad_norm":null,"skipped":true})";
+  return fmt::format(R"({{"loss":{},"grad_norm":{}}})", result.scale.loss, result.scale.norm);
+}
+
 }  // namespace
 
 Trainer::Trainer(World& world, TrainerOptions options)
-    : Actor(world), options_(std::move(options)), tokens_total_(options_.tokens_before) {
+    : Actor(world),
+      options_(std::move(options)),
+      tokens_total_(options_.tokens_before),
+      step_end_(options_.step_end) {
   last_step_ = options_.total_steps;
   set_rank(options_.rank);
 }
@@ -125,26 +135,27 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   publish("train.forward_backward.post");
   StepTotals mine{.loss_sum = message.getLossSum(),
                   .weight_sum = message.getWeightSum(),
-                  .squared_norm = message.getSquaredNorm(),
+                  .norm_share = message.getNormShare(),
                   .tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0,
                   .costs = to_vector<double>(message.getCosts())};
   wishes_.add_to(mine);
-  const std::vector<double> values = to_values(mine);
-  tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
-    reduce.setOrder(reductions_++);
-    reduce.setStep(current_);
-    reduce.setOperation(wire::ReduceValues::Operation::SUM);
-    fill_list(reduce.initValues(static_cast<unsigned>(values.size())), values);
-  });
+  for (const StepReduction& reduction : step_end_.reductions_of(mine)) {
+    tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
+      reduce.setOrder(reductions_++);
+      reduce.setStep(current_);
+      reduce.setOperation(reduce_operations.to_wire(reduction.operation));
+      fill_list(reduce.initValues(static_cast<unsigned>(reduction.values.size())), reduction.values);
+    });
+  }
 }
 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
-  const StepTotals totals = step_totals_from(to_vector<double>(message.getValues()));
-  const StepScale scale = step_scale(totals, options_.max_norm);
+  const auto result = step_end_.add(to_vector<double>(message.getValues()));
+  if (!result) return;
   collect_metrics_when_due();
-  apply(scale, totals.costs);
-  report(scale, totals.tokens);
-  obey(agreed_wishes(totals));
+  apply(*result);
+  report(*result);
+  obey(agreed_wishes(result->totals));
   after_apply();
 }
 
@@ -168,17 +179,22 @@ void Trainer::collect_metrics_when_due() {
                              [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
 }
 
-void Trainer::apply(const StepScale& scale, const std::vector<double>& costs) {
+// An update that is skipped has no events.
+void Trainer::apply(const StepResult& result) {
   D9D_CHECK(!applying_, "step {} is applied while the optimizer works on step {}", current_, *applying_);
-  publish("train.optimizer_step.pre");
+  if (!result.skips) publish("train.optimizer_step.pre");
   tell<wire::ApplyStep>({Role::rank_executor, self().index}, [&](wire::ApplyStep::Builder apply) {
     apply.setStep(current_);
-    apply.setGradientScale(scale.grad);
+    apply.setGradientScale(result.scale.grad);
     apply.setLrMultiplier(options_.lr_multiplier(current_));
-    fill_list(apply.initCosts(static_cast<unsigned>(costs.size())), costs);
+    apply.setSkip(result.skips);
+    fill_list(apply.initCosts(static_cast<unsigned>(result.totals.costs.size())), result.totals.costs);
   });
   applying_ = current_;
-  publish("train.optimizer_step.post");
+  if (!result.skips) return publish("train.optimizer_step.post");
+  if (options_.rank != 0) return;
+  log::warn("loss is {} and gradient norm is {}: the update of step {} is skipped, {} so far",
+            result.scale.loss, result.scale.norm, current_, counted(step_end_.skipped(), "step"));
 }
 
 void Trainer::step_applied(wire::StepApplied::Reader message) {
@@ -188,12 +204,14 @@ void Trainer::step_applied(wire::StepApplied::Reader message) {
   finish_when_done();
 }
 
-void Trainer::report(const StepScale& scale, double tokens) {
+void Trainer::report(const StepResult& result) {
+  const StepScale& scale = result.scale;
+  const auto tokens = static_cast<std::uint64_t>(result.totals.tokens);
   const std::int64_t now = world().clock.now_ns();
   record_step(now);
   const double seconds = 1e-9 * static_cast<double>(now - step_begin_ns_);
   step_begin_ns_ = now;
-  tokens_total_ += static_cast<std::uint64_t>(tokens);
+  tokens_total_ += tokens;
   if (options_.rank == 0) {
     tell<wire::StepFinished>({Role::tracker, 0}, [&](wire::StepFinished::Builder finished) {
       finished.setStep(current_);
@@ -201,16 +219,17 @@ void Trainer::report(const StepScale& scale, double tokens) {
       finished.setLoss(scale.loss);
       finished.setGradNorm(scale.norm);
       finished.setLearningRate(options_.base_lr * options_.lr_multiplier(current_));
-      finished.setTokens(static_cast<std::uint64_t>(tokens));
+      finished.setTokens(tokens);
       finished.setStepSeconds(seconds);
       finished.setWallTime(1e-9 * static_cast<double>(world().clock.wall_ns()));
       finished.setNextSample(next_sample_);
       finished.setTokensTotal(tokens_total_);
       finished.setMetricsFollow(options_.metrics_due(current_));
+      finished.setSkippedSteps(step_end_.skipped());
     });
   }
   write_trace_when_due();
-  publish("train.step.post", fmt::format(R"({{"loss":{},"grad_norm":{}}})", scale.loss, scale.norm));
+  publish("train.step.post", context_of(result));
 }
 
 void Trainer::record_step(std::int64_t now_ns) {
@@ -241,7 +260,8 @@ void Trainer::after_apply() {
   const std::uint64_t done = trained ? current_ : current_ - 1;
   if (trained) {
     const bool asked = std::exchange(save_asked_, false);
-    if (asked || options_.checkpoint_due(done)) snapshot_wanted_ = Save{done, next_sample_, tokens_total_};
+    if (asked || options_.checkpoint_due(done))
+      snapshot_wanted_ = Save{done, next_sample_, tokens_total_, step_end_.skipped()};
     ++current_;
   }
   phase_ = done >= last_step_ ? Phase::finished : Phase::waiting;
@@ -274,8 +294,8 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
     state.setStep(message.getStep());
     state.setRank(options_.rank);
     state.setNextSample(snapshot_in_flight_->next_sample);
-    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{}}})", metrics, task,
-                               snapshot_in_flight_->tokens_total));
+    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}}})", metrics,
+                               task, snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped));
   });
 }
 

@@ -21,7 +21,7 @@
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
 #include "messages/train.capnp.h"
-#include "runtime/train/step_scale.hpp"
+#include "runtime/train/step_end.hpp"
 
 namespace d9d {
 
@@ -55,8 +55,8 @@ class Trainer final : public Actor {
   void advance();
   void begin(const Batch& batch);
   void collect_metrics_when_due();
-  void apply(const StepScale& scale, const std::vector<double>& costs);
-  void report(const StepScale& scale, double tokens);
+  void apply(const StepResult& result);
+  void report(const StepResult& result);
   void obey(const AgreedWishes& wishes);
   void after_apply();
   void take_snapshot();
@@ -75,14 +75,14 @@ class Trainer final : public Actor {
   std::uint64_t asked_for_ = 0, loaded_ = 0;  // last step whose batch was asked for; whose batch came
   std::deque<Batch> batches_;                 // loaded ahead, in step order
   std::uint64_t next_sample_ = 0;             // cursor after the current step
-  std::uint64_t tokens_ = 0;                  // of this rank in the current step
-  std::uint64_t tokens_total_;                // of all ranks in all steps so far
+  std::uint64_t tokens_ = 0, tokens_total_;   // of this rank in its step; of all ranks in all steps so far
+  StepEnd step_end_;
   std::uint64_t reductions_ = 0;
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
   struct Save {
-    std::uint64_t step, next_sample, tokens_total;
+    std::uint64_t step, next_sample, tokens_total, skipped;
   };
   std::optional<Save> snapshot_in_flight_, snapshot_wanted_;
   std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet

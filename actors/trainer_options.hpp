@@ -8,6 +8,7 @@
 #include <string>
 
 #include "messages/actor_id.hpp"
+#include "runtime/train/step_end.hpp"
 
 namespace d9d {
 
@@ -23,7 +24,7 @@ struct TrainerOptions {
   std::uint64_t prefetch_steps = 1;                    // loaded ahead of the step that waits or computes
   std::function<double(std::uint64_t)> lr_multiplier;  // of the step, from 1
   double base_lr = 0;                                  // for reports
-  std::optional<double> max_norm;                      // clip to this; none: only measure
+  StepEndOptions step_end;                             // clipping, and what is not finite
   std::function<bool(std::uint64_t)> checkpoint_due;   // after this step?
   std::function<bool(std::uint64_t)> metrics_due;
   std::function<std::string(std::uint64_t)> temporary_checkpoint_dir;  // of the checkpoint after this step

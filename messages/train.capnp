@@ -17,7 +17,7 @@ struct BucketReduced {
   # missing, so there is one for each request.
   step @0 :UInt64;
   bucket @1 :UInt32;
-  squaredNorm @2 :Float64;  # this rank's share of the bucket's sum of squares
+  normShare @2 :Float64;  # this rank's share of the gradient norm: sum of squares, or largest absolute value
 }
 
 struct ReduceValues {
@@ -46,6 +46,7 @@ struct ApplyStep {
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   lrMultiplier @2 :Float64;   # of the optimizer's base learning rate
   costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs, to choose the next step's program
+  skip @4 :Bool;              # only clear the gradients: loss or gradient is not finite
 }
 
 struct StepApplied {
@@ -70,4 +71,5 @@ struct StepFinished {
   nextSample @9 :UInt64;       # data cursor in global samples after this step
   tokensTotal @10 :UInt64;     # of all steps so far, those before a resume included
   metricsFollow @11 :Bool;     # MetricValues of this step are on their way
+  skippedSteps @12 :UInt64;    # updates skipped so far, because loss or gradient was not finite
 }

@@ -88,6 +88,10 @@ std::string decay_lines(const JobSummary& summary) {
     if (group.settings.lr_multiplier != 1) {
       what += fmt::format(", learning rate x {}", group.settings.lr_multiplier);
     }
+    if (group.settings.betas) {
+      what += fmt::format(", betas {} and {}", group.settings.betas->front(), group.settings.betas->back());
+    }
+    if (!group.by.empty()) what += ", by " + group.by;
     const bool more = group.tensors > static_cast<std::int64_t>(group.examples.size());
     text += line(text.empty() ? "decay" : "",
                  fmt::format("{}: {}{}", what, fmt::join(group.examples, ", "), more ? ", ..." : ""));

@@ -8,14 +8,10 @@
 #include "actors/cli/plot.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/task/builtins.hpp"
 
 namespace d9d {
 namespace {
-
-double base_lr(const JobConfig& job) {
-  const config::Json keys = config::encode(job.optimizer);
-  return keys.contains("lr") && keys["lr"].is_number() ? keys["lr"].get<double>() : 1.0;
-}
 
 int print_rates(const Arguments& arguments, Console& console) {
   LoadedJob loaded = load_job(arguments, console);
@@ -23,12 +19,16 @@ int print_rates(const Arguments& arguments, Console& console) {
   if (const auto steps = arguments.integer("--steps", 1, 100'000'000)) total_steps = steps;
   D9D_REQUIRE(total_steps.has_value(),
               "the job runs as long as its data lasts; set trainer.schedule.total_steps or give --steps N");
-  const auto schedule = build_lr(loaded.job);
-  D9D_REQUIRE(schedule.has_value(), "lr_scheduler is a plugin's; only the built-in piecewise can be printed");
+  PosixDisk disk;
+  Registry registry = builtin_registry(loaded, disk);
+  for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
+  const auto schedule = make_lr_schedule(registry, loaded.job);
+  const auto multiplier = step_multiplier(*schedule, static_cast<std::uint64_t>(*total_steps));
 
   std::vector<double> multipliers;
-  for (std::int64_t step = 0; step < *total_steps; ++step) multipliers.push_back(schedule->multiplier(step));
-  const double lr = base_lr(loaded.job);
+  for (std::int64_t step = 1; step <= *total_steps; ++step)
+    multipliers.push_back(multiplier(static_cast<std::uint64_t>(step)));
+  const double lr = base_learning_rate(*make_optimizer(registry, loaded.job));
   if (arguments.has("--json")) {
     console.out
         << config::Json{{"total_steps", *total_steps}, {"lr", lr}, {"multipliers", multipliers}}.dump()

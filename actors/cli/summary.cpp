@@ -83,6 +83,8 @@ config::Json to_json(const JobSummary& summary) {
                       {"tensors", group.tensors},
                       {"parameters", group.elements},
                       {"examples", group.examples}});
+    if (group.settings.betas) groups.back()["betas"] = *group.settings.betas;
+    if (!group.by.empty()) groups.back()["by"] = group.by;
   }
   config::Json out = {{"world_size", summary.world_size},
                       {"num_nodes", summary.num_nodes},

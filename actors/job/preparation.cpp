@@ -8,7 +8,6 @@
 #include "runtime/data/build_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
-#include "runtime/rank/job_pieces.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
 #include "runtime/task/job_length.hpp"
@@ -69,7 +68,8 @@ void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& finding
   findings.attempt("", [&] {
     prepared.total_steps = job_steps(loaded.job, source.num_samples());
     prepared.end_sample = end_of_data(loaded.job.data, source.num_samples());
-    step_multiplier(loaded.job, prepared.total_steps);  // phases that wait for the length
+    // Phases that wait for the length.
+    if (prepared.lr_schedule) step_multiplier(*prepared.lr_schedule, prepared.total_steps);
   });
 }
 
@@ -93,6 +93,8 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   findings.throw_if_any();
   findings.attempt("model_provider", [&] { prepared.model = make_model(prepared.registry, job); });
   findings.attempt("task", [&] { make_task(prepared.registry, job); });
+  findings.attempt("optimizer", [&] { prepared.optimizer = make_optimizer(prepared.registry, job); });
+  findings.attempt("lr_scheduler", [&] { prepared.lr_schedule = make_lr_schedule(prepared.registry, job); });
   make_actors(job, prepared, findings);
   look_at_source(job, prepared, findings);
   open_data(loaded, prepared, findings);

@@ -22,6 +22,8 @@ struct PreparedJob {
   Registry registry;  // with what the plugins add
   ActorRegistry user_actors;
   std::shared_ptr<const ModelProvider> model;
+  std::shared_ptr<const OptimizerProvider> optimizer;
+  std::shared_ptr<const LrSchedule> lr_schedule;
   std::shared_ptr<const SampleSource> source;
   std::uint64_t total_steps = 0;
   std::optional<std::uint64_t> end_sample;  // where the data ends; nothing: it never does

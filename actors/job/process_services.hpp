@@ -30,6 +30,8 @@ struct ProcessServices {
   World& world;
   Disk& disk;
   std::shared_ptr<const ModelProvider> model;
+  std::shared_ptr<const OptimizerProvider> optimizer{};
+  std::shared_ptr<const LrSchedule> lr_schedule{};
   const ActorRegistry& user_actors;
   std::function<std::shared_ptr<TrainTask>()> make_task;
   std::uint64_t total_steps = 0;

@@ -26,6 +26,7 @@
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/source_feed.hpp"
+#include "runtime/task/builtins.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -57,7 +58,9 @@ struct RankCast {
   std::vector<int> remote_ranks() const;
 
   std::optional<TraceWindow> trace_window() const;
-  std::uint64_t tokens_before() const;
+  // What rank 0 had counted in the checkpoint that is resumed; 0 without one.
+  std::uint64_t counted_before(const char* key) const;
+  StepEndOptions step_end() const;
   std::vector<std::string> metric_states() const;
 
   PipelineWorkerOptions worker_options() const;
@@ -97,9 +100,16 @@ std::optional<TraceWindow> RankCast::trace_window() const {
                      static_cast<std::uint64_t>(profiling->active_steps)};
 }
 
-std::uint64_t RankCast::tokens_before() const {
+std::uint64_t RankCast::counted_before(const char* key) const {
   const auto main = resumed.find("0");
-  return main == resumed.end() ? 0 : main->value("tokens_total", std::uint64_t{0});
+  return main == resumed.end() ? 0 : main->value(key, std::uint64_t{0});
+}
+
+StepEndOptions RankCast::step_end() const {
+  const GradientClippingConfig& clipping = job().trainer.gradient_clipping;
+  return {.clipping = {clipping.max_norm, clipping.norm_type},
+          .non_finite = job().trainer.non_finite_gradients,
+          .skipped_before = counted_before("skipped_steps")};
 }
 
 // What the ranks of the checkpoint had counted goes to the ranks of now in turn: it is summed over all of them
@@ -123,12 +133,14 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .model = process.model,
           .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
           .task = task,
-          .optimizer = optimizer_of(job()),
+          .optimizer = process.optimizer,
           .gradients = job().trainer.gradient_manager,
+          .norm = job().trainer.gradient_clipping.norm_type,
           .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
           .threads = process.threads_per_rank,
           .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
           .resume_from = membership().resume_from,
+          .skipped_steps = counted_before("skipped_steps"),
           .metric_states = metric_states(),
           .parallel = job().parallelism,
           .open_group = [&epoch = epoch, rank = rank](
@@ -153,7 +165,8 @@ CastMember RankCast::rank_executor() const {
       .rank_of_stage = ranks_of_stages(),
       .remote_ranks = remote_ranks(),
       .collectives = gradient_collectives(),
-      .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)}};
+      .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)},
+      .norm = job().trainer.gradient_clipping.norm_type};
   if (leads) options.followers.assign(peers.begin() + 1, peers.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
 }
@@ -165,9 +178,9 @@ CastMember RankCast::trainer() const {
       .rank = rank,
       .total_steps = total,
       .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
-      .lr_multiplier = step_multiplier(job(), total),
-      .base_lr = base_learning_rate(optimizer_of(job())),
-      .max_norm = config.gradient_clipping.max_norm,
+      .lr_multiplier = step_multiplier(*process.lr_schedule, total),
+      .base_lr = base_learning_rate(*process.optimizer),
+      .step_end = step_end(),
       .checkpoint_due = checkpoint_due(job(), total),
       .metrics_due = metrics_due(job(), total),
       .temporary_checkpoint_dir =
@@ -185,7 +198,7 @@ CastMember RankCast::trainer() const {
           },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .num_nodes = plan().num_nodes(),
-      .tokens_before = tokens_before(),
+      .tokens_before = counted_before("tokens_total"),
       .world_collective = collective_id(rank, step_group),
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
@@ -231,7 +244,8 @@ CastMember RankCast::collective(int index, const std::string& use, const Gradien
   const std::string scattered = fmt::format("{} scattered, then {}", use, fmt::join(group.axes, "+"));
   const std::string summed = group.scatter.empty() ? use : use + " of shards";
   Collective::Options options{
-      make_group_worker({use, opener(group.scatter, scattered), opener(group.axes, summed), gradients})};
+      make_group_worker({use, opener(group.scatter, scattered), opener(group.axes, summed), gradients,
+                         job().trainer.gradient_clipping.norm_type})};
   return {collective_id(rank, index), Threading::own_thread, factory_of<Collective>(std::move(options)),
           true};
 }

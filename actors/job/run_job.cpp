@@ -249,6 +249,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .world = world,
                         .disk = disk,
                         .model = prepared.model,
+                        .optimizer = prepared.optimizer,
+                        .lr_schedule = prepared.lr_schedule,
                         .user_actors = prepared.user_actors,
                         .make_task = [&] { return make_task(prepared.registry, job); },
                         .total_steps = prepared.total_steps,

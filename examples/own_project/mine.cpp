@@ -13,6 +13,12 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   registry.add_model("convolution_lm", [](const Section& section) {
     return mine::make_convolution_model(d9d::config::decode<mine::ConvolutionConfig>(section));
   });
+  registry.add_optimizer("lion", [](const Section& section) {
+    return mine::make_lion(d9d::config::decode<mine::LionConfig>(section));
+  });
+  registry.add_lr_schedule("inverse_root", [](const Section& section) {
+    return mine::make_inverse_root(d9d::config::decode<mine::InverseRootConfig>(section));
+  });
 }
 
 extern "C" void d9d_register_actors(d9d::ActorRegistry& registry) {

@@ -3,14 +3,20 @@
 
 #include <boost/describe/class.hpp>
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/task/optimizer_keys.hpp"
 
 namespace d9d {
 class Actor;
+class LrSchedule;
 class ModelProvider;
+class OptimizerProvider;
 class TrainTask;
 struct World;
 }  // namespace d9d
@@ -42,6 +48,31 @@ constexpr auto keys_of(d9d::config::Tag<ConvolutionConfig>) {
                     Key{"layers", "", "layer i looks back 2^i tokens", d9d::config::optional, within(1, 20)}};
 }
 
+struct LionConfig {
+  double lr = 0;
+  std::array<double, 2> betas = {0.9, 0.99};
+  double weight_decay = 0;
+  std::vector<d9d::ParameterRule> rules;
+};
+BOOST_DESCRIBE_STRUCT(LionConfig, (), (lr, betas, weight_decay, rules))
+constexpr auto keys_of(d9d::config::Tag<LionConfig>) {
+  using namespace d9d::config;
+  return std::array{Key{"lr", "", "learning rate at multiplier 1", required, above(0)},
+                    Key{"betas", "", "shares of the momentum in the direction, and in the next momentum",
+                        d9d::config::optional, below_one()},
+                    Key{"weight_decay", "", "times the learning rate", d9d::config::optional, at_least(0)},
+                    d9d::optimizer_keys::rules};
+}
+
+struct InverseRootConfig {
+  std::int64_t warmup = 0;
+};
+BOOST_DESCRIBE_STRUCT(InverseRootConfig, (), (warmup))
+constexpr auto keys_of(d9d::config::Tag<InverseRootConfig>) {
+  using namespace d9d::config;
+  return std::array{Key{"warmup", "steps", "steps until the largest learning rate", required, at_least(1)}};
+}
+
 struct GuardConfig {
   double limit = 3;
 };
@@ -54,6 +85,8 @@ constexpr auto keys_of(d9d::config::Tag<GuardConfig>) {
 
 std::shared_ptr<d9d::TrainTask> make_smoothed_task(const SmoothedConfig& config);
 std::shared_ptr<const d9d::ModelProvider> make_convolution_model(const ConvolutionConfig& config);
+std::shared_ptr<const d9d::OptimizerProvider> make_lion(const LionConfig& config);
+std::shared_ptr<const d9d::LrSchedule> make_inverse_root(const InverseRootConfig& config);
 std::unique_ptr<d9d::Actor> make_spike_guard(d9d::World& world, const GuardConfig& config);
 
 }  // namespace mine

@@ -27,7 +27,9 @@ class SpikeGuard final : public d9d::Actor {
 
   void event(wire::Event::Reader message) {
     set_step(message.getStep());
-    const double loss = nlohmann::json::parse(message.getContext().cStr()).at("loss").get<double>();
+    const nlohmann::json context = nlohmann::json::parse(message.getContext().cStr());
+    if (context.contains("skipped")) return;  // it has no loss (trainer.non_finite_gradients)
+    const double loss = context.at("loss").get<double>();
     if (mean_ > 0 && loss > config_.limit * mean_) {
       throw d9d::Error(d9d::ErrorKind::environment,
                        fmt::format("the loss jumped to {:.3f} at step {}, {:.1f} times its mean of {:.3f}",

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/rank/collective_worker.hpp"
+#include "runtime/train/norm_type.hpp"
 
 namespace d9d {
 
@@ -21,6 +22,7 @@ struct GroupWorkerOptions {
   OpenCommunicator scatter;
   OpenCommunicator sum;
   std::shared_ptr<RankGradients> gradients;  // null if only values are reduced
+  NormType norm = NormType::l2;              // whose shares reduce_bucket() returns
 };
 std::shared_ptr<CollectiveWorker> make_group_worker(GroupWorkerOptions options);
 

@@ -26,6 +26,7 @@
 #include "runtime/rank/training_state.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/gradient_norm.hpp"
@@ -67,6 +68,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StepTotals finish_step() override;
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
+  void skip() override;
   std::vector<double> take_metrics() override;
   std::string metric_state() const override { return metrics_.to_json().dump(); }
   Ticket snapshot() override;
@@ -109,6 +111,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::vector<StageParameter> build_stages();
   void check_parameters(const OpenGroup& open) const;
   void fill_parameters();
+  void make_optimizer(const OpenGroup& open);
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
 
@@ -143,11 +146,12 @@ void PipelineWorker::prepare() {
   groups_->communication_thread()->set_around(tracing_.background, tracing_.stalls);
   buffers_ = std::make_unique<RankBuffers>(options_.plan->domains(), options_.rank, open);
   flat_ = std::make_shared<FlatParameters>(build_stages(), flat_options(options_.gradients));
-  if (options_.model_is_of_plugin) check_parameters(open);
+  if (options_.model_is_of_plugin || options_.optimizer->built_in() == nullptr) check_parameters(open);
   if (options_.resume_from.empty()) fill_parameters();
-  optimizer_ = make_optimizer(options_.optimizer, *flat_, options_.seed);
+  make_optimizer(open);
   if (!options_.resume_from.empty()) {
     entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_, buffers_->all());
+    optimizer_->set_step_count(optimizer_->step_count() - static_cast<std::int64_t>(options_.skipped_steps));
   }
   buffers_->make_equal();
   sync_ = std::make_unique<GradientSync>(*flat_);
@@ -192,7 +196,7 @@ void PipelineWorker::make_metrics() {
 
 void PipelineWorker::check_parameters(const OpenGroup& open) const {
   const std::vector<std::string> warnings =
-      check_plugin_parameters(flat_->parameters(), options_.optimizer, options_.plan->domains(), open);
+      check_plugin_parameters(flat_->parameters(), *options_.optimizer, options_.plan->domains(), open);
   if (options_.rank != 0) return;
   for (const std::string& warning : warnings) log::warn("{}", warning);
 }
@@ -207,6 +211,17 @@ void PipelineWorker::fill_parameters() {
   } else {
     draw_initial_weights(flat_->parameters(), options_.seed);
   }
+}
+
+void PipelineWorker::make_optimizer(const OpenGroup& open) {
+  const OptimizerContext context{.seed = options_.seed,
+                                 .open = [&open](const std::vector<std::string>& axes) {
+                                   return open(domain_of_axes(axes), axes, "optimizer");
+                                 }};
+  const auto make = [&] { return options_.optimizer->make(*flat_, context); };
+  optimizer_ = options_.optimizer->built_in() != nullptr
+                   ? make()
+                   : call_user("the optimizer of the plugin", ErrorInside::passes, make);
 }
 
 StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built) {
@@ -310,14 +325,27 @@ StepTotals PipelineWorker::finish_step() {
     totals.weight_sum += sums.weight_sum;
   }
   for (const GradientBucket& bucket : flat_->buckets()) {
-    if (!bucket.needs_reduction()) totals.squared_norm += squares_share(bucket);
+    if (bucket.needs_reduction()) continue;
+    totals.norm_share = joined_shares(options_.norm, totals.norm_share, share_of_norm(bucket, options_.norm));
   }
   totals.costs = programs_.finish_step();
   return totals;
 }
 
 void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
-  optimizer_->step({.lr_multiplier = lr_multiplier, .grad = gradient_scale});
+  const UpdateScale scale{.lr_multiplier = lr_multiplier, .grad = gradient_scale};
+  if (options_.optimizer->built_in() != nullptr) {
+    optimizer_->step(scale);
+  } else {
+    call_user("the optimizer of the plugin", ErrorInside::is_named, [&] { optimizer_->step(scale); });
+  }
+  for (const auto& [stage, built] : stages_) built.units.after_update();
+  buffers_->make_equal();
+}
+
+// Buffers are the forward's work, so they have changed all the same.
+void PipelineWorker::skip() {
+  flat_->zero_grad();
   for (const auto& [stage, built] : stages_) built.units.after_update();
   buffers_->make_equal();
 }

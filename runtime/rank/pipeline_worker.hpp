@@ -16,10 +16,12 @@
 #include "runtime/rank/rank_worker.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_config.hpp"
+#include "runtime/train/norm_type.hpp"
 
 namespace d9d {
 
 class ModelProvider;
+class OptimizerProvider;
 class SharedSearch;
 class TrainTask;
 struct RankGradients;  // shared with the CollectiveWorkers of the rank; see rank_gradients.hpp
@@ -35,12 +37,14 @@ struct PipelineWorkerOptions {
   std::shared_ptr<const ModelProvider> model;
   bool model_is_of_plugin = false;  // see plugin_parameters.hpp
   std::shared_ptr<const TrainTask> task;
-  OptimizerOptions optimizer;
+  std::shared_ptr<const OptimizerProvider> optimizer;
   GradientManagerConfig gradients;
+  NormType norm = NormType::l2;  // of the gradients
   std::uint64_t seed = 0;
   int threads = 1;
   std::string source_checkpoint;           // weights to start from; empty = drawn from the seed
   std::string resume_from;                 // committed checkpoint; empty = none
+  std::uint64_t skipped_steps = 0;         // of the checkpoint's steps: those that made no update
   std::vector<std::string> metric_states;  // JSON of the checkpoint: what this rank goes on counting from
   ParallelOptions parallel;
   OpenGroup open_group;  // communicators of the modules

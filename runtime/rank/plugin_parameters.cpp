@@ -57,17 +57,20 @@ std::string text_of(const JobIssue& issue) {
 }  // namespace
 
 std::vector<std::string> check_plugin_parameters(const std::vector<StageParameter>& parameters,
-                                                 const OptimizerOptions& optimizer,
+                                                 const OptimizerProvider& optimizer,
                                                  const MeshDomains& domains, const OpenGroup& open) {
-  const std::vector<ParameterRule>& rules = rules_of(optimizer);
-  if (rules.empty() && !lost_updates(optimizer, Dtype::bfloat16)) return {};
+  const std::vector<ParameterRule> rules = optimizer.rules();
+  const OptimizerOptions* built_in = optimizer.built_in();
+  const bool may_lose = built_in != nullptr && lost_updates(*built_in, Dtype::bfloat16);
+  if (rules.empty() && !may_lose) return {};
   const WholeModel model = whole_model_of(parameters, domains, open);
   std::vector<std::string> problems;
   for (const JobIssue& issue : rule_issues(rules, model.names)) problems.push_back(text_of(issue));
   D9D_REQUIRE(problems.empty(), "{}", fmt::join(problems, "\n"));
   std::vector<std::string> warnings;
+  if (!may_lose) return warnings;
   for (const std::string& dtype : model.dtypes) {
-    if (const auto lost = lost_updates(optimizer, dtype_named(dtype).value()))
+    if (const auto lost = lost_updates(*built_in, dtype_named(dtype).value()))
       warnings.push_back(text_of(*lost));
   }
   return warnings;

@@ -1,13 +1,14 @@
 #pragma once
 // Checks the job file against the parameters of a plugin's model, which are known only when its stages are
-// built. For a built-in model runtime/task/job_validation.hpp makes the same checks before the job starts.
+// built, and the rules of a plugin's optimizer. For a built-in model and optimizer runtime/task/job_validation.hpp
+// makes the same checks before the job starts.
 
 #include <string>
 #include <vector>
 
 #include "runtime/nn/shard/stage_groups.hpp"
 #include "runtime/tensor/stage_module.hpp"
-#include "runtime/train/optimizer_options.hpp"
+#include "runtime/train/optimizer_provider.hpp"
 
 namespace d9d {
 
@@ -16,7 +17,7 @@ namespace d9d {
 // rules that no trainable parameter of any stage takes its settings from. Returns warnings, the same on all
 // ranks of the pipeline.
 std::vector<std::string> check_plugin_parameters(const std::vector<StageParameter>& parameters,
-                                                 const OptimizerOptions& optimizer,
+                                                 const OptimizerProvider& optimizer,
                                                  const MeshDomains& domains, const OpenGroup& open);
 
 }  // namespace d9d

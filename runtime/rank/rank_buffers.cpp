@@ -36,12 +36,6 @@ void require_storable(const StageBuffer& buffer) {
       buffer.name, to_text(buffer.tensor.sizes().vec()), to_text(block));
 }
 
-std::string domain_of_axes(const std::vector<std::string>& axes) {
-  const std::vector<std::string>& experts = expert_axes();
-  return std::find(experts.begin(), experts.end(), axes.front()) == experts.end() ? dense_domain
-                                                                                  : expert_domain;
-}
-
 // Copies of all tensors behind each other, because a collective takes one tensor of one type.
 at::Tensor packed_bytes(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> parts;
@@ -61,6 +55,12 @@ void unpack_bytes(const at::Tensor& bytes, const std::vector<at::Tensor>& tensor
 }
 
 }  // namespace
+
+std::string domain_of_axes(const std::vector<std::string>& axes) {
+  const std::vector<std::string>& experts = expert_axes();
+  return std::find(experts.begin(), experts.end(), axes.front()) == experts.end() ? dense_domain
+                                                                                  : expert_domain;
+}
 
 // Parameters that no strategy has split are placed in the same way.
 StageBuffer RankBuffers::placed(StageBuffer buffer) const {

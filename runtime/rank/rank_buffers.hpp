@@ -11,6 +11,9 @@
 
 namespace d9d {
 
+// The domain whose axes these are; at least one.
+std::string domain_of_axes(const std::vector<std::string>& axes);
+
 class RankBuffers {
  public:
   // Keeps a reference to `domains`. `open`: for make_equal(), called when there are buffers only.

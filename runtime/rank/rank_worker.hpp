@@ -42,7 +42,7 @@ class RankWorker {
   // Runs what order() gave and returns the tensors for stages of other ranks.
   virtual std::vector<StageTensor> run(const Instruction& instruction) = 0;
   // Call it after the last action. Returns this rank's loss, weight and
-  // costs, and the squared norm of the buckets that need no reduction.
+  // costs, and its share of the gradient norm of the buckets that need no reduction.
   virtual StepTotals finish_step() = 0;
   // Which program a step runs; schedule `auto` is told here how long actions and transfers took.
   virtual StepPrograms& programs() = 0;
@@ -50,6 +50,8 @@ class RankWorker {
   // Scales the gradients, updates the parameters and clears the gradients,
   // in one pass. `lr_multiplier` scales each base learning rate.
   virtual void apply(double gradient_scale, double lr_multiplier) = 0;
+  // Instead of apply(): clears the gradients. Parameters, optimizer state and its count of updates stay.
+  virtual void skip() = 0;
 
   // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
   virtual std::vector<double> take_metrics() = 0;

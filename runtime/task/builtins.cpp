@@ -1,9 +1,13 @@
 #include "runtime/task/builtins.hpp"
 
+#include <cmath>
+
 #include "runtime/base/error.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/family_provider.hpp"
+#include "runtime/task/user_call.hpp"
+#include "runtime/train/optimizer_provider.hpp"
 
 namespace d9d {
 namespace {
@@ -24,6 +28,36 @@ struct OptionsOf {
   }
 };
 
+class PiecewiseSchedule final : public LrSchedule {
+ public:
+  explicit PiecewiseSchedule(PiecewiseLrConfig config) : config_(std::move(config)) {}
+  std::function<double(std::int64_t)> over(std::int64_t total_steps) const override {
+    return [lr = build_lr(config_, total_steps)](std::int64_t step) { return lr.multiplier(step); };
+  }
+
+ private:
+  const PiecewiseLrConfig config_;
+};
+
+class ConstantSchedule final : public LrSchedule {
+ public:
+  std::function<double(std::int64_t)> over(std::int64_t /*total_steps*/) const override {
+    return [](std::int64_t) { return 1.0; };
+  }
+};
+
+// Their names are taken, and what they make is the job's own section.
+void add_optimizers(const JobConfig& job, Registry& registry) {
+  for (const config::Choice& choice : choices_of(config::Tag<OptimizerConfig>{}).all) {
+    registry.add_optimizer(std::string(choice.name), [&job](const config::Section&) {
+      return provider_of(known_optimizer(job.optimizer).value());
+    });
+  }
+  registry.add_lr_schedule("piecewise", [&job](const config::Section&) {
+    return std::make_shared<PiecewiseSchedule>(std::get<PiecewiseLrProvider>(*job.lr_scheduler).scheduler);
+  });
+}
+
 }  // namespace
 
 Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
@@ -36,6 +70,7 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
     });
   }
   registry.add_task("causal_lm", [](const config::Section&) { return std::make_shared<CausalLmTask>(); });
+  add_optimizers(loaded.job, registry);
   return registry;
 }
 
@@ -46,6 +81,39 @@ std::shared_ptr<const ModelProvider> make_model(const Registry& registry, const 
 
 std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& job) {
   return registry.make_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task));
+}
+
+std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job) {
+  if (const auto built_in = known_optimizer(job.optimizer)) return provider_of(*built_in);
+  const auto& named = std::get<config::Named>(job.optimizer);
+  return registry.make_optimizer(named.name, named.options);
+}
+
+std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job) {
+  if (!job.lr_scheduler) return std::make_shared<ConstantSchedule>();
+  const auto* named = std::get_if<config::Named>(&*job.lr_scheduler);
+  return registry.make_lr_schedule(named ? named->name : "piecewise",
+                                   named ? named->options : config::Section());
+}
+
+double base_learning_rate(const OptimizerProvider& optimizer) {
+  return optimizer.learning_rate();
+}
+
+std::function<double(std::uint64_t)> step_multiplier(const LrSchedule& schedule, std::uint64_t total_steps) {
+  constexpr const char* whose = "lr_scheduler: the schedule";
+  auto multiplier = call_user(whose, ErrorInside::passes,
+                              [&] { return schedule.over(static_cast<std::int64_t>(total_steps)); });
+  return [multiplier = std::move(multiplier)](std::uint64_t step) {
+    const double value = call_user(whose, ErrorInside::is_named,
+                                   [&] { return multiplier(static_cast<std::int64_t>(step) - 1); });
+    if (std::isfinite(value) && value >= 0) return value;
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("lr_scheduler: the multiplier of step {} is {}: a schedule has to say a number of at "
+                    "least 0",
+                    step, value));
+  };
 }
 
 }  // namespace d9d

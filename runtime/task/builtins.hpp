@@ -1,5 +1,5 @@
 #pragma once
-// The models and tasks that come with d9d, line by line.
+// The models, tasks, optimizers and learning-rate schedules that come with d9d, line by line.
 
 #include <memory>
 
@@ -14,5 +14,15 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk);
 // What the job file names.
 std::shared_ptr<const ModelProvider> make_model(const Registry& registry, const JobConfig& job);
 std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& job);
+std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job);
+// Without a section the multiplier is 1 at every step.
+std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job);
+
+// At multiplier 1.
+double base_learning_rate(const OptimizerProvider& optimizer);
+// The multiplier of the base learning rate for a step counted from 1: the first step runs at the schedule's
+// point 0. `total_steps` is the length of the run, whether the job or the data says it. Environment error, when it is
+// asked, if a plugin's schedule says a number below 0 or none.
+std::function<double(std::uint64_t)> step_multiplier(const LrSchedule& schedule, std::uint64_t total_steps);
 
 }  // namespace d9d

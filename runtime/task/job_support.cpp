@@ -25,14 +25,6 @@ void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
   }
 }
 
-void refuse_optimizer(const JobConfig& job, Issues& issues) {
-  const bool own_optimizer = std::holds_alternative<config::Named>(job.optimizer) && !job.plugins.empty();
-  refuse_if(own_optimizer, "optimizer.name", "an optimizer of your own", "choose adamw, adam or sgd", issues);
-  const bool own_lr = job.lr_scheduler && std::holds_alternative<config::Named>(*job.lr_scheduler);
-  refuse_if(own_lr && !job.plugins.empty(), "lr_scheduler.name", "a schedule of your own", "choose piecewise",
-            issues);
-}
-
 void refuse_dtypes(const JobConfig& job, Issues& issues) {
   const auto check = [&](const auto& provider) {
     if constexpr (requires { provider.dtype; }) {
@@ -54,7 +46,6 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_trackers(job.trainer.logging, issues);
-  refuse_optimizer(job, issues);
   refuse_dtypes(job, issues);
   refuse_if(job.trainer.model_stage_factory.checkpoint_only_trainable_parameters,
             "trainer.model_stage_factory.checkpoint_only_trainable_parameters", "true", "set it to false",

@@ -9,41 +9,11 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/section.hpp"
+#include "runtime/task/muon_config.hpp"
+#include "runtime/task/optimizer_keys.hpp"
 #include "runtime/train/optimizer_options.hpp"
 
 namespace d9d {
-
-BOOST_DESCRIBE_STRUCT(ParameterRule, (), (match, weight_decay, lr_multiplier))
-constexpr auto keys_of(config::Tag<ParameterRule>) {
-  using namespace config;
-  return std::array{
-      Key{"match", "",
-          "names of parameters, as in `model.norm.weight`; `*` is any part of a name, `?` a letter",
-          required},
-      Key{"weight_decay", "", "of these parameters; null: the optimizer's", config::optional, at_least(0)},
-      Key{"lr_multiplier", "", "times the learning rate", config::optional, at_least(0)}};
-}
-
-namespace optimizer_keys {
-inline constexpr config::Key lr{"lr", "", "learning rate at multiplier 1", config::required,
-                                config::above(0)};
-inline constexpr config::Key betas{"betas", "", "decay rates of the first and second moment",
-                                   config::optional, config::below_one()};
-inline constexpr config::Key eps{"eps", "", "added to the root of the second moment", config::optional,
-                                 config::above(0)};
-inline constexpr config::Key weight_decay{"weight_decay", "",
-                                          "weight decay, times the learning rate where decoupled",
-                                          config::optional, config::at_least(0)};
-inline constexpr config::Key maximize{"maximize", "", "climb instead of descend"};
-inline constexpr config::Key amsgrad{"amsgrad", "", "use the largest second moment so far"};
-inline constexpr config::Key master_weights{"master_weights", "",
-                                            "bfloat16 parameters are kept in float32 besides and updated "
-                                            "there, 4 bytes more for each; false: updates are "
-                                            "rounded to bfloat16, and small ones are lost"};
-inline constexpr config::Key rules{"rules", "",
-                                   "weight decay and learning rate of single parameters; the first rule that "
-                                   "matches a parameter's name counts"};
-}  // namespace optimizer_keys
 
 BOOST_DESCRIBE_STRUCT(AdamWOptions, (),
                       (lr, betas, eps, weight_decay, amsgrad, maximize, master_weights, rules))
@@ -93,14 +63,17 @@ constexpr auto keys_of(config::Tag<StochasticAdamWOptions>) {
 }
 
 using OptimizerConfig =
-    std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions, config::Named>;
+    std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions, MuonOptions, config::Named>;
 constexpr auto choices_of(config::Tag<OptimizerConfig>) {
-  return config::Choices<4>{
+  return config::Choices<5>{
       "name",
       {{{"adamw", "Adam with decoupled weight decay (Loshchilov, Hutter 2019)."},
         {"adam", "Adam (Kingma, Ba 2015)."},
         {"sgd", "Stochastic gradient descent with momentum."},
-        {"stochastic_adamw", "AdamW on bfloat16 parameters with stochastic rounding."}}}};
+        {"stochastic_adamw", "AdamW on bfloat16 parameters with stochastic rounding."},
+        {"muon",
+         "Orthogonalised momentum for weights that are matrices, experts one by one; AdamW for all others "
+         "(Jordan and others 2024)."}}}};
 }
 
 // None where the name is none of ours.

@@ -40,6 +40,12 @@ JobIssue issue_of(std::size_t index, const ParameterRule& rule, const std::vecto
               : fmt::format("did you mean \"{}\"?", near)};
 }
 
+std::string updated_by(const OptimizerOptions& optimizer, const StageParameter& parameter) {
+  const auto* muon = std::get_if<MuonOptions>(&optimizer);
+  if (muon == nullptr) return {};
+  return is_muon_matrix(*muon, parameter.name, parameter.layout.global_shape()) ? "muon" : "adamw";
+}
+
 }  // namespace
 
 std::vector<OptimizerGroup> optimizer_groups(const JobConfig& job, const FamilyModel& model) {
@@ -49,9 +55,11 @@ std::vector<OptimizerGroup> optimizer_groups(const JobConfig& job, const FamilyM
   for (const StageParameter& parameter : whole_model(model)) {
     const ParameterSettings settings =
         settings_of(parameter.name, rules_of(*optimizer), weight_decay_of(*optimizer));
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const OptimizerGroup& other) { return other.settings == settings; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {settings, 0, 0, {}});
+    const std::string by = updated_by(*optimizer, parameter);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const OptimizerGroup& other) {
+      return other.settings == settings && other.by == by;
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), {settings, by, 0, 0, {}});
     ++group->tensors;
     group->elements += parameter.tensor.numel();
     if (group->examples.size() < 2) group->examples.push_back(parameter.name);

@@ -37,6 +37,14 @@ void Registry::add_task(const std::string& name, MakeTask make) {
   add(tasks_, "task", name, std::move(make));
 }
 
+void Registry::add_optimizer(const std::string& name, MakeOptimizer make) {
+  add(optimizers_, "optimizer", name, std::move(make));
+}
+
+void Registry::add_lr_schedule(const std::string& name, MakeLrSchedule make) {
+  add(lr_schedules_, "learning-rate schedule", name, std::move(make));
+}
+
 std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& name,
                                                           const config::Section& config) const {
   const MakeModel& make = find(models_, "model", name);
@@ -47,6 +55,20 @@ std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& nam
 std::shared_ptr<TrainTask> Registry::make_task(const std::string& name, const config::Section& config) const {
   const MakeTask& make = find(tasks_, "task", name);
   return call_user(fmt::format("the factory of the task \"{}\"", name), ErrorInside::passes,
+                   [&] { return make(config); });
+}
+
+std::shared_ptr<const OptimizerProvider> Registry::make_optimizer(const std::string& name,
+                                                                  const config::Section& config) const {
+  const MakeOptimizer& make = find(optimizers_, "optimizer", name);
+  return call_user(fmt::format("the factory of the optimizer \"{}\"", name), ErrorInside::passes,
+                   [&] { return make(config); });
+}
+
+std::shared_ptr<const LrSchedule> Registry::make_lr_schedule(const std::string& name,
+                                                             const config::Section& config) const {
+  const MakeLrSchedule& make = find(lr_schedules_, "learning-rate schedule", name);
+  return call_user(fmt::format("the factory of the learning-rate schedule \"{}\"", name), ErrorInside::passes,
                    [&] { return make(config); });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which models and tasks a process knows by name. Main fills it line
+// Which models, tasks, optimizers and learning-rate schedules a process knows by name. Main fills it line
 // by line, plugins add theirs; there is no static registration.
 
 #include <functional>
@@ -12,7 +12,9 @@
 
 namespace d9d {
 
+class LrSchedule;
 class ModelProvider;
+class OptimizerProvider;
 class TrainTask;
 
 class Registry {
@@ -22,18 +24,30 @@ class Registry {
   using MakeModel = std::function<std::shared_ptr<const ModelProvider>(const config::Section& config)>;
   using MakeTask = std::function<std::shared_ptr<TrainTask>(const config::Section& config)>;
 
+  using MakeOptimizer =
+      std::function<std::shared_ptr<const OptimizerProvider>(const config::Section& config)>;
+  using MakeLrSchedule = std::function<std::shared_ptr<const LrSchedule>(const config::Section& config)>;
+
   // A name twice is an input error.
   void add_model(const std::string& name, MakeModel make);
   void add_task(const std::string& name, MakeTask make);
+  void add_optimizer(const std::string& name, MakeOptimizer make);
+  void add_lr_schedule(const std::string& name, MakeLrSchedule make);
 
   // An unknown name is an input error that lists the names there are.
   std::shared_ptr<const ModelProvider> make_model(const std::string& name,
                                                   const config::Section& config) const;
   std::shared_ptr<TrainTask> make_task(const std::string& name, const config::Section& config) const;
+  std::shared_ptr<const OptimizerProvider> make_optimizer(const std::string& name,
+                                                          const config::Section& config) const;
+  std::shared_ptr<const LrSchedule> make_lr_schedule(const std::string& name,
+                                                     const config::Section& config) const;
 
  private:
   std::map<std::string, MakeModel> models_;
   std::map<std::string, MakeTask> tasks_;
+  std::map<std::string, MakeOptimizer> optimizers_;
+  std::map<std::string, MakeLrSchedule> lr_schedules_;
 };
 
 // Loads a shared library built against the package d9d; it defines

@@ -1,6 +1,6 @@
 #pragma once
 // Section `trainer` (reference A.2, A.3): everything of a run that is neither model, data nor optimizer. Its parts
-// are in trainer_sections.hpp, watch_sections.hpp, logging_config.hpp and pipelining_config.hpp.
+// are in trainer_sections.hpp, gradient_config.hpp, watch_sections.hpp, logging_config.hpp and pipelining_config.hpp.
 
 #include <boost/describe/class.hpp>
 
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/task/gradient_config.hpp"
 #include "runtime/task/logging_config.hpp"
 #include "runtime/task/pipelining_config.hpp"
 #include "runtime/task/trainer_sections.hpp"
@@ -28,6 +29,7 @@ struct TrainerConfig {
   GcConfig gc;
   CheckpointingConfig checkpointing;
   GradientClippingConfig gradient_clipping;
+  NonFiniteOptions non_finite_gradients;
   GradientManagerConfig gradient_manager;
   std::optional<ProfilingConfig> profiling;
   TimeoutConfig timeout;
@@ -35,7 +37,7 @@ struct TrainerConfig {
 BOOST_DESCRIBE_STRUCT(TrainerConfig, (),
                       (run, batching, schedule, data_prefetch, data_loading, logging, pipelining,
                        model_stage_factory, determinism, gc, checkpointing, gradient_clipping,
-                       gradient_manager, profiling, timeout))
+                       non_finite_gradients, gradient_manager, profiling, timeout))
 
 constexpr auto keys_of(config::Tag<TrainerConfig>) {
   using namespace config;
@@ -52,6 +54,7 @@ constexpr auto keys_of(config::Tag<TrainerConfig>) {
       Key{"gc", "", "the original's garbage collector"},
       Key{"checkpointing", "", "checkpoints to resume from; left out: none are written"},
       Key{"gradient_clipping", "", "clipping by the global norm; left out: none"},
+      Key{"non_finite_gradients", "", "what becomes of a step whose loss or gradient is infinite or NaN"},
       Key{"gradient_manager", "", "accumulation and reduction of gradients"},
       Key{"profiling", "", "the original's traces of some steps; null: only what `node.trace` says"},
       Key{"timeout", "", "deadlines of steps, checkpoints and the export"},

@@ -11,7 +11,6 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/period.hpp"
-#include "runtime/tensor/dtype.hpp"
 
 namespace d9d {
 
@@ -127,33 +126,6 @@ constexpr auto keys_of(config::Tag<CheckpointingConfig>) {
                         "period of checkpoints; a periodic one also writes after the last step", required},
                     Key{"num_to_keep", "checkpoints", "the newest so many are kept; null: all",
                         config::optional, at_least(1)}};
-}
-
-struct GradientClippingConfig {
-  std::optional<double> max_norm;
-  std::optional<config::Period> log_total_steps;
-};
-BOOST_DESCRIBE_STRUCT(GradientClippingConfig, (), (max_norm, log_total_steps))
-constexpr auto keys_of(config::Tag<GradientClippingConfig>) {
-  using namespace config;
-  return std::array{
-      Key{"max_norm", "", "largest global L2 norm of the gradients; null: no clipping", required, above(0)},
-      Key{"log_total_steps", "steps", "period of logging the norm (0.16)", config::optional, any_number(),
-          "the norm is logged at every step"}};
-}
-
-struct GradientManagerConfig {
-  std::optional<Dtype> grad_dtype;
-  std::int64_t bucket_size_mb = 32;
-};
-BOOST_DESCRIBE_STRUCT(GradientManagerConfig, (), (grad_dtype, bucket_size_mb))
-constexpr auto keys_of(config::Tag<GradientManagerConfig>) {
-  using namespace config;
-  return std::array{
-      Key{"grad_dtype", "", "type in which gradients are summed and reduced; null: the parameters'"},
-      Key{"bucket_size_mb", "MiB",
-          "gradients reduced at once, at most; a small model is cut into about eight parts", config::optional,
-          at_least(1)}};
 }
 
 }  // namespace d9d

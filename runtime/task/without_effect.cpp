@@ -62,11 +62,13 @@ void of_plugins(const JobConfig& job, Issues& issues) {
     issues.push_back(
         {"trainer.pipelining.layer_split", "a plugin's model says nothing of its costs", "leave it out"});
   }
-  if (own_model || std::holds_alternative<config::Named>(job.task) || !job.actors.empty() ||
-      job.plugins.empty())
+  const auto is_own = [](const auto& choice) { return std::holds_alternative<config::Named>(choice); };
+  if (own_model || is_own(job.task) || is_own(job.optimizer) ||
+      (job.lr_scheduler && is_own(*job.lr_scheduler)) || !job.actors.empty() || job.plugins.empty())
     return;
-  issues.push_back(
-      {"plugins", "neither model_provider, task nor actors name anything of them", "leave it out"});
+  issues.push_back({"plugins",
+                    "neither model_provider, task, optimizer, lr_scheduler nor actors name anything of them",
+                    "leave it out"});
 }
 
 void of_masters(const JobConfig& job, Issues& issues) {

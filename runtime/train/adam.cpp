@@ -17,8 +17,8 @@ namespace {
 template <class Options>
 class Adam final : public FlatOptimizer {
  public:
-  Adam(const Options& options, const FlatParameters& parameters)
-      : FlatOptimizer(parameters, options.rules, options.weight_decay), options_(options) {
+  Adam(const Options& options, const FlatParameters& parameters, ParameterFilter filter = {})
+      : FlatOptimizer(parameters, options.rules, options.weight_decay, std::move(filter)), options_(options) {
     add_state("exp_avg");
     add_state("exp_avg_sq");
     if (options_.amsgrad) add_state("max_exp_avg_sq");
@@ -42,6 +42,10 @@ class Adam final : public FlatOptimizer {
     return true;
   }
 
+  std::array<double, 2> betas_of(const FlatRun& run) const {
+    return run.settings.betas.value_or(options_.betas);
+  }
+
   bool has_kernel(const FlatRun& run) const {
     const at::Tensor updated = values(run);
     return updated.is_cpu() && updated.scalar_type() == at::kFloat && grad(run).scalar_type() == at::kFloat &&
@@ -51,8 +55,8 @@ class Adam final : public FlatOptimizer {
   void update_fused(const FlatRun& run, double lr, double grad_scale) const {
     kernels::adamw_step(values(run), grad(run), state(0, run), state(1, run),
                         {.lr = lr,
-                         .beta1 = options_.betas[0],
-                         .beta2 = options_.betas[1],
+                         .beta1 = betas_of(run)[0],
+                         .beta2 = betas_of(run)[1],
                          .eps = options_.eps,
                          .weight_decay = run.settings.weight_decay,
                          .step = step_count_,
@@ -64,9 +68,10 @@ class Adam final : public FlatOptimizer {
     std::vector<at::Tensor> tensors{values(run), grad(run), state(0, run), state(1, run)};
     if (options_.amsgrad) tensors.push_back(state(2, run));
     const auto steps = static_cast<double>(step_count_);
-    const double correction1 = 1 - std::pow(options_.betas[0], steps);
-    const double correction2 = std::sqrt(1 - std::pow(options_.betas[1], steps));
-    for_slabs(tensors, [&](std::vector<at::Tensor>& slab) {
+    const auto [beta1, beta2] = betas_of(run);
+    const double correction1 = 1 - std::pow(beta1, steps);
+    const double correction2 = std::sqrt(1 - std::pow(beta2, steps));
+    for_slabs(tensors, [&, beta1 = beta1, beta2 = beta2](std::vector<at::Tensor>& slab) {
       const at::ScalarType wide = slab[2].scalar_type();
       at::Tensor value = slab[0].to(wide);
       at::Tensor gradient = slab[1].to(wide).mul(grad_scale);
@@ -76,8 +81,8 @@ class Adam final : public FlatOptimizer {
       } else if (decay != 0) {
         gradient.add_(value, decay);
       }
-      slab[2].lerp_(gradient, 1 - options_.betas[0]);
-      slab[3].mul_(options_.betas[1]).addcmul_(gradient, gradient, 1 - options_.betas[1]);
+      slab[2].lerp_(gradient, 1 - beta1);
+      slab[3].mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
       if (options_.amsgrad) slab[4].copy_(at::maximum(slab[4], slab[3]));
       const at::Tensor second = options_.amsgrad ? slab[4] : slab[3];
       value.addcdiv_(slab[2], second.sqrt().div_(correction2).add_(options_.eps), -lr / correction1);
@@ -91,8 +96,9 @@ class Adam final : public FlatOptimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_adam(const AdamWOptions& options, const FlatParameters& parameters) {
-  return std::make_unique<Adam<AdamWOptions>>(options, parameters);
+std::unique_ptr<Optimizer> make_adam(const AdamWOptions& options, const FlatParameters& parameters,
+                                     ParameterFilter filter) {
+  return std::make_unique<Adam<AdamWOptions>>(options, parameters, std::move(filter));
 }
 
 std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, const FlatParameters& parameters) {

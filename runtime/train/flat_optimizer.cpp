@@ -1,6 +1,7 @@
 #include "runtime/train/flat_optimizer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/train/flat_buffer.hpp"
@@ -9,14 +10,17 @@ namespace d9d {
 namespace {
 
 std::vector<FlatRun> runs_of(const FlatParameters& parameters, const std::vector<ParameterRule>& rules,
-                             double weight_decay) {
+                             double weight_decay, const ParameterFilter& filter) {
   std::vector<FlatRun> runs;
+  bool goes_on = false;  // the parameter before in memory is updated too
   // Buckets go backwards through memory; runs go forwards.
   for (auto bucket = parameters.buckets().rbegin(); bucket != parameters.buckets().rend(); ++bucket) {
     for (const FlatSegment& segment : bucket->segments) {
-      const std::string& name = parameters.parameters()[segment.parameter].name;
-      const ParameterSettings settings = settings_of(name, rules, weight_decay);
-      if (!runs.empty() && runs.back().family == bucket->family && runs.back().settings == settings) {
+      const StageParameter& parameter = parameters.parameters()[segment.parameter];
+      const bool went_on = std::exchange(goes_on, !filter || filter(parameter));
+      if (!goes_on) continue;
+      const ParameterSettings settings = settings_of(parameter.name, rules, weight_decay);
+      if (went_on && runs.back().family == bucket->family && runs.back().settings == settings) {
         runs.back().end = segment.begin + segment.count;
       } else {
         runs.push_back({bucket->family, segment.begin, segment.begin + segment.count, settings});
@@ -29,8 +33,10 @@ std::vector<FlatRun> runs_of(const FlatParameters& parameters, const std::vector
 }  // namespace
 
 FlatOptimizer::FlatOptimizer(const FlatParameters& parameters, const std::vector<ParameterRule>& rules,
-                             double weight_decay)
-    : parameters_(parameters), runs_(runs_of(parameters, rules, weight_decay)) {}
+                             double weight_decay, ParameterFilter filter)
+    : parameters_(parameters),
+      filter_(std::move(filter)),
+      runs_(runs_of(parameters, rules, weight_decay, filter_)) {}
 
 void FlatOptimizer::add_state(const std::string& kind, std::optional<at::ScalarType> dtype) {
   StateBuffers buffers{kind, {}};
@@ -48,10 +54,12 @@ void FlatOptimizer::add_masters() {
     at::Tensor& master = buffers.of_family.emplace_back();
     if (family.data.element_size() > 2) continue;
     master = zeroed_flat_buffer(family.data.numel(), at::kFloat, family.data.device());
-    master.copy_(family.data);
   }
   masters_ = states_.size();
   states_.push_back(std::move(buffers));
+  for (const FlatRun& run : runs_) {
+    if (has_master(run)) values(run).copy_(data(run));
+  }
 }
 
 at::Tensor FlatOptimizer::part(const std::vector<at::Tensor>& of_family, const FlatRun& run) {
@@ -78,6 +86,7 @@ std::vector<StateEntry> FlatOptimizer::state_entries() const {
   std::vector<StateEntry> entries;
   for (std::size_t i = 0; i < parameters_.parameters().size(); ++i) {
     const StageParameter& parameter = parameters_.parameters()[i];
+    if (!updates(parameter)) continue;
     entries.push_back({"param", parameter.name, &parameter.layout, parameter.tensor.detach()});
     if (parameters_.bucket_of(i) < 0) continue;
     const FlatSegment& segment = parameters_.segment_of(i);
@@ -92,23 +101,26 @@ std::vector<StateEntry> FlatOptimizer::state_entries() const {
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const FlatParameters& parameters,
-                                          std::uint64_t seed) {
+                                          const OptimizerContext& context) {
   validate(options);
   struct Make {
     const FlatParameters& parameters;
-    std::uint64_t seed;
+    const OptimizerContext& context;
     std::unique_ptr<Optimizer> operator()(const AdamWOptions& adam) const {
       return make_adam(adam, parameters);
     }
     std::unique_ptr<Optimizer> operator()(const AdamOptions& adam) const {
       return make_adam(adam, parameters);
     }
+    std::unique_ptr<Optimizer> operator()(const MuonOptions& muon) const {
+      return make_muon(muon, parameters, context);
+    }
     std::unique_ptr<Optimizer> operator()(const SgdOptions& sgd) const { return make_sgd(sgd, parameters); }
     std::unique_ptr<Optimizer> operator()(const StochasticAdamWOptions& adam) const {
-      return make_stochastic_adamw(adam, parameters, seed);
+      return make_stochastic_adamw(adam, parameters, context.seed);
     }
   };
-  return std::visit(Make{parameters, seed}, options);
+  return std::visit(Make{parameters, context}, options);
 }
 
 }  // namespace d9d

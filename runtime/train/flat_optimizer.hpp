@@ -1,7 +1,8 @@
 #pragma once
-// What all optimizers share: the ranges of the flat buffers with their settings, and the state buffers beside
-// the parameters. Internal to train/.
+// What all optimizers share, those of plugins too: the ranges of the flat buffers with their settings, and the
+// state buffers beside the parameters, which checkpoints keep and any mesh reads.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,13 +25,17 @@ struct StateBuffers {
   std::vector<at::Tensor> of_family;
 };
 
+// Which parameters an optimizer updates, where two of them share a stage.
+using ParameterFilter = std::function<bool(const StageParameter&)>;
+
 class FlatOptimizer : public Optimizer {
  public:
   std::vector<StateEntry> state_entries() const override;
 
  protected:
+  // Without a filter it updates all parameters. Runs and state are only those of what it updates.
   FlatOptimizer(const FlatParameters& parameters, const std::vector<ParameterRule>& rules,
-                double weight_decay);
+                double weight_decay, ParameterFilter filter = {});
 
   // `dtype`: none means fp32, or fp64 for a family of fp64.
   void add_state(const std::string& kind, std::optional<at::ScalarType> dtype = {});
@@ -47,7 +52,10 @@ class FlatOptimizer : public Optimizer {
   // After an update: the masters, rounded to nearest, are the parameters.
   void round_masters(const FlatRun& run) const;
 
+  bool updates(const StageParameter& parameter) const { return !filter_ || filter_(parameter); }
+
   const FlatParameters& parameters_;
+  const ParameterFilter filter_;
   std::vector<FlatRun> runs_;
 
  private:
@@ -59,8 +67,11 @@ class FlatOptimizer : public Optimizer {
   std::optional<std::size_t> masters_;  // index into states_
 };
 
-std::unique_ptr<Optimizer> make_adam(const AdamWOptions& options, const FlatParameters& parameters);
+std::unique_ptr<Optimizer> make_adam(const AdamWOptions& options, const FlatParameters& parameters,
+                                     ParameterFilter filter = {});
 std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, const FlatParameters& parameters);
+std::unique_ptr<Optimizer> make_muon(const MuonOptions& options, const FlatParameters& parameters,
+                                     const OptimizerContext& context);
 std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, const FlatParameters& parameters);
 std::unique_ptr<Optimizer> make_stochastic_adamw(const StochasticAdamWOptions& options,
                                                  const FlatParameters& parameters, std::uint64_t seed);

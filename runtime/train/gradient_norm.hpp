@@ -1,14 +1,16 @@
 #pragma once
-// A rank's share of the squared global gradient norm, for any placement of parameters (W-04). Of gradients
-// that several ranks hold, each of them counts a different part. So the plain sum of the shares over all
-// ranks of the job counts each element of each global gradient once, and needs to know no mesh axis.
+// A rank's share of the global gradient norm, for any placement of parameters (W-04). Of gradients that
+// several ranks hold, each of them counts a different part. So the plain sum of the shares over all ranks
+// of the job (of the infinity norm: their maximum) counts each element of each global gradient once,
+// and needs to know no mesh axis.
 
 #include "runtime/train/flat_parameters.hpp"
+#include "runtime/train/norm_type.hpp"
 
 namespace d9d {
 
-// The sum of squares of this rank's part of a reduced bucket; the replicas' parts make up the bucket.
+// Of this rank's part of a reduced bucket; the replicas' parts make up the bucket. See norm_type.hpp.
 // Deterministic, whatever the number of threads.
-double squares_share(const GradientBucket& bucket);
+double share_of_norm(const GradientBucket& bucket, NormType type);
 
 }  // namespace d9d

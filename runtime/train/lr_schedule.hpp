@@ -1,14 +1,24 @@
 #pragma once
-// Piecewise learning-rate schedules (LR-01, LR-02): a multiplier of the optimizer's learning rate as a pure
+// The learning rate over time. A plugin derives from LrSchedule and registers its name
+// (runtime/task/registry.hpp). Piecewise learning-rate schedules (LR-01, LR-02): a multiplier of the optimizer's learning rate as a pure
 // function of the step. Steps count from 0: multiplier(0) is that of the first optimizer step.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "runtime/train/lr_curve.hpp"
 
 namespace d9d {
+
+class LrSchedule {
+ public:
+  virtual ~LrSchedule() = default;
+  // The multiplier of the optimizer's learning rate for a step from 0, at least 0: a pure function, called from
+  // any thread. Called before the job starts, too; input errors where a job of that length is impossible.
+  virtual std::function<double(std::int64_t step)> over(std::int64_t total_steps) const = 0;
+};
 
 // Steps [start_step, end_step). The end value is reached at end_step, so by the next phase.
 struct LrPhase {

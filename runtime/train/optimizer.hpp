@@ -13,6 +13,7 @@
 #include "runtime/tensor/layout.hpp"
 #include "runtime/train/flat_parameters.hpp"
 #include "runtime/train/optimizer_options.hpp"
+#include "runtime/train/optimizer_provider.hpp"
 
 namespace d9d {
 
@@ -36,7 +37,7 @@ class Optimizer {
 
   // Updates made so far; part of the state.
   std::int64_t step_count() const { return step_count_; }
-  void set_step_count(std::int64_t count) { step_count_ = count; }
+  virtual void set_step_count(std::int64_t count) { step_count_ = count; }
 
   // All parameters (frozen ones too), each followed by the optimizer's state of it if it is trainable.
   virtual std::vector<StateEntry> state_entries() const = 0;
@@ -45,10 +46,9 @@ class Optimizer {
   std::int64_t step_count_ = 0;
 };
 
-// `parameters` outlives the optimizer and has its values: masters begin as copies of them. `seed`: of the noise
-// of stochastic rounding. Input errors for impossible options, and for stochastic AdamW on parameters that are
+// `parameters` outlives the optimizer and has its values: masters begin as copies of them. Input errors for impossible options, and for stochastic AdamW on parameters that are
 // not bf16 on the CPU.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const FlatParameters& parameters,
-                                          std::uint64_t seed = 0);
+                                          const OptimizerContext& context = {});
 
 }  // namespace d9d

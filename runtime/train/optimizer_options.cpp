@@ -1,5 +1,7 @@
 #include "runtime/train/optimizer_options.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -43,6 +45,21 @@ void check(const SgdOptions& options) {
               options.momentum, options.dampening);
 }
 
+void check(const MuonOptions& options) {
+  check_lr(options.lr);
+  check_decay(options.weight_decay);
+  D9D_REQUIRE(options.momentum >= 0 && options.momentum < 1, "optimizer.momentum = {}: must be in [0, 1)",
+              options.momentum);
+  D9D_REQUIRE(options.newton_schulz_steps >= 1 && options.newton_schulz_steps < 100,
+              "optimizer.newton_schulz_steps = {}: must be in [1, 100)", options.newton_schulz_steps);
+  D9D_REQUIRE(options.adamw_lr.value_or(1) > 0, "optimizer.adamw_lr = {}: must be above 0",
+              *options.adamw_lr);
+  D9D_REQUIRE(options.adamw_eps > 0, "optimizer.adamw_eps = {}: must be above 0", options.adamw_eps);
+  for (const double beta : options.adamw_betas) {
+    D9D_REQUIRE(beta >= 0 && beta < 1, "optimizer.adamw_betas: {} is not in [0, 1)", beta);
+  }
+}
+
 // Tensors of state beside the masters, and their type for parameters of fp32 and less.
 struct Moments {
   int count;
@@ -54,15 +71,35 @@ Moments moments_of(const OptimizerOptions& options) {
     Moments operator()(const AdamOptions& adam) const { return {adam.amsgrad ? 3 : 2}; }
     Moments operator()(const SgdOptions& sgd) const { return {sgd.momentum != 0 ? 1 : 0}; }
     Moments operator()(const StochasticAdamWOptions& adam) const { return {2, adam.state_dtype}; }
+    Moments operator()(const MuonOptions&) const { return {2}; }
   };
   return std::visit(Count{}, options);
 }
 
 }  // namespace
 
+bool is_muon_matrix(const MuonOptions& options, const std::string& name,
+                    const std::vector<std::int64_t>& shape) {
+  if (shape.size() < 2 || shape.size() > 3 || shape.back() == 1 || shape[shape.size() - 2] == 1) return false;
+  return std::none_of(options.adamw_for.begin(), options.adamw_for.end(),
+                      [&](const std::string& pattern) { return matches(pattern, name); });
+}
+
 void validate(const OptimizerOptions& options) {
   std::visit([](const auto& chosen) { check(chosen); }, options);
-  check_rules(rules_of(options));
+  const std::vector<ParameterRule>& rules = rules_of(options);
+  check_rules(rules);
+  const bool has_betas = std::visit(
+      [](const auto& chosen) {
+        return requires {
+          chosen.betas;
+        };
+      },
+      options);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    D9D_REQUIRE(has_betas || !rules[i].betas,
+                "optimizer.rules.{}.betas: this optimizer has no betas; leave it out", i);
+  }
 }
 
 bool keeps_masters(const OptimizerOptions& options, Dtype parameters) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/tensor/dtype.hpp"
+#include "runtime/train/muon_options.hpp"
 #include "runtime/train/parameter_rules.hpp"
 
 namespace d9d {
@@ -58,7 +59,8 @@ struct StochasticAdamWOptions {
   std::vector<ParameterRule> rules;
 };
 
-using OptimizerOptions = std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions>;
+using OptimizerOptions =
+    std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions, MuonOptions>;
 
 struct UpdateScale {
   double lr_multiplier = 1;  // of the schedule
@@ -71,7 +73,8 @@ void validate(const OptimizerOptions& options);
 // Whether it keeps parameters of 16 bits in float32 besides, updates those and rounds them into the
 // parameters: what is smaller than a parameter's last digit then adds up instead of being lost.
 bool keeps_masters(const OptimizerOptions& options, Dtype parameters);
-// Bytes of its state for each element of a parameter of that type, masters included.
+// Bytes of its state for each element of a parameter of that type, masters included. Of Muon: of those that AdamW
+// updates; a matrix has one moment less.
 std::int64_t state_bytes(const OptimizerOptions& options, Dtype parameters);
 
 // What the rules are tried on, and what holds where none matches.

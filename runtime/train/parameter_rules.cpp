@@ -38,7 +38,7 @@ ParameterSettings settings_of(const std::string& name, const std::vector<Paramet
   const auto index = rule_for(name, rules);
   if (!index) return {.weight_decay = weight_decay};
   const ParameterRule& rule = rules[*index];
-  return {rule.lr_multiplier, rule.weight_decay.value_or(weight_decay)};
+  return {rule.lr_multiplier, rule.weight_decay.value_or(weight_decay), rule.betas};
 }
 
 void check_rules(const std::vector<ParameterRule>& rules) {
@@ -49,6 +49,9 @@ void check_rules(const std::vector<ParameterRule>& rules) {
                 "optimizer.rules.{}.weight_decay = {}: must be at least 0", i, *rules[i].weight_decay);
     D9D_REQUIRE(rules[i].lr_multiplier >= 0, "optimizer.rules.{}.lr_multiplier = {}: must be at least 0", i,
                 rules[i].lr_multiplier);
+    for (const double beta : rules[i].betas.value_or(std::array<double, 2>{})) {
+      D9D_REQUIRE(beta >= 0 && beta < 1, "optimizer.rules.{}.betas: {} is not in [0, 1)", i, beta);
+    }
   }
 }
 

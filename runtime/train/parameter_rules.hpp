@@ -1,6 +1,7 @@
 #pragma once
 // Settings of single parameters, by their names (W-12): `optimizer.rules` of the job file. No torch.
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,14 +12,16 @@ namespace d9d {
 // of characters, `?` one. The first rule that matches counts; where none does, the optimizer's own settings.
 struct ParameterRule {
   std::string match;
-  std::optional<double> weight_decay;  // none: the optimizer's
-  double lr_multiplier = 1;            // besides the schedule's
+  std::optional<double> weight_decay;               // none: the optimizer's
+  double lr_multiplier = 1;                         // besides the schedule's
+  std::optional<std::array<double, 2>> betas = {};  // none: the optimizer's; of those that have them
 };
 
 // What holds for a parameter after the rules.
 struct ParameterSettings {
   double lr_multiplier = 1;
   double weight_decay = 0;
+  std::optional<std::array<double, 2>> betas = {};
   bool operator==(const ParameterSettings&) const = default;
 };
 

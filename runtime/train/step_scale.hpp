@@ -5,21 +5,29 @@
 // Gradients are sums of weight * d loss. The mean over all tokens of the step needs 1 / weight, clipping
 // another factor; the optimizer multiplies by both in its one pass.
 
+#include <cmath>
 #include <optional>
 
+#include "runtime/train/norm_type.hpp"
 #include "runtime/train/step_totals.hpp"
 
 namespace d9d {
 
-struct StepScale {
-  double loss = 0;  // mean over the weights of the step
-  double norm = 0;  // L2, of the mean loss's gradient, before clipping
-  double clip = 1;  // min(1, max_norm / (norm + 1e-6))
-  double grad = 0;  // clip / weight: what gradient sums are multiplied by
+struct ClippingOptions {
+  std::optional<double> max_norm;  // clip to this; none: only measure
+  NormType norm_type = NormType::l2;
 };
 
-// `totals`: of all ranks. `max_norm`: clip to this; none: only measure. Input error when no token counts.
-// Environment error when loss or norm is not finite, with what to try.
-StepScale step_scale(const StepTotals& totals, std::optional<double> max_norm);
+struct StepScale {
+  double loss = 0;  // mean over the weights of the step
+  double norm = 0;  // of the mean loss's gradient, before clipping
+  double clip = 1;  // min(1, max_norm / (norm + 1e-6))
+  double grad = 0;  // clip / weight: what gradient sums are multiplied by
+
+  bool is_finite() const { return std::isfinite(loss) && std::isfinite(norm); }
+};
+
+// `totals`: of all ranks. Input error when no token counts.
+StepScale step_scale(const StepTotals& totals, const ClippingOptions& clipping);
 
 }  // namespace d9d

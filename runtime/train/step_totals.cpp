@@ -9,7 +9,7 @@ namespace {
 
 // The order in which they travel; the costs follow.
 constexpr std::array<double StepTotals::*, 7> scalars{
-    &StepTotals::loss_sum,   &StepTotals::weight_sum, &StepTotals::squared_norm, &StepTotals::tokens,
+    &StepTotals::loss_sum,   &StepTotals::weight_sum, &StepTotals::norm_share, &StepTotals::tokens,
     &StepTotals::terminates, &StepTotals::interrupts, &StepTotals::saves};
 
 }  // namespace

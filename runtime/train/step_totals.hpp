@@ -11,7 +11,7 @@ struct StepTotals {
   // that see the same tokens (those of tp) count them once (W-03).
   double loss_sum = 0;  // of loss * weight
   double weight_sum = 0;
-  double squared_norm = 0;  // of the gradient of loss_sum: each rank's share (gradient_norm.hpp)
+  double norm_share = 0;  // of the gradient of loss_sum: each rank's share (norm_type.hpp)
   double tokens = 0;
 
   // Ranks that were asked to stop by SIGTERM or SIGINT, or to write a checkpoint.

@@ -119,11 +119,12 @@ class StochasticAdamW final : public FlatOptimizer {
   Pass pass_of(const ParameterSettings& settings, const UpdateScale& scale) const {
     const double lr = options_.lr * scale.lr_multiplier * settings.lr_multiplier;
     const auto steps = static_cast<double>(step_count_);
+    const auto [beta1, beta2] = settings.betas.value_or(options_.betas);
     return {.decay = static_cast<float>(1 - lr * settings.weight_decay),
-            .beta1 = static_cast<float>(options_.betas[0]),
-            .beta2 = static_cast<float>(options_.betas[1]),
-            .step_size = static_cast<float>(lr / (1 - std::pow(options_.betas[0], steps))),
-            .correction = static_cast<float>(std::sqrt(1 - std::pow(options_.betas[1], steps))),
+            .beta1 = static_cast<float>(beta1),
+            .beta2 = static_cast<float>(beta2),
+            .step_size = static_cast<float>(lr / (1 - std::pow(beta1, steps))),
+            .correction = static_cast<float>(std::sqrt(1 - std::pow(beta2, steps))),
             .eps = static_cast<float>(options_.eps),
             .grad_scale = static_cast<float>(scale.grad)};
   }

@@ -108,7 +108,7 @@ TEST_F(CollectiveTest, AnswersABucketWithThisRanksShareOfItsNorm) {
   const auto reduced = world.last<wire::BucketReduced>(executor_id);
   EXPECT_EQ(reduced->getStep(), 7U);
   EXPECT_EQ(reduced->getBucket(), 2U);
-  EXPECT_EQ(reduced->getSquaredNorm(), 2.5);
+  EXPECT_EQ(reduced->getNormShare(), 2.5);
 }
 
 }  // namespace

@@ -67,8 +67,9 @@ class ScriptedWorker final : public IdleRankWorker {
     if (script_.completes.contains(name)) buckets_.bucket_complete(script_.completes[name]);
     return script_.outputs[name];
   }
-  StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .squared_norm = 0.5}; }
+  StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .norm_share = 0.5}; }
   void apply(double scale, double lr) override { script_.applied.push_back(fmt::format("{} {}", scale, lr)); }
+  void skip() override { script_.applied.emplace_back("skipped"); }
   std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
   std::string metric_state() const override { return std::to_string(script_.metrics.size()); }
   Ticket snapshot() override { return script_.snapshot; }
@@ -117,13 +118,13 @@ class StageTest : public ::testing::Test {
         },
         from);
   }
-  void reduced(std::uint64_t step, std::uint32_t bucket, double squared_norm) {
+  void reduced(std::uint64_t step, std::uint32_t bucket, double norm_share) {
     world->say<wire::BucketReduced>(
         executor_id,
         [&](wire::BucketReduced::Builder message) {
           message.setStep(step);
           message.setBucket(bucket);
-          message.setSquaredNorm(squared_norm);
+          message.setNormShare(norm_share);
         },
         group_id);
   }
@@ -246,7 +247,7 @@ TEST_F(StageTest, AsksItsCollectiveForEachBucketAndFinishesOnlyWhenAllAreReduced
   EXPECT_EQ(steps_computed(), 0U);
   reduced(1, 1, 0.125);
   const auto computed = world->last<wire::StepComputed>(trainer_id);
-  EXPECT_EQ(computed->getSquaredNorm(), 0.5 + 0.25 + 0.125);
+  EXPECT_EQ(computed->getNormShare(), 0.5 + 0.25 + 0.125);
   EXPECT_EQ(computed->getLossSum(), 6);
   EXPECT_EQ(computed->getWeightSum(), 3);
 }
@@ -318,8 +319,10 @@ TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
     apply.setLrMultiplier(0.5);
   });
 
-  EXPECT_THAT(script.applied, ElementsAre("0.25 0.5"));
-  EXPECT_EQ(world->last<wire::StepApplied>(trainer_id)->getStep(), 3U);
+  world->say<wire::ApplyStep>(executor_id, [](wire::ApplyStep::Builder apply) { apply.setSkip(true); });
+
+  EXPECT_THAT(script.applied, ElementsAre("0.25 0.5", "skipped"));
+  EXPECT_EQ(world->heard<wire::StepApplied>(trainer_id).front()->getStep(), 3U);
 }
 
 TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite) {

@@ -99,6 +99,8 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
                           .world = world,
                           .disk = disk,
                           .model = make_model(registry, loaded.job),
+                          .optimizer = make_optimizer(registry, loaded.job),
+                          .lr_schedule = make_lr_schedule(registry, loaded.job),
                           .user_actors = no_actors,
                           .make_task = [&] { return make_task(registry, loaded.job); },
                           .total_steps = 20,

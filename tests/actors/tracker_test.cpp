@@ -80,6 +80,16 @@ TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
   EXPECT_EQ(shown.seconds_left, 10);
 }
 
+TEST_F(TrackerTest, WritesHowManyStepsWereSkippedFromTheFirstOneOn) {
+  for (const std::uint64_t skipped : {0, 1, 1}) {
+    world.say<wire::StepFinished>(tracker_id,
+                                  [&](wire::StepFinished::Builder step) { step.setSkippedSteps(skipped); });
+    EXPECT_EQ(ledger.values.contains("skipped_steps"), skipped > 0);
+  }
+
+  EXPECT_EQ(ledger.values["skipped_steps"], 1);
+}
+
 TEST_F(TrackerTest, WritesMetricsUnderTheirNames) {
   world.say<wire::MetricValues>(tracker_id, [](wire::MetricValues::Builder values) {
     values.setStep(4);

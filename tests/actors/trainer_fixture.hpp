@@ -58,18 +58,18 @@ class TrainerTest : public ::testing::Test {
           message.setStep(step);
           message.setLossSum(12);
           message.setWeightSum(4);
-          message.setSquaredNorm(16);
+          message.setNormShare(16);
         },
         executor_id);
   }
-  void reduced(double loss_sum = 24, double weight = 8, double squared_norm = 64) {
+  void reduced(double loss_sum = 24, double weight = 8, double norm_share = 64) {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
           auto values = message.initValues(7);
           values.set(0, loss_sum);
           values.set(1, weight);
-          values.set(2, squared_norm);
+          values.set(2, norm_share);
           values.set(3, 128);
         },
         group_id);

@@ -139,7 +139,7 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
 }
 
 TEST_F(TrainerTest, ALargeNormIsClippedAndASmallOneIsNot) {
-  options.max_norm = 0.5;
+  options.step_end.clipping.max_norm = 0.5;
   start();
   batch(1);
   computed(1);
@@ -309,8 +309,54 @@ TEST_F(TrainerTest, ANanLossEndsTheJobWithAText) {
   EXPECT_TRUE(world.heard<wire::ApplyStep>().empty()) << "the parameters stay as they were";
 }
 
+TEST_F(TrainerTest, ANanLossIsSkippedIfTheJobSaysSoAndTheNextStepFollows) {
+  options.step_end.non_finite = {NonFiniteAction::skip, 10};
+  options.step_end.skipped_before = 4;
+  due = {1};
+  start();
+  batch(1);
+  computed(1);
+  reduced(std::numeric_limits<double>::quiet_NaN(), 8, 64);
+  EXPECT_TRUE(world.last<wire::ApplyStep>(executor_id)->getSkip());
+  applied(1);
+  metric_state(1);
+
+  EXPECT_EQ(failure(), "");
+  EXPECT_THAT(events(), ElementsAre("train.ready", "train.step.pre", "train.forward_backward.pre",
+                                    "train.forward_backward.post", "train.step.post"));
+  EXPECT_EQ(std::string(world.heard<wire::Publish>().back()->getContext()),
+            R"({"loss":null,"grad_norm":null,"skipped":true})");
+  EXPECT_EQ(world.last<wire::StepFinished>()->getSkippedSteps(), 5U);
+  EXPECT_THAT(std::string(world.last<wire::CheckpointState>(coordinator_id)->getState()),
+              HasSubstr(R"("skipped_steps":5)"));
+  committed(1);
+  batch(2);
+  computed(2);
+  reduced();
+  EXPECT_FALSE(world.last<wire::ApplyStep>(executor_id)->getSkip());
+}
+
+TEST_F(TrainerTest, TheInfinityNormIsAMaximumOverAllRanks) {
+  options.step_end.clipping = {.max_norm = 0.5, .norm_type = NormType::inf};
+  start();
+  batch(1);
+  computed(1);
+  const auto asked = world.heard<wire::ReduceValues>(group_id);
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[1]->getOrder(), 1U);
+  EXPECT_EQ(asked[1]->getOperation(), wire::ReduceValues::Operation::MAX);
+  EXPECT_THAT(to_vector<double>(asked[1]->getValues()), ElementsAre(16));
+
+  reduced(24, 8, 0);
+  EXPECT_TRUE(world.heard<wire::ApplyStep>().empty()) << "the maximum is missing";
+  world.say<wire::ValuesReduced>(
+      trainer_id, [](wire::ValuesReduced::Builder message) { message.initValues(1).set(0, 8); }, group_id);
+
+  EXPECT_NEAR(world.last<wire::ApplyStep>()->getGradientScale(), 0.5 / 8, 1e-6);  // of norm 8 / 8
+}
+
 TEST_F(TrainerTest, ANanLossProposesClippingOnlyWhereNoneIsSet) {
-  options.max_norm.reset();
+  options.step_end.clipping.max_norm.reset();
   start();
   batch(1);
   computed(1);
@@ -320,13 +366,13 @@ TEST_F(TrainerTest, ANanLossProposesClippingOnlyWhereNoneIsSet) {
 }
 
 TEST_F(TrainerTest, ANanLossWithClippingSetSpeaksOfTheLearningRateAlone) {
-  options.max_norm = 1.0;
+  options.step_end.clipping.max_norm = 1.0;
   start();
   batch(1);
   computed(1);
   reduced(std::numeric_limits<double>::quiet_NaN(), 8, 64);
 
-  EXPECT_THAT(failure(), ::testing::EndsWith("Lower the learning rate"));
+  EXPECT_THAT(failure(), HasSubstr("Lower the learning rate, or skip such steps"));
 }
 
 TEST_F(TrainerTest, AnInfiniteNormEndsTheJobToo) {

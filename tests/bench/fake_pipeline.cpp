@@ -52,7 +52,7 @@ class SleepStage final : public testing::IdleRankWorker {
     (tensor.gradient ? gradients_ : activations_)[{tensor.stage, tensor.microbatch}] = true;
   }
   std::vector<StageTensor> run(const Instruction& instruction) override;
-  StepTotals finish_step() override { return {.loss_sum = 1, .weight_sum = 1, .squared_norm = 1}; }
+  StepTotals finish_step() override { return {.loss_sum = 1, .weight_sum = 1, .norm_share = 1}; }
 
  private:
   using Place = std::pair<int, int>;  // stage, microbatch

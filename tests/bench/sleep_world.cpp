@@ -108,7 +108,6 @@ std::vector<Member> members_of(Rig& rig, int rank) {
   TrainerOptions trainer{.rank = rank,
                          .total_steps = rig.total_steps(),
                          .lr_multiplier = [](std::uint64_t) { return 1.0; },
-                         .max_norm = std::nullopt,
                          .checkpoint_due = [](std::uint64_t) { return false; },
                          .metrics_due = [](std::uint64_t) { return false; },
                          .temporary_checkpoint_dir = [](std::uint64_t) { return std::string(); },

@@ -1,4 +1,5 @@
 // A plugin that does what users' code does on a bad day. The key `mode` says what, and with it where.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <boost/describe/class.hpp>
 
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <future>
+#include <limits>
 #include <new>
 #include <stdexcept>
 
@@ -61,7 +63,11 @@ class EvilTask final : public d9d::TrainTask {
   }
   d9d::Loss compute_loss(const d9d::LossContext& context) const override {
     if (context.step == bad_step) misbehave();
-    return inner_.compute_loss(context);
+    d9d::Loss loss = inner_.compute_loss(context);
+    const bool is_bad = mode_ == "nan" ? context.step == bad_step && context.microbatch == 0
+                                       : mode_ == "nan_from_there" && context.step >= bad_step;
+    if (is_bad) loss.loss = loss.loss * std::numeric_limits<double>::quiet_NaN();
+    return loss;
   }
   void finalize() override {
     if (mode_ == "finalize_throws") throw_something(mode_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/curve_test.hpp"
@@ -109,6 +110,35 @@ TEST_F(OptimizerOfAJob, FollowsRulesByTheNamesOfParameters) {
   expect_same("stages", mesh(2, 2) + set("optimizer",
                                          "{name: adamw, lr: 0.003, betas: [0.9, 0.95], weight_decay: "
                                          "0.1, rules: [{match: '*', weight_decay: 0.1}]}"));
+}
+
+TEST_F(OptimizerOfAJob, MuonLearnsResumesToTheBitAndOnAnotherMesh) {
+  const Words muon = set("optimizer", "{name: muon, lr: 0.003, scale: match_rms_adamw}");
+  const Words shards = set("mesh.data_parallel_shard", "2") + matrices_on(2) + experts_on(4);
+  run(named("through") + muon);
+  EXPECT_LT(job_.losses("through").back(), job_.losses("through").front() - 0.5);
+
+  run_in_halves("halves", muon, muon);
+  EXPECT_EQ(job_.exact_curve("halves"), job_.exact_curve("through"));
+
+  run_in_halves("meshes", muon + shards, muon);
+  const auto meshes = job_.losses("meshes");
+  for (std::size_t i = 0; i < meshes.size(); ++i)
+    EXPECT_NEAR(meshes[i], job_.losses("through").at(i), 2e-3 * meshes[i]) << "at step " << i + 1;
+}
+
+TEST_F(OptimizerOfAJob, SaysWhatMuonUpdatesAndWhatAdamW) {
+  const Words muon =
+      set("optimizer", "{name: muon, lr: 0.003, rules: [{match: '*q_proj*', weight_decay: 0}]}");
+
+  const auto groups = check(muon)["optimizer_groups"];
+
+  ASSERT_EQ(groups.size(), 3U) << groups.dump(2);
+  std::map<std::string, std::int64_t> tensors;
+  for (const auto& group : groups) tensors[group["by"].get<std::string>()] += group["tensors"].get<int>();
+  // Of each layer q, k, v, o, the router and three stacks of experts; norms, the embedding and the head.
+  EXPECT_EQ(tensors, (std::map<std::string, std::int64_t>{{"adamw", 2 * 4 + 3}, {"muon", 2 * 8}}));
+  EXPECT_THAT(job_.call(Words{"check", "job.yaml"} + muon).out, HasSubstr(", by muon: "));
 }
 
 TEST_F(OptimizerOfAJob, RefusesARuleThatNoParameterFollows) {

@@ -40,6 +40,7 @@ class IdleRankWorker : public RankWorker {
   StepTotals finish_step() override { return {}; }
   StepPrograms& programs() override { return programs_; }
   void apply(double /*gradient_scale*/, double /*lr_multiplier*/) override {}
+  void skip() override {}
   std::vector<double> take_metrics() override { return {}; }
   std::string metric_state() const override { return {}; }
   Ticket snapshot() override { return {}; }

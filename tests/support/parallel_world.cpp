@@ -31,6 +31,7 @@
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/train/flat_parameters.hpp"
+#include "runtime/train/optimizer_provider.hpp"
 
 namespace d9d::test {
 namespace {
@@ -56,11 +57,11 @@ at::Tensor block_of(at::Tensor global, const Slice& slice) {
 // What the ranks found, put together.
 class Gathered {
  public:
-  void add_totals(double loss_sum, double weight_sum, double squared_norm) {
+  void add_totals(double loss_sum, double weight_sum, double norm_share) {
     const std::lock_guard lock(mutex_);
     loss_ += loss_sum;
     weight_ += weight_sum;
-    squares_ += squared_norm;
+    squares_ += norm_share;
   }
 
   void add_gradient(const StageParameter& parameter) {
@@ -263,7 +264,7 @@ std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<Ran
        .schedule = given_.schedule,
        .model = provider_,
        .task = std::make_shared<CausalLmTask>(),
-       .optimizer = AdamWOptions{.lr = 1},
+       .optimizer = provider_of(AdamWOptions{.lr = 1}),
        .seed = world_seed,
        .source_checkpoint = "the given weights",
        .parallel = given_.options,
@@ -329,7 +330,7 @@ void World::run_rank(int rank) {
   const auto step = [&] { run_step(rank, *worker); };
   given_.around_step ? given_.around_step(rank, step) : step();
   const StepTotals totals = worker->finish_step();
-  gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.squared_norm + buckets.squares);
+  gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.norm_share + buckets.squares);
   for (const StageParameter& parameter : gradients->parameters->parameters()) {
     gathered_.add_gradient(parameter);
   }

@@ -28,7 +28,6 @@ const std::map<std::string, std::size_t>& long_headers() {
       {"runtime/task/logging_config.hpp", 130},
       {"runtime/family/causal_lm_section.hpp", 107},
       {"runtime/family/qwen3/section.hpp", 111},
-      {"runtime/task/optimizer_config.hpp", 120},
       {"runtime/task/trainer_sections.hpp", 160},
   };
   return list;

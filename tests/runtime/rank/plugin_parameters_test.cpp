@@ -33,7 +33,7 @@ OptimizerOptions with_rules(std::vector<ParameterRule> rules) {
 
 std::vector<std::string> check(const RankOfMesh& my, const std::vector<StageParameter>& parameters,
                                const OptimizerOptions& optimizer) {
-  return check_plugin_parameters(parameters, optimizer, my.domains, my.open);
+  return check_plugin_parameters(parameters, *provider_of(optimizer), my.domains, my.open);
 }
 
 std::string refusal(const RankOfMesh& my, const std::vector<StageParameter>& parameters,

@@ -145,14 +145,13 @@ TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"trainer.pipelining.order=dynamic"}));
   EXPECT_NO_THROW(load({"optimizer={name: sgd, lr: 1, nesterov: true, momentum: 0.9}"}));
   EXPECT_NO_THROW(load({"task={name: mine, size: 3}", "plugins=[libmine.so]"}));
+  EXPECT_NO_THROW(load({"optimizer={name: mine}", "lr_scheduler={name: mine}", "plugins=[libmine.so]"}));
 }
 
 TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
   expect_refused({
       {{"optimizer={name: stochastic_adamw, lr: 1, state_dtype: float32}"},
        {"optimizer.name: stochastic_adamw is for bfloat16 parameters", "choose adamw"}},
-      {{"optimizer={name: mine}", "plugins=[libmine.so]"},
-       {"optimizer.name: an optimizer of your own is not supported"}},
       {{"trainer.logging={period_steps: 1, tracker: {provider: wandb, project: p}}"},
        {"trainer.logging.tracker: wandb is not supported yet", "tensorboard"}},
       {{"trainer.model_stage_factory.checkpoint_only_trainable_parameters=true"}, {"is not supported yet"}},

@@ -207,10 +207,39 @@ TEST(GradientNorm, IsThatOfTheGlobalTensorsOnAnyPlacement) {
     const FlatParameters flat(stage, {});
     fill_gradients(stage);
     double squares = 0;
-    for (const GradientBucket& bucket : flat.buckets()) squares += squares_share(bucket);
+    for (const GradientBucket& bucket : flat.buckets()) squares += share_of_norm(bucket, NormType::l2);
 
     EXPECT_NEAR(test::all_reduce_scalars(world, {squares})[0], expected, 1e-6 * expected);
   });
+}
+
+TEST(GradientNorm, OfInfinityIsTheLargestElementOfTheGlobalTensorsOnAnyPlacement) {
+  run_ranks(8, [&](int rank, Communicator& world) {
+    const auto stage = mixed_stage(rank);
+    const FlatParameters flat(stage, {});
+    fill_gradients(stage);
+    if (rank / 4 == 0) stage[2].tensor.mutable_grad().mul_(-3);  // the expert's block of this rank alone
+    double share = 0;
+    for (const GradientBucket& bucket : flat.buckets())
+      share = joined_shares(NormType::inf, share, share_of_norm(bucket, NormType::inf));
+
+    const double expected = 3 * wave("expert.w", {5, 3}, 5).abs().max().item<double>();
+    const double largest = test::all_reduce_scalars(world, {share}, ReduceOp::max)[0];
+    EXPECT_FLOAT_EQ(norm_of_share(NormType::inf, largest), expected);
+  });
+}
+
+TEST(GradientNorm, OfInfinityTakesNanForInfinityInEveryType) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    const FlatParameters flat({make_parameter("a.b.c", Layout::local({70}), dtype)}, {});
+    EXPECT_EQ(share_of_norm(flat.buckets()[0], NormType::inf), 0);
+    flat.buckets()[0].grad[7] = -2.5;
+    EXPECT_EQ(share_of_norm(flat.buckets()[0], NormType::inf), 2.5);
+
+    flat.buckets()[0].grad[69] = std::nan("");
+
+    EXPECT_EQ(share_of_norm(flat.buckets()[0], NormType::inf), std::numeric_limits<double>::infinity());
+  }
 }
 
 TEST(GradientNorm, OfABucketWithOddSizesCountsEveryElementOnce) {
@@ -219,7 +248,7 @@ TEST(GradientNorm, OfABucketWithOddSizesCountsEveryElementOnce) {
   for (int replica = 0; replica < 4; ++replica) {
     const FlatParameters flat({make_parameter("a.b.c", replica_layout({1001}, 4, replica), at::kFloat)}, {});
     fill_gradients(flat.parameters());
-    shares += squares_share(flat.buckets()[0]);
+    shares += share_of_norm(flat.buckets()[0], NormType::l2);
     whole = flat.buckets()[0].grad.to(at::kDouble).square().sum().item<double>();
   }
 

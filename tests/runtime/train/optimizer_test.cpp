@@ -143,6 +143,20 @@ TEST(Optimizer, RulesGiveParametersSettingsOfTheirOwn) {
   });
 }
 
+TEST(Optimizer, ARuleGivesParametersBetasOfTheirOwn) {
+  const std::array<double, 2> own{0.5, 0.7};
+  const auto expect_own = [&](const auto& options) {
+    expect_ten_steps(options, [&](Reference& reference, const std::string& name, double grad, int step) {
+      auto settings = options;
+      if (name.ends_with(".bias")) settings.betas = own;
+      reference.adam(grad, step, options.lr * multiplier(step), options.weight_decay, settings);
+    });
+  };
+
+  expect_own(AdamWOptions{.lr = 0.05, .rules = {{.match = "*.bias", .weight_decay = 0.01, .betas = own}}});
+  expect_own(AdamOptions{.lr = 0.05, .amsgrad = true, .rules = {{.match = "*.bias", .betas = own}}});
+}
+
 TEST(Optimizer, PatternsMatchNames) {
   EXPECT_TRUE(matches("*", ""));
   EXPECT_TRUE(matches("*.bias", "a.b.bias"));
@@ -197,6 +211,8 @@ TEST(Optimizer, ResumesToTheSameBits) {
   expect_bit_exact_resume(AdamWOptions{.lr = 0.01, .master_weights = false}, at::kBFloat16);
   expect_bit_exact_resume(SgdOptions{.lr = 0.01, .momentum = 0.9, .dampening = 0.5}, at::kFloat);
   expect_bit_exact_resume(StochasticAdamWOptions{.lr = 0.01, .state_dtype = Dtype::bfloat16}, at::kBFloat16);
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16})
+    expect_bit_exact_resume(MuonOptions{.lr = 0.01}, dtype);
 }
 
 // Masters of the stage, by name.
@@ -307,6 +323,11 @@ TEST(Optimizer, RefusesImpossibleSettingsByTheirKey) {
               HasSubstr("optimizer.state_dtype = float16"));
   EXPECT_THAT(refusal(AdamWOptions{.lr = 1, .rules = {{.match = "*", .weight_decay = -1}}}),
               HasSubstr("optimizer.rules.0.weight_decay = -1"));
+  const std::array<double, 2> betas{0.9, 0.9};
+  EXPECT_THAT(refusal(SgdOptions{.lr = 1, .rules = {{.match = "*", .betas = betas}}}),
+              HasSubstr("optimizer.rules.0.betas: this optimizer has no betas"));
+  EXPECT_THAT(refusal(MuonOptions{.lr = 1, .momentum = 1}), HasSubstr("optimizer.momentum = 1"));
+  EXPECT_THAT(refusal(MuonOptions{.lr = 1, .newton_schulz_steps = 0}), HasSubstr("newton_schulz_steps"));
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <ATen/ops/arange.h>
 
+#include <thread>
+
 #include "runtime/base/rng.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
 
 namespace d9d {
 
@@ -30,6 +33,22 @@ StageParameter make_parameter(const std::string& name, const Layout& layout, at:
 
 StageParameter make_parameter(const std::string& name, std::vector<std::int64_t> shape) {
   return make_parameter(name, Layout::local(std::move(shape)), at::kFloat);
+}
+
+void on_ranks(int ranks, const std::function<void(int, const std::shared_ptr<Communicator>&)>& work) {
+  SharedMemoryHub hub;
+  std::vector<int> all;
+  for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const std::shared_ptr<Communicator> group =
+          hub.open({"all", all, rank, true}, std::chrono::seconds(60));
+      work(rank, group);
+      group->barrier();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 LayoutAxis replicated(const std::string& axis, int size, int index) {

@@ -3,9 +3,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "runtime/comm/communicator.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
@@ -19,6 +22,9 @@ StageParameter make_parameter(const std::string& name, std::vector<std::int64_t>
 
 // The rank's block of a global tensor.
 at::Tensor block_of(const at::Tensor& global, const Slice& slice);
+
+// Ranks as threads, with a group of all of them.
+void on_ranks(int ranks, const std::function<void(int rank, const std::shared_ptr<Communicator>&)>& work);
 
 LayoutAxis replicated(const std::string& axis, int size, int index);
 LayoutAxis sharded(const std::string& axis, int size, int index, int dim);

@@ -62,7 +62,7 @@ TEST(GlobalIndex, RunsThroughDimensionsThatAreWhole) {
 at::Tensor after_three_steps(const Layout& layout, std::uint64_t seed) {
   const std::vector<StageParameter> stage{make_parameter("a.b.weight", layout, at::kBFloat16)};
   const FlatParameters flat(stage, {.grad_dtype = at::kFloat});
-  const auto optimizer = make_optimizer(StochasticAdamWOptions{.lr = 1e-3}, flat, seed);
+  const auto optimizer = make_optimizer(StochasticAdamWOptions{.lr = 1e-3}, flat, {.seed = seed});
   for (int step = 0; step < 3; ++step) {
     stage[0].tensor.mutable_grad().copy_(block_of(wave("g", {6, 10}, step), layout.local_slice()));
     optimizer->step({});

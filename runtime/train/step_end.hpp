@@ -1,0 +1,64 @@
+#pragma once
+// What all ranks decide at the end of a step, from the same sums and therefore alike: the scale of the gradients,
+// and whether the update is skipped because loss or gradient is not finite. No torch in this header.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/reduce_op.hpp"
+#include "runtime/train/step_scale.hpp"
+
+namespace d9d {
+
+// stop: the job ends with an error. skip: parameters, optimizer state and its count of updates stay as they are,
+// and the next step follows.
+enum class NonFiniteAction { stop, skip };
+
+struct NonFiniteOptions {
+  NonFiniteAction action = NonFiniteAction::stop;
+  std::int64_t max_in_a_row = 10;  // so many skipped steps may follow each other; one more ends the job
+};
+
+struct StepEndOptions {
+  ClippingOptions clipping;
+  NonFiniteOptions non_finite;
+  std::uint64_t skipped_before = 0;  // updates that the resumed checkpoint's job had skipped
+};
+
+struct StepReduction {
+  ReduceOp operation = ReduceOp::sum;
+  std::vector<double> values;
+};
+
+struct StepResult {
+  StepTotals totals;  // of all ranks
+  StepScale scale;
+  bool skips = false;  // the update
+};
+
+class StepEnd {
+ public:
+  explicit StepEnd(StepEndOptions options) : options_(options), skipped_(options.skipped_before) {}
+
+  // What has to be reduced over all ranks, in this order.
+  std::vector<StepReduction> reductions_of(const StepTotals& mine) const;
+  // Takes the reduced values in that order; returns the result with the last of them. Input error when no token
+  // counts. Environment error, with what to try, when loss or norm is not finite and the job has to stop.
+  std::optional<StepResult> add(std::span<const double> values);
+
+  // Updates skipped so far, those before a resume included.
+  std::uint64_t skipped() const { return skipped_; }
+
+ private:
+  bool skips(const StepScale& scale);
+  [[noreturn]] void refuse(const StepScale& scale) const;
+
+  StepEndOptions options_;
+  std::optional<StepTotals> sums_;  // reduced, while the maximum is still missing
+  std::uint64_t skipped_;
+  std::int64_t in_a_row_ = 0;
+};
+
+}  // namespace d9d
