@@ -49,7 +49,8 @@ int export_folder(const Arguments& arguments, Console& console) {
   const LoadedJob loaded = job_of(disk, checkpoint, arguments);
   Registry registry = builtin_registry(loaded, disk);
   for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
-  export_checkpoint(disk, *make_model(registry, loaded.job), checkpoint, target);
+  const auto write = arguments.has("--adapter") ? export_adapter : export_checkpoint;
+  write(disk, *make_model(registry, loaded.job), checkpoint, target);
   console.out << "exported " << checkpoint << " to " << target << "\n";
   return 0;
 }
@@ -64,6 +65,7 @@ Command export_command() {
       .positional_min = 2,
       .positional_max = 2,
       .options = {{"--job", "JOB.yaml", "the job that wrote it; left out: as the checkpoint remembers it"},
+                  {"--adapter", "", "what fine-tuning added alone, in PEFT's format"},
                   set_option()},
       .run = export_folder,
       .details =

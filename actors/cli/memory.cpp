@@ -5,6 +5,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/nn/model/state_memory.hpp"
+#include "runtime/task/peft_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -57,6 +58,10 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   return options;
 }
 
+std::int64_t share_of(std::int64_t bytes, double share) {
+  return share == 1 ? bytes : static_cast<std::int64_t>(share * static_cast<double>(bytes));
+}
+
 // The loss keeps the gradient of the head's weight, float32, until the backward that adds it.
 std::int64_t kept_by_loss(const FamilyModel& model, StagePosition stage, int tensor_parallel) {
   return stage.is_last() ? 4 * model.vocab_size * model.hidden_size / tensor_parallel : 0;
@@ -86,12 +91,17 @@ RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosit
                            const RankWork& work) {
   const StateMemory state =
       state_memory(*loaded.model, stages, state_options(loaded.job, work.microbatches), loaded.split);
+  const PeftShares shares = peft_shares(loaded.job, *loaded.model);
+  const std::int64_t parameters = share_of(state.parameters, 1 + shares.added);
+  const std::int64_t optimizer = share_of(state.optimizer, shares.trainable);
+  const bool all = !loaded.job.trainer.model_stage_factory.checkpoint_only_trainable_parameters;
+  const std::int64_t stored = all ? parameters : share_of(state.parameters, shares.trainable);
   const bool saves = loaded.job.trainer.checkpointing.period_steps.kind != config::Period::Kind::disable;
   return {.pipeline_rank = work.pipeline_rank,
-          .parameters = state.parameters + state.gathered,
-          .gradients = state.gradients + state.whole_gradients,
-          .optimizer = state.optimizer,
-          .checkpoint = saves ? state.parameters + state.optimizer : 0,
+          .parameters = parameters + share_of(state.gathered, 1 + shares.added),
+          .gradients = share_of(state.gradients + state.whole_gradients, shares.trainable),
+          .optimizer = optimizer,
+          .checkpoint = saves ? stored + optimizer : 0,
           .activations = activations_of(loaded, stages, work),
           .live_microbatches = work.live_microbatches};
 }

@@ -72,7 +72,9 @@ CastMember writer_member(ProcessServices& process, EpochServices& epoch) {
     return write_shard_file(process.disk, table, directory, file, shard);
   };
   options.export_model = [&process](const std::string& checkpoint, const std::string& target) {
-    export_checkpoint(process.disk, *process.model, checkpoint, target);
+    const auto& adapter = process.job().export_adapter_to;
+    if (target != adapter) export_checkpoint(process.disk, *process.model, checkpoint, target);
+    if (adapter) export_adapter(process.disk, *process.model, checkpoint, *adapter);
   };
   return {{Role::checkpoint_writer, static_cast<std::uint64_t>(epoch.membership().node)},
           Threading::own_thread,

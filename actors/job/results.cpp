@@ -49,7 +49,8 @@ std::vector<std::string> results_of(const JobConfig& job) {
                                                   {"TensorBoard", tensorboard_of(job)},
                                                   {"last checkpoint", newest_checkpoint(checkpoint_dir(job))},
                                                   {"trace", newest_trace(traces_dir(job))},
-                                                  {"exported model", job.export_to.value_or("")}};
+                                                  {"exported model", job.export_to.value_or("")},
+                                                  {"adapter", job.export_adapter_to.value_or("")}};
   std::vector<std::string> lines;
   std::error_code ignored;
   for (const auto& [what, path] : all) {

@@ -231,7 +231,7 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
               [&process, tag](std::uint64_t step) {
                 process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));
               },
-          .export_to = job.export_to.value_or(""),
+          .export_to = job.export_to.value_or(job.export_adapter_to.value_or("")),
           .export_timeout = std::chrono::seconds(job.trainer.timeout.export_timeout),
           .trace = job.node.trace,
           .job_keys = shared_keys(job)};

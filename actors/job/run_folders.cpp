@@ -50,6 +50,7 @@ RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag,
   }
   if (job.node.trace) prove(disk, traces_dir(job).string(), "trainer.profiling.traces_dir");
   if (job.export_to) require_creatable(disk, *job.export_to, "export_to");
+  if (job.export_adapter_to) require_creatable(disk, *job.export_adapter_to, "export_adapter_to");
 }
 
 RunFolders::~RunFolders() {
@@ -71,6 +72,7 @@ void look_at_folders(const JobConfig& job) {
   if (writes_checkpoints(job)) look(checkpoint_dir(job).string(), key_of_checkpoints(job));
   if (job.node.trace) require_may_write(traces_dir(job).string(), "trainer.profiling.traces_dir");
   if (job.export_to) require_may_write(*job.export_to, "export_to");
+  if (job.export_adapter_to) require_may_write(*job.export_adapter_to, "export_adapter_to");
 }
 
 // Two keys may name one folder.

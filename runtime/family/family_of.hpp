@@ -17,8 +17,9 @@ struct ProviderSection {
   Section model;
   Dtype dtype = Dtype::float32;
   bool enable_checkpointing = false;
+  std::optional<PeftConfig> peft;
 
-  BOOST_DESCRIBE_CLASS(ProviderSection, (), (from, model, dtype, enable_checkpointing), (), ())
+  BOOST_DESCRIBE_CLASS(ProviderSection, (), (from, model, dtype, enable_checkpointing, peft), (), ())
 };
 
 namespace provider_keys {
@@ -32,12 +33,14 @@ inline constexpr config::Key enable_checkpointing{
     "enable_checkpointing", "",
     "keep only the input of each decoder layer and compute the layer again in backward: a third more work, "
     "far less memory"};
+inline constexpr config::Key peft{
+    "peft", "", "which parameters train and what is added to the model for it; null: all train"};
 }  // namespace provider_keys
 
 template <class Section>
 constexpr auto keys_of(config::Tag<ProviderSection<Section>>) {
   return std::array{provider_keys::from, provider_keys::model, provider_keys::dtype,
-                    provider_keys::enable_checkpointing};
+                    provider_keys::enable_checkpointing, provider_keys::peft};
 }
 
 // A family whose section `model` decodes into `Section`.
@@ -49,8 +52,12 @@ class FamilyOf : public Family {
     // On the heap: GCC 12 sees uninitialised members where so many optionals are destroyed on the stack.
     const auto section = std::make_unique<ProviderSection<Section>>();
     const bool good = config::Codec<ProviderSection<Section>>::read(*section, node, path, problems, tag);
-    out = {this, section->from, config::Codec<Section>::write(section->model), section->dtype,
-           section->enable_checkpointing};
+    out = {this,
+           section->from,
+           config::Codec<Section>::write(section->model),
+           section->dtype,
+           section->enable_checkpointing,
+           section->peft};
     return good;
   }
   void add_tables(config::Reference& reference, const std::string& path,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/base/config/codec.hpp"
+#include "runtime/peft/peft_config.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace d9d {
@@ -17,6 +18,7 @@ struct FamilyProvider {
   config::Json model;  // every key of the family's section, null where it was not given
   Dtype dtype = Dtype::float32;
   bool enable_checkpointing = false;
+  std::optional<PeftConfig> peft;
 };
 
 }  // namespace d9d

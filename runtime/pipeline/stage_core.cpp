@@ -11,6 +11,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
+#include "runtime/tensor/microbatch_scope.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {
@@ -128,6 +129,7 @@ std::string StageCore::error_prefix(const Action& action) const {
 }
 
 ActionResult StageCore::dispatch(const Action& action) {
+  const MicrobatchScope scope({options_.noise_seed, step_, action.microbatch});
   Microbatch& mb = at(action.microbatch);
   switch (action.kind) {
     case ActionKind::forward:

@@ -36,6 +36,8 @@ struct StageCoreOptions {
   std::shared_ptr<StageModule> module;
   int stage = 0;
   int num_stages = 1;
+  // Of what modules draw in forward (runtime/tensor/microbatch_scope.hpp).
+  std::uint64_t noise_seed = 0;
   // Without training F runs without a graph and is the only action.
   bool training = true;
   // Last stage. Training needs compute_loss; the backward is

@@ -14,7 +14,7 @@ std::function<bool(std::uint64_t)> due_after(config::Period period, std::uint64_
 
 std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps) {
   auto periodic = due_after(job.trainer.checkpointing.period_steps, total_steps);
-  if (!job.export_to) return periodic;
+  if (!job.export_to && !job.export_adapter_to) return periodic;
   return [periodic, total_steps](std::uint64_t step) { return step == total_steps || periodic(step); };
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/rng.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/compute_lanes.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
@@ -147,10 +148,11 @@ void PipelineWorker::prepare() {
   buffers_ = std::make_unique<RankBuffers>(options_.plan->domains(), options_.rank, open);
   flat_ = std::make_shared<FlatParameters>(build_stages(), flat_options(options_.gradients));
   if (options_.model_is_of_plugin || options_.optimizer->built_in() == nullptr) check_parameters(open);
-  if (options_.resume_from.empty()) fill_parameters();
+  if (options_.resume_from.empty() || options_.checkpoint_only_trainable) fill_parameters();
   make_optimizer(open);
   if (!options_.resume_from.empty()) {
-    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_, buffers_->all());
+    entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_, buffers_->all(),
+                                          options_.checkpoint_only_trainable);
     optimizer_->set_step_count(optimizer_->step_count() - static_cast<std::int64_t>(options_.skipped_steps));
   }
   buffers_->make_equal();
@@ -201,15 +203,20 @@ void PipelineWorker::check_parameters(const OpenGroup& open) const {
   for (const std::string& warning : warnings) log::warn("{}", warning);
 }
 
-// From a folder of weights or the seed.
+// From a folder of weights or the seed; adapters from the seed or folders of their own.
 void PipelineWorker::fill_parameters() {
-  if (!options_.source_checkpoint.empty()) {
-    for (const auto& [stage, built] : stages_) {
-      options_.model->load_weights(options_.source_checkpoint, position(stage), parameters_of(built));
-      options_.model->load_buffers(options_.source_checkpoint, position(stage), buffers_->of(*built.module));
+  const std::string& folder = options_.source_checkpoint;
+  for (const auto& [stage, built] : stages_) {
+    std::vector<StageParameter> drawn, loaded;
+    for (const StageParameter& parameter : parameters_of(built)) {
+      (folder.empty() || parameter.of_adapter ? drawn : loaded).push_back(parameter);
     }
-  } else {
-    draw_initial_weights(flat_->parameters(), options_.seed);
+    draw_initial_weights(drawn, options_.seed);
+    if (!folder.empty()) {
+      options_.model->load_weights(folder, position(stage), loaded);
+      options_.model->load_buffers(folder, position(stage), buffers_->of(*built.module));
+    }
+    options_.model->load_adapter(parameters_of(built));
   }
 }
 
@@ -227,6 +234,7 @@ void PipelineWorker::make_optimizer(const OpenGroup& open) {
 StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built) {
   StageCoreOptions core{.module = built.module, .stage = stage, .num_stages = topology_.num_stages()};
   core.observer = this;
+  core.noise_seed = stable_hash(fmt::format("{}:{}", options_.seed, options_.rank));
   core.each_microbatch = built.units.reduce_each_microbatch();
   if (!built.units.empty()) {
     core.before_weight_job = [&units = built.units](const at::Tensor& weight, bool reads) {
@@ -357,7 +365,8 @@ std::vector<double> PipelineWorker::take_metrics() {
 }
 
 Ticket PipelineWorker::snapshot() {
-  return snapshot_training_state(*optimizer_, buffers_->all(), *options_.table);
+  return snapshot_training_state(*optimizer_, buffers_->all(), *options_.table,
+                                 options_.checkpoint_only_trainable);
 }
 
 }  // namespace

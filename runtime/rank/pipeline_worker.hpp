@@ -43,6 +43,7 @@ struct PipelineWorkerOptions {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string source_checkpoint;           // weights to start from; empty = drawn from the seed
+  bool checkpoint_only_trainable = false;  // frozen weights come from where they came from at the start
   std::string resume_from;                 // committed checkpoint; empty = none
   std::uint64_t skipped_steps = 0;         // of the checkpoint's steps: those that made no update
   std::vector<std::string> metric_states;  // JSON of the checkpoint: what this rank goes on counting from

@@ -54,10 +54,11 @@ void require_stored(const CheckpointReader& reader, const std::string& checkpoin
 }  // namespace
 
 Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
-                               TensorTable& table) {
+                               TensorTable& table, bool only_trainable) {
   std::vector<NamedSlice> slices;
   for (const StateEntry& entry : entries_of(optimizer, buffers)) {
     if (!entry.layout->is_writer() || entry.tensor.numel() == 0) continue;
+    if (only_trainable && entry.frozen) continue;
     slices.push_back({entry.kind, entry.name, entry.layout->global_shape(), entry.layout->local_slice(),
                       entry.tensor.detach().clone()});
   }
@@ -66,13 +67,14 @@ Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<Sta
 }
 
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
-                                  const std::vector<StageBuffer>& buffers) {
+                                  const std::vector<StageBuffer>& buffers, bool only_trainable) {
   const c10::NoGradGuard no_grad;
   const auto reader = CheckpointReader::open(disk, checkpoint);
   std::uint64_t count = 0;
   at::Tensor parameter;  // whose state the entries are
   for (const StateEntry& entry : entries_of(optimizer, buffers)) {
     if (entry.kind == "param") parameter = entry.tensor;
+    if (only_trainable && entry.frozen && !reader->has(entry.kind, entry.name)) continue;
     if (entry.kind == master_weight_kind && !reader->has(entry.kind, entry.name)) {
       entry.tensor.copy_(parameter);
       continue;

@@ -16,14 +16,16 @@ namespace d9d {
 
 // Copies what this rank has to write to the host, as a ShardParcel; a replicated parameter or buffer is
 // written by one rank. No ticket when other ranks write all of it.
+// With `only_trainable` frozen parameters are left out.
 Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
-                               TensorTable& table);
+                               TensorTable& table, bool only_trainable = false);
 
 // Fills every parameter, state tensor and buffer from a committed checkpoint and sets the step count. Master
 // weights that it lacks begin as its parameters. Input error: it lacks another tensor, has it in another
 // shape, or has a buffer of another type. Returns how many of its tensors this rank answers for (each one
-// exactly one rank does), so that the sum over all ranks can be held against the whole.
+// exactly one rank does), so that the sum over all ranks can be held against the whole. With `only_trainable`
+// frozen parameters that it lacks keep their values.
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
-                                  const std::vector<StageBuffer>& buffers);
+                                  const std::vector<StageBuffer>& buffers, bool only_trainable = false);
 
 }  // namespace d9d

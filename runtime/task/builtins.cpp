@@ -58,6 +58,11 @@ void add_optimizers(const JobConfig& job, Registry& registry) {
   });
 }
 
+// The folder that checkpoints take the frozen weights from.
+std::string frozen_weights(const JobConfig& job) {
+  return job.trainer.model_stage_factory.source_checkpoint.value_or("");
+}
+
 }  // namespace
 
 Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
@@ -66,7 +71,7 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
     registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
       return make_family_provider(loaded.model, provider.dtype, provider.enable_checkpointing, loaded.split,
-                                  disk);
+                                  disk, {provider.peft, frozen_weights(loaded.job)});
     });
   }
   registry.add_task("causal_lm", [](const config::Section&) { return std::make_shared<CausalLmTask>(); });

@@ -14,4 +14,10 @@ void export_checkpoint(Disk& disk, const ModelProvider& model, const std::string
   });
 }
 
+void export_adapter(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
+                    const std::string& target) {
+  write_model_folder(disk, target,
+                     [&](const std::string& folder) { model.export_adapter(checkpoint, folder); });
+}
+
 }  // namespace d9d

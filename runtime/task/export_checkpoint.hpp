@@ -14,5 +14,8 @@ class ModelProvider;
 // model it was of, also where the checkpoint carries none.
 void export_checkpoint(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
                        const std::string& target);
+// The checkpoint's adapter alone, in PEFT's format. All of it or nothing.
+void export_adapter(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
+                    const std::string& target);
 
 }  // namespace d9d

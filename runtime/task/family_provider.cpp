@@ -3,6 +3,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
+#include "runtime/task/family_adapter.hpp"
 #include "runtime/task/hugging_face_model.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/stage_module.hpp"
@@ -14,17 +15,21 @@ namespace {
 class FamilyModelProvider final : public ModelProvider {
  public:
   FamilyModelProvider(std::shared_ptr<const FamilyModel> model, Dtype dtype, bool enable_checkpointing,
-                      StageSplit split, Disk& disk)
+                      StageSplit split, Disk& disk, const FamilyPeft& peft)
       : model_(std::move(model)),
         dtype_(dtype),
         enable_checkpointing_(enable_checkpointing),
         split_(split),
-        disk_(disk) {}
+        disk_(disk) {
+    if (peft.config) adapter_.emplace(model_, *peft.config, peft.source, disk_);
+  }
 
   std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
-    return model_->build_stage(
+    auto stage = model_->build_stage(
         position,
         {.dtype = scalar_type_of(dtype_), .checkpoint_activations = enable_checkpointing_, .split = split_});
+    if (adapter_) adapter_->adapt(*stage);
+    return stage;
   }
 
   std::vector<StageParameter> parallelize(StageModule& module, StageGroups& groups,
@@ -37,16 +42,28 @@ class FamilyModelProvider final : public ModelProvider {
     load_hugging_face_weights(disk_, directory, *model_, position, parameters);
   }
 
+  void load_adapter(const std::vector<StageParameter>& parameters) const override {
+    if (adapter_) adapter_->load(parameters);
+  }
+
   std::vector<std::string> check_source(const std::string& directory) const override {
     check_hugging_face_weights(disk_, directory, *model_);
+    if (adapter_) adapter_->check();
     return config_differences(disk_, directory, *model_);
   }
 
   void export_model(const std::string& checkpoint, const std::string& target) const override {
     const auto reader = CheckpointReader::open(disk_, checkpoint);
-    export_hugging_face(
-        disk_, target, *model_, [&reader](const std::string& name) { return reader->read("param", name); },
-        special_tokens_in(disk_, checkpoint));
+    std::function<at::Tensor(const std::string&)> read = [&](const std::string& name) {
+      return reader->read("param", name);
+    };
+    if (adapter_) read = adapter_->merged(*reader);
+    export_hugging_face(disk_, target, *model_, read, special_tokens_in(disk_, checkpoint));
+  }
+
+  void export_adapter(const std::string& checkpoint, const std::string& target) const override {
+    if (!adapter_) return ModelProvider::export_adapter(checkpoint, target);
+    adapter_->export_adapter(disk_, *CheckpointReader::open(disk_, checkpoint), target);
   }
 
  private:
@@ -55,14 +72,17 @@ class FamilyModelProvider final : public ModelProvider {
   const bool enable_checkpointing_;
   const StageSplit split_;
   Disk& disk_;
+  std::optional<FamilyAdapter> adapter_;  // of model_provider.peft
 };
 
 }  // namespace
 
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
                                                           Dtype dtype, bool enable_checkpointing,
-                                                          StageSplit split, Disk& disk) {
-  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, enable_checkpointing, split, disk);
+                                                          StageSplit split, Disk& disk,
+                                                          const FamilyPeft& peft) {
+  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, enable_checkpointing, split, disk,
+                                               peft);
 }
 
 }  // namespace d9d

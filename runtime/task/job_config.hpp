@@ -48,13 +48,14 @@ struct JobConfig {
   std::vector<std::string> plugins;
   std::vector<config::Named> actors;
   std::optional<std::string> export_to;
+  std::optional<std::string> export_adapter_to;
   std::optional<std::string> output_dir;
   NodeConfig node;
   DebugConfig debug;
 };
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
                       (mesh, parallelism, trainer, model_provider, data, optimizer, lr_scheduler, task,
-                       plugins, actors, export_to, output_dir, node, debug))
+                       plugins, actors, export_to, export_adapter_to, output_dir, node, debug))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
   using namespace config;
@@ -72,6 +73,8 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
           "shared libraries with tasks, models, optimizers, learning-rate schedules and actors of your own"},
       Key{"actors", "", "actors of your own; name and their keys"},
       Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
+      Key{"export_adapter_to", "",
+          "folder of the adapter alone, in PEFT's format, written after the last step; null: none"},
       Key{"output_dir", "", "folder of all that the run leaves; null: `runs/<run name>`"},
       Key{"node", "", "this process"},
       Key{"debug", "", "checks for a job that hangs or diverges"},

@@ -13,7 +13,8 @@ std::filesystem::path checkpoint_dir(const JobConfig& job) {
 }
 
 bool writes_checkpoints(const JobConfig& job) {
-  return job.trainer.checkpointing.period_steps.kind != config::Period::Kind::disable || job.export_to;
+  return job.trainer.checkpointing.period_steps.kind != config::Period::Kind::disable || job.export_to ||
+         job.export_adapter_to;
 }
 
 std::filesystem::path traces_dir(const JobConfig& job) {

@@ -47,9 +47,6 @@ std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_trackers(job.trainer.logging, issues);
   refuse_dtypes(job, issues);
-  refuse_if(job.trainer.model_stage_factory.checkpoint_only_trainable_parameters,
-            "trainer.model_stage_factory.checkpoint_only_trainable_parameters", "true", "set it to false",
-            issues);
   refuse_if(job.node.device == DeviceKind::cuda, "node.device", "cuda", "choose cpu", issues);
   return issues;
 }

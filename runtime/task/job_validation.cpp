@@ -15,6 +15,7 @@
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/context_rules.hpp"
 #include "runtime/task/optimizer_rules.hpp"
+#include "runtime/task/peft_rules.hpp"
 
 namespace d9d {
 namespace {
@@ -152,7 +153,9 @@ void check_stages(const JobConfig& job, const ModelDescription& model, Issues& i
 }
 
 void check_rules(const JobConfig& job, const FamilyModel& model, Issues& issues) {
-  for (JobIssue& issue : rule_issues(job, model)) issues.push_back(std::move(issue));
+  std::vector<JobIssue> found = peft_issues(job, model);
+  if (found.empty()) found = rule_issues(job, model);
+  for (JobIssue& issue : found) issues.push_back(std::move(issue));
 }
 
 void check_experts(const JobConfig& job, const ModelDescription& model, Issues& issues) {

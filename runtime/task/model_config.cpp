@@ -136,7 +136,8 @@ Json Codec<ModelProviderConfig>::write(const ModelProviderConfig& value) {
           {"from", Codec<std::optional<std::string>>::write(provider.from)},
           {"model", provider.model},
           {"dtype", encode(provider.dtype)},
-          {"enable_checkpointing", provider.enable_checkpointing}};
+          {"enable_checkpointing", provider.enable_checkpointing},
+          {"peft", Codec<std::optional<PeftConfig>>::write(provider.peft)}};
 }
 
 void Codec<ModelProviderConfig>::tables(Reference& reference, const std::string& path,

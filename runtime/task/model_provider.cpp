@@ -31,6 +31,8 @@ void ModelProvider::load_weights(const std::string& directory, StagePosition /*p
 void ModelProvider::load_buffers(const std::string& /*directory*/, StagePosition /*position*/,
                                  const std::vector<StageBuffer>& /*buffers*/) const {}
 
+void ModelProvider::load_adapter(const std::vector<StageParameter>& /*parameters*/) const {}
+
 std::vector<std::string> ModelProvider::check_source(const std::string& /*directory*/) const {
   return {};
 }
@@ -39,6 +41,13 @@ void ModelProvider::export_model(const std::string& /*checkpoint*/, const std::s
   throw Error(ErrorKind::input,
               fmt::format("this model cannot be exported to {}: its provider has no export_model; "
                           "remove export_to",
+                          target));
+}
+
+void ModelProvider::export_adapter(const std::string& /*checkpoint*/, const std::string& target) const {
+  throw Error(ErrorKind::input,
+              fmt::format("there is no adapter to export to {}: the model has none, or its provider has no "
+                          "export_adapter; remove export_adapter_to",
                           target));
 }
 

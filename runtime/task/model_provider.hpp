@@ -39,6 +39,9 @@ class ModelProvider {
   // Default: they keep the values that build_stage() gave them.
   virtual void load_buffers(const std::string& directory, StagePosition position,
                             const std::vector<StageBuffer>& buffers) const;
+  // Sets the parameters of adapters (StageParameter::of_adapter) that do not start as they are drawn. Called
+  // with this rank's blocks of all parameters of a stage, drawn or loaded. Default: they stay as they are.
+  virtual void load_adapter(const std::vector<StageParameter>& parameters) const;
   // Checks, before the job forms and in `d9d-node check`, whether load_weights()
   // will find all it needs in this folder. Reads headers at most, throws what
   // load_weights() would throw, and returns warnings. Default: no checks.
@@ -47,6 +50,9 @@ class ModelProvider {
   // CheckpointReader finds parameters as the kind "param" and buffers as `buffer_kind`.
   // Default: an input error.
   virtual void export_model(const std::string& checkpoint, const std::string& target) const;
+  // Writes what adapters added to the model of a committed checkpoint as a folder that peft can load.
+  // Default: an input error.
+  virtual void export_adapter(const std::string& checkpoint, const std::string& target) const;
   // The hyperparameters that trackers record.
   virtual nlohmann::json hparams() const;
 };

@@ -7,17 +7,17 @@
 
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/count.hpp"
-#include "runtime/nn/model/build_options.hpp"
+#include "runtime/task/peft_rules.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
 namespace {
 
-// Those of the whole model, without storage.
-std::vector<StageParameter> whole_model(const FamilyModel& model) {
-  BuildOptions shapes_only;
-  shapes_only.device = at::Device(at::kMeta);
-  return model.build_stage({}, shapes_only)->parameters();
+std::vector<StageParameter> trainable_parameters(const JobConfig& job, const FamilyModel& model) {
+  std::vector<StageParameter> parameters = adapted_parameters(job, model);
+  std::erase_if(parameters,
+                [](const StageParameter& parameter) { return !parameter.tensor.requires_grad(); });
+  return parameters;
 }
 
 // Why no parameter follows the rule.
@@ -52,7 +52,7 @@ std::vector<OptimizerGroup> optimizer_groups(const JobConfig& job, const FamilyM
   const auto optimizer = known_optimizer(job.optimizer);
   std::vector<OptimizerGroup> groups;
   if (!optimizer) return groups;
-  for (const StageParameter& parameter : whole_model(model)) {
+  for (const StageParameter& parameter : trainable_parameters(job, model)) {
     const ParameterSettings settings =
         settings_of(parameter.name, rules_of(*optimizer), weight_decay_of(*optimizer));
     const std::string by = updated_by(*optimizer, parameter);
@@ -84,7 +84,7 @@ std::vector<JobIssue> rule_issues(const JobConfig& job, const FamilyModel& model
   const auto optimizer = known_optimizer(job.optimizer);
   if (!optimizer || rules_of(*optimizer).empty()) return {};
   std::vector<std::string> names;
-  for (const StageParameter& parameter : whole_model(model)) names.push_back(parameter.name);
+  for (const StageParameter& parameter : trainable_parameters(job, model)) names.push_back(parameter.name);
   return rule_issues(rules_of(*optimizer), names);
 }
 

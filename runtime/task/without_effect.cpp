@@ -43,8 +43,17 @@ void of_checkpoints(const TrainerConfig& trainer, Issues& issues) {
   }
 }
 
+// A plugin's model may have frozen parameters that no key tells of.
+void of_frozen(const JobConfig& job, Issues& issues) {
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  if (!family || family->peft || !job.trainer.model_stage_factory.checkpoint_only_trainable_parameters)
+    return;
+  issues.push_back({"trainer.model_stage_factory.checkpoint_only_trainable_parameters",
+                    "all parameters train", "leave it out, or set model_provider.peft"});
+}
+
 void of_export(const JobConfig& job, Issues& issues) {
-  if (job.export_to) return;
+  if (job.export_to || job.export_adapter_to) return;
   issues.push_back(
       {"trainer.timeout.export_timeout", "nothing is exported", "leave it out, or set export_to"});
 }
@@ -84,6 +93,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_data(job.data, issues);
   of_profiling(job, issues);
   of_checkpoints(job.trainer, issues);
+  of_frozen(job, issues);
   of_export(job, issues);
   of_optimizer(job.optimizer, issues);
   of_plugins(job, issues);

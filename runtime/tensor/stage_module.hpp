@@ -27,9 +27,9 @@ namespace d9d {
 
 // How a parameter starts when no checkpoint gives it.
 struct Initial {
-  enum class Kind { normal, constant };
+  enum class Kind { normal, constant, uniform };
   Kind kind = Kind::normal;
-  float value = 0.02F;  // standard deviation, or the constant
+  float value = 0.02F;  // standard deviation, the constant, or b of the range [-b, b)
 };
 
 // One parameter of a stage. `tensor` is the local block described by `layout`; the owner may replace its
@@ -41,6 +41,8 @@ struct StageParameter {
   Initial initial;
   // The unit it is gathered with, when `tensor` is only a shard of what the module computes with.
   std::shared_ptr<ShardedUnit> unit = {};
+  // Added to the model by an adapter: folders of the model's weights do not hold it.
+  bool of_adapter = false;
 };
 
 // A tensor that is part of the trained model but gets no gradient: running statistics, a counter. It is what
@@ -69,6 +71,9 @@ class StageModule {
 
   // In definition order, the same order on every rank of a stage. Tied parameters appear once.
   virtual std::vector<StageParameter> parameters() = 0;
+  // What parameters() returns afterwards: adapters added theirs to the modules, before anything is sharded.
+  // Default: an input error, the model takes no adapters.
+  virtual void set_parameters(std::vector<StageParameter> parameters);
 
   // The persistent buffers, in the same order on every rank of a stage. Called between two steps, on the
   // stage's compute thread; what is loaded is written into the tensors that it returns. Tensors that the

@@ -87,8 +87,9 @@ std::vector<StateEntry> FlatOptimizer::state_entries() const {
   for (std::size_t i = 0; i < parameters_.parameters().size(); ++i) {
     const StageParameter& parameter = parameters_.parameters()[i];
     if (!updates(parameter)) continue;
-    entries.push_back({"param", parameter.name, &parameter.layout, parameter.tensor.detach()});
-    if (parameters_.bucket_of(i) < 0) continue;
+    const bool frozen = parameters_.bucket_of(i) < 0;
+    entries.push_back({"param", parameter.name, &parameter.layout, parameter.tensor.detach(), frozen});
+    if (frozen) continue;
     const FlatSegment& segment = parameters_.segment_of(i);
     const std::size_t family = parameters_.buckets()[parameters_.bucket_of(i)].family;
     for (const StateBuffers& state : states_) {

@@ -25,7 +25,8 @@ struct StateEntry {
   std::string kind;  // "param", "master_weight", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"
   std::string name;  // of the parameter
   const Layout* layout = nullptr;
-  at::Tensor tensor;  // this rank's block, a view
+  at::Tensor tensor;    // this rank's block, a view
+  bool frozen = false;  // a parameter that does not train
 };
 
 class Optimizer {

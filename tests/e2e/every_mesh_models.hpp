@@ -39,6 +39,18 @@ inline constexpr const char* moe_model = R"(    moe_intermediate_size: 6_KV_HEAD
   name: qwen3_moe
 )";
 
+// Norms and what was added to the linears train; the first gradients of the factors A are zero, as B is.
+inline constexpr const char* mixture_with_adapters = R"(    moe_intermediate_size: 6_KV_HEADS
+    num_experts: EXPERTS
+    num_experts_per_tok: 2
+    norm_topk_prob: true
+  peft:
+    kind: stack
+    methods:
+      - {kind: lora, module_name_pattern: ".*_proj|lm_head", params: {r: 4, alpha: 8}}
+      - {kind: full_tune, module_name_pattern: ".*norm"}
+  name: qwen3_moe
+)";
 inline constexpr const char* qwen2_moe_model = R"(    intermediate_size: 10_KV_HEADS
     moe_intermediate_size: 6_KV_HEADS
     shared_expert_intermediate_size: 10_KV_HEADS

@@ -7,10 +7,12 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -144,6 +146,14 @@ class GivenWeights final : public ModelProvider {
                                           const ParallelOptions& options) const override {
     return model_->parallelize(module, groups, options);
   }
+  // Whose factors B would begin at zero, and with them the gradients of the factors A.
+  void load_adapter(const std::vector<StageParameter>& parameters) const override {
+    std::vector<StageParameter> drawn;
+    std::copy_if(parameters.begin(), parameters.end(), std::back_inserter(drawn),
+                 [](const StageParameter& parameter) { return parameter.of_adapter; });
+    for (StageParameter& parameter : drawn) parameter.initial = {Initial::Kind::normal, 0.2F};
+    draw_initial_weights(drawn, world_seed);
+  }
   void load_weights(const std::string& /*directory*/, StagePosition /*position*/,
                     const std::vector<StageParameter>& parameters) const override {
     draw_initial_weights(parameters, world_seed);
@@ -168,7 +178,8 @@ class World {
         factory_(plan_, hub_, nullptr, {.timeout = world_timeout}),
         provider_(std::make_shared<GivenWeights>(
             make_family_provider(given.other ? given.other : std::make_shared<Qwen3Config>(given.model),
-                                 Dtype::float32, given.enable_checkpointing, StageSplit{}, disk_),
+                                 Dtype::float32, given.enable_checkpointing, StageSplit{}, disk_,
+                                 {given.peft, ""}),
             given.weights)),
         inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
 
@@ -332,7 +343,7 @@ void World::run_rank(int rank) {
   const StepTotals totals = worker->finish_step();
   gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.norm_share + buckets.squares);
   for (const StageParameter& parameter : gradients->parameters->parameters()) {
-    gathered_.add_gradient(parameter);
+    if (parameter.tensor.requires_grad()) gathered_.add_gradient(parameter);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/family/qwen3/config.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/plan/parallel_options.hpp"
+#include "runtime/peft/peft_config.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -18,8 +19,9 @@ struct ParallelCase {
   bool enable_checkpointing = false;
   TensorMap batch;  // input_ids and labels, int64 [B, S]; position_ids where given
   ScheduleConfig schedule = GpipeSchedule{};
-  int microbatches = 1;    // of each rank; B is divisible by data-parallel ranks times this
-  TensorMap weights = {};  // global tensors by name, instead of what the seed draws
+  int microbatches = 1;                 // of each rank; B is divisible by data-parallel ranks times this
+  TensorMap weights = {};               // global tensors by name, instead of what the seed draws
+  std::optional<PeftConfig> peft = {};  // adapters begin with factors B that are not zero
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
 };

@@ -39,6 +39,8 @@ const Names& for_plugins() {
       "f1",
       "precision",
       "recall",
+      // fine-tuning of a model
+      "merge_peft",
       // how a model of experts routes its tokens
       "expert_tokens",
       "reset_expert_tokens",

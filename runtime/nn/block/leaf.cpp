@@ -1,6 +1,8 @@
 #include "runtime/nn/block/leaf.hpp"
 
 #include <ATen/ops/add.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sub.h>
 
 #include "kernels/linear.hpp"
 #include "kernels/moe.hpp"
@@ -9,6 +11,19 @@
 #include "runtime/nn/shard/activation_shards.hpp"
 
 namespace d9d {
+namespace {
+
+// y = weight x + bias, where there is one in the sum. The branch scales the product alone.
+at::Tensor with_branch(const LinearBranch* branch, const at::Tensor& x, const at::Tensor& y,
+                       const at::Tensor& bias) {
+  if (branch == nullptr) return y;
+  const auto [added, scale] = branch->forward(x);
+  if (!scale.defined()) return at::add(y, added);
+  const at::Tensor sum = at::add(at::mul(y, scale), added);
+  return bias.defined() ? at::add(sum, at::sub(bias, at::mul(bias, scale))) : sum;
+}
+
+}  // namespace
 
 Linear::Linear(ParameterMaker& make, std::int64_t in, std::int64_t out) {
   weight = make.normal(*this, "weight", {out, in});
@@ -20,13 +35,12 @@ void Linear::add_bias(ParameterMaker& make, const std::string& name) {
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
   const at::Tensor y = bias.defined() ? kernels::linear(x, weight, bias) : kernels::linear(x, weight);
-  return branch ? at::add(y, branch->forward(x)) : y;
+  return with_branch(branch.get(), x, y, bias);
 }
 
 at::Tensor Linear::forward_shared(const at::Tensor& x, const ActivationShards& positions) const {
   if (!positions.shared()) return forward(x);
-  at::Tensor share = kernels::linear(x, weight);
-  if (branch) share = at::add(share, branch->forward(x));
+  const at::Tensor share = with_branch(branch.get(), x, kernels::linear(x, weight), {});
   const at::Tensor own = positions.scatter_sum(share);
   return bias.defined() ? at::add(own, bias) : own;
 }
@@ -42,8 +56,8 @@ std::vector<at::Tensor> linear_multi(const at::Tensor& x,
             linears.size());
   std::vector<at::Tensor> results = kernels::linear_multi(x, weights, biases);
   for (std::size_t i = 0; i < linears.size(); ++i) {
-    const auto& branch = linears[i].get().branch;
-    if (branch) results[i] = at::add(results[i], branch->forward(x));
+    const Linear& linear = linears[i];
+    results[i] = with_branch(linear.branch.get(), x, results[i], linear.bias);
   }
   return results;
 }

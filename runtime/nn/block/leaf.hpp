@@ -12,13 +12,27 @@ namespace d9d {
 class ActivationShards;
 class VocabularyShards;
 
-// What an adapter adds to the result of a linear: a function of the linear's input on this rank. In a
-// column-parallel linear x holds all tokens, the result this rank's output features. In a row-parallel one x
-// holds this rank's input features, the result is this rank's summand of the sum over ranks.
-class LinearBranch {
+// The parameters of a branch, as strategies see them.
+class Branch {
  public:
-  virtual ~LinearBranch() = default;
-  virtual at::Tensor forward(const at::Tensor& x) const = 0;
+  virtual ~Branch() = default;
+  // Tensor and expert parallelism have placed the linear's weight: places the branch's parameters
+  // (runtime/nn/shard/placing.hpp) such that forward() holds with them. Default: they stay whole.
+  virtual void follow(const StageParameter& /*weight*/, std::vector<StageParameter>& /*parameters*/) const {}
+};
+
+// What an adapter makes of a linear: scale * (weight x) + added + bias.
+struct BranchResult {
+  at::Tensor added;
+  at::Tensor scale = {};  // one factor for each output feature; undefined: 1
+};
+
+// A function of the linear's input on this rank. In a column-parallel linear x holds all tokens, the result
+// this rank's output features. In a row-parallel one x holds this rank's input features, what is added is
+// this rank's summand of the sum over ranks.
+class LinearBranch : public Branch {
+ public:
+  virtual BranchResult forward(const at::Tensor& x) const = 0;
 };
 
 // weight [out, in], starts normal. bias [out], starts at zero, exists after add_bias(): linears that share an
@@ -44,11 +58,10 @@ struct Linear : torch::nn::Module {
 std::vector<at::Tensor> linear_multi(const at::Tensor& x,
                                      const std::vector<std::reference_wrapper<const Linear>>& linears);
 
-// As LinearBranch: rows [R, in] in expert order, rows offsets[e]
-// .. offsets[e + 1] are of expert e (kernels/moe.hpp).
-class GroupedLinearBranch {
+// What an adapter adds to a grouped linear: rows [R, in] in expert order,
+// rows offsets[e] .. offsets[e + 1] are of expert e (kernels/moe.hpp).
+class GroupedLinearBranch : public Branch {
  public:
-  virtual ~GroupedLinearBranch() = default;
   virtual at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets) const = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include "kernels/weight_work.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/tensor/microbatch_scope.hpp"
 
 namespace d9d {
 namespace {
@@ -18,7 +19,10 @@ using torch::autograd::variable_list;
 class RecomputeSegment final : public torch::autograd::Node {
  public:
   RecomputeSegment(Segment segment, const at::Tensor& x)
-      : segment_(std::move(segment)), x_(x, /*is_output=*/false), work_(kernels::WeightWork::current()) {
+      : segment_(std::move(segment)),
+        x_(x, /*is_output=*/false),
+        work_(kernels::WeightWork::current()),
+        place_(MicrobatchScope::current()) {
     set_next_edges(torch::autograd::collect_next_edges(x));
   }
 
@@ -34,6 +38,7 @@ class RecomputeSegment final : public torch::autograd::Node {
     const auto given = [](const at::Tensor& grad) { return grad.defined(); };
     if (std::none_of(grads.begin(), grads.end(), given)) return {at::Tensor()};
     const kernels::WeightWork::Scope scope(work_);
+    const MicrobatchScope same_noise(place_);
     const at::AutoGradMode on(true);
     const at::Tensor x = x_.unpack(shared_from_this()).detach().requires_grad_(task_should_compute_output(0));
     const std::vector<at::Tensor> all = segment_(x, true);
@@ -43,6 +48,7 @@ class RecomputeSegment final : public torch::autograd::Node {
       outputs.push_back(all[i]);
       gradients.push_back(grads[i]);
     }
+    if (outputs.empty()) return {at::Tensor()};  // the segment is frozen, and what is below it
     torch::autograd::backward(outputs, gradients);
     return {x.grad()};
   }
@@ -50,6 +56,7 @@ class RecomputeSegment final : public torch::autograd::Node {
   Segment segment_;
   torch::autograd::SavedVariable x_;
   c10::intrusive_ptr<kernels::WeightWork> work_;
+  const MicrobatchPlace place_;
   bool released_ = false;
 };
 

@@ -34,6 +34,7 @@ class CausalLm final : public torch::nn::Module, public StageModule {
 
   TensorMap forward(const TensorMap& inputs, const TensorMap& shared) override;
   std::vector<StageParameter> parameters() override { return parameters_; }
+  void set_parameters(std::vector<StageParameter> changed) override { parameters_ = std::move(changed); }
   void set_training(bool training) override { train(training); }
 
   // Where the stage's parameters are used, in forward order: embedding, layers, head.

@@ -44,13 +44,22 @@ void for_each_run(const Slice& block, const std::vector<std::int64_t>& shape, Ru
   }
 }
 
-void fill_normal(const StageParameter& parameter, std::uint64_t seed, float* out) {
+void fill_normal(const RandomStream& stream, std::uint64_t first, std::size_t length, float* out) {
+  stream.fill_normal(first, length, out);
+}
+
+void fill_uniform(const RandomStream& stream, std::uint64_t first, std::size_t length, float* out) {
+  for (std::size_t i = 0; i < length; ++i) out[i] = static_cast<float>(2 * stream.uniform(first + i) - 1);
+}
+
+void draw(const StageParameter& parameter, std::uint64_t seed, float* out) {
   const RandomStream stream(seed, "init:" + parameter.name);
-  const float deviation = parameter.initial.value;
+  const auto fill = parameter.initial.kind == Initial::Kind::uniform ? fill_uniform : fill_normal;
+  const float factor = parameter.initial.value;
   for_each_run(parameter.layout.local_slice(), parameter.layout.global_shape(),
                [&](std::uint64_t first, std::size_t length) {
-                 stream.fill_normal(first, length, out);
-                 for (std::size_t i = 0; i < length; ++i) out[i] *= deviation;
+                 fill(stream, first, length, out);
+                 for (std::size_t i = 0; i < length; ++i) out[i] *= factor;
                  out += length;
                });
 }
@@ -68,7 +77,7 @@ void draw_initial_weights(const std::vector<StageParameter>& parameters, std::ui
     }
     const bool in_place = values.is_cpu() && values.is_contiguous() && values.scalar_type() == at::kFloat;
     const at::Tensor drawn = in_place ? values : at::empty(values.sizes(), at::kFloat);
-    fill_normal(parameter, seed, drawn.data_ptr<float>());
+    draw(parameter, seed, drawn.data_ptr<float>());
     if (!in_place) values.copy_(drawn);
   }
 }

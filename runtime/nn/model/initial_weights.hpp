@@ -10,8 +10,8 @@
 namespace d9d {
 
 // Fills this rank's block of every parameter as its Initial says: with the constant,
-// or with value * normal(e) of RandomStream(seed, "init:" + name), where e is the
-// element's row-major index in the global tensor. Drawn in fp32 and rounded to the
+// or with value * normal(e) or value * (2 uniform(e) - 1) of RandomStream(seed, "init:" + name),
+// where e is the element's row-major index in the global tensor. Drawn in fp32 and rounded to the
 // parameter's dtype. Parameters must be contiguous; on another device they are copied.
 void draw_initial_weights(const std::vector<StageParameter>& parameters, std::uint64_t seed);
 

@@ -37,6 +37,18 @@ void spread_experts(CausalLm& model, StageParameters& parameters, StageGroups& g
   }
 }
 
+// Adapters are cut as the weights beside which they compute.
+void place_branches(const CausalLm& model, StageParameters& parameters) {
+  for (const auto& module : model.modules(/*include_self=*/false)) {
+    const auto* const linear = dynamic_cast<const Linear*>(module.get());
+    if (linear != nullptr && linear->branch)
+      linear->branch->follow(parameter_of(parameters, linear->weight), parameters);
+    const auto* const grouped = dynamic_cast<const GroupedLinear*>(module.get());
+    if (grouped != nullptr && grouped->branch)
+      grouped->branch->follow(parameter_of(parameters, grouped->weight), parameters);
+  }
+}
+
 }  // namespace
 
 StageParameters parallelize_causal_lm(StageModule& stage, StageGroups& groups,
@@ -47,6 +59,7 @@ StageParameters parallelize_causal_lm(StageModule& stage, StageGroups& groups,
   if (tensor.size() > 1) model.shard(tensor);
   share_sequences(model, groups, options.context);
   spread_experts(model, parameters, groups);
+  place_branches(model, parameters);
   // Tensor and expert shards are placed. The strategies
   // below change only how parameters are stored and reduced.
   parallelize_fully_shard(parameters, model.unit_uses(), "dp_cp_shard", groups, options.fully_shard);

@@ -134,7 +134,9 @@ bool lies_on_experts(const StageParameter& parameter) {
 // The one for this parameter, or none.
 const Strategy* strategy_for(const StageParameter& parameter, const Strategies& strategies) {
   const auto& found = lies_on_experts(parameter) ? strategies.experts : strategies.dense;
-  return found && parameter.tensor.dim() > 0 ? &*found : nullptr;
+  if (!found || parameter.tensor.dim() == 0) return nullptr;
+  // No update changes frozen values: they have nothing to gather after it.
+  return found->options.gather_ahead && !parameter.tensor.requires_grad() ? nullptr : &*found;
 }
 
 UnitPtr make_unit(const std::vector<StageParameter*>& members, const std::string& name,

@@ -154,7 +154,6 @@ TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
        {"optimizer.name: stochastic_adamw is for bfloat16 parameters", "choose adamw"}},
       {{"trainer.logging={period_steps: 1, tracker: {provider: wandb, project: p}}"},
        {"trainer.logging.tracker: wandb is not supported yet", "tensorboard"}},
-      {{"trainer.model_stage_factory.checkpoint_only_trainable_parameters=true"}, {"is not supported yet"}},
   });
 }
 
@@ -185,6 +184,9 @@ TEST(JobValidation, WarnsOfKeysOfWhatTheJobDoesNotDo) {
   EXPECT_THAT(warnings({"trainer.checkpointing={period_steps: 5, num_to_keep: 3}", "export_to=out",
                         "trainer.timeout.checkpoint_timeout=9", "trainer.timeout.export_timeout=9"}),
               IsEmpty());
+  EXPECT_THAT(
+      warnings({"trainer.model_stage_factory.checkpoint_only_trainable_parameters=true"}),
+      ElementsAre(HasSubstr("checkpoint_only_trainable_parameters: has no effect: all parameters train")));
   EXPECT_THAT(warnings({"optimizer={name: sgd, lr: 1, dampening: 0.5}"}),
               ElementsAre(HasSubstr("optimizer.dampening: has no effect: there is no momentum")));
   EXPECT_THAT(warnings({"optimizer={name: sgd, lr: 1, dampening: 0.5, momentum: 0.9}"}), IsEmpty());

@@ -28,8 +28,8 @@ constexpr std::int64_t branch_rank = 2;
 class LowRank final : public LinearBranch {
  public:
   LowRank(at::Tensor a, at::Tensor b) : a_(std::move(a)), b_(std::move(b)) {}
-  at::Tensor forward(const at::Tensor& x) const override {
-    return kernels::linear(kernels::linear(x, a_), b_);
+  BranchResult forward(const at::Tensor& x) const override {
+    return {kernels::linear(kernels::linear(x, a_), b_)};
   }
 
  private:

@@ -112,6 +112,46 @@ TEST(MatrixOfOtherWorlds, TrainAsOneRankDoes) {
   }
 }
 
+// Adapters beside every product with a weight, on a frozen model of which norms train.
+TEST(MatrixOfAdapters, TrainsAsOneRankDoes) {
+  for (const DeviceMeshParameters& mesh : sampled(meshes(), 40)) {
+    for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
+      if (family == Qwen3Kind::dense && mesh.has_expert_parallel()) continue;
+      const bool enable_checkpointing = family == Qwen3Kind::moe;
+      SCOPED_TRACE(std::string(enable_checkpointing ? "moe checkpointed on " : "dense on ") + text_of(mesh));
+      const Qwen3Config model = model_of(family);
+      const bool use_dora = family == Qwen3Kind::dense && mesh.tensor_parallel == 1;
+      const LoraConfig lora{".*", {.r = 3, .alpha = 6, .use_dora = use_dora}, {}};
+      expect_equal_training(
+          {.mesh = mesh,
+           .model = model,
+           .options = {.zero1 = mesh.data_parallel_shard * mesh.context_parallel_shard == 1},
+           .enable_checkpointing = enable_checkpointing,
+           .batch = tiny_batch(model, 16, 8),
+           .schedule = OneFOneBSchedule{1, true},
+           .microbatches = 16 / mesh.data_parallel(),
+           .peft = StackConfig{{{lora, FullTuneConfig{".*norm"}}}}});
+    }
+  }
+}
+
+// Stages of which nothing trains, before and after one that does.
+TEST(MatrixOfAdapters, MayLeaveStagesWithoutAny) {
+  const Qwen3Config model = model_of(Qwen3Kind::dense);
+  for (const char* pattern : {R"(model\.layers\.0\..*)", R"(model\.layers\.1\..*)", "lm_head"}) {
+    for (const bool enable_checkpointing : {false, true}) {
+      SCOPED_TRACE(std::string(pattern) + (enable_checkpointing ? " checkpointed" : ""));
+      expect_equal_training({.mesh = {.pipeline_parallel = 4, .data_parallel_shard = 2},
+                             .model = model,
+                             .enable_checkpointing = enable_checkpointing,
+                             .batch = tiny_batch(model, 16, 8),
+                             .schedule = OneFOneBSchedule{},
+                             .microbatches = 8,
+                             .peft = LoraConfig{pattern, {.r = 2, .alpha = 2}, {}}});
+    }
+  }
+}
+
 // Stages that split their backward, come back to the first
 // rank, or overlap two actions, with tokens that travel.
 TEST(MatrixOfSchedules, TrainsAsOneRankDoes) {

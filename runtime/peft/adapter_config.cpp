@@ -1,0 +1,134 @@
+#include "runtime/peft/adapter_config.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/base/error.hpp"
+#include "runtime/peft/module_pattern.hpp"
+
+namespace d9d {
+namespace {
+
+using nlohmann::json;
+
+std::string last_name(const std::string& path) {
+  return path.substr(path.rfind('.') + 1);
+}
+
+bool same_size(const LoraParameters& a, const LoraParameters& b) {
+  return a.r == b.r && a.alpha == b.alpha;
+}
+
+// What most of the file is about: experts, whose ranks it cannot name apart, else the first.
+const LoraParameters& common_parameters(const std::vector<NamedAdapter>& adapters) {
+  const LoraParameters* common = nullptr;
+  for (const NamedAdapter& named : adapters) {
+    const LoraParameters& own = named.adapter.config.params;
+    const bool expert = named.modules.front().expert.has_value();
+    if (!expert) continue;
+    D9D_REQUIRE(common == nullptr || same_size(*common, own),
+                "experts have adapters of r {} and {}, or of other alphas: PEFT's format has one for all "
+                "experts; give them one `lora`",
+                common->r, own.r);
+    common = &own;
+  }
+  return common != nullptr ? *common : adapters.front().adapter.config.params;
+}
+
+// Last names where all linears of that name have adapters, else whole paths.
+std::set<std::string> targets(const std::vector<NamedAdapter>& adapters,
+                              const std::vector<std::string>& others) {
+  std::set<std::string> without, names;
+  for (const std::string& path : others) without.insert(last_name(path));
+  for (const NamedAdapter& named : adapters) {
+    for (const AdaptedModule& module : named.modules) {
+      const std::string name = last_name(module.path);
+      names.insert(without.contains(name) ? module.path : name);
+    }
+  }
+  return names;
+}
+
+json read_config(const Disk& disk, const std::string& directory) {
+  const std::string path = join_path(directory, adapter_config_name);
+  D9D_REQUIRE(disk.exists(path), "{} is not there; give the folder of an adapter that peft saved", path);
+  json config = json::parse(read_text(disk, path, 1 << 20), nullptr, false);
+  D9D_REQUIRE(config.is_object(), "{} is not a JSON object", path);
+  return config;
+}
+
+bool is_set(const json& config, const char* key) {
+  const json value = config.value(key, json());
+  return !value.is_null() && value != json(false) && value != json::object() && value != json::array();
+}
+
+// What peft reads for a module: the value of the first key of `patterns` that is the end of its path, as a
+// regular expression, else the common one.
+json of_module(const json& config, const char* patterns, const char* common, const std::string& path) {
+  const json all = config.value(patterns, json::object());
+  for (const auto& [pattern, value] : all.items()) {
+    if (ModulePattern("(.*\\.)?(" + pattern + ")").matches(path)) return value;
+  }
+  return config.value(common, json());
+}
+
+}  // namespace
+
+std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
+                                const std::vector<std::string>& others, const std::string& base) {
+  const LoraParameters& common = common_parameters(adapters);
+  json ranks = json::object(), alphas = json::object();
+  for (const auto& [adapter, modules] : adapters) {
+    const LoraParameters& own = adapter.config.params;
+    D9D_REQUIRE(own.use_rslora == common.use_rslora && own.use_dora == common.use_dora,
+                "some adapters have use_rslora or use_dora and some have not: PEFT's format has one for all");
+    if (same_size(own, common)) continue;
+    for (const AdaptedModule& module : modules) {
+      ranks[module.path] = own.r;
+      alphas[module.path] = own.alpha;
+    }
+  }
+  const json config = {{"peft_type", "LORA"},
+                       {"task_type", "CAUSAL_LM"},
+                       {"base_model_name_or_path", base.empty() ? json() : json(base)},
+                       {"r", common.r},
+                       {"lora_alpha", common.alpha},
+                       {"lora_dropout", common.dropout},
+                       {"use_rslora", common.use_rslora},
+                       {"use_dora", common.use_dora},
+                       {"target_modules", targets(adapters, others)},
+                       {"rank_pattern", ranks},
+                       {"alpha_pattern", alphas},
+                       {"bias", "none"},
+                       {"fan_in_fan_out", false},
+                       {"inference_mode", true}};
+  return config.dump(2) + "\n";
+}
+
+void require_same_adapters(const Disk& disk, const std::string& directory,
+                           const std::vector<const NamedAdapter*>& adapters) {
+  const json config = read_config(disk, directory);
+  const std::string path = join_path(directory, adapter_config_name);
+  const auto require = [&](const std::string& what, const json& found, const json& expected) {
+    D9D_REQUIRE(found == expected, "{} says {} = {}, the job {}; give what the adapter was trained with",
+                path, what, found.dump(), expected.dump());
+  };
+  require("peft_type", config.value("peft_type", json()), "LORA");
+  for (const char* key :
+       {"lora_bias", "modules_to_save", "target_parameters", "fan_in_fan_out", "trainable_token_indices"}) {
+    D9D_REQUIRE(!is_set(config, key), "{} says {} = {}, which cannot be started from", path, key,
+                config.at(key).dump());
+  }
+  for (const NamedAdapter* named : adapters) {
+    const LoraParameters& params = named->adapter.config.params;
+    require("use_rslora", is_set(config, "use_rslora"), params.use_rslora);
+    require("use_dora", is_set(config, "use_dora"), params.use_dora);
+    for (const AdaptedModule& module : named->modules) {
+      require("r", of_module(config, "rank_pattern", "r", module.path), params.r);
+      require("lora_alpha", of_module(config, "alpha_pattern", "lora_alpha", module.path), params.alpha);
+    }
+  }
+}
+
+}  // namespace d9d

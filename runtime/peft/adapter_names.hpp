@@ -1,0 +1,31 @@
+#pragma once
+// Names of adapters in PEFT's files. Those of experts are stored one by one, as the modules of transformers 4
+// were; peft fuses them where transformers 5 does.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/peft/lora.hpp"
+#include "runtime/state/mapper/mapper.hpp"
+
+namespace d9d {
+
+// A module of the Hugging Face model.
+struct AdaptedModule {
+  std::string path;                    // "model.layers.0.mlp.experts.3.gate_proj"
+  std::optional<std::int64_t> expert;  // index into the stacked weight
+};
+
+// The modules whose weights `weight` (name and whole shape) becomes in an export by `to_hugging_face`. Input
+// error when it becomes a part of another matrix.
+std::vector<AdaptedModule> modules_of(const StateMapper& to_hugging_face, const StageParameter& weight);
+
+// The names of a module's two factors, and of the magnitudes of DoRA, in adapter_model.safetensors.
+struct FactorNames {
+  std::string a, b, magnitudes;
+};
+FactorNames factor_names(const AdaptedModule& module);
+
+}  // namespace d9d

@@ -1,0 +1,39 @@
+#include "runtime/peft/dropout.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mul.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "runtime/base/rng.hpp"
+#include "runtime/tensor/microbatch_scope.hpp"
+
+namespace d9d {
+namespace {
+
+// 0 where a word of the stream is below p 2^32, else 1 / (1 - p). An element of the stream has four words.
+at::Tensor mask_of(const at::Tensor& x, double p, const RandomStream& stream) {
+  const at::Tensor mask = at::empty(x.sizes(), at::kFloat);
+  auto* const values = mask.data_ptr<float>();
+  const auto kept = static_cast<float>(1 / (1 - p));
+  const double threshold = std::ldexp(p, 32);
+  for (std::int64_t i = 0; i < mask.numel(); i += 4) {
+    const auto words = stream.words(static_cast<std::uint64_t>(i) / 4);
+    for (std::int64_t j = 0; j < 4 && i + j < mask.numel(); ++j) {
+      values[i + j] = words[static_cast<std::size_t>(j)] < threshold ? 0.0F : kept;
+    }
+  }
+  return mask.to(x.options().requires_grad(false));
+}
+
+}  // namespace
+
+at::Tensor dropout(const at::Tensor& x, double p, std::string_view name) {
+  if (p == 0) return x;
+  const MicrobatchPlace& place = MicrobatchScope::current();
+  const RandomStream stream(place.seed, fmt::format("dropout:{}:{}", name, place.microbatch), place.step);
+  return at::mul(x, mask_of(x, p, stream));
+}
+
+}  // namespace d9d

@@ -1,0 +1,14 @@
+#pragma once
+// Dropout (Srivastava et al. 2014): training sets a share p of the elements to zero and multiplies the others
+// by 1 / (1 - p). The noise is a function of job, step, microbatch, rank (MicrobatchScope), name and element.
+
+#include <ATen/core/Tensor.h>
+
+#include <string_view>
+
+namespace d9d {
+
+// x of any shape and floating dtype; differentiable. `name` is the layer's. 0 <= p < 1.
+at::Tensor dropout(const at::Tensor& x, double p, std::string_view name);
+
+}  // namespace d9d

@@ -1,0 +1,59 @@
+#include "runtime/peft/method.hpp"
+
+#include "runtime/peft/full_tune.hpp"
+#include "runtime/peft/lora.hpp"
+
+namespace d9d {
+namespace {
+
+class StackMethod final : public PeftMethod {
+ public:
+  explicit StackMethod(const StackConfig& config) {
+    for (const PeftConfig& method : config.methods.all) methods_.push_back(make_peft_method(method));
+  }
+
+  std::size_t inject(AdaptedModel& model) const override {
+    std::size_t changed = 0;
+    for (const auto& method : methods_) changed += method->inject(model);
+    return changed;
+  }
+  void merge(AdaptedModel& model) const override {
+    for (auto method = methods_.rbegin(); method != methods_.rend(); ++method) (*method)->merge(model);
+  }
+  bool begins_trainable() const override { return !methods_.empty() && methods_.front()->begins_trainable(); }
+
+ private:
+  std::vector<std::unique_ptr<PeftMethod>> methods_;
+};
+
+struct MakeMethod {
+  std::unique_ptr<PeftMethod> operator()(const LoraConfig& config) const { return make_lora(config); }
+  std::unique_ptr<PeftMethod> operator()(const FullTuneConfig& config) const {
+    return make_full_tune(config);
+  }
+  std::unique_ptr<PeftMethod> operator()(const FreezeConfig& config) const { return make_freeze(config); }
+  std::unique_ptr<PeftMethod> operator()(const StackConfig& config) const {
+    return std::make_unique<StackMethod>(config);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PeftMethod> make_peft_method(const PeftConfig& config) {
+  return std::visit(MakeMethod{}, config);
+}
+
+void inject_peft_and_freeze(StageModule& stage, const PeftMethod& method) {
+  AdaptedModel model(stage);
+  model.set_trainable(method.begins_trainable());
+  method.inject(model);
+  model.finish();
+}
+
+void merge_peft(StageModule& stage, const PeftMethod& method) {
+  AdaptedModel model(stage);
+  method.merge(model);
+  model.finish();
+}
+
+}  // namespace d9d

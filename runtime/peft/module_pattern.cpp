@@ -1,0 +1,22 @@
+#include "runtime/peft/module_pattern.hpp"
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+std::regex compiled(const std::string& text) {
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    throw Error(ErrorKind::input,
+                fmt::format("\"{}\" is not a regular expression ({}); `.*` is any text, `\\.` a dot", text,
+                            error.what()));
+  }
+}
+
+}  // namespace
+
+ModulePattern::ModulePattern(const std::string& text) : expression_(compiled(text)) {}
+
+}  // namespace d9d

@@ -1,0 +1,143 @@
+"""Writes the golden files of tests/golden/peft: adapters of the models in tests/golden/qwen3, run by peft in fp32.
+
+Usage: python make.py [case ...]   (torch, transformers >= 5, peft, safetensors, numpy; see origin.md for versions)
+"""
+import json
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors.numpy import load_file, save_file
+from transformers import AutoModelForCausalLM
+
+HERE = pathlib.Path(__file__).parent
+MODELS = HERE.parent / "qwen3"
+SEED = 20251122
+EXPERTS = ("gate_proj", "up_proj", "down_proj")
+CASES = {
+    # attention and feed-forward, biases beside the adapters
+    "dense": dict(model="dense_bias_yarn", r=4, alpha=8, rslora=False,
+                  modules=["q_proj", "v_proj", "o_proj", *EXPERTS]),
+    "rslora": dict(model="dense_bias_yarn", r=4, alpha=6, rslora=True, modules=["k_proj", "down_proj"]),
+    "dora": dict(model="dense_bias_yarn", r=4, alpha=8, rslora=False, dora=True, modules=["k_proj", "o_proj", "up_proj"]),
+    # experts one by one, as peft saves them with transformers 4
+    "moe": dict(model="moe", r=2, alpha=3, rslora=False, modules=["q_proj", *EXPERTS]),
+}
+
+
+def numpy_of(tensor):
+    return np.ascontiguousarray(tensor.detach().numpy())
+
+
+def base_model(name):
+    extra = dict(experts_implementation="eager") if name == "moe" else {}
+    return AutoModelForCausalLM.from_pretrained(MODELS / name, dtype=torch.float32, attn_implementation="eager", **extra)
+
+
+def expert_adapter(case, rng):
+    """Factors of every expert of the moe model under the names that transformers 4 gives the modules."""
+    config = json.loads((MODELS / case["model"] / "config.json").read_text())
+    hidden, inner, r = config["hidden_size"], config["moe_intermediate_size"], case["r"]
+    tensors = {}
+    for layer in range(config["num_hidden_layers"]):
+        prefix = f"base_model.model.model.layers.{layer}."
+        sizes = {prefix + "self_attn.q_proj": (hidden, config["num_attention_heads"] * config["head_dim"])}
+        for expert in range(config["num_local_experts"]):
+            for part in EXPERTS:
+                size = (inner, hidden) if part == "down_proj" else (hidden, inner)
+                sizes[f"{prefix}mlp.experts.{expert}.{part}"] = size
+        for path, (into, out) in sizes.items():
+            tensors[path + ".lora_A.weight"] = 0.3 * rng.standard_normal((r, into)).astype(np.float32)
+            tensors[path + ".lora_B.weight"] = 0.3 * rng.standard_normal((out, r)).astype(np.float32)
+    return tensors
+
+
+def write_expert_adapter(folder, case, rng):
+    save_file(expert_adapter(case, rng), folder / "adapter_model.safetensors", {"format": "pt"})
+    config = dict(peft_type="LORA", task_type="CAUSAL_LM", r=case["r"], lora_alpha=case["alpha"], lora_dropout=0.0,
+                  use_rslora=case["rslora"], target_modules=case["modules"], bias="none", fan_in_fan_out=False,
+                  base_model_name_or_path=None, inference_mode=True)
+    (folder / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
+
+
+def write_adapter(folder, case, rng):
+    config = LoraConfig(task_type="CAUSAL_LM", r=case["r"], lora_alpha=case["alpha"], lora_dropout=0.0,
+                        use_rslora=case["rslora"], use_dora=case.get("dora", False), target_modules=case["modules"])
+    model = get_peft_model(base_model(case["model"]), config)
+    with torch.no_grad():
+        for name, parameter in sorted(model.named_parameters()):
+            noise = torch.from_numpy(0.3 * rng.standard_normal(tuple(parameter.shape)).astype(np.float32))
+            if "lora_magnitude" in name:
+                parameter.mul_(1 + noise)
+            elif "lora_" in name:
+                parameter.copy_(noise)
+    model.save_pretrained(folder)
+    (folder / "README.md").unlink(missing_ok=True)
+    # Without what differs from one machine or run to the next: a path, the order of a set.
+    file = folder / "adapter_config.json"
+    saved = json.loads(file.read_text())
+    saved.update(base_model_name_or_path=None, target_modules=sorted(saved["target_modules"]))
+    file.write_text(json.dumps(saved, indent=2) + "\n")
+
+
+def batch_of(case, config, rng):
+    ids = rng.integers(0, config.vocab_size, (2, 21))
+    labels = np.concatenate([ids[:, 1:], np.full((2, 1), -100)], axis=1)
+    labels[:, 4:7] = -100
+    return ids, labels
+
+
+def outputs(model, ids, labels):
+    logits = model(input_ids=torch.from_numpy(ids)).logits
+    target = torch.from_numpy(labels)
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-100)
+    return logits, loss
+
+
+def one_step(model, loss, lr):
+    """The gradients, and the adapter after a step of AdamW, as peft saves it."""
+    trained = {key: tensor for key, tensor in model.named_parameters() if tensor.requires_grad}
+    optimizer = torch.optim.AdamW(trained.values(), lr=lr, betas=(0.9, 0.95), weight_decay=0.1)
+    loss.backward()
+    name = {key: key.replace("_vector.default.weight", "_vector").replace(".default", "") for key in trained}
+    result = {f"grad.{name[key]}": numpy_of(tensor.grad) for key, tensor in trained.items()}
+    optimizer.step()
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        for key, tensor in load_file(pathlib.Path(folder) / "adapter_model.safetensors").items():
+            result["stepped." + key] = tensor
+    return result
+
+
+def merged_weights(folder, case):
+    merged = PeftModel.from_pretrained(base_model(case["model"]), folder).merge_and_unload().state_dict()
+    names = [name for name in merged if name.startswith("model.layers.0.") and name.endswith("_proj.weight")]
+    return {f"merged.{name}": numpy_of(merged[name]) for name in names}
+
+
+def make_case(name, case):
+    rng = np.random.default_rng(SEED)
+    folder = HERE / name
+    folder.mkdir(exist_ok=True)
+    experts = case["model"] == "moe"
+    (write_expert_adapter if experts else write_adapter)(folder, case, rng)
+    model = PeftModel.from_pretrained(base_model(case["model"]), folder, is_trainable=True)
+    ids, labels = batch_of(case, model.config, rng)
+    logits, loss = outputs(model, ids, labels)
+    expect = dict(input_ids=ids, labels=labels, logits=numpy_of(logits), loss=numpy_of(loss.reshape(1)))
+    if not experts:
+        expect.update(one_step(model, loss, lr=0.01))
+        expect.update(merged_weights(folder, case))
+    save_file(expect, folder / "expect.safetensors")
+    for file in folder.iterdir():
+        file.chmod(0o644)
+    print(name, "loss", loss.item(), "bytes", {f.name: f.stat().st_size for f in sorted(folder.iterdir())})
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for wanted in sys.argv[1:] or CASES:
+        make_case(wanted, CASES[wanted])

@@ -1,0 +1,29 @@
+#include "runtime/peft/module_pattern.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d::test {
+namespace {
+
+TEST(ModulePattern, MatchesWholePaths) {
+  const ModulePattern pattern(R"(.*\.(q|v)_proj)");
+
+  EXPECT_TRUE(pattern.matches("model.layers.0.self_attn.q_proj"));
+  EXPECT_FALSE(pattern.matches("model.layers.0.self_attn.q_proj.lora_A"));
+  EXPECT_FALSE(pattern.matches("q_proj"));
+}
+
+TEST(ModulePattern, RefusesWhatIsNoExpression) {
+  try {
+    ModulePattern("(q_proj");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_THAT(error.what(), testing::HasSubstr("\"(q_proj\" is not a regular expression"));
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,73 @@
+#include "runtime/task/peft_rules.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/tensor/stage_module.hpp"
+#include "tests/runtime/task/job_text.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing_job::error_of;
+using testing_job::load;
+
+std::string adapter_on(const std::string& pattern, const std::string& more = "") {
+  return "model_provider.peft={kind: lora, module_name_pattern: '" + pattern + "', params: {r: 4, alpha: 8}" +
+         more + "}";
+}
+const std::string with_folder = "trainer.model_stage_factory.source_checkpoint=weights";
+
+TEST(PeftRules, ListTheParametersOfTheWholeModelAndWhichOfThemTrain) {
+  const LoadedJob loaded = load({adapter_on(".*q_proj")});
+
+  std::int64_t trainable = 0;
+  for (const StageParameter& parameter : adapted_parameters(loaded.job, *loaded.model)) {
+    EXPECT_EQ(parameter.tensor.requires_grad(), parameter.of_adapter) << parameter.name;
+    if (parameter.of_adapter) trainable += parameter.tensor.numel();
+  }
+
+  EXPECT_EQ(trainable, 4 * 4 * (64 + 64));
+  const PeftShares shares = peft_shares(loaded.job, *loaded.model);
+  EXPECT_EQ(shares.trainable, shares.added);
+  EXPECT_GT(shares.added, 0);
+  EXPECT_EQ(peft_shares(load().job, *loaded.model).trainable, 1);
+}
+
+TEST(PeftRules, RefusePatternsThatChangeNothing) {
+  EXPECT_THAT(error_of({adapter_on("q_proj")}),
+              AllOf(HasSubstr("model_provider.peft.module_name_pattern: matches no linear layer"),
+                    HasSubstr("begin it with `.*`")));
+  EXPECT_THAT(error_of({adapter_on("(")}), HasSubstr("is not a regular expression"));
+  EXPECT_THAT(error_of({"model_provider.peft={kind: stack, methods: [{kind: full_tune, module_name_pattern: "
+                        "lm_head}, {kind: freeze, module_name_pattern: head}]}"}),
+              HasSubstr("model_provider.peft.methods.1.module_name_pattern: matches no module"));
+  EXPECT_THAT(error_of({"model_provider.peft={kind: stack, methods: []}"}), HasSubstr("without methods"));
+  EXPECT_THAT(error_of({"model_provider.peft={kind: freeze, module_name_pattern: '.*'}"}),
+              HasSubstr("nothing of the model trains"));
+}
+
+TEST(PeftRules, RefuseKeysThatNeedAnotherOne) {
+  const std::string only_trainable = "trainer.model_stage_factory.checkpoint_only_trainable_parameters=true";
+
+  EXPECT_THAT(error_of({adapter_on(".*q_proj"), only_trainable}),
+              HasSubstr("give trainer.model_stage_factory.source"));
+  EXPECT_EQ(error_of({adapter_on(".*q_proj"), only_trainable, with_folder}), "no error");
+  EXPECT_THAT(error_of({adapter_on(".*q_proj", ", from: adapter")}),
+              HasSubstr("the folder that it was trained on"));
+  EXPECT_THAT(error_of({"export_adapter_to=adapter"}), HasSubstr("give model_provider.peft a `lora`"));
+  EXPECT_THAT(error_of({adapter_on(".*q_proj"), "export_adapter_to=x", "export_to=x"}),
+              HasSubstr("choose another"));
+}
+
+TEST(PeftRules, OptimizerRulesSeeWhatTrains) {
+  const std::string rule = "optimizer.rules=[{match: '*lora_B*', lr_multiplier: 2}]";
+
+  EXPECT_EQ(error_of({adapter_on(".*q_proj"), rule}), "no error");
+  EXPECT_THAT(error_of({adapter_on(".*q_proj"), "optimizer.rules=[{match: '*k_proj*', lr_multiplier: 2}]"}),
+              HasSubstr("matches no parameter"));
+}
+
+}  // namespace
+}  // namespace d9d
