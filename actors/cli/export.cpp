@@ -5,32 +5,14 @@
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "runtime/base/config/parse.hpp"
-#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/state/checkpoint_survey.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/export_checkpoint.hpp"
 #include "runtime/task/model_provider.hpp"
 
 namespace d9d {
 namespace {
-
-// The checkpoint itself, or the newest good one of a run's folder of checkpoints.
-std::string checkpoint_in(const Disk& disk, const std::string& directory) {
-  D9D_REQUIRE(disk.exists(directory),
-              "{} is not there; give a checkpoint, for example runs/NAME/checkpoints/save-100", directory);
-  if (disk.exists(join_path(directory, manifest_name))) return directory;
-  const CheckpointSearch search = newest_good_checkpoint(disk, directory, Check::contents);
-  if (!search.checkpoint && !search.refused.empty()) {
-    throw Error(ErrorKind::environment,
-                fmt::format("{} in {}, but none can be used; the newest: {}",
-                            counted(search.refused.size(), "checkpoint"), directory, search.refused.front()));
-  }
-  D9D_REQUIRE(search.checkpoint.has_value(),
-              "{} holds no checkpoint that was committed; give a folder save-STEP, or the folder with such",
-              directory);
-  return search.checkpoint->path;
-}
 
 // The job that a checkpoint was written by is in it.
 LoadedJob job_of(const Disk& disk, const std::string& checkpoint, const Arguments& arguments) {
@@ -44,7 +26,7 @@ LoadedJob job_of(const Disk& disk, const std::string& checkpoint, const Argument
 
 int export_folder(const Arguments& arguments, Console& console) {
   PosixDisk disk;
-  const std::string checkpoint = checkpoint_in(disk, arguments.positional()[0]);
+  const std::string checkpoint = checkpoint_in(disk, arguments.positional()[0], Check::contents);
   const std::string& target = arguments.positional()[1];
   const LoadedJob loaded = job_of(disk, checkpoint, arguments);
   Registry registry = builtin_registry(loaded, disk);

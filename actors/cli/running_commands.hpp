@@ -19,5 +19,7 @@ Command check_command();
 Command score_command();
 Command generate_command();
 Command export_command();
+Command checkpoint_command();
+Command convert_command();
 
 }  // namespace d9d

@@ -9,6 +9,11 @@ std::vector<StageParameter> FamilyModel::parallelize(StageModule& stage, StageGr
   return parallelize_causal_lm(stage, groups, options);
 }
 
+std::vector<FolderForm> FamilyModel::folder_forms() const {
+  return {{"hugging_face", "as `d9d-node export` writes it, without copies of tied weights and old buffers",
+           to_hugging_face()}};
+}
+
 std::vector<std::string> FamilyModel::unread_tensors() const {
   std::vector<std::string> patterns = {"model.layers.*.self_attn.rotary_emb.inv_freq",
                                        "model.rotary_emb.inv_freq"};

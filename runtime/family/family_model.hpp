@@ -21,6 +21,13 @@ struct BuildOptions;
 struct ParallelOptions;
 struct StageParameter;
 
+// A form of Hugging Face folders, for `d9d-node convert --mapper NAME`.
+struct FolderForm {
+  std::string name;  // "experts_fused"
+  std::string meaning;
+  std::shared_ptr<const StateMapper> from_parameters;
+};
+
 struct FamilyModel : ModelDescription {
   RopeOptions rope;
   LayerWindows windows;
@@ -41,6 +48,8 @@ struct FamilyModel : ModelDescription {
   // Map the tensors of a Hugging Face folder that has these names to parameters, and back for an export.
   virtual std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const = 0;
   virtual std::shared_ptr<const StateMapper> to_hugging_face() const = 0;
+  // All forms in which such folders exist. Default: "hugging_face", that of an export.
+  virtual std::vector<FolderForm> folder_forms() const;
   // Patterns of tensors that such folders may hold and that are not parameters: a stored copy of a tied head,
   // buffers of old versions.
   virtual std::vector<std::string> unread_tensors() const;

@@ -18,6 +18,8 @@ bool known(double value) {
 }
 
 std::string counter(const ProgressState& state) {
+  const auto size = [](std::int64_t bytes) { return short_number(static_cast<double>(bytes)) + "B"; };
+  if (state.counts_bytes) return fmt::format("{} of {}", size(state.step), size(state.total_steps));
   if (state.total_steps <= 0) return fmt::format("step {}", state.step);
   return fmt::format("step {}/{}", state.step, state.total_steps);
 }
@@ -31,6 +33,7 @@ std::vector<std::string> figures(const ProgressState& state) {
   if (known(state.tokens_per_second)) {
     parts.push_back(fmt::format("{} tokens/s", short_number(state.tokens_per_second)));
   }
+  if (known(state.bytes_per_second)) parts.push_back(short_number(state.bytes_per_second) + "B/s");
   if (known(state.seconds_left)) parts.push_back(fmt::format("{} left", clock_text(state.seconds_left)));
   return parts;
 }
@@ -62,11 +65,17 @@ std::string clock_text(double seconds) {
 
 std::string short_number(double value) {
   if (std::abs(value) < 999.5) return fmt::format("{:.3g}", value);
+  // Three digits with their zeros; a point behind the third is none.
+  const auto three_digits = [&value] {
+    const std::string text = fmt::format("{:#.3g}", value);
+    return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+  };
   for (const char* unit : {"k", "M", "G"}) {
     value /= 1000;
-    if (std::abs(value) < 999.5) return fmt::format("{:#.3g}{}", value, unit);
+    if (std::abs(value) < 999.5) return three_digits() + unit;
   }
-  return fmt::format("{:#.3g}T", value / 1000);
+  value /= 1000;
+  return three_digits() + "T";
 }
 
 std::string progress_line(const ProgressState& state) {

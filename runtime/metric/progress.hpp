@@ -1,5 +1,5 @@
 #pragma once
-// What a person watches while a job runs: a bar that stays
+// What a person watches while a job or a long command runs: a bar that stays
 // in place on a terminal, else a line every few seconds.
 
 #include <cstdint>
@@ -20,6 +20,8 @@ struct ProgressState {
   double grad_norm = 0;
   double tokens_per_second = 0;
   double seconds_left = 0;
+  double bytes_per_second = 0;
+  bool counts_bytes = false;  // `step` and `total_steps` are bytes that a command works through
 };
 
 // One line of at most `columns` characters: the bar shrinks first, then the figures go, from the right.

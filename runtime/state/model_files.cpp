@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/model_index.hpp"
@@ -41,6 +42,10 @@ Names ModelFiles::names() const {
   Names names;
   for (const auto& [name, place] : places_) names.insert(name);
   return names;
+}
+
+std::string ModelFiles::file_of(const std::string& name) const {
+  return std::filesystem::path(reader_of(name).path()).filename().string();
 }
 
 at::Tensor ModelFiles::shape_only(const std::string& name) const {

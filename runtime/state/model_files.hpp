@@ -22,11 +22,16 @@ class ModelFiles {
   const std::string& directory() const { return directory_; }
   Names names() const;
   const TensorSpec& spec(const std::string& name) const { return reader_of(name).at(name).spec; }
+  // Its name in the folder.
+  std::string file_of(const std::string& name) const;
   // Without data: the shape and dtype on the meta device, for mappers.
   at::Tensor shape_only(const std::string& name) const;
   at::Tensor read(const std::string& name) const { return reader_of(name).read(name); }
   at::Tensor read(const std::string& name, const Slice& slice) const {
     return reader_of(name).read(name, slice);
+  }
+  void read_into(const std::string& name, const Slice& slice, std::byte* into) const {
+    reader_of(name).read_into(name, slice, into);
   }
   // Groups in the order in which their first tensors lie on the disk. An input error that names the inputs
   // which are not there.

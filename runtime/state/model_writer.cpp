@@ -9,10 +9,7 @@ namespace d9d {
 
 ModelWriter::ModelWriter(Disk& disk, std::string directory, MapperPtr mapper,
                          const std::vector<TensorSpec>& inputs, ExportOptions options)
-    : disk_(disk),
-      directory_(std::move(directory)),
-      mapper_(std::move(mapper)),
-      options_(std::move(options)) {
+    : mapper_(std::move(mapper)) {
   for (const auto& group : mapper_->groups())
     for (const auto& name : group.inputs) group_of_[name] = &group;
   Names unused;
@@ -29,11 +26,14 @@ ModelWriter::ModelWriter(Disk& disk, std::string directory, MapperPtr mapper,
     if (!expected_.contains(name)) missing.insert(name);
   D9D_REQUIRE(missing.empty(), "export: the mapper needs {}: {}", counted(missing.size(), "more tensor"),
               to_text(missing));
-  plan(shapes, inputs);
-  disk_.make_directories(directory_);
+  shards_.emplace(disk, directory, planned_outputs(shapes, inputs, options), options);
+  disk.make_directories(directory);
 }
 
-void ModelWriter::plan(const TensorMap& shapes, const std::vector<TensorSpec>& inputs) {
+std::vector<TensorSpec> ModelWriter::planned_outputs(const TensorMap& shapes,
+                                                     const std::vector<TensorSpec>& inputs,
+                                                     const ExportOptions& options) const {
+  std::vector<TensorSpec> outputs;
   std::set<const StateGroup*> planned;
   for (const auto& spec : inputs) {
     const auto* group = group_of_.at(spec.name);
@@ -41,28 +41,12 @@ void ModelWriter::plan(const TensorMap& shapes, const std::vector<TensorSpec>& i
     TensorMap part;
     for (const auto& name : group->inputs) part[name] = shapes.at(name);
     for (const auto& [name, tensor] : mapper_->apply(part)) {
-      const bool converted = options_.dtype && at::isFloatingType(tensor.scalar_type());
-      const auto type = converted ? *options_.dtype : tensor.scalar_type();
-      add_to_plan({name, dtype_of(type), tensor.sizes().vec()});
+      const bool converted = options.dtype && at::isFloatingType(tensor.scalar_type());
+      const auto type = converted ? *options.dtype : tensor.scalar_type();
+      outputs.push_back({name, dtype_of(type), tensor.sizes().vec()});
     }
   }
-  for (auto& shard : shards_) shard.num_left = shard.specs.size();
-}
-
-void ModelWriter::add_to_plan(const TensorSpec& spec) {
-  D9D_REQUIRE(spec.bytes() <= options_.shard_bytes_max,
-              "export: \"{}\" has {} bytes, more than a shard may have ({}); allow larger shards", spec.name,
-              spec.bytes(), options_.shard_bytes_max);
-  if (shards_.empty() || shards_.back().written.bytes + spec.bytes() > options_.shard_bytes_max) {
-    shards_.emplace_back();
-    shards_.back().written.temporary =
-        fmt::format("model-writer-{}-{:05}.tmp", options_.writer, shards_.size());
-  }
-  auto& shard = shards_.back();
-  shard.written.tensors.push_back(spec.name);
-  shard.written.bytes += spec.bytes();
-  shard.specs.push_back(spec);
-  shard_of_[spec.name] = shards_.size() - 1;
+  return outputs;
 }
 
 void ModelWriter::put(const std::string& name, const at::Tensor& tensor) {
@@ -79,26 +63,13 @@ void ModelWriter::put(const std::string& name, const at::Tensor& tensor) {
   if (arrived.size() < group->inputs.size()) return;
   const TensorMap inputs = std::move(arrived);
   arrived_.erase(group);
-  for (const auto& [output, result] : mapper_->apply(inputs)) write(output, result);
-}
-
-void ModelWriter::write(const std::string& name, const at::Tensor& tensor) {
-  auto& shard = shards_[shard_of_.at(name)];
-  if (!shard.file)
-    shard.file = std::make_unique<SafetensorsWriter>(disk_, join_path(directory_, shard.written.temporary),
-                                                     shard.specs);
-  shard.file->write(name, tensor);
-  if (--shard.num_left > 0) return;
-  shard.file->finish(options_.sync);
-  shard.file.reset();
+  for (const auto& [output, result] : mapper_->apply(inputs)) shards_->write(output, result);
 }
 
 std::vector<WrittenShard> ModelWriter::finish() {
   D9D_CHECK(expected_.empty(), "export: {} announced tensors did not come, the first is \"{}\"",
             expected_.size(), expected_.begin()->first);
-  std::vector<WrittenShard> written;
-  for (const auto& shard : shards_) written.push_back(shard.written);
-  return written;
+  return shards_->finish();
 }
 
 }  // namespace d9d

@@ -11,23 +11,14 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/state/mapper/mapper.hpp"
-#include "runtime/state/model_index.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/model_shards.hpp"
 
 namespace d9d {
-
-struct ExportOptions {
-  std::uint64_t shard_bytes_max = 4'000'000'000;
-  std::optional<at::ScalarType> dtype;  // of floating-point outputs; others keep theirs
-  std::string writer = "0";             // part of the temporary file names
-  bool sync = true;
-};
 
 class ModelWriter {
  public:
@@ -43,25 +34,15 @@ class ModelWriter {
   std::vector<WrittenShard> finish();
 
  private:
-  struct Shard {
-    WrittenShard written;
-    std::vector<TensorSpec> specs;
-    std::unique_ptr<SafetensorsWriter> file;  // open while some are written and others not
-    std::size_t num_left = 0;
-  };
-  void plan(const std::map<std::string, at::Tensor>& shapes, const std::vector<TensorSpec>& inputs);
-  void add_to_plan(const TensorSpec& spec);
-  void write(const std::string& name, const at::Tensor& tensor);
+  std::vector<TensorSpec> planned_outputs(const std::map<std::string, at::Tensor>& shapes,
+                                          const std::vector<TensorSpec>& inputs,
+                                          const ExportOptions& options) const;
 
-  Disk& disk_;
-  const std::string directory_;
   const MapperPtr mapper_;
-  const ExportOptions options_;
   std::map<std::string, TensorSpec> expected_;         // what put() still has to bring
   std::map<std::string, const StateGroup*> group_of_;  // by input
   std::map<const StateGroup*, TensorMap> arrived_;     // incomplete groups
-  std::vector<Shard> shards_;
-  std::map<std::string, std::size_t> shard_of_;  // by output
+  std::optional<ModelShards> shards_;
 };
 
 }  // namespace d9d

@@ -37,13 +37,17 @@ at::Tensor SafetensorsReader::read(const std::string& name, std::optional<at::Sc
 
 at::Tensor SafetensorsReader::read(const std::string& name, const Slice& slice,
                                    std::optional<at::ScalarType> as) const {
+  const auto type = scalar_type_of(at(name).spec.dtype);
+  require_inside(slice, at(name).spec.shape, path() + ": tensor \"" + name + "\"");
+  at::Tensor tensor = at::empty(slice.shape(), at::TensorOptions(type));
+  read_into(name, slice, static_cast<std::byte*>(tensor.data_ptr()));
+  return as && *as != type ? tensor.to(*as) : tensor;
+}
+
+void SafetensorsReader::read_into(const std::string& name, const Slice& slice, std::byte* into) const {
   const auto& stored = at(name);
   require_inside(slice, stored.spec.shape, path() + ": tensor \"" + name + "\"");
-  const auto type = scalar_type_of(stored.spec.dtype);
-  at::Tensor tensor = at::empty(slice.shape(), at::TensorOptions(type));
-  read_slice(*file_, stored.offset, stored.spec.shape, size_of(stored.spec.dtype), slice,
-             static_cast<std::byte*>(tensor.data_ptr()));
-  return as && *as != type ? tensor.to(*as) : tensor;
+  read_slice(*file_, stored.offset, stored.spec.shape, size_of(stored.spec.dtype), slice, into);
 }
 
 SafetensorsWriter::SafetensorsWriter(Disk& disk, const std::string& path, std::vector<TensorSpec> tensors,
@@ -56,22 +60,36 @@ SafetensorsWriter::SafetensorsWriter(Disk& disk, const std::string& path, std::v
   file_->write(0, head.data(), head.size());
   std::uint64_t at = head.size();
   for (const auto& spec : order_) {
-    waiting_.emplace(spec.name, StoredTensor{spec, at});
+    waiting_.emplace(spec.name, Waiting{{spec, at}, 0});
     at += spec.bytes();
   }
 }
 
-void SafetensorsWriter::write(const std::string& name, const at::Tensor& tensor) {
+SafetensorsWriter::Waiting& SafetensorsWriter::waiting(const std::string& name) {
   const auto found = waiting_.find(name);
   D9D_REQUIRE(found != waiting_.end(), "{}: tensor \"{}\" was not announced, or is written twice",
               file_->path(), name);
-  const auto& [spec, offset] = found->second;
+  return found->second;
+}
+
+void SafetensorsWriter::write(const std::string& name, const at::Tensor& tensor) {
+  const auto& spec = waiting(name).stored.spec;
   D9D_REQUIRE(tensor.sizes() == at::IntArrayRef(spec.shape),
               "{}: tensor \"{}\" was announced as {} and comes as {}", file_->path(), name,
               to_text(spec.shape), to_text(tensor.sizes().vec()));
-  const at::Tensor host = on_host(tensor, scalar_type_of(spec.dtype));
-  file_->write(offset, host.data_ptr(), spec.bytes());
-  waiting_.erase(found);
+  append(name, tensor);
+}
+
+bool SafetensorsWriter::append(const std::string& name, const at::Tensor& part) {
+  auto& [stored, done] = waiting(name);
+  const at::Tensor host = on_host(part, scalar_type_of(stored.spec.dtype));
+  D9D_CHECK(done + host.nbytes() <= stored.spec.bytes(), "{}: tensor \"{}\" has {} bytes, {} come",
+            file_->path(), name, stored.spec.bytes(), done + host.nbytes());
+  file_->write(stored.offset + done, host.data_ptr(), host.nbytes());
+  done += host.nbytes();
+  if (done < stored.spec.bytes()) return false;
+  waiting_.erase(name);
+  return true;
 }
 
 void SafetensorsWriter::finish(bool sync) {

@@ -31,6 +31,8 @@ class SafetensorsReader {
   // A new contiguous CPU tensor, of the file's dtype or converted to `as`.
   at::Tensor read(const std::string& name, std::optional<at::ScalarType> as = {}) const;
   at::Tensor read(const std::string& name, const Slice& slice, std::optional<at::ScalarType> as = {}) const;
+  // Into memory of the caller, contiguously, of the file's dtype.
+  void read_into(const std::string& name, const Slice& slice, std::byte* into) const;
 
  private:
   std::unique_ptr<ReadFile> file_;
@@ -49,6 +51,9 @@ class SafetensorsWriter {
   // A tensor of another dtype is converted. An input error when
   // name or shape are not as announced, or it comes twice.
   void write(const std::string& name, const at::Tensor& tensor);
+  // The next part of the tensor's values in row-major order. Whether the tensor is whole now; more values
+  // than it has are a bug.
+  bool append(const std::string& name, const at::Tensor& part);
   // A bug when an announced tensor was never written. With
   // `sync` the bytes are on stable storage when it returns.
   void finish(bool sync);
@@ -56,7 +61,13 @@ class SafetensorsWriter {
  private:
   std::unique_ptr<WriteFile> file_;
   std::vector<TensorSpec> order_;
-  std::map<std::string, StoredTensor> waiting_;
+  struct Waiting {
+    StoredTensor stored;
+    std::uint64_t done = 0;  // bytes
+  };
+  Waiting& waiting(const std::string& name);
+
+  std::map<std::string, Waiting> waiting_;
 };
 
 TensorSpec spec_of(const std::string& name, const at::Tensor& tensor);

@@ -161,7 +161,7 @@ std::string make_safetensors_header(const std::vector<TensorSpec>& tensors,
     const std::uint64_t end = at + spec.bytes();
     json +=
         fmt::format(R"({}{}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", json.size() > 1 ? "," : "",
-                    Json(spec.name).dump(), safetensors_name(spec.dtype), to_text(spec.shape), at, end);
+                    Json(spec.name).dump(), safetensors_name(spec.dtype), Json(spec.shape).dump(), at, end);
     at = end;
   }
   json += '}';

@@ -45,6 +45,10 @@ void Registry::add_lr_schedule(const std::string& name, MakeLrSchedule make) {
   add(lr_schedules_, "learning-rate schedule", name, std::move(make));
 }
 
+void Registry::add_mapper(const std::string& name, MakeMapper make) {
+  add(mappers_, "mapper", name, std::move(make));
+}
+
 std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& name,
                                                           const config::Section& config) const {
   const MakeModel& make = find(models_, "model", name);
@@ -70,6 +74,22 @@ std::shared_ptr<const LrSchedule> Registry::make_lr_schedule(const std::string& 
   const MakeLrSchedule& make = find(lr_schedules_, "learning-rate schedule", name);
   return call_user(fmt::format("the factory of the learning-rate schedule \"{}\"", name), ErrorInside::passes,
                    [&] { return make(config); });
+}
+
+std::shared_ptr<const StateMapper> Registry::make_mapper(const std::string& name,
+                                                         const std::set<std::string>& stored) const {
+  const auto found = mappers_.find(name);
+  if (found == mappers_.end()) return nullptr;
+  auto mapper = call_user(fmt::format("the factory of the mapper \"{}\"", name), ErrorInside::passes,
+                          [&] { return found->second(stored); });
+  D9D_REQUIRE(mapper != nullptr, "the factory of the mapper \"{}\" made none", name);
+  return mapper;
+}
+
+std::vector<std::string> Registry::mapper_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : mappers_) names.push_back(name);
+  return names;
 }
 
 void load_plugin(const std::string& path, Registry& registry) {

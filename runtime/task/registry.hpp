@@ -1,10 +1,11 @@
 #pragma once
-// Which models, tasks, optimizers and learning-rate schedules a process knows by name. Main fills it line
+// Which models, tasks, optimizers, learning-rate schedules and mappers a process knows by name. Main fills it line
 // by line, plugins add theirs; there is no static registration.
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace d9d {
 class LrSchedule;
 class ModelProvider;
 class OptimizerProvider;
+class StateMapper;
 class TrainTask;
 
 class Registry {
@@ -27,12 +29,15 @@ class Registry {
   using MakeOptimizer =
       std::function<std::shared_ptr<const OptimizerProvider>(const config::Section& config)>;
   using MakeLrSchedule = std::function<std::shared_ptr<const LrSchedule>(const config::Section& config)>;
+  // `stored`: the names of the tensors of the folder that `d9d-node convert` reads.
+  using MakeMapper = std::function<std::shared_ptr<const StateMapper>(const std::set<std::string>& stored)>;
 
   // A name twice is an input error.
   void add_model(const std::string& name, MakeModel make);
   void add_task(const std::string& name, MakeTask make);
   void add_optimizer(const std::string& name, MakeOptimizer make);
   void add_lr_schedule(const std::string& name, MakeLrSchedule make);
+  void add_mapper(const std::string& name, MakeMapper make);
 
   // An unknown name is an input error that lists the names there are.
   std::shared_ptr<const ModelProvider> make_model(const std::string& name,
@@ -42,12 +47,17 @@ class Registry {
                                                           const config::Section& config) const;
   std::shared_ptr<const LrSchedule> make_lr_schedule(const std::string& name,
                                                      const config::Section& config) const;
+  // Null for an unknown name.
+  std::shared_ptr<const StateMapper> make_mapper(const std::string& name,
+                                                 const std::set<std::string>& stored) const;
+  std::vector<std::string> mapper_names() const;
 
  private:
   std::map<std::string, MakeModel> models_;
   std::map<std::string, MakeTask> tasks_;
   std::map<std::string, MakeOptimizer> optimizers_;
   std::map<std::string, MakeLrSchedule> lr_schedules_;
+  std::map<std::string, MakeMapper> mappers_;
 };
 
 // Loads a shared library built against the package d9d; it defines

@@ -7,6 +7,7 @@ import os
 import statistics
 import sys
 
+import conversion
 import machine
 import programs
 import report
@@ -15,7 +16,7 @@ from workloads import WORKLOADS
 
 CELLS = [("1 rank x 2 threads", "hf"), ("2 ranks x 1 thread", "ddp"), ("2 ranks, fully sharded", "fsdp2"),
          ("2 stages x 1 thread", "pp_1f1b"), ("2 stages, zero bubble", "pp_zb1p")]
-PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "tracing")
+PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "tracing", "convert")
 
 
 def arguments():
@@ -121,6 +122,8 @@ def main():
         memory=lambda: results.update(memory=programs.memory(node)),
         shares=lambda: results.update(shares=programs.step_shares(node, options.steps + 3)),
         tracing=lambda: results.update(tracing=programs.tracing_cost(node, options.pairs, options.steps)),
+        convert=lambda: results.update(convert=conversion.measure(
+            node.binary, options.pairs, options.peers_python if options.peers else None)),
         train=lambda: train(node, peers, options, results),
         strategies=lambda: strategies(node, options, results),
         compiled=lambda: results.setdefault("train", []).append(

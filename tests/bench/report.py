@@ -154,13 +154,23 @@ def memory(results):
                                     for key, value in results["memory"].items()])
 
 
+def convert(results):
+    r = results["convert"]
+    cells = [[f"`d9d-node convert`, {way}", row] for way, row in r["ways"].items()] + [["cp and sync", r["copy"]]]
+    cells += [["transformers: load and save", r["transformers"]]] if r["transformers"] else []
+    return table([f"{r['folder_mb']:.0f} MB", "MB/s", "of cp", "peak MiB"],
+                 [[name, f"{row['mb_per_s']:.0f}", f"{row['ratio_to_copy']:.2f}" if "ratio_to_copy" in row else "",
+                   f"{row['peak_rss_mib']:.0f}"] for name, row in cells])
+
+
 SECTIONS = [("roof", "Roof", roof), ("train", "Training", training), ("train", "Share of the roof", roof_shares),
             ("train", "Start and memory", starts),
             ("strategies", "Strategies on two ranks", strategies), ("memory", "Memory before the model", memory),
             ("hops", "Actor hop, 64-byte payload", hops), ("pipeline", "Pipeline of stages that only sleep", pipeline),
             ("pipeline", "Static and dynamic order", orders), ("pipeline", "Two lanes of a rank", lanes),
             ("shares", "Where a step's time goes", shares),
-            ("tracing", "What tracing costs, 1 rank x 1 thread", tracing)]
+            ("tracing", "What tracing costs, 1 rank x 1 thread", tracing),
+            ("convert", "Conversion of a model folder", convert)]
 
 
 def markdown(results):

@@ -68,7 +68,8 @@ TEST_F(BadInput, RefusesBadUsage) {
 }
 
 TEST_F(BadInput, IsNotAskingForHelpOrTheVersion) {
-  for (const char* command : {"run", "check", "schedule", "lr", "score", "generate", "export", "trace"}) {
+  for (const char* command :
+       {"run", "check", "schedule", "lr", "score", "generate", "export", "checkpoint", "convert", "trace"}) {
     const Outcome help = job_.call({command, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr(std::string("usage: d9d-node ") + command));

@@ -14,15 +14,14 @@ namespace {
 const Names& for_plugins() {
   static const Names names{
       // mappers of a model provider's own files, and the pieces of a distributed writer
+      "add_mapper",
       "distribute",
       "gather_full_tensor",
-      "identities_of",
       "identities_of_outputs",
       "prefix_scope",
       "read_model_state",
       "restrict_to_inputs",
       "select_child_modules",
-      "sequential",
       "written_shards_from_json",
       // bytes that differ in size, over the groups that a provider's parallelize() is given
       "gather_bytes",

@@ -41,6 +41,7 @@ struct Qwen3Config final : FamilyModel {
   std::string config_json() const override;
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
   std::shared_ptr<const StateMapper> to_hugging_face() const override;
+  std::vector<FolderForm> folder_forms() const override;
 
   bool operator==(const Qwen3Config&) const = default;
 };

@@ -73,6 +73,16 @@ MapperPtr Qwen3Config::to_hugging_face() const {
   return qwen3_to_hugging_face(tensors_of(*this));
 }
 
+std::vector<FolderForm> Qwen3Config::folder_forms() const {
+  std::vector<FolderForm> forms = FamilyModel::folder_forms();
+  if (experts_per_layer() == 0) return forms;
+  forms.push_back({"experts_one_by_one", "a tensor for each expert and projection, for transformers 4 and 5",
+                   qwen3_to_hugging_face(tensors_of(*this), ExpertStorage::one_by_one)});
+  forms.push_back({"experts_fused", "the experts of a layer in two tensors, for transformers 5",
+                   qwen3_to_hugging_face(tensors_of(*this), ExpertStorage::fused)});
+  return forms;
+}
+
 MapperPtr qwen3_from_hugging_face(const Qwen3Tensors& tensors, ExpertStorage storage) {
   return with_experts(tensors, storage, add_experts_from);
 }

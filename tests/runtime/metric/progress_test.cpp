@@ -41,6 +41,13 @@ TEST(ProgressBar, DoesNotHideALossThatIsNoNumber) {
   EXPECT_THAT(progress_line({.step = 3, .loss = std::nan("")}), testing::HasSubstr("loss nan"));
 }
 
+TEST(ProgressBar, CountsBytesOfACommandInLargeUnits) {
+  EXPECT_EQ(
+      progress_line(
+          {.step = 1'500'000, .total_steps = 4'000'000'000, .bytes_per_second = 2.5e8, .counts_bytes = true}),
+      "1.50MB of 4.00GB  250MB/s");
+}
+
 TEST(ProgressBar, IsFullAtTheEndAndStaysSoBeyondIt) {
   EXPECT_THAT(progress_bar({.step = 9, .total_steps = 9}, 40), testing::HasSubstr("=] 100 %"));
   EXPECT_THAT(progress_bar({.step = 12, .total_steps = 9}, 40), testing::HasSubstr("=] 100 %"));
@@ -53,6 +60,7 @@ TEST(ProgressBar, WritesTimesAndLargeNumbersShort) {
   EXPECT_EQ(short_number(999.4), "999");
   EXPECT_EQ(short_number(999.9), "1.00k");
   EXPECT_EQ(short_number(1'234'567), "1.23M");
+  EXPECT_EQ(short_number(250'000), "250k");
 }
 
 TEST(ProgressDisplay, StaysInPlaceOnATerminal) {

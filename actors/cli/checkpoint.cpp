@@ -1,0 +1,196 @@
+// d9d-node checkpoint: lists, verifies and inspects what a run has saved.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "actors/cli/inspection.hpp"
+#include "actors/cli/running_commands.hpp"
+#include "actors/cli/work_progress.hpp"
+#include "runtime/base/config/problems.hpp"
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/state/checkpoint_survey.hpp"
+#include "runtime/state/checkpoint_verify.hpp"
+#include "runtime/state/model_index.hpp"
+
+namespace d9d {
+namespace {
+
+using config::Json;
+
+constexpr std::size_t findings_tensors_max = 20;  // printed of one finding; --json has all
+
+// When the checkpoint was committed, in UTC: its manifest is written last.
+// Of an unfinished one, when its folder was changed last.
+std::string time_of(const SaveSummary& save) {
+  struct stat info {};
+  const std::string manifest = join_path(save.path, manifest_name);
+  if (::stat(manifest.c_str(), &info) != 0 && ::stat(save.path.c_str(), &info) != 0) return "?";
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(info.st_mtime));
+}
+
+std::string state_text(const SaveSummary& save) {
+  switch (save.state) {
+    case SaveState::complete:
+      return "complete";
+    case SaveState::damaged:
+      return "damaged";
+    case SaveState::unfinished:
+      return "unfinished";
+  }
+  return {};
+}
+
+Json to_json(const SaveSummary& save) {
+  Json json = {{"name", save.name},        {"path", save.path},   {"step", save.step},
+               {"written", time_of(save)}, {"bytes", save.bytes}, {"files", save.num_files},
+               {"state", state_text(save)}};
+  if (!save.problem.empty()) json["problem"] = save.problem;
+  return json;
+}
+
+int list_saves(const Disk& disk, const std::string& directory, bool json, Console& console) {
+  const std::string folder = saves_folder(disk, directory);
+  const auto saves = survey_checkpoints(disk, folder);
+  D9D_REQUIRE(!saves.empty(), "{} holds no checkpoint; give the folder of a run or of its checkpoints",
+              folder);
+  if (json) {
+    Json list = Json::array();
+    for (const SaveSummary& save : saves) list.push_back(to_json(save));
+    console.out << Json{{"directory", folder}, {"checkpoints", list}}.dump(2) << "\n";
+    return 0;
+  }
+  std::size_t width = 4;
+  for (const SaveSummary& save : saves) width = std::max(width, save.name.size());
+  console.out << fmt::format("{}\n{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  state\n", folder, "name", width,
+                             "step", "written", "size", "files");
+  for (const SaveSummary& save : saves) {
+    const std::string size = short_number(static_cast<double>(save.bytes)) + "B";
+    console.out << fmt::format("{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}{}\n", save.name, width, save.step,
+                               time_of(save), size, save.num_files, state_text(save),
+                               save.problem.empty() ? "" : ": " + save.problem);
+  }
+  return 0;
+}
+
+// The checkpoint itself, or all in a folder of them, newest first.
+std::vector<std::string> checkpoints_of(const Disk& disk, const std::string& directory) {
+  D9D_REQUIRE(disk.exists(directory),
+              "{} is not there; give a checkpoint, for example runs/NAME/checkpoints/save-100", directory);
+  if (disk.exists(join_path(directory, manifest_name))) return {directory};
+  std::vector<std::string> paths;
+  for (const auto& found : find_checkpoints(disk, saves_folder(disk, directory))) paths.push_back(found.path);
+  // A checkpoint without a manifest is one that has lost it.
+  const auto name = std::filesystem::path(directory).lexically_normal().filename().string();
+  if (paths.empty() && name.starts_with("save-")) return {directory};
+  D9D_REQUIRE(!paths.empty(),
+              "{} holds no checkpoint that was committed; give a folder save-STEP, or the folder "
+              "with such",
+              directory);
+  return paths;
+}
+
+void print(const CheckpointFinding& finding, Console& console) {
+  console.out << "  " << finding.file << ": " << finding.problem << "\n";
+  const std::size_t shown = std::min(finding.tensors.size(), findings_tensors_max);
+  for (std::size_t i = 0; i < shown; ++i) console.out << "    " << finding.tensors[i] << "\n";
+  if (shown < finding.tensors.size())
+    console.out << "    and " << finding.tensors.size() - shown << " more; --json names all\n";
+}
+
+void print(const std::string& path, const VerifyReport& report, Console& console) {
+  const std::string extent =
+      fmt::format("{}, {}, {}B read", counted(report.num_files, "file"), counted(report.num_slices, "slice"),
+                  short_number(static_cast<double>(report.bytes)));
+  const bool good = report.findings.empty();
+  console.out << fmt::format("{}: {} ({})\n", path, good ? "good" : "DAMAGED", extent);
+  for (const CheckpointFinding& finding : report.findings) print(finding, console);
+  for (const std::string& name : report.strangers)
+    console.out << "  " << name << ": not the checkpoint's, left alone\n";
+}
+
+Json to_json(const std::string& path, const VerifyReport& report) {
+  Json findings = Json::array();
+  for (const CheckpointFinding& finding : report.findings)
+    findings.push_back({{"file", finding.file}, {"problem", finding.problem}, {"tensors", finding.tensors}});
+  return {{"path", path},
+          {"good", report.findings.empty()},
+          {"files", report.num_files},
+          {"slices", report.num_slices},
+          {"bytes", report.bytes},
+          {"findings", findings},
+          {"strangers", report.strangers}};
+}
+
+int verify(const Disk& disk, const std::string& directory, bool json, Console& console) {
+  const SystemClock clock;
+  Json all = Json::array();
+  bool good = true;
+  for (const std::string& path : checkpoints_of(disk, directory)) {
+    VerifyReport report;
+    {
+      WorkProgress progress(console.err, is_on_terminal(), clock);
+      report = verify_checkpoint(
+          disk, path, [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+    }
+    good = good && report.findings.empty();
+    if (json)
+      all.push_back(to_json(path, report));
+    else
+      print(path, report, console);
+  }
+  if (json) console.out << Json{{"good", good}, {"checkpoints", all}}.dump(2) << "\n";
+  return good ? 0 : 1;
+}
+
+int inspect_one(const Disk& disk, const std::string& directory, bool json, Console& console) {
+  const bool is_model = disk.exists(join_path(directory, model_index_name)) ||
+                        disk.exists(join_path(directory, model_single_name));
+  const bool is_one = is_model || disk.exists(join_path(directory, manifest_name));
+  const std::string path =
+      is_one ? directory : checkpoint_in(disk, saves_folder(disk, directory), Check::sizes);
+  const Inspection inspection = inspect_folder(disk, path);
+  console.out << (json ? to_json(inspection).dump(2) + "\n" : to_text(inspection));
+  return 0;
+}
+
+int checkpoint(const Arguments& arguments, Console& console) {
+  const PosixDisk disk;
+  const std::string& what = arguments.positional()[0];
+  const std::string& directory = arguments.positional()[1];
+  const bool json = arguments.has("--json");
+  if (what == "list") return list_saves(disk, directory, json, console);
+  if (what == "verify") return verify(disk, directory, json, console);
+  D9D_REQUIRE(what == "inspect", "checkpoint: unknown word {}; {}", what,
+              config::suggestion(what, {"list", "verify", "inspect"}));
+  return inspect_one(disk, directory, json, console);
+}
+
+}  // namespace
+
+Command checkpoint_command() {
+  return {.name = "checkpoint",
+          .positional = "list|verify|inspect DIR",
+          .summary = "list, verify or inspect what a run has saved",
+          .positional_min = 2,
+          .positional_max = 2,
+          .options = {{"--json", "", "print JSON"}},
+          .run = checkpoint,
+          .details =
+              "list     the checkpoints of a run: step, time, size, and whether each is complete\n"
+              "verify   compares every byte with the manifest: names, sizes, shapes, checksums; exit code 1 "
+              "and the\n"
+              "         tensors' names where something is wrong\n"
+              "inspect  the tensors of a checkpoint or of a Hugging Face folder, and what else it holds\n\n"
+              "DIR is a folder save-STEP, or the folder of a run or of its checkpoints: then `verify` takes "
+              "all of\n"
+              "them, `inspect` the newest one that is complete.\n\n"
+              "    d9d-node checkpoint list runs/quickstart\n"
+              "    d9d-node checkpoint verify runs/quickstart/checkpoints/save-700\n"};
+}
+
+}  // namespace d9d

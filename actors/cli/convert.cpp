@@ -1,0 +1,131 @@
+// d9d-node convert: a Hugging Face folder as another one.
+#include <fmt/format.h>
+
+#include <cctype>
+#include <limits>
+#include <ostream>
+
+#include "actors/cli/running_commands.hpp"
+#include "actors/cli/work_progress.hpp"
+#include "runtime/base/config/scalar.hpp"
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/task/folder_conversion.hpp"
+#include "runtime/task/registry.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::size_t names_shown = 8;
+
+std::string given(const Arguments& arguments, const char* option) {
+  const auto value = arguments.value(option);
+  D9D_REQUIRE(value && !value->empty(), "convert: {} is missing; give a folder", option);
+  return *value;
+}
+
+std::optional<Dtype> dtype_given(const Arguments& arguments) {
+  const auto name = arguments.value("--dtype");
+  if (!name) return {};
+  const auto dtype = dtype_named(*name);
+  const bool floating = dtype == Dtype::float32 || dtype == Dtype::bfloat16 || dtype == Dtype::float16;
+  D9D_REQUIRE(floating, "--dtype {}: expected float32, bfloat16 or float16", *name);
+  return dtype;
+}
+
+// "500MB", "4GB", "4GiB" or a number of bytes.
+std::uint64_t size_given(const Arguments& arguments, const char* option, std::uint64_t otherwise) {
+  const auto text = arguments.value(option);
+  if (!text) return otherwise;
+  std::size_t digits = 0;
+  while (digits < text->size() && std::isdigit(static_cast<unsigned char>((*text)[digits])) != 0) ++digits;
+  const std::string unit = text->substr(digits);
+  std::uint64_t factor = 0;
+  const std::pair<const char*, std::uint64_t> units[] = {
+      {"", 1}, {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+  for (const auto& [name, bytes] : units)
+    if (unit == name) factor = bytes;
+  const auto number = config::integer_from(text->substr(0, digits));
+  const bool good = number && *number > 0 && factor > 0 &&
+                    static_cast<std::uint64_t>(*number) < std::numeric_limits<std::int64_t>::max() / factor;
+  D9D_REQUIRE(good, "{} {}: expected a size such as 500MB, 4GB or 4GiB", option, *text);
+  return static_cast<std::uint64_t>(*number) * factor;
+}
+
+void tell_left(std::vector<std::string> names, const char* what, Console& console) {
+  if (names.empty()) return;
+  const std::size_t count = names.size();
+  names.resize(std::min(count, names_shown));
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  if (count > names_shown) list += fmt::format(" and {} more", count - names_shown);
+  console.err << fmt::format("left out of the {}: {}\n", what, list);
+}
+
+int convert(const Arguments& arguments, Console& console) {
+  PosixDisk disk;
+  const SystemClock clock;
+  Registry registry;
+  FolderConversion conversion;
+  conversion.from = given(arguments, "--from");
+  conversion.to = given(arguments, "--to");
+  conversion.mapper = arguments.value("--mapper").value_or("");
+  conversion.dtype = dtype_given(arguments);
+  conversion.shard_bytes_max = size_given(arguments, "--shard-size", conversion.shard_bytes_max);
+  conversion.replace = arguments.has("--replace");
+  for (const std::string& plugin : arguments.values("--plugin")) load_plugin(plugin, registry);
+  ConversionSummary summary;
+  {
+    WorkProgress progress(console.err, is_on_terminal(), clock);
+    conversion.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    summary = convert_folder(disk, conversion, registry);
+  }
+  tell_left(summary.left_tensors, "tensors", console);
+  tell_left(summary.left_files, "folder", console);
+  console.out << fmt::format("converted {} to {}: {}, {}B in {}\n", conversion.from, conversion.to,
+                             counted(summary.num_tensors, "tensor"),
+                             short_number(static_cast<double>(summary.bytes)),
+                             counted(summary.num_shards, "file"));
+  return 0;
+}
+
+constexpr const char* convert_details =
+    "What is not weights (config.json, tokenizer, generation config, ...) is carried along. The new folder "
+    "appears\n"
+    "whole or not at all; memory does not grow with the model.\n\n"
+    "--mapper is one of the names that the family of config.json has (hugging_face; of a mixture of experts "
+    "also\n"
+    "experts_one_by_one and experts_fused), the name that a plugin registers, or the path of a file of "
+    "rules:\n\n"
+    "    dtype: bfloat16                     # of all floating-point tensors; left out: they keep theirs\n"
+    "    rules:                              # one after the other; what no rule names stays as it is\n"
+    "      - {do: rename, from: \"transformer.{rest*}\", to: \"model.{rest}\"}\n"
+    "      - {do: stack, from: \"{layer*}.experts.{e}.up\", to: \"{layer}.experts.up\", dim: 0}\n"
+    "      - {do: unstack, from: \"{layer*}.experts.down\", to: \"{layer}.experts.{e}.down\", dim: 0}\n"
+    "      - {do: concatenate, from: [\"{m*}.gate\", \"{m*}.up\"], to: \"{m}.gate_up\", dim: 0}\n"
+    "      - {do: chunk, from: \"{a*}.qkv\", to: [\"{a}.q\", \"{a}.k\", \"{a}.v\"], dim: 0}\n"
+    "      - {do: transpose, from: \"*.c_fc.weight\", dims: [0, 1]}    # also squeeze, unsqueeze with dim\n"
+    "      - {do: drop, from: \"*.inv_freq\"}\n"
+    "      - {do: cast, from: \"*.norm.weight\", dtype: float32}\n\n"
+    "{layer} is any text without a dot, {rest*} may have dots, * is any text.\n\n"
+    "    d9d-node convert --from model --to fused --mapper experts_fused --dtype bfloat16\n";
+
+}  // namespace
+
+Command convert_command() {
+  return {
+      .name = "convert",
+      .positional = "",
+      .summary = "a Hugging Face folder as another one: names, shapes, dtype, shards",
+      .options = {{"--from", "DIR", "the folder that is read"},
+                  {"--to", "DIR", "the folder that is made"},
+                  {"--mapper", "NAME|FILE", "what becomes of the tensors; left out: they stay as they are"},
+                  {"--dtype", "NAME", "of floating-point tensors: float32, bfloat16 or float16"},
+                  {"--shard-size", "SIZE", "the most bytes of a file: 500MB, 4GB (4GB)"},
+                  {"--replace", "", "the model that --to holds"},
+                  {"--plugin", "LIB.so", "a library that registers mappers", true}},
+      .run = convert,
+      .details = convert_details};
+}
+
+}  // namespace d9d

@@ -1,0 +1,38 @@
+#pragma once
+// What a folder of training checkpoints holds, for people: also what no job would take. No torch.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/state/checkpoint_commit.hpp"
+
+namespace d9d {
+
+enum class SaveState {
+  complete,    // the manifest and every file with its size; contents are not read
+  damaged,     // or cannot be read: `problem` says what is wrong
+  unfinished,  // being written or removed, or left by a job that was killed
+};
+
+struct SaveSummary {
+  std::string name;  // of its folder
+  std::string path;
+  SaveState state = SaveState::complete;
+  std::string problem;
+  std::uint64_t step = 0;
+  std::uint64_t bytes = 0;  // of all files
+  std::size_t num_files = 0;
+};
+
+// `directory` itself, or its folder `checkpoints` where it is the folder of a run. An input error when
+// `directory` is not there.
+std::string saves_folder(const Disk& disk, const std::string& directory);
+// Newest first; what is unfinished comes after the checkpoint of its step.
+std::vector<SaveSummary> survey_checkpoints(const Disk& disk, const std::string& directory);
+// `directory` when it is a checkpoint, else the newest good one in it: its path. An input error when there is
+// none, an environment error when none can be used.
+std::string checkpoint_in(const Disk& disk, const std::string& directory, Check check);
+
+}  // namespace d9d

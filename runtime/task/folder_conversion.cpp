@@ -1,0 +1,129 @@
+#include "runtime/task/folder_conversion.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "runtime/state/convert/model_converter.hpp"
+#include "runtime/state/export_folder.hpp"
+#include "runtime/state/folder_lock.hpp"
+#include "runtime/state/manifest.hpp"
+#include "runtime/state/model_files.hpp"
+#include "runtime/state/pattern.hpp"
+#include "runtime/task/folder_mapper.hpp"
+
+namespace d9d {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* model_config_name = "config.json";
+constexpr std::uint64_t config_bytes_max = 16 << 20;
+constexpr std::size_t copied_bytes = 1 << 20;  // at once
+
+bool holds_weights(const std::string& name) {
+  static const std::vector<std::string> patterns{"*.safetensors", "*.index.json", "*.bin", "*.pt",
+                                                 "*.pth",         "*.gguf",       "*.h5",  "*.msgpack",
+                                                 "*.onnx",        "*.tmp"};
+  return matches_any(name, patterns);
+}
+
+void copy_file(Disk& disk, const std::string& from, const std::string& to) {
+  const auto source = disk.open(from);
+  const auto target = disk.create(to);
+  std::vector<char> piece(copied_bytes);
+  for (std::uint64_t at = 0; at < source->size(); at += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(copied_bytes, source->size() - at));
+    source->read(at, piece.data(), piece.size());
+    target->write(at, piece.data(), piece.size());
+  }
+  target->close(true);
+}
+
+// Under whichever of its names the file has it, also in the config of a part of the model.
+bool set_dtype(nlohmann::ordered_json& config, Dtype dtype) {
+  bool found = false;
+  for (auto& [key, value] : config.items()) {
+    if (value.is_object()) found = set_dtype(value, dtype) || found;
+    if ((key != "dtype" && key != "torch_dtype") || !value.is_string()) continue;
+    value = std::string(name_of(dtype));
+    found = true;
+  }
+  return found;
+}
+
+void write_config(Disk& disk, const std::string& from, const std::string& to, Dtype dtype) {
+  auto config = nlohmann::ordered_json::parse(read_text(disk, from, config_bytes_max), nullptr, false);
+  D9D_REQUIRE(config.is_object(), "{} is not a JSON object; mend the file or remove it", from);
+  if (!set_dtype(config, dtype)) config["torch_dtype"] = std::string(name_of(dtype));
+  write_text(disk, to, config.dump(2) + "\n");
+}
+
+void carry_files(Disk& disk, const FolderConversion& conversion, std::optional<Dtype> dtype,
+                 const std::string& folder) {
+  for (const DirectoryEntry& entry : disk.list(conversion.from)) {
+    if (entry.is_directory || entry.name.starts_with(".") || entry.name == lock_name) continue;
+    if (holds_weights(entry.name)) continue;
+    const std::string from = join_path(conversion.from, entry.name), to = join_path(folder, entry.name);
+    if (dtype && entry.name == model_config_name)
+      write_config(disk, from, to, *dtype);
+    else
+      copy_file(disk, from, to);
+  }
+}
+
+std::vector<std::string> files_left_by(const Disk& disk, const std::string& from, const ModelFiles& files) {
+  std::set<std::string> used{model_index_name};
+  for (const auto& name : files.names()) used.insert(files.file_of(name));
+  std::vector<std::string> left;
+  for (const DirectoryEntry& entry : disk.list(from)) {
+    if (entry.name.starts_with(".") || used.contains(entry.name)) continue;
+    if (entry.is_directory) left.push_back(entry.name + "/");
+    if (!entry.is_directory && holds_weights(entry.name)) left.push_back(entry.name);
+  }
+  return left;
+}
+
+void require_folders(const Disk& disk, const FolderConversion& conversion) {
+  const auto& [from, to] = std::tie(conversion.from, conversion.to);
+  D9D_REQUIRE(disk.exists(from), "{} is not there; give the folder of a Hugging Face model", from);
+  D9D_REQUIRE(!disk.exists(join_path(from, manifest_name)),
+              "{} is a training checkpoint; `d9d-node export` makes the folder of a model of it", from);
+  D9D_REQUIRE(!disk.exists(to) || !fs::equivalent(from, to),
+              "{} and {} are the same folder; give another one for the result", from, to);
+  if (!disk.exists(to) || conversion.replace) return;
+  for (const DirectoryEntry& entry : disk.list(to))
+    D9D_REQUIRE(entry.is_directory || !is_model_file(entry.name),
+                "{} holds {} already; give another folder, or --replace", to, entry.name);
+}
+
+}  // namespace
+
+ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion, const Registry& registry) {
+  require_folders(disk, conversion);
+  const ModelFiles files(disk, conversion.from);
+  const FolderMapper chosen = choose_folder_mapper(files, conversion.mapper, registry);
+  ConversionOptions options;
+  options.shard_bytes_max = conversion.shard_bytes_max;
+  options.dtype = conversion.dtype ? conversion.dtype : chosen.dtype;
+  options.dtypes = chosen.dtypes;
+  options.box_bytes = conversion.box_bytes;
+  options.progress = conversion.progress;
+  ConversionSummary summary;
+  summary.left_tensors.assign(chosen.left_out.begin(), chosen.left_out.end());
+  summary.left_files = files_left_by(disk, conversion.from, files);
+  write_model_folder(disk, conversion.to, [&](const std::string& folder) {
+    const auto shards = convert_model_state(files, chosen.mapper, disk, folder, options);
+    for (const auto& shard : shards) {
+      summary.num_tensors += shard.tensors.size();
+      summary.bytes += shard.bytes;
+    }
+    summary.num_shards = shards.size();
+    carry_files(disk, conversion, options.dtype, folder);
+    publish_model_state(disk, folder, shards);
+  });
+  return summary;
+}
+
+}  // namespace d9d
