@@ -65,17 +65,11 @@ std::string clock_text(double seconds) {
 
 std::string short_number(double value) {
   if (std::abs(value) < 999.5) return fmt::format("{:.3g}", value);
-  // Three digits with their zeros; a point behind the third is none.
-  const auto three_digits = [&value] {
-    const std::string text = fmt::format("{:#.3g}", value);
-    return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
-  };
   for (const char* unit : {"k", "M", "G"}) {
     value /= 1000;
-    if (std::abs(value) < 999.5) return three_digits() + unit;
+    if (std::abs(value) < 999.5) return fmt::format("{:#.3g}{}", value, unit);
   }
-  value /= 1000;
-  return three_digits() + "T";
+  return fmt::format("{:#.3g}T", value / 1000);
 }
 
 std::string progress_line(const ProgressState& state) {
