@@ -31,7 +31,8 @@ std::map<std::string, std::string> tensors_in(const std::filesystem::path& folde
   for (int i = 7; i >= 0; --i)
     length = length << 8 | static_cast<unsigned char>(file[static_cast<std::size_t>(i)]);
   std::map<std::string, std::string> tensors;
-  for (const auto& [name, entry] : nlohmann::json::parse(file.substr(8, length)).items()) {
+  const auto header = nlohmann::json::parse(file.substr(8, length));
+  for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     const std::size_t from = entry["data_offsets"][0], to = entry["data_offsets"][1];
     tensors[name] = entry["shape"].dump() + file.substr(8 + length + from, to - from);
