@@ -64,7 +64,8 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   costs.parameters = costs.active;
   costs.attended = queries + mixed;
   costs.window = options.window;
-  costs.kept_gathered = hidden + 2 * queries + mixed + 2 * keys + values;
+  // Norms keep what they are given; RoPE does not.
+  costs.kept_gathered = hidden + (options.qk_norm ? 2 : 1) * (queries + keys) + mixed + values;
   costs.side_gathered = 4 * (heads + (options.qk_norm ? heads + kv_heads : 0));
   return costs;
 }
@@ -92,6 +93,7 @@ BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
                    .side_own = 4 * options.num_experts + 32 * options.top_k};
   if (options.shared_intermediate_size == 0) return costs;
   costs += swiglu_costs(options.hidden_size, options.shared_intermediate_size, ranks);
+  if (ranks == 1) costs.kept_gathered -= options.hidden_size;  // the input is the router's too
   // Its gate; kept: the shared expert's result and the gate's.
   const std::int64_t gate = options.hidden_size;
   costs += {.parameters = gate, .active = gate, .products = gate, .kept_own = options.hidden_size + 1};

@@ -22,6 +22,7 @@ RopeOptions golden_rope(const std::string& name) {
   const auto parameters = nlohmann::json::parse(file).at(name);
   const nlohmann::json config = {{"model_type", "qwen3"},
                                  {"hidden_size", 24},
+                                 {"head_dim", 32},
                                  {"max_position_embeddings", 64},
                                  {"rope_parameters", parameters}};
   return parse_hugging_face_config(config.dump(), name)->rope;

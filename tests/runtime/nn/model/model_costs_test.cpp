@@ -140,7 +140,8 @@ TEST(ModelCosts, EstimatesWhatForwardKeeps) {
     // Without WeightWork the head keeps its weight's gradient as well.
     const std::int64_t head = config.vocab_size * config.hidden_size * 4;
     const auto estimate = activation_bytes(config, {}, 300, 4, false) + head;
-    EXPECT_NEAR(static_cast<double>(kept) / static_cast<double>(estimate), 1.0, 0.05);
+    EXPECT_NEAR(static_cast<double>(kept) / static_cast<double>(estimate), 1.0, 0.05)
+        << kept << " of " << estimate;
   }
 }
 

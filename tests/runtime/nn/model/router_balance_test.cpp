@@ -76,11 +76,11 @@ TEST(RouterBalance, IsPartOfTheLossInTraining) {
   EXPECT_GT(train_once(case_of({}, 2)).loss, train_once(case_of({}, 0)).loss + 1);
 }
 
+// Without replicas, whose microbatches are other ones here: the loss is one of a microbatch. tests/e2e has them.
 TEST(RouterBalance, IsTheSameOnEveryMesh) {
   for (const DeviceMeshParameters& mesh :
        {DeviceMeshParameters{.tensor_parallel = 2}, DeviceMeshParameters{.context_parallel_shard = 2},
         DeviceMeshParameters{.context_parallel_shard = 2, .tensor_parallel = 2},
-        DeviceMeshParameters{.data_parallel_shard = 2, .expert_parallel = 2},
         DeviceMeshParameters{.pipeline_parallel = 3}}) {
     SCOPED_TRACE(::testing::Message() << "cp " << mesh.context_parallel_shard << ", tp "
                                       << mesh.tensor_parallel << ", pp " << mesh.pipeline_parallel);

@@ -99,7 +99,7 @@ TEST(ContextParallelMesh, OddHeadSizesAndOneKeyHeadWork) {
 TEST(ContextParallelMesh, WindowsThatDifferByLayerReachOverRanks) {
   for (const TokenOrder order : {TokenOrder::zigzag, TokenOrder::contiguous}) {
     for (const ContextAttention attention : {ContextAttention::ring, ContextAttention::ulysses}) {
-      for (const std::int64_t width : {1, 5, 11}) {
+      for (const std::int64_t width : {2, 5, 11}) {
         SCOPED_TRACE(width);
         ParallelCase given =
             shared_sequences({.context_parallel_shard = 4}, {attention, order}, Qwen3Kind::dense);
