@@ -50,10 +50,12 @@ std::string weights_in(const std::string& directory) {
 
 void check_folder(const Disk& disk, const std::string& directory,
                   const std::vector<const NamedAdapter*>& adapters) {
+  require_same_adapters(disk, directory, adapters);
+  D9D_REQUIRE(disk.exists(weights_in(directory)),
+              "{} is not there; give the folder of an adapter that peft saved", weights_in(directory));
   const SafetensorsReader reader(disk, weights_in(directory));
   std::set<std::string> unread;
   for (const std::string& name : reader.names()) unread.insert(name);
-  require_same_adapters(disk, directory, adapters);
   for (const NamedAdapter* named : adapters) {
     for (const StoredFactor& factor : stored_factors(*named)) {
       D9D_REQUIRE(reader.has(factor.name),
@@ -85,7 +87,13 @@ void read_block(const SafetensorsReader& reader, const StoredFactor& factor, con
 }  // namespace
 
 void check_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters) {
-  for (const auto& [directory, own] : by_folder(adapters)) check_folder(disk, directory, own);
+  for (const auto& [directory, own] : by_folder(adapters)) {
+    try {
+      check_folder(disk, directory, own);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.what(), "model_provider.peft.from");
+    }
+  }
 }
 
 void load_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters,

@@ -91,7 +91,8 @@ TEST_F(FineTuning, RefusesWhatCannotBe) {
   };
   refused(adapters + set("model_provider.peft.module_name_pattern", "q_proj"),
           "model_provider.peft.module_name_pattern: matches no linear layer");
-  refused(adapters + set("model_provider.peft.from", "source"), "adapter_config.json is not there");
+  refused(adapters + set("model_provider.peft.from", "source"),
+          "model_provider.peft.from: source/adapter_config.json is not there");
   refused(set("export_adapter_to", "adapter"), "export_adapter_to: the model has no adapter");
 }
 
