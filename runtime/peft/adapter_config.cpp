@@ -50,6 +50,14 @@ std::set<std::string> targets(const std::vector<NamedAdapter>& adapters,
   return names;
 }
 
+// None beside experts: peft refuses to load such a folder, and a trained adapter computes without it.
+double dropout_of(const std::vector<NamedAdapter>& adapters) {
+  for (const NamedAdapter& named : adapters) {
+    if (named.modules.front().expert) return 0;
+  }
+  return adapters.front().adapter.config.params.dropout;
+}
+
 json read_config(const Disk& disk, const std::string& directory) {
   const std::string path = join_path(directory, adapter_config_name);
   D9D_REQUIRE(disk.exists(path), "{} is not there; give the folder of an adapter that peft saved", path);
@@ -94,7 +102,7 @@ std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
                        {"base_model_name_or_path", base.empty() ? json() : json(base)},
                        {"r", common.r},
                        {"lora_alpha", common.alpha},
-                       {"lora_dropout", common.dropout},
+                       {"lora_dropout", dropout_of(adapters)},
                        {"use_rslora", common.use_rslora},
                        {"use_dora", common.use_dora},
                        {"target_modules", targets(adapters, others)},

@@ -37,6 +37,15 @@ TEST(AdapterConfig, NamesModulesByTheirLastNameWhereAllHaveAdapters) {
   EXPECT_EQ(config["base_model_name_or_path"], "base");
 }
 
+TEST(AdapterConfig, NamesNoDropoutBesideExperts) {
+  const auto with_dropout = [](const std::string& pattern) {
+    return LoraConfig{.module_name_pattern = pattern, .params = {.r = 4, .alpha = 8, .dropout = 0.25}};
+  };
+
+  EXPECT_EQ(written(with_dropout(".*q_proj"))["lora_dropout"], 0.25);
+  EXPECT_EQ(written(with_dropout(".*(q_proj|experts.*)"))["lora_dropout"], 0.0);
+}
+
 TEST(AdapterConfig, NamesModulesByTheirPathWhereOthersHaveNone) {
   const json config = written(lora(R"(model\.layers\.0\..*(q|k)_proj)"), {"model.layers.1.self_attn.q_proj"});
 
