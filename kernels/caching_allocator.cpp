@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 
 namespace d9d::kernels {
 namespace {
@@ -99,8 +100,10 @@ CachingAllocator::Block* CachingAllocator::take(std::size_t size) {
   const std::lock_guard lock(mutex_);
   stats_.bytes_in_use += size;
   stats_.bytes_in_use_max = std::max(stats_.bytes_in_use_max, stats_.bytes_in_use);
-  const auto fit = free_by_size_.find(size);
-  if (fit != free_by_size_.end()) {
+  // The one freed last: its pages exist and may still be in a cache, those of others were perhaps never touched.
+  const auto behind = free_by_size_.upper_bound(size);
+  const auto fit = behind == free_by_size_.begin() ? free_by_size_.end() : std::prev(behind);
+  if (fit != free_by_size_.end() && fit->first == size) {
     Block* block = *fit->second;
     recent_.erase(fit->second);
     free_by_size_.erase(fit);

@@ -30,6 +30,7 @@
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
+#include "runtime/train/frozen_parameters.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
 
@@ -113,6 +114,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void check_parameters(const OpenGroup& open) const;
   void fill_parameters();
   void make_optimizer(const OpenGroup& open);
+  void end_update();
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
 
@@ -146,7 +148,11 @@ void PipelineWorker::prepare() {
           : open);
   groups_->communication_thread()->set_around(tracing_.background, tracing_.stalls);
   buffers_ = std::make_unique<RankBuffers>(options_.plan->domains(), options_.rank, open);
-  flat_ = std::make_shared<FlatParameters>(build_stages(), flat_options(options_.gradients));
+  const std::vector<StageParameter> parameters = build_stages();
+  FlatOptions flat = flat_options(options_.gradients);
+  flat.keep_values = options_.model_is_of_plugin;  // of a family nothing has a value yet
+  join_frozen(parameters, flat.keep_values);
+  flat_ = std::make_shared<FlatParameters>(parameters, flat);
   if (options_.model_is_of_plugin || options_.optimizer->built_in() == nullptr) check_parameters(open);
   if (options_.resume_from.empty() || options_.checkpoint_only_trainable) fill_parameters();
   make_optimizer(open);
@@ -347,13 +353,16 @@ void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
   } else {
     call_user("the optimizer of the plugin", ErrorInside::is_named, [&] { optimizer_->step(scale); });
   }
-  for (const auto& [stage, built] : stages_) built.units.after_update();
-  buffers_->make_equal();
+  end_update();
 }
 
 // Buffers are the forward's work, so they have changed all the same.
 void PipelineWorker::skip() {
   flat_->zero_grad();
+  end_update();
+}
+
+void PipelineWorker::end_update() {
   for (const auto& [stage, built] : stages_) built.units.after_update();
   buffers_->make_equal();
 }

@@ -1,5 +1,7 @@
 #include "runtime/state/model_reader.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/mapper/restrict.hpp"
@@ -63,6 +65,21 @@ void require_shape(const ModelFiles& files, const StateGroup& group, const std::
               files.directory(), to_text(made.sizes().vec()), to_text(group.inputs));
 }
 
+// Blocks of rows of about that size: reading takes little memory beside the parameters.
+constexpr std::int64_t block_bytes = 16 << 20;
+template <class Visit>
+void for_each_block(const Slice& slice, std::int64_t value_bytes, const Visit& visit) {
+  if (slice.begin.empty() || is_empty(slice)) return visit(slice);
+  const std::int64_t row_bytes = slice.num_elements() / slice.shape()[0] * value_bytes;
+  const std::int64_t rows = std::max<std::int64_t>(block_bytes / row_bytes, 1);
+  Slice block = slice;
+  for (std::int64_t begin = slice.begin[0]; begin < slice.end[0]; begin += rows) {
+    block.begin[0] = begin;
+    block.end[0] = std::min(begin + rows, slice.end[0]);
+    visit(block);
+  }
+}
+
 class Load {
  public:
   Load(const ModelFiles& files, const StateMapper& mapper, const Destinations& destinations,
@@ -88,13 +105,22 @@ class Load {
     TensorMap applied;
     for (const auto& name : group.outputs) {
       const auto& destination = destinations_.at(name);
-      if (const auto pieces = mapper_.trace(name, destination.slice, shapes))
-        for (const auto& piece : *pieces) put(piece, destination);
-      else
+      if (mapper_.trace(name, destination.slice, shapes)) {
+        for_each_block(destination.slice, destination.tensor.element_size(),
+                       [&](const Slice& block) { put_block(name, block, shapes, destination); });
+      } else {
         put_applied(group, name, destination, applied);
+      }
       ++report_.num_tensors;
       if (options_.progress) options_.progress(report_.num_tensors, destinations_.size());
     }
+  }
+
+  void put_block(const std::string& name, const Slice& block, const TensorMap& shapes,
+                 const Destination& destination) {
+    const auto pieces = mapper_.trace(name, block, shapes);
+    D9D_CHECK(pieces, "the pieces of \"{}\" are known, but not those of a block of it", name);
+    for (const Piece& piece : *pieces) put(piece, destination);
   }
 
   void put(const Piece& piece, const Destination& destination) {

@@ -49,4 +49,10 @@ at::Tensor zeroed_flat_buffer(std::int64_t count, at::ScalarType dtype, at::Devi
       pages.data, {count}, [pages](void*) { munmap(pages.begin, pages.size); }, options);
 }
 
+void move_into(const at::Tensor& part, at::Tensor tensor, bool keep_values) {
+  const at::Tensor values = part.view(tensor.sizes());
+  if (keep_values) values.copy_(tensor.detach());
+  tensor.set_data(values);
+}
+
 }  // namespace d9d

@@ -8,7 +8,13 @@
 
 namespace d9d {
 
-// A 1-D tensor of zeros, aligned to at least 64 bytes. On devices other than the CPU an ordinary zero tensor.
+inline constexpr std::int64_t alignment_bytes = 64;  // of each tensor in such a buffer
+
+// A 1-D tensor of zeros, aligned to at least alignment_bytes. On devices other than the CPU an ordinary zero tensor.
 at::Tensor zeroed_flat_buffer(std::int64_t count, at::ScalarType dtype, at::Device device);
+
+// The tensor keeps its identity and shape, and becomes a view of `part`, a contiguous part of such a buffer; with its
+// values, or without reading them.
+void move_into(const at::Tensor& part, at::Tensor tensor, bool keep_values);
 
 }  // namespace d9d

@@ -10,8 +10,6 @@
 namespace d9d {
 namespace {
 
-constexpr std::int64_t alignment_bytes = 64;  // bytes
-
 struct FamilyKey {
   std::vector<std::string> reduce_axes;
   std::vector<std::string> replicate_axes;
@@ -126,15 +124,6 @@ std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameter
   return buckets;
 }
 
-// The tensor keeps its identity and values, and is a view of the buffers afterwards.
-void move_in(const StageParameter& parameter, const FlatFamily& family, const FlatSegment& segment) {
-  at::Tensor tensor = parameter.tensor;
-  const at::Tensor data = family.data.narrow(0, segment.begin, segment.count).view(tensor.sizes());
-  data.copy_(tensor.detach());
-  tensor.set_data(data);
-  tensor.mutable_grad() = family.grad.narrow(0, segment.begin, segment.count).view(tensor.sizes());
-}
-
 // For a family with gradients of `total` bytes.
 std::int64_t bucket_bytes(std::int64_t total, const FlatOptions& options) {
   constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
@@ -158,12 +147,12 @@ FlatParameters::FlatParameters(std::vector<StageParameter> parameters, const Fla
     for (const std::size_t member : members) elements += parameters_[member].tensor.numel();
     const std::int64_t bytes = bucket_bytes(elements * grad_bytes, options);
     const auto buckets = cut_into_buckets(parameters_, members, bytes / grad_bytes);
-    add_family(lay_out(parameters_, buckets, key), key.dtype, key.grad_dtype);
+    add_family(lay_out(parameters_, buckets, key), key.dtype, key.grad_dtype, options.keep_values);
   }
 }
 
 void FlatParameters::add_family(std::vector<GradientBucket> buckets, at::ScalarType dtype,
-                                at::ScalarType grad_dtype) {
+                                at::ScalarType grad_dtype, bool keep_values) {
   const FlatSegment& end = buckets.front().segments.back();
   const at::Device device = parameters_[end.parameter].tensor.device();
   const FlatFamily family{zeroed_flat_buffer(end.begin + end.count, dtype, device),
@@ -174,7 +163,9 @@ void FlatParameters::add_family(std::vector<GradientBucket> buckets, at::ScalarT
     bucket.data = family.data.narrow(0, bucket.begin, last.begin + last.count - bucket.begin);
     bucket.grad = family.grad.narrow(0, bucket.begin, bucket.data.numel());
     for (const FlatSegment& segment : bucket.segments) {
-      move_in(parameters_[segment.parameter], family, segment);
+      const at::Tensor& tensor = parameters_[segment.parameter].tensor;
+      move_into(family.data.narrow(0, segment.begin, segment.count), tensor, keep_values);
+      tensor.mutable_grad() = family.grad.narrow(0, segment.begin, segment.count).view(tensor.sizes());
       bucket_of_[segment.parameter] = static_cast<int>(buckets_.size());
     }
     buckets_.push_back(std::move(bucket));

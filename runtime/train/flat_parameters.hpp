@@ -27,6 +27,8 @@ struct FlatOptions {
   // A small family is cut into about so many buckets of at least a MiB,
   // so that some of them can be reduced while backward goes on.
   std::int64_t wanted_buckets = 1;
+  // false: values are drawn or loaded afterwards. Memory of the old tensors that nothing touched stays so.
+  bool keep_values = true;
   // The mesh axes whose ranks see different tokens: a parameter's gradient is summed over those of them
   // on which the parameter is replicated. The caller adds tp when activations are sharded over it.
   std::vector<std::string> summed_axes = {"dp_replicate", "dp_cp_shard", "cp_replicate", "ep_replicate"};
@@ -78,7 +80,8 @@ class FlatParameters {
   void zero_grad() const;
 
  private:
-  void add_family(std::vector<GradientBucket> buckets, at::ScalarType dtype, at::ScalarType grad_dtype);
+  void add_family(std::vector<GradientBucket> buckets, at::ScalarType dtype, at::ScalarType grad_dtype,
+                  bool keep_values);
 
   std::vector<StageParameter> parameters_;
   std::vector<FlatFamily> families_;

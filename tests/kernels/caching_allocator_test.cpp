@@ -27,6 +27,17 @@ TEST(CachingAllocator, GivesTheSameMemoryAgain) {
   EXPECT_EQ(allocator.stats().blocks_mapped, 1U);
 }
 
+TEST(CachingAllocator, GivesTheBlockThatWasFreedLast) {
+  CachingAllocator allocator(64 * mib);
+  auto early = allocator.allocate(5 * mib), late = allocator.allocate(5 * mib);
+  const auto freed_last = address(late);
+  early.clear();
+  late.clear();
+
+  EXPECT_EQ(address(allocator.allocate(5 * mib)), freed_last);
+  EXPECT_EQ(address(allocator.allocate(5 * mib)), freed_last);
+}
+
 TEST(CachingAllocator, GivesWritableAlignedMemoryThatDoesNotOverlap) {
   CachingAllocator allocator(64 * mib);
   std::vector<c10::DataPtr> blocks;
