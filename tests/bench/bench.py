@@ -8,6 +8,7 @@ import statistics
 import sys
 
 import conversion
+import fine_tuning
 import machine
 import programs
 import report
@@ -16,7 +17,8 @@ from workloads import WORKLOADS
 
 CELLS = [("1 rank x 2 threads", "hf"), ("2 ranks x 1 thread", "ddp"), ("2 ranks, fully sharded", "fsdp2"),
          ("2 stages x 1 thread", "pp_1f1b"), ("2 stages, zero bubble", "pp_zb1p")]
-PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "tracing", "convert")
+PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "tracing", "convert",
+         "lora")
 
 
 def arguments():
@@ -30,7 +32,7 @@ def arguments():
     p.add_argument("--steps", type=int, default=10, help="timed steps of a run of tiny_moe; the larger ones take half")
     p.add_argument("--workloads", default=",".join(WORKLOADS))
     p.add_argument("--peer-names", default=",".join(peer for _, peer in CELLS), help="which rows of the training table")
-    p.add_argument("--parts", default=",".join(part for part in PARTS if part != "compiled"),
+    p.add_argument("--parts", default=",".join(part for part in PARTS if part not in ("compiled", "lora")),
                    help=f"of {','.join(PARTS)}")
     p.add_argument("--autogroup", type=int,
                    help="priority of everything measured on a shared machine, e.g. -19; needs root")
@@ -124,6 +126,8 @@ def main():
         tracing=lambda: results.update(tracing=programs.tracing_cost(node, options.pairs, options.steps)),
         convert=lambda: results.update(convert=conversion.measure(
             node.binary, options.pairs, options.peers_python if options.peers else None)),
+        lora=lambda: results.update(lora=fine_tuning.measure(
+            node, options.pairs, 3, options.peers_python if options.peers else None)),
         train=lambda: train(node, peers, options, results),
         strategies=lambda: strategies(node, options, results),
         compiled=lambda: results.setdefault("train", []).append(

@@ -163,6 +163,14 @@ def convert(results):
                    f"{row['peak_rss_mib']:.0f}"] for name, row in cells])
 
 
+def lora(results):
+    r = results["lora"]
+    return table([f"0.6 B, bfloat16, weights {r['weights_mib']:.0f} MiB", "tokens/s", "its step / LoRA's", "peak MiB",
+                  "of the weights"],
+                 [[way, f"{row['tokens_per_s']:.0f}", f"{row['of_lora']:.2f}", f"{row['rss_mib']:.0f}",
+                   f"{row['rss_mib'] / r['weights_mib']:.2f}"] for way, row in r["ways"].items()])
+
+
 SECTIONS = [("roof", "Roof", roof), ("train", "Training", training), ("train", "Share of the roof", roof_shares),
             ("train", "Start and memory", starts),
             ("strategies", "Strategies on two ranks", strategies), ("memory", "Memory before the model", memory),
@@ -170,7 +178,7 @@ SECTIONS = [("roof", "Roof", roof), ("train", "Training", training), ("train", "
             ("pipeline", "Static and dynamic order", orders), ("pipeline", "Two lanes of a rank", lanes),
             ("shares", "Where a step's time goes", shares),
             ("tracing", "What tracing costs, 1 rank x 1 thread", tracing),
-            ("convert", "Conversion of a model folder", convert)]
+            ("convert", "Conversion of a model folder", convert), ("lora", "Fine-tuning with adapters", lora)]
 
 
 def markdown(results):
