@@ -69,9 +69,8 @@ int list_saves(const Disk& disk, const std::string& directory, bool json, Consol
   console.out << fmt::format("{}\n{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  state\n", folder, "name", width,
                              "step", "written", "size", "files");
   for (const SaveSummary& save : saves) {
-    const std::string size = short_number(static_cast<double>(save.bytes)) + "B";
     console.out << fmt::format("{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}{}\n", save.name, width, save.step,
-                               time_of(save), size, save.num_files, state_text(save),
+                               time_of(save), size_text(save.bytes), save.num_files, state_text(save),
                                save.problem.empty() ? "" : ": " + save.problem);
   }
   return 0;
@@ -104,8 +103,8 @@ void print(const CheckpointFinding& finding, Console& console) {
 
 void print(const std::string& path, const VerifyReport& report, Console& console) {
   const std::string extent =
-      fmt::format("{}, {}, {}B read", counted(report.num_files, "file"), counted(report.num_slices, "slice"),
-                  short_number(static_cast<double>(report.bytes)));
+      fmt::format("{}, {}, {} read", counted(report.num_files, "file"), counted(report.num_slices, "slice"),
+                  size_text(report.bytes));
   const bool good = report.findings.empty();
   console.out << fmt::format("{}: {} ({})\n", path, good ? "good" : "DAMAGED", extent);
   for (const CheckpointFinding& finding : report.findings) print(finding, console);
@@ -148,9 +147,7 @@ int verify(const Disk& disk, const std::string& directory, bool json, Console& c
 }
 
 int inspect_one(const Disk& disk, const std::string& directory, bool json, Console& console) {
-  const bool is_model = disk.exists(join_path(directory, model_index_name)) ||
-                        disk.exists(join_path(directory, model_single_name));
-  const bool is_one = is_model || disk.exists(join_path(directory, manifest_name));
+  const bool is_one = holds_model_state(disk, directory) || disk.exists(join_path(directory, manifest_name));
   const std::string path =
       is_one ? directory : checkpoint_in(disk, saves_folder(disk, directory), Check::sizes);
   const Inspection inspection = inspect_folder(disk, path);

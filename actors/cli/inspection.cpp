@@ -52,7 +52,7 @@ void add_extra(const std::string& text, Json& facts) {
   if (extra.contains("ranks")) facts["ranks"] = extra["ranks"].size();
   for (const auto& [key, value] : extra.items())
     facts["state." + key] =
-        fmt::format("{}B of JSON", short_number(static_cast<double>(value.dump().size())));
+        fmt::format("{} of JSON", size_text(value.dump().size()));
 }
 
 Inspection inspect_checkpoint(const Disk& disk, const std::string& directory) {
@@ -104,10 +104,6 @@ std::string plain(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string size_text(std::uint64_t bytes) {
-  return short_number(static_cast<double>(bytes)) + "B";
-}
-
 std::string table_of(const std::vector<InspectedTensor>& tensors) {
   std::vector<std::array<std::string, 4>> rows{{"kind", "dtype", "shape", "file"}};
   for (const InspectedTensor& tensor : tensors)
@@ -128,9 +124,7 @@ std::string table_of(const std::vector<InspectedTensor>& tensors) {
 Inspection inspect_folder(const Disk& disk, const std::string& directory) {
   D9D_REQUIRE(disk.exists(directory), "{} is not there", directory);
   if (disk.exists(join_path(directory, manifest_name))) return inspect_checkpoint(disk, directory);
-  const bool is_model = disk.exists(join_path(directory, model_index_name)) ||
-                        disk.exists(join_path(directory, model_single_name));
-  D9D_REQUIRE(is_model, "{} is neither a checkpoint ({}) nor the folder of a model ({} or {})", directory,
+  D9D_REQUIRE(holds_model_state(disk, directory), "{} is neither a checkpoint ({}) nor the folder of a model ({} or {})", directory,
               manifest_name, model_single_name, model_index_name);
   return inspect_model(disk, directory);
 }

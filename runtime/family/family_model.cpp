@@ -1,12 +1,21 @@
 #include "runtime/family/family_model.hpp"
 
+#include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
+#include "runtime/tensor/stage_module.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 
 std::vector<StageParameter> FamilyModel::parallelize(StageModule& stage, StageGroups& groups,
                                                      const ParallelOptions& options) const {
   return parallelize_causal_lm(stage, groups, options);
+}
+
+std::unique_ptr<StageModule> FamilyModel::build_shapes(Dtype element) const {
+  BuildOptions options{.dtype = scalar_type_of(element)};
+  options.device = at::Device(at::kMeta);
+  return build_stage({}, options);
 }
 
 std::vector<FolderForm> FamilyModel::folder_forms() const {

@@ -11,6 +11,7 @@
 #include "runtime/nn/block/rope_options.hpp"
 #include "runtime/nn/model/layer_distribution.hpp"
 #include "runtime/nn/model/model_description.hpp"
+#include "runtime/tensor/dtype.hpp"
 
 namespace d9d {
 
@@ -48,6 +49,8 @@ struct FamilyModel : ModelDescription {
   // Map the tensors of a Hugging Face folder that has these names to parameters, and back for an export.
   virtual std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const = 0;
   virtual std::shared_ptr<const StateMapper> to_hugging_face() const = 0;
+  // The whole model without storage: for names, shapes and layouts.
+  std::unique_ptr<StageModule> build_shapes(Dtype element = Dtype::float32) const;
   // All forms in which such folders exist. Default: "hugging_face", that of an export.
   virtual std::vector<FolderForm> folder_forms() const;
   // Patterns of tensors that such folders may hold and that are not parameters: a stored copy of a tied head,

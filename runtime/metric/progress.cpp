@@ -18,8 +18,10 @@ bool known(double value) {
 }
 
 std::string counter(const ProgressState& state) {
-  const auto size = [](std::int64_t bytes) { return short_number(static_cast<double>(bytes)) + "B"; };
-  if (state.counts_bytes) return fmt::format("{} of {}", size(state.step), size(state.total_steps));
+  if (state.counts_bytes) {
+    return fmt::format("{} of {}", size_text(static_cast<std::uint64_t>(state.step)),
+                       size_text(static_cast<std::uint64_t>(state.total_steps)));
+  }
   if (state.total_steps <= 0) return fmt::format("step {}", state.step);
   return fmt::format("step {}/{}", state.step, state.total_steps);
 }
@@ -70,6 +72,10 @@ std::string short_number(double value) {
     if (std::abs(value) < 999.5) return fmt::format("{:#.3g}{}", value, unit);
   }
   return fmt::format("{:#.3g}T", value / 1000);
+}
+
+std::string size_text(std::uint64_t bytes) {
+  return short_number(static_cast<double>(bytes)) + "B";
 }
 
 std::string progress_line(const ProgressState& state) {

@@ -32,6 +32,8 @@ std::string progress_line(const ProgressState& state);
 std::string clock_text(double seconds);
 // 1234567 -> "1.23M", 999 -> "999".
 std::string short_number(double value);
+// 1234567 -> "1.23MB".
+std::string size_text(std::uint64_t bytes);
 
 struct ProgressOptions {
   bool is_terminal = false;

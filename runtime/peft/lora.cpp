@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "runtime/base/error.hpp"
-#include "runtime/nn/block/leaf.hpp"
 #include "runtime/nn/shard/placing.hpp"
 #include "runtime/peft/dropout.hpp"
+#include "runtime/peft/each_linear.hpp"
 
 namespace d9d {
 namespace {
@@ -117,6 +117,14 @@ class GroupedLoraBranch final : public GroupedLinearBranch, public LowRank<Group
   }
 };
 
+std::shared_ptr<const LoraBranch> branch_of(const Linear& leaf) {
+  return std::dynamic_pointer_cast<const LoraBranch>(leaf.branch);
+}
+
+std::shared_ptr<const GroupedLoraBranch> branch_of(const GroupedLinear& leaf) {
+  return std::dynamic_pointer_cast<const GroupedLoraBranch>(leaf.branch);
+}
+
 std::string path_of(const StageParameter& weight) {
   return weight.name.substr(0, weight.name.rfind('.'));
 }
@@ -164,9 +172,9 @@ bool attach(AdaptedModel& model, Leaf& leaf, const LoraConfig& config) {
   return true;
 }
 
-template <class Branch, class Leaf>
+template <class Leaf>
 void merge_leaf(AdaptedModel& model, Leaf& leaf) {
-  const auto branch = std::dynamic_pointer_cast<const Branch>(leaf.branch);
+  const auto branch = branch_of(leaf);
   if (!branch) return;
   leaf.weight.detach().copy_(branch->merged(leaf.weight));
   const auto take_away = [&](const auto& factor, const char* name) {
@@ -186,22 +194,13 @@ class Lora final : public PeftMethod {
 
   std::size_t inject(AdaptedModel& model) const override {
     std::size_t attached = 0;
-    for (const auto& [path, module] : model.modules(pattern_)) {
-      if (auto* const linear = dynamic_cast<Linear*>(module)) {
-        attached += attach(model, *linear, config_) ? 1 : 0;
-      } else if (auto* const grouped = dynamic_cast<GroupedLinear*>(module)) {
-        attached += attach(model, *grouped, config_) ? 1 : 0;
-      }
-    }
+    each_linear(model.modules(pattern_),
+                [&](auto& leaf) { attached += attach(model, leaf, config_) ? 1 : 0; });
     return attached;
   }
 
   void merge(AdaptedModel& model) const override {
-    for (const auto& [path, module] : model.modules(pattern_)) {
-      if (auto* const linear = dynamic_cast<Linear*>(module)) merge_leaf<LoraBranch>(model, *linear);
-      if (auto* const grouped = dynamic_cast<GroupedLinear*>(module))
-        merge_leaf<GroupedLoraBranch>(model, *grouped);
-    }
+    each_linear(model.modules(pattern_), [&](auto& leaf) { merge_leaf(model, leaf); });
   }
 
  private:
@@ -209,9 +208,9 @@ class Lora final : public PeftMethod {
   const ModulePattern pattern_;
 };
 
-template <class Branch, class Leaf>
+template <class Leaf>
 void add_adapter(const AdaptedModel& model, const Leaf& leaf, std::vector<LoraAdapter>& adapters) {
-  const auto branch = std::dynamic_pointer_cast<const Branch>(leaf.branch);
+  const auto branch = branch_of(leaf);
   if (!branch) return;
   const StageParameter& weight = model.parameter(leaf.weight);
   LoraAdapter adapter{branch->config,
@@ -239,12 +238,7 @@ std::unique_ptr<PeftMethod> make_lora(const LoraConfig& config) {
 std::vector<LoraAdapter> lora_adapters(StageModule& stage) {
   const AdaptedModel model(stage);
   std::vector<LoraAdapter> adapters;
-  for (const auto& [path, module] : model.modules()) {
-    if (const auto* linear = dynamic_cast<const Linear*>(module))
-      add_adapter<LoraBranch>(model, *linear, adapters);
-    if (const auto* grouped = dynamic_cast<const GroupedLinear*>(module))
-      add_adapter<GroupedLoraBranch>(model, *grouped, adapters);
-  }
+  each_linear(model.modules(), [&](const auto& leaf) { add_adapter(model, leaf, adapters); });
   return adapters;
 }
 

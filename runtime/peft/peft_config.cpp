@@ -4,14 +4,25 @@
 
 namespace d9d {
 
-std::vector<PeftConfig> flattened(const PeftConfig& config) {
+namespace {
+
+void collect_methods(const PeftConfig& config, const std::string& path, std::vector<MethodAt>& methods) {
   const auto* const stack = std::get_if<StackConfig>(&config);
-  if (stack == nullptr) return {config};
-  std::vector<PeftConfig> all;
-  for (const PeftConfig& method : stack->methods.all) {
-    for (PeftConfig& each : flattened(method)) all.push_back(std::move(each));
+  if (stack == nullptr) {
+    methods.push_back({path, &config});
+    return;
   }
-  return all;
+  for (std::size_t i = 0; i < stack->methods.all.size(); ++i) {
+    collect_methods(stack->methods.all[i], path + ".methods." + std::to_string(i), methods);
+  }
+}
+
+}  // namespace
+
+std::vector<MethodAt> methods_of(const PeftConfig& config) {
+  std::vector<MethodAt> methods;
+  collect_methods(config, "", methods);
+  return methods;
 }
 
 }  // namespace d9d

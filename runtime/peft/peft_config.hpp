@@ -59,8 +59,12 @@ constexpr auto choices_of(config::Tag<PeftConfig>) {
         {"stack", "Several methods: applied in order, merged in reverse."}}}};
 }
 
-// The same without stacks, in the order of application.
-std::vector<PeftConfig> flattened(const PeftConfig& config);
+struct MethodAt {
+  std::string path;  // of its keys, behind that of the whole: "", ".methods.1"
+  const PeftConfig* config = nullptr;
+};
+// The methods that are no stacks, in the order of application. They belong to `config`.
+std::vector<MethodAt> methods_of(const PeftConfig& config);
 
 }  // namespace d9d
 

@@ -28,6 +28,11 @@ void remove_older_export(Disk& disk, const std::string& directory) {
 
 }  // namespace
 
+bool holds_model_state(const Disk& disk, const std::string& directory) {
+  return disk.exists(join_path(directory, model_index_name)) ||
+         disk.exists(join_path(directory, model_single_name));
+}
+
 std::unique_ptr<WeightMap> read_weight_map(const Disk& disk, const std::string& directory) {
   const auto path = join_path(directory, model_index_name);
   if (!disk.exists(path)) {

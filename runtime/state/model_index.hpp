@@ -15,6 +15,9 @@ namespace d9d {
 inline constexpr const char* model_index_name = "model.safetensors.index.json";
 inline constexpr const char* model_single_name = "model.safetensors";
 
+// Whether one of the two is there.
+bool holds_model_state(const Disk& disk, const std::string& directory);
+
 // Tensor -> file, both as the folder has them.
 using WeightMap = std::map<std::string, std::string>;
 

@@ -5,12 +5,10 @@
 #include <map>
 
 #include "runtime/base/error.hpp"
-#include "runtime/nn/block/leaf.hpp"
-#include "runtime/nn/model/build_options.hpp"
+#include "runtime/peft/each_linear.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_reader.hpp"
-#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
@@ -21,15 +19,11 @@ constexpr const char* parameter_kind = "param";
 std::vector<std::string> others(StageModule& stage, const StateMapper& to_hugging_face) {
   const AdaptedModel model(stage);
   std::vector<std::string> paths;
-  const auto add = [&](const auto* leaf) {
-    if (leaf == nullptr || leaf->branch) return;
-    for (const AdaptedModule& module : modules_of(to_hugging_face, model.parameter(leaf->weight)))
+  each_linear(model.modules(), [&](const auto& leaf) {
+    if (leaf.branch) return;
+    for (const AdaptedModule& module : modules_of(to_hugging_face, model.parameter(leaf.weight)))
       paths.push_back(module.path);
-  };
-  for (const auto& [path, module] : model.modules()) {
-    add(dynamic_cast<const Linear*>(module));
-    add(dynamic_cast<const GroupedLinear*>(module));
-  }
+  });
   return paths;
 }
 
@@ -42,9 +36,7 @@ FamilyAdapter::FamilyAdapter(std::shared_ptr<const FamilyModel> model, const Pef
 std::unique_ptr<StageModule> FamilyAdapter::whole_model() const {
   const auto dtype = dtype_named(model_->dtype);
   D9D_CHECK(dtype, "no element type is called {}", model_->dtype);
-  BuildOptions shapes_only{.dtype = scalar_type_of(*dtype)};
-  shapes_only.device = at::Device(at::kMeta);
-  auto stage = model_->build_stage({}, shapes_only);
+  auto stage = model_->build_shapes(*dtype);
   adapt(*stage);
   return stage;
 }

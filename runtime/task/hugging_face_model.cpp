@@ -24,16 +24,9 @@ at::ScalarType dtype_of_files(const FamilyModel& config) {
   return scalar_type_of(*dtype);
 }
 
-// Of the whole model, in its order, without storage.
-std::vector<StageParameter> shapes_of(const FamilyModel& config) {
-  BuildOptions shapes_only;
-  shapes_only.device = at::Device(at::kMeta);
-  return config.build_stage({}, shapes_only)->parameters();
-}
-
 std::vector<TensorSpec> parameters_of(const FamilyModel& config) {
   std::vector<TensorSpec> specs;
-  for (const StageParameter& parameter : shapes_of(config)) {
+  for (const StageParameter& parameter : config.build_shapes()->parameters()) {
     specs.push_back(spec_of(parameter.name, parameter.tensor.detach().to(dtype_of_files(config))));
   }
   return specs;
@@ -67,7 +60,7 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
 void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
   const MapperPtr mapper = config.from_hugging_face(ModelFiles(disk, directory).names());
   std::map<std::string, Shape> parameters;
-  for (const StageParameter& parameter : shapes_of(config)) {
+  for (const StageParameter& parameter : config.build_shapes()->parameters()) {
     parameters[parameter.name] = parameter.tensor.sizes().vec();
   }
   LoadOptions options;

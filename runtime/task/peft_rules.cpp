@@ -1,11 +1,8 @@
 #include "runtime/task/peft_rules.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
-#include "runtime/nn/model/build_options.hpp"
 #include "runtime/peft/method.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -18,25 +15,6 @@ constexpr const char* peft_section = "model_provider.peft";
 const PeftConfig* peft_of(const JobConfig& job) {
   const auto* provider = std::get_if<FamilyProvider>(&job.model_provider);
   return provider != nullptr && provider->peft ? &*provider->peft : nullptr;
-}
-
-std::unique_ptr<StageModule> whole_model(const FamilyModel& model) {
-  BuildOptions shapes_only;
-  shapes_only.device = at::Device(at::kMeta);
-  return model.build_stage({}, shapes_only);
-}
-
-// Methods without stacks, with the paths of their keys.
-void collect_methods(const PeftConfig& config, const std::string& path,
-                     std::vector<std::pair<std::string, const PeftConfig*>>& methods) {
-  const auto* const stack = std::get_if<StackConfig>(&config);
-  if (stack == nullptr) {
-    methods.emplace_back(path, &config);
-    return;
-  }
-  for (std::size_t i = 0; i < stack->methods.all.size(); ++i) {
-    collect_methods(stack->methods.all[i], fmt::format("{}.methods.{}", path, i), methods);
-  }
 }
 
 void inject_one(const std::string& path, const PeftConfig& config, AdaptedModel& model, Issues& issues) {
@@ -55,16 +33,15 @@ void inject_one(const std::string& path, const PeftConfig& config, AdaptedModel&
 }
 
 void check_patterns(const PeftConfig& config, const FamilyModel& model, Issues& issues) {
-  const auto stage = whole_model(model);
+  const auto stage = model.build_shapes();
   AdaptedModel adapted(*stage);
-  std::vector<std::pair<std::string, const PeftConfig*>> methods;
-  collect_methods(config, peft_section, methods);
+  const auto methods = methods_of(config);
   if (methods.empty()) {
     issues.push_back({peft_section, "a stack without methods", "give it at least one, or leave `peft` out"});
     return;
   }
-  adapted.set_trainable(std::holds_alternative<FreezeConfig>(*methods.front().second));
-  for (const auto& [path, method] : methods) inject_one(path, *method, adapted, issues);
+  adapted.set_trainable(std::holds_alternative<FreezeConfig>(*methods.front().config));
+  for (const auto& [path, method] : methods) inject_one(peft_section + path, *method, adapted, issues);
   const auto& parameters = adapted.parameters();
   const auto trains = [](const StageParameter& parameter) { return parameter.tensor.requires_grad(); };
   if (issues.empty() && std::none_of(parameters.begin(), parameters.end(), trains)) {
@@ -75,9 +52,9 @@ void check_patterns(const PeftConfig& config, const FamilyModel& model, Issues& 
 template <class Condition>
 bool any_lora(const PeftConfig* config, Condition condition) {
   if (config == nullptr) return false;
-  const auto all = flattened(*config);
-  return std::any_of(all.begin(), all.end(), [&](const PeftConfig& method) {
-    const auto* const lora = std::get_if<LoraConfig>(&method);
+  const auto all = methods_of(*config);
+  return std::any_of(all.begin(), all.end(), [&](const MethodAt& method) {
+    const auto* const lora = std::get_if<LoraConfig>(method.config);
     return lora != nullptr && condition(*lora);
   });
 }
@@ -85,7 +62,7 @@ bool any_lora(const PeftConfig* config, Condition condition) {
 }  // namespace
 
 std::vector<StageParameter> adapted_parameters(const JobConfig& job, const FamilyModel& model) {
-  const auto stage = whole_model(model);
+  const auto stage = model.build_shapes();
   if (const PeftConfig* config = peft_of(job)) inject_peft_and_freeze(*stage, *make_peft_method(*config));
   return stage->parameters();
 }

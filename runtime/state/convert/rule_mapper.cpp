@@ -100,6 +100,14 @@ class RuleGraph {
     return matches;
   }
 
+  // A leaf for each tensor that matches.
+  template <class Make>
+  Leaves each(const std::string& pattern, Make make) const {
+    Leaves leaves;
+    for (const auto& [name, captures] : matches_of(NamePattern(pattern))) leaves.push_back(make(name));
+    return leaves;
+  }
+
   Leaves leaves_of(const RenameRule& rule) const {
     const NamePattern from(rule.from), to(rule.to);
     Leaves leaves;
@@ -178,31 +186,19 @@ class RuleGraph {
   }
 
   Leaves leaves_of(const TransposeRule& rule) const {
-    Leaves leaves;
-    for (const auto& [name, captures] : matches_of(NamePattern(rule.from)))
-      leaves.push_back(transpose(name, rule.dims[0], rule.dims[1]));
-    return leaves;
+    return each(rule.from, [&](const auto& name) { return transpose(name, rule.dims[0], rule.dims[1]); });
   }
 
   Leaves leaves_of(const SqueezeRule& rule) const {
-    Leaves leaves;
-    for (const auto& [name, captures] : matches_of(NamePattern(rule.from)))
-      leaves.push_back(squeeze(name, rule.dim));
-    return leaves;
+    return each(rule.from, [&](const auto& name) { return squeeze(name, rule.dim); });
   }
 
   Leaves leaves_of(const UnsqueezeRule& rule) const {
-    Leaves leaves;
-    for (const auto& [name, captures] : matches_of(NamePattern(rule.from)))
-      leaves.push_back(unsqueeze(name, rule.dim));
-    return leaves;
+    return each(rule.from, [&](const auto& name) { return unsqueeze(name, rule.dim); });
   }
 
   Leaves leaves_of(const DropRule& rule) const {
-    Leaves leaves;
-    for (const auto& [name, captures] : matches_of(NamePattern(rule.from)))
-      leaves.push_back(rename(name, hidden_name(number_, name)));
-    return leaves;
+    return each(rule.from, [&](const auto& name) { return rename(name, hidden_name(number_, name)); });
   }
 
   Leaves leaves_of(const CastRule& rule) {

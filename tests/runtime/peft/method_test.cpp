@@ -39,7 +39,7 @@ TEST(PeftStack, GivesALinearTheFirstAdapterThatMatchesIt) {
 TEST(PeftStack, MayHoldStacks) {
   const PeftConfig nested = stack({stack({lora(".*q_proj"), FullTuneConfig{"lm_head"}}), lora(".*k_proj")});
 
-  EXPECT_EQ(flattened(nested).size(), 3U);
+  EXPECT_EQ(methods_of(nested).size(), 3U);
   EXPECT_EQ(trainable(*adapted_stage(nested)).size(), 9U);
 }
 

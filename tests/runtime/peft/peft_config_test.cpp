@@ -40,7 +40,7 @@ TEST(PeftConfig, StacksMayHoldStacksAndAreWrittenBack) {
 
   const PeftConfig config = decoded(text);
 
-  EXPECT_EQ(flattened(config).size(), 2U);
+  EXPECT_EQ(methods_of(config).size(), 2U);
   EXPECT_EQ(config::encode(decoded(config::encode(config).dump())), config::encode(config));
 }
 

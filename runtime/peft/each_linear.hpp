@@ -1,0 +1,21 @@
+#pragma once
+// The one place that tells the kinds of linears apart, for what methods do to each of them.
+
+#include "runtime/nn/block/leaf.hpp"
+#include "runtime/peft/adapted_model.hpp"
+
+namespace d9d {
+
+// Calls visit(Linear&) or visit(GroupedLinear&) for each of the modules that is one.
+template <class Visit>
+void each_linear(const std::vector<AdaptedModel::NamedModule>& modules, Visit visit) {
+  for (const auto& [path, module] : modules) {
+    if (auto* const linear = dynamic_cast<Linear*>(module)) {
+      visit(*linear);
+    } else if (auto* const grouped = dynamic_cast<GroupedLinear*>(module)) {
+      visit(*grouped);
+    }
+  }
+}
+
+}  // namespace d9d
