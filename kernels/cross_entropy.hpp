@@ -13,7 +13,9 @@ namespace d9d::kernels {
 // slot of the current WeightWork is free or if there is no WeightWork. Backward scales them if the upstream
 // gradient is the same for all valid tokens (the usual mean or sum). It computes the blocks again if the
 // upstream gradient differs between tokens or if the slot was taken.
-at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
+// `tables`: the weight, or several [V_i, H] that are its rows one after the other; the gradients of several
+// are in memory of their own if the slot was taken.
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
                                 int64_t ignore_index = -100);
 
 // The rows of the vocabulary that one of several ranks holds.
@@ -30,7 +32,7 @@ struct VocabularyPart {
 // label's logit. All ranks pass the same hidden and labels, and their own part of the weight; all get the same
 // loss. d hidden is this part's share: the gradient is the sum over the ranks. d weight is the whole gradient
 // of this part, if all ranks pass the same upstream gradient.
-at::Tensor linear_cross_entropy_of_part(const at::Tensor& hidden, const at::Tensor& weight,
+at::Tensor linear_cross_entropy_of_part(const at::Tensor& hidden, at::TensorList tables,
                                         const at::Tensor& labels, const VocabularyPart& part,
                                         int64_t ignore_index = -100);
 

@@ -62,9 +62,10 @@ std::int64_t share_of(std::int64_t bytes, double share) {
   return share == 1 ? bytes : static_cast<std::int64_t>(share * static_cast<double>(bytes));
 }
 
-// The loss keeps the gradient of the head's weight, float32, until the backward that adds it.
-std::int64_t kept_by_loss(const FamilyModel& model, StagePosition stage, int tensor_parallel) {
-  return stage.is_last() ? 4 * model.vocab_size * model.hidden_size / tensor_parallel : 0;
+// The loss keeps the gradient of the head's weight, as far as it trains, in float32 until the backward that
+// adds it.
+std::int64_t kept_by_loss(const LoadedJob& loaded) {
+  return 4 * trained_head_elements(loaded.job, *loaded.model) / loaded.job.mesh.tensor_parallel;
 }
 
 // The stages of a rank share its peak; the largest of them bounds it.
@@ -75,12 +76,13 @@ std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosi
   const int tensor_parallel = job.mesh.tensor_parallel;
   const std::int64_t tokens =
       job.trainer.batching.microbatch_size * *work.sequence_length / job.mesh.context_parallel();
+  const std::int64_t of_loss = kept_by_loss(loaded);
   std::int64_t largest = 0;
   for (const StagePosition stage : stages) {
     const std::int64_t kept =
         activation_bytes(*loaded.model, stage, tokens, static_cast<int>(bytes_of_parameter(job)),
                          checkpoints_activations(job), tensor_parallel, loaded.split);
-    largest = std::max(largest, kept + kept_by_loss(*loaded.model, stage, tensor_parallel));
+    largest = std::max(largest, kept + (stage.is_last() ? of_loss : 0));
   }
   return largest * work.live_microbatches;
 }

@@ -32,7 +32,7 @@ struct TokenBlock {
 // returned, [rows]; undefined if no gradient is wanted.
 at::Tensor loss_of_block(const TokenBlock& block, const at::Tensor& logits, const ValidTokens& valid,
                          const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
-  const bool gradient = wanted.dhidden.defined() || wanted.dweight.defined();
+  const bool gradient = wanted.gradient();
   const at::Tensor labels = block.of(valid.labels), loss = block.of(wanted.loss);
   if (shared == nullptr) return run_op(&OpTable::cross_entropy, logits, labels, gradient, loss);
   const at::Tensor softmax = shared->softmax.narrow(1, block.first, block.rows);
@@ -45,39 +45,66 @@ at::Tensor loss_of_block(const TokenBlock& block, const at::Tensor& logits, cons
   return softmax[1].reciprocal();
 }
 
+// The columns of logits that a table's rows gave.
+at::Tensor logits_of(const at::Tensor& logits, at::TensorList tables, std::size_t table) {
+  const int64_t begin = vocabulary_rows(tables.slice(0, table));
+  return tables.size() == 1 ? logits : logits.narrow(1, begin, tables[table].size(0));
+}
+
 // Adds the block's share of the gradients. The denominators of the softmax are divided out on the side of
 // hidden, whose rows are short.
-void add_gradients(const TokenBlock& block, const at::Tensor& hidden, const at::Tensor& weight,
+void add_gradients(const TokenBlock& block, const at::Tensor& hidden, at::TensorList tables,
                    const at::Tensor& logits, const at::Tensor& inverse, const CrossEntropyWanted& wanted) {
   if (wanted.dhidden.defined()) {
     const at::Tensor dhidden = block.of(wanted.dhidden);
-    matmul(dhidden, logits, weight);
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      matmul(dhidden, logits_of(logits, tables, i), tables[i], i == 0 ? 0 : 1);
+    }
     dhidden.mul_(inverse);
   }
-  if (wanted.dweight.defined()) {
-    const at::Tensor factor =
-        wanted.scale.defined() ? inverse * block.of(wanted.scale).unsqueeze(1) : inverse;
-    matmul(wanted.dweight, logits.t(), block.of(hidden) * factor, block.first == 0 ? wanted.beta : 1);
+  at::Tensor scaled;  // the same for all tables
+  for (std::size_t i = 0; i < wanted.dweights.size(); ++i) {
+    if (!wanted.dweights[i].defined()) continue;
+    if (!scaled.defined()) {
+      const at::Tensor factor =
+          wanted.scale.defined() ? inverse * block.of(wanted.scale).unsqueeze(1) : inverse;
+      scaled = block.of(hidden) * factor;
+    }
+    matmul(wanted.dweights[i], logits_of(logits, tables, i).t(), scaled, block.first == 0 ? wanted.beta : 1);
   }
 }
 
 }  // namespace
 
-void run_blocks(const at::Tensor& hidden, const at::Tensor& weight, const ValidTokens& valid,
+bool CrossEntropyWanted::gradient() const {
+  const auto is_wanted = [](const at::Tensor& dweight) { return dweight.defined(); };
+  return dhidden.defined() || std::any_of(dweights.begin(), dweights.end(), is_wanted);
+}
+
+int64_t vocabulary_rows(at::TensorList tables) {
+  int64_t rows = 0;
+  for (const at::Tensor& table : tables) rows += table.size(0);
+  return rows;
+}
+
+void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
                 const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
   // Ranks that share a vocabulary go through the same blocks, whatever the size of their parts.
-  const int64_t count = hidden.size(0),
-                block_rows = rows_per_block(shared ? shared->part.vocab_size : weight.size(0));
+  const int64_t count = hidden.size(0), own = vocabulary_rows(tables),
+                block_rows = rows_per_block(shared ? shared->part.vocab_size : own);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
-  const at::Tensor buffer = at::empty({std::min(block_rows, count), weight.size(0)}, options);
-  if (count == 0 && wanted.dweight.defined() && wanted.beta == 0) wanted.dweight.zero_();
+  const at::Tensor buffer = at::empty({std::min(block_rows, count), own}, options);
+  for (const at::Tensor& dweight : wanted.dweights) {
+    if (count == 0 && dweight.defined() && wanted.beta == 0) dweight.zero_();
+  }
   for (int64_t first = 0; first < count; first += block_rows) {
     const TokenBlock block{first, std::min(block_rows, count - first)};
     const at::Tensor logits = buffer.narrow(0, 0, block.rows);
-    matmul(logits, block.of(hidden), weight.t());
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      matmul(logits_of(logits, tables, i), block.of(hidden), tables[i].t());
+    }
     const at::Tensor inverse = loss_of_block(block, logits, valid, wanted, shared);
-    if (wanted.dhidden.defined() || wanted.dweight.defined())
-      add_gradients(block, hidden, weight, logits, inverse.unsqueeze(1), wanted);
+    if (wanted.gradient()) add_gradients(block, hidden, tables, logits, inverse.unsqueeze(1), wanted);
   }
 }
 

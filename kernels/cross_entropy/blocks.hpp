@@ -4,17 +4,21 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 #include "kernels/cross_entropy.hpp"
 #include "kernels/ops/cross_entropy_ops.hpp"
 
 namespace d9d::kernels {
 
 struct CrossEntropyWanted {
-  at::Tensor loss;     // [n], or undefined
-  at::Tensor dhidden;  // [n, H] for an upstream gradient of one, or undefined
-  at::Tensor dweight;  // [V, H], or undefined
-  double beta = 0;     // dweight = gradient + beta dweight
-  at::Tensor scale;    // [n] upstream gradient for dweight, or undefined: one
+  at::Tensor loss;                   // [n], or undefined
+  at::Tensor dhidden;                // [n, H] for an upstream gradient of one, or undefined
+  std::vector<at::Tensor> dweights;  // like the tables, or undefined; empty: none is wanted
+  double beta = 0;                   // dweight = gradient + beta dweight
+  at::Tensor scale;                  // [n] upstream gradient for the dweights, or undefined: one
+
+  bool gradient() const;
 };
 
 // One part of a vocabulary, and the softmax over all parts: softmax[0] is the largest logit of each token,
@@ -25,9 +29,11 @@ struct SharedVocabulary {
   at::Tensor softmax;
 };
 
-// Computes what is wanted. hidden [n, H] holds the valid tokens.
-// If `shared` is null, weight [V, H] is the whole vocabulary.
-void run_blocks(const at::Tensor& hidden, const at::Tensor& weight, const ValidTokens& valid,
+// Computes what is wanted. hidden [n, H] holds the valid tokens, the tables [V_i, H] follow each other in the
+// vocabulary. If `shared` is null, they are all of it.
+void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
                 const CrossEntropyWanted& wanted, SharedVocabulary* shared);
+// The rows of all tables together.
+int64_t vocabulary_rows(at::TensorList tables);
 
 }  // namespace d9d::kernels

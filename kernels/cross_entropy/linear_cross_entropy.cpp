@@ -5,7 +5,9 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "kernels/cross_entropy/blocks.hpp"
 #include "kernels/node.hpp"
@@ -15,16 +17,25 @@
 namespace d9d::kernels {
 namespace {
 
-// d weight [V, H] for an upstream gradient of one, kept from forward to backward.
+// The gradients [V_i, H] of the tables that want one, for an upstream gradient of one, kept from forward to
+// backward. They lie in one buffer.
 class KeptGradient {
  public:
-  // Null when the temporary of `work` is borrowed.
-  static std::shared_ptr<KeptGradient> make(const c10::intrusive_ptr<WeightWork>& work,
-                                            const at::Tensor& weight, const at::TensorOptions& options) {
+  // Null when the temporary of `work` is borrowed. Of several tables they are then in memory of their own: to
+  // compute one of them again later, all tables would have to be there, and frozen ones are gathered apart.
+  static std::shared_ptr<KeptGradient> make(const c10::intrusive_ptr<WeightWork>& work, at::TensorList tables,
+                                            const at::TensorOptions& options) {
+    int64_t rows = 0;
+    for (const at::Tensor& table : tables) rows += table.requires_grad() ? table.size(0) : 0;
+    const std::vector<int64_t> sizes{rows, tables[0].size(1)};
     auto slot = work ? work->slot() : nullptr;
-    at::Tensor dweight = slot ? slot->borrow(weight.sizes(), options) : at::empty(weight.sizes(), options);
-    if (!dweight.defined()) return nullptr;
-    return std::shared_ptr<KeptGradient>(new KeptGradient(std::move(slot), std::move(dweight)));
+    at::Tensor all = slot ? slot->borrow(sizes, options) : at::empty(sizes, options);
+    if (!all.defined() && tables.size() > 1) {
+      slot = nullptr;
+      all = at::empty(sizes, options);
+    }
+    if (!all.defined()) return nullptr;
+    return std::shared_ptr<KeptGradient>(new KeptGradient(std::move(slot), all, tables));
   }
   ~KeptGradient() {
     if (slot_) slot_->give_back();
@@ -32,13 +43,21 @@ class KeptGradient {
   KeptGradient(const KeptGradient&) = delete;
   KeptGradient& operator=(const KeptGradient&) = delete;
 
-  const at::Tensor& dweight() const { return dweight_; }
+  // Undefined for a table that wants none.
+  const std::vector<at::Tensor>& dweights() const { return dweights_; }
 
  private:
-  KeptGradient(std::shared_ptr<TemporarySlot> slot, at::Tensor dweight)
-      : slot_(std::move(slot)), dweight_(std::move(dweight)) {}
+  KeptGradient(std::shared_ptr<TemporarySlot> slot, const at::Tensor& all, at::TensorList tables)
+      : slot_(std::move(slot)), dweights_(tables.size()) {
+    int64_t begin = 0;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      if (!tables[i].requires_grad()) continue;
+      dweights_[i] = all.narrow(0, begin, tables[i].size(0));
+      begin += tables[i].size(0);
+    }
+  }
   std::shared_ptr<TemporarySlot> slot_;
-  at::Tensor dweight_;
+  std::vector<at::Tensor> dweights_;
 };
 
 at::Tensor spread(const at::Tensor& compact, const at::Tensor& index, int64_t count) {
@@ -46,7 +65,7 @@ at::Tensor spread(const at::Tensor& compact, const at::Tensor& index, int64_t co
   return all.index_copy_(0, index, compact);
 }
 
-// Inputs: hidden, weight. Saved: compact hidden, weight, index, labels, dhidden (when made).
+// Inputs: hidden, tables. Saved: compact hidden, index, labels, dhidden (when made), tables.
 class CrossEntropyNode : public BackwardNode {
  public:
   std::string name() const override { return "d9d::linear_cross_entropy"; }
@@ -56,32 +75,68 @@ class CrossEntropyNode : public BackwardNode {
     shared.reset();
   }
   int64_t tokens = 0;
+  std::size_t num_tables = 0;
   std::shared_ptr<KeptGradient> kept;
   std::optional<SharedVocabulary> shared;
 
  protected:
   Gradients backward(Gradients grads) override {
-    if (!grads[0].defined()) return {{}, {}};
-    const at::Tensor hidden = saved(0), weight = saved(1), dhidden_one = saved(4);
-    const ValidTokens valid{saved(2), saved(3)};
+    Gradients result(1 + num_tables);
+    if (!grads[0].defined()) return result;
+    const at::Tensor hidden = saved(0), dhidden_one = saved(3);
+    const ValidTokens valid{saved(1), saved(2)};
     const at::Tensor scale = at::index_select(grads[0], 0, valid.index).to(sum_dtype(hidden.scalar_type()));
-    Gradients result(2);
     if (wants(0))
       result[0] = spread(dhidden_one.mul(scale.unsqueeze(1)).to(hidden.scalar_type()), valid.index, tokens);
     const auto uniform = kept ? run_op(&OpTable::uniform_value, scale) : std::nullopt;
     if (uniform) {
-      result[1] =
-          weight_gradient(1, weight, [kept = kept, factor = *uniform](const at::Tensor& into, double beta) {
-            beta == 0 ? into.copy_(kept->dweight()).mul_(factor) : into.add_(kept->dweight(), factor);
-          });
+      add_kept(*uniform, result);
+    } else if (num_tables == 1) {
+      add_later(hidden, valid, scale, result);
     } else {
-      const auto compute = [=, shared = shared](const at::Tensor& into, double beta) mutable {
-        run_blocks(hidden, weight.detach(), valid, {{}, {}, into, beta, scale}, shared ? &*shared : nullptr);
-      };
-      result[1] = weight_gradient(1, weight, compute, /*reads=*/true);
+      add_now(hidden, valid, scale, result);
     }
     kept.reset();
     return result;
+  }
+
+ private:
+  at::Tensor table(std::size_t index) { return saved(4 + index); }
+
+  void add_kept(double factor, Gradients& result) {
+    for (std::size_t i = 0; i < num_tables; ++i) {
+      const auto copy = [kept = kept, i, factor](const at::Tensor& into, double beta) {
+        const at::Tensor& dweight = kept->dweights()[i];
+        beta == 0 ? into.copy_(dweight).mul_(factor) : into.add_(dweight, factor);
+      };
+      result[1 + i] = weight_gradient(1 + i, table(i), copy);
+    }
+  }
+  void add_later(const at::Tensor& hidden, const ValidTokens& valid, const at::Tensor& scale,
+                 Gradients& result) {
+    const at::Tensor weight = table(0);
+    const auto compute = [=, shared = shared](const at::Tensor& into, double beta) mutable {
+      run_blocks(hidden, weight.detach(), valid, {{}, {}, {into}, beta, scale}, shared ? &*shared : nullptr);
+    };
+    result[1] = weight_gradient(1, weight, compute, /*reads=*/true);
+  }
+  // All tables are there while backward runs.
+  void add_now(const at::Tensor& hidden, const ValidTokens& valid, const at::Tensor& scale,
+               Gradients& result) {
+    std::vector<at::Tensor> tables, dweights;
+    for (std::size_t i = 0; i < num_tables; ++i) {
+      tables.push_back(table(i).detach());
+      dweights.push_back(wants(1 + i) ? at::empty(tables[i].sizes(), scale.options()) : at::Tensor());
+    }
+    const CrossEntropyWanted wanted{{}, {}, dweights, 0, scale};
+    if (!wanted.gradient()) return;
+    run_blocks(hidden, tables, valid, wanted, shared ? &*shared : nullptr);
+    for (std::size_t i = 0; i < num_tables; ++i) {
+      const auto copy = [dweight = dweights[i]](const at::Tensor& into, double beta) {
+        beta == 0 ? into.copy_(dweight) : into.add_(dweight);
+      };
+      result[1 + i] = weight_gradient(1 + i, table(i), copy);
+    }
   }
 };
 
@@ -94,31 +149,44 @@ void check(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor&
               labels.scalar_type(), ": expected [T, H], [V, H] of one dtype and int64 [T]");
 }
 
-at::Tensor loss_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
+std::vector<at::Tensor> detached(at::TensorList tables) {
+  std::vector<at::Tensor> values;
+  for (const at::Tensor& table : tables) values.push_back(table.detach());
+  return values;
+}
+
+at::Tensor loss_of(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
                    int64_t ignore_index, std::optional<SharedVocabulary> shared) {
-  check(hidden, weight, labels);
-  const auto node = node_for<CrossEntropyNode>({hidden, weight});
+  TORCH_CHECK(!tables.empty(), "linear_cross_entropy needs at least one table");
+  for (const at::Tensor& table : tables) check(hidden, table, labels);
+  std::vector<at::Tensor> inputs{hidden};
+  inputs.insert(inputs.end(), tables.begin(), tables.end());
+  const auto node = node_for<CrossEntropyNode>(inputs);
   const auto sums = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   at::Tensor loss = at::zeros({hidden.size(0)}, sums);
   BelowAutograd below;
   const ValidTokens valid = run_op(&OpTable::valid_tokens, labels.contiguous(), ignore_index,
-                                   shared ? shared->part.vocab_size : weight.size(0));
+                                   shared ? shared->part.vocab_size : vocabulary_rows(tables));
   const int64_t count = valid.index.size(0);
   const at::Tensor compact =
       count == hidden.size(0) ? as_rows(hidden.detach()) : at::index_select(hidden.detach(), 0, valid.index);
   CrossEntropyWanted wanted{.loss = at::empty({count}, sums)};
   if (shared) shared->softmax = at::empty({2, count}, sums);
   if (node && hidden.requires_grad()) wanted.dhidden = at::empty(compact.sizes(), sums);
-  if (node && weight.requires_grad()) {
-    node->kept = KeptGradient::make(WeightWork::current(), weight, sums);
-    if (node->kept) wanted.dweight = node->kept->dweight();
+  const auto trains = [](const at::Tensor& table) { return table.requires_grad(); };
+  if (node && std::any_of(tables.begin(), tables.end(), trains)) {
+    node->kept = KeptGradient::make(WeightWork::current(), tables, sums);
+    if (node->kept) wanted.dweights = node->kept->dweights();
   }
-  run_blocks(compact, weight.detach(), valid, wanted, shared ? &*shared : nullptr);
+  run_blocks(compact, detached(tables), valid, wanted, shared ? &*shared : nullptr);
   loss.index_copy_(0, valid.index, wanted.loss);
   if (node) {
     node->tokens = hidden.size(0);
+    node->num_tables = tables.size();
     node->shared = std::move(shared);
-    node->save({compact, weight, valid.index, valid.labels, wanted.dhidden});
+    inputs[0] = compact;
+    inputs.insert(inputs.begin() + 1, {valid.index, valid.labels, wanted.dhidden});
+    node->save(inputs);
     torch::autograd::set_history(loss, node);
   }
   return loss;
@@ -126,18 +194,18 @@ at::Tensor loss_of(const at::Tensor& hidden, const at::Tensor& weight, const at:
 
 }  // namespace
 
-at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
                                 int64_t ignore_index) {
-  return loss_of(hidden, weight, labels, ignore_index, {});
+  return loss_of(hidden, tables, labels, ignore_index, {});
 }
 
-at::Tensor linear_cross_entropy_of_part(const at::Tensor& hidden, const at::Tensor& weight,
+at::Tensor linear_cross_entropy_of_part(const at::Tensor& hidden, at::TensorList tables,
                                         const at::Tensor& labels, const VocabularyPart& part,
                                         int64_t ignore_index) {
-  TORCH_CHECK(part.first >= 0 && weight.size(0) > 0 && part.first + weight.size(0) <= part.vocab_size,
-              "linear_cross_entropy of ", weight.size(0), " rows from ", part.first, " of a vocabulary of ",
-              part.vocab_size);
-  return loss_of(hidden, weight, labels, ignore_index, SharedVocabulary{part, {}});
+  const int64_t rows = vocabulary_rows(tables);
+  TORCH_CHECK(part.first >= 0 && rows > 0 && part.first + rows <= part.vocab_size, "linear_cross_entropy of ",
+              rows, " rows from ", part.first, " of a vocabulary of ", part.vocab_size);
+  return loss_of(hidden, tables, labels, ignore_index, SharedVocabulary{part, {}});
 }
 
 }  // namespace d9d::kernels

@@ -2,10 +2,113 @@
 
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
+#include "runtime/state/mapper/compose.hpp"
+#include "runtime/state/mapper/concatenate.hpp"
+#include "runtime/state/mapper/rename.hpp"
+#include "runtime/state/mapper/restrict.hpp"
 #include "runtime/tensor/stage_module.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
+namespace {
+
+constexpr std::string_view body_prefix = "model.";
+
+// The tensors of a folder that have a row for each word.
+std::vector<std::string> vocabulary_tensors(const FamilyModel& model) {
+  if (model.tie_word_embeddings || !model.has_language_model_head()) return {"model.embed_tokens"};
+  return {"model.embed_tokens", "lm_head"};
+}
+
+std::vector<NamedSize> tables_of(const std::string& module, const FamilyModel& model) {
+  std::vector<NamedSize> tables;
+  for (const VocabularyPart& part : model.vocabulary_parts)
+    tables.push_back({module + "." + part.name + ".weight", part.size});
+  return tables;
+}
+
+std::vector<std::string> names_of(const std::vector<NamedSize>& tables) {
+  std::vector<std::string> names;
+  for (const NamedSize& table : tables) names.push_back(table.name);
+  return names;
+}
+
+// The names of a folder of the model without any head begin within `model.`.
+MapperPtr moved_inside(const Names& names) {
+  std::vector<MapperPtr> moved;
+  for (const std::string& name : names) {
+    if (name.starts_with(body_prefix)) moved.push_back(rename(name.substr(body_prefix.size()), name));
+  }
+  return parallel(std::move(moved));
+}
+MapperPtr moved_outside(const Names& names) {
+  std::vector<MapperPtr> moved;
+  for (const std::string& name : names) moved.push_back(rename(name, name.substr(body_prefix.size())));
+  return parallel(std::move(moved));
+}
+
+MapperPtr without_language_head(const MapperPtr& mapper) {
+  Names kept = outputs_of(*mapper);
+  kept.erase("lm_head.weight");
+  return restrict_to_outputs(mapper, kept);
+}
+
+bool is_body_alone(const Names& stored) {
+  return stored.contains("embed_tokens.weight");
+}
+
+Names with_body_prefix(const Names& stored) {
+  Names names;
+  for (const std::string& name : stored) names.insert(std::string(body_prefix) + name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> FamilyModel::own_head_parameters() const {
+  std::vector<std::string> names;
+  for (const auto& [name, head] : heads) {
+    for (const auto& [parameter, shape] : parameters_of_head(head, hidden_size))
+      names.push_back(head_scope(name) + parameter);
+  }
+  return names;
+}
+
+MapperPtr FamilyModel::folder_to_parameters(const Names& stored) const {
+  const bool body_alone = is_body_alone(stored);
+  MapperPtr mapper = from_hugging_face(body_alone ? with_body_prefix(stored) : stored);
+  if (!has_language_model_head()) mapper = without_language_head(mapper);
+  if (!vocabulary_parts.empty()) {
+    std::vector<MapperPtr> cuts;
+    for (const std::string& module : vocabulary_tensors(*this))
+      cuts.push_back(cut(module + ".weight", tables_of(module, *this), 0));
+    mapper = sequential({mapper, parallel(std::move(cuts))});
+  }
+  if (body_alone) mapper = sequential({moved_inside(inputs_of(*mapper)), mapper});
+  std::vector<MapperPtr> all{mapper};
+  for (const std::string& name : own_head_parameters()) {
+    if (stored.contains(name)) all.push_back(identity(name));
+  }
+  return parallel(std::move(all));
+}
+
+MapperPtr FamilyModel::parameters_to_folder() const {
+  MapperPtr mapper = to_hugging_face();
+  if (!has_language_model_head()) mapper = without_language_head(mapper);
+  if (!vocabulary_parts.empty()) {
+    std::vector<MapperPtr> joined;
+    for (const std::string& module : vocabulary_tensors(*this))
+      joined.push_back(concatenate(names_of(tables_of(module, *this)), module + ".weight", 0));
+    mapper = sequential({parallel(std::move(joined)), mapper});
+  }
+  if (heads.empty()) return mapper;
+  const std::vector<std::string> own = own_head_parameters();
+  if (own.empty() && !has_language_model_head())
+    return sequential({mapper, moved_outside(outputs_of(*mapper))});
+  std::vector<MapperPtr> all{mapper};
+  for (const std::string& name : own) all.push_back(identity(name));
+  return parallel(std::move(all));
+}
 
 std::vector<StageParameter> FamilyModel::parallelize(StageModule& stage, StageGroups& groups,
                                                      const ParallelOptions& options) const {
@@ -26,7 +129,7 @@ std::vector<FolderForm> FamilyModel::folder_forms() const {
 std::vector<std::string> FamilyModel::unread_tensors() const {
   std::vector<std::string> patterns = {"model.layers.*.self_attn.rotary_emb.inv_freq",
                                        "model.rotary_emb.inv_freq"};
-  if (tie_word_embeddings) patterns.emplace_back("lm_head.weight");
+  if (tie_word_embeddings || !has_language_model_head()) patterns.emplace_back("lm_head.weight");
   return patterns;
 }
 

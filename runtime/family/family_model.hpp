@@ -51,6 +51,13 @@ struct FamilyModel : ModelDescription {
   virtual std::shared_ptr<const StateMapper> to_hugging_face() const = 0;
   // The whole model without storage: for names, shapes and layouts.
   std::unique_ptr<StageModule> build_shapes(Dtype element = Dtype::float32) const;
+  // The same with what families know nothing of. A vocabulary in parts: such a folder holds its tables as one.
+  // Heads: a classifier's is score.weight, as in transformers; a model without any has names without `model.`.
+  // From a folder heads are taken where it has them (starts_anew), lm_head where the model has it.
+  std::shared_ptr<const StateMapper> folder_to_parameters(const std::set<std::string>& stored) const;
+  std::shared_ptr<const StateMapper> parameters_to_folder() const;
+  // The names of the parameters of heads, lm_head aside.
+  std::vector<std::string> own_head_parameters() const;
   // All forms in which such folders exist. Default: "hugging_face", that of an export.
   virtual std::vector<FolderForm> folder_forms() const;
   // Patterns of tensors that such folders may hold and that are not parameters: a stored copy of a tied head,

@@ -18,8 +18,12 @@ struct ProviderSection {
   Dtype dtype = Dtype::float32;
   bool enable_checkpointing = false;
   std::optional<PeftConfig> peft;
+  std::optional<HeadOptions> head;
+  HeadMap heads;
+  HiddenStateSummary hidden_states = HiddenStateSummary::no;
 
-  BOOST_DESCRIBE_CLASS(ProviderSection, (), (from, model, dtype, enable_checkpointing, peft), (), ())
+  BOOST_DESCRIBE_CLASS(ProviderSection, (),
+                       (from, model, dtype, enable_checkpointing, peft, head, heads, hidden_states), (), ())
 };
 
 namespace provider_keys {
@@ -35,12 +39,22 @@ inline constexpr config::Key enable_checkpointing{
     "far less memory"};
 inline constexpr config::Key peft{
     "peft", "", "which parameters train and what is added to the model for it; null: all train"};
+inline constexpr config::Key head{"head", "", "what the last stage computes; null: causal_lm"};
+inline constexpr config::Key heads{
+    "heads", "",
+    "several heads instead of one, by name: their outputs are NAME.OUTPUT, for "
+    "a task of your own"};
+inline constexpr config::Key hidden_states{
+    "hidden_states", "",
+    "a vector for each layer and sample beside the outputs, hidden_states_snapshot, for a task of your own: "
+    "mean over the tokens of the shared input `hidden_states_agg_mask`"};
 }  // namespace provider_keys
 
 template <class Section>
 constexpr auto keys_of(config::Tag<ProviderSection<Section>>) {
-  return std::array{provider_keys::from, provider_keys::model, provider_keys::dtype,
-                    provider_keys::enable_checkpointing, provider_keys::peft};
+  return std::array{
+      provider_keys::from, provider_keys::model, provider_keys::dtype, provider_keys::enable_checkpointing,
+      provider_keys::peft, provider_keys::head,  provider_keys::heads, provider_keys::hidden_states};
 }
 
 // A family whose section `model` decodes into `Section`.
@@ -57,7 +71,10 @@ class FamilyOf : public Family {
            config::Codec<Section>::write(section->model),
            section->dtype,
            section->enable_checkpointing,
-           section->peft};
+           section->peft,
+           section->head,
+           section->heads,
+           section->hidden_states};
     return good;
   }
   void add_tables(config::Reference& reference, const std::string& path,

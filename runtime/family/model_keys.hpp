@@ -52,8 +52,9 @@ inline constexpr Key max_position_ids{"max_position_ids", "tokens",
                                       "the original's name of max_position_embeddings", config::optional,
                                       config::at_least(1)};
 inline constexpr Key split_vocab_size{"split_vocab_size", "tokens",
-                                      "the original's vocabulary in parts; their sum is vocab_size"};
-inline constexpr Key split_vocab_order{"split_vocab_order", "", "order of the parts"};
+                                      "the original's vocabulary in named parts, instead of vocab_size: each "
+                                      "has tables of its own, model.embed_tokens.NAME and lm_head.NAME"};
+inline constexpr Key split_vocab_order{"split_vocab_order", "", "the parts in the order of token ids"};
 inline constexpr Key pipeline_num_virtual_layers_pre{
     "pipeline_num_virtual_layers_pre", "layers",
     "weight of the embedding where layers are dealt out to stages; null: 0", config::optional,

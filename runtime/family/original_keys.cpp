@@ -27,12 +27,12 @@ void flatten_layer(json& keys, const std::string& where) {
   }
 }
 
-void join_vocabulary(json& keys, const std::string& where) {
+std::vector<VocabularyPart> take_vocabulary(json& keys, const std::string& where) {
   const json sizes = keys.value("split_vocab_size", json::object());
   const json order = keys.value("split_vocab_order", json::array());
   keys.erase("split_vocab_size");
   keys.erase("split_vocab_order");
-  if (sizes.empty() && order.empty()) return;
+  if (sizes.empty() && order.empty()) return {};
   D9D_REQUIRE(!keys.contains("vocab_size"), "{}.vocab_size: given beside split_vocab_size; keep one", where);
   std::set<std::string> names;
   for (const json& name : order) names.insert(name.get<std::string>());
@@ -40,6 +40,9 @@ void join_vocabulary(json& keys, const std::string& where) {
   for (const auto& [name, size] : sizes.items()) {
     D9D_REQUIRE(names.contains(name),
                 "{}.split_vocab_order: does not name \"{}\" of split_vocab_size; add it", where, name);
+    D9D_REQUIRE(!name.empty() && name.find('.') == std::string::npos,
+                "{}.split_vocab_size: the part \"{}\" gives its name to modules; choose one without a dot",
+                where, name);
     D9D_REQUIRE(size.get<std::int64_t>() > 0, "{}.split_vocab_size.{}: is {}; give at least 1", where, name,
                 size.get<std::int64_t>());
     total += size.get<std::int64_t>();
@@ -48,6 +51,10 @@ void join_vocabulary(json& keys, const std::string& where) {
               "{}.split_vocab_order: names {} parts, split_vocab_size has {}; name each once", where,
               order.size(), sizes.size());
   keys["vocab_size"] = total;
+  std::vector<VocabularyPart> parts;
+  for (const json& name : order)
+    parts.push_back({name.get<std::string>(), sizes[name.get<std::string>()].get<std::int64_t>()});
+  return parts.size() > 1 ? parts : std::vector<VocabularyPart>();
 }
 
 }  // namespace d9d

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/base/config/codec.hpp"
+#include "runtime/family/head_keys.hpp"
 #include "runtime/peft/peft_config.hpp"
 #include "runtime/tensor/dtype.hpp"
 
@@ -19,6 +20,9 @@ struct FamilyProvider {
   Dtype dtype = Dtype::float32;
   bool enable_checkpointing = false;
   std::optional<PeftConfig> peft;
+  std::optional<HeadOptions> head;
+  HeadMap heads;
+  HiddenStateSummary hidden_states = HiddenStateSummary::no;
 };
 
 }  // namespace d9d

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "runtime/base/error.hpp"
+#include "runtime/nn/block/dropout.hpp"
 #include "runtime/nn/shard/placing.hpp"
-#include "runtime/peft/dropout.hpp"
 #include "runtime/peft/each_linear.hpp"
 
 namespace d9d {

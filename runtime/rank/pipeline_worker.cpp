@@ -215,7 +215,9 @@ void PipelineWorker::fill_parameters() {
   for (const auto& [stage, built] : stages_) {
     std::vector<StageParameter> drawn, loaded;
     for (const StageParameter& parameter : parameters_of(built)) {
-      (folder.empty() || parameter.of_adapter ? drawn : loaded).push_back(parameter);
+      const bool is_drawn =
+          folder.empty() || parameter.of_adapter || options_.model->starts_anew(folder, parameter.name);
+      (is_drawn ? drawn : loaded).push_back(parameter);
     }
     draw_initial_weights(drawn, options_.seed);
     if (!folder.empty()) {

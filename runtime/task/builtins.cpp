@@ -5,6 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/task/causal_lm_task.hpp"
+#include "runtime/task/classification_task.hpp"
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
@@ -17,6 +18,7 @@ struct NameOf {
     return std::string(provider.family->name());
   }
   std::string operator()(const CausalLmConfig&) const { return "causal_lm"; }
+  std::string operator()(const ClassificationConfig&) const { return "classification"; }
   std::string operator()(const config::Named& named) const { return named.name; }
 };
 
@@ -75,6 +77,8 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
     });
   }
   registry.add_task("causal_lm", [](const config::Section&) { return std::make_shared<CausalLmTask>(); });
+  registry.add_task("classification",
+                    [](const config::Section&) { return std::make_shared<ClassificationTask>(); });
   add_optimizers(loaded.job, registry);
   return registry;
 }

@@ -19,8 +19,10 @@ ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& contex
       given != context.batch.end() ? given->second : at::arange(ids.size(1), ids.options()).expand_as(ids);
   const at::Tensor counted = at::ne(labels, ignored_label).sum();
   TensorMap shared{{"labels", labels}, {"position_ids", positions}};
-  const auto length = context.batch.find("sequence_length");
-  if (length != context.batch.end()) shared.insert(*length);
+  for (const char* name : {"sequence_length", "hidden_states_agg_mask"}) {
+    const auto found = context.batch.find(name);
+    if (found != context.batch.end()) shared.insert(*found);
+  }
   return {{{"input_ids", ids}}, std::move(shared), {{"num_tokens", counted}}};
 }
 

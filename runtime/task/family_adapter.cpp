@@ -15,12 +15,25 @@ namespace {
 
 constexpr const char* parameter_kind = "param";
 
+// Of parameters that are one tensor with others in the folder.
+std::vector<std::string> joined_paths(const StateMapper& to_folder, const std::string& parameter) {
+  std::vector<std::string> paths;
+  for (const StateGroup& group : to_folder.groups()) {
+    if (group.inputs.size() == 1 || !group.inputs.contains(parameter)) continue;
+    for (const std::string& name : group.outputs) paths.push_back(name.substr(0, name.rfind('.')));
+  }
+  return paths;
+}
+
 // Paths, as in a Hugging Face folder, of the linears that have no adapter.
 std::vector<std::string> others(StageModule& stage, const StateMapper& to_hugging_face) {
   const AdaptedModel model(stage);
   std::vector<std::string> paths;
   each_linear(model.modules(), [&](const auto& leaf) {
     if (leaf.branch) return;
+    const std::vector<std::string> joined = joined_paths(to_hugging_face, model.parameter(leaf.weight).name);
+    paths.insert(paths.end(), joined.begin(), joined.end());
+    if (!joined.empty()) return;
     for (const AdaptedModule& module : modules_of(to_hugging_face, model.parameter(leaf.weight)))
       paths.push_back(module.path);
   });
@@ -42,7 +55,7 @@ std::unique_ptr<StageModule> FamilyAdapter::whole_model() const {
 }
 
 std::vector<NamedAdapter> FamilyAdapter::adapters() const {
-  const auto mapper = model_->to_hugging_face();
+  const auto mapper = model_->parameters_to_folder();
   std::vector<NamedAdapter> named;
   for (LoraAdapter& adapter : lora_adapters(*whole_model())) {
     std::vector<AdaptedModule> modules = modules_of(*mapper, adapter.weight);
@@ -69,7 +82,7 @@ at::Tensor FamilyAdapter::base_weight(const CheckpointReader& checkpoint,
   LoadOptions part;
   part.allow_unread = {"*"};
   part.part_of_model = true;
-  const MapperPtr mapper = model_->from_hugging_face(ModelFiles(disk_, source_).names());
+  const MapperPtr mapper = model_->folder_to_parameters(ModelFiles(disk_, source_).names());
   load_model_state(disk_, source_, mapper, std::map<std::string, at::Tensor>{{parameter.name, values}}, part);
   return values;
 }
@@ -106,7 +119,8 @@ void FamilyAdapter::export_adapter(Disk& disk, const CheckpointReader& checkpoin
                 "export_adapter_to",
                 parameter.name);
   }
-  const std::string config = adapter_config_json(all, others(*stage, *model_->to_hugging_face()), source_);
+  const std::string config =
+      adapter_config_json(all, others(*stage, *model_->parameters_to_folder()), source_);
   write_adapters(disk, target, all, config,
                  [&](const std::string& name) { return checkpoint.read(parameter_kind, name); });
 }

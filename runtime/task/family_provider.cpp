@@ -37,6 +37,10 @@ class FamilyModelProvider final : public ModelProvider {
     return model_->parallelize(module, groups, options);
   }
 
+  bool starts_anew(const std::string& directory, const std::string& parameter) const override {
+    return head_starts_anew(disk_, directory, *model_, parameter);
+  }
+
   void load_weights(const std::string& directory, StagePosition position,
                     const std::vector<StageParameter>& parameters) const override {
     load_hugging_face_weights(disk_, directory, *model_, position, parameters);

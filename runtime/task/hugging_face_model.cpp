@@ -32,9 +32,49 @@ std::vector<TensorSpec> parameters_of(const FamilyModel& config) {
   return specs;
 }
 
+constexpr std::uint64_t body_config_bytes_max = std::uint64_t{1} << 24;
+
+// What transformers calls the model with its head. A job with another one may begin from any of them.
+void set_architecture(const FamilyModel& config, nlohmann::json& json) {
+  if (config.heads.empty()) return;
+  const HeadOptions& head = config.heads.begin()->second;
+  std::string name = json["architectures"][0].get<std::string>();
+  name.erase(name.rfind("ForCausalLM"));
+  const auto* classes = std::get_if<ClassificationHead>(&head);
+  json["architectures"] = {name + (classes != nullptr ? "ForSequenceClassification" : "Model")};
+  if (classes == nullptr) return;
+  for (std::int64_t label = 0; label < classes->num_labels; ++label) {
+    const std::string text = fmt::format("LABEL_{}", label);
+    json["id2label"][std::to_string(label)] = text;
+    json["label2id"][text] = label;
+  }
+}
+
+void require_exportable_head(const FamilyModel& config) {
+  const bool alone = config.heads.empty() || config.heads.begin()->first.empty();
+  D9D_REQUIRE(alone, "a model with several heads has no form among Hugging Face's: leave export_to out");
+  const bool projects = !config.heads.empty() && !config.own_head_parameters().empty() &&
+                        std::holds_alternative<EmbeddingHead>(config.heads.begin()->second);
+  D9D_REQUIRE(
+      !projects,
+      "an embedding head with a projection has no form among Hugging Face's models: leave export_to or "
+      "embedding_dim out");
+}
+
+// Whatever the folder's head.
+std::shared_ptr<FamilyModel> read_body_config(const Disk& disk, const std::string& path,
+                                              const FamilyModel& config) {
+  if (config.heads.empty()) return read_hugging_face_config(path);
+  nlohmann::json document =
+      nlohmann::json::parse(read_text(disk, path, body_config_bytes_max), nullptr, false);
+  if (document.is_object()) document.erase("architectures");
+  return parse_hugging_face_config(document.dump(), path);
+}
+
 // What the model says of them stays: training used its pad token.
 std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) {
   nlohmann::json json = nlohmann::json::parse(config.config_json());
+  set_architecture(config, json);
   if (tokens.eos.size() == 1) json["eos_token_id"] = tokens.eos.front();
   if (tokens.eos.size() > 1) json["eos_token_id"] = tokens.eos;
   if (tokens.bos && !config.bos_token_id) json["bos_token_id"] = *tokens.bos;
@@ -45,7 +85,7 @@ std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) 
 
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageParameter>& parameters) {
-  const MapperPtr mapper = config.from_hugging_face(ModelFiles(disk, directory).names());
+  const MapperPtr mapper = config.folder_to_parameters(ModelFiles(disk, directory).names());
   std::map<std::string, Destination> destinations;
   for (const StageParameter& parameter : parameters) {
     destinations[parameter.name] = {parameter.tensor.detach(), parameter.layout.global_shape(),
@@ -57,10 +97,18 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
   load_model_state(disk, directory, mapper, destinations, options);
 }
 
+bool head_starts_anew(const Disk& disk, const std::string& directory, const FamilyModel& config,
+                      const std::string& parameter) {
+  const std::vector<std::string> own = config.own_head_parameters();
+  if (std::find(own.begin(), own.end(), parameter) == own.end()) return false;
+  return !ModelFiles(disk, directory).names().contains(parameter);
+}
+
 void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
-  const MapperPtr mapper = config.from_hugging_face(ModelFiles(disk, directory).names());
+  const MapperPtr mapper = config.folder_to_parameters(ModelFiles(disk, directory).names());
   std::map<std::string, Shape> parameters;
   for (const StageParameter& parameter : config.build_shapes()->parameters()) {
+    if (head_starts_anew(disk, directory, config, parameter.name)) continue;
     parameters[parameter.name] = parameter.tensor.sizes().vec();
   }
   LoadOptions options;
@@ -75,7 +123,7 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
   using Json = nlohmann::ordered_json;
   Json theirs, ours = Json::parse(config.config_json());
   try {
-    theirs = Json::parse(read_hugging_face_config(path)->config_json());
+    theirs = Json::parse(read_body_config(disk, path, config)->config_json());
   } catch (const Error& error) {
     return {error.what()};
   }
@@ -110,11 +158,12 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
                          const std::function<at::Tensor(const std::string& name)>& read,
                          const SpecialTokens& tokens, std::uint64_t shard_bytes_max) {
+  require_exportable_head(config);
   disk.make_directories(directory);
   const std::vector<TensorSpec> parameters = parameters_of(config);
   ExportOptions options;
   options.shard_bytes_max = shard_bytes_max;
-  ModelWriter writer(disk, directory, config.to_hugging_face(), parameters, options);
+  ModelWriter writer(disk, directory, config.parameters_to_folder(), parameters, options);
   for (const TensorSpec& parameter : parameters) {
     writer.put(parameter.name, on_host(read(parameter.name), dtype_of_files(config)));
   }

@@ -21,6 +21,10 @@ namespace d9d {
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageParameter>& parameters);
 
+// Whether this is the parameter of a head that the folder does not have: a classifier begun from a language
+// model. It has to be drawn.
+bool head_starts_anew(const Disk& disk, const std::string& directory, const FamilyModel& config,
+                      const std::string& parameter);
 // Whether load_hugging_face_weights() will find all it
 // needs, in any stage: the same errors, from headers only.
 void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config);

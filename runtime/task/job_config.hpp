@@ -30,10 +30,20 @@ constexpr auto keys_of(config::Tag<CausalLmConfig>) {
   return std::array<config::Key, 0>{};
 }
 
-using TaskConfig = std::variant<CausalLmConfig, config::Named>;
+struct ClassificationConfig {};
+BOOST_DESCRIBE_STRUCT(ClassificationConfig, (), ())
+constexpr auto keys_of(config::Tag<ClassificationConfig>) {
+  return std::array<config::Key, 0>{};
+}
+
+using TaskConfig = std::variant<CausalLmConfig, ClassificationConfig, config::Named>;
 constexpr auto choices_of(config::Tag<TaskConfig>) {
-  return config::Choices<1>{
-      "name", {{{"causal_lm", "Next-token prediction: the mean cross entropy of the tokens that count."}}}};
+  return config::Choices<2>{
+      "name",
+      {{{"causal_lm", "Next-token prediction: the mean cross entropy of the tokens that count."},
+        {"classification",
+         "The class of each token whose label is not -100, by a model with `head: {kind: "
+         "classification}`."}}}};
 }
 
 struct JobConfig {

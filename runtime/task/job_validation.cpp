@@ -14,6 +14,7 @@
 #include "runtime/base/network.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/head_rules.hpp"
 #include "runtime/task/optimizer_rules.hpp"
 #include "runtime/task/peft_rules.hpp"
 
@@ -132,7 +133,7 @@ void check_schedule(const JobConfig& job, Issues& issues) {
 void check_stages(const JobConfig& job, const ModelDescription& model, Issues& issues) {
   const std::int64_t per_rank = stages_per_rank(job.trainer.pipelining.schedule);
   const std::int64_t stages = job.mesh.pipeline_parallel * per_rank;
-  if (model.tie_word_embeddings && stages > 1) {
+  if (model.ties_head() && stages > 1) {
     issues.push_back({"mesh.pipeline_parallel",
                       fmt::format("{} stages, but the model's embedding and head are one weight "
                                   "(tie_word_embeddings), which lies on one stage",
@@ -153,7 +154,8 @@ void check_stages(const JobConfig& job, const ModelDescription& model, Issues& i
 }
 
 void check_rules(const JobConfig& job, const FamilyModel& model, Issues& issues) {
-  std::vector<JobIssue> found = peft_issues(job, model);
+  std::vector<JobIssue> found = head_issues(job, model);
+  for (JobIssue& issue : peft_issues(job, model)) found.push_back(std::move(issue));
   if (found.empty()) found = rule_issues(job, model);
   for (JobIssue& issue : found) issues.push_back(std::move(issue));
 }
@@ -175,6 +177,7 @@ void check_experts(const JobConfig& job, const ModelDescription& model, Issues& 
 void check_tensor_parallel(const JobConfig& job, const ModelDescription& model, Issues& issues) {
   try {
     model.require_tensor_parallel(job.mesh.tensor_parallel);
+    require_divisible_parts(model.vocabulary_parts, job.mesh.tensor_parallel);
   } catch (const Error& error) {
     issues.push_back({"mesh", error.what(), ""});
   }

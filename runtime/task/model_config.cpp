@@ -74,6 +74,21 @@ std::int64_t take_count(json& keys, const char* name) {
   return count;
 }
 
+HeadMap heads_of(const FamilyProvider& provider) {
+  D9D_REQUIRE(!provider.head || provider.heads.empty(),
+              "model_provider.head: given beside `heads`; keep one of them");
+  if (provider.head)
+    return std::holds_alternative<CausalLmHead>(*provider.head) ? HeadMap() : HeadMap{{"", *provider.head}};
+  int of_language = 0;
+  for (const auto& [name, head] : provider.heads) {
+    D9D_REQUIRE(!name.empty() && name.find('.') == std::string::npos,
+                "model_provider.heads: \"{}\" gives its name to modules; choose one without a dot", name);
+    of_language += std::holds_alternative<CausalLmHead>(head) ? 1 : 0;
+  }
+  D9D_REQUIRE(of_language <= 1, "model_provider.heads: {} of them are causal_lm; keep one", of_language);
+  return provider.heads;
+}
+
 }  // namespace
 
 std::shared_ptr<const FamilyModel> resolve_model(const ModelProviderConfig& choice) {
@@ -82,7 +97,7 @@ std::shared_ptr<const FamilyModel> resolve_model(const ModelProviderConfig& choi
   const Family& family = *provider->family;
   json keys = given_keys(provider->model);
   family.to_config_keys(keys, where);
-  join_vocabulary(keys, where);
+  std::vector<VocabularyPart> parts = take_vocabulary(keys, where);
   rename_key(keys, "rope_base", "rope_theta", where);
   rename_key(keys, "max_position_ids", "max_position_embeddings", where);
   const std::int64_t pre = take_count(keys, "pipeline_num_virtual_layers_pre");
@@ -100,8 +115,12 @@ std::shared_ptr<const FamilyModel> resolve_model(const ModelProviderConfig& choi
   }
   merged.update(keys);
   merged.erase("torch_dtype");
+  if (provider->head || !provider->heads.empty()) merged.erase("architectures");  // the job says it
   merged["dtype"] = name_of(provider->dtype);
   const auto model = parse_hugging_face_config(merged.dump(), where);
+  model->vocabulary_parts = std::move(parts);
+  model->heads = heads_of(*provider);
+  model->hidden_states = provider->hidden_states;
   model->pipeline_num_virtual_layers_pre = pre;
   model->pipeline_num_virtual_layers_post = post;
   return model;
@@ -137,7 +156,10 @@ Json Codec<ModelProviderConfig>::write(const ModelProviderConfig& value) {
           {"model", provider.model},
           {"dtype", encode(provider.dtype)},
           {"enable_checkpointing", provider.enable_checkpointing},
-          {"peft", Codec<std::optional<PeftConfig>>::write(provider.peft)}};
+          {"peft", Codec<std::optional<PeftConfig>>::write(provider.peft)},
+          {"head", Codec<std::optional<HeadOptions>>::write(provider.head)},
+          {"heads", Codec<HeadMap>::write(provider.heads)},
+          {"hidden_states", encode(provider.hidden_states)}};
 }
 
 void Codec<ModelProviderConfig>::tables(Reference& reference, const std::string& path,

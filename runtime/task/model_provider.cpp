@@ -20,6 +20,10 @@ std::vector<StageParameter> ModelProvider::parallelize(StageModule& module, Stag
   return parameters;
 }
 
+bool ModelProvider::starts_anew(const std::string& /*directory*/, const std::string& /*parameter*/) const {
+  return false;
+}
+
 void ModelProvider::load_weights(const std::string& directory, StagePosition /*position*/,
                                  const std::vector<StageParameter>& /*parameters*/) const {
   throw Error(ErrorKind::input,

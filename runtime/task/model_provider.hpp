@@ -30,6 +30,9 @@ class ModelProvider {
   // holds all of them, and a mesh that shards parameters or splits samples is an input error.
   virtual std::vector<StageParameter> parallelize(StageModule& module, StageGroups& groups,
                                                   const ParallelOptions& options) const;
+  // Whether load_weights() leaves out the parameter of this name, because the folder has none and a new one is
+  // wanted, such as a head for another task: it starts as from the seed. Default: false.
+  virtual bool starts_anew(const std::string& directory, const std::string& parameter) const;
   // Copies the weights in `directory` (trainer.model_stage_factory.source_checkpoint)
   // into this rank's blocks of the stage's parameters. Every tensor of the
   // folder and of the stage must be accounted for. Default: an input error.

@@ -78,6 +78,18 @@ PeftShares peft_shares(const JobConfig& job, const FamilyModel& model) {
   return {trainable / weights, added / weights};
 }
 
+std::int64_t trained_head_elements(const JobConfig& job, const FamilyModel& model) {
+  if (!model.has_language_model_head()) return 0;
+  if (peft_of(job) == nullptr) return model.vocab_size * model.hidden_size;
+  const char* const module = model.tie_word_embeddings ? "model.embed_tokens." : "lm_head.";
+  std::int64_t elements = 0;
+  for (const StageParameter& parameter : adapted_parameters(job, model)) {
+    const bool trains = !parameter.of_adapter && parameter.tensor.requires_grad();
+    if (trains && parameter.name.starts_with(module)) elements += parameter.tensor.numel();
+  }
+  return elements;
+}
+
 std::vector<JobIssue> peft_issues(const JobConfig& job, const FamilyModel& model) {
   Issues issues;
   const PeftConfig* const config = peft_of(job);

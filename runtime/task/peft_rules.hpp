@@ -2,6 +2,7 @@
 // What `model_provider.peft` makes of a model: for `d9d-node check`, for optimizer rules, and to find
 // patterns that match nothing.
 
+#include <cstdint>
 #include <vector>
 
 #include "runtime/task/job_validation.hpp"
@@ -20,6 +21,9 @@ struct PeftShares {
   double added = 0;
 };
 PeftShares peft_shares(const JobConfig& job, const FamilyModel& model);
+
+// Elements of the matrices of the language model head that train.
+std::int64_t trained_head_elements(const JobConfig& job, const FamilyModel& model);
 
 // Patterns that match no module or are no patterns, a model of which nothing trains, and keys of exports and
 // checkpoints that need another one.

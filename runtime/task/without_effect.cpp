@@ -86,6 +86,19 @@ void of_masters(const JobConfig& job, Issues& issues) {
   issues.push_back({"optimizer.master_weights", "the parameters are float32 themselves", "leave it out"});
 }
 
+// As in transformers. A folder's config.json may say that it counts.
+void of_balance(const JobConfig& job, Issues& issues) {
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  if (!family || !family->model.is_object()) return;
+  const auto given = [&](const char* key) { return family->model.value(key, config::Json()); };
+  const config::Json wanted = given("output_router_logits");
+  const bool may_count = wanted.is_null() ? family->from.has_value() : wanted == config::Json(true);
+  if (may_count || given("router_aux_loss_coef").is_null()) return;
+  issues.push_back({"model_provider.model.router_aux_loss_coef",
+                    "without output_router_logits the training loss is without that of the experts' balance",
+                    "leave it out, or set output_router_logits: true"});
+}
+
 }  // namespace
 
 std::vector<JobIssue> without_effect(const JobConfig& job) {
@@ -98,6 +111,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_optimizer(job.optimizer, issues);
   of_plugins(job, issues);
   of_masters(job, issues);
+  of_balance(job, issues);
   return issues;
 }
 

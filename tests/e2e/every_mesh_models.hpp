@@ -21,7 +21,7 @@ model_provider:
     num_attention_heads: 2_KV_HEADS
     num_key_value_heads: KV_HEADS
     head_dim: 6
-    vocab_size: 90
+    VOCABULARY
     max_position_embeddings: 64
 )";
 
@@ -64,6 +64,22 @@ inline constexpr const char* qwen2_moe_model = R"(    intermediate_size: 10_KV_H
     rope_parameters: {rope_type: longrope, factor: 2.0, original_max_position_embeddings: 28,
                       short_factor: [1.0, 1.0, 1.0], long_factor: [1.0, 2.0, 4.0]}
   name: qwen2_moe
+)";
+
+// 61 and 29 rows, so that tensor-parallel ranks hold uneven stretches of both; the special tokens' embeddings
+// train without those of the others.
+inline constexpr const char* split_vocabulary =
+    "split_vocab_size: {special: 29, regular: 61}\n    split_vocab_order: [regular, special]";
+inline constexpr const char* dense_model_half_frozen = R"(    intermediate_size: 10_KV_HEADS
+  peft: {kind: freeze, module_name_pattern: "model.embed_tokens.regular"}
+  name: qwen3
+)";
+
+// Every token whose label counts is classified.
+inline constexpr const char* classifier_model = R"(    intermediate_size: 10_KV_HEADS
+  head: {kind: classification, num_labels: 90}
+  name: qwen3
+task: {name: classification}
 )";
 
 // Families of the same blocks as those above.

@@ -83,6 +83,7 @@ struct Family {
   const char* optimizer = "{name: sgd, lr: 0.1, momentum: 0.9}";
   const char* kind = "momentum_buffer";
   double tolerance = gradient_tolerance;  // of each tensor's norm
+  const char* vocabulary = "vocab_size: 90";
 };
 
 // Its parameters are compared, because an orthogonalised block of a gradient is no block of the orthogonalised one.
@@ -101,7 +102,9 @@ class EveryMesh : public testing::TestWithParam<Family> {
     const auto below = [&](int end) {
       return static_cast<std::int32_t>(random() % static_cast<unsigned>(end));
     };
-    job_.folder().write("job.yaml", with_sizes(std::string(job_template) + GetParam().keys, sizes_));
+    std::string job = std::string(job_template) + GetParam().keys;
+    job.replace(job.find("VOCABULARY"), 10, GetParam().vocabulary);
+    job_.folder().write("job.yaml", with_sizes(job, sizes_));
     job_.folder().write("tokens.npy", npy_file(sizes_.samples, sizes_.length,
                                                [&](int, int) { return below(vocabulary_size); }));
     // Samples and stretches of them count by different numbers of tokens, one sample not at all.
@@ -245,7 +248,12 @@ TEST_P(EveryMeshOfTwo, TrainsAsOneRank) {
 INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
                          testing::Values(Family{"qwen2", qwen2_model, 51},
                                          Family{"mistral", mistral_model, 39},
-                                         Family{"mixtral", mixtral_model, 43, true}),
+                                         Family{"mixtral", mixtral_model, 43, true},
+                                         Family{"classifier", classifier_model, 47},
+                                         Family{.name = "split_vocabulary",
+                                                .keys = dense_model_half_frozen,
+                                                .gradients = 48,
+                                                .vocabulary = split_vocabulary}),
                          [](const auto& info) { return info.param.name; });
 
 // Matrices in parts of tensor parallelism, FSDP and both, experts on ranks of their own.

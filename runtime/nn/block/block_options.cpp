@@ -29,6 +29,22 @@ void require_divisible_vocabulary(std::int64_t vocab_size, int ranks) {
               vocab_size);
 }
 
+std::int64_t rows_of(const std::vector<VocabularyPart>& parts) {
+  std::int64_t rows = 0;
+  for (const VocabularyPart& part : parts) rows += part.size;
+  return rows;
+}
+
+void require_divisible_parts(const std::vector<VocabularyPart>& parts, int ranks) {
+  for (const VocabularyPart& part : parts) {
+    D9D_REQUIRE(
+        part.size >= ranks,
+        "tensor_parallel is {}, but part \"{}\" of the vocabulary has {} words; choose fewer ranks, or "
+        "join it with another part",
+        ranks, part.name, part.size);
+  }
+}
+
 BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   parameters += other.parameters;
   experts += other.experts;

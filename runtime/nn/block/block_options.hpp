@@ -3,6 +3,8 @@
 // alone: for `d9d-node check`, throughput figures and schedules. No torch.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace d9d {
 
@@ -36,6 +38,18 @@ void require_divisible_heads(const AttentionOptions& options, int ranks);
 void require_divisible_width(std::int64_t intermediate_size, int ranks);
 // Input error when there are fewer words than ranks.
 void require_divisible_vocabulary(std::int64_t vocab_size, int ranks);
+
+// A named stretch of the vocabulary with tables of its own.
+struct VocabularyPart {
+  std::string name;  // of the modules that hold its rows
+  std::int64_t size = 0;
+
+  bool operator==(const VocabularyPart&) const = default;
+};
+// The words of all parts.
+std::int64_t rows_of(const std::vector<VocabularyPart>& parts);
+// Input error when a part has fewer words than there are ranks.
+void require_divisible_parts(const std::vector<VocabularyPart>& parts, int ranks);
 
 // The costs of a layer or of a part of one. What is kept between forward and backward is counted per token:
 // `own` for each token of this rank, `gathered` for each token gathered from the ranks of tensor parallelism.

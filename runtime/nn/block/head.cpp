@@ -1,16 +1,37 @@
 #include "runtime/nn/block/head.hpp"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/index_select.h>
+
+#include <algorithm>
 
 #include "kernels/cross_entropy.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
+namespace {
+
+std::vector<std::reference_wrapper<const Linear>> references(
+    const std::vector<std::shared_ptr<Linear>>& linears) {
+  std::vector<std::reference_wrapper<const Linear>> references;
+  for (const auto& linear : linears) references.emplace_back(*linear);
+  return references;
+}
+
+}  // namespace
+
+std::vector<at::Tensor> LanguageModelHead::weights() const {
+  std::vector<at::Tensor> weights;
+  for (const auto& projection : projections_) weights.push_back(projection->weight);
+  return weights;
+}
 
 void LanguageModelHead::shard(TensorParallel& tensor, const ActivationShards& tokens,
                               std::shared_ptr<const VocabularyShards> vocabulary) {
-  if (!tied_) tensor.shard(projection_->weight, 0);
+  for (const auto& projection : projections_) {
+    if (!tied_) tensor.shard(projection->weight, 0);
+  }
   tokens_ = tokens;
   vocabulary_ = std::move(vocabulary);
 }
@@ -19,20 +40,23 @@ at::Tensor LanguageModelHead::logits(const at::Tensor& normed, const TensorMap& 
   at::Tensor all = tokens_.gather(normed);
   const auto wanted = shared.find("logit_positions");
   if (wanted != shared.end()) all = at::index_select(all, 1, wanted->second);
-  const at::Tensor words = projection_->forward(all);
+  const std::vector<std::reference_wrapper<const Linear>> linears = references(projections_);
+  const std::vector<at::Tensor> parts = linear_multi(all, linears);
+  const at::Tensor words = parts.size() == 1 ? parts[0] : at::cat(parts, -1);
   return vocabulary_ ? vocabulary_->collect_words(words) : words;
 }
 
 // The fused loss never holds all logits; with a branch beside the product it has to.
 at::Tensor LanguageModelHead::loss(const at::Tensor& normed, const at::Tensor& labels) const {
   const at::Tensor targets = labels.reshape({-1});
-  if (projection_->branch) {
+  const auto has_branch = [](const auto& projection) { return projection->branch != nullptr; };
+  if (std::any_of(projections_.begin(), projections_.end(), has_branch)) {
     const at::Tensor all = logits(normed, {}).flatten(0, 1);
     const at::Tensor wide = all.scalar_type() == at::kDouble ? all : all.to(at::kFloat);
     return at::cross_entropy_loss(wide, targets, {}, at::Reduction::None, -100);
   }
-  if (vocabulary_) return vocabulary_->loss(normed, projection_->weight, labels);
-  return kernels::linear_cross_entropy(normed.flatten(0, 1), projection_->weight, targets);
+  if (vocabulary_) return vocabulary_->loss(normed, weights(), labels);
+  return kernels::linear_cross_entropy(normed.flatten(0, 1), weights(), targets);
 }
 
 TensorMap LanguageModelHead::forward(const at::Tensor& normed, const TensorMap& shared) const {

@@ -28,13 +28,13 @@ class Head {
 // [B, N, V] for the sequence positions logit_positions int64 [N].
 class LanguageModelHead final : public Head {
  public:
-  // `projection` is a parameter of this stage; if `tied`, it
-  // is the table of the embedding, and the embedding shards it.
-  LanguageModelHead(std::shared_ptr<Linear> projection, bool tied)
-      : projection_(std::move(projection)), tied_(tied) {}
+  // A projection for each table of the vocabulary, in order: parameters of this stage; if `tied`, they are the
+  // tables of the embedding, and the embedding shards them.
+  LanguageModelHead(std::vector<std::shared_ptr<Linear>> projections, bool tied)
+      : projections_(std::move(projections)), tied_(tied) {}
 
   TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const override;
-  std::vector<at::Tensor> weights() const override { return {projection_->weight}; }
+  std::vector<at::Tensor> weights() const override;
   void shard(TensorParallel& tensor, const ActivationShards& tokens,
              std::shared_ptr<const VocabularyShards> vocabulary) override;
 
@@ -42,7 +42,7 @@ class LanguageModelHead final : public Head {
   at::Tensor logits(const at::Tensor& normed, const TensorMap& shared) const;
   at::Tensor loss(const at::Tensor& normed, const at::Tensor& labels) const;
 
-  std::shared_ptr<Linear> projection_;
+  std::vector<std::shared_ptr<Linear>> projections_;
   bool tied_;
   ActivationShards tokens_;
   std::shared_ptr<const VocabularyShards> vocabulary_;  // null: this rank has the whole vocabulary

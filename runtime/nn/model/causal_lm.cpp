@@ -6,6 +6,7 @@
 #include <ATen/ops/ne.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/nn/block/pooled_heads.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
 
 namespace d9d {
@@ -20,10 +21,41 @@ void check_position(const ModelDescription& model, StagePosition position) {
   D9D_REQUIRE(position.num_stages > 0 && position.stage >= 0 && position.stage < position.num_stages,
               "there is no pipeline stage {} of {}", position.stage, position.num_stages);
   D9D_REQUIRE(
-      !model.tie_word_embeddings || position.num_stages == 1,
+      !model.ties_head() || position.num_stages == 1,
       "tie_word_embeddings is true, which needs the embedding and the head on one pipeline stage, but there "
       "are {} stages; use pipeline_parallel 1 or a model with tie_word_embeddings false",
       position.num_stages);
+}
+
+void check_heads(const ModelDescription& model, const RouterBalance& balance) {
+  D9D_REQUIRE(
+      model.heads.empty() || !balance.wanted(),
+      "the losses on the routing of experts are added to those of tokens, which only a model with one "
+      "head for causal language modelling has; set router_aux_loss_coef and router_z_loss_coef to 0");
+}
+
+std::shared_ptr<Embedding> make_embedding(ParameterMaker& make, torch::nn::Module& body,
+                                          const ModelDescription& model) {
+  if (model.vocabulary_parts.empty()) {
+    return make.child<TokenEmbedding>(body, "embed_tokens", model.vocab_size, model.hidden_size,
+                                      model.pad_token_id);
+  }
+  return make.child<SplitTokenEmbedding>(body, "embed_tokens", model.vocabulary_parts, model.hidden_size,
+                                         model.pad_token_id);
+}
+
+// One for each table of the vocabulary.
+std::vector<std::shared_ptr<Linear>> make_projections(ParameterMaker& make, torch::nn::Module& owner,
+                                                      const ModelDescription& model) {
+  if (model.vocabulary_parts.empty())
+    return {make.child<Linear>(owner, "lm_head", model.hidden_size, model.vocab_size)};
+  const auto parts = make.child<ModuleGroup>(owner, "lm_head");
+  return make.within("lm_head", [&] {
+    std::vector<std::shared_ptr<Linear>> projections;
+    for (const VocabularyPart& part : model.vocabulary_parts)
+      projections.push_back(make.child<Linear>(*parts, part.name, model.hidden_size, part.size));
+    return projections;
+  });
 }
 
 }  // namespace
@@ -33,11 +65,14 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
     : position_(position),
       options_(options),
       hidden_size_(model.hidden_size),
-      vocab_size_(model.vocab_size),
+      vocabulary_(model.vocabulary_parts.empty() ? std::vector<VocabularyPart>{{"", model.vocab_size}}
+                                                 : model.vocabulary_parts),
       has_experts_(model.experts_per_layer() > 0),
       rotary_(rope, model.attention().head_dim),
+      summary_(model.hidden_states),
       balance_(model.balance()) {
   check_position(model, position);
+  check_heads(model, balance_);
   check_dtype(options.dtype);
   ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
   build(model, make, make_layer);
@@ -49,10 +84,7 @@ void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const 
   const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
   const auto body = make.child<ModuleGroup>(*this, "model");
   make.within("model", [&] {
-    if (position_.is_first()) {
-      embed_tokens_ = make.child<TokenEmbedding>(*body, "embed_tokens", model.vocab_size, model.hidden_size,
-                                                 model.pad_token_id);
-    }
+    if (position_.is_first()) embed_tokens_ = make_embedding(make, *body, model);
     const auto layers = make.child<ModuleGroup>(*body, "layers");
     make.within("layers", [&] {
       for (std::int64_t index = mine.begin; index < mine.end; ++index) {
@@ -65,21 +97,61 @@ void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const 
     }
     return 0;
   });
-  if (!position_.is_last()) return;
-  const auto projection = model.tie_word_embeddings
-                              ? std::make_shared<Linear>(embed_tokens_->table())
-                              : make.child<Linear>(*this, "lm_head", model.hidden_size, model.vocab_size);
-  head_ = std::make_unique<LanguageModelHead>(projection, model.tie_word_embeddings);
+  if (position_.is_last()) head_ = make_heads(model, make);
+}
+
+std::unique_ptr<Head> CausalLm::make_heads(const ModelDescription& model, ParameterMaker& make) {
+  const auto make_one = [&](const std::string& name, const HeadOptions& head,
+                            torch::nn::Module& owner) -> std::unique_ptr<Head> {
+    if (const auto* classes = std::get_if<ClassificationHead>(&head))
+      return std::make_unique<ClassifyingHead>(make, owner, *classes, model.hidden_size, name);
+    return std::make_unique<EmbeddingVectorHead>(make, owner, std::get<EmbeddingHead>(head),
+                                                 model.hidden_size);
+  };
+  std::map<std::string, std::unique_ptr<Head>> heads;
+  if (model.has_language_model_head()) {
+    auto language = make_language_head(model, make);
+    if (model.heads.empty()) return language;
+    for (const auto& [name, head] : model.heads) {
+      if (std::holds_alternative<CausalLmHead>(head)) heads[name] = std::move(language);
+    }
+  } else if (model.heads.begin()->first.empty()) {
+    return make_one("", model.heads.begin()->second, *this);
+  }
+  const auto group = make.child<ModuleGroup>(*this, "heads");
+  make.within("heads", [&] {
+    for (const auto& [name, head] : model.heads) {
+      if (heads.contains(name)) continue;
+      const auto owner = make.child<ModuleGroup>(*group, name);
+      heads[name] = make.within(name, [&] { return make_one(name, head, *owner); });
+    }
+    return 0;
+  });
+  return std::make_unique<NamedHeads>(std::move(heads));
+}
+
+std::unique_ptr<Head> CausalLm::make_language_head(const ModelDescription& model, ParameterMaker& make) {
+  std::vector<std::shared_ptr<Linear>> projections;
+  if (model.tie_word_embeddings) {
+    for (const at::Tensor& table : embed_tokens_->tables())
+      projections.push_back(std::make_shared<Linear>(table));
+  } else {
+    projections = make_projections(make, *this, model);
+  }
+  return std::make_unique<LanguageModelHead>(std::move(projections), model.tie_word_embeddings);
 }
 
 void CausalLm::shard(TensorParallel& tensor) {
-  require_divisible_vocabulary(vocab_size_, tensor.size());
+  std::vector<std::int64_t> tables;
+  for (const VocabularyPart& part : vocabulary_) tables.push_back(part.size);
+  require_divisible_vocabulary(rows_of(vocabulary_), tensor.size());
+  if (tables.size() > 1) require_divisible_parts(vocabulary_, tensor.size());
   tokens_ = tensor.activations(/*dim=*/1);
   for (const auto& [index, layer] : layers_) {
     layer->attention().shard(tensor, tokens_);
     layer->feed_forward().shard(tensor, tokens_);
   }
-  const auto vocabulary = std::make_shared<VocabularyShards>(tokens_, vocab_size_);
+  const auto vocabulary = std::make_shared<VocabularyShards>(tokens_, std::move(tables));
   if (embed_tokens_) embed_tokens_->shard(tensor, vocabulary);
   if (head_) head_->shard(tensor, tokens_, vocabulary);
 }
@@ -113,12 +185,23 @@ Residual CausalLm::run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, 
   return {outputs[0], {}, sums ? at::add(state.router_sums, outputs[1]) : state.router_sums};
 }
 
-Residual CausalLm::run_layers(Residual state, const LayerContext& context) const {
+Residual CausalLm::run_layers(Residual state, const LayerContext& context,
+                              HiddenStateAggregator& summary) const {
   for (const auto& [index, layer] : layers_) {
     state = options_.checkpoint_activations ? run_checkpointed(layer, state, context)
                                             : layer->forward(state, context, false);
+    if (summary.wanted()) summary.add(state.sum());
   }
   return state;
+}
+
+// Of the stages before this one; undefined on the first, and where no summary is wanted.
+at::Tensor CausalLm::snapshot(const TensorMap& inputs, at::Tensor& hidden) const {
+  if (!summarises_hidden_states() || position_.is_first()) return {};
+  const std::vector<at::Tensor> bound =
+      bound_together({hidden, tensor_at(inputs, "hidden_states_snapshot", "stage inputs")});
+  hidden = bound[0];
+  return bound[1];
 }
 
 // Of the layers before this stage; undefined where no loss asks for them.
@@ -190,15 +273,20 @@ TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
   const auto [cos, sin] = rotary_.at_positions(positions(shared, hidden), whole_length(shared));
   const at::Tensor sums = router_sums(inputs, hidden);
-  const Residual state = run_layers({std::move(hidden), {}, sums}, {cos, sin});
+  const at::Tensor earlier = snapshot(inputs, hidden);
+  HiddenStateAggregator summary(summary_, shared, tokens_);
+  if (position_.is_first()) summary.add(hidden);
+  const Residual state = run_layers({std::move(hidden), {}, sums}, {cos, sin}, summary);
+  TensorMap outputs;
   if (position_.is_last()) {
-    TensorMap outputs = head(state, shared);
+    outputs = head(state, shared);
     add_balance_loss(outputs, state, shared);
-    return outputs;
+  } else {
+    outputs["hidden_states"] = state.sum();
+    if (state.router_sums.defined()) outputs["router_sums"] = state.router_sums;
   }
-  TensorMap transfer{{"hidden_states", state.sum()}};
-  if (state.router_sums.defined()) transfer["router_sums"] = state.router_sums;
-  return transfer;
+  if (summary.wanted()) outputs["hidden_states_snapshot"] = summary.pack_with_snapshot(earlier);
+  return outputs;
 }
 
 }  // namespace d9d

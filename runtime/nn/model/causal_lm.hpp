@@ -4,11 +4,13 @@
 // Parameters have the names Hugging Face gives them (model.embed_tokens, model.layers.N, model.norm,
 // lm_head); the experts of a layer are stacked:
 //   model.layers.N.mlp.experts.gate_proj.weight [E, I, H], up_proj likewise, down_proj [E, H, I]
+// and a vocabulary in parts has a table for each: model.embed_tokens.PART.weight, lm_head.PART.weight.
 // First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H];
 //            in training with a balance loss, router_sums [3, E].
 // Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where
 //            ranks share sequences and the RoPE depends on their length, sequence_length int64 [].
-// Last out:  the outputs of the head.
+//            with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot.
+// Last out:  the outputs of the head, and hidden_states_snapshot.
 // Tied embeddings need embedding and head on one stage: with several stages the constructor refuses them.
 
 #include <functional>
@@ -19,6 +21,7 @@
 #include "runtime/nn/block/rotary.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/decoder_layer.hpp"
+#include "runtime/nn/model/hidden_states.hpp"
 #include "runtime/nn/model/router_balance.hpp"
 
 namespace d9d {
@@ -44,6 +47,7 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   // Whether any layer of the model, on any stage, has experts.
   bool has_experts() const { return has_experts_; }
   bool has_balance_loss() const { return balance_.wanted(); }
+  bool summarises_hidden_states() const { return summary_ != HiddenStateSummary::no; }
   // Other ranks hold other tokens of the same sequences; `group`: all of them, for a loss over all tokens. It
   // is null unless has_balance_loss().
   void share_sequences(SharedCommunicator group);
@@ -53,8 +57,10 @@ class CausalLm final : public torch::nn::Module, public StageModule {
 
  private:
   void build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer);
+  std::unique_ptr<Head> make_heads(const ModelDescription& model, ParameterMaker& make);
+  std::unique_ptr<Head> make_language_head(const ModelDescription& model, ParameterMaker& make);
   at::Tensor embed(const TensorMap& inputs) const;
-  Residual run_layers(Residual state, const LayerContext& context) const;
+  Residual run_layers(Residual state, const LayerContext& context, HiddenStateAggregator& summary) const;
   Residual run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
                             const LayerContext& context) const;
   at::Tensor router_sums(const TensorMap& inputs, const at::Tensor& hidden) const;
@@ -62,13 +68,15 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   TensorMap head(const Residual& hidden, const TensorMap& shared) const;
   at::Tensor positions(const TensorMap& shared, const at::Tensor& hidden) const;
   at::Tensor whole_length(const TensorMap& shared) const;
+  at::Tensor snapshot(const TensorMap& inputs, at::Tensor& hidden) const;
 
   StagePosition position_;
   BuildOptions options_;
   std::int64_t hidden_size_;
-  std::int64_t vocab_size_;
+  std::vector<VocabularyPart> vocabulary_;  // at least one part
   bool has_experts_;
   RotaryTable rotary_;
+  HiddenStateSummary summary_;
   RouterBalance balance_;
   bool shares_sequences_ = false;
   std::shared_ptr<Embedding> embed_tokens_;  // first stage

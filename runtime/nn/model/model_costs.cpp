@@ -48,7 +48,7 @@ ParameterCounts count_parameters(const ModelDescription& model, StagePosition po
   const std::int64_t table = count_table_parameters(model, ranks);
   if (position.is_first()) add({table, table});
   if (position.is_last()) add({model.hidden_size, model.hidden_size});
-  if (position.is_last() && !model.tie_word_embeddings) add({table, table});
+  if (position.is_last()) add({model.head_parameters(ranks), model.head_parameters(ranks)});
   return sum;
 }
 
@@ -63,7 +63,8 @@ LayerCosts layer_costs(const ModelDescription& model, std::int64_t length) {
     const double attention = 2.0 * keys_seen(length, layer.window) * static_cast<double>(layer.attended);
     costs.layers.push_back(3.0 * (2.0 * static_cast<double>(layer.products) + attention));
   }
-  costs.post = 6.0 * static_cast<double>(model.vocab_size * model.hidden_size);
+  costs.post = 6.0 * static_cast<double>(model.head_parameters() +
+                                         (model.ties_head() ? model.vocab_size * model.hidden_size : 0));
   return costs;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/nn/model/model_description.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -10,6 +12,20 @@ void require_positive(const std::string& where, const char* key, std::int64_t va
 }
 
 }  // namespace
+
+bool ModelDescription::has_language_model_head() const {
+  const auto predicts = [](const auto& head) { return std::holds_alternative<CausalLmHead>(head.second); };
+  return heads.empty() || std::any_of(heads.begin(), heads.end(), predicts);
+}
+
+std::int64_t ModelDescription::head_parameters(int ranks) const {
+  const bool own_matrix = has_language_model_head() && !tie_word_embeddings;
+  std::int64_t sum = own_matrix ? (vocab_size + ranks - 1) / ranks * hidden_size : 0;
+  for (const auto& [name, head] : heads) {
+    for (const auto& [parameter, shape] : parameters_of_head(head, hidden_size)) sum += shape[0] * shape[1];
+  }
+  return sum;
+}
 
 void validate_common(const ModelDescription& model, const std::string& where) {
   require_positive(where, "vocab_size", model.vocab_size);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/nn/block/block_options.hpp"
+#include "runtime/nn/block/head_options.hpp"
 
 namespace d9d {
 
@@ -21,6 +22,8 @@ struct BalanceOptions {
 
 struct ModelDescription {
   std::int64_t vocab_size = 0;
+  // In the order of token ids; empty: one table for all words. Not of Hugging Face's models.
+  std::vector<VocabularyPart> vocabulary_parts;
   std::int64_t hidden_size = 0;
   std::int64_t num_hidden_layers = 0;
   std::int64_t max_position_embeddings = 0;
@@ -36,7 +39,17 @@ struct ModelDescription {
   std::int64_t pipeline_num_virtual_layers_pre = 0;
   std::int64_t pipeline_num_virtual_layers_post = 0;
 
+  // What the job asks of the model: empty means one causal language model head.
+  HeadMap heads;
+  HiddenStateSummary hidden_states = HiddenStateSummary::no;
+
   virtual ~ModelDescription() = default;
+
+  // Some head predicts tokens: then there is a matrix lm_head, or the embedding's if they are tied.
+  bool has_language_model_head() const;
+  bool ties_head() const { return tie_word_embeddings && has_language_model_head(); }
+  // Of the matrices that only heads have: lm_head unless it is tied, and those of the other kinds.
+  std::int64_t head_parameters(int ranks = 1) const;
 
   virtual AttentionOptions attention() const = 0;
   // Experts of a layer that has some; 0 for a dense model.

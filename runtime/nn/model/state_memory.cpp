@@ -33,7 +33,8 @@ Units units_of(const ModelDescription& model, StagePosition position, const Stat
       units.push_back({counts.total - counts.experts, own});
     }
   }
-  if (position.is_last()) units.push_back({model.hidden_size + (model.tie_word_embeddings ? 0 : table), 0});
+  if (position.is_last())
+    units.push_back({model.hidden_size + model.head_parameters(options.tensor_ranks), 0});
   return units;
 }
 

@@ -22,6 +22,10 @@ void share_sequences(CausalLm& model, StageGroups& groups, const ContextOptions&
   const std::int64_t heads = model.layers().begin()->second->attention().num_heads();
   const auto core = make_context_attention(groups, options, heads);
   if (!core) return;
+  D9D_REQUIRE(
+      !model.summarises_hidden_states(),
+      "model_provider.hidden_states sums over sequences, which context parallelism shares between ranks; "
+      "set it to no, or mesh.context_parallel_shard and context_parallel_replicate to 1");
   model.share_sequences(model.has_balance_loss() ? groups.open(batch_domain, {"cp"}, "context") : nullptr);
   for (const auto& [index, layer] : model.layers()) layer->attention().set_core(core);
 }

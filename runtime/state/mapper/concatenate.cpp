@@ -61,13 +61,64 @@ class Concatenate final : public StateMapper {
   std::int64_t dim_;
 };
 
+Names names_of_pieces(const std::vector<NamedSize>& pieces) {
+  std::vector<std::string> names;
+  for (const NamedSize& piece : pieces) names.push_back(piece.name);
+  return unique_names(names, "cut");
+}
+
+class Cut final : public StateMapper {
+ public:
+  Cut(const std::string& source, std::vector<NamedSize> targets, std::int64_t dim)
+      : StateMapper({{{source}, names_of_pieces(targets)}}), targets_(std::move(targets)), dim_(dim) {}
+
+ private:
+  TensorMap map(const StateGroup&, const TensorMap& inputs) const override {
+    const auto& [name, tensor] = *inputs.begin();
+    const auto dim = static_cast<std::int64_t>(dim_of(name, tensor));
+    TensorMap outputs;
+    std::int64_t begin = 0;
+    for (const auto& [target, size] : targets_) {
+      outputs[target] = tensor.narrow(dim, begin, size).contiguous();
+      begin += size;
+    }
+    return outputs;
+  }
+
+  std::optional<Pieces> find_pieces(const std::string& output, const Slice& wanted,
+                                    const TensorMap& inputs) const override {
+    const auto& [name, tensor] = *inputs.begin();
+    const auto dim = dim_of(name, tensor);
+    Piece piece{name, wanted, same_dims(wanted.begin.size()), wanted};
+    for (const auto& [target, size] : targets_) {
+      if (target == output) break;
+      piece.from.begin[dim] += size;
+      piece.from.end[dim] += size;
+    }
+    return Pieces{piece};
+  }
+
+  std::size_t dim_of(const std::string& name, const at::Tensor& tensor) const {
+    const auto dim = wrapped_dim(dim_, tensor.dim(), "cut", name);
+    std::int64_t total = 0;
+    for (const NamedSize& target : targets_) total += target.size;
+    D9D_REQUIRE(tensor.size(static_cast<std::int64_t>(dim)) == total,
+                "cut: \"{}\" {} has other than the {} elements of its pieces along dim {}", name,
+                to_text(tensor.sizes().vec()), total, dim);
+    return dim;
+  }
+
+  std::vector<NamedSize> targets_;
+  std::int64_t dim_;
+};
+
 class Chunk final : public StateMapper {
  public:
   Chunk(const std::string& source, std::vector<std::string> targets, std::int64_t dim)
       : StateMapper({{{source}, unique_names(targets, "chunk")}}), targets_(std::move(targets)), dim_(dim) {}
 
  private:
-  struct Cut {
+  struct Even {
     std::size_t dim;
     std::int64_t size;  // of a piece
     std::int64_t total;
@@ -97,7 +148,7 @@ class Chunk final : public StateMapper {
     return Pieces{piece};
   }
 
-  Cut cut_of(const std::string& name, const at::Tensor& tensor) const {
+  Even cut_of(const std::string& name, const at::Tensor& tensor) const {
     const auto dim = wrapped_dim(dim_, tensor.dim(), "chunk", name);
     const auto total = tensor.size(static_cast<std::int64_t>(dim));
     const auto wanted = static_cast<std::int64_t>(targets_.size());
@@ -116,6 +167,10 @@ class Chunk final : public StateMapper {
 
 MapperPtr concatenate(std::vector<std::string> sources, const std::string& target, std::int64_t dim) {
   return std::make_shared<Concatenate>(std::move(sources), target, dim);
+}
+
+MapperPtr cut(const std::string& source, std::vector<NamedSize> targets, std::int64_t dim) {
+  return std::make_shared<Cut>(source, std::move(targets), dim);
 }
 
 MapperPtr chunk(const std::string& source, std::vector<std::string> targets, std::int64_t dim) {

@@ -106,6 +106,47 @@ TEST(LinearCrossEntropy, OfPartsSurvivesPartsFarBelowTheLargestLogit) {
                             {values({9, 19}, 1) * 100, values({43, 19}, 2) * 10}, at::kFloat);
 }
 
+// A vocabulary in three tables, by rows.
+Tensors tables_of(const at::Tensor& weight) {
+  Tensors tables;
+  for (int part = 0; part < 3; ++part) {
+    tables.push_back(
+        weight.narrow(0, vocabulary_cuts[part], vocabulary_cuts[part + 1] - vocabulary_cuts[part]));
+  }
+  return tables;
+}
+
+TEST(LinearCrossEntropy, OfSeveralTablesIsThatOfOne) {
+  for (const int64_t tokens : {1, 10, 300}) {
+    const auto labels = labels_with_holes(tokens, 43);
+    for (const auto& factor : {values({tokens}, 4), at::full({tokens}, 0.25, at::kDouble)}) {
+      d9d::test::expect_matches_in_every_dtype(
+          [&](const Tensors& in) -> Tensors {
+            const auto loss = d9d::kernels::linear_cross_entropy(in[0], tables_of(in[1]), labels);
+            return {(loss * factor.to(loss.scalar_type())).sum()};
+          },
+          [&](const Tensors& in) -> Tensors { return {(reference_loss(in, labels) * factor).sum()}; },
+          {values({tokens, 19}, 1), values({43, 19}, 2)});
+    }
+  }
+}
+
+TEST(LinearCrossEntropy, GivesAFrozenTableNoGradient) {
+  const auto labels = labels_with_holes(50, 43);
+  const auto hidden = values({50, 19}, 1), weight = values({43, 19}, 2);
+  const auto whole = weight.clone().requires_grad_();
+  reference_loss({hidden, whole}, labels).sum().backward();
+  Tensors tables = tables_of(weight);
+  for (at::Tensor& table : tables) table = table.clone();
+  for (const int trained : {0, 2}) tables[static_cast<std::size_t>(trained)].requires_grad_();
+
+  d9d::kernels::linear_cross_entropy(hidden, tables, labels).sum().backward();
+
+  EXPECT_FALSE(tables[1].grad().defined());
+  for (const std::size_t trained : {0, 2})
+    d9d::test::expect_close(tables[trained].grad(), tables_of(whole.grad())[trained], 1e-12, "gradient");
+}
+
 TEST(LinearCrossEntropy, MatchesTheLogitsForAnyUpstreamGradient) {
   for (const int64_t tokens : {1, 10, 300}) {
     const auto labels = labels_with_holes(tokens, 43);

@@ -88,6 +88,27 @@ TEST_F(HuggingFaceFolder, ExportsInShardsWithAnIndexAndTheConfigsDtype) {
                             parameters.at(name).to(at::kBFloat16).to(at::kFloat)));
 }
 
+TEST_F(HuggingFaceFolder, HoldsAVocabularyInPartsAsOneTable) {
+  for (const char* name : {"dense_tied", "moe"}) {
+    SCOPED_TRACE(name);
+    const LoadedModel whole = load_hugging_face_model(disk_, golden_folder(name));
+    Qwen3Config parted = golden_model(name).qwen3();
+    parted.vocabulary_parts = {{"regular", 40}, {"special", parted.vocab_size - 40}};
+    const auto stage = parted.build_stage({}, {});
+
+    load_hugging_face_weights(disk_, golden_folder(name), parted, {}, stage->parameters());
+    const TensorMap parameters = parameters_of(*stage);
+    export_hugging_face(disk_, folder_ + name, parted,
+                        [&](const std::string& parameter) { return parameters.at(parameter); });
+
+    EXPECT_TRUE(bitwise_equal(
+        parameters.at("model.embed_tokens.special.weight"),
+        parameters_of(*whole.stage).at("model.embed_tokens.weight").narrow(0, 40, parted.vocab_size - 40)));
+    const LoadedModel again = load_hugging_face_model(disk_, folder_ + name);
+    expect_same(parameters_of(*again.stage), parameters_of(*whole.stage));
+  }
+}
+
 TEST_F(HuggingFaceFolder, ChecksItsHeadersAheadAgainstTheWholeModel) {
   for (const char* name : {"dense_tied", "dense_bias_yarn", "moe", "moe_mixed"}) {
     EXPECT_NO_THROW(check_hugging_face_weights(disk_, golden_folder(name), *golden_model(name).model))

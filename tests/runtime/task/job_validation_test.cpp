@@ -197,6 +197,19 @@ TEST(JobValidation, WarnsOfKeysOfWhatTheJobDoesNotDo) {
               ElementsAre(HasSubstr("trainer.pipelining.layer_split: has no effect: a plugin's model")));
 }
 
+TEST(JobValidation, WarnsOfABalanceLossThatDoesNotCount) {
+  const auto warnings = [](const std::vector<std::string>& keys) { return load(keys).warnings; };
+
+  EXPECT_THAT(warnings({"model_provider.model.router_aux_loss_coef=0.01"}),
+              ElementsAre(HasSubstr("router_aux_loss_coef: has no effect: without output_router_logits")));
+  EXPECT_THAT(warnings({"model_provider.model.router_aux_loss_coef=0.01",
+                        "model_provider.model.output_router_logits=false"}),
+              ElementsAre(HasSubstr("set output_router_logits: true")));
+  EXPECT_THAT(warnings({"model_provider.model.router_aux_loss_coef=0.01",
+                        "model_provider.model.output_router_logits=true"}),
+              IsEmpty());
+}
+
 TEST(JobValidation, CollectsEverythingThatDoesNotFit) {
   const std::string text =
       error_of({"trainer.batching.global_batch_size=6", "node.ranks=3", "data.vocab_size=1024"});

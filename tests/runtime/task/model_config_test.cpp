@@ -85,6 +85,8 @@ TEST(ModelSection, TakesTheOriginalsKeys) {
   EXPECT_EQ(model.num_experts_per_tok, 8);
   EXPECT_TRUE(model.norm_topk_prob);
   EXPECT_EQ(model.vocab_size, 151669);
+  EXPECT_THAT(model.vocabulary_parts,
+              testing::ElementsAre(VocabularyPart{"regular", 151643}, VocabularyPart{"special", 26}));
   EXPECT_EQ(model.rope.theta, 1e6);
   EXPECT_EQ(model.max_position_embeddings, 128000);
   EXPECT_EQ(model.pipeline_num_virtual_layers_post, 1);
@@ -117,6 +119,10 @@ TEST(ModelSection, RefusesWhatItWouldHaveToIgnore) {
               HasSubstr("means the same as rope_theta"));
   EXPECT_THAT(error_of({"model_provider.model.split_vocab_size={a: 3}"}),
               HasSubstr("given beside split_vocab_size"));
+  EXPECT_THAT(
+      error_of({"model_provider.model.split_vocab_size={a.b: 3}",
+                "model_provider.model.split_vocab_order=[a.b]", "model_provider.model.vocab_size=null"}),
+      HasSubstr("choose one without a dot"));
   EXPECT_THAT(error_of({}, changed("    hidden_size: 64\n    num_hidden_layers: 4\n", "")),
               HasSubstr("hidden_size, num_hidden_layers missing; add them"));
   EXPECT_THAT(error_of({"model_provider.dtype=float16"}), HasSubstr("float16 is not supported yet"));

@@ -35,6 +35,22 @@ TEST(PeftRules, ListTheParametersOfTheWholeModelAndWhichOfThemTrain) {
   EXPECT_EQ(peft_shares(load().job, *loaded.model).trainable, 1);
 }
 
+TEST(PeftRules, CountWhatTrainsOfTheHead) {
+  const auto trained = [](const std::vector<std::string>& keys) {
+    const LoadedJob loaded = load(keys);
+    return trained_head_elements(loaded.job, *loaded.model);
+  };
+  const std::string freeze = "model_provider.peft={kind: freeze, module_name_pattern: ";
+  const std::vector<std::string> tied{freeze + "model.embed_tokens}",
+                                      "model_provider.model.tie_word_embeddings=true",
+                                      "mesh.pipeline_parallel=1"};
+
+  EXPECT_EQ(trained({}), 512 * 64);
+  EXPECT_EQ(trained({freeze + "lm_head}"}), 0);
+  EXPECT_EQ(trained({adapter_on(".*q_proj")}), 0);
+  EXPECT_EQ(trained(tied), 0);
+}
+
 TEST(PeftRules, RefusePatternsThatChangeNothing) {
   EXPECT_THAT(error_of({adapter_on("q_proj")}),
               AllOf(HasSubstr("model_provider.peft.module_name_pattern: matches no linear layer"),

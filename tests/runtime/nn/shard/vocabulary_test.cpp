@@ -26,7 +26,7 @@ void run_vocabulary_ranks(const std::function<void(int, const VocabularyShards&)
   for (int rank = 0; rank < vocabulary_ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const SharedCommunicator group = hub.open({"tp", {0, 1, 2}, rank, true}, std::chrono::seconds(10));
-      work(rank, VocabularyShards({group, 1}, 13));
+      work(rank, VocabularyShards({group, 1}, {13}));
     });
   }
   for (std::thread& thread : threads) thread.join();

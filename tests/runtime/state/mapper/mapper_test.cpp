@@ -81,6 +81,28 @@ TEST(Mapper, ChunkCutsNearlyEqualPieces) {
   EXPECT_TRUE(same(made.at("b"), counting({2}) + 3));
 }
 
+TEST(Mapper, CutGivesPiecesOfTheirSizes) {
+  const auto mapper = cut("x", {{"b", 1}, {"a", 4}}, 0);
+  const auto made = mapper->apply({{"x", counting({5})}});
+
+  EXPECT_TRUE(same(made.at("b"), counting({1})));
+  EXPECT_TRUE(same(made.at("a"), counting({4}) + 1));
+  EXPECT_THAT(error_of([&] {
+                mapper->apply({{"x", counting({6})}});
+              }),
+              HasSubstr("other than the 5 elements of its pieces"));
+}
+
+TEST(Mapper, CutTracesWhatAPieceShows) {
+  const auto mapper = cut("x", {{"b", 1}, {"a", 4}}, 0);
+
+  const auto pieces = mapper->trace("a", {{1, 0}, {3, 2}}, {{"x", counting({5, 2})}});
+
+  ASSERT_TRUE(pieces && pieces->size() == 1);
+  EXPECT_EQ(pieces->front().from.begin, (std::vector<std::int64_t>{2, 0}));
+  EXPECT_EQ(pieces->front().from.end, (std::vector<std::int64_t>{4, 2}));
+}
+
 TEST(Mapper, ChunkNeedsAsManyPiecesAsTargets) {
   const auto mapper = chunk("x", {"a", "b", "c", "d"}, 0);
 

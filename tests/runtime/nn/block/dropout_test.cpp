@@ -1,4 +1,4 @@
-#include "runtime/peft/dropout.hpp"
+#include "runtime/nn/block/dropout.hpp"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>

@@ -1,0 +1,45 @@
+#pragma once
+// The heads that a model can have on its last stage. Values alone, no torch.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace d9d {
+
+// head.hpp: logits, or losses of tokens.
+struct CausalLmHead {
+  bool operator==(const CausalLmHead&) const = default;
+};
+// pooled_heads.hpp: a score for each label.
+struct ClassificationHead {
+  std::int64_t num_labels = 0;
+  double dropout = 0;  // of the head's input, in training
+
+  bool operator==(const ClassificationHead&) const = default;
+};
+// pooled_heads.hpp: a vector.
+struct EmbeddingHead {
+  std::optional<std::int64_t> embedding_dim;  // none: that of hidden states, without a projection
+  bool normalize = false;                     // to length 1
+
+  bool operator==(const EmbeddingHead&) const = default;
+};
+
+using HeadOptions = std::variant<CausalLmHead, ClassificationHead, EmbeddingHead>;
+// By name. A head with the empty name is the only one, and its parameters and outputs have no prefix.
+using HeadMap = std::map<std::string, HeadOptions>;
+
+// "" of the head with the empty name, else "heads.NAME."
+std::string head_scope(const std::string& name);
+// The shapes of the parameters that are a head's alone, by the name within its scope; an LM head has none.
+std::map<std::string, std::vector<std::int64_t>> parameters_of_head(const HeadOptions& head,
+                                                                    std::int64_t hidden_size);
+
+// What becomes of the hidden states of each layer beside the next layer (hidden_states.hpp).
+enum class HiddenStateSummary { no, mean };
+
+}  // namespace d9d

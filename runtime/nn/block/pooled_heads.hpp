@@ -1,0 +1,84 @@
+#pragma once
+// Heads for other tasks than the next token. They read the normed hidden state of each token that the shared
+// input pooling_mask [B, S] selects (1; all other values do not), N of them in the order of the batch, usually
+// the last token of each sequence; without the mask of every token, and results are [B, S, ..] then.
+
+#include "runtime/nn/block/head.hpp"
+#include "runtime/nn/block/head_options.hpp"
+
+namespace d9d {
+
+// What both kinds share: which tokens, and on which rank. Ranks that share sequences compute each their own
+// tokens, with weights that all of them hold, and get the results of all.
+class PooledHead : public Head {
+ public:
+  TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const final;
+  void shard(TensorParallel& tensor, const ActivationShards& tokens,
+             std::shared_ptr<const VocabularyShards> vocabulary) final;
+
+ protected:
+  explicit PooledHead(std::string output) : output_(std::move(output)) {}
+  // Hidden states [.., H] -> fp32 (fp64 of fp64) [.., D], each token for itself.
+  virtual at::Tensor compute(const at::Tensor& hidden) const = 0;
+
+ private:
+  const std::string output_;  // its name
+  ActivationShards tokens_;
+};
+
+// Dropout of a head's input while its module trains.
+struct HeadDropout : torch::nn::Module {
+  HeadDropout(ParameterMaker& make, double p, std::string name);
+  at::Tensor forward(const at::Tensor& x) const;
+
+  double p;
+  std::string name;  // of the noise
+};
+
+// logits = weight dropout(x): [N, labels]. Parameter score.weight [labels, H].
+class ClassifyingHead final : public PooledHead {
+ public:
+  // `owner` is the module of the scope of `make`; `name` the head's.
+  ClassifyingHead(ParameterMaker& make, torch::nn::Module& owner, const ClassificationHead& options,
+                  std::int64_t hidden_size, const std::string& name);
+  std::vector<at::Tensor> weights() const override { return {score_->weight}; }
+
+ protected:
+  at::Tensor compute(const at::Tensor& hidden) const override;
+
+ private:
+  std::shared_ptr<HeadDropout> dropout_;
+  std::shared_ptr<Linear> score_;
+};
+
+// embeddings = x, or projection x; normalised: divided by their length (at least 1e-12). [N, D].
+// Parameter projection.weight [D, H] where embedding_dim is given.
+class EmbeddingVectorHead final : public PooledHead {
+ public:
+  EmbeddingVectorHead(ParameterMaker& make, torch::nn::Module& owner, const EmbeddingHead& options,
+                      std::int64_t hidden_size);
+  std::vector<at::Tensor> weights() const override;
+
+ protected:
+  at::Tensor compute(const at::Tensor& hidden) const override;
+
+ private:
+  std::shared_ptr<Linear> projection_;  // may be null
+  bool normalize_;
+};
+
+// Several heads on one hidden state; their outputs are called NAME.OUTPUT.
+class NamedHeads final : public Head {
+ public:
+  explicit NamedHeads(std::map<std::string, std::unique_ptr<Head>> heads) : heads_(std::move(heads)) {}
+
+  TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const override;
+  std::vector<at::Tensor> weights() const override;
+  void shard(TensorParallel& tensor, const ActivationShards& tokens,
+             std::shared_ptr<const VocabularyShards> vocabulary) override;
+
+ private:
+  std::map<std::string, std::unique_ptr<Head>> heads_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,61 @@
+#include "runtime/task/head_rules.hpp"
+
+#include "runtime/family/family_model.hpp"
+
+namespace d9d {
+namespace {
+
+using Issues = std::vector<JobIssue>;
+
+bool classifies(const FamilyModel& model) {
+  const auto head = model.heads.find("");
+  return head != model.heads.end() && std::holds_alternative<ClassificationHead>(head->second);
+}
+
+void check_task(const JobConfig& job, const FamilyModel& model, Issues& issues) {
+  if (std::holds_alternative<CausalLmConfig>(job.task) && !model.heads.empty()) {
+    issues.push_back({"task",
+                      "causal_lm reads the loss of tokens, which model_provider.head and heads replace",
+                      "set `task: {name: classification}` for a classifier, else a task of a plugin"});
+  }
+  if (std::holds_alternative<ClassificationConfig>(job.task) && !classifies(model)) {
+    issues.push_back({"task", "classification, but the model does not classify",
+                      "set `model_provider.head: {kind: classification, num_labels: N}`"});
+  }
+}
+
+void check_export(const JobConfig& job, const FamilyModel& model, Issues& issues) {
+  if (!job.export_to || model.heads.empty()) return;
+  const auto& [name, head] = *model.heads.begin();
+  const auto* embedding = std::get_if<EmbeddingHead>(&head);
+  if (!name.empty()) {
+    issues.push_back({"export_to", "a model with several heads has no form among Hugging Face's",
+                      "leave it out, or give one `head`"});
+  } else if (embedding != nullptr && embedding->embedding_dim) {
+    issues.push_back({"export_to",
+                      "an embedding head with a projection has no form among Hugging Face's models",
+                      "leave it or model_provider.head.embedding_dim out"});
+  }
+}
+
+}  // namespace
+
+std::vector<JobIssue> head_issues(const JobConfig& job, const FamilyModel& model) {
+  Issues issues;
+  check_task(job, model, issues);
+  check_export(job, model, issues);
+  if (model.hidden_states != HiddenStateSummary::no && job.mesh.context_parallel() > 1) {
+    issues.push_back({"model_provider.hidden_states",
+                      "sums over sequences, which context parallelism shares between ranks",
+                      "set it to no, or the context-parallel degrees of `mesh` to 1"});
+  }
+  const BalanceOptions balance = model.balance();
+  if (!model.heads.empty() && balance.layers > 0 && (balance.weight != 0 || balance.z_weight != 0)) {
+    issues.push_back({"model_provider.heads",
+                      "losses on the routing of experts are added to those of tokens, which these heads lack",
+                      "set router_aux_loss_coef and router_z_loss_coef to 0"});
+  }
+  return issues;
+}
+
+}  // namespace d9d

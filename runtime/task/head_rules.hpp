@@ -1,0 +1,14 @@
+#pragma once
+// What a job may ask of the heads of its model. No torch.
+
+#include <vector>
+
+#include "runtime/task/job_validation.hpp"
+
+namespace d9d {
+
+// A built-in task that the head does not serve, a head that cannot be exported, a summary of hidden states over
+// shared sequences, losses on the routing beside no loss of tokens.
+std::vector<JobIssue> head_issues(const JobConfig& job, const FamilyModel& model);
+
+}  // namespace d9d

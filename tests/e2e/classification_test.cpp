@@ -1,0 +1,86 @@
+// A classifier by a job file: from the body of a language model, on four ranks, exported and continued.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runtime/data/sample_source.hpp"
+#include "runtime/state/disk.hpp"
+#include "runtime/state/safetensors.hpp"
+#include "tests/support/npy_file.hpp"
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int samples = 64;
+constexpr int length = 16;
+
+class Classification : public testing::Test {
+ protected:
+  // Texts of tokens 10 to 59; the class is what the last of them is modulo 3.
+  void SetUp() override {
+    const auto token = [](int sample, int column) {
+      return 10 + (7 * sample * sample + 13 * column * sample) % 50;
+    };
+    job_.folder().write("tokens.npy", npy_file(samples, length, [&](int sample, int column) {
+                          return static_cast<std::int32_t>(token(sample, column));
+                        }));
+    job_.folder().write(
+        "labels.npy", npy_file(samples, length, [&](int sample, int column) {
+          return static_cast<std::int32_t>(column + 1 < length ? ignored_label : token(sample, column) % 3);
+        }));
+  }
+  Words words(const std::string& run) const {
+    return named(run) +
+           set("data", "{source: tokens, tokens: tokens.npy, labels: labels.npy, epochs: as_needed}") +
+           set("task", "{name: classification}") +
+           set("model_provider.head", "{kind: classification, num_labels: 3}") +
+           set("trainer.schedule.total_steps", "60") + set("optimizer.lr", "0.01");
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Classification, LearnsOnTheBodyOfALanguageModelAndIsExported) {
+  const Outcome source = job_.run(named("source") + set("export_to", "source"));
+  ASSERT_EQ(source.code, 0) << source.err;
+
+  const Outcome outcome =
+      job_.run(words("classifier") + set("trainer.model_stage_factory.source_checkpoint", "source") +
+               set("export_to", "classifier") + mesh(2, 2));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::vector<double> losses = job_.losses("classifier");
+  EXPECT_LT(losses.back(), 0.3 * losses.front());
+  EXPECT_GT(job_.values("classifier", "accuracy").back(), 0.9);
+  const PosixDisk disk;
+  const auto folder = job_.folder() / "classifier";
+  EXPECT_THAT(SafetensorsReader(disk, (folder / "model.safetensors").string()).names(),
+              testing::Contains("score.weight"));
+  const auto config = nlohmann::json::parse(std::ifstream(folder / "config.json"));
+  EXPECT_THAT(config["architectures"][0].get<std::string>(), HasSubstr("ForSequenceClassification"));
+
+  const Outcome again =
+      job_.run(words("again") + set("trainer.model_stage_factory.source_checkpoint", "classifier"));
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_LT(job_.losses("again").front(), 2 * losses.back() + 0.1) << "its head was drawn anew";
+}
+
+TEST_F(Classification, RefusesATaskThatTheHeadDoesNotServe) {
+  const auto refused = [&](const Words& more, const char* text) {
+    const Outcome outcome = job_.run(words("refused") + more);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+  };
+  refused(set("task", "{name: causal_lm}"), "task: causal_lm reads the loss of tokens");
+  refused(set("model_provider.head", "{kind: embedding}"), "classification, but the model does not classify");
+  refused(set("model_provider.head", "{kind: embedding, embedding_dim: 3}") + set("export_to", "x"),
+          "export_to: an embedding head with a projection has no form");
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,96 @@
+"""Writes the golden files of tests/golden/heads: a tiny Qwen3 classifier and a tiny Qwen3 without a head, run by Hugging
+Face transformers in fp32.
+
+Usage: python make.py   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
+"""
+import pathlib
+
+import numpy as np
+import torch
+from safetensors.numpy import save_file
+from transformers import Qwen3Config, Qwen3ForSequenceClassification, Qwen3Model
+
+HERE = pathlib.Path(__file__).parent
+SEED = 20251122
+OPTIONS = dict(
+    hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+    vocab_size=61, max_position_embeddings=64, use_cache=False, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+    num_labels=3)
+LENGTHS = [9, 13, 4]  # of the samples; the rest is padding
+
+
+def draw_weights(model, rng):
+    """Larger than real initial values, so that attention is not near uniform."""
+    with torch.no_grad():
+        for name, parameter in sorted(model.named_parameters()):
+            values = rng.standard_normal(tuple(parameter.shape)).astype(np.float32)
+            values = 1 + 0.2 * values if "norm" in name else 0.3 * values
+            parameter.copy_(torch.from_numpy(values))
+
+
+def numpy_of(tensor):
+    return np.ascontiguousarray(tensor.detach().numpy())
+
+
+def batch(rng):
+    length = max(LENGTHS)
+    ids = rng.integers(3, OPTIONS["vocab_size"], (len(LENGTHS), length))
+    for sample, count in enumerate(LENGTHS):
+        ids[sample, count:] = OPTIONS["pad_token_id"]
+    mask = (np.arange(length)[None, :] < np.array(LENGTHS)[:, None]).astype(np.int64)
+    last = np.zeros_like(mask)
+    last[np.arange(len(LENGTHS)), np.array(LENGTHS) - 1] = 1
+    return ids, mask, last
+
+
+def write(name, config, model, expect):
+    folder = HERE / name
+    folder.mkdir(exist_ok=True)
+    config.architectures = [type(model).__name__]
+    (folder / "config.json").write_text(config.to_json_string())
+    weights = {key: numpy_of(tensor) for key, tensor in model.state_dict().items()}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    expect |= {f"grad.{key}": numpy_of(parameter.grad) for key, parameter in model.named_parameters()}
+    save_file(expect, folder / "expect.safetensors")
+    for file in folder.iterdir():
+        file.chmod(0o644)
+
+
+def classifier(rng):
+    config = Qwen3Config(**OPTIONS)
+    model = Qwen3ForSequenceClassification._from_config(config, attn_implementation="eager", dtype=torch.float32)
+    draw_weights(model, rng)
+    ids, mask, last = batch(rng)
+    classes = np.array([2, 0, 1])
+    output = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask),
+                   labels=torch.from_numpy(classes))
+    output.loss.backward()
+    write("classifier", config, model, dict(
+        input_ids=ids, pooling_mask=last, classes=classes, logits=numpy_of(output.logits),
+        loss=numpy_of(output.loss.reshape(1))))
+
+
+def embedding(rng):
+    """The normalised hidden state of the last token, as embedding models made from Qwen3 pool it, and means of the hidden
+    states before the last layer over all tokens that are no padding."""
+    config = Qwen3Config(**{key: value for key, value in OPTIONS.items() if key != "num_labels"})
+    model = Qwen3Model._from_config(config, attn_implementation="eager", dtype=torch.float32)
+    draw_weights(model, rng)
+    ids, mask, last = batch(rng)
+    weights = torch.from_numpy(mask).float().unsqueeze(-1)
+    output = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask), output_hidden_states=True)
+    vectors = torch.nn.functional.normalize(output.last_hidden_state[torch.from_numpy(last).bool()], dim=-1)
+    means = torch.stack([(hidden * weights).sum(1) / weights.sum(1) for hidden in output.hidden_states[:-1]])
+    factor = torch.from_numpy(rng.standard_normal(tuple(vectors.shape)).astype(np.float32))
+    loss = (vectors * factor).sum() + means[1].square().sum()
+    loss.backward()
+    write("embedding", config, model, dict(
+        input_ids=ids, pooling_mask=last, hidden_states_agg_mask=mask, embeddings=numpy_of(vectors),
+        means=numpy_of(means), factor=numpy_of(factor), loss=numpy_of(loss.reshape(1))))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(SEED)
+    classifier(rng)
+    embedding(rng)
