@@ -5,12 +5,16 @@
 
 #include <tuple>
 
+#include "kernels/router_rule.hpp"
+
 namespace d9d::kernels {
 
-// probs = the top_k of softmax(logits) in descending order, ties to the lower
-// index; renormalise divides them by their sum + 1e-20. logits [T, E] fp32,
-// bf16 or fp64 -> probs [T, k] fp32 (fp64 for fp64), experts [T, k] int64.
-std::tuple<at::Tensor, at::Tensor> moe_router(const at::Tensor& logits, int64_t top_k, bool renormalise);
+// The top_k experts by score + bias, in descending order, ties to the lower index, and what their results are
+// weighted with: scores without the bias, renormalised and scaled as the rule says. logits [T, E] fp32, bf16
+// or fp64; bias [E] or undefined, not differentiated -> probs [T, k] fp32 (fp64 for fp64), experts [T, k]
+// int64. The groups must divide E, and the groups kept must have top_k experts.
+std::tuple<at::Tensor, at::Tensor> moe_router(const at::Tensor& logits, const RouterRule& rule,
+                                              const at::Tensor& bias = {});
 
 // Copies token rows into expert order (within an expert: by token). x [T, H], experts [T, k] int64
 //   -> rows [R, H], offsets int64 [E + 1] (rows of expert e are offsets[e] .. offsets[e + 1]),

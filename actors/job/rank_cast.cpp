@@ -16,6 +16,7 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/mesh/action_peers.hpp"
 #include "runtime/pipeline/parcel_wire.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
@@ -62,6 +63,7 @@ struct RankCast {
   std::uint64_t counted_before(const char* key) const;
   StepEndOptions step_end() const;
   std::vector<std::string> metric_states() const;
+  std::function<void(Compose&)> metrics() const;
 
   PipelineWorkerOptions worker_options() const;
   CastMember rank_executor() const;
@@ -123,6 +125,12 @@ std::vector<std::string> RankCast::metric_states() const {
   return states;
 }
 
+std::function<void(Compose&)> RankCast::metrics() const {
+  return [&job = job(), model = process.loaded.model, task = task](Compose& metrics) {
+    declare_metrics(job, model.get(), *task, metrics);
+  };
+}
+
 PipelineWorkerOptions RankCast::worker_options() const {
   return {.rank = rank,
           .plan = &plan(),
@@ -142,6 +150,8 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .checkpoint_only_trainable = job().trainer.model_stage_factory.checkpoint_only_trainable_parameters,
           .resume_from = membership().resume_from,
           .skipped_steps = counted_before("skipped_steps"),
+          .declare_metrics = metrics(),
+          .logs_expert_load = logs_expert_load(job(), process.loaded.model.get()),
           .metric_states = metric_states(),
           .parallel = job().parallelism,
           .open_group = [&epoch = epoch, rank = rank](
@@ -228,9 +238,7 @@ CastMember RankCast::loader() const {
 
 CastMember RankCast::metric_collector() const {
   MetricCollectorOptions options{
-      .rank = rank,
-      .collective = collective_id(rank, metric_group),
-      .create = [task = task](Compose& metrics) { task->create_metrics(metrics); }};
+      .rank = rank, .collective = collective_id(rank, metric_group), .create = metrics()};
   return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
 }
 

@@ -6,11 +6,12 @@
 #include <ATen/core/Tensor.h>
 
 #include "kernels/ops/op.hpp"
+#include "kernels/router_rule.hpp"
 
 namespace d9d::kernels {
 
 struct Routing {
-  at::Tensor softmax;  // [T, E] in sum_dtype
+  at::Tensor scores;   // [T, E] in sum_dtype
   at::Tensor probs;    // [T, k] in sum_dtype
   at::Tensor experts;  // int64 [T, k]
 };
@@ -23,11 +24,12 @@ struct ExpertOrder {
 };
 
 struct MoeOps {
-  // See moe_router. logits [T, E].
-  Op<Routing(const at::Tensor& logits, int64_t top_k, bool renormalise)> moe_router{"moe_router"};
-  // d logits [T, E] in sum_dtype, from d probs [T, k] and the forward's softmax and experts.
-  Op<at::Tensor(const at::Tensor& dprobs, const at::Tensor& softmax, const at::Tensor& experts,
-                bool renormalise)>
+  // See moe_router. logits [T, E]; bias [E] in sum_dtype or undefined.
+  Op<Routing(const at::Tensor& logits, const at::Tensor& bias, const RouterRule& rule)> moe_router{
+      "moe_router"};
+  // d logits [T, E] in sum_dtype, from d probs [T, k] and the forward's scores and experts.
+  Op<at::Tensor(const at::Tensor& dprobs, const at::Tensor& scores, const at::Tensor& experts,
+                const RouterRule& rule)>
       moe_router_backward{"moe_router_backward"};
 
   Op<ExpertOrder(const at::Tensor& experts, int64_t num_experts)> expert_order{"expert_order"};

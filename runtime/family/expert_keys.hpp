@@ -36,5 +36,26 @@ inline constexpr Key router_aux_loss_coef{
 inline constexpr Key router_z_loss_coef{
     "router_z_loss_coef", "", "weight of the routers' z-loss in the training loss; not of transformers",
     config::optional, config::at_least(0)};
+inline constexpr Key n_routed_experts{"n_routed_experts", "", "experts of a layer; required without `from`",
+                                      config::optional, config::at_least(1)};
+inline constexpr Key n_shared_experts{"n_shared_experts", "",
+                                      "experts that every token visits, as one of so many times the width; "
+                                      "required without `from`",
+                                      config::optional, config::at_least(0)};
+inline constexpr Key n_group{"n_group", "", "groups of experts; null: 1", config::optional,
+                             config::at_least(1)};
+inline constexpr Key topk_group{"topk_group", "", "groups from which a token chooses its experts; null: 1",
+                                config::optional, config::at_least(1)};
+inline constexpr Key routed_scaling_factor{"routed_scaling_factor", "",
+                                           "factor of the chosen experts' weights; null: 2.5"};
+inline constexpr Key first_k_dense_replace{"first_k_dense_replace", "layers",
+                                           "first layers, which have no experts; null: 3", config::optional,
+                                           config::at_least(0)};
+inline constexpr Key router_bias_update_rate{
+    "router_bias_update_rate", "",
+    "balancing without a loss: by how much each update moves the selection bias of an expert up or down, "
+    "where "
+    "it got fewer or more tokens than the mean; not of transformers; null: 0, the bias stays",
+    config::optional, config::at_least(0)};
 
 }  // namespace d9d::model_keys

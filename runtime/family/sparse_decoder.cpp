@@ -14,18 +14,6 @@ namespace {
 
 using Mappers = std::vector<MapperPtr>;
 
-// Of a sparse layer, beside its experts; after the name of the block.
-std::vector<std::string> tensors_beside_experts(const SparseDecoder& model) {
-  std::vector<std::string> names = {"gate.weight"};
-  if (model.shared_expert_intermediate_size > 0) {
-    for (const char* projection : {"gate_proj", "up_proj", "down_proj"}) {
-      names.push_back(fmt::format("shared_expert.{}.weight", projection));
-    }
-    names.emplace_back("shared_expert_gate.weight");
-  }
-  return names;
-}
-
 // Tensors with the same shape on both sides; add(stored name, our name).
 template <class Add>
 void for_equal_tensors(const SparseDecoder& model, const std::string& block, Add add) {
@@ -35,12 +23,12 @@ void for_equal_tensors(const SparseDecoder& model, const std::string& block, Add
   if (!model.tie_word_embeddings) same("lm_head.weight");
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
-    for (const auto& name : tensors_outside_feed_forward(model.attention())) same(prefix + name);
+    for (const auto& name : model.tensors_outside_mlp()) same(prefix + name);
     if (!model.is_sparse_layer(layer)) {
       for (const auto& name : tensors_of_dense_feed_forward()) same(prefix + name);
       continue;
     }
-    for (const auto& name : tensors_beside_experts(model))
+    for (const auto& name : model.tensors_beside_experts())
       add(fmt::format("{}{}.{}", prefix, block, name), prefix + "mlp." + name);
   }
 }
@@ -55,6 +43,21 @@ bool SparseDecoder::is_sparse_layer(std::int64_t layer) const {
   if (num_experts == 0) return false;
   if (std::find(mlp_only_layers.begin(), mlp_only_layers.end(), layer) != mlp_only_layers.end()) return false;
   return (layer + 1) % decoder_sparse_step == 0;
+}
+
+std::vector<std::string> SparseDecoder::tensors_outside_mlp() const {
+  return tensors_outside_feed_forward(attention());
+}
+
+std::vector<std::string> SparseDecoder::tensors_beside_experts() const {
+  std::vector<std::string> names = {"gate.weight"};
+  if (shared_expert_intermediate_size > 0) {
+    for (const char* projection : {"gate_proj", "up_proj", "down_proj"}) {
+      names.push_back(fmt::format("shared_expert.{}.weight", projection));
+    }
+    names.emplace_back("shared_expert_gate.weight");
+  }
+  return names;
 }
 
 MoeOptions SparseDecoder::moe() const {

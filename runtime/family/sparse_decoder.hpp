@@ -4,7 +4,14 @@
 
 #include "runtime/family/dense_decoder.hpp"
 
+namespace torch::nn {
+class Module;
+}
+
 namespace d9d {
+
+class Attention;
+class ParameterMaker;
 
 struct SparseDecoder : DenseDecoder {
   std::int64_t moe_intermediate_size = 0;  // of one expert; intermediate_size is that of dense layers
@@ -19,7 +26,10 @@ struct SparseDecoder : DenseDecoder {
   double router_z_loss_coef = 0;    // weight of the routers' z-loss
 
   bool is_sparse_layer(std::int64_t layer) const;
-  MoeOptions moe() const;
+  virtual MoeOptions moe() const;
+  // Of layer `index`, as its child self_attn; grouped-query attention unless the family has another one.
+  virtual std::shared_ptr<Attention> make_attention(ParameterMaker& make, torch::nn::Module& layer,
+                                                    std::int64_t index) const;
 
   std::int64_t experts_per_layer() const override { return num_experts; }
   BalanceOptions balance() const override;
@@ -29,6 +39,10 @@ struct SparseDecoder : DenseDecoder {
   std::unique_ptr<StageModule> build_stage(StagePosition position,
                                            const BuildOptions& options) const override;
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
+  // The tensors of a layer outside of its feed-forward block; those of a block with experts beside the
+  // experts themselves, without the block's name. As a folder and the model name them.
+  virtual std::vector<std::string> tensors_outside_mlp() const;
+  virtual std::vector<std::string> tensors_beside_experts() const;
   // Writes the experts one by one.
   std::shared_ptr<const StateMapper> to_hugging_face() const override;
 

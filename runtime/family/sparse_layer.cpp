@@ -12,7 +12,7 @@ class SparseDecoderLayer final : public DecoderLayer {
   SparseDecoderLayer(ParameterMaker& make, const SparseDecoder& model, std::int64_t index) {
     const std::int64_t hidden = model.hidden_size;
     input_layernorm_ = make.child<RmsNorm>(*this, "input_layernorm", hidden, model.rms_norm_eps);
-    self_attn_ = make.child<GroupedQueryAttention>(*this, "self_attn", model.attention_of(index));
+    self_attn_ = model.make_attention(make, *this, index);
     post_attention_layernorm_ =
         make.child<RmsNorm>(*this, "post_attention_layernorm", hidden, model.rms_norm_eps);
     if (model.is_sparse_layer(index)) {
@@ -24,6 +24,11 @@ class SparseDecoderLayer final : public DecoderLayer {
 };
 
 }  // namespace
+
+std::shared_ptr<Attention> SparseDecoder::make_attention(ParameterMaker& make, torch::nn::Module& layer,
+                                                         std::int64_t index) const {
+  return make.child<GroupedQueryAttention>(layer, "self_attn", attention_of(index));
+}
 
 std::unique_ptr<StageModule> SparseDecoder::build_stage(StagePosition position,
                                                         const BuildOptions& options) const {

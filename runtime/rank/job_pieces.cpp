@@ -1,5 +1,12 @@
 #include "runtime/rank/job_pieces.hpp"
 
+#include <memory>
+
+#include "runtime/metric/compose.hpp"
+#include "runtime/metric/expert_load.hpp"
+#include "runtime/nn/model/model_description.hpp"
+#include "runtime/task/task.hpp"
+
 namespace d9d {
 namespace {
 
@@ -20,6 +27,20 @@ std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uin
 
 std::function<bool(std::uint64_t)> metrics_due(const JobConfig& job, std::uint64_t total_steps) {
   return due_after(job.trainer.logging.period_steps, total_steps);
+}
+
+bool logs_expert_load(const JobConfig& job, const ModelDescription* model) {
+  return job.trainer.logging.expert_load != LoggedLoad::none && model != nullptr &&
+         model->experts_per_layer() > 0;
+}
+
+void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
+                     Compose& metrics) {
+  task.create_metrics(metrics);
+  if (!logs_expert_load(job, model)) return;
+  const bool each_layer = job.trainer.logging.expert_load == LoggedLoad::layers;
+  metrics.add(expert_load_name,
+              std::make_unique<ExpertLoad>(model->num_hidden_layers, model->experts_per_layer(), each_layer));
 }
 
 }  // namespace d9d

@@ -12,6 +12,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/metric/expert_load.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/compute_lanes.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
@@ -22,6 +23,7 @@
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/plugin_parameters.hpp"
 #include "runtime/rank/rank_buffers.hpp"
+#include "runtime/rank/rank_experts.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/stage_units.hpp"
 #include "runtime/rank/training_state.hpp"
@@ -114,7 +116,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void check_parameters(const OpenGroup& open) const;
   void fill_parameters();
   void make_optimizer(const OpenGroup& open);
-  void end_update();
+  void end_step(bool update);
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
 
@@ -131,6 +133,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<StageGroups> groups_;
   std::unique_ptr<RankBuffers> buffers_;
+  std::unique_ptr<RankExperts> experts_;
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   Compose metrics_;  // of the task; counts on the last stage, between two calls of take_metrics()
@@ -148,6 +151,7 @@ void PipelineWorker::prepare() {
           : open);
   groups_->communication_thread()->set_around(tracing_.background, tracing_.stalls);
   buffers_ = std::make_unique<RankBuffers>(options_.plan->domains(), options_.rank, open);
+  experts_ = std::make_unique<RankExperts>(options_.plan->domains(), options_.rank, open);
   const std::vector<StageParameter> parameters = build_stages();
   FlatOptions flat = flat_options(options_.gradients);
   flat.keep_values = options_.model_is_of_plugin;  // of a family nothing has a value yet
@@ -185,13 +189,14 @@ std::vector<StageParameter> PipelineWorker::build_stages() {
     parameters.insert(parameters.end(), own.begin(), own.end());
     built.end_parameter = parameters.size();
     buffers_->add(built.module);
+    experts_->add(*built.module);
   }
   return parameters;
 }
 
 // A task may have other metrics than the one that wrote the checkpoint.
 void PipelineWorker::make_metrics() {
-  options_.task->create_metrics(metrics_);
+  options_.declare_metrics(metrics_);
   std::set<std::string> dropped;
   for (const std::string& state : options_.metric_states) {
     for (std::string& name : metrics_.merge_json(nlohmann::json::parse(state)))
@@ -344,6 +349,7 @@ StepTotals PipelineWorker::finish_step() {
     if (bucket.needs_reduction()) continue;
     totals.norm_share = joined_shares(options_.norm, totals.norm_share, share_of_norm(bucket, options_.norm));
   }
+  if (options_.logs_expert_load) experts_->count(metrics_.get<ExpertLoad>(expert_load_name));
   totals.costs = programs_.finish_step();
   return totals;
 }
@@ -355,17 +361,18 @@ void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
   } else {
     call_user("the optimizer of the plugin", ErrorInside::is_named, [&] { optimizer_->step(scale); });
   }
-  end_update();
+  end_step(/*update=*/true);
 }
 
 // Buffers are the forward's work, so they have changed all the same.
 void PipelineWorker::skip() {
   flat_->zero_grad();
-  end_update();
+  end_step(/*update=*/false);
 }
 
-void PipelineWorker::end_update() {
+void PipelineWorker::end_step(bool update) {
   for (const auto& [stage, built] : stages_) built.units.after_update();
+  experts_->end_step(update);
   buffers_->make_equal();
 }
 

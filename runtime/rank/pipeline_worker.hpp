@@ -2,6 +2,7 @@
 // The RankWorker of a training rank: model stages, program, flat parameters, optimizer, checkpoints. No
 // torch in this header.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 
 namespace d9d {
 
+class Compose;
 class ModelProvider;
 class OptimizerProvider;
 class SharedSearch;
@@ -46,6 +48,8 @@ struct PipelineWorkerOptions {
   bool checkpoint_only_trainable = false;  // frozen weights come from where they came from at the start
   std::string resume_from;                 // committed checkpoint; empty = none
   std::uint64_t skipped_steps = 0;         // of the checkpoint's steps: those that made no update
+  std::function<void(Compose&)> declare_metrics;
+  bool logs_expert_load = false;           // expert_load_name is among the metrics
   std::vector<std::string> metric_states;  // JSON of the checkpoint: what this rank goes on counting from
   ParallelOptions parallel;
   OpenGroup open_group;  // communicators of the modules

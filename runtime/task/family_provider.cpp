@@ -46,6 +46,11 @@ class FamilyModelProvider final : public ModelProvider {
     load_hugging_face_weights(disk_, directory, *model_, position, parameters);
   }
 
+  void load_buffers(const std::string& directory, StagePosition position,
+                    const std::vector<StageBuffer>& buffers) const override {
+    load_hugging_face_buffers(disk_, directory, *model_, position, buffers);
+  }
+
   void load_adapter(const std::vector<StageParameter>& parameters) const override {
     if (adapter_) adapter_->load(parameters);
   }
@@ -62,7 +67,10 @@ class FamilyModelProvider final : public ModelProvider {
       return reader->read("param", name);
     };
     if (adapter_) read = adapter_->merged(*reader);
-    export_hugging_face(disk_, target, *model_, read, special_tokens_in(disk_, checkpoint));
+    const auto read_all = [&](const std::string& name) {
+      return reader->has(buffer_kind, name) ? reader->read(buffer_kind, name) : read(name);
+    };
+    export_hugging_face(disk_, target, *model_, read_all, special_tokens_in(disk_, checkpoint));
   }
 
   void export_adapter(const std::string& checkpoint, const std::string& target) const override {

@@ -24,11 +24,14 @@ at::ScalarType dtype_of_files(const FamilyModel& config) {
   return scalar_type_of(*dtype);
 }
 
-std::vector<TensorSpec> parameters_of(const FamilyModel& config) {
+// Parameters in the model's order and the type of the files, then buffers in their own.
+std::vector<TensorSpec> tensors_of(const FamilyModel& config) {
   std::vector<TensorSpec> specs;
-  for (const StageParameter& parameter : config.build_shapes()->parameters()) {
+  const auto model = config.build_shapes();
+  for (const StageParameter& parameter : model->parameters()) {
     specs.push_back(spec_of(parameter.name, parameter.tensor.detach().to(dtype_of_files(config))));
   }
+  for (const StageBuffer& buffer : model->buffers()) specs.push_back(spec_of(buffer.name, buffer.tensor));
   return specs;
 }
 
@@ -71,6 +74,11 @@ std::shared_ptr<FamilyModel> read_body_config(const Disk& disk, const std::strin
   return parse_hugging_face_config(document.dump(), path);
 }
 
+// Whole where no strategy has placed it.
+StageParameter as_parameter(const StageBuffer& buffer) {
+  return {buffer.name, buffer.tensor, buffer.layout.value_or(Layout::local(buffer.tensor.sizes().vec())), {}};
+}
+
 // What the model says of them stays: training used its pad token.
 std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) {
   nlohmann::json json = nlohmann::json::parse(config.config_json());
@@ -93,7 +101,8 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
   }
   LoadOptions options;
   options.allow_unread = config.unread_tensors();
-  options.part_of_model = position.num_stages > 1;
+  // Buffers are loaded by a call of their own.
+  options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
   load_model_state(disk, directory, mapper, destinations, options);
 }
 
@@ -104,13 +113,22 @@ bool head_starts_anew(const Disk& disk, const std::string& directory, const Fami
   return !ModelFiles(disk, directory).names().contains(parameter);
 }
 
+void load_hugging_face_buffers(const Disk& disk, const std::string& directory, const FamilyModel& config,
+                               StagePosition position, const std::vector<StageBuffer>& buffers) {
+  std::vector<StageParameter> tensors;
+  for (const StageBuffer& buffer : buffers) tensors.push_back(as_parameter(buffer));
+  if (!tensors.empty()) load_hugging_face_weights(disk, directory, config, position, tensors);
+}
+
 void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
   const MapperPtr mapper = config.folder_to_parameters(ModelFiles(disk, directory).names());
   std::map<std::string, Shape> parameters;
-  for (const StageParameter& parameter : config.build_shapes()->parameters()) {
+  const auto model = config.build_shapes();
+  for (const StageParameter& parameter : model->parameters()) {
     if (head_starts_anew(disk, directory, config, parameter.name)) continue;
     parameters[parameter.name] = parameter.tensor.sizes().vec();
   }
+  for (const StageBuffer& buffer : model->buffers()) parameters[buffer.name] = buffer.tensor.sizes().vec();
   LoadOptions options;
   options.allow_unread = config.unread_tensors();
   check_model_state(disk, directory, mapper, parameters, options);
@@ -151,6 +169,7 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
   options.dtype = dtype;
   model.stage = model.config->build_stage({}, options);
   load_hugging_face_weights(disk, directory, *model.config, {}, model.stage->parameters());
+  load_hugging_face_buffers(disk, directory, *model.config, {}, model.stage->buffers());
   model.stage->set_training(false);
   return model;
 }
@@ -160,12 +179,12 @@ void export_hugging_face(Disk& disk, const std::string& directory, const FamilyM
                          const SpecialTokens& tokens, std::uint64_t shard_bytes_max) {
   require_exportable_head(config);
   disk.make_directories(directory);
-  const std::vector<TensorSpec> parameters = parameters_of(config);
+  const std::vector<TensorSpec> tensors = tensors_of(config);
   ExportOptions options;
   options.shard_bytes_max = shard_bytes_max;
-  ModelWriter writer(disk, directory, config.parameters_to_folder(), parameters, options);
-  for (const TensorSpec& parameter : parameters) {
-    writer.put(parameter.name, on_host(read(parameter.name), dtype_of_files(config)));
+  ModelWriter writer(disk, directory, config.parameters_to_folder(), tensors, options);
+  for (const TensorSpec& tensor : tensors) {
+    writer.put(tensor.name, on_host(read(tensor.name), scalar_type_of(tensor.dtype)));
   }
   write_text(disk, directory + "/config.json", config_with(config, tokens));
   publish_model_state(disk, directory, writer.finish());

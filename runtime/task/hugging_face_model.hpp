@@ -21,10 +21,15 @@ namespace d9d {
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageParameter>& parameters);
 
+// The same for a stage's persistent buffers; those that no strategy has placed are whole.
+void load_hugging_face_buffers(const Disk& disk, const std::string& directory, const FamilyModel& config,
+                               StagePosition position, const std::vector<StageBuffer>& buffers);
+
 // Whether this is the parameter of a head that the folder does not have: a classifier begun from a language
 // model. It has to be drawn.
 bool head_starts_anew(const Disk& disk, const std::string& directory, const FamilyModel& config,
                       const std::string& parameter);
+
 // Whether load_hugging_face_weights() will find all it
 // needs, in any stage: the same errors, from headers only.
 void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config);
@@ -43,8 +48,8 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
                                     at::ScalarType dtype = at::kFloat);
 
 // Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors,
-// index last. `read` gives the whole tensor of a parameter by its global name,
-// each asked for once; one group of tensors is in memory at a time. `config.dtype`
+// index last. `read` gives the whole tensor of a parameter or buffer by its global
+// name, each asked for once; one group of tensors is in memory at a time. `config.dtype`
 // is the dtype of the files; `tokens` go into config.json where they are known.
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
                          const std::function<at::Tensor(const std::string& name)>& read,

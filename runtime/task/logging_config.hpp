@@ -1,6 +1,5 @@
 #pragma once
-// Section `trainer.logging` and its trackers (reference A.2,
-// A.4). Whatever the tracker, `metrics.jsonl` is written.
+// Section `trainer.logging` and its trackers (A.2, A.4). Whatever the tracker, `metrics.jsonl` is written.
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>
@@ -15,6 +14,7 @@
 #include "runtime/base/config/codec_maps.hpp"
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/period.hpp"
+#include "runtime/task/logged_load.hpp"
 
 namespace d9d {
 
@@ -108,15 +108,19 @@ constexpr auto choices_of(config::Tag<TrackerConfig>) {
 
 struct LoggingConfig {
   config::Period period_steps = config::Period::every(1);
+  LoggedLoad expert_load = LoggedLoad::none;
   config::OneOrMany<TrackerConfig> tracker = {{TensorboardTracker{}}};
   std::int64_t max_pending_steps = 2;
 };
-BOOST_DESCRIBE_STRUCT(LoggingConfig, (), (period_steps, tracker, max_pending_steps))
+BOOST_DESCRIBE_STRUCT(LoggingConfig, (), (period_steps, expert_load, tracker, max_pending_steps))
 constexpr auto keys_of(config::Tag<LoggingConfig>) {
   using namespace config;
   return std::array{
       Key{"period_steps", "steps", "period of the task's metrics; loss and gradient norm go every step",
           required},
+      Key{"expert_load", "",
+          "how evenly tokens go to experts: those of a layer's largest and smallest expert over the mean of "
+          "its experts. model: of the most uneven layers; layers: of each layer as well"},
       Key{"tracker", "", "where numbers go, one or several"},
       Key{"max_pending_steps", "steps", "how far logged values may lag behind the training", config::optional,
           at_least(1), "values travel as messages and training never waits for them"},

@@ -72,6 +72,10 @@ void of_plugins(const JobConfig& job, Issues& issues) {
         {"trainer.pipelining.layer_split", "a plugin's model says nothing of its costs", "leave it out"});
   }
   const auto is_own = [](const auto& choice) { return std::holds_alternative<config::Named>(choice); };
+  if (own_model && job.trainer.logging.expert_load != LoggedLoad::none) {
+    issues.push_back(
+        {"trainer.logging.expert_load", "a plugin's model says nothing of its experts", "leave it out"});
+  }
   if (own_model || is_own(job.task) || is_own(job.optimizer) ||
       (job.lr_scheduler && is_own(*job.lr_scheduler)) || !job.actors.empty() || job.plugins.empty())
     return;

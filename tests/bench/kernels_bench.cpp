@@ -151,7 +151,7 @@ class Model {
       return {x, ops::linear(ops::silu_mul(both[0], both[1]), p[11])};
     }
     const auto rows = normed.view({-1, w_.hidden});
-    const auto [probs, experts] = ops::moe_router(ops::linear(rows, p[8]), w_.top_k, true);
+    const auto [probs, experts] = ops::moe_router(ops::linear(rows, p[8]), {w_.top_k, true});
     return {x, ops::moe_experts(rows, probs, experts, p[9], p[10], p[11]).view(x.sizes())};
   }
 
@@ -292,7 +292,7 @@ void add_experts(const Workload& w) {
     const auto gate = leaf({w.experts, w.inner, w.hidden}, 0.03),
                up = leaf({w.experts, w.inner, w.hidden}, 0.03);
     const auto down = leaf({w.experts, w.hidden, w.inner}, 0.03);
-    const auto [probs, experts] = ops::moe_router(logits.detach(), w.top_k, true);
+    const auto [probs, experts] = ops::moe_router(logits.detach(), {w.top_k, true});
     const auto weights = probs.detach().requires_grad_(true);
     const auto chosen = experts;
     step(

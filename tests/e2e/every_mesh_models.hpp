@@ -10,7 +10,7 @@ inline constexpr const char* job_template = R"(trainer:
   determinism: {base_seed: 3}
   gradient_clipping: {max_norm: null}
   checkpointing: {period_steps: last_step}
-  logging: {period_steps: 1, tracker: {provider: "null"}}
+  logging: {period_steps: 1, expert_load: layers, tracker: {provider: "null"}}
 data: {source: tokens, tokens: tokens.npy, labels: labels.npy}
 optimizer: {name: sgd, lr: 0.1, momentum: 0.9}
 node: {threads_per_rank: 1, trace: false, heartbeat_ms: 10000}
@@ -80,6 +80,24 @@ inline constexpr const char* classifier_model = R"(    intermediate_size: 10_KV_
   head: {kind: classification, num_labels: 90}
   name: qwen3
 task: {name: classification}
+)";
+
+// Latents, a dense layer, groups of experts, a bias that the step moves.
+inline constexpr const char* deepseek_v3_model = R"(    intermediate_size: 10_KV_HEADS
+    q_lora_rank: 10
+    kv_lora_rank: 8
+    qk_nope_head_dim: 6
+    qk_rope_head_dim: 4
+    v_head_dim: 8
+    moe_intermediate_size: 6_KV_HEADS
+    n_routed_experts: EXPERTS
+    n_shared_experts: 2
+    num_experts_per_tok: 2
+    n_group: 2
+    topk_group: 1
+    first_k_dense_replace: 1
+    router_bias_update_rate: 0.01
+  name: deepseek_v3
 )";
 
 // Families of the same blocks as those above.

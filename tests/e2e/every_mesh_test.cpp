@@ -62,6 +62,8 @@ struct Training {
   double norm = 0;
   double largest = 0;  // the infinity norm
   std::map<std::string, at::Tensor> gradients;
+  std::map<std::string, at::Tensor> buffers;  // after the step
+  double expert_load = 0;                     // of models with experts
 };
 
 Words words_of(const DeviceMeshParameters& m) {
@@ -131,19 +133,22 @@ class EveryMesh : public testing::TestWithParam<Family> {
         {.pipeline = sizes_.layers, .tensor = sizes_.kv_heads, .experts = experts() ? sizes_.experts : 0});
   }
 
-  Training train(const std::string& run, const Words& words) {
+  Training train(const std::string& run, const Words& words, int steps = 1) {
     const Outcome outcome = job_.run(named(run) + set("optimizer", GetParam().optimizer) + words);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    return outcome.code == 0 ? training_of(run) : Training();
+    return outcome.code == 0 ? training_of(run, steps) : Training();
   }
 
-  Training training_of(const std::string& run) const {
-    Training result{job_.losses(run).at(0), job_.values(run, "grad_norm").at(0), 0, {}};
-    const auto reader =
-        CheckpointReader::open(disk_, (job_.run_folder(run) / "checkpoints" / "save-1").string());
+  Training training_of(const std::string& run, int steps = 1) const {
+    Training result{job_.losses(run).at(0), job_.values(run, "grad_norm").at(0), 0, {}, {}};
+    if (experts()) result.expert_load = job_.values(run, "metrics/expert_load/max_over_mean").at(0);
+    const auto folder = job_.run_folder(run) / "checkpoints" / ("save-" + std::to_string(steps));
+    const auto reader = CheckpointReader::open(disk_, folder.string());
     for (const TensorSpec& spec : reader->specs(GetParam().kind)) {
       result.gradients[spec.name] = reader->read(GetParam().kind, spec.name);
     }
+    for (const TensorSpec& spec : reader->specs(buffer_kind))
+      result.buffers[spec.name] = reader->read(buffer_kind, spec.name);
     return result;
   }
 
@@ -176,6 +181,9 @@ class EveryMesh : public testing::TestWithParam<Family> {
     const double norm = infinity ? alone_.largest : alone_.norm;
     EXPECT_NEAR(got.norm, norm, gradient_tolerance * norm);
     EXPECT_NEAR(got.loss, alone_.loss, loss_tolerance * alone_.loss);
+    EXPECT_EQ(got.expert_load, alone_.expert_load);
+    EXPECT_EQ(got.buffers.size(), alone_.buffers.size());
+    for (const auto& [name, buffer] : got.buffers) EXPECT_TRUE(buffer.equal(alone_.buffers.at(name))) << name;
     EXPECT_EQ(got.gradients.size(), alone_.gradients.size());
     for (const auto& [name, gradient] : got.gradients) {
       const at::Tensor& expected = alone_.gradients.at(name);
@@ -253,7 +261,36 @@ INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
                                          Family{.name = "split_vocabulary",
                                                 .keys = dense_model_half_frozen,
                                                 .gradients = 48,
-                                                .vocabulary = split_vocabulary}),
+                                                .vocabulary = split_vocabulary},
+                                         Family{"deepseek_v3", deepseek_v3_model, 63, true}),
+                         [](const auto& info) { return info.param.name; });
+
+// The routers' biases move in every step and decide in the next one who is chosen.
+class BalancedRouters : public EveryMesh {};
+
+TEST_P(BalancedRouters, GoOnAfterAResumeAsIfItHadNotBeen) {
+  prepare(2);
+  const Words two_ranks =
+      words_of({.data_parallel_replicate = 2, .expert_parallel = 2}) + set("data.epochs", "as_needed");
+  const auto until = [&](int steps) {
+    return two_ranks + set("trainer.schedule.total_steps", std::to_string(steps));
+  };
+  const Training straight = train("straight", until(3), 3);
+  train("resumed", until(2), 2);
+
+  const Training resumed = train("resumed", until(3), 3);
+
+  ASSERT_EQ(straight.buffers.size(), 3U);
+  for (const auto& [name, buffer] : resumed.buffers) {
+    EXPECT_TRUE(buffer.equal(straight.buffers.at(name))) << name;
+    EXPECT_GT(buffer.abs().max().item<float>(), 0.015F) << name;  // two steps of 0.01 or three
+  }
+  for (const auto& [name, gradient] : resumed.gradients)
+    EXPECT_TRUE(gradient.equal(straight.gradients.at(name))) << name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, BalancedRouters,
+                         testing::Values(Family{"deepseek_v3", deepseek_v3_model, 63, true}),
                          [](const auto& info) { return info.param.name; });
 
 // Matrices in parts of tensor parallelism, FSDP and both, experts on ranks of their own.

@@ -114,15 +114,15 @@ void add_cross_entropy(OpTable& table) {
 void add_moe(OpTable& table) {
   using namespace kernels;
   using T = const at::Tensor&;
-  table.moe_router = [](T logits, int64_t top_k, bool) {
+  table.moe_router = [](T logits, T, const RouterRule& rule) {
     note("moe_router");
     const int64_t tokens = logits.size(0);
-    return Routing{sums(logits, logits.sizes()), sums(logits, {tokens, top_k}),
-                   indices(logits, {tokens, top_k})};
+    return Routing{sums(logits, logits.sizes()), sums(logits, {tokens, rule.top_k}),
+                   indices(logits, {tokens, rule.top_k})};
   };
-  table.moe_router_backward = [](T, T softmax, T, bool) {
+  table.moe_router_backward = [](T, T scores, T, const RouterRule&) {
     note("moe_router_backward");
-    return like(softmax, softmax.sizes());
+    return like(scores, scores.sizes());
   };
   table.expert_order = [](T experts, int64_t num_experts) {
     note("expert_order");

@@ -104,7 +104,7 @@ TEST_F(Nodes, OfTheLossOverPartsOfAVocabularyCallTheTableOnly) {
 TEST_F(Nodes, OfExpertsInStepsCallTheTableOnly) {
   const at::Tensor x = variable({6, 8});
 
-  const auto [probs, experts] = kernels::moe_router(variable({6, 4}), 2, true);
+  const auto [probs, experts] = kernels::moe_router(variable({6, 4}), {2, true});
   const auto [rows, offsets, map] = kernels::moe_permute(x, experts, 4);
   backward(kernels::moe_unpermute(kernels::grouped_linear(rows, parameter({4, 8, 8}), offsets), probs, map));
 

@@ -51,7 +51,7 @@ struct Model {
     const auto [q, k] = d9d::kernels::qk_norm_rope(qk[0].view({1, 6, 2, 8}), qk[1].view({1, 6, 1, 8}), p[4],
                                                    p[5], 1e-6, angle.cos(), angle.sin());
     x = d9d::kernels::linear((q * k).reshape({6, 16}), p[6]);
-    const auto [probs, experts] = d9d::kernels::moe_router(x.narrow(1, 0, 3), 2, true);
+    const auto [probs, experts] = d9d::kernels::moe_router(x.narrow(1, 0, 3), {2, true});
     x = d9d::kernels::moe_experts(x, probs, experts, p[7], p[8], p[9]);
     return d9d::kernels::linear_cross_entropy(x, p[10], ids.view({-1})).sum();
   }

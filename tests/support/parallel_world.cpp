@@ -269,15 +269,17 @@ std::vector<Ticket> World::microbatches_of(int rank) {
 
 std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<RankGradients>& gradients,
                                              BucketObserver& buckets) {
+  const auto task = std::make_shared<CausalLmTask>();
   return make_pipeline_worker(
       {.rank = rank,
        .plan = &plan_,
        .schedule = given_.schedule,
        .model = provider_,
-       .task = std::make_shared<CausalLmTask>(),
+       .task = task,
        .optimizer = provider_of(AdamWOptions{.lr = 1}),
        .seed = world_seed,
        .source_checkpoint = "the given weights",
+       .declare_metrics = [task](Compose& metrics) { task->create_metrics(metrics); },
        .parallel = given_.options,
        .open_group = [this, rank](const auto& domain, const auto& axes,
                                   const auto& use) { return open(rank, domain, axes, use); },

@@ -40,9 +40,6 @@ const Names& for_plugins() {
       "recall",
       // fine-tuning of a model
       "merge_peft",
-      // how a model of experts routes its tokens
-      "expert_tokens",
-      "reset_expert_tokens",
   };
   return names;
 }

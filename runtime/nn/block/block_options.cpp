@@ -17,6 +17,11 @@ void require_divisible_heads(const AttentionOptions& options, int ranks) {
               ranks, options.num_kv_heads, options.num_kv_heads);
 }
 
+void require_divisible_heads(const LatentAttentionOptions& options, int ranks) {
+  require_divisible_heads(AttentionOptions{.num_heads = options.num_heads, .num_kv_heads = options.num_heads},
+                          ranks);
+}
+
 void require_divisible_width(std::int64_t intermediate_size, int ranks) {
   D9D_REQUIRE(intermediate_size >= ranks,
               "tensor_parallel is {}, but the model's intermediate_size is {}; choose fewer ranks", ranks,
@@ -86,6 +91,28 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   return costs;
 }
 
+// Kept: the input, both latents before and behind their norms, queries, keys and values per head, the
+// attention's output. The latents are computed from a rank's own tokens and gathered.
+BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ranks) {
+  const std::int64_t heads = options.num_heads / ranks, hidden = options.hidden_size;
+  const std::int64_t queries = heads * options.head_dim(), mixed = heads * options.value_dim;
+  const std::int64_t expanded = heads * (options.plain_dim + options.value_dim);
+  const std::int64_t key_latent = options.key_rank + options.rotary_dim;
+  const bool latent_queries = options.query_rank > 0;
+  BlockCosts costs;
+  costs.products = hidden * (key_latent + mixed) + options.key_rank * expanded +
+                   (latent_queries ? options.query_rank * (hidden + queries) : hidden * queries);
+  costs.active = costs.products + options.key_rank + options.query_rank +
+                 (options.bias ? key_latent + options.query_rank + hidden : 0);
+  costs.parameters = costs.active;
+  costs.attended = queries + mixed;
+  costs.kept_own = hidden + options.key_rank + options.query_rank;
+  costs.kept_gathered = key_latent + (latent_queries ? options.query_rank : hidden) + 2 * queries + 2 * mixed;
+  costs.side_own = latent_queries ? 8 : 4;
+  costs.side_gathered = 4 * heads;
+  return costs;
+}
+
 // Kept: the gathered input, gate, up and their product.
 BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks) {
   const std::int64_t width = (intermediate_size + ranks - 1) / ranks;
@@ -110,7 +137,8 @@ BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
   if (options.shared_intermediate_size == 0) return costs;
   costs += swiglu_costs(options.hidden_size, options.shared_intermediate_size, ranks);
   if (ranks == 1) costs.kept_gathered -= options.hidden_size;  // the input is the router's too
-  // Its gate; kept: the shared expert's result and the gate's.
+  if (!options.shared_gate) return costs;
+  // Kept: the shared expert's result and the gate's.
   const std::int64_t gate = options.hidden_size;
   costs += {.parameters = gate, .active = gate, .products = gate, .kept_own = options.hidden_size + 1};
   return costs;

@@ -29,11 +29,37 @@ struct MoeOptions {
   bool renormalise = false;                   // divide the chosen probabilities by their sum
   std::int64_t shared_intermediate_size = 0;  // of the expert that all tokens visit; 0: there is none
   bool router_sums = false;                   // keep what losses on the routing need
+  bool sigmoid_scores = false;                // of the router's logits; otherwise their softmax
+  std::int64_t groups = 1;                    // of experts; a token chooses from kept_groups of them
+  std::int64_t kept_groups = 1;               // with the largest sums of their two best experts
+  double score_factor = 1;                    // of the chosen scores
+  bool selection_bias = false;                // experts are chosen by score + bias
+  double bias_rate = 0;                       // by which each update moves the bias; 0: it stays
+  bool shared_gate = true;                    // the shared expert's output is gated
+};
+
+// Causal attention over latents (DeepSeek-V2, arXiv 2405.04434, section 2.1). Heads of queries and keys have a
+// part without positions and one with RoPE, of which all heads of the keys share one.
+struct LatentAttentionOptions {
+  std::int64_t hidden_size = 0;
+  std::int64_t num_heads = 0;
+  std::int64_t query_rank = 0;  // width of the queries' latent; 0: they have none
+  std::int64_t key_rank = 0;    // of the latent of keys and values
+  std::int64_t plain_dim = 0;   // of a head's part without positions
+  std::int64_t rotary_dim = 0;  // of the part with RoPE; even
+  std::int64_t value_dim = 0;   // of a head's value; at most plain_dim + rotary_dim
+  double scale = 1;             // of the scores
+  bool interleaved = false;     // RoPE turns pairs (2i, 2i + 1) instead of (i, i + rotary_dim / 2)
+  bool bias = false;            // on the projections to the latents, and on the output's
+
+  std::int64_t head_dim() const { return plain_dim + rotary_dim; }
 };
 
 // Input error when `ranks` does not divide the query heads, or
 // neither divides the key heads nor is a multiple of them.
 void require_divisible_heads(const AttentionOptions& options, int ranks);
+// Input error when `ranks` does not divide the heads.
+void require_divisible_heads(const LatentAttentionOptions& options, int ranks);
 // Input error when a dense layer has fewer columns than there are ranks.
 void require_divisible_width(std::int64_t intermediate_size, int ranks);
 // Input error when there are fewer words than ranks.
@@ -72,6 +98,7 @@ struct BlockCosts {
 // whole on every rank.
 BlockCosts norm_costs(std::int64_t width);
 BlockCosts attention_costs(const AttentionOptions& options, int ranks = 1);
+BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ranks = 1);
 BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks = 1);
 BlockCosts mixture_costs(const MoeOptions& options, int ranks = 1);
 

@@ -6,10 +6,13 @@
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/sign.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/square.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/sub.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 
 #include "kernels/activation.hpp"
 #include "kernels/moe.hpp"
@@ -28,6 +31,15 @@ void count_tokens(const at::Tensor& experts, at::Tensor& counts) {
   const auto* data = ids.const_data_ptr<std::int64_t>();
   auto* count = counts.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < ids.numel(); ++i) ++count[data[i]];
+}
+
+kernels::RouterRule rule_of(const MoeOptions& options) {
+  return {.top_k = options.top_k,
+          .renormalise = options.renormalise,
+          .sigmoid = options.sigmoid_scores,
+          .groups = options.groups,
+          .kept_groups = options.kept_groups,
+          .scale = options.score_factor};
 }
 
 at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts) {
@@ -62,6 +74,10 @@ at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/) {
 
 MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& options) : options_(options) {
   gate_ = make.child<Linear>(*this, "gate", options.hidden_size, options.num_experts);
+  if (options.selection_bias) {
+    selection_bias_ = make.within(
+        "gate", [&] { return make.buffer(*gate_, "e_score_correction_bias", {options.num_experts}); });
+  }
   experts_ = make.child<ModuleGroup>(*this, "experts");
   make.within("experts", [&] {
     const auto grouped = [&](const char* name, std::int64_t in, std::int64_t out) {
@@ -73,9 +89,10 @@ MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& optio
     return 0;
   });
   if (options.shared_intermediate_size > 0) {
-    shared_expert_ =
-        make.child<SwiGlu>(*this, "shared_expert", options.hidden_size, options.shared_intermediate_size);
-    shared_expert_gate_ = make.child<Linear>(*this, "shared_expert_gate", options.hidden_size, 1);
+    shared_expert_ = make.child<SwiGlu>(*this, options.shared_gate ? "shared_expert" : "shared_experts",
+                                        options.hidden_size, options.shared_intermediate_size);
+    if (options.shared_gate)
+      shared_expert_gate_ = make.child<Linear>(*this, "shared_expert_gate", options.hidden_size, 1);
   }
   expert_tokens_ = at::zeros({options.num_experts}, at::kLong);
 }
@@ -87,13 +104,14 @@ void MixtureOfExperts::shard(TensorParallel& tensor, const ActivationShards& tok
 at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute) {
   const at::Tensor all = routed(x.reshape({-1, options_.hidden_size}), recompute).view(x.sizes());
   if (!shared_expert_) return all;
+  if (!shared_expert_gate_) return at::add(all, shared_expert_->forward(x, recompute));
   const at::Tensor share = at::sigmoid(shared_expert_gate_->forward(x));
   return at::add(all, at::mul(shared_expert_->forward(x, recompute), share));
 }
 
 at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute) {
   const at::Tensor logits = gate_->forward(rows);
-  const auto [probs, experts] = kernels::moe_router(logits, options_.top_k, options_.renormalise);
+  const auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
   if (options_.router_sums && is_training()) router_sums_ = sums_of(logits, experts);
   if (!recompute) count_tokens(experts, expert_tokens_);
   if (!group_) return run_experts(rows, probs, experts);
@@ -117,6 +135,13 @@ at::Tensor MixtureOfExperts::run_experts(const at::Tensor& rows, const at::Tenso
 
 std::vector<at::Tensor> MixtureOfExperts::expert_weights() const {
   return {gate_proj_->weight, up_proj_->weight, down_proj_->weight};
+}
+
+// Counts are compared as integers, so that no rounding decides.
+void MixtureOfExperts::balance(const at::Tensor& tokens) {
+  const c10::NoGradGuard no_grad;
+  const at::Tensor missing = at::sub(tokens.sum(), at::mul(tokens, options_.num_experts));
+  selection_bias_.add_(at::sign(missing).to(selection_bias_.options()), options_.bias_rate);
 }
 
 void MixtureOfExperts::reset_expert_tokens() {

@@ -6,29 +6,11 @@
 #include <vector>
 
 #include "runtime/nn/block/block_options.hpp"
+#include "runtime/nn/block/expert_block.hpp"
 #include "runtime/nn/block/leaf.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
 
 namespace d9d {
-
-class Communicator;
-
-// A block whose experts expert parallelism can shard.
-class ExpertBlock {
- public:
-  virtual ~ExpertBlock() = default;
-  virtual std::int64_t num_experts() const = 0;
-  // Each [E, ..].
-  virtual std::vector<at::Tensor> expert_weights() const = 0;
-  // Afterwards each rank of the group computes num_experts / size experts, in rank
-  // order, for the tokens of all ranks of the group (shard/token_dispatch.hpp).
-  virtual void spread_experts(std::shared_ptr<Communicator> group) = 0;
-  // Of the last forward, handed over once, for losses on the routing; undefined in a block that does not
-  // keep them, and after a forward that is not for training. fp32 [3, E], sums over this rank's tokens:
-  // choices of each expert; the softmax of the router's logits z; a share for each expert of (log sum exp
-  // z)^2. The latter two are differentiable.
-  virtual at::Tensor take_router_sums() { return {}; }
-};
 
 class FeedForward : public torch::nn::Module {
  public:
@@ -54,9 +36,10 @@ class SwiGlu final : public FeedForward {
   ActivationShards tokens_;
 };
 
-// A token goes to the top_k experts of softmax(gate(x));
-// the output is the sum of theirs, weighted by probability. Where the options have a shared expert,
-// sigmoid(shared_expert_gate(x)) * shared_expert(x) is added (Qwen2-MoE).
+// A token goes to the top_k experts of a score of gate(x) (kernels/moe.hpp), chosen by score + selection bias
+// where the options say so; the output is the sum of theirs, weighted by score. Where the options have a shared
+// expert, it is added: sigmoid(shared_expert_gate(x)) * shared_expert(x) (Qwen2-MoE), or shared_experts(x)
+// without a gate (DeepSeek-V3). The bias is the persistent buffer gate.e_score_correction_bias, fp32 [E].
 class MixtureOfExperts final : public FeedForward, public ExpertBlock {
  public:
   MixtureOfExperts(ParameterMaker& make, const MoeOptions& options);
@@ -70,11 +53,11 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   std::vector<at::Tensor> expert_weights() const override;
   void spread_experts(std::shared_ptr<Communicator> group) override { group_ = std::move(group); }
 
-  // How many of this rank's tokens were routed to each expert since the start or the last reset, int64 [E].
-  // Recomputed forwards do not count.
-  const at::Tensor& expert_tokens() const { return expert_tokens_; }
+  const at::Tensor& expert_tokens() const override { return expert_tokens_; }
   at::Tensor take_router_sums() override { return std::exchange(router_sums_, {}); }
-  void reset_expert_tokens();
+  void reset_expert_tokens() override;
+  bool balances_load() const override { return selection_bias_.defined() && options_.bias_rate > 0; }
+  void balance(const at::Tensor& tokens) override;
 
  private:
   at::Tensor routed(const at::Tensor& rows, bool recompute);
@@ -84,9 +67,10 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   std::shared_ptr<Linear> gate_;
   std::shared_ptr<ModuleGroup> experts_;
   std::shared_ptr<GroupedLinear> gate_proj_, up_proj_, down_proj_;
-  std::shared_ptr<SwiGlu> shared_expert_;  // null without
+  std::shared_ptr<SwiGlu> shared_expert_;  // null without, as its gate
   std::shared_ptr<Linear> shared_expert_gate_;
   std::shared_ptr<Communicator> group_;  // null: this rank has all experts
+  at::Tensor selection_bias_;            // undefined without
   at::Tensor expert_tokens_;
   at::Tensor router_sums_;
 };

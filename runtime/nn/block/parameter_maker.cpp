@@ -1,6 +1,7 @@
 #include "runtime/nn/block/parameter_maker.hpp"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 namespace d9d {
 
@@ -22,6 +23,13 @@ at::Tensor ParameterMaker::normal(torch::nn::Module& owner, const std::string& n
 at::Tensor ParameterMaker::constant(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape,
                                     float value) {
   return make(owner, name, shape, {Initial::Kind::constant, value});
+}
+
+at::Tensor ParameterMaker::buffer(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape) {
+  at::Tensor tensor =
+      owner.register_buffer(name, at::zeros(shape, at::TensorOptions(at::kFloat).device(device_)));
+  buffers_.push_back({scope_ + name, tensor});
+  return tensor;
 }
 
 }  // namespace d9d

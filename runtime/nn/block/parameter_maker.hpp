@@ -24,6 +24,9 @@ class ParameterMaker {
   at::Tensor normal(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
   at::Tensor constant(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape, float value);
 
+  // A persistent buffer of fp32 zeros (StageBuffer), whatever the dtype of the parameters.
+  at::Tensor buffer(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
+
   // A child module, its parameters named `<scope>.<name>.`: M's constructor gets this maker, then `args`.
   template <class M, class... Args>
   std::shared_ptr<M> child(torch::nn::Module& owner, const std::string& name, Args&&... args) {
@@ -42,6 +45,7 @@ class ParameterMaker {
   }
 
   const std::vector<StageParameter>& parameters() const { return parameters_; }
+  const std::vector<StageBuffer>& buffers() const { return buffers_; }
 
  private:
   at::Tensor make(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape, Initial initial);
@@ -51,6 +55,7 @@ class ParameterMaker {
   float stddev_;
   std::string scope_;
   std::vector<StageParameter> parameters_;
+  std::vector<StageBuffer> buffers_;
 };
 
 // A module that only groups others under a name.

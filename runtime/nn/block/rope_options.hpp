@@ -31,6 +31,7 @@ struct RopeOptions {
   double low_freq_factor = 1.0;                   // llama3
   double high_freq_factor = 4.0;                  // llama3
   std::vector<double> short_factor, long_factor;  // longrope: of each pair
+  bool interleaved = false;                       // pairs (2i, 2i + 1) instead of (i, i + head_dim / 2)
 
   bool operator==(const RopeOptions&) const = default;
 };

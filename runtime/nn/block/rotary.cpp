@@ -6,6 +6,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sin.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -81,9 +82,11 @@ at::Tensor llama3(const RopeOptions& rope, const at::Tensor& plain) {
 }
 
 std::pair<at::Tensor, at::Tensor> cos_sin(const at::Tensor& positions, const at::Tensor& frequencies,
-                                          double scale) {
+                                          const RopeOptions& rope) {
+  const double scale = rotary_scale(rope);
   const at::Tensor angle = positions.to(at::kFloat).unsqueeze(-1).mul(frequencies.to(positions.device()));
-  const at::Tensor both = at::cat({angle, angle}, -1);
+  const at::Tensor both =
+      rope.interleaved ? at::stack({angle, angle}, -1).flatten(-2) : at::cat({angle, angle}, -1);
   at::Tensor cos = at::cos(both);
   at::Tensor sin = at::sin(both);
   if (scale != 1.0) {
@@ -171,7 +174,7 @@ void RotaryTable::grow(std::int64_t positions) {
   if (cos_.defined() && cos_.size(0) >= positions) return;
   const auto rows = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(positions, 64))));
-  std::tie(cos_, sin_) = cos_sin(at::arange(rows, at::kLong), frequencies_, rotary_scale(rope_));
+  std::tie(cos_, sin_) = cos_sin(at::arange(rows, at::kLong), frequencies_, rope_);
 }
 
 std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& position_ids,
@@ -184,7 +187,7 @@ std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& po
     if (depends_on_length()) {
       choose_frequencies(whole > 0 ? whole : position_ids.max().item<std::int64_t>() + 1);
     }
-    return cos_sin(position_ids, frequencies_, rotary_scale(rope_));
+    return cos_sin(position_ids, frequencies_, rope_);
   }
   const at::Tensor ids = position_ids.contiguous();
   const Positions seen = inspect(ids);

@@ -21,7 +21,7 @@ class RotaryTable {
  public:
   RotaryTable(const RopeOptions& rope, std::int64_t head_dim);
 
-  // (cos, sin) for int64 position_ids [B, S], as kernels/rope.hpp takes them, style half: [S, D] where all
+  // (cos, sin) for int64 position_ids [B, S], as kernels/rope.hpp takes them: [S, D] where all
   // rows hold the same positions (a view of the table where they are consecutive), else [B, S, D]. On the CPU
   // the table grows to the largest position seen. `length`, int64 []: of the whole sequences, where
   // position_ids hold a part of them; undefined: they hold all. Input error for a negative position. Thread:

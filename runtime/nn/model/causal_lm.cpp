@@ -5,6 +5,8 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ne.h>
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 #include "runtime/nn/block/pooled_heads.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
@@ -77,6 +79,7 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
   ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
   build(model, make, make_layer);
   parameters_ = make.parameters();
+  buffers_ = make.buffers();
 }
 
 void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer) {
@@ -250,6 +253,35 @@ TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared) const 
   TensorMap outputs = head_->forward(normed, shared);
   for (auto& [name, output] : outputs) output = head_unit_.leave({output}, false)[0];
   return outputs;
+}
+
+std::vector<RoutedTokens> CausalLm::routed_tokens() const {
+  std::vector<RoutedTokens> routed;
+  for (const auto& [index, layer] : layers_) {
+    if (const ExpertBlock* const experts = layer->feed_forward().experts())
+      routed.push_back({index, experts->expert_tokens()});
+  }
+  return routed;
+}
+
+bool CausalLm::balances_load() const {
+  return std::any_of(layers_.begin(), layers_.end(), [](const auto& layer) {
+    const ExpertBlock* const experts = layer.second->feed_forward().experts();
+    return experts != nullptr && experts->balances_load();
+  });
+}
+
+void CausalLm::balance(const std::vector<RoutedTokens>& of_all_ranks) {
+  for (const auto& [layer, tokens] : of_all_ranks) {
+    ExpertBlock& experts = *layers_.at(layer)->feed_forward().experts();
+    if (experts.balances_load()) experts.balance(tokens);
+  }
+}
+
+void CausalLm::end_step() {
+  for (const auto& [index, layer] : layers_) {
+    if (ExpertBlock* const experts = layer->feed_forward().experts()) experts->reset_expert_tokens();
+  }
 }
 
 std::vector<UnitUse> CausalLm::unit_uses() {

@@ -23,6 +23,7 @@
 #include "runtime/nn/model/decoder_layer.hpp"
 #include "runtime/nn/model/hidden_states.hpp"
 #include "runtime/nn/model/router_balance.hpp"
+#include "runtime/tensor/routed_stage.hpp"
 
 namespace d9d {
 
@@ -30,7 +31,7 @@ namespace d9d {
 using MakeLayer = std::function<std::shared_ptr<DecoderLayer>(ParameterMaker& make, torch::nn::Module& layers,
                                                               std::int64_t index)>;
 
-class CausalLm final : public torch::nn::Module, public StageModule {
+class CausalLm final : public torch::nn::Module, public StageModule, public RoutedStage {
  public:
   CausalLm(const ModelDescription& model, const RopeOptions& rope, StagePosition position,
            const BuildOptions& options, const MakeLayer& make_layer);
@@ -39,6 +40,12 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   std::vector<StageParameter> parameters() override { return parameters_; }
   void set_parameters(std::vector<StageParameter> changed) override { parameters_ = std::move(changed); }
   void set_training(bool training) override { train(training); }
+  std::vector<StageBuffer> buffers() override { return buffers_; }
+
+  std::vector<RoutedTokens> routed_tokens() const override;
+  bool balances_load() const override;
+  void balance(const std::vector<RoutedTokens>& of_all_ranks) override;
+  void end_step() override;
 
   // Where the stage's parameters are used, in forward order: embedding, layers, head.
   std::vector<UnitUse> unit_uses();
@@ -86,6 +93,7 @@ class CausalLm final : public torch::nn::Module, public StageModule {
   Unit embedding_unit_;
   Unit head_unit_;  // norm and head
   std::vector<StageParameter> parameters_;
+  std::vector<StageBuffer> buffers_;
   ActivationShards tokens_;
 };
 

@@ -40,7 +40,7 @@ Tensors experts_op(const Tensors& in, const at::Tensor& experts) {
 
 TEST(MoeExperts, EqualTheSumOverExperts) {
   for (const int64_t tokens : {0, 1, 29, 150}) {
-    const auto experts = std::get<1>(d9d::kernels::moe_router(values({tokens, 7}, 8), 3, false));
+    const auto experts = std::get<1>(d9d::kernels::moe_router(values({tokens, 7}, 8), {3, false}));
     d9d::test::expect_matches_in_every_dtype(
         [&](const Tensors& in) { return experts_op(in, experts); },
         [&](const Tensors& in) -> Tensors { return {reference_experts(in, experts)}; },

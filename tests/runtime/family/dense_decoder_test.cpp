@@ -58,7 +58,8 @@ TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
   EXPECT_THAT(error_of(small("llama"), {{"architectures", {"LlamaForTokenClassification"}}}),
               HasSubstr("only LlamaForCausalLM"));
   EXPECT_THAT(error_of(small("falcon")),
-              HasSubstr("expected one of qwen3_moe, qwen3, llama, qwen2, mistral, qwen2_moe, mixtral"));
+              HasSubstr("expected one of qwen3_moe, qwen3, llama, qwen2, mistral, qwen2_moe, mixtral, "
+                        "deepseek_v3"));
 }
 
 TEST(DenseFamilies, ReadBackWhatTheyWrite) {

@@ -96,6 +96,10 @@ std::unique_ptr<StageModule> stage_of(const GoldenModel& golden, StagePosition p
     D9D_CHECK(golden.weights.contains(parameter.name), "the golden file lacks {}", parameter.name);
     values.copy_(golden.weights.at(parameter.name));
   }
+  for (const StageBuffer& buffer : stage->buffers()) {
+    D9D_CHECK(golden.weights.contains(buffer.name), "the golden file lacks {}", buffer.name);
+    buffer.tensor.detach().copy_(golden.weights.at(buffer.name));
+  }
   zero_gradients(*stage);
   return stage;
 }

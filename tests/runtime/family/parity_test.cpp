@@ -1,4 +1,4 @@
-// Against Hugging Face transformers; see origin.md in tests/golden/qwen3, dense_families and sparse_families.
+// Against Hugging Face transformers; see origin.md in tests/golden/qwen3 and tests/golden/*_families.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/family/golden_model.hpp"
@@ -16,7 +16,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "dense_families/llama_dynamic", "dense_families/qwen3_window", "sparse_families/mixtral",
                     "sparse_families/mixtral_fused", "sparse_families/qwen2_moe",
                     "sparse_families/qwen2_moe_mixed", "sparse_families/qwen2_moe_balanced",
-                    "sparse_families/mixtral_z_loss"),
+                    "sparse_families/mixtral_z_loss", "latent_families/deepseek_v3",
+                    "latent_families/deepseek_v3_yarn", "latent_families/deepseek_v3_plain"),
     [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {

@@ -28,12 +28,14 @@ INSTANTIATE_TEST_SUITE_P(Cases, HuggingFaceModel,
                                          "dense_families/qwen2", "dense_families/mistral",
                                          "dense_families/mistral_window", "sparse_families/mixtral",
                                          "sparse_families/mixtral_fused", "sparse_families/qwen2_moe",
-                                         "sparse_families/qwen2_moe_mixed"),
+                                         "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3",
+                                         "latent_families/deepseek_v3_yarn"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TensorMap parameters_of(StageModule& stage) {
   TensorMap out;
   for (const StageParameter& p : stage.parameters()) out[p.name] = p.tensor.detach();
+  for (const StageBuffer& b : stage.buffers()) out[b.name] = b.tensor;
   return out;
 }
 

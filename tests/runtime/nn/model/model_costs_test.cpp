@@ -36,7 +36,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
                                          "dense_families/llama", "dense_families/llama_bias_tied",
                                          "dense_families/qwen2", "dense_families/mistral",
                                          "dense_families/qwen2_window", "sparse_families/mixtral",
-                                         "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed"),
+                                         "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed",
+                                         "latent_families/deepseek_v3", "latent_families/deepseek_v3_yarn",
+                                         "latent_families/deepseek_v3_plain"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {

@@ -1,0 +1,42 @@
+#include "runtime/family/deepseek_v3/family.hpp"
+
+#include "runtime/family/deepseek_v3/config.hpp"
+#include "runtime/family/deepseek_v3/section.hpp"
+#include "runtime/family/family_of.hpp"
+#include "runtime/family/json_reader.hpp"
+
+namespace d9d {
+namespace {
+
+class DeepseekV3Family final : public FamilyOf<DeepseekV3Section> {
+ public:
+  std::string_view name() const override { return "deepseek_v3"; }
+  std::string_view meaning() const override {
+    return "DeepSeek-V3 and models of its kind, with latent attention, grouped experts with a selection bias "
+           "and shared experts, for causal language modelling.";
+  }
+  std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
+    return {"hidden_size",        "intermediate_size", "num_hidden_layers", "num_attention_heads",
+            "vocab_size",         "kv_lora_rank",      "qk_nope_head_dim",  "qk_rope_head_dim",
+            "v_head_dim",         "n_routed_experts",  "n_shared_experts",  "moe_intermediate_size",
+            "num_experts_per_tok"};
+  }
+  // Of a job's own model: plain queries, one group.
+  void add_defaults(nlohmann::json& keys) const override {
+    keys["q_lora_rank"] = nullptr;
+    keys["n_group"] = 1;
+    keys["topk_group"] = 1;
+  }
+  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
+    return std::make_shared<DeepseekV3Config>(read_deepseek_v3_config(in));
+  }
+};
+
+}  // namespace
+
+const Family* deepseek_v3_family() {
+  static const DeepseekV3Family family;
+  return &family;
+}
+
+}  // namespace d9d
