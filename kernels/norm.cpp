@@ -56,20 +56,22 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, b
 }
 
 std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& residual,
-                                                const at::Tensor& weight, double eps) {
+                                                const at::Tensor& weight, double eps, bool zero_centered) {
   check(x, weight);
   const bool adds = residual.defined();
   TORCH_CHECK(!adds || (x.sizes() == residual.sizes() && x.scalar_type() == residual.scalar_type()),
               "add_rms_norm of x ", x.sizes(), " ", x.scalar_type(), " and residual ", residual.sizes(), " ",
               residual.scalar_type(), ": they must be alike");
   const auto node = node_for<NormNode>({x, residual, weight});
+  const double offset = zero_centered ? 1 : 0;
   Normed result;
   {
     BelowAutograd below;
-    result = run_op(&OpTable::rms_norm, x, residual, weight, eps, 0);
+    result = run_op(&OpTable::rms_norm, x, residual, weight, eps, offset);
   }
   if (!adds) result.sum = node ? x.variable_data() : x;
   if (node) {
+    node->offset = offset;
     torch::autograd::set_history(result.normed, node);
     torch::autograd::set_history(result.sum, node);
     adds ? node->save_output(result.sum) : node->save({x});

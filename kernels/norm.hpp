@@ -16,6 +16,7 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, b
 // the sum is x itself, without a copy: the gradients of both outputs then meet as they do with one, so the
 // numbers do not depend on where the addition was done.
 std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& residual,
-                                                const at::Tensor& weight, double eps);
+                                                const at::Tensor& weight, double eps,
+                                                bool zero_centered = false);
 
 }  // namespace d9d::kernels

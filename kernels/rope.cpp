@@ -14,6 +14,7 @@ class RopeNode : public BackwardNode {
   std::string name() const override { return "d9d::rope"; }
   RopeAngles angles;
   RopeStyle style = RopeStyle::half;
+  double offset = 0;
   bool normed = false;
 
  protected:
@@ -23,12 +24,12 @@ class RopeNode : public BackwardNode {
       if (!grads[i].defined() || !(wants(i) || (normed && wants(i + 2)))) continue;
       if (!normed) {
         const at::Tensor none;
-        result[i] = run_op(&OpTable::rope_backward, grads[i], none, none, none, angles, style).dx;
+        result[i] = run_op(&OpTable::rope_backward, grads[i], none, none, 0, none, angles, style).dx;
         continue;
       }
       const at::Tensor weight = saved(i + 2);
       const auto back =
-          run_op(&OpTable::rope_backward, grads[i], saved(i), weight, saved(i + 4), angles, style);
+          run_op(&OpTable::rope_backward, grads[i], saved(i), weight, offset, saved(i + 4), angles, style);
       result[i] = back.dx;
       result[i + 2] =
           weight_gradient(i + 2, weight, [dw = back.dweight](const at::Tensor& into, double beta) {
@@ -53,8 +54,8 @@ void check(const at::Tensor& q, const at::Tensor& k, const RopeAngles& angles) {
 }
 
 std::tuple<at::Tensor, at::Tensor> run(const at::Tensor& q, const at::Tensor& k, const at::Tensor& q_weight,
-                                       const at::Tensor& k_weight, double eps, RopeAngles angles,
-                                       RopeStyle style) {
+                                       const at::Tensor& k_weight, double eps, double offset,
+                                       RopeAngles angles, RopeStyle style) {
   check(q, k, angles);
   const auto node = node_for<RopeNode>({q, k, q_weight, k_weight});
   RotatedHeads rotated_q, rotated_k;
@@ -62,12 +63,13 @@ std::tuple<at::Tensor, at::Tensor> run(const at::Tensor& q, const at::Tensor& k,
     BelowAutograd below;
     const auto dtype = sum_dtype(q.scalar_type());
     angles = {angles.cos.to(dtype).contiguous(), angles.sin.to(dtype).contiguous()};
-    rotated_q = run_op(&OpTable::rope, q, q_weight, eps, angles, style);
-    rotated_k = run_op(&OpTable::rope, k, k_weight, eps, angles, style);
+    rotated_q = run_op(&OpTable::rope, q, q_weight, eps, offset, angles, style);
+    rotated_k = run_op(&OpTable::rope, k, k_weight, eps, offset, angles, style);
   }
   if (node) {
     node->angles = angles;
     node->style = style;
+    node->offset = offset;
     node->normed = q_weight.defined();
     if (node->normed) node->save({q, k, q_weight, k_weight, rotated_q.inverse, rotated_k.inverse});
     torch::autograd::set_history(rotated_q.rotated, node);
@@ -80,17 +82,17 @@ std::tuple<at::Tensor, at::Tensor> run(const at::Tensor& q, const at::Tensor& k,
 
 std::tuple<at::Tensor, at::Tensor> rope(const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos,
                                         const at::Tensor& sin, RopeStyle style) {
-  return run(q, k, {}, {}, 0, {cos, sin}, style);
+  return run(q, k, {}, {}, 0, 0, {cos, sin}, style);
 }
 
 std::tuple<at::Tensor, at::Tensor> qk_norm_rope(const at::Tensor& q, const at::Tensor& k,
                                                 const at::Tensor& q_weight, const at::Tensor& k_weight,
                                                 double eps, const at::Tensor& cos, const at::Tensor& sin,
-                                                RopeStyle style) {
+                                                RopeStyle style, bool zero_centered) {
   TORCH_CHECK(q_weight.dim() == 1 && q_weight.size(0) == q.size(-1) && k_weight.sizes() == q_weight.sizes(),
               "qk_norm_rope of q ", q.sizes(), " with weights ", q_weight.sizes(), " and ", k_weight.sizes(),
               ": expected [D] each");
-  return run(q, k, q_weight, k_weight, eps, {cos, sin}, style);
+  return run(q, k, q_weight, k_weight, eps, zero_centered ? 1 : 0, {cos, sin}, style);
 }
 
 }  // namespace d9d::kernels

@@ -16,10 +16,11 @@ namespace d9d::kernels {
 std::tuple<at::Tensor, at::Tensor> rope(const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos,
                                         const at::Tensor& sin, RopeStyle style = RopeStyle::half);
 
-// rms_norm over each head (weights [D], as in norm.hpp), then rope, in one pass over q and k.
+// rms_norm over each head (weights [D] and zero_centered as in norm.hpp), then rope, in one pass over q and k.
 std::tuple<at::Tensor, at::Tensor> qk_norm_rope(const at::Tensor& q, const at::Tensor& k,
                                                 const at::Tensor& q_weight, const at::Tensor& k_weight,
                                                 double eps, const at::Tensor& cos, const at::Tensor& sin,
-                                                RopeStyle style = RopeStyle::half);
+                                                RopeStyle style = RopeStyle::half,
+                                                bool zero_centered = false);
 
 }  // namespace d9d::kernels

@@ -12,6 +12,8 @@ const OpTable& op_table();
 void add_activation(OpTable& table);
 void add_attention(OpTable& table);
 void add_cross_entropy(OpTable& table);
+void add_decay_gate(OpTable& table);
+void add_delta_rule(OpTable& table);
 void add_embedding(OpTable& table);
 void add_experts(OpTable& table);
 void add_grouped_linear(OpTable& table);
@@ -22,5 +24,6 @@ void add_optimizer(OpTable& table);
 void add_permute(OpTable& table);
 void add_rope(OpTable& table);
 void add_router(OpTable& table);
+void add_short_convolution(OpTable& table);
 
 }  // namespace d9d::kernels::cpu

@@ -9,13 +9,14 @@ namespace {
 
 template <class T>
 HeadsShape<T> shape_of(const at::Tensor& heads, const at::Tensor& weight, const at::Tensor& cos,
-                       RopeStyle style, double eps) {
+                       RopeStyle style, double eps, double offset) {
   return {heads.size(2),
           heads.size(3),
           cos.size(-1),
           style == RopeStyle::interleaved,
           weight.defined() ? static_cast<const T*>(weight.const_data_ptr()) : nullptr,
-          static_cast<Sum<T>>(eps)};
+          static_cast<Sum<T>>(eps),
+          static_cast<Sum<T>>(offset)};
 }
 
 // [B, S, H, D] with dense heads and evenly spaced tokens.
@@ -52,7 +53,7 @@ Pointers<T> pointers_at(const at::Tensor& x, const at::Tensor& cos, const at::Te
           {static_cast<const Sum<T>*>(sin.const_data_ptr()) + angle * rotary, rotary}};
 }
 
-RotatedHeads rope(const at::Tensor& input, const at::Tensor& head_weight, double eps,
+RotatedHeads rope(const at::Tensor& input, const at::Tensor& head_weight, double eps, double offset,
                   const RopeAngles& angles, RopeStyle style) {
   const at::Tensor x = dense_heads(input);
   const at::Tensor weight = head_weight.defined() ? head_weight.contiguous() : head_weight;
@@ -63,7 +64,7 @@ RotatedHeads rope(const at::Tensor& input, const at::Tensor& head_weight, double
   }
   dispatch(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
-    const auto shape = shape_of<T>(x, weight, angles.cos, style, eps);
+    const auto shape = shape_of<T>(x, weight, angles.cos, style, eps, offset);
     for_rows(x.size(0) * x.size(1), shape.heads * shape.dim, [&](int64_t first, int64_t last) {
       for_tokens(x, angles.cos, first, last, [&](int64_t begin, int64_t end, int64_t angle) {
         const auto at = pointers_at<T>(x, angles.cos, angles.sin, begin, angle);
@@ -79,14 +80,15 @@ RotatedHeads rope(const at::Tensor& input, const at::Tensor& head_weight, double
 
 // The weight's gradient costs little beside dx, so that it is always computed along.
 RopeGradients rope_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& head_weight,
-                            const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style) {
+                            double offset, const at::Tensor& inverse, const RopeAngles& angles,
+                            RopeStyle style) {
   const at::Tensor weight = head_weight.defined() ? head_weight.contiguous() : head_weight;
   const at::Tensor dy = dense_heads(grad), x = weight.defined() ? dense_heads(input) : dy;
   RopeGradients result{at::empty(x.sizes(), x.options().requires_grad(false)), {}};
   dispatch(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     using S = Sum<T>;
-    const auto shape = shape_of<T>(x, weight, angles.cos, style, /*eps=*/0);
+    const auto shape = shape_of<T>(x, weight, angles.cos, style, /*eps=*/0, offset);
     const auto options = x.options().dtype(sum_dtype(x.scalar_type())).requires_grad(false);
     const int64_t width = shape.heads * shape.dim;
     const auto run = [&](int64_t first, int64_t last, S* dw) {

@@ -37,12 +37,13 @@ struct AttentionBlockGradients {
 };
 
 struct AttentionOps {
-  // Rotates x [B, S, H, D] after it was normed per head with `weight` [D]; undefined: no norm, eps unused.
-  Op<RotatedHeads(const at::Tensor& x, const at::Tensor& weight, double eps, const RopeAngles& angles,
-                  RopeStyle style)>
+  // Rotates x [B, S, H, D] after it was normed per head with
+  // offset + weight [D]; undefined: no norm, eps and offset unused.
+  Op<RotatedHeads(const at::Tensor& x, const at::Tensor& weight, double eps, double offset,
+                  const RopeAngles& angles, RopeStyle style)>
       rope{"rope"};
   // dy [B, S, H, D]. x and inverse are of the forward; without a weight neither is read.
-  Op<RopeGradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+  Op<RopeGradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
                    const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style)>
       rope_backward{"rope_backward"};
 

@@ -8,10 +8,11 @@
 #include "kernels/ops/expert_ops.hpp"
 #include "kernels/ops/moe_ops.hpp"
 #include "kernels/ops/optimizer_ops.hpp"
+#include "kernels/ops/recurrent_ops.hpp"
 
 namespace d9d::kernels {
 
 // What a device can do. An op that is left out is refused by name when it is needed.
-struct OpTable : DenseOps, AttentionOps, CrossEntropyOps, MoeOps, ExpertOps, OptimizerOps {};
+struct OpTable : DenseOps, AttentionOps, CrossEntropyOps, MoeOps, ExpertOps, OptimizerOps, RecurrentOps {};
 
 }  // namespace d9d::kernels

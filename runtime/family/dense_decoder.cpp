@@ -90,7 +90,7 @@ void validate(const DenseDecoder& model, const std::string& where) {
   validate_common(model, where);
   D9D_REQUIRE(model.intermediate_size > 0, "{}: intermediate_size is {}, expected an integer above 0", where,
               model.intermediate_size);
-  validate_rope(model.rope, model.head_dim, where);
+  validate_rope(model.rope, model.attention().turning_dim(), where);
 }
 
 }  // namespace d9d

@@ -9,13 +9,14 @@
 #include "runtime/family/qwen2/family.hpp"
 #include "runtime/family/qwen2_moe/family.hpp"
 #include "runtime/family/qwen3/family.hpp"
+#include "runtime/family/qwen3_next/family.hpp"
 
 namespace d9d {
 
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all{
-      qwen3_moe_family(), qwen3_family(),     llama_family(),   qwen2_family(),
-      mistral_family(),   qwen2_moe_family(), mixtral_family(), deepseek_v3_family(),
+      qwen3_moe_family(), qwen3_family(),   llama_family(),      qwen2_family(),       mistral_family(),
+      qwen2_moe_family(), mixtral_family(), qwen3_next_family(), deepseek_v3_family(),
   };
   return all;
 }

@@ -38,11 +38,14 @@ const char* name_of(Type type) {
   return "default";
 }
 
-void refuse(const JsonReader& rope, const JsonReader& outside) {
+void refuse_partial(const JsonReader& rope, const JsonReader& outside) {
   for (const JsonReader* in : {&rope, &outside}) {
     const double share = in->number("partial_rotary_factor", 1.0);
     D9D_REQUIRE(share == 1.0, "{}: partial_rotary_factor is {}, only 1.0 is supported", in->where(), share);
   }
+}
+
+void refuse_layered(const JsonReader& rope) {
   for (const char* layered : {"full_attention", "sliding_attention"}) {
     D9D_REQUIRE(!rope.has(layered), "{}: rope_parameters differ by layer type ({}), which is not supported",
                 rope.where(), layered);
@@ -117,22 +120,39 @@ void write_scaling(const RopeOptions& rope, json& out) {
   }
 }
 
-}  // namespace
-
-RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings, double absent_theta) {
-  const json none = json::object();
+const json& settings_of(const JsonReader& in) {
+  static const json none = json::object();
   const json* given = in.find("rope_scaling");
   if (given == nullptr || given->empty()) given = in.find("rope_parameters");
   if (given == nullptr) given = &none;
   D9D_REQUIRE(given->is_object(), "{}: rope_parameters is {}, expected an object", in.where(), given->dump());
-  const JsonReader rope_in(*given, in.where());
-  refuse(rope_in, in);
+  return *given;
+}
+
+}  // namespace
+
+RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings, double absent_theta,
+                      PartialRotary partial) {
+  const JsonReader rope_in(settings_of(in), in.where());
+  if (partial == PartialRotary::refused) refuse_partial(rope_in, in);
+  refuse_layered(rope_in);
 
   RopeOptions rope;
   rope.theta = rope_in.number("rope_theta", in.number("rope_theta", absent_theta));
   rope.type = type_from(rope_in.text("rope_type", rope_in.text("type", "default")), in.where());
   if (rope.type != Type::plain) read_scaling(rope_in, in, max_position_embeddings, rope);
   return rope;
+}
+
+double read_rotary_share(const JsonReader& in, double absent) {
+  constexpr const char* key = "partial_rotary_factor";
+  return JsonReader(settings_of(in), in.where()).number(key, in.number(key, absent));
+}
+
+void write_rotary_share(double share, json& out) {
+  for (json* const settings : {&out, &out["rope_parameters"], &out["rope_scaling"]}) {
+    if (settings->is_object()) (*settings)["partial_rotary_factor"] = share;
+  }
 }
 
 void write_rope(const RopeOptions& rope, json& out) {

@@ -11,11 +11,16 @@ namespace d9d {
 
 // Precedence as in transformers 5.23: rope_scaling, when there, replaces rope_parameters; rope_theta inside
 // wins over rope_theta outside; 10000 when neither is given.
+enum class PartialRotary { refused, allowed };
 RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings,
-                      double absent_theta = 10000.0);
+                      double absent_theta = 10000.0, PartialRotary partial = PartialRotary::refused);
+// partial_rotary_factor, in the RoPE settings or outside of them.
+double read_rotary_share(const JsonReader& in, double absent);
 // Input error that names the first impossible value; `where` leads the text.
 void validate_rope(const RopeOptions& rope, std::int64_t head_dim, const std::string& where);
 // Adds rope_parameters, rope_theta and rope_scaling.
 void write_rope(const RopeOptions& rope, nlohmann::json& out);
+// Adds partial_rotary_factor to them and outside of them.
+void write_rotary_share(double share, nlohmann::json& out);
 
 }  // namespace d9d

@@ -71,7 +71,8 @@ inline constexpr Key sliding_window{"sliding_window", "tokens",
                                     "keys that a query sees, its own the last of them"};
 inline constexpr Key max_window_layers{"max_window_layers", "layers",
                                        "which layers have the window, where layer_types does not say it"};
-inline constexpr Key layer_types{"layer_types", "", "full_attention or sliding_attention for each layer"};
+inline constexpr Key layer_types{"layer_types", "",
+                                 "full_attention, sliding_attention or linear_attention for each layer"};
 inline constexpr Key architectures{"architectures", "", "must name the model's causal language model"};
 inline constexpr Key model_type{"model_type", "", "must be the provider's name"};
 inline constexpr Key dtype{"dtype",

@@ -23,7 +23,7 @@ void for_equal_tensors(const SparseDecoder& model, const std::string& block, Add
   if (!model.tie_word_embeddings) same("lm_head.weight");
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
-    for (const auto& name : model.tensors_outside_mlp()) same(prefix + name);
+    for (const auto& name : model.tensors_outside_mlp(layer)) same(prefix + name);
     if (!model.is_sparse_layer(layer)) {
       for (const auto& name : tensors_of_dense_feed_forward()) same(prefix + name);
       continue;
@@ -45,7 +45,7 @@ bool SparseDecoder::is_sparse_layer(std::int64_t layer) const {
   return (layer + 1) % decoder_sparse_step == 0;
 }
 
-std::vector<std::string> SparseDecoder::tensors_outside_mlp() const {
+std::vector<std::string> SparseDecoder::tensors_outside_mlp(std::int64_t /*layer*/) const {
   return tensors_outside_feed_forward(attention());
 }
 

@@ -41,7 +41,7 @@ struct SparseDecoder : DenseDecoder {
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
   // The tensors of a layer outside of its feed-forward block; those of a block with experts beside the
   // experts themselves, without the block's name. As a folder and the model name them.
-  virtual std::vector<std::string> tensors_outside_mlp() const;
+  virtual std::vector<std::string> tensors_outside_mlp(std::int64_t layer) const;
   virtual std::vector<std::string> tensors_beside_experts() const;
   // Writes the experts one by one.
   std::shared_ptr<const StateMapper> to_hugging_face() const override;

@@ -183,6 +183,14 @@ void check_tensor_parallel(const JobConfig& job, const ModelDescription& model, 
   }
 }
 
+void check_context_parallel(const JobConfig& job, const ModelDescription& model, Issues& issues) {
+  try {
+    model.require_context_parallel(job.mesh.context_parallel());
+  } catch (const Error& error) {
+    issues.push_back({"mesh", error.what(), ""});
+  }
+}
+
 void check_profiling(const JobConfig& job, Issues& issues) {
   const auto& profiling = job.trainer.profiling;
   if (!profiling || !profiling->enabled) return;
@@ -280,6 +288,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
     if (model) check_experts(job, *model, issues);
     if (model) check_rules(job, *model, issues);
     if (model) check_tensor_parallel(job, *model, issues);
+    if (model) check_context_parallel(job, *model, issues);
     for (JobIssue& issue : context_issues(job, model)) issues.push_back(std::move(issue));
   }
   check_dtypes(job, issues);

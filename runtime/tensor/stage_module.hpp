@@ -27,9 +27,10 @@ namespace d9d {
 
 // How a parameter starts when no checkpoint gives it.
 struct Initial {
-  enum class Kind { normal, constant, uniform };
+  enum class Kind { normal, constant, uniform, log_uniform };
   Kind kind = Kind::normal;
-  float value = 0.02F;  // standard deviation, the constant, or b of the range [-b, b)
+  // Standard deviation; the constant; b of the range [-b, b); log_uniform: b of the logarithm of [b / 1600, b)
+  float value = 0.02F;
 };
 
 // One parameter of a stage. `tensor` is the local block described by `layout`; the owner may replace its

@@ -12,6 +12,7 @@
 #include "kernels/activation.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/cross_entropy.hpp"
+#include "kernels/delta_rule.hpp"
 #include "kernels/embedding.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/matmul.hpp"
@@ -19,6 +20,7 @@
 #include "kernels/norm.hpp"
 #include "kernels/optimizer.hpp"
 #include "kernels/rope.hpp"
+#include "kernels/short_convolution.hpp"
 #include "kernels/weight_work.hpp"
 
 namespace {
@@ -268,6 +270,27 @@ void add_attention(const Workload& w) {
   }
 }
 
+// With heads as wide as the workload's; what a chunk of 64 tokens multiplies, backward three times forward.
+void add_delta_rule(const Workload& w) {
+  const double chunk = 64, dim = static_cast<double>(w.dim);
+  const double flops = 8.0 * static_cast<double>(w.tokens() * w.heads) * (3 * dim * dim + chunk * 5 * dim);
+  add(w, "DeltaRule/d9d", [=](State& state) {
+    const auto heads = [&] { return leaf({w.batch, w.length, w.heads, w.dim}); };
+    const auto q = heads(), k = heads(), v = heads();
+    const auto decay = leaf({w.batch, w.length, w.heads}).detach().abs().neg().requires_grad_(true);
+    const auto beta = leaf({w.batch, w.length, w.heads}).detach().sigmoid().requires_grad_(true);
+    step(
+        state, [&] { return ops::gated_delta_rule(q, k, v, decay, beta, {.scale = 1, .normalise = true}); },
+        {}, flops);
+  });
+  add(w, "ShortConvolution/d9d", [=](State& state) {
+    const auto x = leaf({w.batch, w.length, w.heads, w.dim}), weight = leaf({w.heads * w.dim, 1, 4});
+    step(
+        state, [&] { return ops::short_convolution(x, weight, 0); }, {weight}, 0,
+        6 * 4.0 * static_cast<double>(x.numel()));
+  });
+}
+
 void add_head(const Workload& w) {
   const double flops = 6.0 * static_cast<double>(w.tokens() * w.hidden * w.vocabulary);
   for (const bool ours : {true, false}) {
@@ -327,6 +350,7 @@ int main(int argc, char** argv) {
   for (const Workload& w : workloads) {
     add_elementwise(w);
     add_attention(w);
+    add_delta_rule(w);
     add_head(w);
     add_experts(w);
   }

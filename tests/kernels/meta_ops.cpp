@@ -66,11 +66,11 @@ void add_dense(OpTable& table) {
 void add_attention(OpTable& table) {
   using namespace kernels;
   using T = const at::Tensor&;
-  table.rope = [](T x, T weight, double, const RopeAngles&, RopeStyle) {
+  table.rope = [](T x, T weight, double, double, const RopeAngles&, RopeStyle) {
     note("rope");
     return RotatedHeads{like(x, x.sizes()), weight.defined() ? sums(x, x.sizes().slice(0, 3)) : at::Tensor()};
   };
-  table.rope_backward = [](T dy, T, T weight, T, const RopeAngles&, RopeStyle) {
+  table.rope_backward = [](T dy, T, T weight, double, T, const RopeAngles&, RopeStyle) {
     note("rope_backward");
     return RopeGradients{like(dy, dy.sizes()), weight.defined() ? sums(dy, weight.sizes()) : at::Tensor()};
   };
@@ -188,6 +188,37 @@ void add_optimizer(OpTable& table) {
   };
 }
 
+void add_recurrent(OpTable& table) {
+  using namespace kernels;
+  using T = const at::Tensor&;
+  table.short_convolution = [](T x, T, int64_t) {
+    note("short_convolution");
+    return like(x, x.sizes());
+  };
+  table.short_convolution_dx = [](T, T x, T, int64_t) {
+    note("short_convolution_dx");
+    return ConvolutionGradient{like(x, x.sizes()), sums(x, x.sizes())};
+  };
+  table.short_convolution_dw = [](T, T, T, int64_t, double) { note("short_convolution_dw"); };
+  table.decay_gate = [](T a, T, T) {
+    note("decay_gate");
+    return sums(a, a.sizes());
+  };
+  table.decay_gate_backward = [](T, T a, T log_rate, T bias) {
+    note("decay_gate_backward");
+    return DecayGradients{like(a, a.sizes()), sums(a, log_rate.sizes()), sums(a, bias.sizes())};
+  };
+  table.delta_rule = [](T, T, T v, T, T, const DeltaRuleOptions&) {
+    note("delta_rule");
+    return like(v, v.sizes());
+  };
+  table.delta_rule_backward = [](T, T q, T k, T v, T decay, T beta, const DeltaRuleOptions&) {
+    note("delta_rule_backward");
+    return DeltaRuleGradients{like(q, q.sizes()), like(k, k.sizes()), like(v, v.sizes()),
+                              sums(v, decay.sizes()), sums(v, beta.sizes())};
+  };
+}
+
 // Torch itself has it for `meta` in Python only.
 at::Tensor index_select(const at::Tensor& x, int64_t dim, const at::Tensor& index) {
   auto sizes = x.sizes().vec();
@@ -203,7 +234,8 @@ struct MetaOps::TorchOps {
 
 MetaOps::MetaOps() : torch_ops_(std::make_unique<TorchOps>()) {
   torch_ops_->library.impl("index_select", index_select);
-  for (const auto add : {add_dense, add_attention, add_cross_entropy, add_moe, add_experts, add_optimizer})
+  for (const auto add :
+       {add_dense, add_attention, add_cross_entropy, add_moe, add_experts, add_optimizer, add_recurrent})
     add(table_);
   names().clear();
   kernels::register_ops(at::kMeta, &table_);

@@ -8,12 +8,15 @@
 #include "kernels/attention.hpp"
 #include "kernels/attention_block.hpp"
 #include "kernels/cross_entropy.hpp"
+#include "kernels/decay_gate.hpp"
+#include "kernels/delta_rule.hpp"
 #include "kernels/embedding.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/norm.hpp"
 #include "kernels/optimizer.hpp"
 #include "kernels/rope.hpp"
+#include "kernels/short_convolution.hpp"
 #include "kernels/weight_work.hpp"
 #include "tests/kernels/meta_ops.hpp"
 
@@ -79,6 +82,18 @@ TEST_F(Nodes, OfAttentionCallTheTableOnly) {
   EXPECT_EQ(names(), Names({"rope", "rope", "rope", "rope", "attention_block", "attention_block_backward",
                             "rope_backward", "rope_backward", "rope_backward", "rope_backward",
                             "attention_block", "merge_attention_block"}));
+}
+
+TEST_F(Nodes, OfRecurrentMixersCallTheTableOnly) {
+  const at::Tensor x = variable({2, 5, 2, 8}), a = variable({2, 5, 4}), rate = parameter({4}),
+                   bias = parameter({4});
+
+  const at::Tensor keys = kernels::short_convolution(x, parameter({40, 1, 3}), 24);
+  const at::Tensor decay = kernels::decay_gate(a, rate, bias);
+  backward(kernels::gated_delta_rule(keys, keys, variable({2, 5, 4, 6}), decay, decay, {}));
+
+  EXPECT_EQ(names(), Names({"short_convolution", "decay_gate", "delta_rule", "delta_rule_backward",
+                            "decay_gate_backward", "short_convolution_dx", "short_convolution_dw"}));
 }
 
 TEST_F(Nodes, OfTheLossCallTheTableOnly) {

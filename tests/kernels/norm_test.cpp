@@ -49,6 +49,19 @@ TEST(RmsNorm, ZeroCenteredAddsOneToTheWeight) {
       {values({300, 19}, 1), values({19}, 2)});
 }
 
+TEST(RmsNorm, OfASumAddsOneToTheWeightToo) {
+  d9d::test::expect_matches_in_every_dtype(
+      [](const Tensors& in) -> Tensors {
+        const auto [normed, sum] = d9d::kernels::add_rms_norm(in[0], in[1], in[2], 1e-6, true);
+        return {normed, sum};
+      },
+      [](const Tensors& in) -> Tensors {
+        const auto sum = in[0] + in[1];
+        return {reference_norm(sum, in[2] + 1, 1e-6), sum};
+      },
+      {values({9, 2, 33}, 1), values({9, 2, 33}, 2), values({33}, 3)});
+}
+
 TEST(RmsNorm, GradientsMatchCentralDifferences) {
   d9d::test::gradcheck(norm, {values({4, 7}, 1), values({7}, 2)});
   d9d::test::gradcheck(add_norm, {values({3, 5}, 1), values({3, 5}, 2), values({5}, 3)});

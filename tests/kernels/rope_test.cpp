@@ -85,6 +85,20 @@ TEST(Rope, NormsQueriesAndKeysFirst) {
   }
 }
 
+TEST(Rope, NormsByOnePlusTheWeightAndTurnsAPartOfTheHead) {
+  const auto [cos, sin] = angles({5, 4}, RopeStyle::half);
+  d9d::test::expect_matches_in_every_dtype(
+      [&](const Tensors& in) {
+        return pair(d9d::kernels::qk_norm_rope(in[0], in[1], in[2], in[3], 1e-6, cos, sin, RopeStyle::half,
+                                               /*zero_centered=*/true));
+      },
+      [&](const Tensors& in) -> Tensors {
+        return {reference_rope(reference_norm(in[0], in[2] + 1), cos, sin, RopeStyle::half),
+                reference_rope(reference_norm(in[1], in[3] + 1), cos, sin, RopeStyle::half)};
+      },
+      {values({2, 5, 3, 12}, 1), values({2, 5, 1, 12}, 2), values({12}, 3), values({12}, 4)});
+}
+
 TEST(Rope, TakesHeadsThatAreViewsOfAJointProjection) {
   const auto [cos, sin] = angles({2, 7, 32}, RopeStyle::half);
   const auto joint = values({2, 7, 5 * 32}, 1);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/cpu/loops/convolution_table.hpp"
 #include "kernels/cpu/loops/table.hpp"
 
 namespace d9d::kernels::D9D_ISA {
@@ -11,6 +12,7 @@ namespace {
 #include "kernels/cpu/loops/scalar.inl"
 
 #include "kernels/cpu/loops/activation.inl"
+#include "kernels/cpu/loops/convolution.inl"
 #include "kernels/cpu/loops/flat.inl"
 #include "kernels/cpu/loops/norm.inl"
 #include "kernels/cpu/loops/rope.inl"
@@ -38,6 +40,12 @@ constexpr LoopTable<T> loops{.isa = D9D_NAME(D9D_ISA),
                                .add_row = add_row<T>,
                                .dot = dot<T>};
 
+template <class T>
+constexpr ConvolutionLoops<T> convolution{.convolve = convolve<T>,
+                                          .convolve_dsum = convolve_dsum<T>,
+                                          .convolve_dx = convolve_dx<T>,
+                                          .convolve_dw = convolve_dw<T>};
+
 constexpr FlatLoopTable flat_loops{
     .adamw = adamw, .sum_of_squares = sum_of_squares<float>, .sum_of_squares_bf16 = sum_of_squares<Bf16>};
 
@@ -47,9 +55,15 @@ extern const LoopTable<float>& float_table;
 extern const LoopTable<double>& double_table;
 extern const LoopTable<Bf16>& bf16_table;
 extern const FlatLoopTable& flat;
+extern const ConvolutionLoops<float>& float_convolution;
+extern const ConvolutionLoops<double>& double_convolution;
+extern const ConvolutionLoops<Bf16>& bf16_convolution;
 const LoopTable<float>& float_table = loops<float>;
 const LoopTable<double>& double_table = loops<double>;
 const LoopTable<Bf16>& bf16_table = loops<Bf16>;
 const FlatLoopTable& flat = flat_loops;
+const ConvolutionLoops<float>& float_convolution = convolution<float>;
+const ConvolutionLoops<double>& double_convolution = convolution<double>;
+const ConvolutionLoops<Bf16>& bf16_convolution = convolution<Bf16>;
 
 }  // namespace d9d::kernels::D9D_ISA

@@ -1,4 +1,5 @@
-// One head, x and y [dim], cos and sin [rotary]: y = rotate(n) with n = x, or x * scale * weight if there is one.
+// One head, x and y [dim], cos and sin [rotary]: y = rotate(n) with n = x, or
+// x * scale * (offset + weight) if there is one.
 // Pairs (a, b): a' = a cos - b sin, b' = b cos + a sin.
 template <class T>
 inline void rotate_head(const HeadsShape<T>& shape, const T* x, Sum<T> scale, const Sum<T>* cos, const Sum<T>* sin,
@@ -6,7 +7,7 @@ inline void rotate_head(const HeadsShape<T>& shape, const T* x, Sum<T> scale, co
   using S = Sum<T>;
   const T* w = shape.weight;
   const int64_t half = shape.rotary / 2;
-  auto normed = [&](int64_t i) { return w ? as_stored<T>(to_sum(x[i]) * scale * to_sum(w[i])) : to_sum(x[i]); };
+  auto normed = [&](int64_t i) { return w ? as_stored<T>(to_sum(x[i]) * scale * (shape.offset + to_sum(w[i]))) : to_sum(x[i]); };
   if (shape.interleaved) {
     for (int64_t i = 0; i < half; ++i) {
       const S a = normed(2 * i), b = normed(2 * i + 1);
@@ -90,11 +91,11 @@ void heads_backward(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> dy
       const S scale = inverse[token * shape.heads + head];
       S dot = 0;
 #pragma omp simd reduction(+ : dot)
-      for (int64_t i = 0; i < shape.dim; ++i) dot += dn[i] * to_sum(w[i]) * to_sum(in[i]);
+      for (int64_t i = 0; i < shape.dim; ++i) dot += dn[i] * (shape.offset + to_sum(w[i])) * to_sum(in[i]);
       const S back = dot * scale * scale / S(shape.dim);
 #pragma omp simd
       for (int64_t i = 0; i < shape.dim; ++i) {
-        store(out[i], scale * (dn[i] * to_sum(w[i]) - to_sum(in[i]) * back));
+        store(out[i], scale * (dn[i] * (shape.offset + to_sum(w[i])) - to_sum(in[i]) * back));
       }
       if (!dw) continue;
 #pragma omp simd

@@ -1,13 +1,18 @@
 #include "kernels/cpu/loops/table.hpp"
 
+#include "kernels/cpu/loops/convolution_table.hpp"
+
 namespace d9d::kernels {
 
-#define D9D_TABLES_OF(isa)                      \
-  namespace isa {                               \
-  extern const LoopTable<float>& float_table;   \
-  extern const LoopTable<double>& double_table; \
-  extern const LoopTable<Bf16>& bf16_table;     \
-  extern const FlatLoopTable& flat;             \
+#define D9D_TABLES_OF(isa)                                   \
+  namespace isa {                                            \
+  extern const LoopTable<float>& float_table;                \
+  extern const LoopTable<double>& double_table;              \
+  extern const LoopTable<Bf16>& bf16_table;                  \
+  extern const FlatLoopTable& flat;                          \
+  extern const ConvolutionLoops<float>& float_convolution;   \
+  extern const ConvolutionLoops<double>& double_convolution; \
+  extern const ConvolutionLoops<Bf16>& bf16_convolution;     \
   }
 D9D_TABLES_OF(baseline)
 D9D_TABLES_OF(avx2)
@@ -38,6 +43,19 @@ const LoopTable<Bf16>& loop_table<Bf16>(Isa isa) {
 }
 const FlatLoopTable& flat_loop_table(Isa isa) {
   D9D_CHOOSE(flat)
+}
+
+template <>
+const ConvolutionLoops<float>& convolution_loops<float>(Isa isa) {
+  D9D_CHOOSE(float_convolution)
+}
+template <>
+const ConvolutionLoops<double>& convolution_loops<double>(Isa isa) {
+  D9D_CHOOSE(double_convolution)
+}
+template <>
+const ConvolutionLoops<Bf16>& convolution_loops<Bf16>(Isa isa) {
+  D9D_CHOOSE(bf16_convolution)
 }
 
 }  // namespace d9d::kernels

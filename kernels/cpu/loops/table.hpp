@@ -38,8 +38,8 @@ template <class T>
 struct HeadsShape {
   int64_t heads, dim, rotary;
   bool interleaved;
-  const T* weight;  // null: no norm
-  Sum<T> eps;
+  const T* weight;     // null: no norm
+  Sum<T> eps, offset;  // offset + weight is the factor
 };
 
 template <class T>

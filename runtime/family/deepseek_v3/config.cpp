@@ -144,7 +144,7 @@ BlockCosts DeepseekV3Config::layer(std::int64_t index, int ranks) const {
   return costs;
 }
 
-std::vector<std::string> DeepseekV3Config::tensors_outside_mlp() const {
+std::vector<std::string> DeepseekV3Config::tensors_outside_mlp(std::int64_t /*layer*/) const {
   std::vector<std::string> names = {"input_layernorm.weight",
                                     "post_attention_layernorm.weight",
                                     "self_attn.kv_a_proj_with_mqa.weight",

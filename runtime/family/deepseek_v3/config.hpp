@@ -29,7 +29,7 @@ struct DeepseekV3Config final : SparseDecoder {
   std::shared_ptr<Attention> make_attention(ParameterMaker& make, torch::nn::Module& layer,
                                             std::int64_t index) const override;
   std::string config_json() const override;
-  std::vector<std::string> tensors_outside_mlp() const override;
+  std::vector<std::string> tensors_outside_mlp(std::int64_t /*layer*/) const override;
   std::vector<std::string> tensors_beside_experts() const override;
   std::vector<std::string> unread_tensors() const override;
 

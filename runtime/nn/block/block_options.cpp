@@ -22,6 +22,14 @@ void require_divisible_heads(const LatentAttentionOptions& options, int ranks) {
                           ranks);
 }
 
+void require_divisible_heads(const DeltaNetOptions& options, int ranks) {
+  D9D_REQUIRE(
+      options.num_key_heads % ranks == 0,
+      "tensor_parallel is {}, which does not divide the model's {} linear key heads; choose a divisor "
+      "of {}",
+      ranks, options.num_key_heads, options.num_key_heads);
+}
+
 void require_divisible_width(std::int64_t intermediate_size, int ranks) {
   D9D_REQUIRE(intermediate_size >= ranks,
               "tensor_parallel is {}, but the model's intermediate_size is {}; choose fewer ranks", ranks,
@@ -56,6 +64,7 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   active += other.active;
   products += other.products;
   attended += other.attended;
+  carried += other.carried;
   window = std::max(window, other.window);  // a layer has one attention
   kept_own += other.kept_own;
   kept_gathered += other.kept_gathered;
@@ -77,10 +86,11 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   const std::int64_t hidden = options.hidden_size;
   const std::int64_t queries = heads * options.head_dim, keys = kv_heads * options.head_dim;
   const std::int64_t values = kv_heads * options.value_head_dim, mixed = heads * options.value_head_dim;
+  const std::int64_t gates = options.output_gate ? queries : 0;
   const std::int64_t biases =
-      (options.qkv_bias ? queries + keys + values : 0) + (options.output_bias ? hidden : 0);
+      (options.qkv_bias ? queries + gates + keys + values : 0) + (options.output_bias ? hidden : 0);
   BlockCosts costs;
-  costs.products = hidden * (queries + keys + values + mixed);
+  costs.products = hidden * (queries + gates + keys + values + mixed);
   costs.active = costs.products + biases + (options.qk_norm ? 2 * options.head_dim : 0);
   costs.parameters = costs.active;
   costs.attended = queries + mixed;
@@ -88,6 +98,23 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   // Norms keep what they are given; RoPE does not.
   costs.kept_gathered = hidden + (options.qk_norm ? 2 : 1) * (queries + keys) + mixed + values;
   costs.side_gathered = 4 * (heads + (options.qk_norm ? heads + kv_heads : 0));
+  if (options.output_gate) costs.kept_gathered += gates + 2 * mixed;  // its sigmoid, and what it multiplied
+  return costs;
+}
+
+// Kept: the gathered input, projections, what the convolution made of queries, keys and values, the output of
+// the delta rule, normed, gated. The convolution is whole on every rank.
+BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
+  const std::int64_t key_heads = options.num_key_heads / ranks, heads = options.num_value_heads / ranks;
+  const std::int64_t dk = options.key_head_dim, dv = options.value_head_dim;
+  const std::int64_t keys = key_heads * dk, values = heads * dv, hidden = options.hidden_size;
+  BlockCosts costs;
+  costs.products = hidden * (2 * keys + 3 * values + 2 * heads);
+  costs.active = costs.products + (2 * options.keys() + options.values()) * options.taps + 2 * heads + dv;
+  costs.parameters = costs.active;
+  costs.carried = heads * (3 * dk * dv + delta_chunk * (dk + 2 * dv)) + 2 * delta_chunk * keys;
+  costs.kept_gathered = hidden + 4 * keys + 6 * values + 2 * heads;
+  costs.side_gathered = 4 * 3 * heads;  // decay, beta, 1 / rms
   return costs;
 }
 

@@ -15,11 +15,33 @@ struct AttentionOptions {
   std::int64_t head_dim = 0;        // of queries and keys; even
   std::int64_t value_head_dim = 0;  // of values
   double norm_eps = 0;
-  bool qk_norm = false;     // RMS norm of each query and key head before rotary embedding
+  bool qk_norm = false;             // RMS norm of each query and key head before rotary embedding
+  bool zero_centered_norm = false;  // its weight is stored less 1
+  std::int64_t rotary_dim = 0;      // the first dimensions of a head, which turn; even; 0: all
+  // The query projection has a gate behind each head; the attention's output is multiplied with its sigmoid.
+  bool output_gate = false;
   std::int64_t window = 0;  // keys that a query sees, its own the last of them; 0: all up to its own
   bool qkv_bias = false;
   bool output_bias = false;
+
+  std::int64_t turning_dim() const { return rotary_dim > 0 ? rotary_dim : head_dim; }
 };
+
+// A gated delta net (gated_delta_net.hpp).
+struct DeltaNetOptions {
+  std::int64_t hidden_size = 0;
+  std::int64_t num_key_heads = 0;    // of queries and of keys
+  std::int64_t num_value_heads = 0;  // a multiple of num_key_heads
+  std::int64_t key_head_dim = 0;
+  std::int64_t value_head_dim = 0;
+  std::int64_t taps = 0;  // tokens that the short convolution reads
+  double norm_eps = 0;
+
+  std::int64_t keys() const { return num_key_heads * key_head_dim; }
+  std::int64_t values() const { return num_value_heads * value_head_dim; }
+};
+// Tokens whose states a delta net computes at once.
+inline constexpr std::int64_t delta_chunk = 64;
 
 struct MoeOptions {
   std::int64_t hidden_size = 0;
@@ -60,6 +82,8 @@ struct LatentAttentionOptions {
 void require_divisible_heads(const AttentionOptions& options, int ranks);
 // Input error when `ranks` does not divide the heads.
 void require_divisible_heads(const LatentAttentionOptions& options, int ranks);
+// Input error when `ranks` does not divide the key heads.
+void require_divisible_heads(const DeltaNetOptions& options, int ranks);
 // Input error when a dense layer has fewer columns than there are ranks.
 void require_divisible_width(std::int64_t intermediate_size, int ranks);
 // Input error when there are fewer words than ranks.
@@ -85,6 +109,7 @@ struct BlockCosts {
   std::int64_t active = 0;    // parameters used by one token
   std::int64_t products = 0;  // of these, weights that multiply a vector: no norms, no biases
   std::int64_t attended = 0;  // multiply-adds per key that a query sees
+  std::int64_t carried = 0;   // multiply-adds per token of a state that is carried along the sequence
   std::int64_t window = 0;    // keys that a query sees at most; 0: all before it
   std::int64_t kept_own = 0;  // elements of the model's dtype
   std::int64_t kept_gathered = 0;
@@ -99,6 +124,7 @@ struct BlockCosts {
 BlockCosts norm_costs(std::int64_t width);
 BlockCosts attention_costs(const AttentionOptions& options, int ranks = 1);
 BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ranks = 1);
+BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks = 1);
 BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks = 1);
 BlockCosts mixture_costs(const MoeOptions& options, int ranks = 1);
 

@@ -1,5 +1,8 @@
 #include "runtime/nn/block/grouped_query_attention.hpp"
 
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sigmoid.h>
+
 #include <cmath>
 
 #include "kernels/rope.hpp"
@@ -9,7 +12,8 @@ namespace d9d {
 GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options)
     : options_(options), num_heads_(options.num_heads) {
   const std::int64_t hidden = options.hidden_size;
-  q_proj_ = make.child<Linear>(*this, "q_proj", hidden, options.num_heads * options.head_dim);
+  const std::int64_t queries = options.num_heads * options.head_dim;
+  q_proj_ = make.child<Linear>(*this, "q_proj", hidden, options.output_gate ? 2 * queries : queries);
   k_proj_ = make.child<Linear>(*this, "k_proj", hidden, options.num_kv_heads * options.head_dim);
   v_proj_ = make.child<Linear>(*this, "v_proj", hidden, options.num_kv_heads * options.value_head_dim);
   if (options.qkv_bias) {
@@ -20,8 +24,11 @@ GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const Attenti
   o_proj_ = make.child<Linear>(*this, "o_proj", options.num_heads * options.value_head_dim, hidden);
   if (options.output_bias) o_proj_->add_bias(make, "o_proj");
   if (!options.qk_norm) return;
-  q_norm_ = make.child<RmsNorm>(*this, "q_norm", options.head_dim, options.norm_eps);
-  k_norm_ = make.child<RmsNorm>(*this, "k_norm", options.head_dim, options.norm_eps);
+  const auto norm = [&](const char* name) {
+    return make.child<RmsNorm>(*this, name, options.head_dim, options.norm_eps, options.zero_centered_norm);
+  };
+  q_norm_ = norm("q_norm");
+  k_norm_ = norm("k_norm");
 }
 
 void GroupedQueryAttention::shard(TensorParallel& tensor, const ActivationShards& tokens) {
@@ -44,24 +51,28 @@ at::Tensor GroupedQueryAttention::key_heads(const at::Tensor& rows, std::int64_t
   return key_head_ ? heads.narrow(2, *key_head_, 1) : heads;
 }
 
-std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tensor& queries,
-                                                                  const at::Tensor& keys,
+std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tensor& q, const at::Tensor& keys,
                                                                   const at::Tensor& cos,
                                                                   const at::Tensor& sin) const {
-  const at::Tensor q = queries.unflatten(-1, {-1, options_.head_dim});
   const at::Tensor k = key_heads(keys, options_.head_dim);
   if (!options_.qk_norm) return kernels::rope(q, k, cos, sin);
-  return kernels::qk_norm_rope(q, k, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin);
+  return kernels::qk_norm_rope(q, k, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin,
+                               kernels::RopeStyle::half, options_.zero_centered_norm);
 }
 
 at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos,
                                           const at::Tensor& sin) const {
   const auto projected = linear_multi(tokens_.gather(x), {*q_proj_, *k_proj_, *v_proj_});
-  const auto [q, k] = rotated(projected[0], projected[1], cos, sin);
+  const at::Tensor heads = projected[0].unflatten(-1, {num_heads_, -1});
+  // Split together, so that backward puts the gradients together in one pass.
+  const std::int64_t width = options_.head_dim;
+  const auto parts = options_.output_gate ? heads.split_with_sizes({width, width}, -1) : std::vector{heads};
+  const auto [q, k] = rotated(parts[0], projected[1], cos, sin);
   const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   const at::Tensor mixed =
       core_->attend(q, k, key_heads(projected[2], options_.value_head_dim), {scale, options_.window});
-  return o_proj_->forward_shared(mixed.flatten(2), tokens_);
+  const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;
+  return o_proj_->forward_shared(gated.flatten(2), tokens_);
 }
 
 }  // namespace d9d

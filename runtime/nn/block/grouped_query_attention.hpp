@@ -1,6 +1,8 @@
 #pragma once
 // Causal grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with rotary embedding; with RMS norm
-// of queries and keys before it where the options say so. Scale = head_dim^-1/2.
+// of queries and keys before it where the options say so. Scale = head_dim^-1/2. With an output gate q_proj is
+// twice as wide: each head's query is followed by its gate, whose sigmoid its output is multiplied with before
+// o_proj (Qiu et al. 2025, arXiv 2505.06708).
 
 #include <optional>
 #include <tuple>
@@ -23,7 +25,7 @@ class GroupedQueryAttention final : public Attention {
   void set_core(std::shared_ptr<const AttentionCore> core) override { core_ = std::move(core); }
 
  private:
-  std::tuple<at::Tensor, at::Tensor> rotated(const at::Tensor& queries, const at::Tensor& keys,
+  std::tuple<at::Tensor, at::Tensor> rotated(const at::Tensor& q, const at::Tensor& keys,
                                              const at::Tensor& cos, const at::Tensor& sin) const;
   at::Tensor key_heads(const at::Tensor& rows, std::int64_t dim) const;
 

@@ -72,12 +72,13 @@ at::Tensor GroupedLinear::forward(const at::Tensor& rows, const at::Tensor& offs
   return branch ? at::add(y, branch->forward(rows, offsets)) : y;
 }
 
-RmsNorm::RmsNorm(ParameterMaker& make, std::int64_t width, double eps) : eps(eps) {
-  weight = make.constant(*this, "weight", {width}, 1.0F);
+RmsNorm::RmsNorm(ParameterMaker& make, std::int64_t width, double eps, bool zero_centered)
+    : eps(eps), zero_centered(zero_centered) {
+  weight = make.constant(*this, "weight", {width}, zero_centered ? 0.0F : 1.0F);
 }
 
 at::Tensor RmsNorm::forward(const at::Tensor& x) const {
-  return kernels::rms_norm(x, weight, eps);
+  return kernels::rms_norm(x, weight, eps, zero_centered);
 }
 
 }  // namespace d9d

@@ -74,13 +74,15 @@ struct GroupedLinear : torch::nn::Module {
   std::shared_ptr<const GroupedLinearBranch> branch;  // null without
 };
 
-// y = x / sqrt(mean(x^2) + eps) * weight; weight [width] starts at one.
+// y = x / sqrt(mean(x^2) + eps) * weight; weight [width] starts at one. Zero-centred: it is stored less 1,
+// and starts at zero.
 struct RmsNorm : torch::nn::Module {
-  RmsNorm(ParameterMaker& make, std::int64_t width, double eps);
+  RmsNorm(ParameterMaker& make, std::int64_t width, double eps, bool zero_centered = false);
   at::Tensor forward(const at::Tensor& x) const;
 
   at::Tensor weight;
   double eps;
+  bool zero_centered;
 };
 
 }  // namespace d9d

@@ -32,4 +32,9 @@ at::Tensor ParameterMaker::buffer(torch::nn::Module& owner, const std::string& n
   return tensor;
 }
 
+at::Tensor ParameterMaker::log_uniform(torch::nn::Module& owner, const std::string& name,
+                                       at::IntArrayRef shape, float below_max) {
+  return make(owner, name, shape, {Initial::Kind::log_uniform, below_max});
+}
+
 }  // namespace d9d

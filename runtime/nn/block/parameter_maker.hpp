@@ -26,6 +26,9 @@ class ParameterMaker {
 
   // A persistent buffer of fp32 zeros (StageBuffer), whatever the dtype of the parameters.
   at::Tensor buffer(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
+  // The logarithm of numbers from below_max / 1600 to below_max.
+  at::Tensor log_uniform(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape,
+                         float below_max);
 
   // A child module, its parameters named `<scope>.<name>.`: M's constructor gets this maker, then `args`.
   template <class M, class... Args>

@@ -70,7 +70,7 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
       vocabulary_(model.vocabulary_parts.empty() ? std::vector<VocabularyPart>{{"", model.vocab_size}}
                                                  : model.vocabulary_parts),
       has_experts_(model.experts_per_layer() > 0),
-      rotary_(rope, model.attention().head_dim),
+      rotary_(rope, model.attention().turning_dim()),
       summary_(model.hidden_states),
       balance_(model.balance()) {
   check_position(model, position);
@@ -96,7 +96,8 @@ void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const 
       return 0;
     });
     if (position_.is_last()) {
-      norm_ = make.child<RmsNorm>(*body, "norm", model.hidden_size, model.rms_norm_eps);
+      norm_ = make.child<RmsNorm>(*body, "norm", model.hidden_size, model.rms_norm_eps,
+                                  model.zero_centered_norms);
     }
     return 0;
   });

@@ -12,8 +12,9 @@ at::Tensor Residual::sum() const {
 
 std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const RmsNorm& norm) {
   const bool adds = hidden.delta.defined();
-  auto [normed, sum] = kernels::add_rms_norm(adds ? hidden.delta : hidden.residual,
-                                             adds ? hidden.residual : at::Tensor(), norm.weight, norm.eps);
+  auto [normed, sum] =
+      kernels::add_rms_norm(adds ? hidden.delta : hidden.residual, adds ? hidden.residual : at::Tensor(),
+                            norm.weight, norm.eps, norm.zero_centered);
   return {std::move(normed), std::move(sum)};
 }
 

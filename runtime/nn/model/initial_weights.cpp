@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <cmath>
+
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
 
@@ -52,14 +54,28 @@ void fill_uniform(const RandomStream& stream, std::uint64_t first, std::size_t l
   for (std::size_t i = 0; i < length; ++i) out[i] = static_cast<float>(2 * stream.uniform(first + i) - 1);
 }
 
+// Kept away from 0, whose logarithm is not finite.
+void fill_log_uniform(const RandomStream& stream, std::uint64_t first, std::size_t length, float max,
+                      float* out) {
+  constexpr double least = 1.0 / 1600;
+  for (std::size_t i = 0; i < length; ++i) {
+    out[i] = static_cast<float>(std::log(max * (least + (1 - least) * stream.uniform(first + i))));
+  }
+}
+
 void draw(const StageParameter& parameter, std::uint64_t seed, float* out) {
   const RandomStream stream(seed, "init:" + parameter.name);
   const auto fill = parameter.initial.kind == Initial::Kind::uniform ? fill_uniform : fill_normal;
   const float factor = parameter.initial.value;
+  const bool log_uniform = parameter.initial.kind == Initial::Kind::log_uniform;
   for_each_run(parameter.layout.local_slice(), parameter.layout.global_shape(),
                [&](std::uint64_t first, std::size_t length) {
-                 fill(stream, first, length, out);
-                 for (std::size_t i = 0; i < length; ++i) out[i] *= factor;
+                 if (log_uniform) {
+                   fill_log_uniform(stream, first, length, factor, out);
+                 } else {
+                   fill(stream, first, length, out);
+                   for (std::size_t i = 0; i < length; ++i) out[i] *= factor;
+                 }
                  out += length;
                });
 }

@@ -61,7 +61,7 @@ LayerCosts layer_costs(const ModelDescription& model, std::int64_t length) {
   for (std::int64_t index = 0; index < model.num_hidden_layers; ++index) {
     const BlockCosts layer = model.layer(index);
     const double attention = 2.0 * keys_seen(length, layer.window) * static_cast<double>(layer.attended);
-    costs.layers.push_back(3.0 * (2.0 * static_cast<double>(layer.products) + attention));
+    costs.layers.push_back(3.0 * (2.0 * static_cast<double>(layer.products + layer.carried) + attention));
   }
   costs.post = 6.0 * static_cast<double>(model.head_parameters() +
                                          (model.ties_head() ? model.vocab_size * model.hidden_size : 0));

@@ -28,7 +28,8 @@ std::int64_t count_table_parameters(const ModelDescription& model, int ranks = 1
 
 // Floating-point operations of forward and backward for one token of a sequence of `length`, a multiply-add
 // as two. Matrix products only: 2 per weight used and token forward, twice that backward; causal attention
-// counts the keys a query sees on average, (length + 1) / 2 without a window. No recomputation. The
+// counts the keys a query sees on average, (length + 1) / 2 without a window, a delta net the products within
+// a chunk and with the state. No recomputation. The
 // embedding lookup is free, the head is not.
 double training_flops_per_token(const ModelDescription& model, std::int64_t length);
 double training_flops_per_token(const ModelDescription& model, std::int64_t length, StagePosition position,

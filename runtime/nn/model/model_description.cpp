@@ -52,6 +52,9 @@ void validate_common(const ModelDescription& model, const std::string& where) {
               attention.num_heads, attention.num_kv_heads);
   D9D_REQUIRE(attention.head_dim % 2 == 0, "{}: head_dim is {}, rotary embedding needs an even number", where,
               attention.head_dim);
+  D9D_REQUIRE(attention.turning_dim() % 2 == 0 && attention.turning_dim() <= attention.head_dim,
+              "{}: rotary embedding turns {} of the {} dimensions of a head, expected an even number of them",
+              where, attention.turning_dim(), attention.head_dim);
 }
 
 }  // namespace d9d

@@ -28,7 +28,8 @@ struct ModelDescription {
   std::int64_t num_hidden_layers = 0;
   std::int64_t max_position_embeddings = 0;
   double rms_norm_eps = 1e-6;
-  double initializer_range = 0.02;  // standard deviation of initial weights
+  double initializer_range = 0.02;   // standard deviation of initial weights
+  bool zero_centered_norms = false;  // their weights are stored less 1
   bool tie_word_embeddings = false;
   std::string dtype = "float32";  // float32, bfloat16 or float16: what the file's weights are meant to run in
   std::optional<std::int64_t> pad_token_id;  // its embedding row gets no gradient from the embedding
@@ -59,6 +60,8 @@ struct ModelDescription {
   virtual BlockCosts layer(std::int64_t index, int ranks = 1) const = 0;
   // Input error where tensor parallelism over so many ranks cannot share the model.
   virtual void require_tensor_parallel(int ranks) const = 0;
+  // Input error where the tokens of a sequence cannot be on so many ranks.
+  virtual void require_context_parallel(int /*ranks*/) const {}
 
   bool operator==(const ModelDescription&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include "runtime/family/qwen2_moe/config.hpp"
+#include "runtime/family/qwen3_next/config.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 
 #include "tests/runtime/family/golden_model.hpp"
@@ -38,7 +39,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
                                          "dense_families/qwen2_window", "sparse_families/mixtral",
                                          "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed",
                                          "latent_families/deepseek_v3", "latent_families/deepseek_v3_yarn",
-                                         "latent_families/deepseek_v3_plain"),
+                                         "latent_families/deepseek_v3_plain", "qwen3_next/every_fourth",
+                                         "qwen3_next/mixed"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {
@@ -112,6 +114,41 @@ std::shared_ptr<FamilyModel> tiny_qwen2_moe() {
   return config;
 }
 
+// Two delta nets, with two value heads to a key head in `grouped`, and an attention with a gate.
+std::shared_ptr<FamilyModel> tiny_qwen3_next(bool grouped) {
+  auto config = std::make_shared<Qwen3NextConfig>();
+  config->vocab_size = 4096;
+  config->hidden_size = 256;
+  config->intermediate_size = 512;
+  config->num_hidden_layers = 3;
+  config->linear_layers = {true, true, false};
+  config->num_attention_heads = 8;
+  config->num_key_value_heads = 2;
+  config->head_dim = 32;
+  config->max_position_embeddings = 512;
+  config->linear_num_key_heads = 4;
+  config->linear_num_value_heads = grouped ? 8 : 4;
+  config->linear_key_head_dim = 32;
+  config->linear_value_head_dim = 64;
+  config->num_experts = 8;
+  config->num_experts_per_tok = 3;
+  config->moe_intermediate_size = 256;
+  config->shared_expert_intermediate_size = 512;
+  return config;
+}
+
+TEST(ModelCosts, OfADeltaNetDoNotGrowWithTheSequence) {
+  const auto model = tiny_qwen3_next(true);
+
+  const LayerCosts near = layer_costs(*model, 128), far = layer_costs(*model, 4096);
+
+  EXPECT_DOUBLE_EQ(near.layers[0], far.layers[0]);
+  EXPECT_LT(near.layers[2], far.layers[2]);
+  const double weights = 2.0 * static_cast<double>(model->layer(0).products);
+  const double chunks = 2.0 * (8 * (3 * 32 * 64 + 64 * (32 + 2 * 64)) + 2 * 64 * 4 * 32);
+  EXPECT_DOUBLE_EQ(near.layers[0], 3.0 * (weights + chunks));
+}
+
 std::int64_t bytes_in_use() {
   const auto info = ::mallinfo2();
   return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
@@ -120,7 +157,8 @@ std::int64_t bytes_in_use() {
 TEST(ModelCosts, EstimatesWhatForwardKeeps) {
   if (bytes_in_use() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   at::set_num_threads(1);
-  std::vector<std::shared_ptr<FamilyModel>> models{tiny_qwen2_moe()};
+  std::vector<std::shared_ptr<FamilyModel>> models{tiny_qwen2_moe(), tiny_qwen3_next(false),
+                                                   tiny_qwen3_next(true)};
   for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
     Qwen3Config config = tiny_moe();
     config.kind = family;

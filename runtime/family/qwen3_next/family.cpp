@@ -1,0 +1,38 @@
+#include "runtime/family/qwen3_next/family.hpp"
+
+#include "runtime/family/family_of.hpp"
+#include "runtime/family/json_reader.hpp"
+#include "runtime/family/qwen3_next/config.hpp"
+#include "runtime/family/qwen3_next/section.hpp"
+
+namespace d9d {
+namespace {
+
+class Qwen3NextFamily final : public FamilyOf<Qwen3NextSection> {
+ public:
+  std::string_view name() const override { return "qwen3_next"; }
+  std::string_view meaning() const override {
+    return "Qwen3-Next, with gated delta nets and experts, for causal language modelling.";
+  }
+  std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
+    return {"hidden_size",           "num_hidden_layers",   "num_attention_heads",
+            "num_key_value_heads",   "vocab_size",          "num_experts",
+            "moe_intermediate_size", "num_experts_per_tok", "shared_expert_intermediate_size"};
+  }
+  // The layers that a folder lists are of its own number of layers.
+  void drop_replaced(nlohmann::json& base, const nlohmann::json& keys) const override {
+    if (keys.contains("full_attention_interval") && !keys.contains("layer_types")) base.erase("layer_types");
+  }
+  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
+    return std::make_shared<Qwen3NextConfig>(read_qwen3_next_config(in));
+  }
+};
+
+}  // namespace
+
+const Family* qwen3_next_family() {
+  static const Qwen3NextFamily family;
+  return &family;
+}
+
+}  // namespace d9d

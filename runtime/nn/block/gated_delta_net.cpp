@@ -1,0 +1,82 @@
+#include "runtime/nn/block/gated_delta_net.hpp"
+
+#include <ATen/ops/sigmoid.h>
+
+#include <cmath>
+
+#include "kernels/activation.hpp"
+#include "kernels/decay_gate.hpp"
+#include "kernels/delta_rule.hpp"
+#include "kernels/short_convolution.hpp"
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+ShortConvolution::ShortConvolution(ParameterMaker& make, std::int64_t channels, std::int64_t taps) {
+  weight = make.normal(*this, "weight", {channels, 1, taps});
+}
+
+GatedDeltaNet::GatedDeltaNet(ParameterMaker& make, const DeltaNetOptions& options)
+    : options_(options),
+      key_heads_(options.num_key_heads),
+      group_(options.num_value_heads / options.num_key_heads) {
+  const std::int64_t hidden = options.hidden_size, keys = options.keys(), values = options.values();
+  in_proj_qkvz_ = make.child<Linear>(*this, "in_proj_qkvz", hidden, 2 * (keys + values));
+  in_proj_ba_ = make.child<Linear>(*this, "in_proj_ba", hidden, 2 * options.num_value_heads);
+  conv1d_ = make.child<ShortConvolution>(*this, "conv1d", 2 * keys + values, options.taps);
+  dt_bias_ = make.constant(*this, "dt_bias", {options.num_value_heads}, 1.0F);
+  log_rate_ = make.log_uniform(*this, "A_log", {options.num_value_heads}, 16.0F);
+  norm_ = make.child<RmsNorm>(*this, "norm", options.value_head_dim, options.norm_eps);
+  out_proj_ = make.child<Linear>(*this, "out_proj", values, hidden);
+}
+
+void GatedDeltaNet::shard(TensorParallel& tensor, const ActivationShards& tokens) {
+  require_divisible_heads(options_, tensor.size());
+  tokens_ = tokens;
+  key_heads_ = options_.num_key_heads / tensor.size();
+  first_key_head_ = tensor.rank() * key_heads_;
+  tensor.column(in_proj_qkvz_->weight);
+  tensor.column(in_proj_ba_->weight);
+  tensor.shard(dt_bias_, 0);
+  tensor.shard(log_rate_, 0);
+  tensor.row(out_proj_->weight);
+}
+
+void GatedDeltaNet::set_core(std::shared_ptr<const AttentionCore> /*core*/) {
+  throw Error(ErrorKind::input,
+              "a gated delta net cannot share sequences between ranks; set mesh.context_parallel_shard and "
+              "context_parallel_replicate to 1");
+}
+
+// qkv: each [B, S, key heads, ..]; gates [B, S, key heads, 2 group] -> [B, S, value heads, Dv].
+at::Tensor GatedDeltaNet::mixed(const std::vector<at::Tensor>& qkv, const at::Tensor& gates) const {
+  const std::int64_t keys = options_.keys(), dk = options_.key_head_dim;
+  const std::int64_t first_key = first_key_head_ * dk;
+  const std::int64_t first_value = 2 * keys + first_key_head_ * group_ * options_.value_head_dim;
+  const auto convolved = [&](const at::Tensor& x, std::int64_t row) {
+    return kernels::short_convolution(x, conv1d_->weight, row);
+  };
+  const at::Tensor q = convolved(qkv[0], first_key), k = convolved(qkv[1], keys + first_key);
+  const at::Tensor v = convolved(qkv[2], first_value).flatten(2).unflatten(-1, {num_heads(), -1});
+  const auto ba = gates.split_with_sizes({group_, group_}, -1);
+  const at::Tensor decay = kernels::decay_gate(ba[1].flatten(2), log_rate_, dt_bias_);
+  const at::Tensor beta = at::sigmoid(ba[0].flatten(2).to(decay.scalar_type()));
+  const double scale = 1.0 / std::sqrt(static_cast<double>(dk));
+  return kernels::gated_delta_rule(q, k, v, decay, beta,
+                                   {.scale = scale, .normalise = true, .chunk = delta_chunk});
+}
+
+at::Tensor GatedDeltaNet::forward(const at::Tensor& x, const at::Tensor& /*cos*/,
+                                  const at::Tensor& /*sin*/) const {
+  const at::Tensor all = tokens_.gather(x);
+  const std::int64_t dk = options_.key_head_dim, wide = group_ * options_.value_head_dim;
+  // Split together, so that backward puts the gradients together in one pass.
+  const auto qkvz =
+      in_proj_qkvz_->forward(all).unflatten(-1, {key_heads_, -1}).split_with_sizes({dk, dk, wide, wide}, -1);
+  const at::Tensor gates = in_proj_ba_->forward(all).unflatten(-1, {key_heads_, -1});
+  const at::Tensor normed = norm_->forward(mixed(qkvz, gates));
+  const at::Tensor gated = kernels::silu_mul(qkvz[3], normed.view(qkvz[3].sizes()));
+  return out_proj_->forward_shared(gated.flatten(2), tokens_);
+}
+
+}  // namespace d9d
