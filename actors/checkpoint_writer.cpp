@@ -39,15 +39,19 @@ void CheckpointWriter::write_shard(wire::WriteShard::Reader message) {
 
 void CheckpointWriter::export_model(wire::ExportModel::Reader message) {
   std::string failure;
+  bool seen = true;
   try {
     const Work work(*this, {.actor = track_, .name = trace_name("export"), .category = trace::Category::io});
-    options_.export_model(message.getCheckpoint(), message.getTarget());
+    const ModelShare share{static_cast<int>(message.getShare()), static_cast<int>(message.getShares())};
+    seen = options_.export_share(message.getCheckpoint(), message.getTarget(), share);
   } catch (const Error& error) {
     failure = error.what();
   }
   tell<wire::ModelExported>({Role::coordinator, 0}, [&](wire::ModelExported::Builder exported) {
     exported.setTarget(message.getTarget());
     exported.setFailure(failure);
+    exported.setShare(message.getShare());
+    exported.setUnseen(!seen);
   });
 }
 

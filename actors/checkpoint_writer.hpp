@@ -8,6 +8,7 @@
 
 #include "actors/core/actor.hpp"
 #include "messages/checkpoint.capnp.h"
+#include "runtime/state/model_index.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {
@@ -15,7 +16,9 @@ namespace d9d {
 struct CheckpointWriterOptions {
   // Writes the parcel into directory/file and returns the report (JSON). Throws Error when it cannot.
   std::function<std::string(const std::string& directory, const std::string& file, Ticket shard)> write;
-  std::function<void(const std::string& checkpoint, const std::string& target)> export_model;
+  // Writes a share of the model into the folder; false when this node does not see it.
+  std::function<bool(const std::string& checkpoint, const std::string& folder, const ModelShare& share)>
+      export_share;
 };
 
 class CheckpointWriter final : public Actor {

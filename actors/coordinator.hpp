@@ -56,6 +56,9 @@ class Coordinator final : public Actor {
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
   void give_up_on_metrics();
   void export_model();
+  void tell_to_export(std::uint32_t share, std::uint32_t node);
+  void publish_model();
+  void fail_export(const std::string& failure);
   void give_up_on_export();
   void flush_traces();
   void give_up_on_traces();
@@ -82,6 +85,13 @@ class Coordinator final : public Actor {
   std::set<int> nodes_ready_, ranks_finished_;
   std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint
   PendingSaves saves_;
+  struct Export {
+    std::string folder;  // that the nodes fill
+    std::uint32_t shares = 1;
+    std::set<std::uint32_t> open;  // shares that are being written
+    std::string failure;           // of the first one that failed
+  };
+  Export export_;
   std::string last_checkpoint_, unsaved_;  // committed, at first the one resumed from; why there is no newer
 };
 

@@ -4,6 +4,7 @@
 #include "actors/coordinator.hpp"
 #include "actors/signal_wishes.hpp"
 #include "actors/stop_report.hpp"
+#include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
 // The end of a job: the last metrics, the export, the traces, then all nodes stop, node 0 last.
@@ -53,19 +54,57 @@ void Coordinator::export_model() {
     return end_job(false,
                    fmt::format("cannot export to {}: no checkpoint was committed", options_.export_to));
   }
-  tell<wire::ExportModel>({Role::checkpoint_writer, 0}, [&](wire::ExportModel::Builder message) {
-    message.setCheckpoint(last_checkpoint_);
-    message.setTarget(options_.export_to);
-  });
+  if (options_.begin_export) {
+    try {
+      export_.folder = options_.begin_export();
+    } catch (const Error& error) {
+      return fail_export(error.what());
+    }
+    export_.shares = static_cast<std::uint32_t>(roster_.members().size());
+  }
+  for (std::uint32_t share = 0; share < export_.shares; ++share) {
+    export_.open.insert(share);
+    tell_to_export(share, share);
+  }
   tell_self_after<wire::Tick>(options_.export_timeout,
                               [](wire::Tick::Builder tick) { tick.setKind(export_deadline); });
 }
 
+void Coordinator::tell_to_export(std::uint32_t share, std::uint32_t node) {
+  tell<wire::ExportModel>({Role::checkpoint_writer, node}, [&](wire::ExportModel::Builder message) {
+    message.setCheckpoint(last_checkpoint_);
+    message.setTarget(export_.folder);
+    message.setShare(share);
+    message.setShares(export_.shares);
+  });
+}
+
 void Coordinator::model_exported(wire::ModelExported::Reader message) {
   if (phase_ != JobPhase::exporting) return;  // too late: the job has failed for it
+  const std::uint32_t share = message.getShare();
+  if (!export_.open.contains(share)) return;
+  if (message.getUnseen() && share != 0) {
+    log::warn("node {} does not see {}: node 0 writes its share of the export", share, options_.export_to);
+    return tell_to_export(share, 0);
+  }
   const std::string failure = message.getFailure();
-  if (!failure.empty()) {
-    return end_job(false, fmt::format("export to {} failed: {}", options_.export_to, failure));
+  if (export_.failure.empty()) export_.failure = failure;
+  export_.open.erase(share);
+  if (!export_.open.empty()) return;
+  if (!export_.failure.empty()) return fail_export(export_.failure);
+  publish_model();
+}
+
+void Coordinator::fail_export(const std::string& failure) {
+  if (options_.discard_export) options_.discard_export();
+  end_job(false, fmt::format("export to {} failed: {}", options_.export_to, failure));
+}
+
+void Coordinator::publish_model() {
+  try {
+    if (options_.publish_export) options_.publish_export();
+  } catch (const Error& error) {
+    return fail_export(error.what());
   }
   log::info("exported the model to {}", options_.export_to);
   publish("train.exported", 0, nlohmann::json{{"target", options_.export_to}}.dump());

@@ -28,6 +28,9 @@ struct CoordinatorOptions {
   std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
   std::string export_to;                                      // empty = no export
   std::chrono::milliseconds export_timeout{3'600'000};
+  // Makes the folder that all nodes fill; unset: node 0 exports alone. Then it is published, or removed.
+  std::function<std::string()> begin_export;
+  std::function<void()> publish_export, discard_export;
   bool trace = false;    // write a trace file at the end
   std::string job_keys;  // JSON behind job_hash
 };

@@ -13,7 +13,7 @@ enum class JobPhase {
   preparing,       // NodeReady of all nodes
   training,        // RankFinished of all ranks; checkpoints are committed meanwhile
   saving_metrics,  // TrackerFlushed, or tracker_deadline
-  exporting,       // ModelExported; at export_deadline: ending
+  exporting,       // ModelExported of every share; at export_deadline: ending
   tracing,         // TraceWritten, or trace_deadline
   ending,          // all nodes but node 0 were told to stop: PeerDown of each of them, or leave_deadline
   left,            // node 0 was told to stop, too

@@ -52,15 +52,20 @@ struct CheckpointCommitted {
 }
 
 struct ExportModel {
-  # Coordinator -> CheckpointWriter of node 0, when training is over: write a Hugging Face folder from a
-  # committed checkpoint. Reply: ModelExported. The Coordinator says it once; a repeated one writes again.
+  # Coordinator -> CheckpointWriter of every node, when training is over: write a share of a Hugging Face folder
+  # from a committed checkpoint. Reply: ModelExported. Said once for each share, and again to node 0 for one
+  # whose node does not see the folder; a repeated one writes again.
   checkpoint @0 :Text;  # directory of the checkpoint
-  target @1 :Text;      # the folder that export_to of the job file names
+  target @1 :Text;      # folder inside of export_to that the Coordinator publishes; empty: only an adapter
+  share @2 :UInt32;     # which one; the first also has what is not weights
+  shares @3 :UInt32;    # how many there are
 }
 
 struct ModelExported {
-  # CheckpointWriter -> Coordinator, the reply to ExportModel. No reply: the Coordinator publishes
-  # train.exported and ends the job. Repeated: would end it twice, so it is said once for each ExportModel.
+  # CheckpointWriter -> Coordinator, the reply to ExportModel. No reply: when all shares are there the
+  # Coordinator publishes folder and train.exported, and ends the job. Repeated: has no effect.
   target @0 :Text;
-  failure @1 :Text;     # empty when the folder is written; otherwise why not: the job fails
+  failure @1 :Text;     # empty when the share is written; otherwise why not: the job fails
+  share @2 :UInt32;     # as in ExportModel
+  unseen @3 :Bool;      # the folder is not on a disk of this node: nothing was written
 }

@@ -9,7 +9,7 @@
 
 #include "actors/cli/inspection.hpp"
 #include "actors/cli/running_commands.hpp"
-#include "actors/cli/work_progress.hpp"
+#include "actors/job/work_progress.hpp"
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"

@@ -1,13 +1,11 @@
 // d9d-node convert: a Hugging Face folder as another one.
 #include <fmt/format.h>
 
-#include <cctype>
-#include <limits>
 #include <ostream>
 
 #include "actors/cli/running_commands.hpp"
-#include "actors/cli/work_progress.hpp"
-#include "runtime/base/config/scalar.hpp"
+#include "actors/cli/work_options.hpp"
+#include "actors/job/work_progress.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/task/folder_conversion.hpp"
@@ -33,25 +31,6 @@ std::optional<Dtype> dtype_given(const Arguments& arguments) {
   return dtype;
 }
 
-// "500MB", "4GB", "4GiB" or a number of bytes.
-std::uint64_t size_given(const Arguments& arguments, const char* option, std::uint64_t otherwise) {
-  const auto text = arguments.value(option);
-  if (!text) return otherwise;
-  std::size_t digits = 0;
-  while (digits < text->size() && std::isdigit(static_cast<unsigned char>((*text)[digits])) != 0) ++digits;
-  const std::string unit = text->substr(digits);
-  std::uint64_t factor = 0;
-  const std::pair<const char*, std::uint64_t> units[] = {
-      {"", 1}, {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
-  for (const auto& [name, bytes] : units)
-    if (unit == name) factor = bytes;
-  const auto number = config::integer_from(text->substr(0, digits));
-  const bool good = number && *number > 0 && factor > 0 &&
-                    static_cast<std::uint64_t>(*number) < std::numeric_limits<std::int64_t>::max() / factor;
-  D9D_REQUIRE(good, "{} {}: expected a size such as 500MB, 4GB or 4GiB", option, *text);
-  return static_cast<std::uint64_t>(*number) * factor;
-}
-
 void tell_left(std::vector<std::string> names, const char* what, Console& console) {
   if (names.empty()) return;
   const std::size_t count = names.size();
@@ -71,7 +50,8 @@ int convert(const Arguments& arguments, Console& console) {
   conversion.to = given(arguments, "--to");
   conversion.mapper = arguments.value("--mapper").value_or("");
   conversion.dtype = dtype_given(arguments);
-  conversion.shard_bytes_max = size_given(arguments, "--shard-size", conversion.shard_bytes_max);
+  conversion.shard_bytes_max = shard_size_given(arguments);
+  conversion.threads = threads_given(arguments);
   conversion.replace = arguments.has("--replace");
   for (const std::string& plugin : arguments.values("--plugin")) load_plugin(plugin, registry);
   ConversionSummary summary;
@@ -121,7 +101,8 @@ Command convert_command() {
                   {"--to", "DIR", "the folder that is made"},
                   {"--mapper", "NAME|FILE", "what becomes of the tensors; left out: they stay as they are"},
                   {"--dtype", "NAME", "of floating-point tensors: float32, bfloat16 or float16"},
-                  {"--shard-size", "SIZE", "the most bytes of a file: 500MB, 4GB (4GB)"},
+                  shard_size_option(),
+                  threads_option(),
                   {"--replace", "", "the model that --to holds"},
                   {"--plugin", "LIB.so", "a library that registers mappers", true}},
       .run = convert,

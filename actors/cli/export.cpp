@@ -4,6 +4,8 @@
 
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/work_options.hpp"
+#include "actors/job/work_progress.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/checkpoint_survey.hpp"
@@ -31,8 +33,18 @@ int export_folder(const Arguments& arguments, Console& console) {
   const LoadedJob loaded = job_of(disk, checkpoint, arguments);
   Registry registry = builtin_registry(loaded, disk);
   for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
-  const auto write = arguments.has("--adapter") ? export_adapter : export_checkpoint;
-  write(disk, *make_model(registry, loaded.job), checkpoint, target);
+  const auto model = make_model(registry, loaded.job);
+  if (arguments.has("--adapter")) {
+    export_adapter(disk, *model, checkpoint, target);
+  } else {
+    const SystemClock clock;
+    WorkProgress bar(console.err, is_on_terminal(), clock);
+    export_checkpoint(
+        disk, *model, checkpoint, target,
+        {.threads = threads_given(arguments),
+         .shard_bytes_max = shard_size_given(arguments),
+         .progress = [&](std::uint64_t done, std::uint64_t total) { bar.update(done, total); }});
+  }
   console.out << "exported " << checkpoint << " to " << target << "\n";
   return 0;
 }
@@ -48,6 +60,8 @@ Command export_command() {
       .positional_max = 2,
       .options = {{"--job", "JOB.yaml", "the job that wrote it; left out: as the checkpoint remembers it"},
                   {"--adapter", "", "what fine-tuning added alone, in PEFT's format"},
+                  shard_size_option(),
+                  threads_option(),
                   set_option()},
       .run = export_folder,
       .details =

@@ -5,6 +5,7 @@
 #include "actors/checkpoint_writer.hpp"
 #include "actors/coordinator.hpp"
 #include "actors/event_bus.hpp"
+#include "actors/job/job_export.hpp"
 #include "actors/job/rank_cast.hpp"
 #include "actors/job/run_folders.hpp"
 #include "actors/trace_collector.hpp"
@@ -13,7 +14,6 @@
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
-#include "runtime/task/export_checkpoint.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
@@ -71,10 +71,10 @@ CastMember writer_member(ProcessServices& process, EpochServices& epoch) {
                                                      Ticket shard) {
     return write_shard_file(process.disk, table, directory, file, shard);
   };
-  options.export_model = [&process](const std::string& checkpoint, const std::string& target) {
-    const auto& adapter = process.job().export_adapter_to;
-    if (target != adapter) export_checkpoint(process.disk, *process.model, checkpoint, target);
-    if (adapter) export_adapter(process.disk, *process.model, checkpoint, *adapter);
+  const auto ranks = epoch.plan().ranks_of_node(epoch.membership().node).size();
+  options.export_share = [&process, ranks](const std::string& checkpoint, const std::string& folder,
+                                           const ModelShare& share) {
+    return write_export_share(process, static_cast<int>(ranks), checkpoint, folder, share);
   };
   return {{Role::checkpoint_writer, static_cast<std::uint64_t>(epoch.membership().node)},
           Threading::own_thread,

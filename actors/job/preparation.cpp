@@ -8,6 +8,7 @@
 #include "runtime/data/build_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
+#include "runtime/state/export_work.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
 #include "runtime/task/job_length.hpp"
@@ -44,6 +45,12 @@ void look_at_source(const JobConfig& job, PreparedJob& prepared, Findings& findi
   if (!source || !prepared.model) return;
   findings.attempt("trainer.model_stage_factory.source_checkpoint",
                    [&] { prepared.warnings = prepared.model->check_source(*source); });
+}
+
+void look_at_export(const JobConfig& job, const PreparedJob& prepared, Findings& findings) {
+  if (!job.export_to || !prepared.model) return;
+  findings.attempt("export_to",
+                   [&] { prepared.model->check_export({.shard_bytes_max = job.export_shard_bytes()}); });
 }
 
 void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
@@ -97,6 +104,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   findings.attempt("lr_scheduler", [&] { prepared.lr_schedule = make_lr_schedule(prepared.registry, job); });
   make_actors(job, prepared, findings);
   look_at_source(job, prepared, findings);
+  look_at_export(job, prepared, findings);
   open_data(loaded, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "actors/job/job_export.hpp"
 #include "actors/job/run_folders.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -217,24 +218,25 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
                                        const std::string& tag, bool fresh) {
   const JobConfig& job = process.job();
   const auto damaged = std::make_shared<std::set<std::uint64_t>>();  // steps of checkpoints not to count on
-  return {.world_size = job.mesh.world_size(),
-          .build = node.build,
-          .job_hash = node.job_hash,
-          .token = node.token,
-          .tag = tag,
-          .join_timeout = node.join_timeout,
-          .find_resume_point = [&process, hash = node.job_hash, fresh,
-                                damaged] { return find_resume_point(process, hash, fresh, *damaged); },
-          .commit = [&process, hash = node.job_hash, tag, damaged](
-                        const CheckpointParts& parts) { return commit(process, hash, tag, *damaged, parts); },
-          .discard =
-              [&process, tag](std::uint64_t step) {
-                process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));
-              },
-          .export_to = job.export_to.value_or(job.export_adapter_to.value_or("")),
-          .export_timeout = std::chrono::seconds(job.trainer.timeout.export_timeout),
-          .trace = job.node.trace,
-          .job_keys = shared_keys(job)};
+  CoordinatorOptions options{
+      .world_size = job.mesh.world_size(),
+      .build = node.build,
+      .job_hash = node.job_hash,
+      .token = node.token,
+      .tag = tag,
+      .join_timeout = node.join_timeout,
+      .find_resume_point = [&process, hash = node.job_hash, fresh,
+                            damaged] { return find_resume_point(process, hash, fresh, *damaged); },
+      .commit = [&process, hash = node.job_hash, tag, damaged](
+                    const CheckpointParts& parts) { return commit(process, hash, tag, *damaged, parts); },
+      .discard =
+          [&process, tag](std::uint64_t step) {
+            process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));
+          },
+      .trace = job.node.trace,
+      .job_keys = shared_keys(job)};
+  add_export(options, process, tag);
+  return options;
 }
 
 }  // namespace d9d

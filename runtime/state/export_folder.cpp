@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/disk_error.hpp"
@@ -17,6 +16,7 @@ namespace {
 
 constexpr const char* config_file = "config.json";
 const std::string staging_prefix = ".d9d-export-";
+const std::string publishing_prefix = ".d9d-publish-";  // while its files are moved out of it
 
 // With these a loader takes the folder for a model, so they go first and come last.
 bool is_entry(const std::string& name) {
@@ -34,7 +34,7 @@ void remove_older_model(Disk& disk, const std::string& target) {
     if (!file.is_directory && is_model_file(file.name)) disk.remove_all(join_path(target, file.name));
 }
 
-void publish(Disk& disk, const std::string& staging, const std::string& target) {
+void move_into(Disk& disk, const std::string& staging, const std::string& target) {
   auto files = entries_first(disk.list(staging));
   std::reverse(files.begin(), files.end());
   remove_older_model(disk, target);
@@ -43,10 +43,15 @@ void publish(Disk& disk, const std::string& staging, const std::string& target) 
   disk.sync_directory(target);
 }
 
-// Of an export that was killed.
+bool is_folder(const DirectoryEntry& entry, const std::string& prefix) {
+  return entry.is_directory && entry.name.starts_with(prefix);
+}
+
+// Of an export that was killed. While it moved its files, the target had parts of a model: they go first.
 void remove_leftovers(Disk& disk, const std::string& target) {
+  if (has_half_a_model(disk, target)) remove_older_model(disk, target);
   for (const auto& entry : disk.list(target))
-    if (entry.is_directory && entry.name.starts_with(staging_prefix))
+    if (is_folder(entry, staging_prefix) || is_folder(entry, publishing_prefix))
       disk.remove_all(join_path(target, entry.name));
 }
 
@@ -76,23 +81,50 @@ bool is_model_file(const std::string& name) {
                      [&](const char* pattern) { return ::fnmatch(pattern, name.c_str(), 0) == 0; });
 }
 
-void write_model_folder(Disk& disk, const std::string& target,
-                        const std::function<void(const std::string& folder)>& write) {
-  const std::string process = std::to_string(::getpid());
-  const bool is_new = !disk.exists(target);
-  disk.make_directories(target);
-  std::optional<FolderLock> lock;  // the job's own folder is locked already
-  if (!is_held_here(target)) lock.emplace(target, LockHolder::this_process("an export", process));
-  remove_leftovers(disk, target);
-  const std::string staging = join_path(target, staging_prefix + process);
+bool has_half_a_model(const Disk& disk, const std::string& target) {
+  const auto entries = disk.list(target);
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const auto& entry) { return is_folder(entry, publishing_prefix); });
+}
+
+FolderExport::FolderExport(Disk& disk, std::string target, const std::string& tag)
+    : disk_(disk),
+      target_(std::move(target)),
+      folder_(join_path(target_, staging_prefix + tag)),
+      publishing_(join_path(target_, publishing_prefix + tag)),
+      is_new_(!disk.exists(target_)) {
+  disk_.make_directories(target_);
+  if (!is_held_here(target_))  // the job's own folder is locked already
+    lock_.emplace(target_, LockHolder::this_process("an export", tag));
   try {
-    disk.make_directories(staging);
-    write(staging);
-    publish(disk, staging, target);
+    remove_leftovers(disk_, target_);
+    disk_.make_directories(folder_);
   } catch (...) {
-    remove_quietly(disk, is_new ? target : staging);
+    if (is_new_) remove_quietly(disk_, target_);
     throw;
   }
+}
+
+FolderExport::~FolderExport() {
+  if (published_) return;
+  if (is_new_) remove_quietly(disk_, target_);
+  try {
+    if (!is_new_) remove_leftovers(disk_, target_);
+  } catch (const Error&) {  // the next export removes them
+  }
+}
+
+void FolderExport::publish() {
+  disk_.rename(folder_, publishing_);
+  move_into(disk_, publishing_, target_);
+  published_ = true;
+}
+
+void write_model_folder(Disk& disk, const std::string& target,
+                        const std::function<void(const std::string& folder)>& write) {
+  FolderExport folder(disk, target, std::to_string(::getpid()));
+  write(folder.folder());
+  folder.publish();
 }
 
 }  // namespace d9d

@@ -2,11 +2,38 @@
 // A model folder that appears whole or not at all. Blocks on the disk.
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "runtime/state/disk.hpp"
+#include "runtime/state/folder_lock.hpp"
 
 namespace d9d {
+
+// A new folder inside `target` that somebody fills: this process, or with it others that see the same disk. The
+// target is locked meanwhile (folder_lock.hpp), and what an export that was killed left behind is removed.
+class FolderExport {
+ public:
+  // `tag` tells this export from others.
+  FolderExport(Disk& disk, std::string target, const std::string& tag);
+  // Not published: the target is as before.
+  ~FolderExport();
+  FolderExport(const FolderExport&) = delete;
+  FolderExport& operator=(const FolderExport&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  // Moves the files into the target, as write_model_folder() says.
+  void publish();
+
+ private:
+  Disk& disk_;
+  const std::string target_;
+  const std::string folder_;
+  const std::string publishing_;
+  const bool is_new_;
+  bool published_ = false;
+  std::optional<FolderLock> lock_;
+};
 
 // Lets `write` fill a new folder inside `target` and then moves its files into `target`.
 // Before that all files of an older model (weights, config, tokenizer) are removed,
@@ -15,6 +42,10 @@ namespace d9d {
 // The folder is locked meanwhile (folder_lock.hpp).
 void write_model_folder(Disk& disk, const std::string& target,
                         const std::function<void(const std::string& folder)>& write);
+
+// Whether an export was killed while it moved its files: what `target` has of a model is in parts, and the next
+// export removes it.
+bool has_half_a_model(const Disk& disk, const std::string& target);
 
 // Whether a file of that name is part of a model folder in the Hugging Face layout.
 bool is_model_file(const std::string& name);

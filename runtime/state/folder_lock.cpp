@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -132,11 +133,26 @@ void remove_dead(const std::string& lock, const std::string& judged, const Draft
   ::unlink(guard.c_str());
 }
 
+// Those of processes that were killed before they had the lock. Never throws: the lock is there by then.
+void remove_dead_drafts(const std::string& folder, const LockHolder& me) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    const std::string path = at->path().string();
+    if (!path.starts_with(join_path(folder, lock_name) + ".")) continue;
+    try {
+      const auto text = read_lock(path);
+      if (text && life_of(holder_from(*text), me) == Life::gone) ::unlink(path.c_str());
+    } catch (const Error&) {  // what cannot be read stays
+    }
+  }
+}
+
 void acquire(const std::string& folder, const LockHolder& me, const LockTimes& times) {
   const std::string lock = join_path(folder, lock_name);
   const Draft draft(lock, me);
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
-    if (draft.become(lock)) return;
+    if (draft.become(lock)) return remove_dead_drafts(folder, me);
     const auto text = read_lock(lock);
     if (!text) continue;
     const LockHolder holder = holder_from(*text);

@@ -11,26 +11,28 @@
 
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_source.hpp"
 
 namespace d9d {
 
-class ModelFiles {
+class ModelFiles final : public TensorSource {
  public:
   // Opens all files and checks their headers against the index. Input errors name file and tensor.
   ModelFiles(const Disk& disk, const std::string& directory);
 
   const std::string& directory() const { return directory_; }
   Names names() const;
-  const TensorSpec& spec(const std::string& name) const { return reader_of(name).at(name).spec; }
+  const TensorSpec& spec(const std::string& name) const override { return reader_of(name).at(name).spec; }
+  bool reads_boxes(const std::string&) const override { return true; }
   // Its name in the folder.
   std::string file_of(const std::string& name) const;
   // Without data: the shape and dtype on the meta device, for mappers.
   at::Tensor shape_only(const std::string& name) const;
-  at::Tensor read(const std::string& name) const { return reader_of(name).read(name); }
+  at::Tensor read(const std::string& name) const override { return reader_of(name).read(name); }
   at::Tensor read(const std::string& name, const Slice& slice) const {
     return reader_of(name).read(name, slice);
   }
-  void read_into(const std::string& name, const Slice& slice, std::byte* into) const {
+  void read_into(const std::string& name, const Slice& slice, std::byte* into) const override {
     reader_of(name).read_into(name, slice, into);
   }
   // Groups in the order in which their first tensors lie on the disk. An input error that names the inputs

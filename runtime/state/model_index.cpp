@@ -74,7 +74,8 @@ std::vector<WrittenShard> written_shards_from_json(const std::string& text) {
   }
 }
 
-void publish_model_state(Disk& disk, const std::string& directory, const std::vector<WrittenShard>& shards) {
+void publish_model_state(Disk& disk, const std::string& directory, const std::vector<WrittenShard>& shards,
+                         const ModelShare& share) {
   WeightMap weights;
   std::uint64_t total_bytes = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -85,11 +86,12 @@ void publish_model_state(Disk& disk, const std::string& directory, const std::ve
                   tensor);
     }
   }
-  remove_older_export(disk, directory);
+  if (share.count == 1) remove_older_export(disk, directory);
   for (std::size_t i = 0; i < shards.size(); ++i)
-    disk.rename(join_path(directory, shards[i].temporary),
-                join_path(directory, final_name(i, shards.size())));
-  if (shards.size() != 1) {
+    if (share.has(i, shards.size()))
+      disk.rename(join_path(directory, shards[i].temporary),
+                  join_path(directory, final_name(i, shards.size())));
+  if (shards.size() != 1 && share.index == 0) {
     const Json index = {{"metadata", {{"total_size", total_bytes}}}, {"weight_map", weights}};
     write_text(disk, join_path(directory, model_index_name), index.dump(2) + "\n");
   }

@@ -2,6 +2,7 @@
 // The Hugging Face layout of a model's weights: shards `model-00001-of-0000N.safetensors` with
 // `model.safetensors.index.json` (metadata.total_size, weight_map), or one `model.safetensors`. No torch.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,9 +36,22 @@ struct WrittenShard {
 std::string to_json(const std::vector<WrittenShard>& shards);
 std::vector<WrittenShard> written_shards_from_json(const std::string& text);
 
+// One of several processes that write a model together. They plan the same files, and each writes whole ones
+// of them, so that the folder is the one that a single process writes.
+struct ModelShare {
+  int index = 0;
+  int count = 1;
+  // Neighbours go together.
+  bool has(std::size_t shard, std::size_t num_shards) const {
+    return shard * static_cast<std::size_t>(count) / num_shards == static_cast<std::size_t>(index);
+  }
+};
+
 // Gives all writers' shards their final numbering, in the given order, and writes the index last: with it (or
 // with the single file) the export is complete. An older export in the folder is removed first. An input
-// error when two shards hold one tensor.
-void publish_model_state(Disk& disk, const std::string& directory, const std::vector<WrittenShard>& shards);
+// error when two shards hold one tensor. Of several processes in a new folder each names its own shards, and
+// the first writes the index: the export is complete when all have returned.
+void publish_model_state(Disk& disk, const std::string& directory, const std::vector<WrittenShard>& shards,
+                         const ModelShare& share = {});
 
 }  // namespace d9d

@@ -14,24 +14,24 @@ namespace {
 
 using Destinations = std::map<std::string, Destination>;
 
-Names difference(Names all, const Names& without) {
+Names names_without(Names all, const Names& without) {
   for (const auto& name : without) all.erase(name);
   return all;
 }
 
 void require_all_read(const ModelFiles& files, const StateMapper& mapper, const LoadOptions& options) {
-  const auto unread = without_matches(difference(files.names(), inputs_of(mapper)), options.allow_unread);
+  const auto unread = without_matches(names_without(files.names(), inputs_of(mapper)), options.allow_unread);
   D9D_REQUIRE(unread.empty(), "{} holds {} that the model does not use: {}; is it another model?",
               files.directory(), counted(unread.size(), "tensor"), to_text(unread));
 }
 
 void require_all_placed(const Names& wanted, const StateMapper& mapper, const LoadOptions& options) {
   const auto made = outputs_of(mapper);
-  const auto unmade = difference(wanted, made);
+  const auto unmade = names_without(wanted, made);
   D9D_REQUIRE(unmade.empty(), "the mapper does not produce {}: {}", counted(unmade.size(), "parameter"),
               to_text(unmade));
   if (options.part_of_model) return;
-  const auto unplaced = difference(made, wanted);
+  const auto unplaced = names_without(made, wanted);
   D9D_REQUIRE(unplaced.empty(), "the mapper produces {} without a parameter: {}",
               counted(unplaced.size(), "tensor"), to_text(unplaced));
 }

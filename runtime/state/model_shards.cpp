@@ -27,35 +27,52 @@ void ModelShards::plan(const TensorSpec& spec) {
   index_of_[spec.name] = shards_.size() - 1;
 }
 
-ModelShards::Shard& ModelShards::shard_of(const std::string& name) {
-  auto& shard = shards_[index_of_.at(name)];
-  if (!shard.file)
-    shard.file = std::make_unique<SafetensorsWriter>(disk_, join_path(directory_, shard.written.temporary),
-                                                     shard.specs);
-  return shard;
+std::size_t ModelShards::index_of(const std::string& name) const {
+  const auto found = index_of_.find(name);
+  D9D_CHECK(found != index_of_.end(), "export: \"{}\" is not in the plan", name);
+  return found->second;
 }
 
-void ModelShards::close_when_full(Shard& shard) {
-  if (--shard.num_left > 0) return;
-  shard.file->finish(options_.sync);
-  shard.file.reset();
+bool ModelShards::writes(const std::string& name) const {
+  return options_.share.has(index_of(name), shards_.size());
+}
+
+ModelShards::File ModelShards::file_of(Shard& shard) {
+  const std::lock_guard lock(mutex_);
+  D9D_CHECK(shard.num_left > 0, "export: {} is written again", shard.written.temporary);
+  if (!shard.file)
+    shard.file = std::make_shared<SafetensorsWriter>(disk_, join_path(directory_, shard.written.temporary),
+                                                     shard.specs);
+  return shard.file;
+}
+
+// The last tensor closes the file, while other threads go on with the next one.
+void ModelShards::count_written(Shard& shard) {
+  File full;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--shard.num_left > 0) return;
+    full = std::move(shard.file);
+  }
+  full->finish(options_.sync);
 }
 
 void ModelShards::write(const std::string& name, const at::Tensor& tensor) {
-  auto& shard = shard_of(name);
-  shard.file->write(name, tensor);
-  close_when_full(shard);
+  auto& shard = shards_[index_of(name)];
+  file_of(shard)->write(name, tensor);
+  count_written(shard);
 }
 
-void ModelShards::append(const std::string& name, const at::Tensor& part) {
-  auto& shard = shard_of(name);
-  if (shard.file->append(name, part)) close_when_full(shard);
+void ModelShards::write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part) {
+  auto& shard = shards_[index_of(name)];
+  if (file_of(shard)->write_at(name, first_value, part)) count_written(shard);
 }
 
 std::vector<WrittenShard> ModelShards::finish() {
   std::vector<WrittenShard> written;
   for (const auto& shard : shards_) {
-    D9D_CHECK(shard.num_left == 0, "export: {} planned tensors were not written, one of {}", shard.num_left,
+    const bool done = shard.num_left == 0 || !writes(shard.specs.front().name);
+    D9D_CHECK(done, "export: {} planned tensors were not written, one of {}", shard.num_left,
               shard.specs.front().name);
     written.push_back(shard.written);
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct ExportOptions {
   std::optional<at::ScalarType> dtype;  // of floating-point outputs; others keep theirs
   std::string writer = "0";             // part of the temporary file names
   bool sync = true;
+  ModelShare share;  // other processes write the other shards
 };
 
 class ModelShards {
@@ -30,28 +32,34 @@ class ModelShards {
   ModelShards(Disk& disk, std::string directory, const std::vector<TensorSpec>& tensors,
               ExportOptions options = {});
 
-  // Whole, or the next part of its values in row-major order; converted to the planned dtype.
+  // Whether this process writes it.
+  bool writes(const std::string& name) const;
+  // Whole, or a run of its values in row-major order from the one with this number; converted to the planned
+  // dtype. Several threads may write at once.
   void write(const std::string& name, const at::Tensor& tensor);
-  void append(const std::string& name, const at::Tensor& part);
-  // A bug when tensors are missing.
+  void write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part);
+  // All shards, with those of other processes. A bug when tensors of this one's are missing.
   std::vector<WrittenShard> finish();
 
  private:
+  using File = std::shared_ptr<SafetensorsWriter>;
   struct Shard {
     WrittenShard written;
     std::vector<TensorSpec> specs;
-    std::unique_ptr<SafetensorsWriter> file;  // open while some are written and others not
+    File file;  // open while some are written and others not
     std::size_t num_left = 0;
   };
   void plan(const TensorSpec& spec);
-  Shard& shard_of(const std::string& name);
-  void close_when_full(Shard& shard);
+  std::size_t index_of(const std::string& name) const;
+  File file_of(Shard& shard);
+  void count_written(Shard& shard);
 
   Disk& disk_;
   const std::string directory_;
   const ExportOptions options_;
-  std::vector<Shard> shards_;
   std::map<std::string, std::size_t> index_of_;  // by tensor
+  std::mutex mutex_;                             // guards what is open and what is left
+  std::vector<Shard> shards_;
 };
 
 }  // namespace d9d

@@ -65,6 +65,11 @@ SafetensorsWriter::SafetensorsWriter(Disk& disk, const std::string& path, std::v
   }
 }
 
+StoredTensor SafetensorsWriter::stored(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return waiting(name).stored;
+}
+
 SafetensorsWriter::Waiting& SafetensorsWriter::waiting(const std::string& name) {
   const auto found = waiting_.find(name);
   D9D_REQUIRE(found != waiting_.end(), "{}: tensor \"{}\" was not announced, or is written twice",
@@ -73,21 +78,25 @@ SafetensorsWriter::Waiting& SafetensorsWriter::waiting(const std::string& name) 
 }
 
 void SafetensorsWriter::write(const std::string& name, const at::Tensor& tensor) {
-  const auto& spec = waiting(name).stored.spec;
+  const auto spec = stored(name).spec;
   D9D_REQUIRE(tensor.sizes() == at::IntArrayRef(spec.shape),
               "{}: tensor \"{}\" was announced as {} and comes as {}", file_->path(), name,
               to_text(spec.shape), to_text(tensor.sizes().vec()));
-  append(name, tensor);
+  write_at(name, 0, tensor);
 }
 
-bool SafetensorsWriter::append(const std::string& name, const at::Tensor& part) {
-  auto& [stored, done] = waiting(name);
-  const at::Tensor host = on_host(part, scalar_type_of(stored.spec.dtype));
-  D9D_CHECK(done + host.nbytes() <= stored.spec.bytes(), "{}: tensor \"{}\" has {} bytes, {} come",
-            file_->path(), name, stored.spec.bytes(), done + host.nbytes());
-  file_->write(stored.offset + done, host.data_ptr(), host.nbytes());
+bool SafetensorsWriter::write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part) {
+  const auto [spec, offset] = stored(name);
+  const at::Tensor host = on_host(part, scalar_type_of(spec.dtype));
+  const auto begin = static_cast<std::uint64_t>(first_value) * size_of(spec.dtype);
+  D9D_CHECK(begin + host.nbytes() <= spec.bytes(), "{}: tensor \"{}\" has {} bytes, {} come", file_->path(),
+            name, spec.bytes(), begin + host.nbytes());
+  file_->write(offset + begin, host.data_ptr(), host.nbytes());
+  const std::lock_guard lock(mutex_);
+  std::uint64_t& done = waiting(name).done;
   done += host.nbytes();
-  if (done < stored.spec.bytes()) return false;
+  D9D_CHECK(done <= spec.bytes(), "{}: values of \"{}\" are written twice", file_->path(), name);
+  if (done < spec.bytes()) return false;
   waiting_.erase(name);
   return true;
 }

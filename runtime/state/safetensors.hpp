@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,9 +52,9 @@ class SafetensorsWriter {
   // A tensor of another dtype is converted. An input error when
   // name or shape are not as announced, or it comes twice.
   void write(const std::string& name, const at::Tensor& tensor);
-  // The next part of the tensor's values in row-major order. Whether the tensor is whole now; more values
-  // than it has are a bug.
-  bool append(const std::string& name, const at::Tensor& part);
+  // A run of the tensor's values, in row-major order from the one with this number. Whether the tensor is whole
+  // now; more values than it has are a bug. Several threads may write at once.
+  bool write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part);
   // A bug when an announced tensor was never written. With
   // `sync` the bytes are on stable storage when it returns.
   void finish(bool sync);
@@ -65,8 +66,10 @@ class SafetensorsWriter {
     StoredTensor stored;
     std::uint64_t done = 0;  // bytes
   };
-  Waiting& waiting(const std::string& name);
+  StoredTensor stored(const std::string& name);
+  Waiting& waiting(const std::string& name);  // under the mutex
 
+  std::mutex mutex_;  // guards what follows
   std::map<std::string, Waiting> waiting_;
 };
 

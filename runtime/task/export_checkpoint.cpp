@@ -7,11 +7,15 @@
 namespace d9d {
 
 void export_checkpoint(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
-                       const std::string& target) {
-  write_model_folder(disk, target, [&](const std::string& folder) {
-    write_tokenizer_files(disk, folder, tokenizer_files_in(disk, checkpoint));
-    model.export_model(checkpoint, folder);
-  });
+                       const std::string& target, const ExportWork& work) {
+  write_model_folder(disk, target,
+                     [&](const std::string& folder) { export_share(disk, model, checkpoint, folder, work); });
+}
+
+void export_share(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
+                  const std::string& folder, const ExportWork& work) {
+  if (work.share.index == 0) write_tokenizer_files(disk, folder, tokenizer_files_in(disk, checkpoint));
+  model.export_share(checkpoint, folder, work);
 }
 
 void export_adapter(Disk& disk, const ModelProvider& model, const std::string& checkpoint,

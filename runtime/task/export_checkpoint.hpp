@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/state/disk.hpp"
+#include "runtime/state/export_work.hpp"
 
 namespace d9d {
 
@@ -13,7 +14,10 @@ class ModelProvider;
 // All of it or nothing (runtime/state/export_folder.hpp). A tokenizer that lay in `target` goes with the
 // model it was of, also where the checkpoint carries none.
 void export_checkpoint(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
-                       const std::string& target);
+                       const std::string& target, const ExportWork& work = {});
+// One share of it into `folder`, which somebody publishes when all shares are there (FolderExport).
+void export_share(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
+                  const std::string& folder, const ExportWork& work);
 // The checkpoint's adapter alone, in PEFT's format. All of it or nothing.
 void export_adapter(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
                     const std::string& target);

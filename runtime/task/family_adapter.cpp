@@ -1,14 +1,9 @@
 #include "runtime/task/family_adapter.hpp"
 
-#include <ATen/ops/empty.h>
-
-#include <map>
-
 #include "runtime/base/error.hpp"
 #include "runtime/peft/each_linear.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
-#include "runtime/state/model_files.hpp"
-#include "runtime/state/model_reader.hpp"
+#include "runtime/task/merged_weights.hpp"
 
 namespace d9d {
 namespace {
@@ -46,81 +41,47 @@ FamilyAdapter::FamilyAdapter(std::shared_ptr<const FamilyModel> model, const Pef
                              std::string source, const Disk& disk)
     : model_(std::move(model)), method_(make_peft_method(config)), source_(std::move(source)), disk_(disk) {}
 
-std::unique_ptr<StageModule> FamilyAdapter::whole_model() const {
-  const auto dtype = dtype_named(model_->dtype);
-  D9D_CHECK(dtype, "no element type is called {}", model_->dtype);
-  auto stage = model_->build_shapes(*dtype);
-  adapt(*stage);
-  return stage;
-}
-
-std::vector<NamedAdapter> FamilyAdapter::adapters() const {
-  const auto mapper = model_->parameters_to_folder();
-  std::vector<NamedAdapter> named;
-  for (LoraAdapter& adapter : lora_adapters(*whole_model())) {
-    std::vector<AdaptedModule> modules = modules_of(*mapper, adapter.weight);
-    named.push_back({std::move(adapter), std::move(modules)});
-  }
-  return named;
+const FamilyAdapter::Whole& FamilyAdapter::whole_model() const {
+  std::call_once(once_, [&] {
+    const auto dtype = dtype_named(model_->dtype);
+    D9D_CHECK(dtype, "no element type is called {}", model_->dtype);
+    whole_ = {};
+    whole_.stage = model_->build_shapes(*dtype);
+    adapt(*whole_.stage);
+    whole_.lora = lora_adapters(*whole_.stage);
+    const auto mapper = model_->parameters_to_folder();
+    for (const LoraAdapter& adapter : whole_.lora)
+      whole_.named.push_back({adapter, modules_of(*mapper, adapter.weight)});
+  });
+  return whole_;
 }
 
 void FamilyAdapter::load(const std::vector<StageParameter>& parameters) const {
-  begin_magnitudes(lora_adapters(*whole_model()), parameters);
-  load_adapters(disk_, adapters(), parameters);
+  begin_magnitudes(whole_model().lora, parameters);
+  load_adapters(disk_, whole_model().named, parameters);
 }
 
 void FamilyAdapter::check() const {
-  check_adapters(disk_, adapters());
+  check_adapters(disk_, whole_model().named);
 }
 
-at::Tensor FamilyAdapter::base_weight(const CheckpointReader& checkpoint,
-                                      const StageParameter& parameter) const {
-  if (checkpoint.has(parameter_kind, parameter.name) || source_.empty())
-    return checkpoint.read(parameter_kind, parameter.name);
-  const auto options = parameter.tensor.options().device(at::kCPU).requires_grad(false);
-  const at::Tensor values = at::empty(parameter.layout.global_shape(), options);
-  LoadOptions part;
-  part.allow_unread = {"*"};
-  part.part_of_model = true;
-  const MapperPtr mapper = model_->folder_to_parameters(ModelFiles(disk_, source_).names());
-  load_model_state(disk_, source_, mapper, std::map<std::string, at::Tensor>{{parameter.name, values}}, part);
-  return values;
-}
-
-std::function<at::Tensor(const std::string& name)> FamilyAdapter::merged(
-    const CheckpointReader& checkpoint) const {
-  const auto stage = whole_model();
-  std::map<std::string, StageParameter> parameters;
-  for (const StageParameter& parameter : stage->parameters()) parameters[parameter.name] = parameter;
-  std::map<std::string, LoraAdapter> adapters;
-  for (const LoraAdapter& adapter : lora_adapters(*stage)) adapters[adapter.weight.name] = adapter;
-  return [this, &checkpoint, parameters = std::move(parameters),
-          adapters = std::move(adapters)](const std::string& name) {
-    const at::Tensor weight = base_weight(checkpoint, parameters.at(name));
-    const auto adapter = adapters.find(name);
-    if (adapter == adapters.end()) return weight;
-    const auto& [config, path, own, a, b, magnitudes] = adapter->second;
-    const auto read = [&](const StageParameter& factor) {
-      return checkpoint.read(parameter_kind, factor.name);
-    };
-    return merged_weight(weight, read(a), read(b), scale_of(config.params),
-                         magnitudes ? read(*magnitudes) : at::Tensor());
-  };
+std::unique_ptr<TensorSource> FamilyAdapter::merged(const CheckpointReader& checkpoint) const {
+  return std::make_unique<MergedWeights>(*model_, *whole_model().stage, disk_, source_, checkpoint);
 }
 
 void FamilyAdapter::export_adapter(Disk& disk, const CheckpointReader& checkpoint,
                                    const std::string& target) const {
-  const auto stage = whole_model();
-  const std::vector<NamedAdapter> all = adapters();
+  StageModule& stage = *whole_model().stage;
+  const std::vector<NamedAdapter>& all = whole_model().named;
   D9D_REQUIRE(!all.empty(), "there is no adapter to export: model_provider.peft has no `lora`");
-  for (const StageParameter& parameter : stage->parameters()) {
+  for (const StageParameter& parameter : stage.parameters()) {
     D9D_REQUIRE(parameter.of_adapter || !parameter.tensor.requires_grad(),
                 "{} trains too, and an adapter's folder cannot hold it: give export_to instead of "
                 "export_adapter_to",
                 parameter.name);
   }
   const std::string config =
-      adapter_config_json(all, others(*stage, *model_->parameters_to_folder()), source_);
+      adapter_config_json(all, others(stage, *model_->parameters_to_folder()), source_);
   write_adapters(disk, target, all, config,
                  [&](const std::string& name) { return checkpoint.read(parameter_kind, name); });
 }

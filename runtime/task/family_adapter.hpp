@@ -2,10 +2,8 @@
 // `model_provider.peft` for built-in models: adapts stages, starts from adapters, and reads a checkpoint of
 // an adapted model as the model's weights or as an adapter. Blocks on the disk.
 
-#include <ATen/core/Tensor.h>
-
-#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,7 @@
 namespace d9d {
 
 class CheckpointReader;
+class TensorSource;
 
 class FamilyAdapter {
  public:
@@ -29,20 +28,26 @@ class FamilyAdapter {
   // Whether load() will find all it needs.
   void check() const;
 
-  // Weights of the model by name, with the adapters added to them. Both outlive the function.
-  std::function<at::Tensor(const std::string& name)> merged(const CheckpointReader& checkpoint) const;
+  // The model's weights with the adapters added to them. The checkpoint outlives them.
+  std::unique_ptr<TensorSource> merged(const CheckpointReader& checkpoint) const;
   // The adapters alone, in PEFT's format. Input error when other parameters train, too.
   void export_adapter(Disk& disk, const CheckpointReader& checkpoint, const std::string& target) const;
 
  private:
-  std::unique_ptr<StageModule> whole_model() const;
-  std::vector<NamedAdapter> adapters() const;
-  at::Tensor base_weight(const CheckpointReader& checkpoint, const StageParameter& parameter) const;
+  // The whole adapted model without storage.
+  struct Whole {
+    std::unique_ptr<StageModule> stage;
+    std::vector<LoraAdapter> lora;
+    std::vector<NamedAdapter> named;
+  };
+  const Whole& whole_model() const;  // built when it is needed first
 
   const std::shared_ptr<const FamilyModel> model_;
   const std::unique_ptr<const PeftMethod> method_;
   const std::string source_;
   const Disk& disk_;
+  mutable std::once_flag once_;  // guards what follows
+  mutable Whole whole_;
 };
 
 }  // namespace d9d

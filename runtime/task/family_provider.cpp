@@ -2,7 +2,7 @@
 
 #include "runtime/family/family_model.hpp"
 #include "runtime/nn/model/build_options.hpp"
-#include "runtime/state/checkpoint_reader.hpp"
+#include "runtime/state/checkpoint_source.hpp"
 #include "runtime/task/family_adapter.hpp"
 #include "runtime/task/hugging_face_model.hpp"
 #include "runtime/task/tokenizer_files.hpp"
@@ -62,16 +62,19 @@ class FamilyModelProvider final : public ModelProvider {
   }
 
   void export_model(const std::string& checkpoint, const std::string& target) const override {
-    const auto reader = CheckpointReader::open(disk_, checkpoint);
-    std::function<at::Tensor(const std::string&)> read = [&](const std::string& name) {
-      return reader->read("param", name);
-    };
-    if (adapter_) read = adapter_->merged(*reader);
-    const auto read_all = [&](const std::string& name) {
-      return reader->has(buffer_kind, name) ? reader->read(buffer_kind, name) : read(name);
-    };
-    export_hugging_face(disk_, target, *model_, read_all, special_tokens_in(disk_, checkpoint));
+    export_share(checkpoint, target, {});
   }
+
+  void export_share(const std::string& checkpoint, const std::string& target,
+                    const ExportWork& work) const override {
+    const auto reader = CheckpointReader::open(disk_, checkpoint);
+    const std::unique_ptr<TensorSource> weights =
+        adapter_ ? adapter_->merged(*reader) : std::make_unique<CheckpointSource>(*reader, "param");
+    const WithBuffers all(*weights, *reader);
+    export_hugging_face(disk_, target, *model_, all, special_tokens_in(disk_, checkpoint), work);
+  }
+
+  void check_export(const ExportWork& work) const override { check_hugging_face_export(*model_, work); }
 
   void export_adapter(const std::string& checkpoint, const std::string& target) const override {
     if (!adapter_) return ModelProvider::export_adapter(checkpoint, target);

@@ -92,7 +92,7 @@ void require_folders(const Disk& disk, const FolderConversion& conversion) {
               "{} is a training checkpoint; `d9d-node export` makes the folder of a model of it", from);
   D9D_REQUIRE(!disk.exists(to) || !fs::equivalent(from, to),
               "{} and {} are the same folder; give another one for the result", from, to);
-  if (!disk.exists(to) || conversion.replace) return;
+  if (!disk.exists(to) || conversion.replace || has_half_a_model(disk, to)) return;
   for (const DirectoryEntry& entry : disk.list(to))
     D9D_REQUIRE(entry.is_directory || !is_model_file(entry.name),
                 "{} holds {} already; give another folder, or --replace", to, entry.name);
@@ -109,6 +109,7 @@ ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion,
   options.dtype = conversion.dtype ? conversion.dtype : chosen.dtype;
   options.dtypes = chosen.dtypes;
   options.box_bytes = conversion.box_bytes;
+  options.threads = conversion.threads;
   options.progress = conversion.progress;
   ConversionSummary summary;
   summary.left_tensors.assign(chosen.left_out.begin(), chosen.left_out.end());

@@ -20,7 +20,8 @@ struct FolderConversion {
   std::string mapper;          // a name or a file, as choose_folder_mapper() takes it
   std::optional<Dtype> dtype;  // of floating-point tensors; stands above the rules'
   std::uint64_t shard_bytes_max = 4'000'000'000;
-  std::uint64_t box_bytes = 16 << 20;
+  std::uint64_t box_bytes = 4 << 20;
+  int threads = 1;
   bool replace = false;                                                   // a model that is in `to`
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // bytes
 };

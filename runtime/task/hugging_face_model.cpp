@@ -1,16 +1,18 @@
 #include "runtime/task/hugging_face_model.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/nn/model/build_options.hpp"
+#include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_reader.hpp"
-#include "runtime/state/model_writer.hpp"
-#include "runtime/state/safetensors.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -24,15 +26,26 @@ at::ScalarType dtype_of_files(const FamilyModel& config) {
   return scalar_type_of(*dtype);
 }
 
-// Parameters in the model's order and the type of the files, then buffers in their own.
-std::vector<TensorSpec> tensors_of(const FamilyModel& config) {
-  std::vector<TensorSpec> specs;
-  const auto model = config.build_shapes();
-  for (const StageParameter& parameter : model->parameters()) {
-    specs.push_back(spec_of(parameter.name, parameter.tensor.detach().to(dtype_of_files(config))));
+// Of the whole model: parameters in its order, then buffers. Without storage.
+std::vector<std::pair<std::string, at::Tensor>> tensors_of(StageModule& model) {
+  std::vector<std::pair<std::string, at::Tensor>> tensors;
+  for (const StageParameter& parameter : model.parameters())
+    tensors.emplace_back(parameter.name, parameter.tensor.detach());
+  for (const StageBuffer& buffer : model.buffers()) tensors.emplace_back(buffer.name, buffer.tensor);
+  return tensors;
+}
+
+// Buffers keep their type whatever that of the parameters is.
+std::map<std::string, Dtype> dtypes_of_buffers(StageModule& model, const StateMapper& mapper) {
+  std::map<std::string, Dtype> buffers, outputs;
+  for (const StageBuffer& buffer : model.buffers())
+    buffers[buffer.name] = dtype_of(buffer.tensor.scalar_type());
+  for (const StateGroup& group : mapper.groups()) {
+    const auto buffer = group.inputs.empty() ? buffers.end() : buffers.find(*group.inputs.begin());
+    if (buffer == buffers.end()) continue;
+    for (const std::string& name : group.outputs) outputs[name] = buffer->second;
   }
-  for (const StageBuffer& buffer : model->buffers()) specs.push_back(spec_of(buffer.name, buffer.tensor));
-  return specs;
+  return outputs;
 }
 
 constexpr std::uint64_t body_config_bytes_max = std::uint64_t{1} << 24;
@@ -78,6 +91,22 @@ std::shared_ptr<FamilyModel> read_body_config(const Disk& disk, const std::strin
 StageParameter as_parameter(const StageBuffer& buffer) {
   return {buffer.name, buffer.tensor, buffer.layout.value_or(Layout::local(buffer.tensor.sizes().vec())), {}};
 }
+// A rank that reads for long says how far it is.
+class LoadNews {
+ public:
+  explicit LoadNews(std::string folder) : folder_(std::move(folder)) {}
+  void operator()(std::size_t done, std::size_t total) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + between_news;
+    log::info("loading {}: {} of {} tensors", folder_, done, total);
+  }
+
+ private:
+  static constexpr std::chrono::seconds between_news{10};
+  const std::string folder_;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + between_news;
+};
 
 // What the model says of them stays: training used its pad token.
 std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) {
@@ -103,6 +132,7 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
   options.allow_unread = config.unread_tensors();
   // Buffers are loaded by a call of their own.
   options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
+  options.progress = LoadNews(directory);
   load_model_state(disk, directory, mapper, destinations, options);
 }
 
@@ -175,19 +205,43 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
 }
 
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
-                         const std::function<at::Tensor(const std::string& name)>& read,
-                         const SpecialTokens& tokens, std::uint64_t shard_bytes_max) {
+                         const TensorSource& weights, const SpecialTokens& tokens, const ExportWork& work) {
   require_exportable_head(config);
   disk.make_directories(directory);
-  const std::vector<TensorSpec> tensors = tensors_of(config);
-  ExportOptions options;
-  options.shard_bytes_max = shard_bytes_max;
-  ModelWriter writer(disk, directory, config.parameters_to_folder(), tensors, options);
-  for (const TensorSpec& tensor : tensors) {
-    writer.put(tensor.name, on_host(read(tensor.name), scalar_type_of(tensor.dtype)));
+  const MapperPtr mapper = config.parameters_to_folder();
+  const auto model = config.build_shapes();
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors_of(*model)) names.push_back(name);
+  ConversionOptions options;
+  options.shard_bytes_max = work.shard_bytes_max;
+  options.dtype = dtype_named(config.dtype);
+  options.dtypes = dtypes_of_buffers(*model, *mapper);
+  options.threads = work.threads;
+  options.share = work.share;
+  options.progress = work.progress;
+  const auto groups = groups_in_order(*mapper, names);
+  const auto shards = convert_model_state(weights, *mapper, groups, disk, directory, options);
+  if (work.share.index == 0) write_text(disk, directory + "/config.json", config_with(config, tokens));
+  publish_model_state(disk, directory, shards, work.share);
+}
+
+void check_hugging_face_export(const FamilyModel& config, const ExportWork& work) {
+  const MapperPtr mapper = config.parameters_to_folder();
+  TensorMap tensors;
+  const auto model = config.build_shapes();
+  for (const auto& [name, tensor] : tensors_of(*model)) tensors[name] = tensor;
+  const auto value_bytes = c10::elementSize(dtype_of_files(config));
+  for (const StateGroup& group : mapper->groups()) {
+    TensorMap inputs;
+    for (const std::string& name : group.inputs) inputs[name] = tensors.at(name);
+    for (const auto& [name, tensor] : mapper->apply(inputs)) {
+      const auto bytes = static_cast<std::uint64_t>(tensor.numel()) * value_bytes;
+      D9D_REQUIRE(bytes <= work.shard_bytes_max,
+                  "\"{}\" of the exported model has {} bytes, more than a file may have ({}); raise "
+                  "export_shard_gb",
+                  name, bytes, work.shard_bytes_max);
+    }
   }
-  write_text(disk, directory + "/config.json", config_with(config, tokens));
-  publish_model_state(disk, directory, writer.finish());
 }
 
 }  // namespace d9d

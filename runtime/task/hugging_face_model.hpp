@@ -4,13 +4,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/family/family_model.hpp"
 #include "runtime/state/disk.hpp"
+#include "runtime/state/export_work.hpp"
+#include "runtime/state/tensor_source.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -47,12 +48,13 @@ struct LoadedModel {
 LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory,
                                     at::ScalarType dtype = at::kFloat);
 
-// Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors,
-// index last. `read` gives the whole tensor of a parameter or buffer by its global
-// name, each asked for once; one group of tensors is in memory at a time. `config.dtype`
-// is the dtype of the files; `tokens` go into config.json where they are known.
+// Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors, index last; of several
+// shares the first writes what is not weights. `weights` has the model's parameters and buffers by their global
+// names. `config.dtype` is the dtype of the files; `tokens` go into config.json where they are known.
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
-                         const std::function<at::Tensor(const std::string& name)>& read,
-                         const SpecialTokens& tokens = {}, std::uint64_t shard_bytes_max = 4'000'000'000);
+                         const TensorSource& weights, const SpecialTokens& tokens = {},
+                         const ExportWork& work = {});
+// Whether export_hugging_face() can do that: an input error when a tensor is larger than a file may be.
+void check_hugging_face_export(const FamilyModel& config, const ExportWork& work);
 
 }  // namespace d9d

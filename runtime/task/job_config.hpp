@@ -58,14 +58,18 @@ struct JobConfig {
   std::vector<std::string> plugins;
   std::vector<config::Named> actors;
   std::optional<std::string> export_to;
+  double export_shard_gb = 4;
   std::optional<std::string> export_adapter_to;
   std::optional<std::string> output_dir;
   NodeConfig node;
   DebugConfig debug;
+
+  std::uint64_t export_shard_bytes() const { return static_cast<std::uint64_t>(export_shard_gb * 1e9 + 0.5); }
 };
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
                       (mesh, parallelism, trainer, model_provider, data, optimizer, lr_scheduler, task,
-                       plugins, actors, export_to, export_adapter_to, output_dir, node, debug))
+                       plugins, actors, export_to, export_shard_gb, export_adapter_to, output_dir, node,
+                       debug))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
   using namespace config;
@@ -83,6 +87,8 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
           "shared libraries with tasks, models, optimizers, learning-rate schedules and actors of your own"},
       Key{"actors", "", "actors of your own; name and their keys"},
       Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
+      Key{"export_shard_gb", "GB", "the most that a file of export_to holds; nodes write whole files",
+          optional, above(0)},
       Key{"export_adapter_to", "",
           "folder of the adapter alone, in PEFT's format, written after the last step; null: none"},
       Key{"output_dir", "", "folder of all that the run leaves; null: `runs/<run name>`"},

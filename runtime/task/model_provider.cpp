@@ -3,6 +3,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/plan/replicate.hpp"
 #include "runtime/nn/shard/stage_groups.hpp"
+#include "runtime/state/export_work.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
@@ -47,6 +48,13 @@ void ModelProvider::export_model(const std::string& /*checkpoint*/, const std::s
                           "remove export_to",
                           target));
 }
+
+void ModelProvider::export_share(const std::string& checkpoint, const std::string& target,
+                                 const ExportWork& work) const {
+  if (work.share.index == 0) export_model(checkpoint, target);
+}
+
+void ModelProvider::check_export(const ExportWork& /*work*/) const {}
 
 void ModelProvider::export_adapter(const std::string& /*checkpoint*/, const std::string& target) const {
   throw Error(ErrorKind::input,

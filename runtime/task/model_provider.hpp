@@ -14,6 +14,7 @@ namespace d9d {
 
 class StageGroups;
 class StageModule;
+struct ExportWork;
 struct ParallelOptions;
 struct StageBuffer;
 struct StageParameter;
@@ -53,6 +54,13 @@ class ModelProvider {
   // CheckpointReader finds parameters as the kind "param" and buffers as `buffer_kind`.
   // Default: an input error.
   virtual void export_model(const std::string& checkpoint, const std::string& target) const;
+  // Writes this share of the model's files; all shares together are the folder. Called by one process for each
+  // share, by one process for several where others do not see the folder. Default: the first share is
+  // export_model(), the others are empty.
+  virtual void export_share(const std::string& checkpoint, const std::string& target,
+                            const ExportWork& work) const;
+  // Throws, before a job begins, what export_share() would throw for these sizes. Default: no checks.
+  virtual void check_export(const ExportWork& work) const;
   // Writes what adapters added to the model of a committed checkpoint as a folder that peft can load.
   // Default: an input error.
   virtual void export_adapter(const std::string& checkpoint, const std::string& target) const;

@@ -16,18 +16,21 @@ class CheckpointWriterTest : public ::testing::Test {
  protected:
   CheckpointWriterTest() {
     world.play<CheckpointWriter>(
-        writer_id, CheckpointWriterOptions{
-                       .write =
-                           [this](const std::string& directory, const std::string& file, Ticket shard) {
-                             if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
-                             written.push_back(fmt::format("{}/{} slot {}", directory, file, shard.slot));
-                             return std::string(R"({"file":"x"})");
-                           },
-                       .export_model =
-                           [this](const std::string& checkpoint, const std::string& target) {
-                             if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
-                             written.push_back(checkpoint + " to " + target);
-                           }});
+        writer_id,
+        CheckpointWriterOptions{
+            .write =
+                [this](const std::string& directory, const std::string& file, Ticket shard) {
+                  if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
+                  written.push_back(fmt::format("{}/{} slot {}", directory, file, shard.slot));
+                  return std::string(R"({"file":"x"})");
+                },
+            .export_share =
+                [this](const std::string& checkpoint, const std::string& folder, const ModelShare& share) {
+                  if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
+                  written.push_back(
+                      fmt::format("{} to {}, share {} of {}", checkpoint, folder, share.index, share.count));
+                  return folder != "elsewhere";
+                }});
   }
   void write(std::uint64_t step, Ticket shard = {9, 1}) {
     world.say<wire::WriteShard>(writer_id, [&](wire::WriteShard::Builder message) {
@@ -36,6 +39,14 @@ class CheckpointWriterTest : public ::testing::Test {
       message.setFile("rank-00002");
       message.setTicket(shard.packed());
       message.setRank(2);
+    });
+  }
+  void export_to(const std::string& folder) {
+    world.say<wire::ExportModel>(writer_id, [&](wire::ExportModel::Builder message) {
+      message.setCheckpoint("save-4");
+      message.setTarget(folder);
+      message.setShare(1);
+      message.setShares(3);
     });
   }
   bool disk_full = false;
@@ -75,18 +86,24 @@ TEST_F(CheckpointWriterTest, ARankWithNothingToWriteIsReportedWithoutAFile) {
   EXPECT_EQ(world.last<wire::ShardWritten>()->getFailure().size(), 0U);
 }
 
-TEST_F(CheckpointWriterTest, ReportsHowAnExportEnded) {
+TEST_F(CheckpointWriterTest, ReportsHowAShareOfAnExportEnded) {
   for (const bool full : {false, true}) {
     disk_full = full;
-    world.say<wire::ExportModel>(writer_id, [](wire::ExportModel::Builder message) {
-      message.setCheckpoint("save-4");
-      message.setTarget("out");
-    });
+    export_to("out");
 
     const auto exported = world.last<wire::ModelExported>(coordinator_id);
     EXPECT_EQ(std::string(exported->getTarget()), "out");
     EXPECT_EQ(std::string(exported->getFailure()), full ? "no space left on device" : "");
+    EXPECT_EQ(exported->getShare(), 1U);
+    EXPECT_FALSE(exported->getUnseen());
   }
+  EXPECT_EQ(written, std::vector<std::string>{"save-4 to out, share 1 of 3"});
+}
+
+TEST_F(CheckpointWriterTest, TellsThatItDoesNotSeeTheFolderOfAnExport) {
+  export_to("elsewhere");
+
+  EXPECT_TRUE(world.last<wire::ModelExported>(coordinator_id)->getUnseen());
 }
 
 }  // namespace

@@ -58,6 +58,81 @@ TEST_F(CoordinatorTest, AFailedExportFailsTheJob) {
   EXPECT_EQ(std::string(stops().at(0)->getReason()), "export to out failed: disk full");
 }
 
+class SharedExport : public CoordinatorTest {
+ protected:
+  SharedExport() {
+    options.export_to = "out";
+    options.begin_export = [this] {
+      if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
+      return "out/staging";
+    };
+    options.publish_export = [this] { ended.push_back("published"); };
+    options.discard_export = [this] { ended.push_back("discarded"); };
+    form();
+    save(3);
+  }
+  void exported(std::uint32_t share, const std::string& failure = "", bool unseen = false) {
+    world.say<wire::ModelExported>(coordinator_id, [&](wire::ModelExported::Builder message) {
+      message.setShare(share);
+      message.setFailure(failure);
+      message.setUnseen(unseen);
+    });
+  }
+  std::vector<std::string> ended;
+};
+
+TEST_F(SharedExport, IsWrittenByAllNodesAndPublishedOnce) {
+  finish_all();
+  const auto told = world.heard<wire::ExportModel>();
+  ASSERT_EQ(told.size(), 2U);
+  for (std::uint32_t node = 0; node < 2; ++node) {
+    EXPECT_EQ(told[node].to(), (ActorId{Role::checkpoint_writer, node}));
+    EXPECT_EQ(std::string(told[node]->getTarget()), "out/staging");
+    EXPECT_EQ(told[node]->getShare(), node);
+    EXPECT_EQ(told[node]->getShares(), 2U);
+  }
+
+  exported(1);
+  exported(1);
+  EXPECT_TRUE(ended.empty());
+  exported(0);
+
+  EXPECT_EQ(ended, std::vector<std::string>{"published"});
+  EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.exported");
+}
+
+TEST_F(SharedExport, NodeZeroWritesTheShareOfANodeThatDoesNotSeeTheFolder) {
+  finish_all();
+  exported(0);
+  exported(1, "", true);
+  EXPECT_TRUE(ended.empty());
+  const auto again = world.heard<wire::ExportModel>().back();
+  EXPECT_EQ(again.to(), (ActorId{Role::checkpoint_writer, 0}));
+  EXPECT_EQ(again->getShare(), 1U);
+
+  exported(1);
+
+  EXPECT_EQ(ended, std::vector<std::string>{"published"});
+}
+
+TEST_F(SharedExport, OfWhichAShareFailsIsDiscardedWhenAllHaveEnded) {
+  finish_all();
+  exported(1, "disk full");
+  EXPECT_TRUE(stops().empty()) << "another node still writes into the folder";
+  exported(0);
+
+  EXPECT_EQ(ended, std::vector<std::string>{"discarded"});
+  EXPECT_EQ(std::string(stops().at(0)->getReason()), "export to out failed: disk full");
+}
+
+TEST_F(SharedExport, WithoutItsFolderFailsTheJob) {
+  disk_full = true;
+  finish_all();
+
+  EXPECT_EQ(std::string(stops().at(0)->getReason()), "export to out failed: no space left on device");
+  EXPECT_TRUE(world.heard<wire::ExportModel>().empty());
+}
+
 TEST_F(CoordinatorTest, AnExportThatDoesNotEndInTimeFailsTheJobAndSaysWhereTheModelIs) {
   options.export_to = "out";
   options.export_timeout = std::chrono::minutes(20);

@@ -61,6 +61,12 @@ std::uintmax_t bytes_in(const std::filesystem::path& folder) {
   return bytes;
 }
 
+// Of these a new run must not ask whether it may replace them.
+bool is_published_in_part(const std::map<std::string, std::string>& contents) {
+  return std::any_of(contents.begin(), contents.end(),
+                     [](const auto& file) { return file.first.starts_with(".d9d-publish-"); });
+}
+
 // 48 MiB of random bytes as a folder of one file.
 void write_model(const std::filesystem::path& folder) {
   nlohmann::ordered_json header;
@@ -92,7 +98,7 @@ TEST(Convert, KilledAtAnyMomentLeavesAWholeFolderOrNoModel) {
       << "rules: [{do: stack, from: \"layers.{l}.weight\", to: all, dim: 0}, "
          "{do: unstack, from: all, to: \"part.{i}\", dim: 0}]\n";
   const Words words{"convert",  "--from",       "from",         "--to", "to",
-                    "--mapper", "./rules.yaml", "--shard-size", "8MiB", "--replace"};
+                    "--mapper", "./rules.yaml", "--shard-size", "8MiB"};
   const Outcome whole = job.call(words);
   ASSERT_EQ(whole.code, 0) << whole.err;
   const auto expected = contents_of(job.folder() / "to");
@@ -116,13 +122,13 @@ TEST(Convert, KilledAtAnyMomentLeavesAWholeFolderOrNoModel) {
           << "kill " << kill;
     } else {
       EXPECT_FALSE(left.contains("model.safetensors"));
-      ++unfinished;
+      if (++unfinished % 4 != 0 && !is_published_in_part(left)) continue;
+      const Outcome again = job.call(words);
+      ASSERT_EQ(again.code, 0) << again.err;
+      EXPECT_TRUE(contents_of(job.folder() / "to") == expected) << "leftovers are gone";
     }
   }
   EXPECT_GT(unfinished, num_kills / 2) << "kills have to hit the work";
-
-  ASSERT_EQ(job.call(words).code, 0);
-  EXPECT_TRUE(contents_of(job.folder() / "to") == expected) << "leftovers are gone";
 }
 
 TEST(Convert, TheExportOfARunBecomesFusedAndComesBackBitForBit) {

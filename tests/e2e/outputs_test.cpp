@@ -150,6 +150,47 @@ TEST_F(Outputs, ACheckpointIsExportedAfterwardsAsTheRunWouldHaveDone) {
   EXPECT_NE(weights("older"), weights("by_run"));
 }
 
+TEST_F(Outputs, TwoNodesWriteTheFilesOfAnExportTogetherAsOneWritesThem) {
+  const auto files = [&](const std::string& folder) {
+    std::map<std::string, std::string> contents;
+    for (const auto& entry : std::filesystem::directory_iterator(job_.folder() / folder))
+      contents[entry.path().filename()] = read(entry.path());
+    return contents;
+  };
+  const auto [first, second] =
+      job_.start_two(4, mesh(2, 2) + set("export_to", "shared") + set("export_shard_gb", "1.4e-4"));
+  ASSERT_EQ(first->wait(), 0) << first->err();
+  ASSERT_EQ(second->wait(), 0) << second->err();
+
+  const Outcome alone =
+      job_.call({"export", "runs/tiny/checkpoints", "alone", "--shard-size", "140000", "--threads", "1"});
+
+  ASSERT_EQ(alone.code, 0) << alone.err;
+  const auto shared = files("shared");
+  EXPECT_GT(shared.size(), 4U) << "several weights, index, config.json";
+  EXPECT_TRUE(shared == files("alone"));
+  EXPECT_THAT(first->err(), Not(HasSubstr("does not see")));
+}
+
+TEST_F(Outputs, NodeZeroWritesForANodeThatDoesNotSeeTheFolderOfTheExport) {
+  const std::filesystem::path elsewhere = job_.folder() / "elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::copy(job_.folder() / "job.yaml", elsewhere);
+  const Words words = mesh(1, 2) + set("output_dir", (job_.folder() / "runs/far").string()) +
+                      set("export_to", "model") + set("export_shard_gb", "1.4e-4") + Words{"--ranks", "1"};
+
+  const auto first = job_.start(words + Words{"--listen", "127.0.0.1:0"});
+  const auto second = job_.start_within({"env", "-C", elsewhere.string()},
+                                        words + Words{"--join", "127.0.0.1:" + port_of(*first)});
+
+  EXPECT_EQ(first->wait(), 0) << first->err();
+  EXPECT_EQ(second->wait(), 0) << second->err();
+  EXPECT_THAT(first->err(), HasSubstr("node 1 does not see model: node 0 writes its share of the export"));
+  const Outcome scored = job_.call({"checkpoint", "inspect", "model"});
+  EXPECT_EQ(scored.code, 0) << scored.err;
+  EXPECT_FALSE(std::filesystem::exists(elsewhere / "model"));
+}
+
 TEST_F(Outputs, ACheckpointCarriesTheTokenizerIntoEveryExportAndGenerateFindsIt) {
   const std::string tokenizer = read(D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json");
   job_.folder().write("words.json", tokenizer);

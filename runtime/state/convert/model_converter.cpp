@@ -1,12 +1,18 @@
 #include "runtime/state/convert/model_converter.hpp"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/state/convert/box_cursor.hpp"
+#include "runtime/state/convert/conversion_queue.hpp"
+#include "runtime/state/convert/in_threads.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_shards.hpp"
 #include "runtime/state/slice_view.hpp"
@@ -15,48 +21,7 @@
 namespace d9d {
 namespace {
 
-// Cuts a tensor into contiguous boxes of at most `values` values and visits them in row-major order.
-template <class Visit>
-void for_each_box(const Shape& shape, std::int64_t values, const Visit& visit) {
-  Slice box = whole(shape);
-  if (is_empty(box) || box.num_elements() <= values) return visit(box);
-  // Dims behind `cut` are whole, those before it have one index.
-  std::size_t cut = shape.size() - 1;
-  std::int64_t row = 1;
-  while (cut > 0 && row * shape[cut] <= values) row *= shape[cut--];
-  const std::int64_t rows = std::max<std::int64_t>(values / row, 1);
-  for (std::size_t d = 0; d < cut; ++d) box.end[d] = 1;
-  for (bool more = true; more;) {
-    for (std::int64_t begin = 0; begin < shape[cut]; begin += rows) {
-      box.begin[cut] = begin;
-      box.end[cut] = std::min(begin + rows, shape[cut]);
-      visit(box);
-    }
-    more = false;
-    for (std::size_t d = cut; d-- > 0 && !more;) {
-      more = ++box.begin[d] < shape[d];
-      if (!more) box.begin[d] = 0;
-      box.end[d] = box.begin[d] + 1;
-    }
-  }
-}
-
-// Whether the part is one run of bytes in a tensor of that shape.
-bool is_one_run(const Slice& part, const Shape& shape) {
-  bool begun = false;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    const auto extent = part.end[d] - part.begin[d];
-    if (begun && extent != shape[d]) return false;
-    begun = begun || extent > 1;
-  }
-  return true;
-}
-
-std::int64_t first_value(const Slice& part, const Shape& shape) {
-  std::int64_t at = 0;
-  for (std::size_t d = 0; d < shape.size(); ++d) at = at * shape[d] + part.begin[d];
-  return at;
-}
+constexpr std::uint64_t box_bytes_min = 8;  // one value
 
 // Values keep their order: dims come as they are, new ones between them.
 bool keeps_order(const std::vector<int>& dims) {
@@ -85,35 +50,76 @@ class BoxMemory {
   std::unique_ptr<std::byte[]> memory_;
 };
 
+// One thread's: fills boxes of outputs with what the mapper's pieces say.
+class BoxFiller {
+ public:
+  BoxFiller(const TensorSource& source, const StateMapper& mapper, std::uint64_t box_bytes)
+      : source_(source), mapper_(mapper), part_(box_bytes), staged_(box_bytes) {}
+
+  // Valid until the next one.
+  at::Tensor fill(const ConversionPiece& piece) const {
+    const at::Tensor part = part_.as(piece.box.shape(), scalar_type_of(piece.output.dtype));
+    const auto pieces = mapper_.trace(piece.output.name, piece.box, *piece.shapes);
+    D9D_CHECK(pieces, "the pieces of \"{}\" are known, but not those of a box of it", piece.output.name);
+    for (const auto& from : *pieces) put(from, piece.box, piece.shapes->at(from.input).scalar_type(), part);
+    return part;
+  }
+
+ private:
+  void put(const Piece& piece, const Slice& box, at::ScalarType type, const at::Tensor& part) const {
+    if (is_empty(piece.from)) return;
+    const Slice to = relative_to(piece.to, box);
+    const Shape shape = box.shape();
+    if (type == part.scalar_type() && keeps_order(piece.dims) && is_one_run(to, shape)) {
+      const auto offset = static_cast<std::size_t>(first_value(to, shape)) * c10::elementSize(type);
+      return source_.read_into(piece.input, piece.from, part_.data() + offset);
+    }
+    source_.read_into(piece.input, piece.from, staged_.data());
+    slice_view(part, to).copy_(view_of(piece, staged_.as(piece.from.shape(), type)));
+  }
+
+  const TensorSource& source_;
+  const StateMapper& mapper_;
+  const BoxMemory part_;
+  const BoxMemory staged_;
+};
+
 class ConversionRun {
  public:
-  ConversionRun(const ModelFiles& files, const StateMapper& mapper, const ConversionOptions& options)
-      : files_(files),
+  ConversionRun(const TensorSource& source, const StateMapper& mapper, const ConversionOptions& options)
+      : source_(source),
         mapper_(mapper),
         options_(options),
-        groups_(files.in_disk_order(mapper)),
-        part_(std::max<std::uint64_t>(options.box_bytes, 8)),
-        staged_(std::max<std::uint64_t>(options.box_bytes, 8)) {}
+        box_bytes_(std::max(options.box_bytes, box_bytes_min)) {}
 
-  std::vector<WrittenShard> run(Disk& disk, const std::string& directory) {
+  std::vector<WrittenShard> run(const std::vector<const StateGroup*>& groups, Disk& disk,
+                                const std::string& directory) {
+    std::vector<ConversionQueue::Item> items;
     std::vector<TensorSpec> specs;
-    for (const auto* group : groups_)
-      for (const auto& [name, tensor] : mapper_.apply(shapes_of(*group))) {
-        specs.push_back({name, dtype_of_output(name, tensor), tensor.sizes().vec()});
-        specs_[name] = specs.back();
-        total_ += specs.back().bytes();
-      }
+    for (const auto* group : groups) {
+      items.push_back({group, outputs_of_group(*group)});
+      specs.insert(specs.end(), items.back().outputs.begin(), items.back().outputs.end());
+    }
     disk.make_directories(directory);
-    ModelShards shards(disk, directory, specs, {.shard_bytes_max = options_.shard_bytes_max});
-    for (const auto* group : groups_) convert(*group, shards);
+    ModelShards shards(disk, directory, specs,
+                       {.shard_bytes_max = options_.shard_bytes_max, .share = options_.share});
+    for (auto& item : items) {
+      std::erase_if(item.outputs, [&](const TensorSpec& spec) { return !shards.writes(spec.name); });
+      for (const auto& spec : item.outputs) total_ += spec.bytes();
+    }
+    for (const auto& spec : specs) dtypes_[spec.name] = spec.dtype;
+    ConversionQueue queue(source_, mapper_, std::move(items), box_bytes_);
+    in_threads(
+        options_.threads, [&] { work(queue, shards); }, [&] { queue.cancel(); });
     return shards.finish();
   }
 
  private:
-  TensorMap shapes_of(const StateGroup& group) const {
-    TensorMap shapes;
-    for (const auto& name : group.inputs) shapes[name] = files_.shape_only(name);
-    return shapes;
+  std::vector<TensorSpec> outputs_of_group(const StateGroup& group) const {
+    std::vector<TensorSpec> specs;
+    for (const auto& [name, tensor] : mapper_.apply(shapes_of(source_, group)))
+      specs.push_back({name, dtype_of_output(name, tensor), tensor.sizes().vec()});
+    return specs;
   }
 
   Dtype dtype_of_output(const std::string& name, const at::Tensor& tensor) const {
@@ -122,86 +128,86 @@ class ConversionRun {
     return converted ? *options_.dtype : dtype_of(tensor.scalar_type());
   }
 
-  void convert(const StateGroup& group, ModelShards& shards) {
-    const TensorMap shapes = shapes_of(group);
-    TensorMap applied;
-    for (const auto& name : group.outputs) {
-      const Shape& shape = specs_.at(name).shape;
-      const bool moves = mapper_.trace(name, whole(shape), shapes).has_value();
-      if (!moves && applied.empty()) applied = applied_to(group);
-      if (!moves) {
-        write_whole(name, applied, shards);
+  void work(ConversionQueue& queue, ModelShards& shards) {
+    // Otherwise torch would start a team of threads for each of these.
+    if (options_.threads > 1) at::set_num_threads(1);
+    const BoxFiller filler(source_, mapper_, box_bytes_);
+    while (const auto piece = queue.next()) {
+      if (piece->is_whole_group()) {
+        write_applied(*piece->group, shards);
         continue;
       }
-      const auto widest = static_cast<std::int64_t>(widest_value(shapes, name));
-      const auto values = std::max<std::int64_t>(static_cast<std::int64_t>(options_.box_bytes) / widest, 1);
-      for_each_box(shape, values, [&](const Slice& box) { write_box(name, box, shapes, shards); });
+      const at::Tensor part = filler.fill(*piece);
+      shards.write_at(piece->output.name, first_value(piece->box, piece->output.shape), part);
+      add_done(part.nbytes());
     }
   }
 
-  TensorMap applied_to(const StateGroup& group) const {
+  void write_applied(const StateGroup& group, ModelShards& shards) {
     TensorMap inputs;
-    for (const auto& name : group.inputs) inputs[name] = files_.read(name);
-    return mapper_.apply(inputs);
-  }
-
-  void write_whole(const std::string& name, TensorMap& applied, ModelShards& shards) {
-    shards.write(name, applied.at(name));
-    applied.at(name).reset();
-    add_done(specs_.at(name).bytes());
-  }
-
-  // Bytes of a value on either side, whichever takes more.
-  std::uint64_t widest_value(const TensorMap& shapes, const std::string& output) const {
-    auto widest = static_cast<std::uint64_t>(size_of(specs_.at(output).dtype));
-    for (const auto& [name, tensor] : shapes) widest = std::max<std::uint64_t>(widest, tensor.element_size());
-    return widest;
-  }
-
-  void write_box(const std::string& name, const Slice& box, const TensorMap& shapes, ModelShards& shards) {
-    const auto type = scalar_type_of(specs_.at(name).dtype);
-    const at::Tensor part = part_.as(box.shape(), type);
-    const auto pieces = mapper_.trace(name, box, shapes);
-    D9D_CHECK(pieces, "the pieces of \"{}\" are known, but not those of a box of it", name);
-    for (const auto& piece : *pieces) put(piece, box, shapes.at(piece.input).scalar_type(), part);
-    shards.append(name, part);
-    add_done(part.nbytes());
-  }
-
-  void put(const Piece& piece, const Slice& box, at::ScalarType type, const at::Tensor& part) const {
-    if (is_empty(piece.from)) return;
-    const Slice to = relative_to(piece.to, box);
-    const Shape shape = box.shape();
-    if (type == part.scalar_type() && keeps_order(piece.dims) && is_one_run(to, shape)) {
-      const auto offset = static_cast<std::size_t>(first_value(to, shape)) * c10::elementSize(type);
-      return files_.read_into(piece.input, piece.from, part_.data() + offset);
+    for (const auto& name : group.inputs) inputs[name] = source_.read(name);
+    TensorMap outputs = mapper_.apply(inputs);
+    inputs.clear();
+    while (!outputs.empty()) {
+      const auto output = outputs.extract(outputs.begin());
+      if (!shards.writes(output.key())) continue;
+      shards.write(output.key(), output.mapped());
+      add_done(static_cast<std::uint64_t>(output.mapped().numel() * size_of(dtypes_.at(output.key()))));
     }
-    files_.read_into(piece.input, piece.from, staged_.data());
-    slice_view(part, to).copy_(view_of(piece, staged_.as(piece.from.shape(), type)));
   }
 
   void add_done(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
     done_ += bytes;
     if (options_.progress) options_.progress(done_, total_);
   }
 
-  const ModelFiles& files_;
+  const TensorSource& source_;
   const StateMapper& mapper_;
   const ConversionOptions& options_;
-  const std::vector<const StateGroup*> groups_;
-  const BoxMemory part_;
-  const BoxMemory staged_;
-  std::map<std::string, TensorSpec> specs_;  // of outputs
-  std::uint64_t done_ = 0;
+  const std::uint64_t box_bytes_;
+  std::map<std::string, Dtype> dtypes_;  // of outputs
   std::uint64_t total_ = 0;
+  std::mutex mutex_;  // guards done_
+  std::uint64_t done_ = 0;
 };
 
 }  // namespace
 
+std::vector<WrittenShard> convert_model_state(const TensorSource& source, const StateMapper& mapper,
+                                              const std::vector<const StateGroup*>& groups, Disk& disk,
+                                              const std::string& directory,
+                                              const ConversionOptions& options) {
+  return ConversionRun(source, mapper, options).run(groups, disk, directory);
+}
+
 std::vector<WrittenShard> convert_model_state(const ModelFiles& files, const MapperPtr& mapper, Disk& disk,
                                               const std::string& directory,
                                               const ConversionOptions& options) {
-  return ConversionRun(files, *mapper, options).run(disk, directory);
+  return convert_model_state(files, *mapper, files.in_disk_order(*mapper), disk, directory, options);
+}
+
+std::vector<const StateGroup*> groups_in_order(const StateMapper& mapper,
+                                               const std::vector<std::string>& inputs) {
+  std::map<std::string, const StateGroup*> group_of;
+  for (const auto& group : mapper.groups())
+    for (const auto& name : group.inputs) group_of[name] = &group;
+  std::vector<const StateGroup*> groups;
+  std::set<const StateGroup*> seen;
+  Names unused, missing = inputs_of(mapper);
+  for (const auto& name : inputs) {
+    missing.erase(name);
+    const auto group = group_of.find(name);
+    if (group == group_of.end())
+      unused.insert(name);
+    else if (seen.insert(group->second).second)
+      groups.push_back(group->second);
+  }
+  D9D_REQUIRE(unused.empty(), "export: {} without a place in the exported model: {}",
+              counted(unused.size(), "tensor"), to_text(unused));
+  D9D_REQUIRE(missing.empty(), "export: the mapper needs {}: {}", counted(missing.size(), "more tensor"),
+              to_text(missing));
+  return groups;
 }
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// A Hugging Face folder's weights through a mapper into new shards. Tensors are moved in boxes, so that
-// memory does not grow with them. Blocks on the disk.
+// Tensors of a source through a mapper into the shards of a Hugging Face folder. They are moved in boxes, so that
+// memory does not grow with them, by several threads, so that reading and writing overlap. Blocks on the disk.
 
 #include <cstdint>
 #include <functional>
@@ -17,21 +17,35 @@
 namespace d9d {
 
 class ModelFiles;
+class TensorSource;
 
 struct ConversionOptions {
   std::uint64_t shard_bytes_max = 4'000'000'000;
   std::optional<Dtype> dtype;           // of floating-point outputs
   std::map<std::string, Dtype> dtypes;  // of single outputs, whatever they are
-  std::uint64_t box_bytes = 16 << 20;   // moved at once; memory is twice as much
-  // Called after each box with bytes done and all bytes, of the outputs.
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+  std::uint64_t box_bytes = 4 << 20;    // moved at once; a thread holds twice as much
+  int threads = 1;
+  ModelShare share{};  // of several processes that write the model together
+  // Called after each box, by one thread at a time, with bytes done and all bytes of this share's outputs.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress{};
 };
 
 // Writes every output of the mapper into `directory` under temporary names; publish_model_state() makes them
-// a model. Groups come in the order of the files. A group whose mapper computes values is in memory as a
-// whole. Everything is checked before the first byte of data is read: input errors when the files lack an
-// input, a mapper refuses a shape, an output is larger than a shard.
+// a model. `groups` are the mapper's, in the order of their outputs in the files; the files do not depend on
+// threads and shares. A group whose mapper computes values, or whose inputs cannot be read in boxes, is in
+// memory as a whole, one in each thread. Everything is checked before the first byte of data is read: input
+// errors when the source lacks an input, a mapper refuses a shape, an output is larger than a shard. Returns
+// all shards, with those of other shares.
+std::vector<WrittenShard> convert_model_state(const TensorSource& source, const StateMapper& mapper,
+                                              const std::vector<const StateGroup*>& groups, Disk& disk,
+                                              const std::string& directory, const ConversionOptions& options);
+// Groups in the order of the files.
 std::vector<WrittenShard> convert_model_state(const ModelFiles& files, const MapperPtr& mapper, Disk& disk,
                                               const std::string& directory, const ConversionOptions& options);
+
+// The mapper's groups in the order in which `inputs` first names one of theirs. An input error, with names,
+// when the mapper lacks one of them or needs more.
+std::vector<const StateGroup*> groups_in_order(const StateMapper& mapper,
+                                               const std::vector<std::string>& inputs);
 
 }  // namespace d9d

@@ -89,6 +89,49 @@ TEST_F(ExportFolder, KilledAtAnyMomentItIsNoMixtureOfTwoModels) {
   EXPECT_THAT(files_in(target), ElementsAre("config.json", "model.safetensors"));
 }
 
+TEST_F(ExportFolder, KilledWhileItMovesItsFilesHalfAModelIsKnownAndTheNextExportClearsIt) {
+  int halves = 0;
+  bool died = true;
+  for (int changes = 0; died; ++changes) {
+    disk.remove_all(target);
+    test::DyingDisk dying(changes);
+    try {
+      write_model_folder(dying, target, [&](const std::string& folder) {
+        write_text(dying, join_path(folder, "tokenizer.json"), "new");
+        write_model(dying, folder, "new");
+      });
+    } catch (const Error&) {
+    }
+    died = dying.died();
+    if (!disk.exists(target) || !has_half_a_model(disk, target)) continue;
+    ++halves;
+
+    EXPECT_THAT(error_of([&] {
+                  write_model_folder(disk, target, [](const std::string&) -> void {
+                    throw Error(ErrorKind::input, "nothing to write");
+                  });
+                }),
+                HasSubstr("nothing to write"));
+    EXPECT_THAT(files_in(target), ElementsAre()) << changes;
+  }
+  EXPECT_GT(halves, 3);
+}
+
+TEST_F(ExportFolder, IsFilledFromElsewhereAndAppearsWhenItIsPublished) {
+  {
+    FolderExport lost(disk, target, "first");
+    write_model(disk, lost.folder(), "new");
+  }
+  EXPECT_FALSE(disk.exists(target));
+
+  FolderExport whole(disk, target, "second");
+  write_model(disk, whole.folder(), "new");
+  EXPECT_FALSE(disk.exists(target + "/config.json"));
+  whole.publish();
+
+  EXPECT_EQ(text_of("config.json"), "new");
+}
+
 TEST_F(ExportFolder, IsRefusedWhileAnotherExportIsAtWork) {
   disk.make_directories(target);
   LockHolder other = LockHolder::this_process("an export", "other");

@@ -52,6 +52,20 @@ class FolderLockTest : public testing::Test {
   const test::Scratch folder;
 };
 
+// A process that is killed while it takes the lock leaves the text it would have linked.
+TEST_F(FolderLockTest, RemovesWhatKilledProcessesLeftBesideIt) {
+  LockHolder dead = me("dead");
+  dead.started = "1";
+  std::ofstream(lock() + ".dead") << to_text(dead);
+  std::ofstream(lock() + ".other") << to_text(stranger());
+  {
+    const FolderLock held(folder.path(), me(), quick_times);
+    EXPECT_EQ(files(), 2U) << "the lock, and what may be at work on another host";
+  }
+  EXPECT_EQ(files(), 1U);
+  EXPECT_TRUE(std::filesystem::exists(lock() + ".other"));
+}
+
 TEST_F(FolderLockTest, TellsWhoHasTheFolderAndIsGoneAtItsEnd) {
   {
     const FolderLock held(folder.path(), me(), quick_times);

@@ -22,6 +22,7 @@
 #include "runtime/task/classification_task.hpp"
 #include "runtime/task/hugging_face_model.hpp"
 #include "tests/runtime/family/golden_model.hpp"
+#include "tests/runtime/state/held_tensors.hpp"
 
 namespace d9d::test {
 namespace {
@@ -119,8 +120,7 @@ TEST_F(Heads, AreExportedAsTransformersLoadsThem) {
     TensorMap parameters;
     for (const StageParameter& each : stage->parameters()) parameters[each.name] = each.tensor.detach();
 
-    export_hugging_face(disk_, folder_ + name, *model,
-                        [&](const std::string& parameter) { return parameters.at(parameter); });
+    export_hugging_face(disk_, folder_ + name, *model, HeldTensors(parameters));
 
     const TensorMap theirs = read_safetensors(golden_folder(golden) + "/model.safetensors");
     const TensorMap ours = read_safetensors(folder_ + name + "/model.safetensors");
@@ -170,7 +170,7 @@ TEST_F(Heads, SeveralShareOneBody) {
   EXPECT_TRUE(names.contains("heads.topic.score.weight"));
   EXPECT_TRUE(names.contains("heads.vector.projection.weight"));
   try {
-    export_hugging_face(disk_, folder_, *model, [](const std::string&) { return at::Tensor(); });
+    export_hugging_face(disk_, folder_, *model, HeldTensors({}));
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("several heads"));

@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "tests/runtime/family/golden_model.hpp"
+#include "tests/runtime/state/held_tensors.hpp"
 
 namespace d9d::test {
 namespace {
@@ -55,8 +56,7 @@ TEST_P(HuggingFaceModel, ExportsWhatItLoadsAgain) {
   const LoadedModel model = load_hugging_face_model(disk_, golden_folder(GetParam()));
   const TensorMap parameters = parameters_of(*model.stage);
 
-  export_hugging_face(disk_, folder_, *model.config,
-                      [&](const std::string& name) { return parameters.at(name); });
+  export_hugging_face(disk_, folder_, *model.config, HeldTensors(parameters));
 
   const LoadedModel again = load_hugging_face_model(disk_, folder_);
   EXPECT_EQ(again.config->config_json(), model.config->config_json());
@@ -80,8 +80,7 @@ TEST_F(HuggingFaceFolder, ExportsInShardsWithAnIndexAndTheConfigsDtype) {
   const TensorMap parameters = parameters_of(*model.stage);
   config.dtype = "bfloat16";
 
-  export_hugging_face(
-      disk_, folder_, config, [&](const std::string& name) { return parameters.at(name); }, {}, 8000);
+  export_hugging_face(disk_, folder_, config, HeldTensors(parameters), {}, {.shard_bytes_max = 8000});
 
   EXPECT_TRUE(disk_.exists(folder_ + "/model.safetensors.index.json"));
   const LoadedModel again = load_hugging_face_model(disk_, folder_);
@@ -100,14 +99,45 @@ TEST_F(HuggingFaceFolder, HoldsAVocabularyInPartsAsOneTable) {
 
     load_hugging_face_weights(disk_, golden_folder(name), parted, {}, stage->parameters());
     const TensorMap parameters = parameters_of(*stage);
-    export_hugging_face(disk_, folder_ + name, parted,
-                        [&](const std::string& parameter) { return parameters.at(parameter); });
+    export_hugging_face(disk_, folder_ + name, parted, HeldTensors(parameters));
 
     EXPECT_TRUE(bitwise_equal(
         parameters.at("model.embed_tokens.special.weight"),
         parameters_of(*whole.stage).at("model.embed_tokens.weight").narrow(0, 40, parted.vocab_size - 40)));
     const LoadedModel again = load_hugging_face_model(disk_, folder_ + name);
     expect_same(parameters_of(*again.stage), parameters_of(*whole.stage));
+  }
+}
+
+TEST_F(HuggingFaceFolder, SeveralProcessesWriteWhatOneWrites) {
+  const LoadedModel model = load_hugging_face_model(disk_, golden_folder("moe"));
+  const HeldTensors weights(parameters_of(*model.stage));
+  const std::string alone = folder_ + "/alone", shared = folder_ + "/shared";
+
+  export_hugging_face(disk_, alone, *model.config, weights, {}, {.shard_bytes_max = 9000});
+  for (int share = 0; share < 3; ++share) {
+    export_hugging_face(disk_, shared, *model.config, weights, {},
+                        {.share = {share, 3}, .threads = 2, .shard_bytes_max = 9000});
+  }
+
+  const auto files = disk_.list(alone);
+  ASSERT_GT(files.size(), 4U);
+  ASSERT_EQ(disk_.list(shared).size(), files.size());
+  for (const DirectoryEntry& file : files) {
+    EXPECT_TRUE(read_text(disk_, join_path(alone, file.name), 1 << 20) ==
+                read_text(disk_, join_path(shared, file.name), 1 << 20))
+        << file.name;
+  }
+}
+
+TEST_F(HuggingFaceFolder, ATensorLargerThanAFileIsToldBeforeTheJobBegins) {
+  const GoldenModel golden = golden_model("moe");
+  EXPECT_NO_THROW(check_hugging_face_export(*golden.model, {}));
+  try {
+    check_hugging_face_export(*golden.model, {.shard_bytes_max = 100});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("more than a file may have (100); raise export_shard_gb"));
   }
 }
 
@@ -143,8 +173,7 @@ TEST_F(HuggingFaceFolder, TellsWhereItsConfigSaysOtherNumbersThanTheJob) {
 TEST_F(HuggingFaceFolder, KnowsTheEndsOfItsGenerationConfigToo) {
   const LoadedModel model = load_hugging_face_model(disk_, golden_folder("moe"));
   const TensorMap parameters = parameters_of(*model.stage);
-  export_hugging_face(disk_, folder_, *model.config,
-                      [&](const std::string& name) { return parameters.at(name); }, {{3}, {}, {}});
+  export_hugging_face(disk_, folder_, *model.config, HeldTensors(parameters), {{3}, {}, {}});
   write_text(disk_, folder_ + "/generation_config.json", R"({"eos_token_id": [3, 7]})");
 
   const LoadedModel again = load_hugging_face_model(disk_, folder_);

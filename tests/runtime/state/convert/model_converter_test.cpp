@@ -3,6 +3,7 @@
 #include <c10/util/Half.h>
 
 #include "runtime/state/model_files.hpp"
+#include "tests/runtime/state/held_tensors.hpp"
 #include "tests/runtime/state/model_support.hpp"
 
 namespace d9d {
@@ -111,6 +112,72 @@ TEST_F(ModelConverter, AppliesAMapperThatComputes) {
   convert(std::make_shared<Doubled>(), {.box_bytes = 8});
 
   expect_same(read_all(scratch_ / "out"), {{"b", counting({40}) * 2}, {"c", counting({40}) * 3}});
+}
+
+// With a tensor that has to be read whole, and a graph that both moves and mixes them.
+TEST_F(ModelConverter, ThreadsAndSharesMakeTheFilesThatOneThreadMakesAlone) {
+  const MapperPtr mapper = test::to_model();
+  test::HeldTensors source(folder_state());
+  source.whole_only = "layers.1.experts.0.down";
+  std::vector<const StateGroup*> groups;
+  for (const auto& group : mapper->groups()) groups.push_back(&group);
+  PosixDisk disk;  // the others of these tests are for one thread
+  const auto convert_to = [&](const std::string& folder, int threads, int shares) {
+    for (int share = 0; share < shares; ++share) {
+      const ConversionOptions options{.shard_bytes_max = 200,
+                                      .dtype = Dtype::bfloat16,
+                                      .box_bytes = 40,
+                                      .threads = threads,
+                                      .share = {share, shares}};
+      const auto shards = convert_model_state(source, *mapper, groups, disk, scratch_ / folder, options);
+      publish_model_state(disk, scratch_ / folder, shards, options.share);
+    }
+  };
+  convert_to("alone", 1, 1);
+  const auto files = disk.list(scratch_ / "alone");
+  ASSERT_GT(files.size(), 4U);
+
+  convert_to("threads", 5, 1);
+  convert_to("two", 1, 2);
+  convert_to("many", 3, 40);
+
+  for (const char* folder : {"threads", "two", "many"}) {
+    ASSERT_EQ(disk.list(scratch_ / folder).size(), files.size()) << folder;
+    for (const auto& file : files)
+      EXPECT_EQ(bytes_of(fmt::format("{}/{}", folder, file.name)), bytes_of("alone/" + file.name)) << folder;
+  }
+}
+
+TEST_F(ModelConverter, AFailureInOneThreadEndsAll) {
+  test::write_folder(disk_, scratch_ / "in", {{"w", counting({3000})}}, 1 << 20);
+  const ModelFiles files(disk_, scratch_ / "in");
+  PosixDisk disk;
+  disk.make_directories(scratch_ / "out");
+  disk.make_directories(scratch_ / "out/model-writer-0-00001.tmp");
+
+  EXPECT_THAT(test::error_of([&] {
+                convert_model_state(files, identity("w"), disk, scratch_ / "out",
+                                    {.box_bytes = 16, .threads = 4});
+              }),
+              HasSubstr("cannot create"));
+}
+
+TEST_F(ModelConverter, OrdersGroupsByTheNamesGiven) {
+  const auto mapper = parallel({stack({"b", "d"}, "bd", 0), identity("a"), identity("c")});
+
+  const auto groups = groups_in_order(*mapper, {"c", "d", "a", "b"});
+
+  ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[0]->inputs, Names{"c"});
+  EXPECT_EQ(groups[1]->inputs, (Names{"b", "d"}));
+  EXPECT_THAT(test::error_of([&] {
+                groups_in_order(*mapper, {"a", "b", "c"});
+              }),
+              HasSubstr("the mapper needs 1 more tensor: \"d\""));
+  EXPECT_THAT(test::error_of([&] {
+                groups_in_order(*mapper, {"a", "b", "c", "d", "e"});
+              }),
+              HasSubstr("1 tensor without a place in the exported model: \"e\""));
 }
 
 TEST_F(ModelConverter, TellsHowFarItIs) {

@@ -1,4 +1,4 @@
-#include "actors/cli/work_progress.hpp"
+#include "actors/job/work_progress.hpp"
 
 #include <unistd.h>
 
@@ -10,7 +10,13 @@ constexpr double quiet_seconds = 2;
 }  // namespace
 
 WorkProgress::WorkProgress(std::ostream& err, bool is_terminal, const Clock& clock)
-    : clock_(clock), begin_ns_(clock.now_ns()), display_(err, {.is_terminal = is_terminal}, clock) {}
+    : clock_(clock),
+      begin_ns_(clock.now_ns()),
+      own_(std::make_unique<ProgressDisplay>(err, ProgressOptions{.is_terminal = is_terminal}, clock)),
+      display_(*own_) {}
+
+WorkProgress::WorkProgress(ProgressDisplay& display, const Clock& clock)
+    : clock_(clock), begin_ns_(clock.now_ns()), display_(display) {}
 
 WorkProgress::~WorkProgress() {
   if (shown_) display_.finish();

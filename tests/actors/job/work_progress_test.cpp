@@ -1,4 +1,4 @@
-#include "actors/cli/work_progress.hpp"
+#include "actors/job/work_progress.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
