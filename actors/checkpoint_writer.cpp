@@ -42,8 +42,8 @@ void CheckpointWriter::export_model(wire::ExportModel::Reader message) {
   bool seen = true;
   try {
     const Work work(*this, {.actor = track_, .name = trace_name("export"), .category = trace::Category::io});
-    const ModelShare share{static_cast<int>(message.getShare()), static_cast<int>(message.getShares())};
-    seen = options_.export_share(message.getCheckpoint(), message.getTarget(), share);
+    seen = options_.export_share(message.getCheckpoint(), message.getTarget(),
+                                 static_cast<int>(message.getShare()), static_cast<int>(message.getShares()));
   } catch (const Error& error) {
     failure = error.what();
   }

@@ -8,7 +8,6 @@
 
 #include "actors/core/actor.hpp"
 #include "messages/checkpoint.capnp.h"
-#include "runtime/state/model_index.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {
@@ -16,8 +15,8 @@ namespace d9d {
 struct CheckpointWriterOptions {
   // Writes the parcel into directory/file and returns the report (JSON). Throws Error when it cannot.
   std::function<std::string(const std::string& directory, const std::string& file, Ticket shard)> write;
-  // Writes a share of the model into the folder; false when this node does not see it.
-  std::function<bool(const std::string& checkpoint, const std::string& folder, const ModelShare& share)>
+  // Writes one of so many shares of the model into the folder; false when this node does not see it.
+  std::function<bool(const std::string& checkpoint, const std::string& folder, int share, int shares)>
       export_share;
 };
 

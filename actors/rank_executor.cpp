@@ -84,6 +84,7 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   in_step_ = true;
   reductions_pending_ = 0;
   norm_share_ = 0;
+  compute_seconds_ = 0;
   std::vector<Ticket> microbatches;
   for (const std::uint64_t packed : message.getMicrobatches())
     microbatches.push_back(Ticket::from_packed(packed));
@@ -223,7 +224,9 @@ void RankExecutor::run(const Instruction& instruction) {
                           .microbatch = static_cast<std::int16_t>(action.microbatch),
                           .category = trace::Category::compute});
   for (const StageTensor& tensor : worker_->run(instruction)) send_tensor(tensor);
-  worker_->programs().add_action_time(instruction, seconds_since(begin));
+  const double seconds = seconds_since(begin);
+  compute_seconds_ += seconds;
+  worker_->programs().add_action_time(instruction, seconds);
 }
 
 double RankExecutor::seconds_since(std::int64_t begin_ns) {
@@ -277,6 +280,7 @@ void RankExecutor::finish_step_when_done() {
     computed.setLossSum(totals.loss_sum);
     computed.setWeightSum(totals.weight_sum);
     computed.setNormShare(joined_shares(options_.norm, totals.norm_share, norm_share_));
+    computed.setComputeSeconds(compute_seconds_);
     fill_list(computed.initCosts(static_cast<unsigned>(totals.costs.size())), totals.costs);
   });
 }

@@ -81,6 +81,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   bool in_step_ = false;
   int reductions_pending_ = 0;
   double norm_share_ = 0;
+  double compute_seconds_ = 0;
 };
 
 }  // namespace d9d

@@ -67,7 +67,8 @@ struct StepComputed {
   lossSum @1 :Float64;       # sum of loss * weight of this rank's last stage, 0 elsewhere
   weightSum @2 :Float64;
   normShare @3 :Float64;   # this rank's share: those of all ranks count every gradient element once
-  costs @4 :List(Float64);   # of schedule `auto`, once: this rank's measured times, 0 where others measure
+  computeSeconds @4 :Float64;
+  costs @5 :List(Float64);   # of schedule `auto`, once: this rank's measured times, 0 where others measure
 }
 
 struct LeadAction {

@@ -62,8 +62,8 @@ std::int64_t share_of(std::int64_t bytes, double share) {
   return share == 1 ? bytes : static_cast<std::int64_t>(share * static_cast<double>(bytes));
 }
 
-// The loss keeps the gradient of the head's weight, as far as it trains, in float32 until the backward that
-// adds it.
+// The loss keeps the gradient of the head's weight, as far as it
+// trains, in float32 until the backward that adds it.
 std::int64_t kept_by_loss(const LoadedJob& loaded) {
   return 4 * trained_head_elements(loaded.job, *loaded.model) / loaded.job.mesh.tensor_parallel;
 }

@@ -73,8 +73,8 @@ CastMember writer_member(ProcessServices& process, EpochServices& epoch) {
   };
   const auto ranks = epoch.plan().ranks_of_node(epoch.membership().node).size();
   options.export_share = [&process, ranks](const std::string& checkpoint, const std::string& folder,
-                                           const ModelShare& share) {
-    return write_export_share(process, static_cast<int>(ranks), checkpoint, folder, share);
+                                           int share, int shares) {
+    return write_export_share(process, static_cast<int>(ranks), checkpoint, folder, {share, shares});
   };
   return {{Role::checkpoint_writer, static_cast<std::uint64_t>(epoch.membership().node)},
           Threading::own_thread,

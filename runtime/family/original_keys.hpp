@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/nn/block/block_options.hpp"
+#include "runtime/nn/block/vocabulary_part.hpp"
 
 namespace d9d {
 

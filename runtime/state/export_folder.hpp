@@ -43,8 +43,7 @@ class FolderExport {
 void write_model_folder(Disk& disk, const std::string& target,
                         const std::function<void(const std::string& folder)>& write);
 
-// Whether an export was killed while it moved its files: what `target` has of a model is in parts, and the next
-// export removes it.
+// Whether an export was killed while it moved its files: `target` has parts of a model.
 bool has_half_a_model(const Disk& disk, const std::string& target);
 
 // Whether a file of that name is part of a model folder in the Hugging Face layout.

@@ -35,6 +35,20 @@ std::vector<std::pair<std::string, at::Tensor>> tensors_of(StageModule& model) {
   return tensors;
 }
 
+// Returns the names. Input error when a tensor of the source has another shape than the model's.
+std::vector<std::string> require_shapes(const TensorSource& weights,
+                                        const std::vector<std::pair<std::string, at::Tensor>>& tensors) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors) {
+    const Shape& stored = weights.spec(name).shape;
+    D9D_REQUIRE(tensor.sizes() == at::IntArrayRef(stored),
+                "\"{}\" has shape {} in the checkpoint and {} in the model: is it another job's?", name,
+                to_text(stored), to_text(tensor.sizes().vec()));
+    names.push_back(name);
+  }
+  return names;
+}
+
 // Buffers keep their type whatever that of the parameters is.
 std::map<std::string, Dtype> dtypes_of_buffers(StageModule& model, const StateMapper& mapper) {
   std::map<std::string, Dtype> buffers, outputs;
@@ -207,11 +221,10 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
                          const TensorSource& weights, const SpecialTokens& tokens, const ExportWork& work) {
   require_exportable_head(config);
-  disk.make_directories(directory);
   const MapperPtr mapper = config.parameters_to_folder();
   const auto model = config.build_shapes();
-  std::vector<std::string> names;
-  for (const auto& [name, tensor] : tensors_of(*model)) names.push_back(name);
+  const std::vector<std::string> names = require_shapes(weights, tensors_of(*model));
+  disk.make_directories(directory);
   ConversionOptions options;
   options.shard_bytes_max = work.shard_bytes_max;
   options.dtype = dtype_named(config.dtype);

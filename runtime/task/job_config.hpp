@@ -19,32 +19,11 @@
 #include "runtime/task/node_config.hpp"
 #include "runtime/task/optimizer_config.hpp"
 #include "runtime/task/parallelism_config.hpp"
+#include "runtime/task/task_config.hpp"
 #include "runtime/task/trainer_config.hpp"
 #include "runtime/train/lr_config.hpp"
 
 namespace d9d {
-
-struct CausalLmConfig {};
-BOOST_DESCRIBE_STRUCT(CausalLmConfig, (), ())
-constexpr auto keys_of(config::Tag<CausalLmConfig>) {
-  return std::array<config::Key, 0>{};
-}
-
-struct ClassificationConfig {};
-BOOST_DESCRIBE_STRUCT(ClassificationConfig, (), ())
-constexpr auto keys_of(config::Tag<ClassificationConfig>) {
-  return std::array<config::Key, 0>{};
-}
-
-using TaskConfig = std::variant<CausalLmConfig, ClassificationConfig, config::Named>;
-constexpr auto choices_of(config::Tag<TaskConfig>) {
-  return config::Choices<2>{
-      "name",
-      {{{"causal_lm", "Next-token prediction: the mean cross entropy of the tokens that count."},
-        {"classification",
-         "The class of each token whose label is not -100, by a model with `head: {kind: "
-         "classification}`."}}}};
-}
 
 struct JobConfig {
   DeviceMeshParameters mesh;

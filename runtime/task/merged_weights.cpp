@@ -31,7 +31,8 @@ MergedWeights::MergedWeights(const FamilyModel& model, StageModule& stage, const
     const std::string& name = parameter.name;
     const auto own = dtype_of(parameter.tensor.scalar_type());
     const bool as_stored = is_stored(name) && !adapters_.contains(name);
-    specs_[name] = {name, as_stored ? checkpoint_.spec(name).dtype : own, parameter.layout.global_shape()};
+    specs_[name] = {name, as_stored ? checkpoint_.spec(name).dtype : own,
+                    is_stored(name) ? checkpoint_.spec(name).shape : parameter.layout.global_shape()};
   }
 }
 

@@ -25,10 +25,10 @@ class CheckpointWriterTest : public ::testing::Test {
                   return std::string(R"({"file":"x"})");
                 },
             .export_share =
-                [this](const std::string& checkpoint, const std::string& folder, const ModelShare& share) {
+                [this](const std::string& checkpoint, const std::string& folder, int share, int shares) {
                   if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
                   written.push_back(
-                      fmt::format("{} to {}, share {} of {}", checkpoint, folder, share.index, share.count));
+                      fmt::format("{} to {}, share {} of {}", checkpoint, folder, share, shares));
                   return folder != "elsewhere";
                 }});
   }

@@ -56,7 +56,7 @@ TEST_F(Classification, LearnsOnTheBodyOfALanguageModelAndIsExported) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::vector<double> losses = job_.losses("classifier");
   EXPECT_LT(losses.back(), 0.3 * losses.front());
-  EXPECT_GT(job_.values("classifier", "accuracy").back(), 0.9);
+  EXPECT_GT(job_.values("classifier", "metrics/accuracy").back(), 0.9);
   const PosixDisk disk;
   const auto folder = job_.folder() / "classifier";
   EXPECT_THAT(SafetensorsReader(disk, (folder / "model.safetensors").string()).names(),

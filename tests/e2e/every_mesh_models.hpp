@@ -100,6 +100,21 @@ inline constexpr const char* deepseek_v3_model = R"(    intermediate_size: 10_KV
   name: deepseek_v3
 )";
 
+inline constexpr const char* qwen3_next_model = R"(    moe_intermediate_size: 6_KV_HEADS
+    shared_expert_intermediate_size: 10_KV_HEADS
+    num_experts: EXPERTS
+    num_experts_per_tok: 2
+    full_attention_interval: 2
+    rms_norm_eps: 1.0e-3
+    partial_rotary_factor: 0.67
+    linear_num_key_heads: KV_HEADS
+    linear_num_value_heads: 2_KV_HEADS
+    linear_key_head_dim: 5
+    linear_value_head_dim: 6
+    output_router_logits: true
+  name: qwen3_next
+)";
+
 // Families of the same blocks as those above.
 inline constexpr const char* qwen2_model = R"(    intermediate_size: 10_KV_HEADS
     use_sliding_window: true

@@ -86,6 +86,7 @@ struct Family {
   const char* kind = "momentum_buffer";
   double tolerance = gradient_tolerance;  // of each tensor's norm
   const char* vocabulary = "vocab_size: 90";
+  bool context = true;  // whether ranks can share sequences
 };
 
 // Its parameters are compared, because an orthogonalised block of a gradient is no block of the orthogonalised one.
@@ -128,9 +129,10 @@ class EveryMesh : public testing::TestWithParam<Family> {
   }
 
   std::vector<DeviceMeshParameters> meshes(int ranks) const {
-    return meshes_of(
-        ranks,
-        {.pipeline = sizes_.layers, .tensor = sizes_.kv_heads, .experts = experts() ? sizes_.experts : 0});
+    return meshes_of(ranks, {.pipeline = sizes_.layers,
+                             .tensor = sizes_.kv_heads,
+                             .experts = experts() ? sizes_.experts : 0,
+                             .context = GetParam().context});
   }
 
   Training train(const std::string& run, const Words& words, int steps = 1) {
@@ -283,7 +285,7 @@ TEST_P(BalancedRouters, GoOnAfterAResumeAsIfItHadNotBeen) {
   ASSERT_EQ(straight.buffers.size(), 3U);
   for (const auto& [name, buffer] : resumed.buffers) {
     EXPECT_TRUE(buffer.equal(straight.buffers.at(name))) << name;
-    EXPECT_GT(buffer.abs().max().item<float>(), 0.015F) << name;  // two steps of 0.01 or three
+    EXPECT_GT(buffer.abs().max().item<float>(), 0.005F) << name;  // an odd number of steps of 0.01
   }
   for (const auto& [name, gradient] : resumed.gradients)
     EXPECT_TRUE(gradient.equal(straight.gradients.at(name))) << name;
@@ -313,6 +315,11 @@ INSTANTIATE_TEST_SUITE_P(Families, EveryMesh,
                          testing::Values(Family{"dense", dense_model, 47}, Family{"moe", moe_model, 51, true},
                                          Family{"llama", llama_model, 39},
                                          Family{"qwen2_moe", qwen2_moe_model, 71, true},
+                                         Family{.name = "qwen3_next",
+                                                .keys = qwen3_next_model,
+                                                .gradients = 69,
+                                                .experts = true,
+                                                .context = false},
                                          Family{"adapters", mixture_with_adapters, 75, true}),
                          [](const auto& info) { return info.param.name; });
 

@@ -180,7 +180,7 @@ TEST_F(Outputs, NodeZeroWritesForANodeThatDoesNotSeeTheFolderOfTheExport) {
                       set("export_to", "model") + set("export_shard_gb", "1.4e-4") + Words{"--ranks", "1"};
 
   const auto first = job_.start(words + Words{"--listen", "127.0.0.1:0"});
-  const auto second = job_.start_within({"env", "-C", elsewhere.string()},
+  const auto second = job_.start_within({"/usr/bin/env", "-C", elsewhere.string()},
                                         words + Words{"--join", "127.0.0.1:" + port_of(*first)});
 
   EXPECT_EQ(first->wait(), 0) << first->err();

@@ -39,7 +39,8 @@ std::vector<DeviceMeshParameters> meshes_of(int ranks, const MeshLimits& limits)
   DeviceMeshParameters mesh;
   for_each_degree(ranks, 0, mesh, [&](const DeviceMeshParameters& dense) {
     const bool fits = dense.world_size() == ranks && dense.pipeline_parallel <= limits.pipeline &&
-                      dense.tensor_parallel <= limits.tensor;
+                      dense.tensor_parallel <= limits.tensor &&
+                      (limits.context || dense.context_parallel() == 1);
     if (!fits) return;
     DeviceMeshParameters found = dense;
     for (int ep = 1; ep <= (limits.experts > 0 ? dense.stage_size() : 1); ++ep) {

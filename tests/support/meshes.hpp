@@ -15,6 +15,7 @@ struct MeshLimits {
   int pipeline = 0;  // layers
   int tensor = 0;    // heads of keys and values
   int experts = 0;   // 0: none
+  bool context = true;
 };
 
 // Every mesh of this many ranks: the degrees are divisors.

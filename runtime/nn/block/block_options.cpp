@@ -1,8 +1,7 @@
 #include "runtime/nn/block/block_options.hpp"
 
-#include <algorithm>
-
 #include "runtime/base/error.hpp"
+#include "runtime/nn/block/head_options.hpp"
 
 namespace d9d {
 
@@ -42,133 +41,17 @@ void require_divisible_vocabulary(std::int64_t vocab_size, int ranks) {
               vocab_size);
 }
 
-std::int64_t rows_of(const std::vector<VocabularyPart>& parts) {
-  std::int64_t rows = 0;
-  for (const VocabularyPart& part : parts) rows += part.size;
-  return rows;
+std::string head_scope(const std::string& name) {
+  return name.empty() ? "" : "heads." + name + ".";
 }
 
-void require_divisible_parts(const std::vector<VocabularyPart>& parts, int ranks) {
-  for (const VocabularyPart& part : parts) {
-    D9D_REQUIRE(
-        part.size >= ranks,
-        "tensor_parallel is {}, but part \"{}\" of the vocabulary has {} words; choose fewer ranks, or "
-        "join it with another part",
-        ranks, part.name, part.size);
-  }
-}
-
-BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
-  parameters += other.parameters;
-  experts += other.experts;
-  active += other.active;
-  products += other.products;
-  attended += other.attended;
-  carried += other.carried;
-  window = std::max(window, other.window);  // a layer has one attention
-  kept_own += other.kept_own;
-  kept_gathered += other.kept_gathered;
-  side_own += other.side_own;
-  side_gathered += other.side_gathered;
-  return *this;
-}
-
-// Kept: the sum that is normed. The block that reads the normed state keeps it.
-BlockCosts norm_costs(std::int64_t width) {
-  return {.parameters = width, .active = width, .kept_own = width, .side_own = 4};
-}
-
-// Kept: the gathered input, projections, rotated queries and keys, the attention's output.
-BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
-  const std::int64_t heads = options.num_heads / ranks;
-  const std::int64_t kv_heads =
-      options.num_kv_heads % ranks == 0 ? options.num_kv_heads / ranks : options.num_kv_heads;
-  const std::int64_t hidden = options.hidden_size;
-  const std::int64_t queries = heads * options.head_dim, keys = kv_heads * options.head_dim;
-  const std::int64_t values = kv_heads * options.value_head_dim, mixed = heads * options.value_head_dim;
-  const std::int64_t gates = options.output_gate ? queries : 0;
-  const std::int64_t biases =
-      (options.qkv_bias ? queries + gates + keys + values : 0) + (options.output_bias ? hidden : 0);
-  BlockCosts costs;
-  costs.products = hidden * (queries + gates + keys + values + mixed);
-  costs.active = costs.products + biases + (options.qk_norm ? 2 * options.head_dim : 0);
-  costs.parameters = costs.active;
-  costs.attended = queries + mixed;
-  costs.window = options.window;
-  // Norms keep what they are given; RoPE does not.
-  costs.kept_gathered = hidden + (options.qk_norm ? 2 : 1) * (queries + keys) + mixed + values;
-  costs.side_gathered = 4 * (heads + (options.qk_norm ? heads + kv_heads : 0));
-  if (options.output_gate) costs.kept_gathered += gates + 2 * mixed;  // its sigmoid, and what it multiplied
-  return costs;
-}
-
-// Kept: the gathered input, projections, what the convolution made of queries, keys and values, the output of
-// the delta rule, normed, gated. The convolution is whole on every rank.
-BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
-  const std::int64_t key_heads = options.num_key_heads / ranks, heads = options.num_value_heads / ranks;
-  const std::int64_t dk = options.key_head_dim, dv = options.value_head_dim;
-  const std::int64_t keys = key_heads * dk, values = heads * dv, hidden = options.hidden_size;
-  BlockCosts costs;
-  costs.products = hidden * (2 * keys + 3 * values + 2 * heads);
-  costs.active = costs.products + (2 * options.keys() + options.values()) * options.taps + 2 * heads + dv;
-  costs.parameters = costs.active;
-  costs.carried = heads * (3 * dk * dv + delta_chunk * (dk + 2 * dv)) + 2 * delta_chunk * keys;
-  costs.kept_gathered = hidden + 4 * keys + 6 * values + 2 * heads;
-  costs.side_gathered = 4 * 3 * heads;  // decay, beta, 1 / rms
-  return costs;
-}
-
-// Kept: the input, both latents before and behind their norms, queries, keys and values per head, the
-// attention's output. The latents are computed from a rank's own tokens and gathered.
-BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ranks) {
-  const std::int64_t heads = options.num_heads / ranks, hidden = options.hidden_size;
-  const std::int64_t queries = heads * options.head_dim(), mixed = heads * options.value_dim;
-  const std::int64_t expanded = heads * (options.plain_dim + options.value_dim);
-  const std::int64_t key_latent = options.key_rank + options.rotary_dim;
-  const bool latent_queries = options.query_rank > 0;
-  BlockCosts costs;
-  costs.products = hidden * (key_latent + mixed) + options.key_rank * expanded +
-                   (latent_queries ? options.query_rank * (hidden + queries) : hidden * queries);
-  costs.active = costs.products + options.key_rank + options.query_rank +
-                 (options.bias ? key_latent + options.query_rank + hidden : 0);
-  costs.parameters = costs.active;
-  costs.attended = queries + mixed;
-  costs.kept_own = hidden + options.key_rank + options.query_rank;
-  costs.kept_gathered = key_latent + (latent_queries ? options.query_rank : hidden) + 2 * queries + 2 * mixed;
-  costs.side_own = latent_queries ? 8 : 4;
-  costs.side_gathered = 4 * heads;
-  return costs;
-}
-
-// Kept: the gathered input, gate, up and their product.
-BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks) {
-  const std::int64_t width = (intermediate_size + ranks - 1) / ranks;
-  const std::int64_t weights = 3 * hidden_size * width;
-  return {.parameters = weights,
-          .active = weights,
-          .products = weights,
-          .kept_gathered = hidden_size + 3 * width};
-}
-
-// Kept: the input, gate and up of the chosen experts; router probabilities and routes.
-BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
-  const std::int64_t expert = 3 * options.hidden_size * options.intermediate_size;
-  const std::int64_t router = options.hidden_size * options.num_experts;
-  const std::int64_t active = router + options.top_k * expert;
-  BlockCosts costs{.parameters = router + options.num_experts * expert,
-                   .experts = options.num_experts * expert,
-                   .active = active,
-                   .products = active,
-                   .kept_own = options.hidden_size + options.top_k * 2 * options.intermediate_size,
-                   .side_own = 4 * options.num_experts + 32 * options.top_k};
-  if (options.shared_intermediate_size == 0) return costs;
-  costs += swiglu_costs(options.hidden_size, options.shared_intermediate_size, ranks);
-  if (ranks == 1) costs.kept_gathered -= options.hidden_size;  // the input is the router's too
-  if (!options.shared_gate) return costs;
-  // Kept: the shared expert's result and the gate's.
-  const std::int64_t gate = options.hidden_size;
-  costs += {.parameters = gate, .active = gate, .products = gate, .kept_own = options.hidden_size + 1};
-  return costs;
+std::map<std::string, std::vector<std::int64_t>> parameters_of_head(const HeadOptions& head,
+                                                                    std::int64_t hidden_size) {
+  if (const auto* classes = std::get_if<ClassificationHead>(&head))
+    return {{"score.weight", {classes->num_labels, hidden_size}}};
+  const auto* embedding = std::get_if<EmbeddingHead>(&head);
+  if (embedding == nullptr || !embedding->embedding_dim) return {};
+  return {{"projection.weight", {*embedding->embedding_dim, hidden_size}}};
 }
 
 }  // namespace d9d

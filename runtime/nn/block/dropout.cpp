@@ -1,10 +1,11 @@
 #include "runtime/nn/block/dropout.hpp"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <cmath>
+#include <vector>
 
 #include "runtime/base/rng.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
@@ -14,17 +15,16 @@ namespace {
 
 // 0 where a word of the stream is below p 2^32, else 1 / (1 - p). An element of the stream has four words.
 at::Tensor mask_of(const at::Tensor& x, double p, const RandomStream& stream) {
-  const at::Tensor mask = at::empty(x.sizes(), at::kFloat);
-  auto* const values = mask.data_ptr<float>();
+  std::vector<float> values(static_cast<std::size_t>(x.numel()));
   const auto kept = static_cast<float>(1 / (1 - p));
   const double threshold = std::ldexp(p, 32);
-  for (std::int64_t i = 0; i < mask.numel(); i += 4) {
+  for (std::int64_t i = 0; i < x.numel(); i += 4) {
     const auto words = stream.words(static_cast<std::uint64_t>(i) / 4);
-    for (std::int64_t j = 0; j < 4 && i + j < mask.numel(); ++j) {
-      values[i + j] = words[static_cast<std::size_t>(j)] < threshold ? 0.0F : kept;
+    for (std::int64_t j = 0; j < 4 && i + j < x.numel(); ++j) {
+      values[static_cast<std::size_t>(i + j)] = words[static_cast<std::size_t>(j)] < threshold ? 0.0F : kept;
     }
   }
-  return mask.to(x.options().requires_grad(false));
+  return at::tensor(values).view(x.sizes()).to(x.options().requires_grad(false));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/nn/block/block_options.hpp"
 #include "runtime/nn/block/parameter_maker.hpp"
+#include "runtime/nn/block/vocabulary_part.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
 #include "runtime/nn/shard/vocabulary.hpp"
 

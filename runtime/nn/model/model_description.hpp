@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/nn/block/block_costs.hpp"
 #include "runtime/nn/block/block_options.hpp"
 #include "runtime/nn/block/head_options.hpp"
+#include "runtime/nn/block/vocabulary_part.hpp"
 
 namespace d9d {
 

@@ -20,7 +20,7 @@ class BoxCursor {
   void advance();
 
   const Shape shape_;
-  std::size_t cut_ = 0;    // dims behind it are whole, those before it have one index
+  std::size_t cut_ = 0;    // dims after it are whole, those before it have one index
   std::int64_t rows_ = 0;  // of dim `cut_`, in a box
   Slice box_;
   bool done_ = false;

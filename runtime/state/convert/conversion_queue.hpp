@@ -1,6 +1,5 @@
 #pragma once
-// What a conversion still has to do, handed to its threads piece by piece in the order of the plan. Knows
-// shapes only.
+// What a conversion still has to do, handed to its threads piece by piece, in the order of the plan.
 
 #include <memory>
 #include <mutex>

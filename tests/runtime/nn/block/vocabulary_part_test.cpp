@@ -1,0 +1,25 @@
+#include "runtime/nn/block/vocabulary_part.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+TEST(VocabularyParts, HaveAllWordsTogether) {
+  EXPECT_EQ(rows_of({{"regular", 61}, {"special", 29}}), 90);
+}
+
+TEST(VocabularyParts, SmallerThanTheRanksAreRefusedByName) {
+  EXPECT_NO_THROW(require_divisible_parts({{"regular", 61}, {"special", 4}}, 4));
+  try {
+    require_divisible_parts({{"regular", 61}, {"special", 3}}, 4);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("part \"special\" of the vocabulary has 3 words"));
+  }
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,69 @@
+#include "runtime/task/head_rules.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/runtime/task/job_text.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+using testing_job::error_of;
+using testing_job::load;
+
+const std::string classifies = "model_provider.head={kind: classification, num_labels: 3}";
+const std::string classification = "task={name: classification}";
+
+TEST(HeadRules, ResolveTheHeadsOfAModel) {
+  EXPECT_TRUE(load().model->heads.empty());
+  EXPECT_TRUE(load({"model_provider.head={kind: causal_lm}"}).model->heads.empty());
+  const auto one = load({classifies, classification}).model;
+  EXPECT_EQ(std::get<ClassificationHead>(one->heads.at("")).num_labels, 3);
+  EXPECT_FALSE(one->has_language_model_head());
+  EXPECT_EQ(one->head_parameters(), 3 * 64);
+  const auto several =
+      load({"model_provider.heads={lm: {kind: causal_lm}, v: {kind: embedding, embedding_dim: 5}}",
+            "task=mine", "plugins=[libmine.so]"})
+          .model;
+  EXPECT_TRUE(several->has_language_model_head());
+  EXPECT_EQ(several->head_parameters(), 512 * 64 + 5 * 64);
+}
+
+TEST(HeadRules, RefuseATaskThatTheHeadDoesNotServe) {
+  EXPECT_THAT(error_of({classifies}), HasSubstr("task: causal_lm reads the loss of tokens"));
+  EXPECT_THAT(error_of({classification}), HasSubstr("classification, but the model does not classify"));
+  EXPECT_THAT(error_of({classification, "model_provider.head={kind: embedding}"}),
+              HasSubstr("set `model_provider.head: {kind: classification"));
+}
+
+TEST(HeadRules, RefuseHeadsThatContradictEachOther) {
+  EXPECT_THAT(error_of({classifies, "model_provider.heads={a: {kind: causal_lm}}", classification}),
+              HasSubstr("model_provider.head: given beside `heads`"));
+  EXPECT_THAT(error_of({"model_provider.heads={a: {kind: causal_lm}, b: {kind: causal_lm}}"}),
+              HasSubstr("2 of them are causal_lm"));
+  EXPECT_THAT(error_of({"model_provider.heads={a.b: {kind: causal_lm}}"}),
+              HasSubstr("choose one without a dot"));
+}
+
+TEST(HeadRules, RefuseExportsWithoutAForm) {
+  const std::vector<std::string> own{"task=mine", "plugins=[libmine.so]", "export_to=out"};
+  const auto error = [&](const std::string& key) {
+    std::vector<std::string> keys = own;
+    keys.push_back(key);
+    return error_of(keys);
+  };
+  EXPECT_THAT(error("model_provider.head={kind: embedding, embedding_dim: 4}"),
+              HasSubstr("with a projection"));
+  EXPECT_THAT(error("model_provider.heads={a: {kind: embedding}}"), HasSubstr("several heads"));
+  EXPECT_EQ(error("model_provider.head={kind: embedding}"), "no error");
+}
+
+TEST(HeadRules, RefuseSumsThatRanksShareAndLossesBesideNoTokens) {
+  EXPECT_THAT(error_of({"model_provider.hidden_states=mean", "mesh.context_parallel_shard=2"}),
+              HasSubstr("model_provider.hidden_states: sums over sequences"));
+  EXPECT_THAT(error_of({classifies, classification, "model_provider.model.router_z_loss_coef=0.1"}),
+              HasSubstr("model_provider.heads: losses on the routing"));
+}
+
+}  // namespace
+}  // namespace d9d
