@@ -87,6 +87,8 @@ struct Family {
   double tolerance = gradient_tolerance;  // of each tensor's norm
   const char* vocabulary = "vocab_size: 90";
   bool context = true;  // whether ranks can share sequences
+
+  friend void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
 };
 
 // Its parameters are compared, because an orthogonalised block of a gradient is no block of the orthogonalised one.
