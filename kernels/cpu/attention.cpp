@@ -13,7 +13,7 @@ namespace d9d::kernels::cpu {
 namespace {
 
 bool blocked_is_possible(const at::Tensor& q) {
-  return isa_of_this_machine() == Isa::avx512 && q.scalar_type() != at::kDouble && q.size(3) <= gemm_depth;
+  return isa_of_this_machine() >= Isa::avx512 && q.scalar_type() != at::kDouble && q.size(3) <= panel_words;
 }
 
 at::Tensor with_dense_dim(const at::Tensor& x) {

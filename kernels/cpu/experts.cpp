@@ -58,16 +58,13 @@ GemmOutput scattered(const at::Tensor& y, const ExpertRows& rows, int64_t first,
 
 // gate or up activations of all rows, [R, I].
 at::Tensor expert_project(const at::Tensor& x, const at::Tensor& weight, const ExpertRows& rows) {
-  // A product longer than gemm_depth must not round its parts.
-  const bool wide = x.scalar_type() == at::kBFloat16 && x.size(1) > gemm_depth;
-  at::Tensor out =
-      at::empty({rows.token.size(0), weight.size(1)}, x.options().dtype(wide ? at::kFloat : x.scalar_type()));
+  at::Tensor out = at::empty({rows.token.size(0), weight.size(1)}, x.options());
   for_experts(rows, [&](int64_t e, int64_t first, int64_t count) {
     const at::Tensor matrix = weight[e];
     gemm(count, matrix.size(0), matrix.size(1), gathered(x, rows, first), transposed(gemm_input(matrix)),
          rows_from(out, first));
   });
-  return out.to(x.scalar_type());
+  return out;
 }
 
 at::Tensor expert_combine(const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down,

@@ -14,14 +14,15 @@ Isa detect() {
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
-  return v4 ? Isa::avx512 : v3 ? Isa::avx2 : Isa::baseline;
+  const bool bf16 = v4 && __builtin_cpu_supports("avx512bf16");
+  return bf16 ? Isa::avx512_bf16 : v4 ? Isa::avx512 : v3 ? Isa::avx2 : Isa::baseline;
 }
 
 Isa choose() {
   const Isa best = detect();
   const char* const asked = std::getenv("D9D_ISA");
   if (asked == nullptr || *asked == '\0') return best;
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
     if (isa <= best && name_of(isa) == std::string(asked)) return isa;
   }
   throw std::invalid_argument(std::string("D9D_ISA is \"") + asked +
@@ -37,6 +38,8 @@ Isa isa_of_this_machine() {
 
 const char* name_of(Isa isa) {
   switch (isa) {
+    case Isa::avx512_bf16:
+      return "avx512_bf16";
     case Isa::avx512:
       return "avx512";
     case Isa::avx2:

@@ -51,8 +51,8 @@ GemmOutput part_of(GemmOutput c, int64_t row, int64_t column) {
 }
 
 // Parts of whole tiles along the longer side.
-void gemm_in_parts(int64_t parts, int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
-                   const GemmOutput& c) {
+void gemm_in_parts(decltype(&gemm_avx512) product, int64_t parts, int64_t m, int64_t n, int64_t k,
+                   const GemmInput& a, const GemmInput& b, const GemmOutput& c) {
   const bool by_column = n >= m;
   const int64_t tile = by_column ? 32 : 14, total = by_column ? n : m;
   const int64_t tiles = (total + tile - 1) / tile;
@@ -60,9 +60,9 @@ void gemm_in_parts(int64_t parts, int64_t m, int64_t n, int64_t k, const GemmInp
   at::parallel_for(0, parts, 1, [&](int64_t first, int64_t last) {
     const int64_t begin = tiles * first / parts * tile, end = std::min(total, tiles * last / parts * tile);
     if (by_column) {
-      gemm_avx512(m, end - begin, k, a, from_column(b, begin), part_of(c, 0, begin));
+      product(m, end - begin, k, a, from_column(b, begin), part_of(c, 0, begin));
     } else {
-      gemm_avx512(end - begin, n, k, from_row(a, begin), b, part_of(c, begin, 0));
+      product(end - begin, n, k, from_row(a, begin), b, part_of(c, begin, 0));
     }
   });
 }
@@ -78,18 +78,19 @@ void gemm(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& 
     TORCH_INTERNAL_ASSERT(m == 0 || n == 0 || c.add, "a product over nothing has no value to write");
     return;
   }
-  TORCH_INTERNAL_ASSERT(!c.bf16 || k <= gemm_depth, "partial sums of a bfloat16 result would be rounded");
-  if (isa_of_this_machine() != Isa::avx512) {
+  const Isa isa = isa_of_this_machine();
+  if (isa < Isa::avx512) {
     gemm_portable(m, n, k, a, b, c);
     return;
   }
   // Starting the other threads takes some ten microseconds, in which one does about two million products.
   const bool small = m * n * k < int64_t{1} << 20;
+  const auto product = isa >= Isa::avx512_bf16 && a.bf16 && b.bf16 ? gemm_bf16 : gemm_avx512;
   const int64_t threads = small || at::in_parallel_region() ? 1 : at::get_num_threads();
   if (threads == 1) {
-    gemm_avx512(m, n, k, a, b, c);
+    product(m, n, k, a, b, c);
   } else {
-    gemm_in_parts(threads, m, n, k, a, b, c);
+    gemm_in_parts(product, threads, m, n, k, a, b, c);
   }
 }
 
@@ -106,16 +107,8 @@ void matmul(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, doubl
     if (has_dense_rows(matrix.t())) return transposed(gemm_input(matrix.t()));
     TORCH_INTERNAL_ASSERT(false, "matmul of a matrix with strides ", matrix.strides());
   };
-  const bool bf16 = c.scalar_type() == at::kBFloat16;
-  if (bf16 && (k > gemm_depth || beta != 0)) {
-    // Partial sums must not be rounded.
-    const at::Tensor sums =
-        beta == 0 ? at::empty(c.sizes(), c.options().dtype(at::kFloat)) : c.to(at::kFloat);
-    matmul(sums, a, b, beta);
-    c.copy_(sums);
-    return;
-  }
-  gemm(c.size(0), c.size(1), k, operand(a), operand(b), {c.data_ptr(), c.stride(0), beta == 1, bf16});
+  gemm(c.size(0), c.size(1), k, operand(a), operand(b),
+       {c.data_ptr(), c.stride(0), beta == 1, c.scalar_type() == at::kBFloat16});
 }
 
 void add_matmul(OpTable& table) {

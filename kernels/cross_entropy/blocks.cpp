@@ -51,7 +51,7 @@ at::Tensor logits_of(const at::Tensor& logits, at::TensorList tables, std::size_
   return tables.size() == 1 ? logits : logits.narrow(1, begin, tables[table].size(0));
 }
 
-// Adds the block's share of the gradients. The denominators of the softmax are divided out on the side of
+// Adds the block's share of the gradients; logits: their gradient as loss_of_block leaves it. The denominators of the softmax are divided out on the side of
 // hidden, whose rows are short.
 void add_gradients(const TokenBlock& block, const at::Tensor& hidden, at::TensorList tables,
                    const at::Tensor& logits, const at::Tensor& inverse, const CrossEntropyWanted& wanted) {
@@ -68,7 +68,7 @@ void add_gradients(const TokenBlock& block, const at::Tensor& hidden, at::Tensor
     if (!scaled.defined()) {
       const at::Tensor factor =
           wanted.scale.defined() ? inverse * block.of(wanted.scale).unsqueeze(1) : inverse;
-      scaled = block.of(hidden) * factor;
+      scaled = (block.of(hidden) * factor).to(logits.scalar_type());
     }
     matmul(wanted.dweights[i], logits_of(logits, tables, i).t(), scaled, block.first == 0 ? wanted.beta : 1);
   }
@@ -94,6 +94,11 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
                 block_rows = rows_per_block(shared ? shared->part.vocab_size : own);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   const at::Tensor buffer = at::empty({std::min(block_rows, count), own}, options);
+  // Gradients of logits are rounded to the type of the model's activations, as without blocks they would be.
+  at::Tensor rounded;
+  if (wanted.gradient() && hidden.scalar_type() != buffer.scalar_type()) {
+    rounded = at::empty(buffer.sizes(), buffer.options().dtype(hidden.scalar_type()));
+  }
   for (const at::Tensor& dweight : wanted.dweights) {
     if (count == 0 && dweight.defined() && wanted.beta == 0) dweight.zero_();
   }
@@ -104,7 +109,9 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
       matmul(logits_of(logits, tables, i), block.of(hidden), tables[i].t());
     }
     const at::Tensor inverse = loss_of_block(block, logits, valid, wanted, shared);
-    if (wanted.gradient()) add_gradients(block, hidden, tables, logits, inverse.unsqueeze(1), wanted);
+    if (!wanted.gradient()) continue;
+    const at::Tensor gradients = rounded.defined() ? rounded.narrow(0, 0, block.rows).copy_(logits) : logits;
+    add_gradients(block, hidden, tables, gradients, inverse.unsqueeze(1), wanted);
   }
 }
 

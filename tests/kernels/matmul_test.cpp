@@ -40,7 +40,7 @@ void expect_gathered_product(decltype(&d9d::kernels::cpu::gemm) product, at::Sca
 
 TEST(Gemm, MultipliesEveryOrientationAndRaggedSize) {
   // The library adds up 600 products in a row, ours in chunks.
-  const double bound = d9d::kernels::isa_of_this_machine() == d9d::kernels::Isa::avx512 ? 1e-6 : 2e-6;
+  const double bound = d9d::kernels::isa_of_this_machine() >= d9d::kernels::Isa::avx512 ? 1e-6 : 2e-6;
   for (const int64_t m : {1, 13, 14, 15, 29, 240}) {
     for (const int64_t n : {1, 15, 16, 17, 33, 70}) {
       for (const int64_t k : {1, 16, 31, 600}) {
@@ -63,15 +63,32 @@ TEST(Gemm, MultipliesEveryOrientationAndRaggedSize) {
   }
 }
 
-TEST(Gemm, SumsProductsOfBfloat16InFloat) {
-  const auto a = values({60, 1100}, 1, at::kBFloat16), b = values({1100, 50}, 2, at::kBFloat16);
-  const auto sums = at::empty({60, 50}), rounded = at::empty({60, 50}, at::kBFloat16);
-
-  d9d::kernels::matmul(sums, a, b);
-  d9d::kernels::matmul(rounded, a, b);
-
-  d9d::test::expect_close(sums, exact(a, b), 1e-6, "fp32");
-  EXPECT_TRUE(rounded.equal(sums.to(at::kBFloat16)));
+TEST(Gemm, MultipliesBfloat16OfEveryOrientationAndRaggedSize) {
+  for (const int64_t m : {1, 15, 29, 240}) {
+    for (const int64_t n : {1, 17, 70}) {
+      for (const int64_t k : {1, 2, 31, 33, 1100, 2051}) {
+        const auto a = values({m, k}, 1, at::kBFloat16), b = values({k, n}, 2, at::kBFloat16);
+        // Rows that can be read in place, and rows whose pairs lie across words.
+        const auto wide = at::zeros({m, k + k % 2 + 6}, at::kBFloat16);
+        const auto in_place = wide.narrow(1, 2, k).copy_(a), across = wide.clone().narrow(1, 1, k).copy_(a);
+        for (const auto& left : {a, a.t().contiguous().t(), in_place, across}) {
+          for (const auto& right : {b, b.t().contiguous().t()}) {
+            SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k);
+            const auto sums = at::ones({m, n + 3}).narrow(1, 1, n), alone = at::empty({m, n});
+            d9d::kernels::matmul(sums, left, right, 1);
+            d9d::kernels::matmul(alone, left, right);
+            d9d::test::expect_close(sums, exact(a, b) + 1, 2e-6, "added");
+            d9d::test::expect_close(alone, exact(a, b), 2e-6, "written");
+            const auto rounded = at::ones({m, n}, at::kBFloat16);
+            d9d::kernels::matmul(rounded, left, right, 1);
+            d9d::test::expect_close(rounded.to(at::kFloat), alone + 1, 4e-3, "added in bfloat16");
+            d9d::kernels::matmul(rounded, left, right);
+            EXPECT_TRUE(rounded.equal(alone.to(at::kBFloat16)));
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Gemm, GathersAndScattersRows) {

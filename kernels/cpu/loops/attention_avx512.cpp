@@ -16,15 +16,15 @@ int64_t round_up(int64_t count, int64_t unit) {
   return (count + unit - 1) / unit * unit;
 }
 
-// Rows of scores in chunks of gemm_depth keys, so that a chunk is an operand as `accumulate` wants it.
+// Rows of scores in chunks of panel_words keys, so that a chunk is an operand as `accumulate` wants it.
 struct ScoreMatrix {
   float* data;
   int64_t rows;
   float* at(int64_t row, int64_t key) const {
-    return data + (key / gemm_depth * rows + row) * panel_stride + key % gemm_depth;
+    return data + (key / panel_words * rows + row) * panel_stride + key % panel_words;
   }
   static int64_t size(int64_t rows, int64_t keys) {
-    return (keys + gemm_depth - 1) / gemm_depth * rows * panel_stride;
+    return (keys + panel_words - 1) / panel_words * rows * panel_stride;
   }
 };
 
@@ -146,7 +146,7 @@ template <class F>
 void over_row(const ScoreMatrix& matrix, int64_t row, const KeyRange& keys, F&& f) {
   int64_t count = 0;
   for (int64_t key = keys.first; key < keys.end; key += count) {
-    count = std::min(gemm_depth - key % gemm_depth, keys.end - key);
+    count = std::min(panel_words - key % panel_words, keys.end - key);
     f(matrix.at(row, key), count, key);
   }
 }
@@ -236,7 +236,7 @@ void multiply_keys(const Keys& keys, const Span& span, const ScoreMatrix& matrix
     const int64_t columns = std::min(tile_columns, keys.dim - column);
     int64_t kc = 0;
     for (int64_t key = span.keys.first; key < span.keys.end; key += kc) {
-      kc = std::min(gemm_depth - key % gemm_depth, span.keys.end - key);
+      kc = std::min(panel_words - key % panel_words, span.keys.end - key);
       tile(kc, matrix.at(row, key), keys.panel_of_columns(column, key),
            {to + column, stride, columns, key > span.keys.first}, factor);
     }
@@ -337,7 +337,7 @@ void add_to_keys(const ScoreMatrix& matrix, int64_t rows, const KeyRange& keys, 
   int64_t count = 0;
   for (int64_t key = keys.first; key < keys.end; key += count) {
     // A tile does not straddle two chunks of the matrix.
-    count = std::min({tile_rows, keys.end - key, gemm_depth - key % gemm_depth});
+    count = std::min({tile_rows, keys.end - key, panel_words - key % panel_words});
     const auto tile = by_rows<TileOf<true>::With>[static_cast<std::size_t>(count - 1)];
     for (int64_t column = 0; column < dim; column += tile_columns) {
       tile(rows, matrix.at(0, key), columns + column * rows,

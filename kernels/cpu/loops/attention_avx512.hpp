@@ -12,7 +12,7 @@ namespace d9d::kernels {
 struct AttentionShape {
   int64_t queries;
   int64_t keys;
-  int64_t dim;    // D, at most gemm_depth
+  int64_t dim;    // D, at most panel_words
   int64_t group;  // query heads that share the key head
   AttentionMask mask;
   float scale;

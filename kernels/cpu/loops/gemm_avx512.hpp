@@ -27,13 +27,15 @@ struct GemmOutput {
   const float* row_scale = nullptr;
 };
 
-// A sum over k is computed in chunks of this many products, in order.
-constexpr int64_t gemm_depth = 512;
+// Of k in one panel: elements, or pairs of bf16. A sum over k is computed in such chunks, in order.
+constexpr int64_t panel_words = 512;
 
-// c [m, n] (+)= a [m, k] b [k, n] on the calling thread. m, n, k >= 1. Needs Isa::avx512; bf16 results need
-// k <= gemm_depth. The order of an element's sum does not depend on m and n: a product computed in parts has
-// the same bits as the whole.
+// c [m, n] (+)= a [m, k] b [k, n] on the calling thread. m, n, k >= 1. Sums are fp32 and rounded once. The
+// order of an element's sum does not depend on m and n: a product computed in parts has the same bits as the
+// whole. Needs Isa::avx512.
 void gemm_avx512(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
                  const GemmOutput& c);
+// The same of two bf16 operands, in half the time; needs Isa::avx512_bf16.
+void gemm_bf16(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b, const GemmOutput& c);
 
 }  // namespace d9d::kernels

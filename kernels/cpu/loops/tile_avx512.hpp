@@ -18,7 +18,7 @@ constexpr int64_t tile_rows = 14;
 constexpr int64_t tile_columns = 32;
 // The distance of rows in a panel of a: not a power of two, or they would share cache sets; a constant, so that
 // the 14 addresses are displacements of one register.
-constexpr int64_t panel_stride = gemm_depth + 16;
+constexpr int64_t panel_stride = panel_words + 16;
 
 template <class T>
 const T* storage_row(const GemmInput& input, int64_t row) {
@@ -120,10 +120,14 @@ struct Sums {
   __m512 left[R], right[R];
 };
 
+struct MultiplyAdd {
+  static __m512 of(__m512 sum, __m512 a, __m512 b) { return _mm512_fmadd_ps(a, b, sum); }
+};
+
 // sums = a b over k: R rows of a, 32 columns of b [kc][32]. Rows of a lie `stride` apart, or when
 // `Transposed` side by side and the k `stride` apart. Three bases and three multiples of the stride reach 14
 // rows by addressing modes alone.
-template <int R, bool Transposed>
+template <int R, bool Transposed, class Add = MultiplyAdd>
 inline __attribute__((always_inline)) void accumulate(int64_t kc, const float* a, int64_t stride,
                                                       const float* b, Sums<R>& sums) {
 #pragma GCC unroll 16
@@ -144,8 +148,8 @@ inline __attribute__((always_inline)) void accumulate(int64_t kc, const float* a
                             : step == 3 ? row[thrice]
                                         : row[four_times];
       const __m512 value = _mm512_set1_ps(element);
-      sums.left[i] = _mm512_fmadd_ps(value, left, sums.left[i]);
-      sums.right[i] = _mm512_fmadd_ps(value, right, sums.right[i]);
+      sums.left[i] = Add::of(sums.left[i], value, left);
+      sums.right[i] = Add::of(sums.right[i], value, right);
     }
     if constexpr (Transposed) {
       a += stride;
@@ -170,6 +174,7 @@ struct RowTiles {
       : tiles((rows + tile_rows - 1) / tile_rows), base(rows / tiles), extra(rows % tiles) {}
   int64_t first(int64_t tile) const { return tile * base + (tile < extra ? tile : extra); }
   int64_t rows(int64_t tile) const { return base + (tile < extra ? 1 : 0); }
+  int64_t rows() const { return first(tiles); }
 };
 
 // Memory kept by a thread for packed panels: fresh pages for every product would cost as much as packing.
