@@ -51,34 +51,49 @@ at::Tensor logits_of(const at::Tensor& logits, at::TensorList tables, std::size_
   return tables.size() == 1 ? logits : logits.narrow(1, begin, tables[table].size(0));
 }
 
-// Adds the block's share of the gradients; logits: their gradient as loss_of_block leaves it. The denominators of the softmax are divided out on the side of
-// hidden, whose rows are short.
+// Columns of the gradient of logits that go into the products at once, where they are rounded first.
+constexpr int64_t columns_at_once = 8192;
+
+// Adds the block's share of the gradients; logits: their gradient as loss_of_block leaves it. It is rounded
+// to the type of the model's activations, in `rounded`, if that is another one. The denominators of the
+// softmax are divided out on the side of hidden, whose rows are short.
 void add_gradients(const TokenBlock& block, const at::Tensor& hidden, at::TensorList tables,
-                   const at::Tensor& logits, const at::Tensor& inverse, const CrossEntropyWanted& wanted) {
-  if (wanted.dhidden.defined()) {
-    const at::Tensor dhidden = block.of(wanted.dhidden);
-    for (std::size_t i = 0; i < tables.size(); ++i) {
-      matmul(dhidden, logits_of(logits, tables, i), tables[i], i == 0 ? 0 : 1);
-    }
-    dhidden.mul_(inverse);
-  }
+                   const at::Tensor& logits, const at::Tensor& inverse, const CrossEntropyWanted& wanted,
+                   const at::Tensor& rounded) {
+  const at::Tensor dhidden = block.of(wanted.dhidden);
   at::Tensor scaled;  // the same for all tables
-  for (std::size_t i = 0; i < wanted.dweights.size(); ++i) {
-    if (!wanted.dweights[i].defined()) continue;
-    if (!scaled.defined()) {
-      const at::Tensor factor =
-          wanted.scale.defined() ? inverse * block.of(wanted.scale).unsqueeze(1) : inverse;
-      scaled = (block.of(hidden) * factor).to(logits.scalar_type());
-    }
-    matmul(wanted.dweights[i], logits_of(logits, tables, i).t(), scaled, block.first == 0 ? wanted.beta : 1);
+  if (wanted.dweight()) {
+    const at::Tensor factor =
+        wanted.scale.defined() ? inverse * block.of(wanted.scale).unsqueeze(1) : inverse;
+    scaled = (block.of(hidden) * factor).to(rounded.defined() ? rounded.scalar_type() : logits.scalar_type());
   }
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const at::Tensor own = logits_of(logits, tables, i);
+    const at::Tensor dweight = wanted.dweights.empty() ? at::Tensor() : wanted.dweights[i];
+    const int64_t rows = tables[i].size(0), most = rounded.defined() ? rounded.size(1) : rows;
+    for (int64_t begin = 0; begin < rows; begin += most) {
+      const int64_t count = std::min(most, rows - begin);
+      at::Tensor part = own.narrow(1, begin, count);
+      if (rounded.defined()) part = rounded.narrow(0, 0, block.rows).narrow(1, 0, count).copy_(part);
+      if (dhidden.defined()) {
+        matmul(dhidden, part, tables[i].narrow(0, begin, count), i == 0 && begin == 0 ? 0 : 1);
+      }
+      if (dweight.defined()) {
+        matmul(dweight.narrow(0, begin, count), part.t(), scaled, block.first == 0 ? wanted.beta : 1);
+      }
+    }
+  }
+  if (dhidden.defined()) dhidden.mul_(inverse);
 }
 
 }  // namespace
 
+bool CrossEntropyWanted::dweight() const {
+  return std::any_of(dweights.begin(), dweights.end(), [](const at::Tensor& one) { return one.defined(); });
+}
+
 bool CrossEntropyWanted::gradient() const {
-  const auto is_wanted = [](const at::Tensor& dweight) { return dweight.defined(); };
-  return dhidden.defined() || std::any_of(dweights.begin(), dweights.end(), is_wanted);
+  return dhidden.defined() || dweight();
 }
 
 int64_t vocabulary_rows(at::TensorList tables) {
@@ -94,10 +109,10 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
                 block_rows = rows_per_block(shared ? shared->part.vocab_size : own);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   const at::Tensor buffer = at::empty({std::min(block_rows, count), own}, options);
-  // Gradients of logits are rounded to the type of the model's activations, as without blocks they would be.
   at::Tensor rounded;
   if (wanted.gradient() && hidden.scalar_type() != buffer.scalar_type()) {
-    rounded = at::empty(buffer.sizes(), buffer.options().dtype(hidden.scalar_type()));
+    rounded =
+        at::empty({buffer.size(0), std::min(columns_at_once, own)}, hidden.options().requires_grad(false));
   }
   for (const at::Tensor& dweight : wanted.dweights) {
     if (count == 0 && dweight.defined() && wanted.beta == 0) dweight.zero_();
@@ -109,9 +124,8 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
       matmul(logits_of(logits, tables, i), block.of(hidden), tables[i].t());
     }
     const at::Tensor inverse = loss_of_block(block, logits, valid, wanted, shared);
-    if (!wanted.gradient()) continue;
-    const at::Tensor gradients = rounded.defined() ? rounded.narrow(0, 0, block.rows).copy_(logits) : logits;
-    add_gradients(block, hidden, tables, gradients, inverse.unsqueeze(1), wanted);
+    if (wanted.gradient())
+      add_gradients(block, hidden, tables, logits, inverse.unsqueeze(1), wanted, rounded);
   }
 }
 

@@ -18,7 +18,8 @@ struct CrossEntropyWanted {
   double beta = 0;                   // dweight = gradient + beta dweight
   at::Tensor scale;                  // [n] upstream gradient for the dweights, or undefined: one
 
-  bool gradient() const;
+  bool dweight() const;   // of any table
+  bool gradient() const;  // of a table or of hidden
 };
 
 // One part of a vocabulary, and the softmax over all parts: softmax[0] is the largest logit of each token,

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t block_bytes = 560 << 10;  // of packed a: about half of the second cache
 constexpr int64_t block_columns = 1024;     // of b
-constexpr int64_t partial_sums = 2 << 20;   // kept of a bf16 result, if its rows allow
+constexpr int64_t partial_sums = 1 << 20;   // kept of a bf16 result, if its rows allow
 
 // Where a tile goes, and what is added to it before.
 struct TileOutput {
