@@ -11,8 +11,7 @@
 //            ranks share sequences and the RoPE depends on their length, sequence_length int64 [].
 //            with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot.
 // Last out:  the outputs of the head, and hidden_states_snapshot.
-// Tied embeddings over several stages: the last stage holds a copy of the embedding's tables, under the same
-// names (tensor/tied.hpp).
+// Tied embeddings, several stages: the last one holds a copy of the tables, named alike (tensor/tied.hpp).
 
 #include <functional>
 #include <map>

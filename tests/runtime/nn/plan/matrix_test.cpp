@@ -178,8 +178,7 @@ TEST(MatrixOfSchedules, TrainsAsOneRankDoes) {
   }
 }
 
-// The first and the last stage hold copies of the embedding, on two ranks, or on one where the program comes
-// back.
+// The first and the last stage hold copies of the embedding, on two ranks or on one.
 class MatrixOfTiedStages : public testing::Test {
  protected:
   MatrixOfTiedStages() { model_.tie_word_embeddings = true; }
@@ -242,8 +241,7 @@ TEST_F(MatrixOfTiedStages, TrainInShardsThatAreReducedAfterEachMicrobatch) {
   }
 }
 
-// Tables of which some are frozen, on both stages alike; and a frozen model with adapters, where nothing is
-// added up.
+// Tables of which some are frozen, on both stages alike; and adapters on a frozen model.
 TEST_F(MatrixOfTiedStages, TrainWithPartsOfTheVocabularyAndWithAdapters) {
   const LoraConfig lora{".*_proj", {.r = 3, .alpha = 6}, {}};
   const std::vector<DeviceMeshParameters> with_stages{{.pipeline_parallel = 2},
