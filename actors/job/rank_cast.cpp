@@ -157,6 +157,9 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .open_group = [&epoch = epoch, rank = rank](
                             const std::string& domain, const std::vector<std::string>& axes,
                             const std::string& use) { return epoch.open(rank, domain, axes, use); },
+          .open_pair = [&epoch = epoch, rank = rank](
+                           int one, int other,
+                           const std::string& use) { return epoch.open_pair(rank, one, other, use); },
           .shared = gradients,
           .table = &epoch.table(),
           .disk = &process.disk};

@@ -37,7 +37,7 @@ struct FamilyModel : ModelDescription {
   AttentionOptions attention_of(std::int64_t layer) const;
 
   // Parameters are uninitialised (see initial_weights.hpp). Input error for impossible
-  // options, for more stages than layers and for tied embeddings over more than one stage.
+  // options and for more stages than layers.
   virtual std::unique_ptr<StageModule> build_stage(StagePosition position,
                                                    const BuildOptions& options) const = 0;
   // Parallelizes a stage of build_stage over the mesh; by causal_lm_plan.hpp unless the family has a plan.

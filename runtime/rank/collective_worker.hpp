@@ -20,7 +20,8 @@ class CollectiveWorker {
   virtual const char* reduction() const = 0;
   // Sums the bucket's gradients over the group: in place,
   // or reduce-scattered from the whole gradients of a unit.
-  // Returns this rank's share of the gradient norm (norm_type.hpp); 0 while further microbatches will add to it.
+  // Returns this rank's share of the gradient norm (norm_type.hpp); 0 while further microbatches, or the other
+  // stage that holds a tied weight, will add to it.
   virtual double reduce_bucket(int bucket) = 0;
   virtual std::uint64_t bucket_bytes(int bucket) const = 0;
   virtual void reduce_values(std::vector<double>& values, ReduceOp operation) = 0;

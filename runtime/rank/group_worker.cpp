@@ -25,7 +25,7 @@ class GroupWorker final : public CollectiveWorker {
     const GradientBucket& reduced = bucket_at(bucket);
     if (scatter_ && !reduced.unit->reduce_gradient(reduced.grad, *scatter_)) return 0;
     if (sum_) reduce_gradients(reduced, *sum_);
-    return share_of_norm(reduced, options_.norm);
+    return reduced.tied ? 0 : share_of_norm(reduced, options_.norm);
   }
 
   std::uint64_t bucket_bytes(int bucket) const override {

@@ -31,10 +31,12 @@
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
+#include "runtime/tensor/tied.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/frozen_parameters.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
+#include "runtime/train/tied_gradients.hpp"
 
 namespace d9d {
 namespace {
@@ -116,6 +118,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void check_parameters(const OpenGroup& open) const;
   void fill_parameters();
   void make_optimizer(const OpenGroup& open);
+  std::shared_ptr<Communicator> open_tied() const;
   void end_step(bool update);
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
@@ -129,6 +132,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   RankOrder order_;
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
+  std::unique_ptr<TiedGradients> tied_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<StageGroups> groups_;
@@ -157,6 +161,7 @@ void PipelineWorker::prepare() {
   flat.keep_values = options_.model_is_of_plugin;  // of a family nothing has a value yet
   join_frozen(parameters, flat.keep_values);
   flat_ = std::make_shared<FlatParameters>(parameters, flat);
+  tied_ = std::make_unique<TiedGradients>(*flat_, [this] { return open_tied(); });
   if (options_.model_is_of_plugin || options_.optimizer->built_in() == nullptr) check_parameters(open);
   if (options_.resume_from.empty() || options_.checkpoint_only_trainable) fill_parameters();
   make_optimizer(open);
@@ -175,6 +180,18 @@ void PipelineWorker::prepare() {
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, built), *options_.table);
   }
   options_.shared->parameters = flat_;
+}
+
+// Between the ranks of the first and the last stage that have the same place in them.
+std::shared_ptr<Communicator> PipelineWorker::open_tied() const {
+  const std::vector<int> ranks = options_.plan->group(options_.rank, regular_domain, {"pp"}).ranks;
+  const auto rank_of = [&](int stage) {
+    return ranks.at(static_cast<std::size_t>(topology_.rank_of(stage)));
+  };
+  const OpenGroup open = [&](const auto&, const auto&, const std::string& use) {
+    return options_.open_pair(rank_of(0), rank_of(topology_.num_stages() - 1), use);
+  };
+  return with_tracing(open, tracing_, [this] { return lanes_.get(); })("", {}, "tied gradients");
 }
 
 // Returns the parameters of all stages.
@@ -234,9 +251,10 @@ void PipelineWorker::fill_parameters() {
 }
 
 void PipelineWorker::make_optimizer(const OpenGroup& open) {
-  const OptimizerContext context{.seed = options_.seed,
-                                 .open = [&open](const std::vector<std::string>& axes) {
-                                   return open(domain_of_axes(axes), axes, "optimizer");
+  const OptimizerContext context{.seed = options_.seed, .open = [&open](std::vector<std::string> axes) {
+                                   std::erase(axes, tied_axis);  // which leads to another stage
+                                   return open(axes.empty() ? dense_domain : domain_of_axes(axes), axes,
+                                               "optimizer");
                                  }};
   const auto make = [&] { return options_.optimizer->make(*flat_, context); };
   optimizer_ = options_.optimizer->built_in() != nullptr
@@ -345,8 +363,9 @@ StepTotals PipelineWorker::finish_step() {
     totals.loss_sum += sums.loss_sum;
     totals.weight_sum += sums.weight_sum;
   }
+  tied_->sum();
   for (const GradientBucket& bucket : flat_->buckets()) {
-    if (bucket.needs_reduction()) continue;
+    if (bucket.needs_reduction() && !bucket.tied) continue;
     totals.norm_share = joined_shares(options_.norm, totals.norm_share, share_of_norm(bucket, options_.norm));
   }
   if (options_.logs_expert_load) experts_->count(metrics_.get<ExpertLoad>(expert_load_name));

@@ -21,12 +21,16 @@
 
 namespace d9d {
 
+class Communicator;
 class Compose;
 class ModelProvider;
 class OptimizerProvider;
 class SharedSearch;
 class TrainTask;
 struct RankGradients;  // shared with the CollectiveWorkers of the rank; see rank_gradients.hpp
+
+// Opens a communicator between two ranks, given by their place in the job; one of them is this one.
+using OpenPair = std::function<std::shared_ptr<Communicator>(int one, int other, const std::string& use)>;
 
 struct PipelineWorkerOptions {
   int rank = 0;
@@ -53,6 +57,7 @@ struct PipelineWorkerOptions {
   std::vector<std::string> metric_states;  // JSON of the checkpoint: what this rank goes on counting from
   ParallelOptions parallel;
   OpenGroup open_group;  // communicators of the modules
+  OpenPair open_pair;    // to the rank that holds the other copy of tied weights
   std::shared_ptr<RankGradients> shared;
   TensorTable* table = nullptr;
   const Disk* disk = nullptr;

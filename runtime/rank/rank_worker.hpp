@@ -41,8 +41,9 @@ class RankWorker {
   virtual RankOrder& order() = 0;
   // Runs what order() gave and returns the tensors for stages of other ranks.
   virtual std::vector<StageTensor> run(const Instruction& instruction) = 0;
-  // Call it after the last action. Returns this rank's loss, weight and
-  // costs, and its share of the gradient norm of the buckets that need no reduction.
+  // Call it when all actions and reductions are done; with tied weights it waits for another rank. Returns this
+  // rank's loss, weight and costs, and its share of the norm of those gradients whose share no CollectiveWorker
+  // has returned: of buckets that need no reduction, and of tied weights.
   virtual StepTotals finish_step() = 0;
   // Which program a step runs; schedule `auto` is told here how long actions and transfers took.
   virtual StepPrograms& programs() = 0;

@@ -133,14 +133,6 @@ void check_schedule(const JobConfig& job, Issues& issues) {
 void check_stages(const JobConfig& job, const ModelDescription& model, Issues& issues) {
   const std::int64_t per_rank = stages_per_rank(job.trainer.pipelining.schedule);
   const std::int64_t stages = job.mesh.pipeline_parallel * per_rank;
-  if (model.ties_head() && stages > 1) {
-    issues.push_back({"mesh.pipeline_parallel",
-                      fmt::format("{} stages, but the model's embedding and head are one weight "
-                                  "(tie_word_embeddings), which lies on one stage",
-                                  stages),
-                      per_rank == 1 ? "set it to 1 and spread over other degrees of `mesh`"
-                                    : "set it to 1, with a schedule of one stage per rank"});
-  }
   try {
     StageSplit split;
     if (job.trainer.pipelining.layer_split == LayerSplit::costs) split.costs = layer_costs(model, 1);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "runtime/base/error.hpp"
+#include "runtime/tensor/tied.hpp"
 #include "runtime/train/flat_buffer.hpp"
 
 namespace d9d {
@@ -14,6 +15,7 @@ struct FamilyKey {
   std::vector<std::string> reduce_axes;
   std::vector<std::string> replicate_axes;
   std::vector<std::string> scatter_axes;
+  std::optional<int> tied_copy;
   at::ScalarType dtype;
   at::ScalarType grad_dtype;
   std::string device;
@@ -33,6 +35,7 @@ FamilyKey key_of(const StageParameter& parameter, const FlatOptions& options) {
   return {reduce_axes_of(parameter.layout, options.summed_axes),
           parameter.layout.replicate_axes(),
           parameter.unit ? parameter.unit->axes() : std::vector<std::string>(),
+          tied_copy(parameter.layout),
           dtype,
           options.grad_dtype.value_or(dtype),
           parameter.tensor.device().str()};
@@ -113,6 +116,7 @@ std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameter
     GradientBucket& bucket = buckets[i];
     bucket.reduce_axes = key.reduce_axes;
     bucket.unit = parameters[cut[i].front()].unit;
+    bucket.tied = key.tied_copy.has_value();
     set_replicas(bucket, parameters[cut[i].front()].layout);
     end = bucket.begin = aligned(end, key);
     for (const std::size_t member : cut[i]) {
@@ -148,6 +152,7 @@ FlatParameters::FlatParameters(std::vector<StageParameter> parameters, const Fla
     const std::int64_t bytes = bucket_bytes(elements * grad_bytes, options);
     const auto buckets = cut_into_buckets(parameters_, members, bytes / grad_bytes);
     add_family(lay_out(parameters_, buckets, key), key.dtype, key.grad_dtype, options.keep_values);
+    families_.back().tied_copy = key.tied_copy;
   }
 }
 
@@ -156,7 +161,8 @@ void FlatParameters::add_family(std::vector<GradientBucket> buckets, at::ScalarT
   const FlatSegment& end = buckets.front().segments.back();
   const at::Device device = parameters_[end.parameter].tensor.device();
   const FlatFamily family{zeroed_flat_buffer(end.begin + end.count, dtype, device),
-                          zeroed_flat_buffer(end.begin + end.count, grad_dtype, device)};
+                          zeroed_flat_buffer(end.begin + end.count, grad_dtype, device),
+                          /*tied_copy=*/std::nullopt};
   for (GradientBucket& bucket : buckets) {
     const FlatSegment& last = bucket.segments.back();
     bucket.family = families_.size();

@@ -3,7 +3,8 @@
 // reduced as one and updated in one pass.
 //
 // A family is a set of parameters that can share a buffer: equal reduction, dtype and gradient
-// dtype. The shards of a unit (sharded_unit.hpp) form a separate bucket. Within a family
+// dtype. The copies of tied weights (tensor/tied.hpp) are families of their own, laid out alike on both
+// stages. The shards of a unit (sharded_unit.hpp) form a separate bucket. Within a family
 // parameters are in definition order. Those of one module (q, k, v; gate, up) have no gaps
 // between them, so that kernels can use them as one matrix; only a bucket's first parameter
 // is aligned to 64 bytes. Buckets are numbered in the order in which backward completes them:
@@ -48,6 +49,7 @@ struct GradientBucket {
   // How many ranks hold these values, and this rank's index among them: each counts a part of the norm.
   int replicas = 1;
   int replica = 0;
+  bool tied = false;       // its gradients are complete only when those of the other copy are added to them
   std::int64_t begin = 0;  // element in the family
   at::Tensor data;         // flat views
   at::Tensor grad;
@@ -60,6 +62,7 @@ struct GradientBucket {
 struct FlatFamily {
   at::Tensor data;
   at::Tensor grad;
+  std::optional<int> tied_copy;  // which copy of tied weights its parameters are
 };
 
 class FlatParameters {

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "runtime/base/error.hpp"
+#include "runtime/tensor/tied.hpp"
 #include "runtime/train/flat_optimizer.hpp"
 #include "runtime/train/matrix_exchange.hpp"
 #include "runtime/train/newton_schulz.hpp"
@@ -44,11 +45,11 @@ struct MuonGroup {
   std::unique_ptr<MatrixExchange> exchange;
 };
 
-// Of more than one rank, in any order.
+// Of more than one rank, in any order. Each stage has a copy of a tied matrix, and finds the same bits.
 std::vector<std::string> axes_of(const Layout& layout) {
   std::vector<std::string> axes;
   for (const LayoutAxis& axis : layout.axes()) {
-    if (axis.size > 1) axes.push_back(axis.name);
+    if (axis.size > 1 && axis.name != tied_axis) axes.push_back(axis.name);
   }
   std::sort(axes.begin(), axes.end());
   return axes;

@@ -297,6 +297,41 @@ INSTANTIATE_TEST_SUITE_P(Families, BalancedRouters,
                          testing::Values(Family{"deepseek_v3", deepseek_v3_model, 63, true}),
                          [](const auto& info) { return info.param.name; });
 
+// The head is tied to the embedding, and the pipeline's ends are on two ranks or come back to one.
+class TiedOverStages : public EveryMesh {};
+
+TEST_P(TiedOverStages, TrainAsOneRank) {
+  prepare(2);
+  for (const char* schedule : {"{schedule: 1f1b}", "{schedule: zero_bubble_v}", "{schedule: dual_pipe_v}"})
+    expect_same({.pipeline_parallel = 2}, /*checkpointed=*/false, "static", schedule);
+  std::vector<DeviceMeshParameters> with_stages = meshes(4);
+  std::erase_if(with_stages, [](const DeviceMeshParameters& mesh) { return mesh.pipeline_parallel == 1; });
+  expect_same_on(sampled(with_stages, 3));
+}
+
+constexpr const char* tied_vocabulary = "vocab_size: 90\n    tie_word_embeddings: true";
+
+// As many gradients as without, less the head's.
+Family tied(Family family) {
+  family.vocabulary = tied_vocabulary;
+  --family.gradients;
+  return family;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, TiedOverStages,
+                         testing::Values(tied({"dense", dense_model, 47}), tied({"moe", moe_model, 51, true}),
+                                         tied({"llama", llama_model, 39}), tied({"qwen2", qwen2_model, 51}),
+                                         tied({"qwen2_moe", qwen2_moe_model, 71, true}),
+                                         tied({"mistral", mistral_model, 39}),
+                                         tied({"mixtral", mixtral_model, 43, true}),
+                                         tied({"deepseek_v3", deepseek_v3_model, 63, true}),
+                                         tied({.name = "qwen3_next",
+                                               .keys = qwen3_next_model,
+                                               .gradients = 69,
+                                               .experts = true,
+                                               .context = false})),
+                         [](const auto& info) { return info.param.name; });
+
 // Matrices in parts of tensor parallelism, FSDP and both, experts on ranks of their own.
 class MuonOnMeshes : public EveryMesh {};
 

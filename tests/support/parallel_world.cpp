@@ -283,6 +283,8 @@ std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<Ran
        .parallel = given_.options,
        .open_group = [this, rank](const auto& domain, const auto& axes,
                                   const auto& use) { return open(rank, domain, axes, use); },
+       .open_pair = [this, rank](int one, int other, const std::string& use)
+           -> std::shared_ptr<Communicator> { return factory_.open_pair(rank, one, other, use); },
        .shared = gradients,
        .table = &table_,
        .disk = &disk_},

@@ -10,6 +10,8 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/block/pooled_heads.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
+#include "runtime/nn/shard/placing.hpp"
+#include "runtime/tensor/tied.hpp"
 
 namespace d9d {
 namespace {
@@ -19,14 +21,9 @@ void check_dtype(at::ScalarType dtype) {
               "a model in {} cannot be computed; use float32 or bfloat16", c10::toString(dtype));
 }
 
-void check_position(const ModelDescription& model, StagePosition position) {
+void check_position(StagePosition position) {
   D9D_REQUIRE(position.num_stages > 0 && position.stage >= 0 && position.stage < position.num_stages,
               "there is no pipeline stage {} of {}", position.stage, position.num_stages);
-  D9D_REQUIRE(
-      !model.ties_head() || position.num_stages == 1,
-      "tie_word_embeddings is true, which needs the embedding and the head on one pipeline stage, but there "
-      "are {} stages; use pipeline_parallel 1 or a model with tie_word_embeddings false",
-      position.num_stages);
 }
 
 void check_heads(const ModelDescription& model, const RouterBalance& balance) {
@@ -73,12 +70,16 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
       rotary_(rope, model.attention().turning_dim()),
       summary_(model.hidden_states),
       balance_(model.balance()) {
-  check_position(model, position);
+  check_position(position);
   check_heads(model, balance_);
   check_dtype(options.dtype);
   ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
   build(model, make, make_layer);
   parameters_ = make.parameters();
+  if (embed_tokens_ && model.ties_head() && position.num_stages > 1) {
+    for (const at::Tensor& table : embed_tokens_->tables())
+      place(parameter_of(parameters_, table), axis_of_tied_copy(position.is_first() ? 0 : 1));
+  }
   buffers_ = make.buffers();
 }
 
@@ -87,7 +88,8 @@ void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const 
   const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
   const auto body = make.child<ModuleGroup>(*this, "model");
   make.within("model", [&] {
-    if (position_.is_first()) embed_tokens_ = make_embedding(make, *body, model);
+    const bool in_head = position_.is_last() && model.ties_head();
+    if (position_.is_first() || in_head) embed_tokens_ = make_embedding(make, *body, model);
     const auto layers = make.child<ModuleGroup>(*body, "layers");
     make.within("layers", [&] {
       for (std::int64_t index = mine.begin; index < mine.end; ++index) {
@@ -287,7 +289,8 @@ void CausalLm::end_step() {
 
 std::vector<UnitUse> CausalLm::unit_uses() {
   std::vector<UnitUse> uses;
-  if (embed_tokens_) uses.push_back({"embedding", &embedding_unit_, embed_tokens_->parameters(), false});
+  if (position_.is_first())
+    uses.push_back({"embedding", &embedding_unit_, embed_tokens_->parameters(), false});
   for (const auto& [index, layer] : layers_) {
     uses.push_back({"layer " + std::to_string(index), &layer->unit, layer->parameters()});
   }

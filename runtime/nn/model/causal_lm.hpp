@@ -11,7 +11,7 @@
 //            ranks share sequences and the RoPE depends on their length, sequence_length int64 [].
 //            with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot.
 // Last out:  the outputs of the head, and hidden_states_snapshot.
-// Tied embeddings need embedding and head on one stage: with several stages the constructor refuses them.
+// Tied embeddings, several stages: the last one holds a copy of the tables, named alike (tensor/tied.hpp).
 
 #include <functional>
 #include <map>
@@ -86,7 +86,7 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   HiddenStateSummary summary_;
   RouterBalance balance_;
   bool shares_sequences_ = false;
-  std::shared_ptr<Embedding> embed_tokens_;  // first stage
+  std::shared_ptr<Embedding> embed_tokens_;  // first stage, and the last one where the head is tied to it
   std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
   std::shared_ptr<RmsNorm> norm_;  // last stage
   std::unique_ptr<Head> head_;     // last stage

@@ -30,6 +30,10 @@ ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64
   return {layer.parameters, layer.active, layer.experts};
 }
 
+bool holds_tied_copy(const ModelDescription& model, StagePosition position) {
+  return model.ties_head() && position.is_last() && !position.is_first();
+}
+
 std::int64_t count_table_parameters(const ModelDescription& model, int ranks) {
   return (model.vocab_size + ranks - 1) / ranks * model.hidden_size;
 }
@@ -47,6 +51,7 @@ ParameterCounts count_parameters(const ModelDescription& model, StagePosition po
     add(count_layer_parameters(model, layer, ranks));
   const std::int64_t table = count_table_parameters(model, ranks);
   if (position.is_first()) add({table, table});
+  if (holds_tied_copy(model, position)) add({table, table});
   if (position.is_last()) add({model.hidden_size, model.hidden_size});
   if (position.is_last()) add({model.head_parameters(ranks), model.head_parameters(ranks)});
   return sum;

@@ -16,15 +16,17 @@ struct ParameterCounts {
       0;  // used by one token: num_experts_per_tok experts of a sparse layer, all of the rest
   std::int64_t experts = 0;  // of the total, what expert parallelism deals out
 };
-// Counts the whole model, or one pipeline stage; with
+// Counts the whole model, or one pipeline stage with its copy of a tied embedding; with
 // `ranks`, what the first rank of tensor parallelism holds.
 ParameterCounts count_parameters(const ModelDescription& model);
 ParameterCounts count_parameters(const ModelDescription& model, StagePosition position,
                                  const StageSplit& split = {}, int ranks = 1);
 ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64_t layer_index,
                                        int ranks = 1);
-// Counts the embedding, and the head unless it is tied to it.
+// Of the embedding.
 std::int64_t count_table_parameters(const ModelDescription& model, int ranks = 1);
+// Whether the stage holds a second copy of the embedding, for the head that is tied to it.
+bool holds_tied_copy(const ModelDescription& model, StagePosition position);
 
 // Floating-point operations of forward and backward for one token of a sequence of `length`, a multiply-add
 // as two. Matrix products only: 2 per weight used and token forward, twice that backward; causal attention

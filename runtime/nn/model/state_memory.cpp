@@ -33,8 +33,10 @@ Units units_of(const ModelDescription& model, StagePosition position, const Stat
       units.push_back({counts.total - counts.experts, own});
     }
   }
-  if (position.is_last())
-    units.push_back({model.hidden_size + model.head_parameters(options.tensor_ranks), 0});
+  if (position.is_last()) {
+    const std::int64_t copy = holds_tied_copy(model, position) ? table : 0;
+    units.push_back({model.hidden_size + model.head_parameters(options.tensor_ranks) + copy, 0});
+  }
   return units;
 }
 

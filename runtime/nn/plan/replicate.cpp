@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/tensor/tied.hpp"
+
 namespace d9d {
 namespace {
 
@@ -13,7 +15,7 @@ bool lies_on(const StageParameter& parameter, const std::string& axis) {
 bool lies_elsewhere(const StageParameter& parameter, const std::vector<std::string>& axes) {
   const auto& own = parameter.layout.axes();
   return std::any_of(own.begin(), own.end(), [&](const LayoutAxis& axis) {
-    return std::find(axes.begin(), axes.end(), axis.name) == axes.end();
+    return axis.name != tied_axis && std::find(axes.begin(), axes.end(), axis.name) == axes.end();
   });
 }
 

@@ -180,6 +180,19 @@ TEST(CliCheck, CountsParametersAndMemoryOfEachStage) {
   EXPECT_EQ(json["job"]["trainer"]["timeout"]["step_timeout"], 100);
 }
 
+TEST(CliCheck, CountsATiedTableOnBothItsStagesAndOnceInTheModel) {
+  const auto check = [](const std::string& tied) {
+    const std::string key = "model_provider.model.tie_word_embeddings=" + tied;
+    return nlohmann::json::parse(run(real(), {"check", job, "--json", "--set", key}).out);
+  };
+  const auto apart = check("false"), together = check("true");
+
+  for (const int stage : {0, 1})
+    EXPECT_EQ(together["stages"][stage]["parameters"], apart["stages"][stage]["parameters"]);
+  EXPECT_EQ(together["memory"], apart["memory"]);
+  EXPECT_EQ(together["parameters"].get<int>(), apart["parameters"].get<int>() - 512 * 64);
+}
+
 TEST(CliCheck, CountsTheCopyThatACheckpointIsWrittenFrom) {
   const auto memory = [](const std::string& period) {
     const Outcome outcome =

@@ -1,5 +1,7 @@
 // Against Hugging Face transformers; see origin.md in tests/golden/qwen3, qwen3_next and tests/golden/*_families.
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "tests/runtime/family/golden_model.hpp"
 
@@ -52,6 +54,43 @@ TEST_P(FamilyParity, EveryGradientIsThatOfTransformers) {
   const TensorMap gradients = gradients_of(*stage);
   EXPECT_EQ(gradients.size() + 5, golden.expect.size());
   for (const auto& [name, gradient] : gradients) {
+    EXPECT_LT(relative_difference(gradient, golden.expect.at("grad." + name)), 1e-4) << name;
+  }
+}
+
+// The models above whose head is tied to the embedding, on two stages: each finds the gradient of its copy.
+class TiedStagesParity : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Cases, TiedStagesParity,
+                         testing::Values("dense_tied", "moe_mixed", "dense_families/llama_bias_tied",
+                                         "sparse_families/qwen2_moe_mixed", "qwen3_next/mixed"),
+                         [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
+
+TEST_P(TiedStagesParity, TheGradientsOfBothCopiesAddUpToThatOfTransformers) {
+  const GoldenModel golden = golden_model(GetParam());
+  ASSERT_TRUE(golden.model->tie_word_embeddings);
+  const auto first = stage_of(golden, {0, 2});
+  const auto last = stage_of(golden, {1, 2});
+
+  const TensorMap sent = first->forward(golden.inputs, {});
+  TensorMap received;
+  for (const auto& [name, tensor] : sent) received[name] = tensor.detach().requires_grad_();
+  const at::Tensor loss = last->forward(received, golden.labels).at("cross_entropy");
+  run_backward(mean_loss(loss, golden.labels.at("labels")));
+  std::vector<at::Tensor> outputs, gradients;
+  for (const auto& [name, tensor] : sent) {
+    outputs.push_back(tensor);
+    gradients.push_back(received.at(name).grad());
+  }
+  torch::autograd::backward(outputs, gradients);
+
+  TensorMap found = gradients_of(*first);
+  for (const auto& [name, gradient] : gradients_of(*last)) {
+    const auto [place, is_new] = found.try_emplace(name, gradient);
+    EXPECT_EQ(is_new, name != "model.embed_tokens.weight") << name;
+    if (!is_new) place->second = place->second + gradient;
+  }
+  EXPECT_EQ(found.size() + 5, golden.expect.size());
+  for (const auto& [name, gradient] : found) {
     EXPECT_LT(relative_difference(gradient, golden.expect.at("grad." + name)), 1e-4) << name;
   }
 }

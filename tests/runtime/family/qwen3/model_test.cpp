@@ -6,6 +6,7 @@
 
 #include "kernels/weight_work.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/tensor/tied.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {
@@ -32,6 +33,12 @@ void expect_equal(const Result& actual, const Result& expected) {
     EXPECT_TRUE(bitwise_equal(gradient, expected.gradients.at(name)))
         << name << " " << relative_difference(gradient, expected.gradients.at(name));
   }
+}
+
+Qwen3Config tied_over(int stages) {
+  Qwen3Config config = golden_model("dense_tied").qwen3();
+  config.num_hidden_layers = stages;
+  return config;
 }
 
 TEST(Qwen3Model, SplitInTwoStagesComputesTheSame) {
@@ -180,8 +187,19 @@ TEST(Qwen3Model, CountsTheTokensOfEachExpertOnce) {
   EXPECT_EQ(experts->expert_tokens().sum().item<std::int64_t>(), 0);
 }
 
-TEST(Qwen3Model, RefusesTiedEmbeddingsOverSeveralStages) {
-  EXPECT_THROW(build_qwen3_stage(golden_model("dense_tied").qwen3(), {0, 2}), Error);
+TEST(Qwen3Model, HoldsTiedEmbeddingsOnTheFirstAndTheLastStage) {
+  const Qwen3Config config = tied_over(3);
+  std::vector<std::optional<int>> copies;
+  for (int stage = 0; stage < 3; ++stage) {
+    for (const auto& p : build_qwen3_stage(config, {stage, 3})->parameters()) {
+      EXPECT_NE(p.name, "lm_head.weight");
+      if (p.name == "model.embed_tokens.weight") copies.push_back(tied_copy(p.layout));
+    }
+  }
+
+  EXPECT_EQ(copies, (std::vector<std::optional<int>>{0, 1}));
+  for (const auto& p : build_qwen3_stage(config, {})->parameters())
+    EXPECT_EQ(tied_copy(p.layout), std::nullopt);
 }
 
 TEST(Qwen3Model, NamesInputsItCannotUse) {

@@ -178,5 +178,87 @@ TEST(MatrixOfSchedules, TrainsAsOneRankDoes) {
   }
 }
 
+// The first and the last stage hold copies of the embedding, on two ranks or on one.
+class MatrixOfTiedStages : public testing::Test {
+ protected:
+  MatrixOfTiedStages() { model_.tie_word_embeddings = true; }
+
+  // Those with at most as many stages as the model has layers.
+  std::vector<ScheduleConfig> schedules(int pipeline) const {
+    std::vector<ScheduleConfig> all{GpipeSchedule{},     OneFOneBSchedule{1, true}, LoopedBfsSchedule{2},
+                                    OneFOneBSchedule{2}, OneFOneBSchedule{2, true}, ZeroBubbleVSchedule{},
+                                    DualPipeVSchedule{}, OneFOneBSchedule{4}};
+    std::erase_if(all, [&](const ScheduleConfig& schedule) {
+      return pipeline * stages_per_rank(schedule) > model_.num_hidden_layers;
+    });
+    return all;
+  }
+
+  void expect_same(const DeviceMeshParameters& mesh, const ScheduleConfig& schedule,
+                   const ParallelOptions& options = {}, const std::optional<PeftConfig>& peft = {}) const {
+    SCOPED_TRACE(std::string(name_of(schedule)) + " on " + text_of(mesh));
+    expect_equal_training({.mesh = mesh,
+                           .model = model_,
+                           .options = options,
+                           .batch = tiny_batch(model_, 16, 8),
+                           .schedule = schedule,
+                           .microbatches = 16 / mesh.data_parallel(),
+                           .peft = peft});
+  }
+
+  Qwen3Config model_ = model_of(Qwen3Kind::dense);
+};
+
+TEST_F(MatrixOfTiedStages, TrainUnderEverySchedule) {
+  for (const int pipeline : {1, 2, 4}) {
+    for (const ScheduleConfig& schedule : schedules(pipeline)) {
+      expect_same({.pipeline_parallel = pipeline}, schedule);
+      expect_same({.pipeline_parallel = pipeline, .data_parallel_replicate = 2}, schedule);
+    }
+  }
+}
+
+TEST_F(MatrixOfTiedStages, TrainOnMeshesOfEveryStrategy) {
+  std::vector<DeviceMeshParameters> with_stages = meshes();
+  std::erase_if(with_stages, [](const DeviceMeshParameters& mesh) {
+    return mesh.pipeline_parallel == 1 || mesh.has_expert_parallel();
+  });
+  std::size_t turn = 0;
+  for (const DeviceMeshParameters& mesh : sampled(with_stages, 24)) {
+    const bool zero1 = mesh.data_parallel_shard * mesh.context_parallel_shard == 1;
+    const std::vector<ScheduleConfig> choices = schedules(mesh.pipeline_parallel);
+    expect_same(mesh, choices[turn++ % choices.size()], {.zero1 = zero1});
+  }
+}
+
+TEST_F(MatrixOfTiedStages, TrainInShardsThatAreReducedAfterEachMicrobatch) {
+  const ParallelOptions each{.fully_shard = {.reshard_after_forward = ReshardAfterForward::always,
+                                             .reduce = ReducePeriod::microbatch}};
+  for (const ScheduleConfig& schedule : schedules(2)) {
+    expect_same({.pipeline_parallel = 2, .data_parallel_shard = 2}, schedule, each);
+    expect_same({.pipeline_parallel = 2, .data_parallel_replicate = 2, .data_parallel_shard = 2}, schedule,
+                each);
+  }
+}
+
+// Tables of which some are frozen, on both stages alike; and adapters on a frozen model.
+TEST_F(MatrixOfTiedStages, TrainWithPartsOfTheVocabularyAndWithAdapters) {
+  const LoraConfig lora{".*_proj", {.r = 3, .alpha = 6}, {}};
+  const std::vector<DeviceMeshParameters> with_stages{{.pipeline_parallel = 2},
+                                                      {.pipeline_parallel = 2, .data_parallel_shard = 2},
+                                                      {.pipeline_parallel = 2, .tensor_parallel = 2}};
+  const std::vector<ScheduleConfig> both_ways{OneFOneBSchedule{1, true}, DualPipeVSchedule{}};
+  for (const ScheduleConfig& schedule : both_ways) {
+    for (const DeviceMeshParameters& mesh : with_stages) {
+      model_.vocabulary_parts = {{"regular", 61}, {"special", 8}, {"added", 27}};
+      expect_same(mesh, schedule);
+      expect_same(mesh, schedule, {}, FreezeConfig{"model.embed_tokens.regular"});
+      model_.vocabulary_parts.clear();
+      expect_same(mesh, schedule, {}, lora);
+      expect_same(mesh, schedule, {}, StackConfig{{{lora, FullTuneConfig{"model.embed_tokens"}}}});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace d9d::test
