@@ -39,7 +39,8 @@ class CachingAllocator final : public c10::Allocator {
   struct Block;
   using Recent = std::list<Block*>;  // free blocks, the one freed last in front
 
-  static Block*& block_of(void* data);  // lies before the data; null: it is malloc's
+  // Stored before the data. It is null if malloc gave the memory.
+  static Block*& block_of(void* data);
   static void give_back(void* data);
   Block* take(std::size_t size);
   void keep(Block* block);

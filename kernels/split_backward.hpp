@@ -6,7 +6,8 @@
 // is cut. The main path are the nodes that gradients pass on their way to the inputs. Where a weight, or
 // something that is computed from weights alone, joins it, the node runs in both halves: in the first without
 // the edges to the weights, in the second with nothing but them, from the gradient that it got in the first.
-// So no product runs twice, and what only the first half needs is freed as that goes on.
+// The products of both are those of a whole backward (but for ops that make several gradients in one go, as
+// attention with learned keys does), and what only the first half needs is freed as that goes on.
 //
 // Left to the first half are the weights of nodes that compute all their gradients at once, whatever is asked
 // for (a torch::autograd::Function, a write into a view), and leaves that `work` does not know.
