@@ -46,11 +46,11 @@ struct CachingAllocator::Block {
   std::size_t colour;
   std::multimap<std::size_t, Recent::iterator>::iterator free_entry;
 
-  // Of a large block the first huge page boundary.
+  // Of a large block from the first huge page boundary on; the owner's name lies before it.
   char* data() const {
     auto address = reinterpret_cast<std::uintptr_t>(mapping);
     if (size >= huge_page) address = round_up(address, huge_page);
-    return reinterpret_cast<char*>(address) + colour * colour_step;
+    return reinterpret_cast<char*>(address) + (colour + 1) * colour_step;
   }
   void unmap() const { ::munmap(mapping, size + huge_page); }
 };
@@ -65,12 +65,16 @@ c10::DataPtr CachingAllocator::allocate(std::size_t bytes) {
   const c10::Device cpu(c10::DeviceType::CPU);
   if (bytes == 0) return {nullptr, cpu};
   if (bytes < small) {
-    void* data = std::aligned_alloc(alignment, round_up(bytes, alignment));
-    TORCH_CHECK(data != nullptr, "out of memory: the system gave no ", bytes, " bytes for a tensor");
-    return {data, data, &free_small, cpu};
+    auto* memory = static_cast<char*>(std::aligned_alloc(alignment, alignment + round_up(bytes, alignment)));
+    TORCH_CHECK(memory != nullptr, "out of memory: the system gave no ", bytes, " bytes for a tensor");
+    char* data = memory + alignment;
+    block_of(data) = nullptr;
+    return {data, data, &give_back, cpu};
   }
   Block* block = take(block_size(bytes));
-  return {block->data(), block, &give_back, cpu};
+  char* data = block->data();
+  block_of(data) = block;
+  return {data, data, &give_back, cpu};
 }
 
 void CachingAllocator::copy_data(void* dest, const void* src, std::size_t count) const {
@@ -87,13 +91,18 @@ void CachingAllocator::release_cached() {
   shrink_to(0);
 }
 
-void CachingAllocator::free_small(void* data) {
-  std::free(data);
+c10::DeleterFnPtr CachingAllocator::raw_deleter() const {
+  return &give_back;
 }
 
-void CachingAllocator::give_back(void* block) {
-  auto* given = static_cast<Block*>(block);
-  given->owner->keep(given);
+CachingAllocator::Block*& CachingAllocator::block_of(void* data) {
+  return static_cast<Block**>(data)[-1];
+}
+
+void CachingAllocator::give_back(void* data) {
+  if (data == nullptr) return;
+  if (Block* block = block_of(data)) return block->owner->keep(block);
+  std::free(static_cast<char*>(data) - alignment);
 }
 
 CachingAllocator::Block* CachingAllocator::take(std::size_t size) {

@@ -29,6 +29,8 @@ class CachingAllocator final : public c10::Allocator {
 
   c10::DataPtr allocate(std::size_t bytes) override;
   void copy_data(void* dest, const void* src, std::size_t count) const override;
+  // Some of torch's ops take memory without a tensor (gelu does).
+  c10::DeleterFnPtr raw_deleter() const override;
 
   AllocatorStats stats() const;
   void release_cached();
@@ -37,8 +39,9 @@ class CachingAllocator final : public c10::Allocator {
   struct Block;
   using Recent = std::list<Block*>;  // free blocks, the one freed last in front
 
-  static void free_small(void* data);
-  static void give_back(void* block);
+  // Stored before the data. It is null if malloc gave the memory.
+  static Block*& block_of(void* data);
+  static void give_back(void* data);
   Block* take(std::size_t size);
   void keep(Block* block);
   void shrink_to(std::size_t bytes);

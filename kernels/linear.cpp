@@ -45,6 +45,7 @@ std::vector<int64_t> with_last(at::IntArrayRef sizes, int64_t last) {
 class LinearNode : public BackwardNode {
  public:
   std::string name() const override { return "d9d::linear"; }
+  bool runs_in_halves() const override { return true; }
   std::size_t num_weights = 0;
   std::vector<at::Tensor> biases;  // leaves only matter for their gradient buffers
 

@@ -27,14 +27,17 @@ class BackwardNode : public torch::autograd::Node {
   // Saves an output of this node; set_history must have attached it before.
   void save_output(const at::Tensor& output);
 
+  // True if the gradient of `weight` is to be added to weight.grad() by weight work.
+  bool is_direct(const at::Tensor& weight) const;
+  // True if the gradients of weights that are not direct can be computed in a run of their own, at no price.
+  virtual bool runs_in_halves() const { return false; }
+
  protected:
   // `grads` has one entry per output, undefined for an output without gradient.
   virtual Gradients backward(Gradients grads) = 0;
 
   at::Tensor saved(std::size_t index);
   bool wants(std::size_t input) const { return task_should_compute_output(input); }
-  // True if the gradient of `weight` is to be added to weight.grad() by weight work.
-  bool is_direct(const at::Tensor& weight) const;
   // What backward returns for a weight: undefined if its gradient is not wanted or was submitted as weight work.
   // `reads`: computing the gradient reads the weight's values.
   at::Tensor weight_gradient(std::size_t input, const at::Tensor& weight, WeightGradient compute,

@@ -10,6 +10,7 @@ namespace {
 class NormNode : public BackwardNode {
  public:
   std::string name() const override { return "d9d::rms_norm"; }
+  bool runs_in_halves() const override { return true; }
   double offset = 0;
 
  protected:

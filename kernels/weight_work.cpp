@@ -44,6 +44,7 @@ void WeightWork::run_queued() {
 }
 
 void WeightWork::run(const Entry& entry) const {
+  if (entry.runs_autograd) return entry.job();
   if (before_job_) {
     for (const auto& parameter : entry.parameters) before_job_(parameter, entry.reads);
   }

@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 namespace d9d::kernels {
@@ -50,12 +51,19 @@ class WeightWork : public torch::CustomClassHolder {
 
   // Most jobs only add to the gradients; one with `reads` needs the parameters' values, too.
   void submit(std::vector<at::Tensor> parameters, Job job, bool reads = false);
+  // A job that runs autograd (split_backward.hpp).
+  void submit_backward(Job job) { queue_.push_back({{}, std::move(job), false, true}); }
   // Runs what is queued, in the order of submission (action W). If a job throws, it and the rest stay queued.
   void run_queued();
   std::size_t pending() const { return queue_.size(); }
   // Drops what is queued, for a step that was abandoned. Jobs hold the graph, and that holds the WeightWork:
   // without this both would stay for ever.
   void discard() { queue_.clear(); }
+
+  // The leaves that split_backward.hpp may leave to submitted jobs; null: none.
+  using Leaves = std::unordered_set<const c10::TensorImpl*>;
+  void set_leaves(std::shared_ptr<const Leaves> leaves) { leaves_ = std::move(leaves); }
+  const std::shared_ptr<const Leaves>& leaves() const { return leaves_; }
 
   const std::shared_ptr<TemporarySlot>& slot() const { return slot_; }
 
@@ -78,11 +86,13 @@ class WeightWork : public torch::CustomClassHolder {
     std::vector<at::Tensor> parameters;
     Job job;
     bool reads = false;
+    bool runs_autograd = false;
   };
   void run(const Entry& entry) const;
 
   Mode mode_;
   std::shared_ptr<TemporarySlot> slot_;
+  std::shared_ptr<const Leaves> leaves_;
   BeforeJob before_job_;
   std::deque<Entry> queue_;
 };

@@ -13,6 +13,7 @@ namespace {
 class GroupedLinearNode : public BackwardNode {
  public:
   std::string name() const override { return "d9d::grouped_linear"; }
+  bool runs_in_halves() const override { return true; }
 
  protected:
   Gradients backward(Gradients grads) override {

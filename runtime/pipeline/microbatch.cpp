@@ -1,19 +1,15 @@
 #include "runtime/pipeline/microbatch.hpp"
 
-#include <torch/csrc/autograd/engine.h>
+#include <utility>
 
 namespace d9d {
 
-void run_backward(const std::vector<Root>& roots) {
-  torch::autograd::edge_list edges;
-  torch::autograd::variable_list gradients;
-  for (const Root& root : roots) {
-    edges.push_back(root.edge);
-    gradients.push_back(root.gradient);
-  }
-  if (edges.empty()) return;  // nothing below is trainable
-  torch::autograd::Engine::get_default_engine().execute(edges, gradients, /*keep_graph=*/false,
-                                                        /*create_graph=*/false, /*accumulate_grad=*/true);
+void run_backward(Microbatch& mb) {
+  std::vector<kernels::BackwardRoot> roots;
+  for (Root& root : std::exchange(mb.roots, {})) roots.push_back(std::move(root.at));
+  std::vector<at::Tensor> inputs;
+  for (const auto& [name, leaf] : mb.leaves) inputs.push_back(leaf);
+  kernels::run_backward(roots, inputs, mb.work.get());
 }
 
 }  // namespace d9d

@@ -2,12 +2,10 @@
 // What a stage holds for one microbatch, from begin_step to its last action. Internal to the stage core;
 // needs torch.
 
-#include <torch/csrc/autograd/edge.h>
-
 #include <string>
 #include <vector>
 
-#include "kernels/weight_work.hpp"
+#include "kernels/split_backward.hpp"
 #include "runtime/pipeline/stage_core_options.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 
@@ -17,12 +15,8 @@ namespace d9d {
 // handed on may go as soon as the next stage is done with it.
 struct Root {
   std::string name;
-  torch::autograd::Edge edge;
-  at::Tensor gradient;
+  kernels::BackwardRoot at;
 };
-
-// Adds the gradients of everything below the roots into the leaves, and frees the graph.
-void run_backward(const std::vector<Root>& roots);
 
 struct Microbatch {
   enum class Phase { waiting, forwarded, input_done, finished };
@@ -42,5 +36,8 @@ struct Microbatch {
            !given.shared.empty() || !given.state.empty();
   }
 };
+
+// The backward from the roots, as the mode of the work says; the roots and the graph are gone afterwards.
+void run_backward(Microbatch& mb);
 
 }  // namespace d9d

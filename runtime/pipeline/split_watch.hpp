@@ -1,9 +1,9 @@
 #pragma once
 // Finds the parameters whose gradients a split backward already computes in I, because an operator that uses
-// them queues no weight work, and names that operator. Internal to the stage core; needs torch.
+// them cannot leave them to W, and names that operator. Internal to the stage core; needs torch.
 //
-// How: a hook behind the AccumulateGrad node of each trainable parameter. Split-aware operators hand it no
-// gradient, all others do; the operators are those with an edge to it.
+// How: a hook behind the AccumulateGrad node of each trainable parameter. Of what is left to W it gets no
+// gradient, of all else it does; the operators are those with an edge to it.
 
 #include <ATen/core/Tensor.h>
 

@@ -18,9 +18,23 @@ namespace d9d {
 
 using kernels::WeightWork;
 
+namespace {
+
+// Parameters in units are left out: their values are there only while the unit computes.
+std::shared_ptr<const WeightWork::Leaves> leaves_for_later(const StageCoreOptions& options) {
+  if (options.before_weight_job) return nullptr;
+  auto leaves = std::make_shared<WeightWork::Leaves>();
+  for (const StageParameter& parameter : options.module->parameters())
+    leaves->insert(parameter.tensor.unsafeGetTensorImpl());
+  return leaves;
+}
+
+}  // namespace
+
 StageCore::StageCore(StageCoreOptions options, TensorTable& table)
     : options_(std::move(options)),
       table_(table),
+      leaves_(leaves_for_later(options_)),
       watch_(options_.training ? options_.module->parameters() : std::vector<StageParameter>(),
              options_.stage, options_.observer, options_.each_microbatch) {
   D9D_CHECK(options_.stage >= 0 && options_.stage < options_.num_stages, "stage {} of {}", options_.stage,
@@ -151,6 +165,7 @@ ActionResult StageCore::forward(Microbatch& mb, int index) {
   if (options_.training) {
     mb.work = c10::make_intrusive<WeightWork>(WeightWork::Mode::now, slot_);
     mb.work->set_before_job(options_.before_weight_job);
+    mb.work->set_leaves(leaves_);
   }
   const WeightWork::Scope scope(mb.work);
   const MicrobatchTensors given = std::exchange(mb.given, {});
@@ -186,7 +201,7 @@ Ticket StageCore::put_outputs(Microbatch& mb, const TensorMap& outputs) {
   for (const auto& [name, output] : outputs) {
     at::Tensor handed = output.detach();
     if (output.requires_grad()) {
-      mb.roots.push_back({name, torch::autograd::impl::gradient_edge(output), {}});
+      mb.roots.push_back({name, {torch::autograd::impl::gradient_edge(output), {}}});
       handed.requires_grad_(true);
     }
     activation.emplace(name, std::move(handed));
@@ -204,14 +219,14 @@ void StageCore::finish_forward(Microbatch& mb, const LastStageOutputs& outputs) 
   mb.weight = loss.weight;
   if (!loss.loss.requires_grad()) return;
   mb.roots.push_back(
-      {"loss", torch::autograd::impl::gradient_edge(loss.loss), at::full_like(mb.loss, loss.weight)});
+      {"loss", {torch::autograd::impl::gradient_edge(loss.loss), at::full_like(mb.loss, loss.weight)}});
 }
 
 void StageCore::take_gradients(Microbatch& mb) {
   if (is_last()) return;
   const auto parcel = table_.take_as<TensorParcel>(std::exchange(mb.gradient, {}));
   for (Root& root : mb.roots)
-    root.gradient = tensor_at(parcel->tensors, root.name, "the gradient of the next stage");
+    root.at.gradient = tensor_at(parcel->tensors, root.name, "the gradient of the next stage");
 }
 
 // The input half. The first stage has no inputs to give gradients for: its whole backward waits for W.
@@ -226,6 +241,8 @@ void StageCore::backward_weight(Microbatch& mb) {
     backward(mb, WeightWork::Mode::now);
     return;
   }
+  const WeightWork::Scope scope(mb.work);  // for what is recomputed
+  mb.work->set_mode(WeightWork::Mode::now);
   mb.work->run_queued();
   finish(mb);
 }
@@ -237,7 +254,7 @@ ActionResult StageCore::backward(Microbatch& mb, WeightWork::Mode mode) {
   {
     const WeightWork::Scope scope(mb.work);  // for what is recomputed inside the backward
     const auto watch = full ? nullptr : watch_first_split(mb);
-    run_backward(std::exchange(mb.roots, {}));
+    run_backward(mb);
     if (watch) {
       for (const auto& found : watch->not_split()) options_.on_not_split(found.parameter, found.nodes);
     }
@@ -251,7 +268,7 @@ ActionResult StageCore::backward(Microbatch& mb, WeightWork::Mode mode) {
 std::unique_ptr<SplitWatch> StageCore::watch_first_split(const Microbatch& mb) {
   if (!options_.on_not_split || std::exchange(split_watched_, true)) return nullptr;
   SplitWatch::Nodes roots;
-  for (const Root& root : mb.roots) roots.push_back(root.edge.function);
+  for (const Root& root : mb.roots) roots.push_back(root.at.edge.function);
   return std::make_unique<SplitWatch>(options_.module->parameters(), roots);
 }
 

@@ -5,8 +5,8 @@
 //
 //   F  forward. The activation for the next stage is detached; the last stage computes the loss.
 //   B  backward of inputs and weights.
-//   I  the input half of backward: gradients for the stage before. Operators that can split leave their weight
-//      gradients for W; the others compute them here already.
+//   I  the input half of backward: gradients for the stage before. Weight gradients are left for W, but for
+//      those that their operators cannot leave (kernels/split_backward.hpp); these are computed here already.
 //   W  the weight half. The first stage defers its whole backward to W, because no stage waits for the
 //      gradients of its inputs.
 //
@@ -82,6 +82,7 @@ class StageCore {
   const StageCoreOptions options_;
   TensorTable& table_;
   const std::shared_ptr<kernels::TemporarySlot> slot_ = std::make_shared<kernels::TemporarySlot>();
+  const std::shared_ptr<const kernels::WeightWork::Leaves> leaves_;
   ParameterWatch watch_;
   std::uint64_t step_ = 0;
   std::vector<Microbatch> microbatches_;

@@ -51,7 +51,7 @@ struct StageCoreOptions {
   // parameter whose gradient that I computed already, because the named nodes
   // of autograd cannot leave it to W: the numbers are right, only not split.
   std::function<void(std::size_t parameter, const std::string& nodes)> on_not_split;
-  // See kernels::WeightWork::set_before_job.
+  // See kernels::WeightWork::set_before_job. Where it is set, only ops of kernels/ leave weights to W.
   std::function<void(const at::Tensor& parameter, bool reads)> before_weight_job;
 };
 

@@ -272,13 +272,14 @@ StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built
       units.before_weight_job(weight, reads);
     };
   }
-  core.on_not_split = [stage, module = built.module, told = std::set<std::string>()](
+  const char* const why = built.units.empty() ? "" : " (its values are gathered for each use)";
+  core.on_not_split = [stage, why, module = built.module, told = std::set<std::string>()](
                           std::size_t parameter, const std::string& nodes) mutable {
     if (!told.insert(nodes).second) return;
     log::warn(
-        "stage {}: {} cannot leave weight gradients to W, so that of {} is computed with I: right, but not "
+        "stage {}: {} cannot leave weight gradients to W, so that of {} is computed with I{}: right, but not "
         "split",
-        stage, nodes, module->parameters()[parameter].name);
+        stage, nodes, module->parameters()[parameter].name, why);
   };
   core.compute_loss = [this](const LastStageOutputs& outputs) {
     const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};

@@ -87,3 +87,16 @@ TEST(CachingAllocator, NeedsNoMemoryForNothing) {
 
   EXPECT_EQ(allocator.allocate(0).get(), nullptr);
 }
+
+// As torch's own ops do for their scratch memory.
+TEST(CachingAllocator, GivesMemoryThatNoTensorHolds) {
+  CachingAllocator allocator(64 * mib);
+
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, 64 * 1024UL, 3 * mib}) {
+    void* memory = allocator.raw_allocate(bytes);
+    if (bytes > 0) std::memset(memory, 1, bytes);
+    allocator.raw_deallocate(memory);
+  }
+
+  EXPECT_EQ(allocator.stats().bytes_in_use, 0U);
+}

@@ -1,13 +1,12 @@
 #include "runtime/nn/model/activation_checkpoint.hpp"
 
-#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
 #include <algorithm>
 
-#include "kernels/weight_work.hpp"
+#include "kernels/split_backward.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
 
@@ -42,14 +41,13 @@ class RecomputeSegment final : public torch::autograd::Node {
     const at::AutoGradMode on(true);
     const at::Tensor x = x_.unpack(shared_from_this()).detach().requires_grad_(task_should_compute_output(0));
     const std::vector<at::Tensor> all = segment_(x, true);
-    variable_list outputs, gradients;
+    std::vector<kernels::BackwardRoot> roots;
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i].defined() || !all[i].requires_grad()) continue;
-      outputs.push_back(all[i]);
-      gradients.push_back(grads[i]);
+      roots.push_back({torch::autograd::impl::gradient_edge(all[i]), grads[i]});
     }
-    if (outputs.empty()) return {at::Tensor()};  // the segment is frozen, and what is below it
-    torch::autograd::backward(outputs, gradients);
+    if (roots.empty()) return {at::Tensor()};  // the segment is frozen, and what is below it
+    kernels::run_backward(roots, x.requires_grad() ? at::TensorList(x) : at::TensorList(), work_.get());
     return {x.grad()};
   }
 
