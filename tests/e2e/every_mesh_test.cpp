@@ -325,3 +325,4 @@ INSTANTIATE_TEST_SUITE_P(Families, EveryMesh,
 
 }  // namespace
 }  // namespace d9d::test
+                                         Family{"gemma3_text", gemma3_text_model, 55},

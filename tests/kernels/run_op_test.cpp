@@ -21,8 +21,8 @@ std::size_t for_each_op(F&& f) {
   std::size_t count = 0;
   const auto all = [&](auto... ops) { (..., (f(ops), ++count)); };
   using T = OpTable;
-  all(&T::matmul, &T::silu_mul, &T::silu_mul_backward, &T::rms_norm, &T::rms_norm_dx, &T::rms_norm_dw,
-      &T::embedding, &T::embedding_dw);
+  all(&T::matmul, &T::silu_mul, &T::silu_mul_backward, &T::gelu_mul, &T::gelu_mul_backward, &T::rms_norm,
+      &T::rms_norm_dx, &T::rms_norm_dw, &T::embedding, &T::embedding_dw);
   all(&T::rope, &T::rope_backward, &T::attention_block, &T::attention_block_backward,
       &T::merge_attention_block);
   all(&T::valid_tokens, &T::cross_entropy, &T::vocabulary_statistics, &T::join_vocabulary,

@@ -32,8 +32,7 @@ struct Rows {
   int64_t stride;
 };
 
-// Heads [tokens, heads, dim] of a projection: tokens `stride` apart, heads dense.
-// cos and sin are [tokens, rotary].
+// Heads [tokens, heads, dim] of a projection: tokens `stride` apart, heads dense; cos, sin [tokens, rotary].
 template <class T>
 struct HeadsShape {
   int64_t heads, dim, rotary;
@@ -62,6 +61,8 @@ struct LoopTable {
   void (*silu_mul)(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up, Rows<T> out);
   void (*silu_mul_backward)(int64_t rows, int64_t width, Rows<const T> dout, Rows<const T> gate,
                             Rows<const T> up, Rows<T> dgate, Rows<T> dup);
+  decltype(silu_mul) gelu_mul;  // by its tanh formula
+  decltype(silu_mul_backward) gelu_mul_backward;
 
   // For rows scale[row] * h with h = silu(gate) * up, from grad = the gradient of h before its scale:
   // dgate, dup, weighted = scale * h [rows, width] and dscale [rows] = grad . h. All dense.
