@@ -13,13 +13,13 @@ class JsonReader;
 
 // Reads what families have in common into `model`: everything but the sizes, whose defaults differ by family.
 void read_common(const JsonReader& in, ModelDescription& model);
-// A model's activation in config.json: the key, and the names it may have, the first of them where it is absent.
+// A model's activation in config.json: the key, and the names it may have, of which the first is the default.
 struct ActivationKey {
   const char* key = "hidden_act";
   std::vector<std::string> names = {"silu", "swish"};
 };
-// Input error where `architectures` names another head, for another activation, and for settings that no family
-// computes.
+// Input error where `architectures` names another head, for
+// another activation, and for settings that no family computes.
 void refuse_other_models(const JsonReader& in, const std::string& architecture,
                          const ActivationKey& activation = {});
 // The keys that read_common() reads and refuse_other_models() checks, in both spellings where transformers

@@ -87,8 +87,7 @@ struct LoopTable {
   // probabilities [width] = softmax(z).
   void (*softmax_row)(int64_t width, const T* z, S* probabilities);
 
-  // y [width] = sum over j < count of scale[j] * rows[index[j]]; a negative index adds nothing.
-  // A null scale is one.
+  // y [width] = sum over j < count of scale[j] * rows[index[j]]; an index < 0 adds nothing, a null scale is one.
   void (*combine_rows)(int64_t count, int64_t width, Rows<const T> rows, const int64_t* index, const S* scale,
                        T* y);
   // y = scale * x; y += x; x . y.   [width]

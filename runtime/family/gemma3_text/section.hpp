@@ -1,6 +1,6 @@
 #pragma once
-// The section `model_provider.model` of Gemma 3: Hugging Face's keys. Absent keys come from `from`, then from
-// Hugging Face's defaults.
+// The section `model_provider.model` of Gemma 3: Hugging Face's keys. Absent
+// keys come from `from`, then from Hugging Face's defaults.
 
 #include <boost/describe/class.hpp>
 

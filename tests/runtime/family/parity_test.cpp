@@ -1,5 +1,5 @@
-// Against Hugging Face transformers; see origin.md in tests/golden/qwen3, qwen3_next, gemma3_text and
-// tests/golden/*_families.
+// Against Hugging Face transformers; see origin.md in tests/golden/qwen3,
+// qwen3_next, gemma3_text and tests/golden/*_families.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/family/golden_model.hpp"
