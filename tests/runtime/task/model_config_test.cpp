@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/runtime/family/golden_model.hpp"
 #include "tests/runtime/task/job_text.hpp"
 
 namespace d9d {
@@ -66,14 +65,15 @@ TEST_F(ModelFolder, MustHoldAModelOfTheNamedFamily) {
 
 // In a folder of transformers 5 they stand apart; a key of the job replaces that part alone.
 TEST(ModelSection, KeepsTheRopeOfEachLayerType) {
-  const std::string folder = test::golden_folder("gemma3_text/published");
+  const std::string folder = D9D_SOURCE_DIR "/tests/golden/gemma3_text/published";
   const auto window_theta = [](const LoadedJob& job) { return job.model->window_rope->theta; };
   const std::string provider =
       "model_provider={name: gemma3_text, from: '" + folder + "', model: {tie_word_embeddings: false";
+  const std::string words = "data.vocab_size=61";
 
-  const LoadedJob as_it_is = load({provider + "}}"});
-  const LoadedJob changed_full = load({provider + ", rope_theta: 1000}}"});
-  const LoadedJob changed_window = load({provider + ", rope_local_base_freq: 700}}"});
+  const LoadedJob as_it_is = load({provider + "}}", words});
+  const LoadedJob changed_full = load({provider + ", rope_theta: 1000}}", words});
+  const LoadedJob changed_window = load({provider + ", rope_local_base_freq: 700}}", words});
 
   EXPECT_EQ(as_it_is.model->rope.theta, 40000.0);
   EXPECT_EQ(window_theta(as_it_is), 10000.0);
