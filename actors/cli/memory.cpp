@@ -5,6 +5,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/nn/model/state_memory.hpp"
+#include "runtime/task/optimizer_rules.hpp"
 #include "runtime/task/peft_rules.hpp"
 
 namespace d9d {
@@ -28,13 +29,28 @@ bool checkpoints_activations(const JobConfig& job) {
   return std::visit(enabled, job.model_provider);
 }
 
-// Of a plugin's optimizer: two moments, as a guess.
-std::int64_t bytes_of_optimizer(const JobConfig& job) {
+// For each element, on average over the model. Of a plugin's optimizer: two moments, as a guess.
+struct OptimizerBytes {
+  double kept = 8, saved = 8;
+  double saved_of_kept() const { return kept > 0 ? saved / kept : 1; }
+};
+OptimizerBytes bytes_of_optimizer(const JobConfig& job, const FamilyModel& model) {
   const auto optimizer = known_optimizer(job.optimizer);
-  return optimizer ? state_bytes(*optimizer, dtype_of_parameters(job)) : 8;
+  if (!optimizer) return {};
+  const auto saved = static_cast<double>(saved_state_bytes(*optimizer, dtype_of_parameters(job)));
+  const auto kept = static_cast<double>(state_bytes(*optimizer, dtype_of_parameters(job)));
+  const auto* const packed = std::get_if<AdamW8BitOptions>(&*optimizer);
+  if (packed == nullptr) return {kept, saved};
+  double all = 0, wide = 0;
+  for (const OptimizerGroup& group : optimizer_groups(job, model)) {
+    all += static_cast<double>(group.elements);
+    if (group.by == "adamw") wide += static_cast<double>(group.elements);
+  }
+  const double of_scales = 8 / static_cast<double>(packed->block_size);
+  return {all > 0 ? (wide * saved + (all - wide) * (kept + of_scales)) / all : kept, saved};
 }
 
-StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches) {
+StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches, double optimizer_bytes) {
   const FullyShardOptions& fully_shard = job.parallelism.fully_shard;
   const bool pipeline = job.mesh.pipeline_parallel > 1;
   const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
@@ -43,7 +59,7 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   options.parameter_bytes = bytes_of_parameter(job);
   const auto& grad_dtype = job.trainer.gradient_manager.grad_dtype;
   options.gradient_bytes = grad_dtype ? size_of(*grad_dtype) : options.parameter_bytes;
-  options.optimizer_bytes = bytes_of_optimizer(job);
+  options.optimizer_bytes = optimizer_bytes;
   options.tensor_ranks = job.mesh.tensor_parallel;
   options.expert_ranks = job.mesh.expert_parallel;
   options.shards = zero1 ? job.mesh.data_parallel_replicate : shards;
@@ -91,8 +107,9 @@ std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosi
 
 RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
                            const RankWork& work) {
-  const StateMemory state =
-      state_memory(*loaded.model, stages, state_options(loaded.job, work.microbatches), loaded.split);
+  const OptimizerBytes of_optimizer = bytes_of_optimizer(loaded.job, *loaded.model);
+  const StateMemory state = state_memory(
+      *loaded.model, stages, state_options(loaded.job, work.microbatches, of_optimizer.kept), loaded.split);
   const PeftShares shares = peft_shares(loaded.job, *loaded.model);
   const std::int64_t parameters = share_of(state.parameters, 1 + shares.added);
   const std::int64_t optimizer = share_of(state.optimizer, shares.trainable);
@@ -103,7 +120,7 @@ RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosit
           .parameters = parameters + share_of(state.gathered, 1 + shares.added),
           .gradients = share_of(state.gradients + state.whole_gradients, shares.trainable),
           .optimizer = optimizer,
-          .checkpoint = saves ? stored + optimizer : 0,
+          .checkpoint = saves ? stored + share_of(optimizer, of_optimizer.saved_of_kept()) : 0,
           .activations = activations_of(loaded, stages, work),
           .live_microbatches = work.live_microbatches};
 }

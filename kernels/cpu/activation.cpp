@@ -6,7 +6,30 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
+// Loops::of(table) and Loops::backward_of(table) are the loops of one activation.
+struct SiluLoops {
+  template <class T>
+  static auto of(const LoopTable<T>& table) {
+    return table.silu_mul;
+  }
+  template <class T>
+  static auto backward_of(const LoopTable<T>& table) {
+    return table.silu_mul_backward;
+  }
+};
+struct GeluLoops {
+  template <class T>
+  static auto of(const LoopTable<T>& table) {
+    return table.gelu_mul;
+  }
+  template <class T>
+  static auto backward_of(const LoopTable<T>& table) {
+    return table.gelu_mul_backward;
+  }
+};
+
+template <class Loops>
+at::Tensor gated_mul(const at::Tensor& gate, const at::Tensor& up) {
   const at::Tensor g = as_rows(gate), u = as_rows(up);
   const int64_t width = g.size(1);
   at::Tensor result = at::empty(gate.sizes(), gate.options().requires_grad(false));
@@ -14,14 +37,15 @@ at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
   dispatch(gate.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     for_rows(g.size(0), width, [&](int64_t begin, int64_t end) {
-      loop_table<T>().silu_mul(end - begin, width, rows_of<T>(g, begin), rows_of<T>(u, begin),
-                               mutable_rows_of<T>(out, begin));
+      Loops::of(loop_table<T>())(end - begin, width, rows_of<T>(g, begin), rows_of<T>(u, begin),
+                                 mutable_rows_of<T>(out, begin));
     });
   });
   return result;
 }
 
-SiluMulGradients silu_mul_backward(const at::Tensor& dout, const at::Tensor& gate, const at::Tensor& up) {
+template <class Loops>
+SiluMulGradients gated_mul_backward(const at::Tensor& dout, const at::Tensor& gate, const at::Tensor& up) {
   const at::Tensor d = as_rows(dout), g = as_rows(gate), u = as_rows(up);
   const int64_t width = g.size(1);
   const auto options = gate.options().requires_grad(false);
@@ -30,9 +54,9 @@ SiluMulGradients silu_mul_backward(const at::Tensor& dout, const at::Tensor& gat
   dispatch(gate.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     for_rows(g.size(0), width, [&](int64_t begin, int64_t end) {
-      loop_table<T>().silu_mul_backward(end - begin, width, rows_of<T>(d, begin), rows_of<T>(g, begin),
-                                        rows_of<T>(u, begin), mutable_rows_of<T>(dg, begin),
-                                        mutable_rows_of<T>(du, begin));
+      Loops::backward_of(loop_table<T>())(end - begin, width, rows_of<T>(d, begin), rows_of<T>(g, begin),
+                                          rows_of<T>(u, begin), mutable_rows_of<T>(dg, begin),
+                                          mutable_rows_of<T>(du, begin));
     });
   });
   return result;
@@ -41,8 +65,10 @@ SiluMulGradients silu_mul_backward(const at::Tensor& dout, const at::Tensor& gat
 }  // namespace
 
 void add_activation(OpTable& table) {
-  table.silu_mul = silu_mul;
-  table.silu_mul_backward = silu_mul_backward;
+  table.silu_mul = gated_mul<SiluLoops>;
+  table.silu_mul_backward = gated_mul_backward<SiluLoops>;
+  table.gelu_mul = gated_mul<GeluLoops>;
+  table.gelu_mul_backward = gated_mul_backward<GeluLoops>;
 }
 
 }  // namespace d9d::kernels::cpu

@@ -15,6 +15,7 @@ struct Normed {
   at::Tensor inverse;  // 1 / rms of each row, [rows] in sum_dtype
 };
 
+// Of silu_mul and gelu_mul.
 struct SiluMulGradients {
   at::Tensor dgate, dup;  // [.., I]
 };
@@ -33,6 +34,9 @@ struct DenseOps {
   Op<at::Tensor(const at::Tensor& gate, const at::Tensor& up)> silu_mul{"silu_mul"};
   Op<SiluMulGradients(const at::Tensor& dout, const at::Tensor& gate, const at::Tensor& up)>
       silu_mul_backward{"silu_mul_backward"};
+  Op<at::Tensor(const at::Tensor& gate, const at::Tensor& up)> gelu_mul{"gelu_mul"};
+  Op<SiluMulGradients(const at::Tensor& dout, const at::Tensor& gate, const at::Tensor& up)>
+      gelu_mul_backward{"gelu_mul_backward"};
 
   // normed = n / sqrt(mean(n^2) + eps) * (offset + weight) with n = x + residual, rounded to the dtype before
   // it is normed. x, residual [.., W]; residual may be undefined; weight [W].

@@ -1,6 +1,6 @@
 #pragma once
-// The ops of optimizers (optimizer.hpp), as every device has to
-// do them. Their callers have checked shapes and dtypes.
+// The ops of optimizers (optimizer.hpp, block_quantization.hpp), as every
+// device has to do them. Their callers have checked shapes and dtypes.
 
 #include <ATen/core/Tensor.h>
 
@@ -19,10 +19,20 @@ struct AdamWSettings {
   bool zero_grad = false;   // leave the gradient buffer zeroed
 };
 
+// The values that a byte stands for (block_quantization.hpp).
+enum class CodeBook { either_sign, positive };
+
 struct OptimizerOps {
   Op<void(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
           const at::Tensor& exp_avg_sq, const AdamWSettings& settings)>
       adamw_step{"adamw_step"};
+  // See block_quantization.hpp.
+  Op<void(const at::Tensor& x, int64_t block, CodeBook book, const at::Tensor& codes,
+          const at::Tensor& scales)>
+      quantize_blocks{"quantize_blocks"};
+  Op<void(const at::Tensor& codes, const at::Tensor& scales, int64_t block, CodeBook book,
+          const at::Tensor& x)>
+      dequantize_blocks{"dequantize_blocks"};
   // Waits for the device.
   Op<double(const at::Tensor& tensor)> sum_of_squares{"sum_of_squares"};
 };

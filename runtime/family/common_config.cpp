@@ -1,5 +1,6 @@
 #include "runtime/family/common_config.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -40,7 +41,8 @@ void read_common(const JsonReader& in, ModelDescription& model) {
   model.eos_token_ids = eos_of(in);
 }
 
-void refuse_other_models(const JsonReader& in, const std::string& architecture) {
+void refuse_other_models(const JsonReader& in, const std::string& architecture,
+                         const ActivationKey& activation) {
   const json* list = in.find("architectures");
   if (list != nullptr && list->is_array() && !list->empty()) {
     const std::string given =
@@ -49,9 +51,10 @@ void refuse_other_models(const JsonReader& in, const std::string& architecture) 
                 "{}: architectures names {}, but only {} is supported for this model_type", in.where(), given,
                 architecture);
   }
-  const std::string act = in.text("hidden_act", "silu");
-  D9D_REQUIRE(act == "silu" || act == "swish", "{}: hidden_act is '{}', only silu is supported", in.where(),
-              act);
+  const auto& [key, names] = activation;
+  const std::string act = in.text(key, names.front());
+  D9D_REQUIRE(std::find(names.begin(), names.end(), act) != names.end(),
+              "{}: {} is '{}', only {} is supported", in.where(), key, act, names.front());
   const double dropout = in.number("attention_dropout", 0.0);
   D9D_REQUIRE(dropout == 0.0, "{}: attention_dropout is {}, dropout is not supported; set it to 0.0",
               in.where(), dropout);

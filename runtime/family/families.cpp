@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/family/deepseek_v3/family.hpp"
+#include "runtime/family/gemma3_text/family.hpp"
 #include "runtime/family/llama/family.hpp"
 #include "runtime/family/mistral/family.hpp"
 #include "runtime/family/mixtral/family.hpp"
@@ -16,7 +17,7 @@ namespace d9d {
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all{
       qwen3_moe_family(), qwen3_family(),   llama_family(),      qwen2_family(),       mistral_family(),
-      qwen2_moe_family(), mixtral_family(), qwen3_next_family(), deepseek_v3_family(),
+      qwen2_moe_family(), mixtral_family(), qwen3_next_family(), deepseek_v3_family(), gemma3_text_family(),
   };
   return all;
 }

@@ -144,6 +144,22 @@ RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings
   return rope;
 }
 
+void flatten_rope(json& config) {
+  const auto layered = config.find("rope_parameters");
+  if (layered == config.end() || !layered->is_object()) return;
+  json full = layered->value("full_attention", json()), sliding = layered->value("sliding_attention", json());
+  if (!full.is_object() && !sliding.is_object()) return;
+  for (json* const settings : {&full, &sliding}) {
+    if (settings->is_null()) *settings = json::object();
+    if (!settings->is_object()) return;
+  }
+  if (sliding.value("rope_type", json("default")) != "default") return;
+  if (sliding.contains("rope_theta")) config["rope_local_base_freq"] = sliding["rope_theta"];
+  if (full.contains("rope_theta")) config["rope_theta"] = full["rope_theta"];
+  full.erase("rope_theta");
+  config["rope_parameters"] = std::move(full);
+}
+
 double read_rotary_share(const JsonReader& in, double absent) {
   constexpr const char* key = "partial_rotary_factor";
   return JsonReader(settings_of(in), in.where()).number(key, in.number(key, absent));

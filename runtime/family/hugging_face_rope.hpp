@@ -18,6 +18,10 @@ RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings
 double read_rotary_share(const JsonReader& in, double absent);
 // Input error that names the first impossible value; `where` leads the text.
 void validate_rope(const RopeOptions& rope, std::int64_t head_dim, const std::string& where);
+// Where rope_parameters differ by layer type (full_attention, sliding_attention): moves those of the full layers
+// to the top, and the theta of the others to rope_local_base_freq, as transformers 4 has them. Where the others
+// have more than a theta, all stays.
+void flatten_rope(nlohmann::json& config);
 // Adds rope_parameters, rope_theta and rope_scaling.
 void write_rope(const RopeOptions& rope, nlohmann::json& out);
 // Adds partial_rotary_factor to them and outside of them.

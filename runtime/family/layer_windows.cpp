@@ -78,16 +78,38 @@ LayerWindows read_layer_windows(const JsonReader& in, std::int64_t layers,
   return without_empty(std::move(windows));
 }
 
+LayerWindows read_windows_by_type(const JsonReader& in, std::int64_t layers, std::int64_t absent,
+                                  const std::function<bool(std::int64_t)>& slides) {
+  const auto width = in.integer_or_none("sliding_window", absent);
+  if (width) require_width(in, *width);
+  LayerWindows windows{width.value_or(0), {}};
+  if (const json* const types = in.find("layer_types")) {
+    windows.of_layer = layers_named(in, *types, layers);
+  } else {
+    for (std::int64_t layer = 0; layer < layers; ++layer) windows.of_layer.push_back(slides(layer));
+  }
+  D9D_REQUIRE(
+      width || !windows.any(),
+      "{}: sliding_window is null, but layers are of type {}; set it to their width, or layer_types to "
+      "{} alone",
+      in.where(), sliding_layer, full_layer);
+  return without_empty(std::move(windows));
+}
+
+void write_layer_types(const LayerWindows& windows, std::int64_t layers, json& out) {
+  json types = json::array();
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    types.push_back(windows.slides(layer) ? sliding_layer : full_layer);
+  out["layer_types"] = types;
+}
+
 void write_layer_windows(const LayerWindows& windows, std::int64_t layers, json& out) {
   out["use_sliding_window"] = windows.any();
   write_one_window(windows, out);
   std::int64_t full_layers = layers;
   while (full_layers > 0 && windows.slides(full_layers - 1)) --full_layers;
   out["max_window_layers"] = full_layers;
-  json types = json::array();
-  for (std::int64_t layer = 0; layer < layers; ++layer)
-    types.push_back(windows.slides(layer) ? sliding_layer : full_layer);
-  out["layer_types"] = types;
+  write_layer_types(windows, layers, out);
 }
 
 }  // namespace d9d

@@ -29,6 +29,10 @@ void write_one_window(const LayerWindows& windows, nlohmann::json& out);
 // `use_sliding_window` says whether, `layer_types` which layers do; where it is not given, `slides(layer)`.
 LayerWindows read_layer_windows(const JsonReader& in, std::int64_t layers,
                                 const std::function<bool(std::int64_t)>& slides);
+// The same without `use_sliding_window`; `absent`: the width where `sliding_window` is not given.
+LayerWindows read_windows_by_type(const JsonReader& in, std::int64_t layers, std::int64_t absent,
+                                  const std::function<bool(std::int64_t)>& slides);
+void write_layer_types(const LayerWindows& windows, std::int64_t layers, nlohmann::json& out);
 // With `layer_types`, and with `max_window_layers` for readers that do not know them.
 void write_layer_windows(const LayerWindows& windows, std::int64_t layers, nlohmann::json& out);
 

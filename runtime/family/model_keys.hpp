@@ -32,7 +32,7 @@ inline constexpr Key initializer_range{"initializer_range", "",
                                        "standard deviation of initial weights; null: 0.02", config::optional,
                                        config::above(0)};
 inline constexpr Key tie_word_embeddings{"tie_word_embeddings", "",
-                                         "head and embedding share their weight; null: false"};
+                                         "head and embedding share their weight; null: the family's"};
 inline constexpr Key attention_bias{"attention_bias", "",
                                     "biases on the q, k, v and o projections; null: false"};
 inline constexpr Key rope_theta{"rope_theta", "", "base of the rotary frequencies; null: the family's",
@@ -63,7 +63,7 @@ inline constexpr Key pipeline_num_virtual_layers_post{
     "pipeline_num_virtual_layers_post", "layers",
     "weight of the head where layers are dealt out to stages; null: 0", config::optional,
     config::at_least(0)};
-inline constexpr Key hidden_act{"hidden_act", "", "activation; only silu"};
+inline constexpr Key hidden_act{"hidden_act", "", "activation; only the family's"};
 inline constexpr Key attention_dropout{"attention_dropout", "", "only 0"};
 inline constexpr Key use_sliding_window{"use_sliding_window", "",
                                         "whether layers attend in a sliding window; null: false"};

@@ -60,7 +60,7 @@ Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<Sta
     if (!entry.layout->is_writer() || entry.tensor.numel() == 0) continue;
     if (only_trainable && entry.frozen) continue;
     slices.push_back({entry.kind, entry.name, entry.layout->global_shape(), entry.layout->local_slice(),
-                      entry.tensor.detach().clone()});
+                      saved_values(entry)});
   }
   if (slices.empty()) return {};
   return table.put(std::make_unique<ShardParcel>(std::move(slices)));
@@ -76,12 +76,12 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
     if (entry.kind == "param") parameter = entry.tensor;
     if (only_trainable && entry.frozen && !reader->has(entry.kind, entry.name)) continue;
     if (entry.kind == master_weight_kind && !reader->has(entry.kind, entry.name)) {
-      entry.tensor.copy_(parameter);
+      load_values(entry, parameter);
       continue;
     }
     require_stored(*reader, checkpoint, entry);
     if (entry.tensor.numel() > 0) {
-      entry.tensor.copy_(reader->read(entry.kind, entry.name, entry.layout->local_slice()));
+      load_values(entry, reader->read(entry.kind, entry.name, entry.layout->local_slice()));
     }
     if (answers_for(*entry.layout)) ++count;
   }

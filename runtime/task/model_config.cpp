@@ -11,6 +11,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/hugging_face_config.hpp"
+#include "runtime/family/hugging_face_rope.hpp"
 #include "runtime/family/original_keys.hpp"
 
 namespace d9d {
@@ -58,6 +59,7 @@ json read_base(const std::string& folder, std::string_view type) {
 
 // One spelling of RoPE in the base, so that a key given in the job replaces exactly that part.
 void settle_rope(json& base) {
+  flatten_rope(base);
   json settings = json::object();
   for (const char* name : {"rope_parameters", "rope_scaling"}) {
     if (base.contains(name) && base[name].is_object() && !base[name].empty()) settings = base[name];

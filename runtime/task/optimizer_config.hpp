@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/section.hpp"
+#include "runtime/task/adamw_8bit_config.hpp"
 #include "runtime/task/muon_config.hpp"
 #include "runtime/task/optimizer_keys.hpp"
 #include "runtime/train/optimizer_options.hpp"
@@ -62,10 +63,10 @@ constexpr auto keys_of(config::Tag<StochasticAdamWOptions>) {
       rules};
 }
 
-using OptimizerConfig =
-    std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions, MuonOptions, config::Named>;
+using OptimizerConfig = std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions,
+                                     MuonOptions, AdamW8BitOptions, config::Named>;
 constexpr auto choices_of(config::Tag<OptimizerConfig>) {
-  return config::Choices<5>{
+  return config::Choices<6>{
       "name",
       {{{"adamw", "Adam with decoupled weight decay (Loshchilov, Hutter 2019)."},
         {"adam", "Adam (Kingma, Ba 2015)."},
@@ -73,7 +74,11 @@ constexpr auto choices_of(config::Tag<OptimizerConfig>) {
         {"stochastic_adamw", "AdamW on bfloat16 parameters with stochastic rounding."},
         {"muon",
          "Orthogonalised momentum for weights that are matrices, experts one by one; AdamW for all others "
-         "(Jordan and others 2024)."}}}};
+         "(Jordan and others 2024)."},
+        {"adamw_8bit",
+         "AdamW whose moments are bytes in blocks with a scale each (Dettmers and others 2022); a quarter of "
+         "the "
+         "memory for them."}}}};
 }
 
 // None where the name is none of ours.

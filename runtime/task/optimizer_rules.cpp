@@ -41,9 +41,12 @@ JobIssue issue_of(std::size_t index, const ParameterRule& rule, const std::vecto
 }
 
 std::string updated_by(const OptimizerOptions& optimizer, const StageParameter& parameter) {
-  const auto* muon = std::get_if<MuonOptions>(&optimizer);
-  if (muon == nullptr) return {};
-  return is_muon_matrix(*muon, parameter.name, parameter.layout.global_shape()) ? "muon" : "adamw";
+  const std::vector<std::int64_t>& shape = parameter.layout.global_shape();
+  if (const auto* muon = std::get_if<MuonOptions>(&optimizer))
+    return is_muon_matrix(*muon, parameter.name, shape) ? "muon" : "adamw";
+  if (const auto* packed = std::get_if<AdamW8BitOptions>(&optimizer))
+    return has_byte_moments(*packed, parameter.name, shape) ? "adamw_8bit" : "adamw";
+  return {};
 }
 
 }  // namespace

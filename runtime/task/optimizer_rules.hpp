@@ -12,7 +12,7 @@ namespace d9d {
 // Parameters that are updated with the same settings.
 struct OptimizerGroup {
   ParameterSettings settings;
-  std::string by;  // "muon" or "adamw", where one optimizer is both
+  std::string by;  // "muon", "adamw_8bit" or "adamw", where one optimizer is two
   std::int64_t tensors = 0;
   std::int64_t elements = 0;
   std::vector<std::string> examples;  // names of the first two

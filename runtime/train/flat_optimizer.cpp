@@ -101,6 +101,19 @@ std::vector<StateEntry> FlatOptimizer::state_entries() const {
   return entries;
 }
 
+at::Tensor saved_values(const StateEntry& entry) {
+  return entry.packed ? entry.packed->unpack().view(entry.tensor.sizes()) : entry.tensor.detach().clone();
+}
+
+void load_values(const StateEntry& entry, const at::Tensor& values) {
+  if (entry.packed) {
+    entry.packed->pack(values);
+  } else {
+    at::Tensor target = entry.tensor;
+    target.copy_(values);
+  }
+}
+
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const FlatParameters& parameters,
                                           const OptimizerContext& context) {
   validate(options);
@@ -112,6 +125,9 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const
     }
     std::unique_ptr<Optimizer> operator()(const AdamOptions& adam) const {
       return make_adam(adam, parameters);
+    }
+    std::unique_ptr<Optimizer> operator()(const AdamW8BitOptions& adam) const {
+      return make_adamw_8bit(adam, parameters);
     }
     std::unique_ptr<Optimizer> operator()(const MuonOptions& muon) const {
       return make_muon(muon, parameters, context);

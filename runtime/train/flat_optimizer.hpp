@@ -70,6 +70,7 @@ class FlatOptimizer : public Optimizer {
 std::unique_ptr<Optimizer> make_adam(const AdamWOptions& options, const FlatParameters& parameters,
                                      ParameterFilter filter = {});
 std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, const FlatParameters& parameters);
+std::unique_ptr<Optimizer> make_adamw_8bit(const AdamW8BitOptions& options, const FlatParameters& parameters);
 std::unique_ptr<Optimizer> make_muon(const MuonOptions& options, const FlatParameters& parameters,
                                      const OptimizerContext& context);
 std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, const FlatParameters& parameters);

@@ -13,6 +13,7 @@
 #include "runtime/train/flat_optimizer.hpp"
 #include "runtime/train/matrix_exchange.hpp"
 #include "runtime/train/newton_schulz.hpp"
+#include "runtime/train/optimizer_pair.hpp"
 #include "runtime/train/slabs.hpp"
 
 namespace d9d {
@@ -153,40 +154,14 @@ void MuonMatrices::make_groups(const OptimizerContext& context) {
   }
 }
 
-// Two optimizers that share the stage's buffers.
-class Muon final : public Optimizer {
- public:
-  Muon(const MuonOptions& options, const FlatParameters& parameters, const OptimizerContext& context)
-      : matrices_(options, parameters, context),
-        others_(make_adam(adamw_of(options), parameters,
-                          [options](const StageParameter& one) { return !is_matrix(options, one); })) {}
-
-  void step(const UpdateScale& scale) override {
-    ++step_count_;
-    matrices_.step(scale);
-    others_->step(scale);
-  }
-  void set_step_count(std::int64_t count) override {
-    Optimizer::set_step_count(count);
-    matrices_.set_step_count(count);
-    others_->set_step_count(count);
-  }
-  std::vector<StateEntry> state_entries() const override {
-    std::vector<StateEntry> entries = matrices_.state_entries();
-    for (StateEntry& entry : others_->state_entries()) entries.push_back(std::move(entry));
-    return entries;
-  }
-
- private:
-  MuonMatrices matrices_;
-  const std::unique_ptr<Optimizer> others_;
-};
-
 }  // namespace
 
 std::unique_ptr<Optimizer> make_muon(const MuonOptions& options, const FlatParameters& parameters,
                                      const OptimizerContext& context) {
-  return std::make_unique<Muon>(options, parameters, context);
+  return std::make_unique<OptimizerPair>(
+      std::make_unique<MuonMatrices>(options, parameters, context),
+      make_adam(adamw_of(options), parameters,
+                [options](const StageParameter& one) { return !is_matrix(options, one); }));
 }
 
 }  // namespace d9d

@@ -20,14 +20,28 @@ namespace d9d {
 // The float32 copy of a parameter of 16 bits.
 inline constexpr std::string_view master_weight_kind = "master_weight";
 
-// One tensor of the training state, as a checkpoint names it. To load, copy into `tensor`.
+// State that is kept in a narrower type than it is saved in.
+class NarrowState {
+ public:
+  virtual ~NarrowState() = default;
+  // What is saved, flat; a new tensor.
+  virtual at::Tensor unpack() const = 0;
+  // Takes what was saved. What unpack() gave becomes the same state again, bit for bit.
+  virtual void pack(const at::Tensor& values) const = 0;
+};
+
+// One tensor of the training state, as a checkpoint names it.
 struct StateEntry {
   std::string kind;  // "param", "master_weight", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"
   std::string name;  // of the parameter
   const Layout* layout = nullptr;
-  at::Tensor tensor;    // this rank's block, a view
+  at::Tensor tensor;    // this rank's block, a view; of packed state its shape and the type it is saved in
   bool frozen = false;  // a parameter that does not train
+  std::shared_ptr<const NarrowState> packed = nullptr;  // null: `tensor` holds the values
 };
+// A copy of what it holds, and the way back.
+at::Tensor saved_values(const StateEntry& entry);
+void load_values(const StateEntry& entry, const at::Tensor& values);
 
 class Optimizer {
  public:

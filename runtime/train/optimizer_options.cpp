@@ -1,6 +1,8 @@
 #include "runtime/train/optimizer_options.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "runtime/base/error.hpp"
 
@@ -60,6 +62,13 @@ void check(const MuonOptions& options) {
   }
 }
 
+void check(const AdamW8BitOptions& options) {
+  check_adam(options);
+  D9D_REQUIRE(options.block_size >= 1, "optimizer.block_size = {}: must be at least 1", options.block_size);
+  D9D_REQUIRE(options.float32_below >= 0, "optimizer.float32_below = {}: must be at least 0",
+              options.float32_below);
+}
+
 // Tensors of state beside the masters, and their type for parameters of fp32 and less.
 struct Moments {
   int count;
@@ -72,6 +81,7 @@ Moments moments_of(const OptimizerOptions& options) {
     Moments operator()(const SgdOptions& sgd) const { return {sgd.momentum != 0 ? 1 : 0}; }
     Moments operator()(const StochasticAdamWOptions& adam) const { return {2, adam.state_dtype}; }
     Moments operator()(const MuonOptions&) const { return {2}; }
+    Moments operator()(const AdamW8BitOptions&) const { return {2, Dtype::uint8}; }
   };
   return std::visit(Count{}, options);
 }
@@ -82,6 +92,15 @@ bool is_muon_matrix(const MuonOptions& options, const std::string& name,
                     const std::vector<std::int64_t>& shape) {
   if (shape.size() < 2 || shape.size() > 3 || shape.back() == 1 || shape[shape.size() - 2] == 1) return false;
   return std::none_of(options.adamw_for.begin(), options.adamw_for.end(),
+                      [&](const std::string& pattern) { return matches(pattern, name); });
+}
+
+bool has_byte_moments(const AdamW8BitOptions& options, const std::string& name,
+                      const std::vector<std::int64_t>& shape) {
+  const std::int64_t elements =
+      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  return elements >= options.float32_below &&
+         std::none_of(options.float32_for.begin(), options.float32_for.end(),
                       [&](const std::string& pattern) { return matches(pattern, name); });
 }
 
@@ -117,6 +136,12 @@ std::int64_t state_bytes(const OptimizerOptions& options, Dtype parameters) {
   const Dtype dtype = parameters == Dtype::float64 ? Dtype::float64 : moments.dtype;
   const std::int64_t masters = keeps_masters(options, parameters) ? size_of(Dtype::float32) : 0;
   return moments.count * size_of(dtype) + masters;
+}
+
+std::int64_t saved_state_bytes(const OptimizerOptions& options, Dtype parameters) {
+  const auto* const packed = std::get_if<AdamW8BitOptions>(&options);
+  return packed ? state_bytes(AdamWOptions{.master_weights = packed->master_weights}, parameters)
+                : state_bytes(options, parameters);
 }
 
 const std::vector<ParameterRule>& rules_of(const OptimizerOptions& options) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/tensor/dtype.hpp"
+#include "runtime/train/adamw_8bit_options.hpp"
 #include "runtime/train/muon_options.hpp"
 #include "runtime/train/parameter_rules.hpp"
 
@@ -59,8 +60,8 @@ struct StochasticAdamWOptions {
   std::vector<ParameterRule> rules;
 };
 
-using OptimizerOptions =
-    std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions, MuonOptions>;
+using OptimizerOptions = std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions,
+                                      MuonOptions, AdamW8BitOptions>;
 
 struct UpdateScale {
   double lr_multiplier = 1;  // of the schedule
@@ -74,8 +75,10 @@ void validate(const OptimizerOptions& options);
 // parameters: what is smaller than a parameter's last digit then adds up instead of being lost.
 bool keeps_masters(const OptimizerOptions& options, Dtype parameters);
 // Bytes of its state for each element of a parameter of that type, masters included. Of Muon: of those that AdamW
-// updates; a matrix has one moment less.
+// updates; a matrix has one moment less. Of AdamW with bytes: of the parameters that have them, without scales.
 std::int64_t state_bytes(const OptimizerOptions& options, Dtype parameters);
+// The same of what a checkpoint takes.
+std::int64_t saved_state_bytes(const OptimizerOptions& options, Dtype parameters);
 
 // What the rules are tried on, and what holds where none matches.
 const std::vector<ParameterRule>& rules_of(const OptimizerOptions& options);

@@ -115,6 +115,16 @@ inline constexpr const char* qwen3_next_model = R"(    moe_intermediate_size: 6_
   name: qwen3_next
 )";
 
+inline constexpr const char* gemma3_text_model = R"(    intermediate_size: 10_KV_HEADS
+    query_pre_attn_scalar: 10
+    sliding_window: 9
+    sliding_window_pattern: 2
+    rope_local_base_freq: 500.0
+    final_logit_softcapping: 8.0
+    tie_word_embeddings: false
+  name: gemma3_text
+)";
+
 // Families of the same blocks as those above.
 inline constexpr const char* qwen2_model = R"(    intermediate_size: 10_KV_HEADS
     use_sliding_window: true

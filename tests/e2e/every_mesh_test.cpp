@@ -96,6 +96,10 @@ struct Family {
 constexpr const char* muon_optimizer =
     "{name: muon, lr: 0.1, newton_schulz_steps: 3, adamw_lr: 0.01, adamw_eps: 0.01}";
 
+// Its first moments are compared: a tenth of the gradients, in blocks of bytes that are others on another mesh.
+// A value of more than a tenth of its block's largest is off by up to 1/128 of the largest.
+constexpr const char* byte_optimizer = "{name: adamw_8bit, lr: 0.01, block_size: 64, float32_below: 0}";
+
 class EveryMesh : public testing::TestWithParam<Family> {
  protected:
   bool experts() const { return GetParam().experts; }
@@ -348,6 +352,20 @@ INSTANTIATE_TEST_SUITE_P(Families, MuonOnMeshes,
                          testing::Values(Family{"moe", moe_model, 51, true, muon_optimizer, "param", 2e-3}),
                          [](const auto& info) { return info.param.name; });
 
+// Blocks of parameters in parts of tensor parallelism, FSDP and both, experts on ranks of their own.
+class BytesOnMeshes : public EveryMesh {};
+
+TEST_P(BytesOnMeshes, TwoFourAndEightRanks) {
+  prepare(2);
+  expect_same_on(meshes(2));
+  expect_same_on(sampled(meshes(4), 6));
+  expect_same_on(sampled(meshes(8), 4));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, BytesOnMeshes,
+                         testing::Values(Family{"moe", moe_model, 51, true, byte_optimizer, "exp_avg", 2e-2}),
+                         [](const auto& info) { return info.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(Families, EveryMesh,
                          testing::Values(Family{"dense", dense_model, 47}, Family{"moe", moe_model, 51, true},
                                          Family{"llama", llama_model, 39},
@@ -357,6 +375,7 @@ INSTANTIATE_TEST_SUITE_P(Families, EveryMesh,
                                                 .gradients = 69,
                                                 .experts = true,
                                                 .context = false},
+                                         Family{"gemma3_text", gemma3_text_model, 55},
                                          Family{"adapters", mixture_with_adapters, 75, true}),
                          [](const auto& info) { return info.param.name; });
 

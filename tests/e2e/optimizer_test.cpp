@@ -141,6 +141,45 @@ TEST_F(OptimizerOfAJob, SaysWhatMuonUpdatesAndWhatAdamW) {
   EXPECT_THAT(job_.call(Words{"check", "job.yaml"} + muon).out, HasSubstr(", by muon: "));
 }
 
+TEST_F(OptimizerOfAJob, BytesForMomentsLearnAndResumeToTheBitAndOnAnotherMesh) {
+  const Words bytes = set("optimizer", "{name: adamw_8bit, lr: 0.003, block_size: 128, float32_below: 512}");
+  const Words adamw = set("optimizer", "{name: adamw, lr: 0.003}");
+  const Words shards = set("mesh.data_parallel_shard", "2") + matrices_on(2) + experts_on(4);
+  run(named("through") + bytes);
+  EXPECT_LT(job_.losses("through").back(), job_.losses("through").front() - 0.5);
+
+  run_in_halves("halves", bytes, bytes);
+  EXPECT_EQ(job_.exact_curve("halves"), job_.exact_curve("through"));
+
+  // Other blocks round otherwise, and AdamW not at all.
+  run_in_halves("meshes", bytes + shards, bytes);
+  run_in_halves("from_adamw", adamw, bytes);
+  run_in_halves("to_adamw", bytes, adamw);
+  for (const char* name : {"meshes", "from_adamw", "to_adamw"}) {
+    const auto losses = job_.losses(name);
+    ASSERT_EQ(losses.size(), 20U);
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      EXPECT_NEAR(losses[i], job_.losses("through").at(i), 5e-3 * losses[i]) << name << " at step " << i + 1;
+  }
+}
+
+TEST_F(OptimizerOfAJob, CountsTheBytesOfMoments) {
+  const auto report = check(set(
+      "optimizer", "{name: adamw_8bit, lr: 0.003, block_size: 64, float32_for: ['*embed*', 'lm_head*']}"));
+
+  std::map<std::string, std::int64_t> elements;
+  for (const auto& group : report["optimizer_groups"])
+    elements[group["by"].get<std::string>()] += group["parameters"].get<std::int64_t>();
+  ASSERT_EQ(elements.size(), 2U);
+  EXPECT_GT(elements["adamw"], 2 * 512 * 64);
+  const double bytes = 8.0 * static_cast<double>(elements["adamw"]) +
+                       (2 + 8.0 / 64) * static_cast<double>(elements["adamw_8bit"]);
+  EXPECT_NEAR(report["memory"][0]["optimizer_bytes"].get<double>(), bytes, 1);
+  // The copy that a checkpoint is written from: parameters and two moments in float32.
+  EXPECT_NEAR(report["memory"][0]["checkpoint_bytes"].get<double>(),
+              12.0 * report["parameters"].get<double>(), 4);
+}
+
 TEST_F(OptimizerOfAJob, RefusesARuleThatNoParameterFollows) {
   const Outcome outcome =
       job_.run(set("optimizer",

@@ -67,9 +67,9 @@ TEST_F(OwnOptimizer, GivesTheSameOnShardsAndStages) {
 }
 
 TEST_F(OwnOptimizer, IsRefusedByNameAndByKey) {
-  expect_refused(
-      own_library() + set("optimizer", "{name: lino, lr: 1}"),
-      "no optimizer is called \"lino\"; there are: adam, adamw, lion, muon, sgd, stochastic_adamw");
+  expect_refused(own_library() + set("optimizer", "{name: lino, lr: 1}"),
+                 "no optimizer is called \"lino\"; there are: adam, adamw, adamw_8bit, lion, muon, sgd, "
+                 "stochastic_adamw");
   expect_refused(own_library() + set("lr_scheduler", "{name: root}"),
                  "no learning-rate schedule is called \"root\"; there are: inverse_root, piecewise");
   expect_refused(lion(", beta: 0.9"), "optimizer.beta: unknown key");

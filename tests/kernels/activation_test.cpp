@@ -17,6 +17,13 @@ Tensors reference(const Tensors& in) {
   return {at::silu(in[0]) * in[1]};
 }
 
+Tensors gelu(const Tensors& in) {
+  return {d9d::kernels::gelu_mul(in[0], in[1])};
+}
+Tensors gelu_reference(const Tensors& in) {
+  return {at::gelu(in[0], "tanh") * in[1]};
+}
+
 }  // namespace
 
 TEST(SiluMul, MatchesTheFormulaOnOddSizes) {
@@ -40,4 +47,21 @@ TEST(SiluMul, IsFiniteWhereTheExponentialIsNot) {
 
 TEST(SiluMul, GradientsMatchCentralDifferences) {
   d9d::test::gradcheck(op, {values({3, 7}, 1), values({3, 7}, 2)});
+}
+
+TEST(GeluMul, MatchesTheFormulaOnOddSizes) {
+  for (const int64_t width : {1, 15, 16, 17, 513}) {
+    d9d::test::expect_matches_in_every_dtype(gelu, gelu_reference,
+                                             {values({4, width}, 1) * 4, values({4, width}, 2)});
+  }
+}
+
+TEST(GeluMul, IsFiniteWhereTheExponentialIsNot) {
+  const auto gate = at::tensor({-1e4, -90.0, -9.0, 0.0, 9.0, 90.0, 1e4}, at::kDouble).view({1, 7});
+
+  d9d::test::expect_matches(gelu, gelu_reference, {gate, values({1, 7}, 3)}, at::kFloat);
+}
+
+TEST(GeluMul, GradientsMatchCentralDifferences) {
+  d9d::test::gradcheck(gelu, {values({3, 7}, 1), values({3, 7}, 2)});
 }

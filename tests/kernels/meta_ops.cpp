@@ -44,6 +44,14 @@ void add_dense(OpTable& table) {
     note("silu_mul_backward");
     return kernels::SiluMulGradients{like(gate, gate.sizes()), like(up, up.sizes())};
   };
+  table.gelu_mul = [](T gate, T) {
+    note("gelu_mul");
+    return like(gate, gate.sizes());
+  };
+  table.gelu_mul_backward = [](T, T gate, T up) {
+    note("gelu_mul_backward");
+    return kernels::SiluMulGradients{like(gate, gate.sizes()), like(up, up.sizes())};
+  };
   table.rms_norm = [](T x, T residual, T, double, double) {
     note("rms_norm");
     return Normed{like(x, x.sizes()), residual.defined() ? like(x, x.sizes()) : at::Tensor(),

@@ -62,10 +62,12 @@ TEST_F(Nodes, OfDenseLayersCallTheTableOnly) {
   backward(y);
   backward(normed);
   backward(kernels::silu_mul(x, x));
+  backward(kernels::gelu_mul(x, x));
   backward(kernels::embedding(meta({4}, at::kLong), parameter({10, 8})));
 
-  EXPECT_EQ(names(), Names({"matmul", "rms_norm", "matmul", "matmul", "rms_norm_dx", "rms_norm_dw",
-                            "silu_mul", "silu_mul_backward", "embedding", "embedding_dw"}));
+  EXPECT_EQ(names(),
+            Names({"matmul", "rms_norm", "matmul", "matmul", "rms_norm_dx", "rms_norm_dw", "silu_mul",
+                   "silu_mul_backward", "gelu_mul", "gelu_mul_backward", "embedding", "embedding_dw"}));
 }
 
 TEST_F(Nodes, OfAttentionCallTheTableOnly) {

@@ -21,8 +21,8 @@ std::size_t for_each_op(F&& f) {
   std::size_t count = 0;
   const auto all = [&](auto... ops) { (..., (f(ops), ++count)); };
   using T = OpTable;
-  all(&T::matmul, &T::silu_mul, &T::silu_mul_backward, &T::rms_norm, &T::rms_norm_dx, &T::rms_norm_dw,
-      &T::embedding, &T::embedding_dw);
+  all(&T::matmul, &T::silu_mul, &T::silu_mul_backward, &T::gelu_mul, &T::gelu_mul_backward, &T::rms_norm,
+      &T::rms_norm_dx, &T::rms_norm_dw, &T::embedding, &T::embedding_dw);
   all(&T::rope, &T::rope_backward, &T::attention_block, &T::attention_block_backward,
       &T::merge_attention_block);
   all(&T::valid_tokens, &T::cross_entropy, &T::vocabulary_statistics, &T::join_vocabulary,
@@ -31,7 +31,7 @@ std::size_t for_each_op(F&& f) {
       &T::row_dots, &T::grouped_product, &T::grouped_dw);
   all(&T::expert_rows, &T::expert_project, &T::expert_combine, &T::expert_row_gradients, &T::expert_dx,
       &T::expert_dprobs, &T::expert_dw);
-  all(&T::adamw_step, &T::sum_of_squares);
+  all(&T::adamw_step, &T::quantize_blocks, &T::dequantize_blocks, &T::sum_of_squares);
   all(&T::short_convolution, &T::short_convolution_dx, &T::short_convolution_dw, &T::decay_gate,
       &T::decay_gate_backward, &T::delta_rule, &T::delta_rule_backward);
   return count;
@@ -51,6 +51,7 @@ struct Argument {
   operator d9d::kernels::AdamWSettings() const { return {}; }
   operator d9d::kernels::DeltaRuleOptions() const { return {}; }
   operator d9d::kernels::RopeStyle() const { return d9d::kernels::RopeStyle::half; }
+  operator d9d::kernels::CodeBook() const { return d9d::kernels::CodeBook::positive; }
   operator at::ScalarType() const { return at::kFloat; }
   operator bool() const { return true; }
   operator double() const { return 1; }

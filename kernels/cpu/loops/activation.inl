@@ -1,6 +1,31 @@
+// Activations x * sigmoid(argument(x)); `slope` is the derivative of the argument.
+struct Silu {
+  template <class S>
+  static S argument(S x) {
+    return x;
+  }
+  template <class S>
+  static S slope(S) {
+    return S(1);
+  }
+};
+
+// 0.5 x (1 + tanh(u)) = x sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
+struct GeluTanh {
+  static constexpr double linear = 1.5957691216057307118, cubic = 0.044715 * linear;
+  template <class S>
+  static S argument(S x) {
+    return x * (S(linear) + S(cubic) * x * x);
+  }
+  template <class S>
+  static S slope(S x) {
+    return S(linear) + S(3 * cubic) * x * x;
+  }
+};
+
 // gate, up, out [rows, width].
-template <class T>
-void silu_mul(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up, Rows<T> out) {
+template <class Activation, class T>
+void gated_mul(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up, Rows<T> out) {
   using S = Sum<T>;
   for (int64_t row = 0; row < rows; ++row) {
     const T* g = gate.data + row * gate.stride;
@@ -9,15 +34,15 @@ void silu_mul(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up,
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) {
       const S value = to_sum(g[i]);
-      store(y[i], as_stored<T>(value * sigmoid(value)) * to_sum(u[i]));
+      store(y[i], as_stored<T>(value * sigmoid(Activation::argument(value))) * to_sum(u[i]));
     }
   }
 }
 
 // dout, gate, up, dgate, dup [rows, width].
-template <class T>
-void silu_mul_backward(int64_t rows, int64_t width, Rows<const T> dout, Rows<const T> gate, Rows<const T> up,
-                       Rows<T> dgate, Rows<T> dup) {
+template <class Activation, class T>
+void gated_mul_backward(int64_t rows, int64_t width, Rows<const T> dout, Rows<const T> gate, Rows<const T> up,
+                        Rows<T> dgate, Rows<T> dup) {
   using S = Sum<T>;
   for (int64_t row = 0; row < rows; ++row) {
     const T* d = dout.data + row * dout.stride;
@@ -28,18 +53,18 @@ void silu_mul_backward(int64_t rows, int64_t width, Rows<const T> dout, Rows<con
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) {
       const S value = to_sum(g[i]), grad = to_sum(d[i]);
-      const S s = sigmoid(value);
-      const S silu = value * s;
-      store(dg[i], grad * to_sum(u[i]) * (s + silu * (S(1) - s)));
-      store(du[i], grad * as_stored<T>(silu));
+      const S s = sigmoid(Activation::argument(value));
+      const S active = value * s;
+      store(dg[i], grad * to_sum(u[i]) * (s + active * (S(1) - s) * Activation::slope(value)));
+      store(du[i], grad * as_stored<T>(active));
     }
   }
 }
 
 // grad, gate, up, dgate, dup, weighted [rows, width], dense; scale, dscale [rows].
 template <class T>
-void silu_mul_weighted(int64_t rows, int64_t width, const Sum<T>* scale, const Sum<T>* grad, const T* gate, const T* up,
-                       T* dgate, T* dup, T* weighted, Sum<T>* dscale) {
+void silu_mul_weighted(int64_t rows, int64_t width, const Sum<T>* scale, const Sum<T>* grad, const T* gate,
+                       const T* up, T* dgate, T* dup, T* weighted, Sum<T>* dscale) {
   using S = Sum<T>;
   for (int64_t row = 0; row < rows; ++row) {
     const S factor = scale[row];

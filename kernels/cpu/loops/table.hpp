@@ -32,8 +32,7 @@ struct Rows {
   int64_t stride;
 };
 
-// Heads [tokens, heads, dim] of a projection: tokens `stride` apart, heads dense.
-// cos and sin are [tokens, rotary].
+// Heads [tokens, heads, dim] of a projection: tokens `stride` apart, heads dense; cos, sin [tokens, rotary].
 template <class T>
 struct HeadsShape {
   int64_t heads, dim, rotary;
@@ -62,6 +61,8 @@ struct LoopTable {
   void (*silu_mul)(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up, Rows<T> out);
   void (*silu_mul_backward)(int64_t rows, int64_t width, Rows<const T> dout, Rows<const T> gate,
                             Rows<const T> up, Rows<T> dgate, Rows<T> dup);
+  decltype(silu_mul) gelu_mul;  // by its tanh formula
+  decltype(silu_mul_backward) gelu_mul_backward;
 
   // For rows scale[row] * h with h = silu(gate) * up, from grad = the gradient of h before its scale:
   // dgate, dup, weighted = scale * h [rows, width] and dscale [rows] = grad . h. All dense.
@@ -86,8 +87,7 @@ struct LoopTable {
   // probabilities [width] = softmax(z).
   void (*softmax_row)(int64_t width, const T* z, S* probabilities);
 
-  // y [width] = sum over j < count of scale[j] * rows[index[j]]; a negative index adds nothing.
-  // A null scale is one.
+  // y [width] = sum over j < count of scale[j] * rows[index[j]]; an index < 0 adds nothing, a null scale is one.
   void (*combine_rows)(int64_t count, int64_t width, Rows<const T> rows, const int64_t* index, const S* scale,
                        T* y);
   // y = scale * x; y += x; x . y.   [width]

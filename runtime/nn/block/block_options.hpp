@@ -12,6 +12,7 @@ struct AttentionOptions {
   std::int64_t head_dim = 0;        // of queries and keys; even
   std::int64_t value_head_dim = 0;  // of values
   double norm_eps = 0;
+  double scale = 0;                 // of the scores; 0: head_dim^-1/2
   bool qk_norm = false;             // RMS norm of each query and key head before rotary embedding
   bool zero_centered_norm = false;  // its weight is stored less 1
   std::int64_t rotary_dim = 0;      // the first dimensions of a head, which turn; even; 0: all
@@ -23,6 +24,9 @@ struct AttentionOptions {
 
   std::int64_t turning_dim() const { return rotary_dim > 0 ? rotary_dim : head_dim; }
 };
+
+// Of a feed-forward block; gelu by its tanh formula.
+enum class Activation { silu, gelu };
 
 // A gated delta net (gated_delta_net.hpp).
 struct DeltaNetOptions {

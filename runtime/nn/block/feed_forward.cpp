@@ -52,7 +52,9 @@ at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts) {
 
 }  // namespace
 
-SwiGlu::SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size) {
+SwiGlu::SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size,
+               Activation activation)
+    : activation_(activation) {
   gate_proj_ = make.child<Linear>(*this, "gate_proj", hidden_size, intermediate_size);
   up_proj_ = make.child<Linear>(*this, "up_proj", hidden_size, intermediate_size);
   down_proj_ = make.child<Linear>(*this, "down_proj", intermediate_size, hidden_size);
@@ -69,7 +71,8 @@ void SwiGlu::shard(TensorParallel& tensor, const ActivationShards& tokens) {
 at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/) {
   const at::Tensor all = tokens_.gather(x);
   const auto inner = linear_multi(all, {*gate_proj_, *up_proj_});
-  return down_proj_->forward_shared(kernels::silu_mul(inner[0], inner[1]), tokens_);
+  const auto gated = activation_ == Activation::silu ? kernels::silu_mul : kernels::gelu_mul;
+  return down_proj_->forward_shared(gated(inner[0], inner[1]), tokens_);
 }
 
 MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& options) : options_(options) {

@@ -23,15 +23,17 @@ class FeedForward : public torch::nn::Module {
   virtual ExpertBlock* experts() { return nullptr; }
 };
 
-// down(silu(gate(x)) * up(x)); no bias.
+// down(silu(gate(x)) * up(x)), with gelu GeGLU; no bias.
 class SwiGlu final : public FeedForward {
  public:
-  SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size);
+  SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size,
+         Activation activation = Activation::silu);
   at::Tensor forward(const at::Tensor& x, bool recompute) override;
   // Shards over the intermediate dimension: the rows of gate and up, the columns of down.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
 
  private:
+  Activation activation_;
   std::shared_ptr<Linear> gate_proj_, up_proj_, down_proj_;
   ActivationShards tokens_;
 };

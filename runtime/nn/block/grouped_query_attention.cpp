@@ -68,7 +68,8 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor&
   const std::int64_t width = options_.head_dim;
   const auto parts = options_.output_gate ? heads.split_with_sizes({width, width}, -1) : std::vector{heads};
   const auto [q, k] = rotated(parts[0], projected[1], cos, sin);
-  const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
+  const double scale =
+      options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   const at::Tensor mixed =
       core_->attend(q, k, key_heads(projected[2], options_.value_head_dim), {scale, options_.window});
   const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;

@@ -1,6 +1,6 @@
 #pragma once
 // Causal grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with rotary embedding; with RMS norm
-// of queries and keys before it where the options say so. Scale = head_dim^-1/2. With an output gate q_proj is
+// of queries and keys before it where the options say so. Scale = head_dim^-1/2 unless the options have another. With an output gate q_proj is
 // twice as wide: each head's query is followed by its gate, whose sigmoid its output is multiplied with before
 // o_proj (Qiu et al. 2025, arXiv 2505.06708).
 

@@ -2,7 +2,10 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/tanh.h>
 
 #include <algorithm>
 
@@ -43,14 +46,15 @@ at::Tensor LanguageModelHead::logits(const at::Tensor& normed, const TensorMap& 
   const std::vector<std::reference_wrapper<const Linear>> linears = references(projections_);
   const std::vector<at::Tensor> parts = linear_multi(all, linears);
   const at::Tensor words = parts.size() == 1 ? parts[0] : at::cat(parts, -1);
-  return vocabulary_ ? vocabulary_->collect_words(words) : words;
+  const at::Tensor all_words = vocabulary_ ? vocabulary_->collect_words(words) : words;
+  return softcap_ > 0 ? at::mul(at::tanh(at::div(all_words, softcap_)), softcap_) : all_words;
 }
 
-// The fused loss never holds all logits; with a branch beside the product it has to.
+// The fused loss never holds all logits; with a branch beside the product or a softcap it has to.
 at::Tensor LanguageModelHead::loss(const at::Tensor& normed, const at::Tensor& labels) const {
   const at::Tensor targets = labels.reshape({-1});
   const auto has_branch = [](const auto& projection) { return projection->branch != nullptr; };
-  if (std::any_of(projections_.begin(), projections_.end(), has_branch)) {
+  if (softcap_ > 0 || std::any_of(projections_.begin(), projections_.end(), has_branch)) {
     const at::Tensor all = logits(normed, {}).flatten(0, 1);
     const at::Tensor wide = all.scalar_type() == at::kDouble ? all : all.to(at::kFloat);
     return at::cross_entropy_loss(wide, targets, {}, at::Reduction::None, -100);

@@ -29,9 +29,10 @@ class Head {
 class LanguageModelHead final : public Head {
  public:
   // A projection for each table of the vocabulary, in order: parameters of this stage; if `tied`, they are the
-  // tables of the embedding, and the embedding shards them.
-  LanguageModelHead(std::vector<std::shared_ptr<Linear>> projections, bool tied)
-      : projections_(std::move(projections)), tied_(tied) {}
+  // tables of the embedding, and the embedding shards them. With a softcap c logits x are c tanh(x / c)
+  // (Gemma 2, arXiv 2408.00118, section 2); then the loss holds all logits.
+  LanguageModelHead(std::vector<std::shared_ptr<Linear>> projections, bool tied, double softcap = 0)
+      : projections_(std::move(projections)), tied_(tied), softcap_(softcap) {}
 
   TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const override;
   std::vector<at::Tensor> weights() const override;
@@ -44,6 +45,7 @@ class LanguageModelHead final : public Head {
 
   std::vector<std::shared_ptr<Linear>> projections_;
   bool tied_;
+  double softcap_;  // 0: none
   ActivationShards tokens_;
   std::shared_ptr<const VocabularyShards> vocabulary_;  // null: this rank has the whole vocabulary
 };

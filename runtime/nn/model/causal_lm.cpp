@@ -33,6 +33,23 @@ void check_heads(const ModelDescription& model, const RouterBalance& balance) {
       "head for causal language modelling has; set router_aux_loss_coef and router_z_loss_coef to 0");
 }
 
+// As transformers rounds it: a factor in the dtype of the weights.
+double rounded(double scale, at::ScalarType dtype) {
+  const auto single = static_cast<float>(scale);
+  if (dtype == at::kBFloat16) return static_cast<float>(c10::BFloat16(single));
+  return dtype == at::kFloat ? single : scale;
+}
+
+// Of sequences that ranks share, where a frequency depends on it.
+at::Tensor whole_length(const TensorMap& shared) {
+  const auto found = shared.find("sequence_length");
+  D9D_REQUIRE(found != shared.end(),
+              "the task hands on no sequence_length, which the model's RoPE depends on where ranks share "
+              "sequences; add the batch's to the shared inputs, or set mesh.context_parallel_shard and "
+              "context_parallel_replicate to 1");
+  return found->second;
+}
+
 std::shared_ptr<Embedding> make_embedding(ParameterMaker& make, torch::nn::Module& body,
                                           const ModelDescription& model) {
   if (model.vocabulary_parts.empty()) {
@@ -67,12 +84,14 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
       vocabulary_(model.vocabulary_parts.empty() ? std::vector<VocabularyPart>{{"", model.vocab_size}}
                                                  : model.vocabulary_parts),
       has_experts_(model.experts_per_layer() > 0),
-      rotary_(rope, model.attention().turning_dim()),
+      rotary_({RotaryTable(rope, model.attention().turning_dim())}),
+      embedding_scale_(rounded(model.embedding_scale, options.dtype)),
       summary_(model.hidden_states),
       balance_(model.balance()) {
   check_position(position);
   check_heads(model, balance_);
   check_dtype(options.dtype);
+  if (model.window_rope) rotary_.emplace_back(*model.window_rope, model.attention().turning_dim());
   ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
   build(model, make, make_layer);
   parameters_ = make.parameters();
@@ -144,7 +163,8 @@ std::unique_ptr<Head> CausalLm::make_language_head(const ModelDescription& model
   } else {
     projections = make_projections(make, *this, model);
   }
-  return std::make_unique<LanguageModelHead>(std::move(projections), model.tie_word_embeddings);
+  return std::make_unique<LanguageModelHead>(std::move(projections), model.tie_word_embeddings,
+                                             model.logit_softcap);
 }
 
 void CausalLm::shard(TensorParallel& tensor) {
@@ -173,7 +193,8 @@ at::Tensor CausalLm::embed(const TensorMap& inputs) const {
               "input_ids is a {} tensor of {} dimensions, expected int64 [batch, sequence]",
               c10::toString(ids.scalar_type()), ids.dim());
   embedding_unit_.enter({}, false);
-  return embedding_unit_.leave({embed_tokens_->forward(ids)}, false)[0];
+  const at::Tensor rows = embed_tokens_->forward(ids);
+  return embedding_unit_.leave({embedding_scale_ == 1 ? rows : at::mul(rows, embedding_scale_)}, false)[0];
 }
 
 // One tensor between layers is all that is kept, so the sum is taken inside the segment.
@@ -239,15 +260,15 @@ at::Tensor CausalLm::positions(const TensorMap& shared, const at::Tensor& hidden
   return row.expand({batch, length});
 }
 
-// Of sequences that ranks share; undefined where this rank's positions say it, or no frequency depends on it.
-at::Tensor CausalLm::whole_length(const TensorMap& shared) const {
-  if (!shares_sequences_ || !rotary_.depends_on_length()) return {};
-  const auto found = shared.find("sequence_length");
-  D9D_REQUIRE(found != shared.end(),
-              "the task hands on no sequence_length, which the model's RoPE depends on where ranks share "
-              "sequences; add the batch's to the shared inputs, or set mesh.context_parallel_shard and "
-              "context_parallel_replicate to 1");
-  return found->second;
+LayerContext CausalLm::angles(const TensorMap& shared, const at::Tensor& hidden) {
+  const at::Tensor ids = positions(shared, hidden);
+  const bool by_length = std::any_of(rotary_.begin(), rotary_.end(),
+                                     [](const auto& table) { return table.depends_on_length(); });
+  const at::Tensor length = shares_sequences_ && by_length ? whole_length(shared) : at::Tensor();
+  const auto [cos, sin] = rotary_.front().at_positions(ids, length);
+  if (rotary_.size() == 1) return {cos, sin, {}, {}};
+  const auto [window_cos, window_sin] = rotary_.back().at_positions(ids, length);
+  return {cos, sin, window_cos, window_sin};
 }
 
 TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared) const {
@@ -307,12 +328,12 @@ TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
       position_.is_first() ? embed(inputs) : tensor_at(inputs, "hidden_states", "stage inputs");
   D9D_REQUIRE(hidden.dim() == 3 && hidden.size(2) == hidden_size_,
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
-  const auto [cos, sin] = rotary_.at_positions(positions(shared, hidden), whole_length(shared));
+  const LayerContext context = angles(shared, hidden);
   const at::Tensor sums = router_sums(inputs, hidden);
   const at::Tensor earlier = snapshot(inputs, hidden);
   HiddenStateAggregator summary(summary_, shared, tokens_);
   if (position_.is_first()) summary.add(hidden);
-  const Residual state = run_layers({std::move(hidden), {}, sums}, {cos, sin}, summary);
+  const Residual state = run_layers({std::move(hidden), {}, sums}, context, summary);
   TensorMap outputs;
   if (position_.is_last()) {
     outputs = head(state, shared);

@@ -8,8 +8,8 @@
 // First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H];
 //            in training with a balance loss, router_sums [3, E].
 // Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where
-//            ranks share sequences and the RoPE depends on their length, sequence_length int64 [].
-//            with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot.
+//            ranks share sequences and the RoPE depends on their length, sequence_length int64 []; with a
+//            summary of hidden states (hidden_states.hpp), hidden_states_snapshot.
 // Last out:  the outputs of the head, and hidden_states_snapshot.
 // Tied embeddings, several stages: the last one holds a copy of the tables, named alike (tensor/tied.hpp).
 
@@ -55,8 +55,7 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   bool has_experts() const { return has_experts_; }
   bool has_balance_loss() const { return balance_.wanted(); }
   bool summarises_hidden_states() const { return summary_ != HiddenStateSummary::no; }
-  // Other ranks hold other tokens of the same sequences; `group`: all of them, for a loss over all tokens. It
-  // is null unless has_balance_loss().
+  // Other ranks hold other tokens of the same sequences; `group`: all of them, null unless has_balance_loss().
   void share_sequences(SharedCommunicator group);
   // Makes all blocks tensor-parallel. Afterwards hidden states between blocks and stages hold this rank's
   // tokens, [B, S / ranks, H]. The model's inputs and outputs still cover all tokens.
@@ -73,8 +72,8 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   at::Tensor router_sums(const TensorMap& inputs, const at::Tensor& hidden) const;
   void add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const;
   TensorMap head(const Residual& hidden, const TensorMap& shared) const;
+  LayerContext angles(const TensorMap& shared, const at::Tensor& hidden);
   at::Tensor positions(const TensorMap& shared, const at::Tensor& hidden) const;
-  at::Tensor whole_length(const TensorMap& shared) const;
   at::Tensor snapshot(const TensorMap& inputs, at::Tensor& hidden) const;
 
   StagePosition position_;
@@ -82,7 +81,8 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   std::int64_t hidden_size_;
   std::vector<VocabularyPart> vocabulary_;  // at least one part
   bool has_experts_;
-  RotaryTable rotary_;
+  std::vector<RotaryTable> rotary_;  // a second one where the model has a window_rope
+  double embedding_scale_;           // in the model's dtype
   HiddenStateSummary summary_;
   RouterBalance balance_;
   bool shares_sequences_ = false;

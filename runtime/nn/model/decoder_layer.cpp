@@ -5,6 +5,13 @@
 #include "kernels/norm.hpp"
 
 namespace d9d {
+namespace {
+
+at::Tensor normed_by(const std::shared_ptr<RmsNorm>& norm, const at::Tensor& x) {
+  return norm ? norm->forward(x) : x;
+}
+
+}  // namespace
 
 at::Tensor Residual::sum() const {
   return delta.defined() ? at::add(residual, delta) : residual;
@@ -22,9 +29,12 @@ Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& conte
   const std::vector<at::Tensor> entered =
       unit.enter({hidden.residual, hidden.delta, hidden.router_sums}, recompute);
   const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
-  const Residual middle{entering, self_attn_->forward(before_attention, context.cos, context.sin)};
+  const at::Tensor attended =
+      window_rope_ ? self_attn_->forward(before_attention, context.window_cos, context.window_sin)
+                   : self_attn_->forward(before_attention, context.cos, context.sin);
+  const Residual middle{entering, normed_by(attended_norm_, attended)};
   const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
-  const at::Tensor mixed = mlp_->forward(before_mlp, recompute);
+  const at::Tensor mixed = normed_by(fed_norm_, mlp_->forward(before_mlp, recompute));
   at::Tensor sums = entered[2];
   ExpertBlock* const experts = mlp_->experts();
   if (sums.defined() && experts != nullptr) sums = at::add(sums, experts->take_router_sums());

@@ -1,6 +1,7 @@
 #pragma once
 // One decoder layer: norm, attention, add, norm, feed-forward, add. The norm after an addition
-// performs it, so between layers a hidden state is a pair of tensors that are still to be added.
+// performs it, so between layers a hidden state is a pair of tensors that are still to be added. What attention
+// and feed-forward give may be normed before it is added.
 
 #include "runtime/nn/block/attention.hpp"
 #include "runtime/nn/block/feed_forward.hpp"
@@ -20,8 +21,8 @@ struct Residual {
 
 // What all layers of a forward share; see RotaryTable.
 struct LayerContext {
-  at::Tensor cos;
-  at::Tensor sin;
+  at::Tensor cos, sin;
+  at::Tensor window_cos, window_sin;  // of layers that turn by the windows' RoPE; undefined without any
 };
 
 class DecoderLayer : public torch::nn::Module {
@@ -37,8 +38,11 @@ class DecoderLayer : public torch::nn::Module {
   // A family's constructor makes its blocks in this order, which is that of the flat buffers.
   std::shared_ptr<RmsNorm> input_layernorm_;
   std::shared_ptr<Attention> self_attn_;
+  std::shared_ptr<RmsNorm> attended_norm_;  // of what attention gives; null without
   std::shared_ptr<RmsNorm> post_attention_layernorm_;
   std::shared_ptr<FeedForward> mlp_;
+  std::shared_ptr<RmsNorm> fed_norm_;  // of what the feed-forward block gives; null without
+  bool window_rope_ = false;           // ModelDescription::window_rope is that of this layer
 };
 
 // The hidden state as one tensor, normed -> (normed, sum).

@@ -10,6 +10,7 @@
 #include "runtime/nn/block/block_costs.hpp"
 #include "runtime/nn/block/block_options.hpp"
 #include "runtime/nn/block/head_options.hpp"
+#include "runtime/nn/block/rope_options.hpp"
 #include "runtime/nn/block/vocabulary_part.hpp"
 
 namespace d9d {
@@ -30,8 +31,11 @@ struct ModelDescription {
   std::int64_t num_hidden_layers = 0;
   std::int64_t max_position_embeddings = 0;
   double rms_norm_eps = 1e-6;
-  double initializer_range = 0.02;   // standard deviation of initial weights
-  bool zero_centered_norms = false;  // their weights are stored less 1
+  double initializer_range = 0.02;         // standard deviation of initial weights
+  bool zero_centered_norms = false;        // their weights are stored less 1
+  double embedding_scale = 1;              // of the hidden states that token ids become
+  double logit_softcap = 0;                // logits x are softcap * tanh(x / softcap); 0: x
+  std::optional<RopeOptions> window_rope;  // of layers with a window that turn otherwise than the others
   bool tie_word_embeddings = false;
   std::string dtype = "float32";  // float32, bfloat16 or float16: what the file's weights are meant to run in
   std::optional<std::int64_t> pad_token_id;  // its embedding row gets no gradient from the embedding

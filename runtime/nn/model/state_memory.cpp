@@ -77,9 +77,10 @@ StateMemory state_memory(const ModelDescription& model, const std::vector<StageP
   const auto cut = [](std::int64_t elements, int parts) { return (elements + parts - 1) / parts; };
   const std::int64_t own =
       cut(in_units.dense, options.shards) + cut(in_units.experts, options.expert_shards) + whole_experts;
-  StateMemory memory{.parameters = own * options.parameter_bytes,
-                     .gradients = own * options.gradient_bytes,
-                     .optimizer = own * options.optimizer_bytes};
+  StateMemory memory{
+      .parameters = own * options.parameter_bytes,
+      .gradients = own * options.gradient_bytes,
+      .optimizer = static_cast<std::int64_t>(static_cast<double>(own) * options.optimizer_bytes)};
   if (options.shards == 1) return memory;
   memory.gathered = (options.keeps_values ? in_units.whole() : gathered) * options.parameter_bytes;
   memory.whole_gradients = (options.keeps_gradients ? in_units.whole() : open) * options.gradient_bytes;

@@ -14,7 +14,7 @@ namespace d9d {
 struct StateMemoryOptions {
   std::int64_t parameter_bytes = 4;  // of an element
   std::int64_t gradient_bytes = 4;
-  std::int64_t optimizer_bytes = 8;
+  double optimizer_bytes = 8;
   int tensor_ranks = 1;          // of tensor parallelism: counted is the first
   int expert_ranks = 1;          // that share the experts
   int shards = 1;                // into which everything else is cut, unit by unit (fully_shard.hpp)

@@ -1,4 +1,5 @@
-// Against Hugging Face transformers; see origin.md in tests/golden/qwen3, qwen3_next and tests/golden/*_families.
+// Against Hugging Face transformers; see origin.md in tests/golden/qwen3,
+// qwen3_next, gemma3_text and tests/golden/*_families.
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -20,7 +21,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "sparse_families/qwen2_moe_mixed", "sparse_families/qwen2_moe_balanced",
                     "sparse_families/mixtral_z_loss", "latent_families/deepseek_v3",
                     "latent_families/deepseek_v3_yarn", "latent_families/deepseek_v3_plain",
-                    "qwen3_next/every_fourth", "qwen3_next/mixed"),
+                    "qwen3_next/every_fourth", "qwen3_next/mixed", "gemma3_text/published",
+                    "gemma3_text/capped"),
     [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {

@@ -63,6 +63,27 @@ TEST_F(ModelFolder, MustHoldAModelOfTheNamedFamily) {
               HasSubstr("model_provider.from: cannot read /no/such/config.json"));
 }
 
+// In a folder of transformers 5 they stand apart; a key of the job replaces that part alone.
+TEST(ModelSection, KeepsTheRopeOfEachLayerType) {
+  const std::string folder = D9D_SOURCE_DIR "/tests/golden/gemma3_text/published";
+  const auto window_theta = [](const LoadedJob& job) { return job.model->window_rope->theta; };
+  const std::string provider =
+      "model_provider={name: gemma3_text, from: '" + folder + "', model: {tie_word_embeddings: false";
+  const std::string words = "data.vocab_size=61";
+
+  const LoadedJob as_it_is = load({provider + "}}", words});
+  const LoadedJob changed_full = load({provider + ", rope_theta: 1000}}", words});
+  const LoadedJob changed_window = load({provider + ", rope_local_base_freq: 700}}", words});
+
+  EXPECT_EQ(as_it_is.model->rope.theta, 40000.0);
+  EXPECT_EQ(window_theta(as_it_is), 10000.0);
+  EXPECT_EQ(changed_full.model->rope.theta, 1000.0);
+  EXPECT_EQ(changed_full.model->rope.type, RopeOptions::Type::linear);
+  EXPECT_EQ(window_theta(changed_full), 10000.0);
+  EXPECT_EQ(changed_window.model->rope, as_it_is.model->rope);
+  EXPECT_EQ(window_theta(changed_window), 700.0);
+}
+
 TEST(ModelSection, TakesHuggingFaceKeys) {
   const Qwen3Config model = qwen3_of(load());
 

@@ -170,7 +170,7 @@ TEST(Optimizer, PatternsMatchNames) {
 std::map<std::string, at::Tensor> copy_of_state(const Optimizer& optimizer) {
   std::map<std::string, at::Tensor> state;
   for (const StateEntry& entry : optimizer.state_entries())
-    state[entry.kind + "/" + entry.name] = entry.tensor.clone();
+    state[entry.kind + "/" + entry.name] = saved_values(entry);
   return state;
 }
 
@@ -189,10 +189,8 @@ void expect_bit_exact_resume(const OptimizerOptions& options, at::ScalarType dty
   const auto again = small_stage(dtype);
   const FlatParameters flat_again(again, {.grad_dtype = at::kFloat});
   const auto resumed = make_optimizer(options, flat_again);
-  for (const StateEntry& entry : resumed->state_entries()) {
-    at::Tensor target = entry.tensor;
-    target.copy_(saved.at(entry.kind + "/" + entry.name));
-  }
+  for (const StateEntry& entry : resumed->state_entries())
+    load_values(entry, saved.at(entry.kind + "/" + entry.name));
   resumed->set_step_count(3);
   for (int step = 4; step <= 6; ++step) {
     put_gradients(again, step);
@@ -211,8 +209,10 @@ TEST(Optimizer, ResumesToTheSameBits) {
   expect_bit_exact_resume(AdamWOptions{.lr = 0.01, .master_weights = false}, at::kBFloat16);
   expect_bit_exact_resume(SgdOptions{.lr = 0.01, .momentum = 0.9, .dampening = 0.5}, at::kFloat);
   expect_bit_exact_resume(StochasticAdamWOptions{.lr = 0.01, .state_dtype = Dtype::bfloat16}, at::kBFloat16);
-  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16})
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     expect_bit_exact_resume(MuonOptions{.lr = 0.01}, dtype);
+    expect_bit_exact_resume(AdamW8BitOptions{.lr = 0.01, .block_size = 4, .float32_below = 0}, dtype);
+  }
 }
 
 // Masters of the stage, by name.
@@ -326,6 +326,8 @@ TEST(Optimizer, RefusesImpossibleSettingsByTheirKey) {
   const std::array<double, 2> betas{0.9, 0.9};
   EXPECT_THAT(refusal(SgdOptions{.lr = 1, .rules = {{.match = "*", .betas = betas}}}),
               HasSubstr("optimizer.rules.0.betas: this optimizer has no betas"));
+  EXPECT_THAT(refusal(AdamW8BitOptions{.lr = 1, .block_size = 0}), HasSubstr("optimizer.block_size = 0"));
+  EXPECT_THAT(refusal(AdamW8BitOptions{.lr = 1, .float32_below = -1}), HasSubstr("optimizer.float32_below"));
   EXPECT_THAT(refusal(MuonOptions{.lr = 1, .momentum = 1}), HasSubstr("optimizer.momentum = 1"));
   EXPECT_THAT(refusal(MuonOptions{.lr = 1, .newton_schulz_steps = 0}), HasSubstr("newton_schulz_steps"));
 }

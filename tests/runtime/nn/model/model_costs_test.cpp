@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
                                          "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed",
                                          "latent_families/deepseek_v3", "latent_families/deepseek_v3_yarn",
                                          "latent_families/deepseek_v3_plain", "qwen3_next/every_fourth",
-                                         "qwen3_next/mixed"),
+                                         "qwen3_next/mixed", "gemma3_text/published", "gemma3_text/capped"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {

@@ -1,0 +1,37 @@
+#include "runtime/family/gemma3_text/family.hpp"
+
+#include "runtime/family/family_of.hpp"
+#include "runtime/family/gemma3_text/config.hpp"
+#include "runtime/family/gemma3_text/section.hpp"
+#include "runtime/family/json_reader.hpp"
+
+namespace d9d {
+namespace {
+
+class Gemma3TextFamily final : public FamilyOf<Gemma3TextSection> {
+ public:
+  std::string_view name() const override { return "gemma3_text"; }
+  std::string_view meaning() const override {
+    return "Gemma 3, with sliding windows in most layers, for causal language modelling.";
+  }
+  std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
+    return {"hidden_size",         "num_hidden_layers", "num_attention_heads", "head_dim",
+            "num_key_value_heads", "vocab_size",        "intermediate_size"};
+  }
+  // The layers that a folder lists are of its own number of layers.
+  void drop_replaced(nlohmann::json& base, const nlohmann::json& keys) const override {
+    if (keys.contains("sliding_window_pattern") && !keys.contains("layer_types")) base.erase("layer_types");
+  }
+  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
+    return std::make_shared<Gemma3TextConfig>(read_gemma3_text_config(in));
+  }
+};
+
+}  // namespace
+
+const Family* gemma3_text_family() {
+  static const Gemma3TextFamily family;
+  return &family;
+}
+
+}  // namespace d9d

@@ -1,0 +1,123 @@
+#include "runtime/family/gemma3_text/config.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "runtime/family/hugging_face_config.hpp"
+#include "runtime/state/mapper/mapper.hpp"
+#include "tests/runtime/family/golden_model.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::shared_ptr<Gemma3TextConfig> parse_gemma3_text(const json& change = json::object()) {
+  json document = {{"model_type", "gemma3_text"}, {"num_hidden_layers", 7}};
+  document.update(change);
+  return std::dynamic_pointer_cast<Gemma3TextConfig>(
+      parse_hugging_face_config(document.dump(), "config.json"));
+}
+
+std::string gemma3_text_error(const json& change) {
+  return error_of([&] { parse_gemma3_text(change); }, ErrorKind::input);
+}
+
+TEST(Gemma3TextConfig, TakesTheDefaultsOfTransformers) {
+  const auto model = parse_gemma3_text();
+
+  EXPECT_TRUE(model->tie_word_embeddings);
+  EXPECT_EQ(model->pad_token_id, 0);
+  EXPECT_EQ(model->bos_token_id, 2);
+  EXPECT_EQ(model->eos_token_ids, std::vector<std::int64_t>{1});
+  EXPECT_EQ(model->attention().head_dim, 256);
+  EXPECT_EQ(model->attention().scale, 1.0 / 16);
+  EXPECT_TRUE(model->attention().qk_norm && model->attention().zero_centered_norm);
+  EXPECT_EQ(model->embedding_scale, std::sqrt(2304.0));
+  EXPECT_EQ(model->logit_softcap, 0);
+  EXPECT_EQ(model->rope, RopeOptions{.theta = 1e6});
+  EXPECT_EQ(model->window_rope, RopeOptions{.theta = 1e4});
+  EXPECT_EQ(model->windows.width, 4096);
+  EXPECT_EQ(model->windows.of_layer, std::vector<bool>({true, true, true, true, true, false, true}));
+}
+
+TEST(Gemma3TextConfig, TakesRopesOfBothGenerations) {
+  const json scaling = {{"rope_type", "linear"}, {"factor", 8.0}};
+  json full = scaling;
+  full["rope_theta"] = 3e5;
+
+  const auto old =
+      parse_gemma3_text({{"rope_theta", 3e5}, {"rope_scaling", scaling}, {"rope_local_base_freq", 500.0}});
+  const auto recent = parse_gemma3_text(
+      {{"rope_parameters", {{"full_attention", full}, {"sliding_attention", {{"rope_theta", 500.0}}}}}});
+
+  EXPECT_EQ(old->rope.type, RopeOptions::Type::linear);
+  EXPECT_EQ(old->rope.factor, 8.0);
+  EXPECT_EQ(old->rope.theta, 3e5);
+  EXPECT_EQ(old->window_rope, RopeOptions{.theta = 500});
+  EXPECT_EQ(*recent, *old);
+}
+
+TEST(Gemma3TextConfig, ReadsBackWhatItWrites) {
+  for (const char* name : {"gemma3_text/published", "gemma3_text/capped"}) {
+    const auto model = read_hugging_face_config(golden_folder(name));
+
+    const auto again = parse_hugging_face_config(model->config_json(), "again");
+
+    EXPECT_EQ(again->config_json(), model->config_json()) << name;
+    EXPECT_EQ(dynamic_cast<const Gemma3TextConfig&>(*again), dynamic_cast<const Gemma3TextConfig&>(*model));
+  }
+}
+
+TEST(Gemma3TextConfig, WritesTheKeysOfBothGenerations) {
+  const json written =
+      json::parse(read_hugging_face_config(golden_folder("gemma3_text/published"))->config_json());
+
+  EXPECT_EQ(written["rope_theta"], 40000.0);
+  EXPECT_EQ(written["rope_local_base_freq"], 10000.0);
+  EXPECT_EQ(written["rope_scaling"], json({{"rope_type", "linear"}, {"factor", 8.0}}));
+  EXPECT_EQ(written["rope_parameters"]["full_attention"]["factor"], 8.0);
+  EXPECT_EQ(written["rope_parameters"]["sliding_attention"],
+            json({{"rope_type", "default"}, {"rope_theta", 10000.0}}));
+  EXPECT_TRUE(written["query_pre_attn_scalar"].is_number_integer());
+  EXPECT_FALSE(written.contains("hidden_act"));
+}
+
+TEST(Gemma3TextConfig, WritesTheTensorsThatItReads) {
+  for (const char* name : {"gemma3_text/published", "gemma3_text/capped"}) {
+    const auto model = read_hugging_face_config(golden_folder(name));
+    Names parameters;
+    for (const auto& parameter : model->build_stage({}, {})->parameters()) parameters.insert(parameter.name);
+
+    EXPECT_EQ(inputs_of(*model->to_hugging_face()), parameters) << name;
+    EXPECT_EQ(outputs_of(*model->from_hugging_face(outputs_of(*model->to_hugging_face()))), parameters)
+        << name;
+  }
+}
+
+TEST(Gemma3TextConfig, RefusesByNameWhatItDoesNotCompute) {
+  EXPECT_THAT(gemma3_text_error({{"attn_logit_softcapping", 50.0}}), HasSubstr("attn_logit_softcapping"));
+  EXPECT_THAT(gemma3_text_error({{"use_bidirectional_attention", true}}),
+              HasSubstr("use_bidirectional_attention"));
+  EXPECT_THAT(gemma3_text_error({{"hidden_activation", "gelu"}}),
+              HasSubstr("hidden_activation is 'gelu', only gelu_pytorch_tanh"));
+  EXPECT_THAT(gemma3_text_error({{"hidden_act", "silu"}}), HasSubstr("hidden_act is 'silu'"));
+  EXPECT_THAT(gemma3_text_error({{"sliding_window", nullptr}}), HasSubstr("sliding_window is null"));
+  EXPECT_THAT(gemma3_text_error({{"sliding_window_pattern", 0}}), HasSubstr("sliding_window_pattern is 0"));
+  EXPECT_THAT(gemma3_text_error({{"query_pre_attn_scalar", 0}}), HasSubstr("query_pre_attn_scalar is 0"));
+  EXPECT_THAT(gemma3_text_error({{"final_logit_softcapping", -1.0}}),
+              HasSubstr("final_logit_softcapping is -1"));
+  EXPECT_THAT(gemma3_text_error({{"architectures", {"Gemma3ForConditionalGeneration"}}}),
+              HasSubstr("only Gemma3ForCausalLM"));
+  const json scaled = {{"rope_type", "linear"}, {"factor", 2.0}, {"rope_theta", 500.0}};
+  EXPECT_THAT(gemma3_text_error({{"rope_parameters", {{"sliding_attention", scaled}}}}),
+              HasSubstr("rope_parameters differ by layer type"));
+}
+
+}  // namespace
+}  // namespace d9d::test

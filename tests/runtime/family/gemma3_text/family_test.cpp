@@ -1,0 +1,34 @@
+#include "runtime/family/gemma3_text/family.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/family/families.hpp"
+#include "runtime/family/family.hpp"
+
+namespace d9d::test {
+namespace {
+
+using nlohmann::json;
+
+TEST(Gemma3TextFamily, IsFoundByItsModelType) {
+  EXPECT_EQ(find_family("gemma3_text"), gemma3_text_family());
+  EXPECT_THAT(gemma3_text_family()->required_keys({}), testing::Contains("head_dim"));
+}
+
+TEST(Gemma3TextFamily, ForgetsTheLayersOfAFolderWhereTheJobGivesAPattern) {
+  const json folder = {{"layer_types", {"full_attention"}}};
+  const auto left = [&](const json& keys) {
+    json base = folder;
+    gemma3_text_family()->drop_replaced(base, keys);
+    return base;
+  };
+
+  EXPECT_EQ(left({{"sliding_window_pattern", 2}}), json::object());
+  EXPECT_EQ(left({{"sliding_window_pattern", 2}, {"layer_types", {"sliding_attention"}}}), folder);
+  EXPECT_EQ(left(json::object()), folder);
+}
+
+}  // namespace
+}  // namespace d9d::test
