@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <unordered_map>
 
 namespace d9d::kernels {
 namespace {
@@ -31,6 +32,12 @@ std::size_t block_size(std::size_t bytes) {
   return round_up(wanted, step);
 }
 
+// Not 0 before small memory. Before a block it is 0 without ever being written: a write would take a huge page
+// from the system for a tensor that perhaps nobody touches, as the first values of a model that is loaded.
+std::uint64_t& word_before(void* data) {
+  return static_cast<std::uint64_t*>(data)[-1];
+}
+
 void* map(std::size_t size) {
   void* data = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   TORCH_CHECK(data != MAP_FAILED, "out of memory: the system gave no ", size, " bytes for a tensor");
@@ -46,11 +53,18 @@ struct CachingAllocator::Block {
   std::size_t colour;
   std::multimap<std::size_t, Recent::iterator>::iterator free_entry;
 
-  // Of a large block from the first huge page boundary on; the owner's name lies before it.
+  // Of a large block from the first huge page boundary on. The word before it is never written (word_before).
   char* data() const {
     auto address = reinterpret_cast<std::uintptr_t>(mapping);
     if (size >= huge_page) address = round_up(address, huge_page);
     return reinterpret_cast<char*>(address) + (colour + 1) * colour_step;
+  }
+  // Whole huge pages only: data that starts at an offset would take another for its last bytes.
+  void ask_for_huge_pages() const {
+    char* begin = data() - (colour + 1) * colour_step;
+    char* end = begin + size / huge_page * huge_page;
+    ::madvise(begin, end - begin, MADV_HUGEPAGE);
+    ::madvise(end, static_cast<char*>(mapping) + size + huge_page - end, MADV_NOHUGEPAGE);
   }
   void unmap() const { ::munmap(mapping, size + huge_page); }
 };
@@ -68,12 +82,10 @@ c10::DataPtr CachingAllocator::allocate(std::size_t bytes) {
     auto* memory = static_cast<char*>(std::aligned_alloc(alignment, alignment + round_up(bytes, alignment)));
     TORCH_CHECK(memory != nullptr, "out of memory: the system gave no ", bytes, " bytes for a tensor");
     char* data = memory + alignment;
-    block_of(data) = nullptr;
+    word_before(data) = 1;
     return {data, data, &give_back, cpu};
   }
-  Block* block = take(block_size(bytes));
-  char* data = block->data();
-  block_of(data) = block;
+  char* data = take(block_size(bytes))->data();
   return {data, data, &give_back, cpu};
 }
 
@@ -95,14 +107,39 @@ c10::DeleterFnPtr CachingAllocator::raw_deleter() const {
   return &give_back;
 }
 
-CachingAllocator::Block*& CachingAllocator::block_of(void* data) {
-  return static_cast<Block**>(data)[-1];
-}
+// Blocks of all allocators by their data: torch knows no more when it frees.
+class CachingAllocator::Blocks {
+ public:
+  static Blocks& all() {
+    static auto* blocks = new Blocks;  // torch frees tensors until after main
+    return *blocks;
+  }
+  void add(Block* block) {
+    const std::lock_guard lock(mutex_);
+    by_data_.emplace(block->data(), block);
+  }
+  void remove(const Block* block) {
+    const std::lock_guard lock(mutex_);
+    by_data_.erase(block->data());
+  }
+  Block* of(void* data) const {
+    const std::lock_guard lock(mutex_);
+    return by_data_.at(data);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<void*, Block*> by_data_;
+};
 
 void CachingAllocator::give_back(void* data) {
   if (data == nullptr) return;
-  if (Block* block = block_of(data)) return block->owner->keep(block);
-  std::free(static_cast<char*>(data) - alignment);
+  if (word_before(data) != 0) {
+    std::free(static_cast<char*>(data) - alignment);
+    return;
+  }
+  Block* block = Blocks::all().of(data);
+  block->owner->keep(block);
 }
 
 CachingAllocator::Block* CachingAllocator::take(std::size_t size) {
@@ -120,7 +157,8 @@ CachingAllocator::Block* CachingAllocator::take(std::size_t size) {
     return block;
   }
   auto* block = new Block{this, map(size), size, stats_.blocks_mapped++ % colours, {}};
-  if (size >= huge_page) ::madvise(block->mapping, size + huge_page, MADV_HUGEPAGE);
+  if (size >= huge_page) block->ask_for_huge_pages();
+  Blocks::all().add(block);
   return block;
 }
 
@@ -139,6 +177,7 @@ void CachingAllocator::shrink_to(std::size_t bytes) {
     stats_.bytes_cached -= oldest->size;
     free_by_size_.erase(oldest->free_entry);
     recent_.pop_back();
+    Blocks::all().remove(oldest);
     oldest->unmap();
     delete oldest;
   }

@@ -37,10 +37,9 @@ class CachingAllocator final : public c10::Allocator {
 
  private:
   struct Block;
+  class Blocks;
   using Recent = std::list<Block*>;  // free blocks, the one freed last in front
 
-  // Stored before the data. It is null if malloc gave the memory.
-  static Block*& block_of(void* data);
   static void give_back(void* data);
   Block* take(std::size_t size);
   void keep(Block* block);

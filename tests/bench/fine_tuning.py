@@ -17,6 +17,8 @@ LORA = ("{kind: lora, module_name_pattern: '.*(q|k|v|o|gate|up|down)_proj', "
         "params: {r: 16, alpha: 32, dropout: 0.0}}")
 WAYS = {"LoRA, r = 16": {"model_provider.peft": LORA},
         "LoRA, r = 16, recomputing": {"model_provider.peft": LORA, "model_provider.enable_checkpointing": "true"},
+        "LoRA, r = 16, recomputing, moments of 8 bits": {"model_provider.peft": LORA, "optimizer.name": "adamw_8bit",
+                                                         "model_provider.enable_checkpointing": "true"},
         "full training": {}}
 # Adapters in the model's type: faster than peft's own choice, float32.
 PEFT = """import json, resource, sys, time, torch

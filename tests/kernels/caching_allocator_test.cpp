@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 using d9d::kernels::CachingAllocator;
@@ -13,6 +16,13 @@ constexpr std::size_t mib = 1 << 20;
 
 std::uintptr_t address(const c10::DataPtr& data) {
   return reinterpret_cast<std::uintptr_t>(data.get());
+}
+
+// Bytes of this process that have memory.
+std::size_t resident() {
+  std::size_t pages = 0, resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident_pages;
+  return resident_pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -99,4 +109,30 @@ TEST(CachingAllocator, GivesMemoryThatNoTensorHolds) {
   }
 
   EXPECT_EQ(allocator.stats().bytes_in_use, 0U);
+}
+
+// The first values of a model that is loaded are never touched.
+TEST(CachingAllocator, TakesNoMemoryForWhatNobodyTouches) {
+  CachingAllocator allocator(0);
+  std::vector<c10::DataPtr> blocks;
+  const std::size_t before = resident();
+
+  for (int i = 0; i < 64; ++i) blocks.push_back(allocator.allocate(4 * mib));
+  blocks.clear();
+
+  EXPECT_LT(resident(), before + 16 * mib);
+}
+
+// The offset of the data would take a huge page more for the last bytes of each tensor.
+TEST(CachingAllocator, TakesHardlyMoreMemoryThanIsUsed) {
+  CachingAllocator allocator(0);
+  std::vector<c10::DataPtr> blocks;
+  const std::size_t before = resident();
+
+  for (int i = 0; i < 32; ++i) {
+    blocks.push_back(allocator.allocate(4 * mib));
+    std::memset(blocks.back().get(), 1, 4 * mib);
+  }
+
+  EXPECT_LT(resident() - before, 32 * 4 * mib * 5 / 4);
 }
