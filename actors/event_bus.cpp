@@ -33,6 +33,8 @@ const std::vector<std::string>& event_catalogue() {
       "train.optimizer_step.pre",
       "train.optimizer_step.post",
       "train.step.post",
+      "train.evaluation.pre",
+      "train.evaluation.post",
       "train.checkpoint.committed",
       "train.checkpoint.failed",
       "train.exported",

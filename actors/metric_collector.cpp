@@ -16,13 +16,17 @@ void MetricCollector::behavior(Handlers& handlers) {
 }
 
 void MetricCollector::started() {
-  options_.create(metrics_);
-  layout_ = metrics_.layout();
+  options_.create(training_.metrics);
+  options_.create_evaluation(evaluation_.metrics);
+  for (Counted* const each : {&training_, &evaluation_}) each->layout = each->metrics.layout();
 }
 
 void MetricCollector::metrics_taken(wire::MetricsTaken::Reader message) {
-  if (layout_.empty()) return report(message.getStep(), {});
-  collections_.push_back({message.getStep(), pack_state(layout_, to_vector<double>(message.getState()))});
+  const bool evaluation = message.getEvaluation();
+  const std::vector<ReduceOp>& layout = counted(evaluation).layout;
+  if (layout.empty()) return report(message.getStep(), evaluation, {});
+  collections_.push_back(
+      {message.getStep(), evaluation, pack_state(layout, to_vector<double>(message.getState()))});
   if (collections_.size() == 1) reduce(collections_.front().packed.sums, false);
 }
 
@@ -48,13 +52,16 @@ void MetricCollector::finish_collection() {
   const Collection done = std::move(collections_.front());
   collections_.erase(collections_.begin());
   if (!collections_.empty()) reduce(collections_.front().packed.sums, false);
-  if (options_.rank == 0) report(done.step, metrics_.compute(unpack_state(layout_, done.packed)));
+  if (options_.rank != 0) return;
+  const Counted& kind = counted(done.evaluation);
+  report(done.step, done.evaluation, kind.metrics.compute(unpack_state(kind.layout, done.packed)));
 }
 
-void MetricCollector::report(std::uint64_t step, const MetricValues& values) {
+void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricValues& values) {
   if (options_.rank != 0) return;
   tell<wire::MetricValues>({Role::tracker, 0}, [&](wire::MetricValues::Builder message) {
     message.setStep(step);
+    message.setEvaluation(evaluation);
     auto names = message.initNames(static_cast<unsigned>(values.size()));
     auto numbers = message.initValues(static_cast<unsigned>(values.size()));
     for (unsigned i = 0; i < names.size(); ++i) {

@@ -18,6 +18,7 @@ struct MetricCollectorOptions {
   int rank = 0;
   ActorId collective;                    // of this rank, over the whole world, used by metrics only
   std::function<void(Compose&)> create;  // the same metrics on every rank; used for layout and results only
+  std::function<void(Compose&)> create_evaluation = [](Compose&) {};  // as create; of what is evaluated
 };
 
 class MetricCollector final : public Actor {
@@ -33,15 +34,20 @@ class MetricCollector final : public Actor {
   // A reduction under way: sums first, then maxima where there are any.
   struct Collection {
     std::uint64_t step;
+    bool evaluation;
     PackedState packed;
+  };
+  struct Counted {
+    Compose metrics;
+    std::vector<ReduceOp> layout;
   };
   void reduce(const std::vector<double>& values, bool maxima);
   void finish_collection();
-  void report(std::uint64_t step, const MetricValues& values);
+  void report(std::uint64_t step, bool evaluation, const MetricValues& values);
+  const Counted& counted(bool evaluation) const { return evaluation ? evaluation_ : training_; }
 
   MetricCollectorOptions options_;
-  Compose metrics_;
-  std::vector<ReduceOp> layout_;
+  Counted training_, evaluation_;
   std::vector<Collection> collections_;  // oldest first
   std::uint64_t next_order_ = 0;
 };

@@ -88,9 +88,16 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   std::vector<Ticket> microbatches;
   for (const std::uint64_t packed : message.getMicrobatches())
     microbatches.push_back(Ticket::from_packed(packed));
-  worker_->begin_step(step(), microbatches);
+  evaluation_ = message.getEvaluation();
+  if (evaluation_ == 0) {
+    worker_->begin_step(step(), microbatches);
+  } else {
+    worker_->begin_evaluation(step(), microbatches);
+  }
   for (const Early& early : early_) {
-    D9D_CHECK(early.step == step(), "a tensor of step {} waits while step {} begins", early.step, step());
+    D9D_CHECK(early.step == step() && early.evaluation == evaluation_,
+              "a tensor of step {}, evaluation {}, waits while step {}, evaluation {}, begins", early.step,
+              early.evaluation, step(), evaluation_);
     worker_->put(early.tensor);
   }
   early_.clear();
@@ -98,21 +105,22 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
 }
 
 void RankExecutor::activation_ready(wire::ActivationReady::Reader message) {
-  tensor_ready(message, false);
+  tensor_ready(message, false, message.getEvaluation());
 }
 
 void RankExecutor::gradient_ready(wire::GradientReady::Reader message) {
-  tensor_ready(message, true);
+  tensor_ready(message, true, 0);
 }
 
 template <class Reader>
-void RankExecutor::tensor_ready(Reader message, bool gradient) {
+void RankExecutor::tensor_ready(Reader message, bool gradient, std::uint32_t evaluation) {
   const StageTensor tensor{gradient, static_cast<int>(message.getStage()),
                            static_cast<int>(message.getMicrobatch()),
                            Ticket::from_packed(message.getTicket())};
-  worker_->programs().add_transfer_time(gradient, tensor.stage, seconds_since(message.getProducedNs()));
-  if (!in_step_ || message.getStep() != step()) {
-    early_.push_back({message.getStep(), tensor});
+  if (evaluation == 0)
+    worker_->programs().add_transfer_time(gradient, tensor.stage, seconds_since(message.getProducedNs()));
+  if (!in_step_ || message.getStep() != step() || evaluation != evaluation_) {
+    early_.push_back({message.getStep(), evaluation, tensor});
     return;
   }
   worker_->put(tensor);
@@ -138,9 +146,11 @@ void RankExecutor::bucket_reduced(wire::BucketReduced::Reader message) {
 }
 
 void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
-  const std::vector<double> state = worker_->take_metrics();
+  const bool evaluation = message.getEvaluation();
+  const std::vector<double> state = evaluation ? worker_->take_evaluation_metrics() : worker_->take_metrics();
   tell<wire::MetricsTaken>({Role::metric_collector, self().index}, [&](wire::MetricsTaken::Builder taken) {
     taken.setStep(message.getStep());
+    taken.setEvaluation(evaluation);
     fill_list(taken.initState(static_cast<unsigned>(state.size())), state);
   });
 }
@@ -226,7 +236,7 @@ void RankExecutor::run(const Instruction& instruction) {
   for (const StageTensor& tensor : worker_->run(instruction)) send_tensor(tensor);
   const double seconds = seconds_since(begin);
   compute_seconds_ += seconds;
-  worker_->programs().add_action_time(instruction, seconds);
+  if (evaluation_ == 0) worker_->programs().add_action_time(instruction, seconds);
 }
 
 double RankExecutor::seconds_since(std::int64_t begin_ns) {
@@ -248,6 +258,7 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
                             [&](wire::SendTensors::Builder send) {
                               fill(send);
                               send.setGradient(tensor.gradient);
+                              send.setEvaluation(evaluation_);
                             });
     return;
   }
@@ -255,7 +266,10 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
   if (tensor.gradient) {
     tell<wire::GradientReady>(holder, fill);
   } else {
-    tell<wire::ActivationReady>(holder, fill);
+    tell<wire::ActivationReady>(holder, [&](wire::ActivationReady::Builder ready) {
+      fill(ready);
+      ready.setEvaluation(evaluation_);
+    });
   }
 }
 
@@ -274,9 +288,10 @@ void RankExecutor::bucket_complete(int bucket) {
 void RankExecutor::finish_step_when_done() {
   if (!in_step_ || reductions_pending_ > 0 || !worker_->order().step_done()) return;
   in_step_ = false;
-  const StepTotals totals = worker_->finish_step();
+  const StepTotals totals = evaluation_ == 0 ? worker_->finish_step() : worker_->finish_evaluation();
   tell<wire::StepComputed>({Role::trainer, self().index}, [&](wire::StepComputed::Builder computed) {
     computed.setStep(step());
+    computed.setEvaluation(evaluation_);
     computed.setLossSum(totals.loss_sum);
     computed.setWeightSum(totals.weight_sum);
     computed.setNormShare(joined_shares(options_.norm, totals.norm_share, norm_share_));

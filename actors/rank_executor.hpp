@@ -55,7 +55,7 @@ class RankExecutor final : public Actor, private BucketObserver {
  private:
   CommTracing comm_tracing();
   template <class Reader>
-  void tensor_ready(Reader message, bool gradient);
+  void tensor_ready(Reader message, bool gradient, std::uint32_t evaluation);
   void advance();
   void wake_up_when_due();
   void lead(const OrderedInstruction& next);
@@ -75,10 +75,12 @@ class RankExecutor final : public Actor, private BucketObserver {
   // Facts of a step that has not begun here yet: a fast neighbour may be ahead of our BeginStep.
   struct Early {
     std::uint64_t step;
+    std::uint32_t evaluation;
     StageTensor tensor;
   };
   std::vector<Early> early_;
   bool in_step_ = false;
+  std::uint32_t evaluation_ = 0;  // of the BeginStep in work
   int reductions_pending_ = 0;
   double norm_share_ = 0;
   double compute_seconds_ = 0;

@@ -65,6 +65,7 @@ void TensorLane::send_tensors(wire::SendTensors::Reader message) {
     announced.setMicrobatch(message.getMicrobatch());
     announced.setGradient(message.getGradient());
     announced.setProducedNs(message.getProducedNs());
+    announced.setEvaluation(message.getEvaluation());
     auto list = announced.initTensors(static_cast<unsigned>(tensors.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
       list[i].setName(tensors[i].name);
@@ -95,7 +96,10 @@ void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
   if (message.getGradient()) {
     tell<wire::GradientReady>(stage, fill);
   } else {
-    tell<wire::ActivationReady>(stage, fill);
+    tell<wire::ActivationReady>(stage, [&](wire::ActivationReady::Builder ready) {
+      fill(ready);
+      ready.setEvaluation(message.getEvaluation());
+    });
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -12,6 +13,7 @@ Tracker::Tracker(World& world, TrackerOptions options)
 
 void Tracker::behavior(Handlers& handlers) {
   handlers.on(this, &Tracker::step_finished);
+  handlers.on(this, &Tracker::evaluation_finished);
   handlers.on(this, &Tracker::metric_values);
   handlers.on(this, &Tracker::flush_tracker);
 }
@@ -77,17 +79,30 @@ void Tracker::write_progress_of_data(wire::StepFinished::Reader message) {
   write("epoch", message.getStep(), {epochs});
 }
 
+void Tracker::evaluation_finished(wire::EvaluationFinished::Reader message) {
+  const std::uint64_t step = message.getStep();
+  write("evaluation/loss", step, {message.getLoss()});
+  write("evaluation/tokens", step, {static_cast<double>(message.getTokens()), true});
+  write("evaluation/seconds", step, {message.getSeconds()});
+  for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
+  log::info("evaluation after step {}: loss {:.4f} of {} in {:.1f} s", step, message.getLoss(),
+            counted(message.getTokens(), "token"), message.getSeconds());
+  ledger_.evaluated(step);
+  answer_when_complete();
+}
+
 void Tracker::metric_values(wire::MetricValues::Reader message) {
+  const std::string prefix = message.getEvaluation() ? "evaluation/metrics/" : "metrics/";
   // Read once: each call counts the whole list against the limit on what a reader may visit.
   const auto names = message.getNames();
   const auto values = message.getValues();
   for (unsigned i = 0; i < names.size(); ++i) {
-    write("metrics/" + std::string(names[i]), message.getStep(), {values[i]});
+    write(prefix + std::string(names[i]), message.getStep(), {values[i]});
   }
   if (names.size() > 0) {
     for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(message.getStep()));
   }
-  ledger_.metrics(message.getStep());
+  ledger_.metrics(message.getStep(), message.getEvaluation());
   answer_when_complete();
 }
 

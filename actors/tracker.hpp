@@ -1,7 +1,7 @@
 #pragma once
 // Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar.
 // Own thread: it writes files. One per job, on node 0. Parent: Node.
-// hears StepFinished MetricValues FlushTracker    says TrackerFlushed
+// hears StepFinished EvaluationFinished MetricValues FlushTracker    says TrackerFlushed
 
 #include <functional>
 #include <memory>
@@ -36,6 +36,7 @@ class Tracker final : public Actor {
   void stop() override;
 
   void step_finished(wire::StepFinished::Reader message);
+  void evaluation_finished(wire::EvaluationFinished::Reader message);
   void metric_values(wire::MetricValues::Reader message);
   void flush_tracker(wire::FlushTracker::Reader message);
 

@@ -18,7 +18,7 @@ enum Deadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
 
 const char* name_of(int phase) {
   constexpr const char* names[] = {"waiting for its batch", "computing",
-                                   "reducing loss and norm over all ranks", "finished"};
+                                   "reducing loss and norm over all ranks", "evaluating", "finished"};
   return names[phase];
 }
 
@@ -36,6 +36,7 @@ Trainer::Trainer(World& world, TrainerOptions options)
       tokens_total_(options_.tokens_before),
       step_end_(options_.step_end) {
   last_step_ = options_.total_steps;
+  if (options_.evaluation) evaluation_.emplace(*options_.evaluation, evaluation_actions());
   set_rank(options_.rank);
 }
 
@@ -84,12 +85,17 @@ void Trainer::ask_for_batches() {
 }
 
 void Trainer::batch_ready(wire::BatchReady::Reader message) {
-  batches_.push_back({.step = message.getStep(),
-                      .microbatches = to_vector<std::uint64_t>(message.getMicrobatches()),
-                      .tokens = message.getTokens(),
-                      .next_sample = message.getNextSample()});
-  loaded_ = message.getStep();
-  advance();
+  LoadedBatch batch{.step = message.getStep(),
+                    .microbatches = to_vector<std::uint64_t>(message.getMicrobatches()),
+                    .tokens = message.getTokens(),
+                    .next_sample = message.getNextSample()};
+  if (sender().role == Role::evaluation_loader) {
+    evaluation_->loaded(std::move(batch));
+  } else {
+    loaded_ = batch.step;
+    batches_.push_back(std::move(batch));
+    advance();
+  }
   finish_when_done();
 }
 
@@ -108,12 +114,12 @@ void Trainer::data_ended(wire::DataEnded::Reader message) {
 
 void Trainer::advance() {
   if (phase_ != Phase::waiting || !started_ || snapshot_wanted_ || batches_.empty()) return;
-  const Batch batch = std::move(batches_.front());
+  const LoadedBatch batch = std::move(batches_.front());
   batches_.pop_front();
   begin(batch);
 }
 
-void Trainer::begin(const Batch& batch) {
+void Trainer::begin(const LoadedBatch& batch) {
   D9D_CHECK(batch.step == current_, "batch of step {} for step {}", batch.step, current_);
   set_step(current_);
   phase_ = Phase::computing;
@@ -128,6 +134,7 @@ void Trainer::begin(const Batch& batch) {
 }
 
 void Trainer::step_computed(wire::StepComputed::Reader message) {
+  if (message.getEvaluation() > 0) return evaluated(message);
   D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
             "step {} was computed while step {} is {}", message.getStep(), current_,
             name_of(static_cast<int>(phase_)));
@@ -139,23 +146,27 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
                   .tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0,
                   .costs = to_vector<double>(message.getCosts())};
   wishes_.add_to(mine);
-  for (const StepReduction& reduction : step_end_.reductions_of(mine)) {
-    tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
-      reduce.setOrder(reductions_++);
-      reduce.setStep(current_);
-      reduce.setOperation(reduce_operations.to_wire(reduction.operation));
-      fill_list(reduce.initValues(static_cast<unsigned>(reduction.values.size())), reduction.values);
-    });
-  }
+  for (const StepReduction& reduction : step_end_.reductions_of(mine)) reduce_over_world(reduction);
+}
+
+void Trainer::reduce_over_world(const StepReduction& reduction) {
+  tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
+    reduce.setOrder(reductions_++);
+    reduce.setStep(current_);
+    reduce.setOperation(reduce_operations.to_wire(reduction.operation));
+    fill_list(reduce.initValues(static_cast<unsigned>(reduction.values.size())), reduction.values);
+  });
 }
 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
+  if (phase_ == Phase::evaluating) return evaluated(message);
   const auto result = step_end_.add(to_vector<double>(message.getValues()));
   if (!result) return;
   collect_metrics_when_due();
   apply(*result);
   report(*result);
   obey(agreed_wishes(result->totals));
+  if (evaluation_ && stop_signal_ == 0 && evaluation_->due(current_)) return evaluate();
   after_apply();
 }
 
@@ -314,7 +325,8 @@ void Trainer::signalled(wire::Signalled::Reader message) {
 
 void Trainer::finish_when_done() {
   const bool saving = snapshot_in_flight_ || snapshot_wanted_;
-  const bool loading = loaded_ < asked_for_;  // the Loader may be calling the task
+  // A Loader may be calling the task.
+  const bool loading = loaded_ < asked_for_ || (evaluation_ && evaluation_->loading());
   if (phase_ != Phase::finished || applying_ || saving || loading || told_finished_) return;
   told_finished_ = true;
   current_ = last_step_;
@@ -355,6 +367,7 @@ void Trainer::tick(wire::Tick::Reader message) {
   if (message.getKind() == checkpoint_deadline) return require_commit_of(message.getValue());
   if (message.getValue() != current_ || (phase_ == Phase::finished && !applying_)) return;
   if (snapshot_in_flight_) return arm_deadline();  // a slow disk is no hanging step
+  if (phase_ == Phase::evaluating && evaluation_->take_progress()) return arm_deadline();
   throw Error(
       ErrorKind::environment,
       fmt::format("rank {} did not finish step {} in time: it is {}. Raise trainer.timeout if the step is "

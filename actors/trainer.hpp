@@ -5,12 +5,11 @@
 // hears StartTraining BatchReady DataEnded StepComputed ValuesReduced StepApplied MetricState CheckpointCommitted
 //       Signalled Tick
 // says Ready LoadBatches BeginStep ReduceValues ApplyStep Snapshot CollectMetrics CheckpointState FlushTrace
-//      StepFinished Publish RankFinished
+//      StepFinished EvaluationFinished Publish RankFinished
 
 #include <deque>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "actors/core/actor.hpp"
 #include "actors/signal_wishes.hpp"
@@ -43,17 +42,11 @@ class Trainer final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
-  enum class Phase { waiting, computing, reducing, finished };
-  struct Batch {
-    std::uint64_t step;
-    std::vector<std::uint64_t> microbatches;  // tickets
-    std::uint64_t tokens;
-    std::uint64_t next_sample;
-  };
+  enum class Phase { waiting, computing, reducing, evaluating, finished };
 
   void ask_for_batches();
   void advance();
-  void begin(const Batch& batch);
+  void begin(const LoadedBatch& batch);
   void collect_metrics_when_due();
   void apply(const StepResult& result);
   void report(const StepResult& result);
@@ -61,6 +54,12 @@ class Trainer final : public Actor {
   void after_apply();
   void take_snapshot();
   void finish_when_done();
+  EvaluationRun::Actions evaluation_actions();
+  void evaluate();
+  void evaluated(wire::StepComputed::Reader message);
+  void evaluated(wire::ValuesReduced::Reader message);
+  void finish_evaluation();
+  void reduce_over_world(const StepReduction& reduction);
   void publish(const char* event, const std::string& context = "{}");
   void tell_events();
   void record_step(std::int64_t now_ns);
@@ -73,9 +72,10 @@ class Trainer final : public Actor {
   std::uint64_t current_ = 0, first_step_ = 0;  // the step in work, or the next one; where it started
   std::uint64_t last_step_;  // the job's last one, or the one at which all ranks agreed to stop
   std::uint64_t asked_for_ = 0, loaded_ = 0;  // last step whose batch was asked for; whose batch came
-  std::deque<Batch> batches_;                 // loaded ahead, in step order
+  std::deque<LoadedBatch> batches_;           // loaded ahead, in step order
   std::uint64_t next_sample_ = 0;             // cursor after the current step
   std::uint64_t tokens_ = 0, tokens_total_;   // of this rank in its step; of all ranks in all steps so far
+  std::optional<EvaluationRun> evaluation_;   // where the job evaluates
   StepEnd step_end_;
   std::uint64_t reductions_ = 0;
   std::int64_t step_begin_ns_ = 0;

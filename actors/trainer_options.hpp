@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "actors/evaluation_run.hpp"
 #include "messages/actor_id.hpp"
 #include "runtime/train/step_end.hpp"
 
@@ -32,6 +33,7 @@ struct TrainerOptions {
   std::function<std::string()> task_state;      // JSON; rank 0 only
   std::function<void()> finalize_task = [] {};  // once, at the end of a job that did not fail
   std::optional<TraceWindow> trace_window;      // rank 0 only
+  std::optional<EvaluationOptions> evaluation;
   int num_nodes = 1;
   std::uint64_t tokens_before = 0;  // of all ranks in the steps before the checkpoint that is resumed
   ActorId world_collective;         // of this rank

@@ -35,6 +35,8 @@ const char* name_of(Role role) {
       return "user";
     case Role::probe:
       return "probe";
+    case Role::evaluation_loader:
+      return "evaluation_loader";
   }
   return "unknown";
 }

@@ -24,6 +24,7 @@ enum class Role : std::uint16_t {
   tensor_lane,        // index: (sending rank * 65536 + receiving rank) * 2 + (0 sender, 1 receiver)
   user,               // index: place in the job file's list
   probe,              // tests
+  evaluation_loader,  // index: global rank
 };
 
 struct ActorId {

@@ -10,6 +10,7 @@ struct CollectMetrics {
   # steps. No reply to the sender: MetricsTaken goes to the MetricCollector
   # of the rank. Repeated: takes what was counted since the last time.
   step @0 :UInt64;
+  evaluation @1 :Bool;   # what the evaluation after `step` counted
 }
 
 struct MetricsTaken {
@@ -18,6 +19,7 @@ struct MetricsTaken {
   # were told together. No reply. Repeated: counted twice, so there is one for each CollectMetrics.
   step @0 :UInt64;
   state @1 :List(Float64);   # of all metrics of the task, in the order of their names
+  evaluation @2 :Bool;       # as in CollectMetrics
 }
 
 struct MetricValues {
@@ -26,6 +28,7 @@ struct MetricValues {
   step @0 :UInt64;
   names @1 :List(Text);      # one for each number that a metric of the task has
   values @2 :List(Float64);  # in the order of `names`
+  evaluation @3 :Bool;       # as in CollectMetrics
 }
 
 struct MetricState {

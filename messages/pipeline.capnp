@@ -8,6 +8,7 @@ struct BeginStep {
   # activations and gradients arrive. Reply: StepComputed. A second one for the same step is a bug.
   step @0 :UInt64;
   microbatches @1 :List(UInt64);  # tickets: MicrobatchParcel of inputs, shared data and task state
+  evaluation @2 :UInt32;          # 0: the step. From 1: so many batches after it are only evaluated, forward alone
 }
 
 struct ActivationReady {
@@ -18,6 +19,7 @@ struct ActivationReady {
   microbatch @2 :UInt32;
   ticket @3 :UInt64;      # TensorParcel: the transfer of stage - 1
   producedNs @4 :Int64;   # when its action ended, on the clock of the rank that ran it
+  evaluation @5 :UInt32;  # as in BeginStep
 }
 
 struct GradientReady {
@@ -40,6 +42,7 @@ struct SendTensors {
   ticket @3 :UInt64;      # TensorParcel
   gradient @4 :Bool;      # false: activation
   producedNs @5 :Int64;   # passed on
+  evaluation @6 :UInt32;  # passed on
 }
 
 struct TensorsAnnounced {
@@ -58,6 +61,7 @@ struct TensorsAnnounced {
     requiresGrad @3 :Bool;       # the sender wants its gradient back
   }
   producedNs @5 :Int64;
+  evaluation @6 :UInt32;
 }
 
 struct StepComputed {
@@ -69,6 +73,7 @@ struct StepComputed {
   normShare @3 :Float64;   # this rank's share: those of all ranks count every gradient element once
   computeSeconds @4 :Float64;
   costs @5 :List(Float64);   # of schedule `auto`, once: this rank's measured times, 0 where others measure
+  evaluation @6 :UInt32;     # of BeginStep; there is no norm and nothing to apply then
 }
 
 struct LeadAction {

@@ -73,3 +73,12 @@ struct StepFinished {
   metricsFollow @11 :Bool;     # MetricValues of this step are on their way
   skippedSteps @12 :UInt64;    # updates skipped so far, because loss or gradient was not finite
 }
+
+struct EvaluationFinished {
+  # Trainer of rank 0 -> Tracker, when the sums of an evaluation are known: the same on every mesh. MetricValues
+  # of it follow. No reply. Repeated for a step: would be written twice, so the Trainer says it once.
+  step @0 :UInt64;      # training steps done before it
+  loss @1 :Float64;     # weighted mean over all microbatches; NaN when no token counts
+  tokens @2 :UInt64;    # over all ranks
+  seconds @3 :Float64;
+}

@@ -80,6 +80,19 @@ void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& finding
   });
 }
 
+void open_evaluation(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
+  if (!loaded.job.evaluation) return;
+  findings.attempt("evaluation", [&] {
+    const auto ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt;
+    const auto base_seed = static_cast<std::uint64_t>(loaded.job.trainer.determinism.base_seed);
+    const auto source = build_source(loaded.job.evaluation->data, base_seed, ids_below);
+    require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
+    source->scan_ids({});
+    prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
+    prepared.evaluation_source = source;
+  });
+}
+
 // The address that somebody named; where none is, a free port of loopback is taken.
 void look_at_port(const JobConfig& job, const RunOptions& options) {
   const AddressOptions address = address_options(job, options);
@@ -106,6 +119,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   look_at_source(job, prepared, findings);
   look_at_export(job, prepared, findings);
   open_data(loaded, prepared, findings);
+  open_evaluation(loaded, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
   }

@@ -26,9 +26,11 @@ struct PreparedJob {
   std::shared_ptr<const LrSchedule> lr_schedule;
   std::shared_ptr<const SampleSource> source;
   std::uint64_t total_steps = 0;
-  std::optional<std::uint64_t> end_sample;  // where the data ends; nothing: it never does
-  TokenizerFiles tokenizer;                 // to lie in every checkpoint
-  std::vector<std::string> warnings;        // what the user should know of, a line each
+  std::optional<std::uint64_t> end_sample;                // where the data ends; nothing: it never does
+  std::shared_ptr<const SampleSource> evaluation_source;  // null: the job evaluates nothing
+  std::uint64_t evaluation_batches = 0;
+  TokenizerFiles tokenizer;           // to lie in every checkpoint
+  std::vector<std::string> warnings;  // what the user should know of, a line each
 };
 
 // `loaded` and `disk` outlive the result. Makes and drops one task and one of each of the job's own actors,

@@ -38,7 +38,9 @@ struct ProcessServices {
   std::optional<std::uint64_t> end_sample{};  // where the data ends; nothing: it never does
   net::Gate& gate;
   int threads_per_rank = 1;
-  std::shared_ptr<const SampleSource> source;  // one for all loaders: a text is tokenised once
+  std::shared_ptr<const SampleSource> source;               // one for all loaders: a text is tokenised once
+  std::shared_ptr<const SampleSource> evaluation_source{};  // null: the job evaluates nothing
+  std::uint64_t evaluation_batches = 0;
   std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`

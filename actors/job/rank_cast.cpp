@@ -68,7 +68,10 @@ struct RankCast {
   PipelineWorkerOptions worker_options() const;
   CastMember rank_executor() const;
   CastMember trainer() const;
+  std::optional<EvaluationOptions> evaluation() const;
+  SourceFeedOptions feed() const;
   CastMember loader() const;
+  CastMember evaluation_loader() const;
   CastMember metric_collector() const;
   std::vector<ActorId> gradient_collectives() const;
   CastMember collective(int index, const std::string& use, const GradientGroup& group) const;
@@ -152,6 +155,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .skipped_steps = counted_before("skipped_steps"),
           .declare_metrics = metrics(),
           .logs_expert_load = logs_expert_load(job(), process.loaded.model.get()),
+          .evaluates = job().evaluation.has_value(),
           .metric_states = metric_states(),
           .parallel = job().parallelism,
           .open_group = [&epoch = epoch, rank = rank](
@@ -211,6 +215,7 @@ CastMember RankCast::trainer() const {
             call_user("the task's finalize", ErrorInside::is_named, [&] { task->finalize(); });
           },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
+      .evaluation = evaluation(),
       .num_nodes = plan().num_nodes(),
       .tokens_before = counted_before("tokens_total"),
       .world_collective = collective_id(rank, step_group),
@@ -221,27 +226,50 @@ CastMember RankCast::trainer() const {
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
 }
 
-CastMember RankCast::loader() const {
+// As many batches as the pipeline has ranks are under way at a time, and one more.
+std::optional<EvaluationOptions> RankCast::evaluation() const {
+  if (!job().evaluation) return std::nullopt;
+  return EvaluationOptions{.batches = process.evaluation_batches,
+                           .due = evaluation_due(job(), process.total_steps),
+                           .ahead = static_cast<std::uint64_t>(plan().parameters().pipeline_parallel)};
+}
+
+// Of what both loaders have in common.
+SourceFeedOptions RankCast::feed() const {
   const BatchingConfig& batching = job().trainer.batching;
-  const BatchMaths maths =
-      batch_maths(batching.global_batch_size, batching.microbatch_size, plan().parameters().data_parallel());
-  SourceFeedOptions feed{.source = process.source,
-                         .maths = maths,
-                         .data_rank = placement.data,
-                         .first_step = membership().resume_step + 1,
-                         .first_sample = membership().resume_sample,
-                         .end_sample = process.end_sample,
-                         .task = task,
-                         .place = context_place(plan(), rank, job().parallelism.context.order),
-                         .threads = process.threads_per_rank,
-                         .table = &epoch.table()};
+  return {.maths = batch_maths(batching.global_batch_size, batching.microbatch_size,
+                               plan().parameters().data_parallel()),
+          .data_rank = placement.data,
+          .task = task,
+          .place = context_place(plan(), rank, job().parallelism.context.order),
+          .threads = process.threads_per_rank,
+          .table = &epoch.table()};
+}
+
+CastMember RankCast::loader() const {
+  SourceFeedOptions training = feed();
+  training.source = process.source;
+  training.first_step = membership().resume_step + 1;
+  training.first_sample = membership().resume_sample;
+  training.end_sample = process.end_sample;
   return {at(Role::loader), Threading::own_thread,
-          factory_of<Loader>(Loader::MakeFeed([feed] { return make_source_feed(feed); })), true};
+          factory_of<Loader>(Loader::MakeFeed([training] { return make_source_feed(training); })), true};
+}
+
+CastMember RankCast::evaluation_loader() const {
+  SourceFeedOptions evaluation = feed();
+  evaluation.source = process.evaluation_source;
+  evaluation.cycle_steps = process.evaluation_batches;
+  return {at(Role::evaluation_loader), Threading::own_thread,
+          factory_of<Loader>(Loader::MakeFeed([evaluation] { return make_source_feed(evaluation); })), true};
 }
 
 CastMember RankCast::metric_collector() const {
   MetricCollectorOptions options{
-      .rank = rank, .collective = collective_id(rank, metric_group), .create = metrics()};
+      .rank = rank,
+      .collective = collective_id(rank, metric_group),
+      .create = metrics(),
+      .create_evaluation = [task = task](Compose& metrics) { task->create_metrics(metrics); }};
   return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
 }
 
@@ -325,6 +353,7 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
     members.push_back(cast.collective(index++, "gradients", group));
   }
   for (CastMember& lane : cast.lanes()) members.push_back(std::move(lane));
+  if (process.job().evaluation) members.push_back(cast.evaluation_loader());
   return members;
 }
 

@@ -258,6 +258,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .gate = gate,
                         .threads_per_rank = threads_per_rank(job, options),
                         .source = prepared.source,
+                        .evaluation_source = prepared.evaluation_source,
+                        .evaluation_batches = prepared.evaluation_batches,
                         .progress = options.join ? nullptr : &progress,
                         .disk_watch = &disk_watch,
                         .tokenizer = std::move(prepared.tokenizer)}};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <set>
+#include <utility>
 
 namespace d9d {
 
@@ -14,16 +15,21 @@ class StepLedger {
 
   // The numbers of `step` have come. Steps come in order.
   void finished(std::uint64_t step, bool metrics_follow);
-  // The metrics of `step` have come.
-  void metrics(std::uint64_t step);
+  // The numbers of the evaluation after `step` have come; its metrics always follow.
+  void evaluated(std::uint64_t step) { await({step, true}); }
+  // The metrics of `step` have come, or those of the evaluation after it.
+  void metrics(std::uint64_t step, bool evaluation = false);
 
   // Everything of `step` and of all before it is here.
   bool complete(std::uint64_t step) const;
 
  private:
+  using Key = std::pair<std::uint64_t, bool>;  // step, and whether it is the evaluation after it
+  void await(Key key);
+
   std::uint64_t finished_;
-  std::set<std::uint64_t> awaited_;  // finished steps without their metrics
-  std::set<std::uint64_t> early_;    // steps whose metrics came first
+  std::set<Key> awaited_;  // finished without their metrics
+  std::set<Key> early_;    // whose metrics came first
 };
 
 }  // namespace d9d

@@ -41,7 +41,6 @@ StageCore::StageCore(StageCoreOptions options, TensorTable& table)
             options_.num_stages);
   D9D_CHECK(!is_last() || (options_.training ? bool(options_.compute_loss) : bool(options_.consume_outputs)),
             "the last stage has no {} function", options_.training ? "loss" : "output");
-  options_.module->set_training(options_.training);
 }
 // A step may be abandoned between I and W.
 StageCore::~StageCore() {
@@ -54,6 +53,7 @@ void StageCore::begin_step(std::uint64_t step, const std::vector<MicrobatchTenso
   D9D_CHECK(microbatches_.empty(), "step {} begins on stage {} before step {} is finished", step, stage(),
             step_);
   D9D_REQUIRE(!microbatches.empty(), "step {} has no microbatches", step);
+  options_.module->set_training(options_.training);  // the module may be another core's, too
   step_ = step;
   unfinished_ = static_cast<int>(microbatches.size());
   for (const MicrobatchTensors& given : microbatches) {

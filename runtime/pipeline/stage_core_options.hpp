@@ -38,7 +38,8 @@ struct StageCoreOptions {
   int num_stages = 1;
   // Of what modules draw in forward (runtime/tensor/microbatch_scope.hpp).
   std::uint64_t noise_seed = 0;
-  // Without training F runs without a graph and is the only action.
+  // Without training F runs without a graph and is the only action. Cores of both kinds may share a module, if the
+  // step of one is finished before that of the other begins.
   bool training = true;
   // Last stage. Training needs compute_loss; the backward is
   // seeded with weight * loss. Otherwise consume_outputs.

@@ -29,6 +29,10 @@ std::function<bool(std::uint64_t)> metrics_due(const JobConfig& job, std::uint64
   return due_after(job.trainer.logging.period_steps, total_steps);
 }
 
+std::function<bool(std::uint64_t)> evaluation_due(const JobConfig& job, std::uint64_t total_steps) {
+  return due_after(job.evaluation->period_steps, total_steps);
+}
+
 bool logs_expert_load(const JobConfig& job, const ModelDescription* model) {
   return job.trainer.logging.expert_load != LoggedLoad::none && model != nullptr &&
          model->experts_per_layer() > 0;

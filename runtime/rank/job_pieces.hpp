@@ -15,6 +15,8 @@ struct ModelDescription;
 // Whether a checkpoint is due after so many steps. An export needs one of the last step, whatever the period.
 std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps);
 std::function<bool(std::uint64_t)> metrics_due(const JobConfig& job, std::uint64_t total_steps);
+// The job has the section.
+std::function<bool(std::uint64_t)> evaluation_due(const JobConfig& job, std::uint64_t total_steps);
 
 // The name of the loads of experts among the metrics; their values are `expert_load/...`.
 inline constexpr const char* expert_load_name = "expert_load";

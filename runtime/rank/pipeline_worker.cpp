@@ -23,6 +23,7 @@
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/plugin_parameters.hpp"
 #include "runtime/rank/rank_buffers.hpp"
+#include "runtime/rank/rank_evaluation.hpp"
 #include "runtime/rank/rank_experts.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/stage_units.hpp"
@@ -69,13 +70,16 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::vector<int> bucket_groups() const override;
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put(const StageTensor& tensor) override;
-  RankOrder& order() override { return order_; }
+  RankOrder& order() override { return evaluating_ ? evaluation_->order() : order_; }
   std::vector<StageTensor> run(const Instruction& instruction) override;
   StepTotals finish_step() override;
+  void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
+  StepTotals finish_evaluation() override;
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   void skip() override;
   std::vector<double> take_metrics() override;
+  std::vector<double> take_evaluation_metrics() override { return evaluation_->take_metrics(); }
   std::string metric_state() const override { return metrics_.to_json().dump(); }
   Ticket snapshot() override;
 
@@ -84,7 +88,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StageCore& core(int stage) const {
     const auto found = cores_.find(stage);
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
-    return *found->second;
+    return evaluating_ ? evaluation_->core(stage) : *found->second;
   }
   struct BuiltStage {
     std::shared_ptr<StageModule> module;
@@ -122,6 +126,9 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void end_step(bool update);
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
+  std::uint64_t noise_seed() const { return stable_hash(fmt::format("{}:{}", options_.seed, options_.rank)); }
+  void make_evaluation();
+  std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets) const;
 
   const PipelineWorkerOptions options_;
   BucketObserver& buckets_;
@@ -140,6 +147,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::unique_ptr<RankExperts> experts_;
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
+  std::unique_ptr<RankEvaluation> evaluation_;       // where the job evaluates
+  bool evaluating_ = false;
   Compose metrics_;  // of the task; counts on the last stage, between two calls of take_metrics()
   std::uint64_t entries_loaded_ = 0;
 };
@@ -179,7 +188,20 @@ void PipelineWorker::prepare() {
   for (const auto& [stage, built] : stages_) {
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, built), *options_.table);
   }
+  if (options_.evaluates) make_evaluation();
   options_.shared->parameters = flat_;
+}
+
+void PipelineWorker::make_evaluation() {
+  RankEvaluationOptions evaluation{.modules = {},
+                                   .topology = topology_,
+                                   .pipeline_rank = pipeline_rank_,
+                                   .noise_seed = noise_seed(),
+                                   .task = options_.task,
+                                   .counts_loss = counts_loss(),
+                                   .table = options_.table};
+  for (const auto& [stage, built] : stages_) evaluation.modules[stage] = built.module;
+  evaluation_ = std::make_unique<RankEvaluation>(std::move(evaluation));
 }
 
 // Between the ranks of the first and the last stage that have the same place in them.
@@ -265,7 +287,7 @@ void PipelineWorker::make_optimizer(const OpenGroup& open) {
 StageCoreOptions PipelineWorker::core_options(int stage, const BuiltStage& built) {
   StageCoreOptions core{.module = built.module, .stage = stage, .num_stages = topology_.num_stages()};
   core.observer = this;
-  core.noise_seed = stable_hash(fmt::format("{}:{}", options_.seed, options_.rank));
+  core.noise_seed = noise_seed();
   core.each_microbatch = built.units.reduce_each_microbatch();
   if (!built.units.empty()) {
     core.before_weight_job = [&units = built.units](const at::Tensor& weight, bool reads) {
@@ -311,12 +333,17 @@ std::vector<int> PipelineWorker::bucket_groups() const {
   return indices;
 }
 
-void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) {
+std::vector<MicrobatchTensors> PipelineWorker::take_microbatches(const std::vector<Ticket>& tickets) const {
   std::vector<MicrobatchTensors> tensors;
-  tensors.reserve(microbatches.size());
-  for (const Ticket ticket : microbatches) {
+  tensors.reserve(tickets.size());
+  for (const Ticket ticket : tickets) {
     tensors.push_back(std::move(options_.table->take_as<MicrobatchParcel>(ticket)->tensors));
   }
+  return tensors;
+}
+
+void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) {
+  const std::vector<MicrobatchTensors> tensors = take_microbatches(microbatches);
   sync_->begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
   const auto program = programs_.get(static_cast<int>(tensors.size()));
@@ -371,6 +398,24 @@ StepTotals PipelineWorker::finish_step() {
   }
   if (options_.logs_expert_load) experts_->count(metrics_.get<ExpertLoad>(expert_load_name));
   totals.costs = programs_.finish_step();
+  return totals;
+}
+
+void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) {
+  D9D_CHECK(evaluation_ && !evaluating_, "rank {} was not made for an evaluation, or is in one",
+            options_.rank);
+  evaluating_ = true;
+  evaluation_->begin(step, take_microbatches(microbatches));
+}
+
+// Units that were gathered for the evaluation go, and those of the next step's begin are asked for again.
+StepTotals PipelineWorker::finish_evaluation() {
+  const StepTotals totals = evaluation_->finish();
+  evaluating_ = false;
+  for (const auto& [stage, built] : stages_) {
+    built.units.end_step();
+    built.units.after_update();
+  }
   return totals;
 }
 

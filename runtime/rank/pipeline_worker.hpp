@@ -54,6 +54,7 @@ struct PipelineWorkerOptions {
   std::uint64_t skipped_steps = 0;         // of the checkpoint's steps: those that made no update
   std::function<void(Compose&)> declare_metrics;
   bool logs_expert_load = false;           // expert_load_name is among the metrics
+  bool evaluates = false;                  // begin_evaluation() will be called
   std::vector<std::string> metric_states;  // JSON of the checkpoint: what this rank goes on counting from
   ParallelOptions parallel;
   OpenGroup open_group;  // communicators of the modules

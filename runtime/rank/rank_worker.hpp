@@ -45,6 +45,11 @@ class RankWorker {
   // rank's loss, weight and costs, and its share of the norm of those gradients whose share no CollectiveWorker
   // has returned: of buckets that need no reduction, and of tied weights.
   virtual StepTotals finish_step() = 0;
+  // As begin_step(), of microbatches that are only evaluated: forward alone, in training's place between two steps,
+  // with put(), order() and run() until all actions are done. Parameters, gradients and training's metrics stay.
+  virtual void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) = 0;
+  // Instead of finish_step(): this rank's loss and weight.
+  virtual StepTotals finish_evaluation() = 0;
   // Which program a step runs; schedule `auto` is told here how long actions and transfers took.
   virtual StepPrograms& programs() = 0;
 
@@ -56,7 +61,9 @@ class RankWorker {
 
   // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
   virtual std::vector<double> take_metrics() = 0;
-  // The same for a checkpoint, as JSON (Compose::to_json); they go on counting.
+  // The same of what was evaluated.
+  virtual std::vector<double> take_evaluation_metrics() = 0;
+  // As take_metrics() for a checkpoint, as JSON (Compose::to_json); they go on counting.
   virtual std::string metric_state() const = 0;
 
   // Copies to the host what this rank has to write, as a ShardParcel. Empty when other ranks write all of it.

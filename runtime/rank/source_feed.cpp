@@ -22,7 +22,9 @@ class SourceFeed final : public MicrobatchFeed {
     D9D_CHECK(step >= options_.first_step, "step {} is asked for, the first one is {}", step,
               options_.first_step);
     const auto samples = static_cast<std::uint64_t>(options_.maths.global_batch_size);
-    const std::uint64_t begin = options_.first_sample + (step - options_.first_step) * samples;
+    std::uint64_t steps = step - options_.first_step;
+    if (options_.cycle_steps > 0) steps %= options_.cycle_steps;
+    const std::uint64_t begin = options_.first_sample + steps * samples;
     StepInputs inputs{.next_sample = begin + samples};
     if (options_.end_sample && inputs.next_sample > *options_.end_sample) return std::nullopt;
     for (int i = 0; i < options_.maths.num_microbatches; ++i) add_microbatch(step, begin, i, inputs);

@@ -23,6 +23,8 @@ struct SourceFeedOptions {
   std::uint64_t first_sample = 0;
   // No step reaches beyond this sample; nothing: the data has no end.
   std::optional<std::uint64_t> end_sample{};
+  // After so many steps the samples begin anew, as every evaluation has the same ones; 0: never.
+  std::uint64_t cycle_steps = 0;
   std::shared_ptr<const TrainTask> task;
   ContextPlace place{};
   int threads = 1;  // for the tensor operations of the calling thread

@@ -14,6 +14,7 @@
 #include "runtime/base/config/section.hpp"
 #include "runtime/data/data_config.hpp"
 #include "runtime/task/debug_config.hpp"
+#include "runtime/task/evaluation_config.hpp"
 #include "runtime/task/mesh_config.hpp"
 #include "runtime/task/model_config.hpp"
 #include "runtime/task/node_config.hpp"
@@ -31,6 +32,7 @@ struct JobConfig {
   TrainerConfig trainer;
   ModelProviderConfig model_provider;
   DataConfig data;
+  std::optional<EvaluationConfig> evaluation;
   OptimizerConfig optimizer;
   std::optional<LrSchedulerConfig> lr_scheduler;
   TaskConfig task;
@@ -46,8 +48,8 @@ struct JobConfig {
   std::uint64_t export_shard_bytes() const { return static_cast<std::uint64_t>(export_shard_gb * 1e9 + 0.5); }
 };
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
-                      (mesh, parallelism, trainer, model_provider, data, optimizer, lr_scheduler, task,
-                       plugins, actors, export_to, export_shard_gb, export_adapter_to, output_dir, node,
+                      (mesh, parallelism, trainer, model_provider, data, evaluation, optimizer, lr_scheduler,
+                       task, plugins, actors, export_to, export_shard_gb, export_adapter_to, output_dir, node,
                        debug))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
@@ -59,6 +61,7 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
       Key{"trainer", "", "the run", required},
       Key{"model_provider", "", "the model", required},
       Key{"data", "", "where samples come from", required},
+      Key{"evaluation", "", "the loss of other data between steps; null: none"},
       Key{"optimizer", "", "the optimizer", required},
       Key{"lr_scheduler", "", "the learning rate over time; null: constant"},
       Key{"task", "", "inputs and loss; left out: causal_lm"},

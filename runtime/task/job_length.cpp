@@ -69,4 +69,25 @@ std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_s
   return static_cast<std::uint64_t>(*wanted);
 }
 
+std::uint64_t evaluation_batches(const JobConfig& job, std::optional<std::uint64_t> num_samples) {
+  const EvaluationConfig& evaluation = *job.evaluation;
+  const auto end = end_of_data(evaluation.data, num_samples);
+  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  if (!end) {
+    D9D_REQUIRE(evaluation.batches,
+                "evaluation.batches is missing and its data never ends{}; give the number of batches",
+                num_samples ? " (evaluation.data.epochs is as_needed)" : "");
+    return static_cast<std::uint64_t>(*evaluation.batches);
+  }
+  const std::uint64_t given = *end / batch;
+  const std::uint64_t wanted = evaluation.batches ? static_cast<std::uint64_t>(*evaluation.batches) : given;
+  D9D_REQUIRE(
+      given > 0 && wanted <= given,
+      "evaluation.data has {}, which is {} of trainer.batching.global_batch_size = {}; expected {}. Give "
+      "more data, or lower evaluation.batches or the batch size",
+      counted(*end, "sample"), counted(given, "whole batch"), batch,
+      counted(std::max<std::uint64_t>(wanted, 1), "batch"));
+  return wanted;
+}
+
 }  // namespace d9d

@@ -223,6 +223,24 @@ void check_vocabulary(const JobConfig& job, const ModelDescription& model, Issue
                     fmt::format("give at most {}", model.vocab_size)});
 }
 
+// Its samples have to fit the model and the mesh as those of training do.
+void check_evaluation(const JobConfig& job, const FamilyModel* model, Issues& issues) {
+  if (!job.evaluation) return;
+  if (std::holds_alternative<SyntheticDataConfig>(job.evaluation->data) && !job.evaluation->batches) {
+    issues.push_back({"evaluation.batches", "missing, and synthetic data never ends",
+                      "add the number of batches, e.g. `batches: 8`"});
+  }
+  JobConfig evaluated = job;
+  evaluated.data = job.evaluation->data;
+  Issues found = context_issues(evaluated, model);
+  if (model) check_vocabulary(evaluated, *model, found);
+  for (JobIssue& issue : found) {
+    if (!issue.path.starts_with("data")) continue;  // of the mesh: training's check says it
+    issue.path = "evaluation." + issue.path;
+    issues.push_back(std::move(issue));
+  }
+}
+
 // None where the text is good.
 void check_text(const std::string& path, const std::optional<std::string>& text, const char* form,
                 Issues& issues, const std::function<void(const std::string&)>& parse) {
@@ -287,6 +305,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
   check_profiling(job, issues);
   check_length(job, issues);
   if (model) check_vocabulary(job, *model, issues);
+  check_evaluation(job, model, issues);
   check_network(job, issues);
   check_names(job, issues);
   return issues;

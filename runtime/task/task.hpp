@@ -1,7 +1,8 @@
 #pragma once
 // What a user writes to train: how a microbatch becomes model inputs, and what the loss is.
 // One task object per rank. Three threads call it, possibly at the same time:
-//   build_forward_inputs         the Loader's, ahead of the step: step 8 may be built while step 7 is computed
+//   build_forward_inputs         the Loader's, ahead of the step: step 8 may be built while step 7 is computed; that
+//                                of the evaluation's Loader, where the job has one
 //   compute_loss, update_metrics the compute thread of the last stage
 //   state, finalize              the Trainer's
 // So the first three are const and keep the data of a microbatch in `state` of ForwardInputs. An exception of any of
@@ -18,7 +19,7 @@
 namespace d9d {
 
 struct MicrobatchContext {
-  std::uint64_t step = 0;  // first step is 1
+  std::uint64_t step = 0;  // first step is 1; of an evaluation: its batches, counted since the process began
   int microbatch = 0;      // in this rank's pack
   const TensorMap& batch;  // as the data source made it
 };

@@ -115,8 +115,8 @@ const std::vector<MessageKind>& every_message() {
             Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
             ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, StepApplied,
             LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, ApplyStep, StepFinished,
-            Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted, ExportModel,
-            ModelExported, CollectMetrics, MetricsTaken, MetricValues, MetricState, FlushTracker,
+            EvaluationFinished, Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted,
+            ExportModel, ModelExported, CollectMetrics, MetricsTaken, MetricValues, MetricState, FlushTracker,
             TrackerFlushed, Subscribe, Publish, Event, FlushTrace, Spans, TraceWritten, ClockProbe,
             ClockReply>();
   return all;

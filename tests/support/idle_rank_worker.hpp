@@ -38,10 +38,15 @@ class IdleRankWorker : public RankWorker {
   RankOrder& order() override { return order_; }
   std::vector<StageTensor> run(const Instruction& /*instruction*/) override { return {}; }
   StepTotals finish_step() override { return {}; }
+  void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& /*microbatches*/) override {
+    order_.begin_step(step, program_);
+  }
+  StepTotals finish_evaluation() override { return {}; }
   StepPrograms& programs() override { return programs_; }
   void apply(double /*gradient_scale*/, double /*lr_multiplier*/) override {}
   void skip() override {}
   std::vector<double> take_metrics() override { return {}; }
+  std::vector<double> take_evaluation_metrics() override { return {}; }
   std::string metric_state() const override { return {}; }
   Ticket snapshot() override { return {}; }
 

@@ -116,7 +116,7 @@ at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute) {
   const at::Tensor logits = gate_->forward(rows);
   const auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
   if (options_.router_sums && is_training()) router_sums_ = sums_of(logits, experts);
-  if (!recompute) count_tokens(experts, expert_tokens_);
+  if (!recompute && is_training()) count_tokens(experts, expert_tokens_);
   if (!group_) return run_experts(rows, probs, experts);
   const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);
   const at::Tensor shares = run_experts(here.x, here.probs, here.experts);

@@ -15,11 +15,11 @@ struct Build {
   int microbatches;
 
   Program operator()(const InferenceSchedule&) const {
-    return build_looped_bfs(ranks, 1, microbatches, false);
+    return build_forward(Topology(TopologyKind::loop, ranks, ranks), microbatches);
   }
-  Program operator()(const GpipeSchedule&) const { return build_looped_bfs(ranks, 1, microbatches, true); }
+  Program operator()(const GpipeSchedule&) const { return build_looped_bfs(ranks, 1, microbatches); }
   Program operator()(const LoopedBfsSchedule& s) const {
-    return build_looped_bfs(ranks, s.num_stages_per_rank, microbatches, true);
+    return build_looped_bfs(ranks, s.num_stages_per_rank, microbatches);
   }
   Program operator()(const OneFOneBSchedule& s) const { return build_interleaved(ranks, microbatches, s); }
   Program operator()(const ZeroBubbleVSchedule&) const { return build_zero_bubble_v(ranks, microbatches); }
@@ -54,6 +54,15 @@ bool composes_actions(const ScheduleConfig& config) {
 
 Program build_compute(const ScheduleConfig& config, int ranks, int microbatches) {
   return std::visit(Build{ranks, microbatches}, config);
+}
+
+Program build_forward(const Topology& topology, int microbatches) {
+  Program program(static_cast<std::size_t>(topology.num_ranks()));
+  for (int stage = 0; stage < topology.num_stages(); ++stage) {
+    RankProgram& holder = program[static_cast<std::size_t>(topology.rank_of(stage))];
+    for (int mb = 0; mb < microbatches; ++mb) holder.push_back({{{ActionKind::forward, stage, mb}}});
+  }
+  return program;
 }
 
 PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches) {

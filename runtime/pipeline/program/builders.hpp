@@ -10,7 +10,7 @@ namespace d9d {
 
 // Loop topology. All forwards stage by stage, then all backwards in reverse order. One stage per rank: GPipe
 // (Huang et al. 2019); more: Lamy-Poirier, "Breadth-First Pipeline Parallelism", 2022.
-Program build_looped_bfs(int ranks, int stages_per_rank, int microbatches, bool with_backward);
+Program build_looped_bfs(int ranks, int stages_per_rank, int microbatches);
 
 // Loop topology. 1F1B (Narayanan et al. 2019), interleaved 1F1B with more stages per rank (Narayanan et al.
 // 2021), and with zero_bubble ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2023) and its interleaved

@@ -3,7 +3,7 @@
 
 namespace d9d {
 
-Program build_looped_bfs(int ranks, int stages_per_rank, int microbatches, bool with_backward) {
+Program build_looped_bfs(int ranks, int stages_per_rank, int microbatches) {
   D9D_REQUIRE(ranks >= 1 && stages_per_rank >= 1 && microbatches >= 1,
               "a pipeline of {} ranks, {} stages per rank and {} microbatches; each must be at least 1",
               ranks, stages_per_rank, microbatches);
@@ -14,7 +14,7 @@ Program build_looped_bfs(int ranks, int stages_per_rank, int microbatches, bool 
       const int stage = rank + local * ranks;
       for (int mb = 0; mb < microbatches; ++mb) mine.push_back({{{ActionKind::forward, stage, mb}}});
     }
-    for (int local = stages_per_rank - 1; with_backward && local >= 0; --local) {
+    for (int local = stages_per_rank - 1; local >= 0; --local) {
       const int stage = rank + local * ranks;
       for (int mb = microbatches - 1; mb >= 0; --mb) mine.push_back({{{ActionKind::backward, stage, mb}}});
     }

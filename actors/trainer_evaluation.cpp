@@ -1,0 +1,80 @@
+// The Trainer's evaluations. The step that an evaluation follows has told its update already and is not over: its
+// checkpoint and the next step come after the evaluation.
+#include <cmath>
+
+#include "actors/trainer.hpp"
+#include "messages/lists.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+
+EvaluationRun::Actions Trainer::evaluation_actions() {
+  EvaluationRun::Actions actions;
+  actions.load = [this](std::uint64_t first, std::uint64_t count) {
+    tell<wire::LoadBatches>({Role::evaluation_loader, self().index}, [&](wire::LoadBatches::Builder load) {
+      load.setStep(first);
+      load.setCredits(static_cast<std::uint32_t>(count));
+    });
+  };
+  actions.compute = [this](std::uint64_t number, const LoadedBatch& batch) {
+    tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
+      begin.setStep(current_);
+      begin.setEvaluation(static_cast<std::uint32_t>(number));
+      fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
+    });
+  };
+  return actions;
+}
+
+void Trainer::evaluate() {
+  phase_ = Phase::evaluating;
+  publish("train.evaluation.pre");
+  evaluation_->start(world().clock.now_ns());
+}
+
+void Trainer::evaluated(wire::StepComputed::Reader message) {
+  D9D_CHECK(phase_ == Phase::evaluating, "batch {} of an evaluation after step {} comes outside of one",
+            message.getEvaluation(), message.getStep());
+  const std::uint64_t tokens = evaluation_->computed(message.getEvaluation());
+  StepTotals mine{.loss_sum = message.getLossSum(),
+                  .weight_sum = message.getWeightSum(),
+                  .tokens = options_.counts_tokens ? static_cast<double>(tokens) : 0};
+  wishes_.add_to(mine);
+  reduce_over_world({ReduceOp::sum, to_values(mine)});
+}
+
+void Trainer::evaluated(wire::ValuesReduced::Reader message) {
+  const StepTotals totals = step_totals_from(to_vector<double>(message.getValues()));
+  const AgreedWishes wishes = agreed_wishes(totals);
+  const bool stop = wishes.stop_signal != 0;
+  if (wishes.save || stop) obey(wishes);
+  if (evaluation_->reduced(totals, stop)) finish_evaluation();
+}
+
+void Trainer::finish_evaluation() {
+  const std::int64_t now = world().clock.now_ns();
+  step_begin_ns_ = now;  // the next step's time does not count it
+  if (!evaluation_->whole()) {
+    if (options_.rank == 0) log::warn("the signal cut the evaluation after step {} short", current_);
+    return after_apply();
+  }
+  const double loss = evaluation_->loss();
+  if (options_.rank == 0) {
+    tell<wire::EvaluationFinished>({Role::tracker, 0}, [&](wire::EvaluationFinished::Builder finished) {
+      finished.setStep(current_);
+      finished.setLoss(loss);
+      finished.setTokens(evaluation_->tokens());
+      finished.setSeconds(1e-9 * static_cast<double>(now - evaluation_->begin_ns()));
+    });
+  }
+  tell<wire::CollectMetrics>({Role::rank_executor, self().index}, [&](wire::CollectMetrics::Builder collect) {
+    collect.setStep(current_);
+    collect.setEvaluation(true);
+  });
+  publish("train.evaluation.post",
+          std::isfinite(loss) ? fmt::format(R"({{"loss":{}}})", loss) : std::string(R"({"loss":null})"));
+  after_apply();
+}
+
+}  // namespace d9d

@@ -1,0 +1,65 @@
+#include "runtime/rank/rank_evaluation.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+#include "runtime/pipeline/action_cursor.hpp"
+#include "runtime/task/task.hpp"
+
+namespace d9d {
+
+// The order is fixed: without backwards there is nothing to choose from.
+RankEvaluation::RankEvaluation(RankEvaluationOptions options)
+    : options_(std::move(options)),
+      order_(make_cursor(CursorOrder::static_, options_.pipeline_rank),
+             [this](const Action& action) { return core(action.stage).ready(action); }) {
+  options_.task->create_metrics(metrics_);
+  for (const auto& [stage, module] : options_.modules) {
+    cores_[stage] = std::make_unique<StageCore>(core_options(stage, module), *options_.table);
+  }
+}
+
+StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<StageModule>& module) {
+  StageCoreOptions core{.module = module, .stage = stage, .num_stages = options_.topology.num_stages()};
+  core.noise_seed = options_.noise_seed;
+  core.training = false;
+  core.consume_outputs = [this](const LastStageOutputs& outputs) {
+    const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
+    const Loss loss = options_.task->compute_loss(context);
+    D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
+    D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
+                "the loss has weight {}; expected a number >= 0", loss.weight);
+    if (!options_.counts_loss) return;
+    options_.task->update_metrics(context, metrics_);
+    if (loss.weight == 0) return;
+    totals_.loss_sum += loss.loss.item().toDouble() * loss.weight;
+    totals_.weight_sum += loss.weight;
+  };
+  return core;
+}
+
+void RankEvaluation::begin(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches) {
+  totals_ = {};
+  for (auto& [stage, core] : cores_) core->begin_step(step, microbatches);
+  auto& program = programs_[microbatches.size()];
+  if (!program) {
+    const int count = static_cast<int>(microbatches.size());
+    program = std::make_shared<const PipelineProgram>(
+        complete_program(build_forward(options_.topology, count), options_.topology, count));
+  }
+  order_.begin_step(step, program);
+}
+
+StepTotals RankEvaluation::finish() {
+  for (auto& [stage, core] : cores_) core->finish_step();
+  return std::exchange(totals_, {});
+}
+
+std::vector<double> RankEvaluation::take_metrics() {
+  std::vector<double> state = metrics_.state();
+  metrics_.reset();
+  return state;
+}
+
+}  // namespace d9d

@@ -1,0 +1,55 @@
+#pragma once
+// What a rank needs to evaluate: its stages run forward alone, without a graph, between two steps of training. The
+// modules are training's own, so an evaluation costs no memory but that of activations under way. Needs torch.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/metric/compose.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/pipeline/rank_order.hpp"
+#include "runtime/pipeline/stage_core.hpp"
+#include "runtime/train/step_totals.hpp"
+
+namespace d9d {
+
+class TrainTask;
+
+struct RankEvaluationOptions {
+  std::map<int, std::shared_ptr<StageModule>> modules;  // of this rank, by stage
+  Topology topology;
+  int pipeline_rank = 0;
+  std::uint64_t noise_seed = 0;
+  std::shared_ptr<const TrainTask> task;
+  bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
+  TensorTable* table = nullptr;
+};
+
+class RankEvaluation {
+ public:
+  explicit RankEvaluation(RankEvaluationOptions options);
+
+  void begin(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches);
+  StageCore& core(int stage) { return *cores_.at(stage); }
+  RankOrder& order() { return order_; }
+  // Call it when all actions are done: sums of the last stage, 0 elsewhere.
+  StepTotals finish();
+
+  // The metrics that the task declares (Compose::state), counted since the last call.
+  std::vector<double> take_metrics();
+
+ private:
+  StageCoreOptions core_options(int stage, const std::shared_ptr<StageModule>& module);
+
+  const RankEvaluationOptions options_;
+  RankOrder order_;
+  Compose metrics_;
+  StepTotals totals_;
+  std::map<int, std::unique_ptr<StageCore>> cores_;
+  std::map<std::size_t, std::shared_ptr<const PipelineProgram>> programs_;  // by microbatches
+};
+
+}  // namespace d9d

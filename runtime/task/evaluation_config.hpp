@@ -1,0 +1,35 @@
+#pragma once
+// The section `evaluation` of a job: the loss of other data, between two steps. It is ours: the original has none.
+
+#include <boost/describe/class.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/base/config/period.hpp"
+#include "runtime/data/data_config.hpp"
+
+namespace d9d {
+
+struct EvaluationConfig {
+  DataConfig data;
+  config::Period period_steps;
+  std::optional<std::int64_t> batches;
+};
+BOOST_DESCRIBE_STRUCT(EvaluationConfig, (), (data, period_steps, batches))
+constexpr auto keys_of(config::Tag<EvaluationConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"data", "", "where its samples come from: the keys of the section `data`", required},
+      Key{"period_steps", "steps", "how often; also after the last step", required},
+      Key{"batches", "",
+          "global batches of an evaluation, from the first sample on each time; null: as many whole ones as "
+          "the "
+          "data has",
+          optional, above(0)},
+  };
+}
+
+}  // namespace d9d
