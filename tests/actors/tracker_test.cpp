@@ -100,6 +100,26 @@ TEST_F(TrackerTest, WritesMetricsUnderTheirNames) {
   EXPECT_EQ(ledger.values["metrics/accuracy"], 0.75);
 }
 
+TEST_F(TrackerTest, WritesWhatWasEvaluatedUnderNamesOfItsOwn) {
+  world.say<wire::EvaluationFinished>(tracker_id, [](wire::EvaluationFinished::Builder finished) {
+    finished.setStep(4);
+    finished.setLoss(2.5);
+    finished.setTokens(96);
+    finished.setSeconds(1.5);
+  });
+  world.say<wire::MetricValues>(tracker_id, [](wire::MetricValues::Builder values) {
+    values.setStep(4);
+    values.setEvaluation(true);
+    values.initNames(1).set(0, "accuracy");
+    values.initValues(1).set(0, 0.75);
+  });
+
+  EXPECT_EQ(ledger.values["evaluation/loss"], 2.5);
+  EXPECT_EQ(ledger.values["evaluation/tokens"], 96);
+  EXPECT_EQ(ledger.values["evaluation/seconds"], 1.5);
+  EXPECT_EQ(ledger.values["evaluation/metrics/accuracy"], 0.75);
+}
+
 // A confusion matrix per class is soon a hundred values.
 TEST_F(TrackerTest, WritesAsManyMetricsAsThereAre) {
   world.say<wire::MetricValues>(tracker_id, [](wire::MetricValues::Builder values) {

@@ -70,6 +70,23 @@ TEST_F(Classification, LearnsOnTheBodyOfALanguageModelAndIsExported) {
   EXPECT_LT(job_.losses("again").front(), 2 * losses.back() + 0.1) << "its head was drawn anew";
 }
 
+// The same samples in every step, so what is evaluated after a step is what the next one trains with.
+TEST_F(Classification, ItsMetricsAreThoseOfTheEvaluationToo) {
+  const Words all = set("trainer.batching.global_batch_size", std::to_string(samples));
+  const Outcome outcome = job_.run(
+      words("evaluated") + all + mesh(1, 2) + set("trainer.schedule.total_steps", "12") +
+      set("evaluation", "{data: {source: tokens, tokens: tokens.npy, labels: labels.npy}, period_steps: 1}"));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto trained = job_.values("evaluated", "metrics/accuracy");
+  const auto evaluated = job_.values("evaluated", "evaluation/metrics/accuracy");
+  ASSERT_EQ(trained.size(), 12U);
+  ASSERT_EQ(evaluated.size(), 12U);
+  EXPECT_EQ(std::vector(evaluated.begin(), evaluated.end() - 1),
+            std::vector(trained.begin() + 1, trained.end()));
+  EXPECT_NE(evaluated.front(), evaluated.back());
+}
+
 TEST_F(Classification, RefusesATaskThatTheHeadDoesNotServe) {
   const auto refused = [&](const Words& more, const char* text) {
     const Outcome outcome = job_.run(words("refused") + more);

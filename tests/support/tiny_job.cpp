@@ -141,7 +141,9 @@ std::vector<double> TinyJob::losses(const std::string& run) const {
 
 std::vector<double> TinyJob::values(const std::string& run, const std::string& key) const {
   std::vector<double> values;
-  for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) values.push_back(line.at(key));
+  for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) {
+    if (line.contains(key)) values.push_back(line.at(key));
+  }
   return values;
 }
 

@@ -52,7 +52,8 @@ class TinyJob {
   std::filesystem::path run_folder(const std::string& run) const { return folder_.path() / "runs" / run; }
   // Of metrics.jsonl, in the order of its lines.
   std::vector<double> losses(const std::string& run) const;
-  std::vector<double> values(const std::string& run, const std::string& key) const;
+  std::vector<double> values(const std::string& run,
+                             const std::string& key) const;  // of the lines that have it
   std::vector<std::string> exact_curve(
       const std::string& run) const;  // step, loss, norm and tokens so far, to the last digit
   // Steps of the committed checkpoints, ascending.

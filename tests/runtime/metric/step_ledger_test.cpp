@@ -52,5 +52,17 @@ TEST(StepLedger, HasNothingToWaitForUpToTheResumedStep) {
   EXPECT_FALSE(StepLedger(7).complete(8));
 }
 
+TEST(StepLedger, WaitsForTheMetricsOfAnEvaluationToo) {
+  StepLedger ledger(0);
+  ledger.finished(1, true);
+  ledger.evaluated(1);
+  ledger.metrics(1);
+  EXPECT_FALSE(ledger.complete(1));
+
+  ledger.metrics(1, true);
+
+  EXPECT_TRUE(ledger.complete(1));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -94,6 +94,18 @@ TEST_F(SourceFeedTest, GivesNoStepThatReachesBeyondTheEnd) {
   EXPECT_FALSE(feed->load(3));
 }
 
+TEST_F(SourceFeedTest, BeginsAnewAfterEachCycle) {
+  options.cycle_steps = 2;
+  const auto feed = make_source_feed(options);
+
+  const Rows first = rows(*feed->load(1));
+  const Rows second = rows(*feed->load(2));
+
+  EXPECT_NE(first, second);
+  EXPECT_EQ(rows(*feed->load(4)), second);
+  EXPECT_EQ(rows(*feed->load(5)), first);
+}
+
 TEST_F(SourceFeedTest, AnExceptionOfTheTaskSaysWhereAndIsNoBug) {
   const auto feed = make_source_feed(options);
 

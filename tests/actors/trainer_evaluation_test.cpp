@@ -1,0 +1,163 @@
+// The Trainer between two steps: an evaluation, then the checkpoint, then the next step.
+#include <csignal>
+
+#include "messages/lists.hpp"
+#include "tests/actors/trainer_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using namespace testing;
+
+constexpr ActorId evaluation_loader_id{Role::evaluation_loader, 0};
+
+class TrainerEvaluationTest : public TrainerTest {
+ protected:
+  TrainerEvaluationTest() {
+    options.evaluation =
+        EvaluationOptions{.batches = 2, .due = [](std::uint64_t step) { return step == 2; }, .ahead = 1};
+  }
+  // Of the evaluation.
+  void evaluation_batch(std::uint64_t number) {
+    world.say<wire::BatchReady>(
+        trainer_id,
+        [&](wire::BatchReady::Builder ready) {
+          ready.setStep(number);
+          ready.initMicrobatches(1).set(0, Ticket{static_cast<std::uint32_t>(100 + number), 5}.packed());
+          ready.setTokens(32);
+        },
+        evaluation_loader_id);
+  }
+  void evaluated(std::uint32_t number) {
+    world.say<wire::StepComputed>(
+        trainer_id,
+        [&](wire::StepComputed::Builder message) {
+          message.setStep(2);
+          message.setEvaluation(number);
+          message.setLossSum(3 * number);
+          message.setWeightSum(2);
+        },
+        executor_id);
+  }
+  void evaluate() {
+    for (const std::uint32_t number : {1, 2}) {
+      evaluation_batch(number);
+      evaluated(number);
+      reduced(10 * number, 5);
+    }
+  }
+};
+
+TEST_F(TrainerEvaluationTest, ComesBetweenTheStepAndTheNextOne) {
+  start();
+  step(1);
+  EXPECT_TRUE(world.heard<wire::LoadBatches>(evaluation_loader_id).empty());
+  batch(2);
+  batch(3);
+  computed(2);
+  reduced();
+  EXPECT_EQ(begun(), 2U) << "its batch is not there yet";
+  evaluation_batch(1);
+
+  const auto begin = world.last<wire::BeginStep>(executor_id);
+  EXPECT_EQ(begin->getStep(), 2U);
+  EXPECT_EQ(begin->getEvaluation(), 1U);
+  EXPECT_EQ(begin->getMicrobatches()[0], (Ticket{101, 5}.packed()));
+  applied(2);
+  evaluated(1);
+  reduced(10, 5);
+  evaluation_batch(2);
+  evaluated(2);
+  EXPECT_TRUE(world.heard<wire::EvaluationFinished>().empty());
+  reduced(20, 5);
+
+  const auto result = world.last<wire::EvaluationFinished>(ActorId{Role::tracker, 0});
+  EXPECT_EQ(result->getStep(), 2U);
+  EXPECT_DOUBLE_EQ(result->getLoss(), 3.0);
+  EXPECT_EQ(result->getTokens(), 256U);
+  EXPECT_TRUE(world.last<wire::CollectMetrics>(executor_id)->getEvaluation());
+  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getStep(), 3U);
+  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getEvaluation(), 0U);
+}
+
+TEST_F(TrainerEvaluationTest, ReducesWhatThisRankComputed) {
+  start();
+  for (const std::uint64_t number : {1, 2}) step(number);
+  evaluation_batch(1);
+  evaluated(1);
+
+  const auto asked = world.last<wire::ReduceValues>(group_id);
+  EXPECT_THAT(to_vector<double>(asked->getValues()), ::testing::ElementsAre(3, 2, 0, 32, 0, 0, 0));
+}
+
+TEST_F(TrainerEvaluationTest, TheCheckpointOfTheStepWaitsForIt) {
+  due = {2};
+  start();
+  for (const std::uint64_t number : {1, 2}) step(number);
+  EXPECT_EQ(snapshots(), 0U);
+
+  evaluate();
+
+  EXPECT_EQ(snapshots(), 1U);
+  EXPECT_EQ(world.last<wire::Snapshot>()->getStep(), 2U);
+}
+
+TEST_F(TrainerEvaluationTest, ItsEventsAreTold) {
+  start();
+  for (const std::uint64_t number : {1, 2}) step(number);
+  evaluate();
+
+  const auto names = events();
+  const auto pre = std::find(names.begin(), names.end(), "train.evaluation.pre");
+  ASSERT_NE(pre, names.end());
+  EXPECT_EQ(*std::prev(pre), "train.step.post");
+  EXPECT_EQ(*std::next(pre), "train.evaluation.post");
+}
+
+TEST_F(TrainerEvaluationTest, EndsTheJobWhenItFollowsTheLastStep) {
+  options.total_steps = 2;
+  start();
+  for (const std::uint64_t number : {1, 2}) step(number);
+  EXPECT_FALSE(finished());
+
+  evaluate();
+
+  EXPECT_TRUE(finished());
+}
+
+TEST_F(TrainerEvaluationTest, IsLeftOutWhenASignalEndsTheJob) {
+  start();
+  step(1);
+  world.say<wire::Signalled>(trainer_id, [](wire::Signalled::Builder s) { s.setSignal(SIGTERM); });
+  batch(2);
+  computed(2);
+  world.say<wire::ValuesReduced>(
+      trainer_id,
+      [](wire::ValuesReduced::Builder message) {
+        fill_list(message.initValues(7), std::vector<double>{24, 8, 64, 128, 1, 0, 0});
+      },
+      group_id);
+  applied(2);
+  batch(3);
+
+  EXPECT_TRUE(finished());
+  EXPECT_TRUE(world.heard<wire::LoadBatches>(evaluation_loader_id).empty());
+}
+
+TEST_F(TrainerEvaluationTest, HasTheTimeOfAStepForEachBatch) {
+  start();
+  for (const std::uint64_t number : {1, 2}) step(number);
+  for (const std::uint32_t number : {1, 2}) {
+    world.after(std::chrono::seconds(90));
+    EXPECT_EQ(failure(), "");
+    evaluation_batch(number);
+    evaluated(number);
+    if (number == 1) reduced(10, 5);
+  }
+  world.after(std::chrono::seconds(250));
+
+  EXPECT_THAT(failure(), ::testing::HasSubstr("rank 0 did not finish step 2 in time: it is evaluating"));
+}
+
+}  // namespace
+}  // namespace d9d

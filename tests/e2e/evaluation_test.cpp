@@ -1,0 +1,133 @@
+// Evaluation between steps. Training here reads the same eight samples in every step and evaluation too, so the loss
+// after step k is the training loss of step k + 1, which a separate computation found.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/support/curve_test.hpp"
+#include "tests/support/npy_file.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::HasSubstr;
+
+Words evaluated(const std::string& more) {
+  return set("evaluation", "{data: {source: tokens, tokens: tokens.npy}, " + more + "}");
+}
+
+class Evaluation : public CurveTest {
+ protected:
+  Evaluation() {
+    job_.rewrite("{source: synthetic, sequence_length: 32, vocab_size: 512}",
+                 "{source: tokens, tokens: tokens.npy, epochs: as_needed}");
+    write_samples("tokens.npy", 8);
+  }
+  void write_samples(const std::string& file, int samples) {
+    job_.folder().write(
+        file, npy_file(samples, 32, [](int row, int column) {
+          return static_cast<std::int32_t>((row * 97 + column * column * 13 + row * column) % 512);
+        }));
+  }
+  void expect_losses_of_the_next_step(const std::string& run) {
+    const auto losses = job_.losses(run), evaluations = job_.values(run, "evaluation/loss");
+    ASSERT_EQ(losses.size(), 20U) << run;
+    ASSERT_EQ(evaluations.size(), 20U) << run;
+    EXPECT_LT(losses.back(), losses.front() - 0.5);
+    for (std::size_t step = 1; step < losses.size(); ++step) {
+      EXPECT_NEAR(evaluations[step - 1], losses[step], 2e-6 * losses[step]) << run << " after step " << step;
+    }
+  }
+  void expect_on(const std::string& run, const Words& words) {
+    this->run(named(run) + evaluated("period_steps: 1") + words);
+    expect_losses_of_the_next_step(run);
+  }
+};
+
+TEST_F(Evaluation, IsTheLossThatTheNextStepBeginsWith) {
+  expect_on("alone", {});
+  expect_on("replicas", mesh(1, 2));
+  expect_on("matrices", matrices_on(2));
+  expect_on("sequences", set("mesh.context_parallel_shard", "2"));
+  expect_on("experts", mesh(1, 2) + experts_on(2));
+  expect_on("sharded", set("mesh.data_parallel_shard", "2"));
+  expect_on("recomputed", set("model_provider.enable_checkpointing", "true"));
+}
+
+TEST_F(Evaluation, RunsOverThePipelineOfAnySchedule) {
+  job_.rewrite("num_hidden_layers: 2", "num_hidden_layers: 4");
+  for (const char* name : {"gpipe", "1f1b", "1f1b, num_stages_per_rank: 2", "1f1b, zero_bubble: true",
+                           "zero_bubble_v", "dual_pipe_v", "auto"}) {
+    std::string run = name;
+    std::erase_if(run, [](char c) { return std::isalnum(c) == 0; });
+    expect_on(run, mesh(2, 1) + schedule(name));
+  }
+  expect_on("any_order", mesh(2, 1) + schedule("zero_bubble_v") + set("trainer.pipelining.order", "dynamic") +
+                             set("mesh.data_parallel_shard", "2"));
+}
+
+TEST_F(Evaluation, RunsOverTwoProcesses) {
+  run_in_two_processes("across", 4, mesh(2, 2) + schedule("1f1b") + evaluated("period_steps: 1"));
+
+  expect_losses_of_the_next_step("across");
+}
+
+// More batches than may be under way at a time; not all of the data fits in whole ones.
+TEST_F(Evaluation, OfSeveralBatchesIsTheirMeanOnEveryMesh) {
+  write_samples("many.npy", 53);
+  const Words many = set("evaluation", "{data: {source: tokens, tokens: many.npy}, period_steps: 5}");
+  run(named("alone") + many);
+  const auto expected = job_.values("alone", "evaluation/loss");
+  ASSERT_EQ(expected.size(), 4U);
+  EXPECT_EQ(job_.values("alone", "evaluation/tokens").front(), 48 * 32);
+
+  run(named("stages") + many + mesh(2, 1) + schedule("1f1b"));
+  run(named("replicas") + many + mesh(1, 4));
+
+  for (const char* name : {"stages", "replicas"}) {
+    const auto got = job_.values(name, "evaluation/loss");
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-5 * expected[i]) << name;
+  }
+}
+
+TEST_F(Evaluation, LeavesTrainingAsItIs) {
+  run(named("without"));
+  run(named("with") + evaluated("period_steps: 3"));
+
+  EXPECT_EQ(job_.exact_curve("with"), job_.exact_curve("without"));
+}
+
+TEST_F(Evaluation, GoesOnAfterAResume) {
+  const Words words = evaluated("period_steps: 1") + mesh(2, 1);
+  run(named("through") + words);
+
+  run_in_halves("halves", words, words);
+
+  EXPECT_EQ(job_.values("halves", "evaluation/loss"), job_.values("through", "evaluation/loss"));
+}
+
+TEST_F(Evaluation, IsRefusedWhereItsDataDoNotFit) {
+  const auto refused = [&](const Words& words, const char* text) {
+    const Outcome outcome = job_.run(named("refused") + words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+  };
+  refused(evaluated("period_steps: 1, batches: 2"),
+          "1 whole batch of trainer.batching.global_batch_size = 8");
+  refused(evaluated("period_steps: 0"), "evaluation.period_steps");
+  refused(
+      set("evaluation", "{data: {source: synthetic, sequence_length: 32, vocab_size: 512}, period_steps: 1}"),
+      "evaluation.batches: missing, and synthetic data never ends");
+  refused(
+      set("evaluation",
+          "{data: {source: synthetic, sequence_length: 512, vocab_size: 512}, period_steps: 1, batches: 1}"),
+      "evaluation.data.sequence_length: 512 tokens, but the model has positions for 128");
+  refused(
+      set("evaluation",
+          "{data: {source: synthetic, sequence_length: 32, vocab_size: 999}, period_steps: 1, batches: 1}"),
+      "evaluation.data.vocab_size: 999 tokens");
+}
+
+}  // namespace
+}  // namespace d9d::test
