@@ -1,13 +1,15 @@
 #include "actors/evaluation_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "runtime/base/error.hpp"
 
 namespace d9d {
 
-void EvaluationRun::start(std::int64_t now_ns) {
+void EvaluationRun::start(std::uint64_t step, std::int64_t now_ns) {
+  step_ = step;
   last_ = options_.batches;
   asked_ = begun_ = computed_ = reduced_ = 0;
   sums_ = {};
@@ -64,6 +66,12 @@ bool EvaluationRun::reduced(const StepTotals& totals, bool stop) {
 
 double EvaluationRun::loss() const {
   return sums_.weight_sum > 0 ? sums_.loss_sum / sums_.weight_sum : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::optional<double> EvaluationRun::loss_after(std::uint64_t step) const {
+  const bool over = whole() && reduced_ == last_;
+  if (step_ != step || !over || !std::isfinite(loss())) return std::nullopt;
+  return loss();
 }
 
 }  // namespace d9d

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ class EvaluationRun {
       : options_(std::move(options)), actions_(std::move(actions)) {}
 
   bool due(std::uint64_t step) const { return options_.due(step); }
-  void start(std::int64_t now_ns);
+  void start(std::uint64_t step, std::int64_t now_ns);
   void loaded(LoadedBatch batch);
   // The tokens of the batch; bug error for another number than the last begun.
   std::uint64_t computed(std::uint64_t number);
@@ -54,6 +55,8 @@ class EvaluationRun {
 
   bool whole() const { return last_ == options_.batches; }
   double loss() const;  // weighted mean; NaN when nothing counts
+  // Where the last evaluation was whole, is that of `step` and is a number.
+  std::optional<double> loss_after(std::uint64_t step) const;
   std::uint64_t tokens() const { return static_cast<std::uint64_t>(sums_.tokens); }
   std::int64_t begin_ns() const { return begin_ns_; }
 
@@ -69,6 +72,7 @@ class EvaluationRun {
   std::uint64_t last_ = 0, asked_ = 0, begun_ = 0, computed_ = 0, reduced_ = 0;
   std::uint64_t tokens_ = 0;  // of the batch in work
   StepTotals sums_;
+  std::uint64_t step_ = 0;  // training steps done before it
   std::int64_t begin_ns_ = 0;
   bool progress_ = false;
 };

@@ -305,8 +305,10 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
     state.setStep(message.getStep());
     state.setRank(options_.rank);
     state.setNextSample(snapshot_in_flight_->next_sample);
-    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}}})", metrics,
-                               task, snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped));
+    const auto loss = evaluation_ ? evaluation_->loss_after(message.getStep()) : std::nullopt;
+    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}}})",
+                               metrics, task, snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped,
+                               loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : ""));
   });
 }
 

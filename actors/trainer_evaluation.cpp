@@ -30,7 +30,7 @@ EvaluationRun::Actions Trainer::evaluation_actions() {
 void Trainer::evaluate() {
   phase_ = Phase::evaluating;
   publish("train.evaluation.pre");
-  evaluation_->start(world().clock.now_ns());
+  evaluation_->start(current_, world().clock.now_ns());
 }
 
 void Trainer::evaluated(wire::StepComputed::Reader message) {

@@ -1,4 +1,5 @@
 #include "actors/job/resume.hpp"
+#include "actors/job/best_checkpoint.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -168,8 +169,14 @@ ResumePoint find_resume_point(ProcessServices& process, const std::string& job_h
 void rotate(ProcessServices& process, const std::string& directory, const std::set<std::uint64_t>& damaged) {
   const auto keep = process.job().trainer.checkpointing.num_to_keep;
   if (!keep) return;
+  std::set<std::uint64_t> spared = damaged;
+  const auto& evaluation = process.job().evaluation;
   try {
-    rotate_checkpoints(process.disk, directory, static_cast<std::size_t>(*keep), damaged);
+    if (evaluation && evaluation->keep_best) {
+      const auto best = best_checkpoint(process.disk, directory, damaged);
+      if (best) spared.insert(*best);
+    }
+    rotate_checkpoints(process.disk, directory, static_cast<std::size_t>(*keep), spared);
   } catch (const Error& error) {
     log::warn("older checkpoints were not removed: {}", error.what());
   }

@@ -17,8 +17,9 @@ struct EvaluationConfig {
   DataConfig data;
   config::Period period_steps;
   std::optional<std::int64_t> batches;
+  bool keep_best = false;
 };
-BOOST_DESCRIBE_STRUCT(EvaluationConfig, (), (data, period_steps, batches))
+BOOST_DESCRIBE_STRUCT(EvaluationConfig, (), (data, period_steps, batches, keep_best))
 constexpr auto keys_of(config::Tag<EvaluationConfig>) {
   using namespace config;
   return std::array{
@@ -29,6 +30,10 @@ constexpr auto keys_of(config::Tag<EvaluationConfig>) {
           "the "
           "data has",
           optional, above(0)},
+      Key{"keep_best", "",
+          "the checkpoint with the lowest loss is kept beside the newest; of those that were written right "
+          "after an "
+          "evaluation"},
   };
 }
 

@@ -43,6 +43,14 @@ void of_checkpoints(const TrainerConfig& trainer, Issues& issues) {
   }
 }
 
+void of_evaluation(const JobConfig& job, Issues& issues) {
+  const CheckpointingConfig& checkpoints = job.trainer.checkpointing;
+  const bool all = !checkpoints.num_to_keep || checkpoints.period_steps.kind == config::Period::Kind::disable;
+  if (!job.evaluation || !job.evaluation->keep_best || !all) return;
+  issues.push_back({"evaluation.keep_best", "no checkpoint is removed",
+                    "leave it out, or set trainer.checkpointing.num_to_keep"});
+}
+
 // A plugin's model may have frozen parameters that no key tells of.
 void of_frozen(const JobConfig& job, Issues& issues) {
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
@@ -112,6 +120,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_data(job.data, issues);
   of_profiling(job, issues);
   of_checkpoints(job.trainer, issues);
+  of_evaluation(job, issues);
   of_frozen(job, issues);
   of_export(job, issues);
   of_optimizer(job.optimizer, issues);

@@ -31,7 +31,7 @@ class EvaluationRunTest : public ::testing::Test {
 
 TEST_F(EvaluationRunTest, LoadsOneBatchAheadAndNoneBeyondTheLast) {
   EvaluationRun run = make(3, 8);
-  run.start(0);
+  run.start(4, 0);
   EXPECT_THAT(loads, ElementsAre(Pair(1, 2)));
   run.loaded(batch());
   EXPECT_THAT(loads, ElementsAre(Pair(1, 2), Pair(3, 1)));
@@ -49,7 +49,7 @@ TEST_F(EvaluationRunTest, LoadsOneBatchAheadAndNoneBeyondTheLast) {
 
 TEST_F(EvaluationRunTest, WaitsForTheSlowestRank) {
   EvaluationRun run = make(5, 1);
-  run.start(0);
+  run.start(4, 0);
   for (int i = 0; i < 4; ++i) run.loaded(batch());
   run.computed(1);
   run.computed(2);
@@ -62,7 +62,7 @@ TEST_F(EvaluationRunTest, WaitsForTheSlowestRank) {
 
 TEST_F(EvaluationRunTest, IsTheWeightedMeanOverAllBatches) {
   EvaluationRun run = make(2, 2);
-  run.start(7);
+  run.start(4, 7);
   for (std::uint64_t number : {1, 2}) {
     run.loaded(batch());
     run.computed(number);
@@ -72,6 +72,8 @@ TEST_F(EvaluationRunTest, IsTheWeightedMeanOverAllBatches) {
 
   EXPECT_TRUE(run.whole());
   EXPECT_DOUBLE_EQ(run.loss(), 1.0);
+  EXPECT_EQ(run.loss_after(4), 1.0);
+  EXPECT_EQ(run.loss_after(3), std::nullopt);
   EXPECT_EQ(run.tokens(), 128U);
   EXPECT_EQ(run.begin_ns(), 7);
 }
@@ -79,7 +81,7 @@ TEST_F(EvaluationRunTest, IsTheWeightedMeanOverAllBatches) {
 // Another rank may have begun the batch after the one that is reduced: this one has to compute it with that rank.
 TEST_F(EvaluationRunTest, EndsOnASignalWhereEveryRankCanEnd) {
   EvaluationRun run = make(9, 1);
-  run.start(0);
+  run.start(4, 0);
   for (int i = 0; i < 3; ++i) run.loaded(batch());
   run.computed(1);
 
@@ -89,12 +91,13 @@ TEST_F(EvaluationRunTest, EndsOnASignalWhereEveryRankCanEnd) {
 
   EXPECT_THAT(begun, ElementsAre(1, 2));
   EXPECT_FALSE(run.whole());
+  EXPECT_EQ(run.loss_after(4), std::nullopt);
 }
 
 TEST_F(EvaluationRunTest, BeginsAnewWithTheLoaderCountingOn) {
   EvaluationRun run = make(1, 1);
   for (int evaluation = 0; evaluation < 2; ++evaluation) {
-    run.start(0);
+    run.start(4, 0);
     EXPECT_TRUE(run.loading());
     run.loaded(batch());
     run.computed(1);
@@ -108,7 +111,7 @@ TEST_F(EvaluationRunTest, BeginsAnewWithTheLoaderCountingOn) {
 
 TEST_F(EvaluationRunTest, KnowsWhetherItHasMoved) {
   EvaluationRun run = make(2, 1);
-  run.start(0);
+  run.start(4, 0);
   EXPECT_TRUE(run.take_progress());
   EXPECT_FALSE(run.take_progress());
   run.loaded(batch());
@@ -120,7 +123,7 @@ TEST_F(EvaluationRunTest, KnowsWhetherItHasMoved) {
 
 TEST_F(EvaluationRunTest, AnotherBatchThanTheOneInWorkIsABug) {
   EvaluationRun run = make(2, 1);
-  run.start(0);
+  run.start(4, 0);
   run.loaded(batch());
 
   EXPECT_THROW(run.computed(2), Error);

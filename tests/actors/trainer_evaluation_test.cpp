@@ -100,6 +100,9 @@ TEST_F(TrainerEvaluationTest, TheCheckpointOfTheStepWaitsForIt) {
 
   EXPECT_EQ(snapshots(), 1U);
   EXPECT_EQ(world.last<wire::Snapshot>()->getStep(), 2U);
+  metric_state(2);
+  EXPECT_THAT(std::string(world.last<wire::CheckpointState>()->getState()),
+              ::testing::HasSubstr(R"("evaluation_loss":3)"));
 }
 
 TEST_F(TrainerEvaluationTest, ItsEventsAreTold) {

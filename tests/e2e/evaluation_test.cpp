@@ -2,6 +2,7 @@
 // after step k is the training loss of step k + 1, which a separate computation found.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/support/curve_test.hpp"
@@ -105,6 +106,22 @@ TEST_F(Evaluation, GoesOnAfterAResume) {
   run_in_halves("halves", words, words);
 
   EXPECT_EQ(job_.values("halves", "evaluation/loss"), job_.values("through", "evaluation/loss"));
+}
+
+// The learning rate becomes far too high, so an early checkpoint is the best.
+TEST_F(Evaluation, KeepsTheBestCheckpointBesideTheNewest) {
+  const Words words =
+      named("best") + set("trainer.checkpointing", "{period_steps: 4, num_to_keep: 1}") +
+      set("lr_scheduler.scheduler",
+          "{initial_multiplier: 1.0, phases: [{mode: steps, steps: 8, target_multiplier: 1.0, curve: "
+          "{type: linear}}, {mode: rest, target_multiplier: 300.0, curve: {type: linear}}]}");
+  run(words + evaluated("period_steps: 4, keep_best: true"));
+
+  const auto losses = job_.values("best", "evaluation/loss");
+  ASSERT_EQ(losses.size(), 5U);
+  const auto lowest = std::min_element(losses.begin(), losses.end()) - losses.begin();
+  ASSERT_LT(lowest, 4) << "the newest is the best, so nothing is shown";
+  EXPECT_THAT(job_.checkpoints("best"), testing::ElementsAre(4 * (lowest + 1), 20));
 }
 
 TEST_F(Evaluation, IsRefusedWhereItsDataDoNotFit) {
