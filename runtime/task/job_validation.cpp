@@ -14,6 +14,7 @@
 #include "runtime/base/network.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/data_rules.hpp"
 #include "runtime/task/head_rules.hpp"
 #include "runtime/task/optimizer_rules.hpp"
 #include "runtime/task/peft_rules.hpp"
@@ -214,15 +215,6 @@ void check_length(const JobConfig& job, Issues& issues) {
   }
 }
 
-void check_vocabulary(const JobConfig& job, const ModelDescription& model, Issues& issues) {
-  const auto* synthetic = std::get_if<SyntheticDataConfig>(&job.data);
-  if (!synthetic || synthetic->vocab_size <= model.vocab_size) return;
-  issues.push_back({"data.vocab_size",
-                    fmt::format("{}, but the model's vocabulary has {}",
-                                counted(synthetic->vocab_size, "token"), model.vocab_size),
-                    fmt::format("give at most {}", model.vocab_size)});
-}
-
 // None where the text is good.
 void check_text(const std::string& path, const std::optional<std::string>& text, const char* form,
                 Issues& issues, const std::function<void(const std::string&)>& parse) {
@@ -286,7 +278,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
   check_dtypes(job, issues);
   check_profiling(job, issues);
   check_length(job, issues);
-  if (model) check_vocabulary(job, *model, issues);
+  for (JobIssue& issue : data_issues(job, model)) issues.push_back(std::move(issue));
   check_network(job, issues);
   check_names(job, issues);
   return issues;
