@@ -5,7 +5,8 @@
 #include "actors/job/node_address.hpp"
 #include "actors/job/port_probe.hpp"
 #include "actors/job/run_folders.hpp"
-#include "runtime/data/build_source.hpp"
+#include "runtime/base/count.hpp"
+#include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
 #include "runtime/state/export_work.hpp"
@@ -55,19 +56,16 @@ void look_at_export(const JobConfig& job, const PreparedJob& prepared, Findings&
 
 void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
   const auto scanned = source.scan_ids({});
-  const auto all = source.num_samples();
-  if (!scanned || !all || scanned->samples == *all) return;
+  if (!scanned || scanned->samples == scanned->all) return;
   prepared.warnings.push_back(fmt::format(
-      "data.tokens: only the first {} of {} rows were looked through for ids beyond the vocabulary; "
-      "the others are looked at when their step comes",
-      scanned->samples, *all));
+      "data: only the first {} of {} were looked through for ids beyond the vocabulary; the others are "
+      "looked at when their step comes",
+      scanned->samples, counted(scanned->all, scanned->unit)));
 }
 
-void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
-  const auto ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt;
-  const auto base_seed = static_cast<std::uint64_t>(loaded.job.trainer.determinism.base_seed);
-  const bool open =
-      findings.attempt("", [&] { prepared.source = build_source(loaded.job.data, base_seed, ids_below); });
+void open_data(const LoadedJob& loaded, const Disk& disk, PreparedJob& prepared, Findings& findings) {
+  const bool open = findings.attempt(
+      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded, disk); });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
@@ -80,12 +78,10 @@ void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& finding
   });
 }
 
-void open_evaluation(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
+void open_evaluation(const LoadedJob& loaded, const Disk& disk, PreparedJob& prepared, Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
-    const auto ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt;
-    const auto base_seed = static_cast<std::uint64_t>(loaded.job.trainer.determinism.base_seed);
-    const auto source = build_source(loaded.job.evaluation->data, base_seed, ids_below);
+    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded, disk);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
@@ -118,8 +114,8 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   make_actors(job, prepared, findings);
   look_at_source(job, prepared, findings);
   look_at_export(job, prepared, findings);
-  open_data(loaded, prepared, findings);
-  open_evaluation(loaded, prepared, findings);
+  open_data(loaded, disk, prepared, findings);
+  open_evaluation(loaded, disk, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
   }

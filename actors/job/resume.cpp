@@ -35,7 +35,7 @@ void warn_of_other_keys(const JobConfig& job, const FoundCheckpoint& checkpoint,
   const auto differences = differences_since(*keys, job);
   if (differences.empty()) return;
   const bool data = std::any_of(differences.begin(), differences.end(), [](const KeyDifference& difference) {
-    const bool same_order = difference.key == "data.epochs";
+    const bool same_order = difference.key.ends_with(".epochs") || difference.key.ends_with(".cache");
     return (difference.key.starts_with("data.") && !same_order) ||
            difference.key == "trainer.determinism.base_seed";
   });

@@ -1,5 +1,10 @@
 #include "runtime/data/build_source.hpp"
 
+#include <limits>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/corpus/megatron_corpus.hpp"
+#include "runtime/data/source/mixture_source.hpp"
 #include "runtime/data/source/synthetic_source.hpp"
 #include "runtime/data/source/text_source.hpp"
 #include "runtime/data/source/tokens_source.hpp"
@@ -7,35 +12,86 @@
 namespace d9d {
 namespace {
 
-using Limit = std::optional<std::int64_t>;
+using Source = std::shared_ptr<const SampleSource>;
 
 // Its ids are below a number of the job file, which is checked there.
-std::shared_ptr<const SampleSource> build(const SyntheticDataConfig& config, const Limit&) {
+Source build(const SyntheticDataConfig& config, const SourceNeeds&) {
   return std::make_shared<SyntheticSource>(config);
 }
 
-std::shared_ptr<const SampleSource> build(const TextDataConfig& config, const Limit& ids_below) {
-  return std::make_shared<TextSource>(config, ids_below);
+Source build(const TextDataConfig& config, const SourceNeeds& needs) {
+  return std::make_shared<TextSource>(config, needs.ids_below);
 }
 
-std::shared_ptr<const SampleSource> build(const TokensDataConfig& config, const Limit& ids_below) {
-  return std::make_shared<TokensSource>(config, ids_below);
+Source build(const TokensDataConfig& config, const SourceNeeds& needs) {
+  return std::make_shared<TokensSource>(config, needs.ids_below);
+}
+
+Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
+  return std::make_shared<CorpusSource>(
+      std::make_shared<MegatronCorpus>(config.prefix, needs.ids_below),
+      CorpusSourceOptions{.sequence_length = config.sequence_length,
+                          .samples = config.samples,
+                          .shuffle = config.shuffle,
+                          .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
+                          .vocab_size = needs.ids_below,
+                          .what = "the file"});
+}
+
+Source build(const OwnDataConfig& config, const SourceNeeds& needs) {
+  D9D_CHECK(needs.make_own, "a plugin's source and none who makes it");
+  return needs.make_own(config);
+}
+
+std::optional<std::uint64_t> end_of(const PartConfig& config, const SampleSource& source) {
+  const auto epochs = std::visit(
+      [](const auto& which) {
+        if constexpr (requires { which.epochs; }) return which.epochs;
+        return Epochs{.count = std::nullopt};
+      },
+      config);
+  const auto samples = source.num_samples();
+  if (!samples || !epochs.count) return std::nullopt;
+  std::uint64_t end = 0;
+  const bool overflow = __builtin_mul_overflow(*samples, static_cast<std::uint64_t>(*epochs.count), &end);
+  constexpr std::uint64_t never = std::uint64_t{1} << 40;  // as many as a mixture can have
+  return overflow || end > never ? never : end;
+}
+
+Source build(const MixtureDataConfig& config, const SourceNeeds& needs);
+
+Source build_seeded(const auto& config, const SourceNeeds& needs) {
+  if constexpr (requires { config.shuffle; }) {
+    auto seeded = config;
+    if (!seeded.seed) seeded.seed = static_cast<std::int64_t>(needs.base_seed);
+    return build(seeded, needs);
+  } else {
+    return build(config, needs);
+  }
+}
+
+Source build_part(const PartConfig& config, const SourceNeeds& needs, std::size_t index) {
+  try {
+    return std::visit([&](const auto& which) { return build_seeded(which, needs); }, config);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), fmt::format("data.parts.{}", index));
+  }
+}
+
+Source build(const MixtureDataConfig& config, const SourceNeeds& needs) {
+  std::vector<WeightedSource> parts;
+  for (const MixturePart& part : config.parts) {
+    Source source = build_part(part.source, needs, parts.size());
+    const auto end = end_of(part.source, *source);
+    parts.push_back({part.weight, std::move(source), end});
+  }
+  return std::make_shared<MixtureSource>(std::move(parts));
 }
 
 }  // namespace
 
-std::shared_ptr<const SampleSource> build_source(const DataConfig& config, std::uint64_t base_seed,
-                                                 Limit ids_below) {
-  const auto with_seed = [&](auto which) {
-    if (!which.seed) which.seed = static_cast<std::int64_t>(base_seed);
-    return build(which, ids_below);
-  };
-  return std::visit(
-      [&](const auto& which) {
-        if constexpr (requires { which.shuffle; }) return with_seed(which);
-        return build(which, ids_below);
-      },
-      config);
+std::shared_ptr<const SampleSource> build_source(const DataConfig& config, const SourceNeeds& needs) {
+  return std::visit([&](const auto& which) { return build_seeded(which, needs); }, config);
 }
 
 }  // namespace d9d

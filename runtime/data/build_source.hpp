@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -9,10 +10,17 @@
 
 namespace d9d {
 
-// The source that a job's `data` section asks for; `text` tokenises everything here. Share it between the loaders of a
-// process. `base_seed` chooses the shuffled orders where the section has no seed. `ids_below` is the model's
-// vocabulary, where it is known: other ids are an input error, here or, for an array of tokens, when the row is read.
-std::shared_ptr<const SampleSource> build_source(const DataConfig& config, std::uint64_t base_seed,
-                                                 std::optional<std::int64_t> ids_below = {});
+struct SourceNeeds {
+  std::uint64_t base_seed = 0;  // chooses the shuffled orders where a section has no seed
+  // The model's vocabulary, where it is known: other ids are an input error, when the source is built or, for
+  // files of ids, when they are read.
+  std::optional<std::int64_t> ids_below{};
+  // Makes what a plugin registered.
+  std::function<std::shared_ptr<const SampleSource>(const OwnDataConfig&)> make_own{};
+};
+
+// The source that a job's `data` section asks for; `text` tokenises everything here. Share it between the
+// loaders of a process.
+std::shared_ptr<const SampleSource> build_source(const DataConfig& config, const SourceNeeds& needs);
 
 }  // namespace d9d

@@ -110,21 +110,23 @@ void with_type(NpyType type, Use&& use) {
 }
 
 template <class Out>
-void convert(const NpyArray& array, std::int64_t first, std::span<Out> out) {
-  const auto count = static_cast<std::int64_t>(out.size());
-  D9D_CHECK(first >= 0 && first + count <= array.num_elements(), "elements {} to {} of {}", first,
-            first + count, array.num_elements());
-  with_type(array.type(), [&](auto zero) {
-    using Element = decltype(zero);
-    const std::byte* from = array.bytes().data() + static_cast<std::size_t>(first) * sizeof(Element);
+void convert(NpyType type, const std::byte* from, std::span<Out> out) {
+  with_type(type, [&](auto element) {
     for (Out& value : out) {
-      Element element;
       // The header's length is the writer's choice, so elements need not be aligned.
       std::memcpy(&element, from, sizeof element);
       from += sizeof element;
       value = static_cast<Out>(element);
     }
   });
+}
+
+template <class Out>
+void convert(const NpyArray& array, std::int64_t first, std::span<Out> out) {
+  const auto count = static_cast<std::int64_t>(out.size());
+  D9D_CHECK(first >= 0 && first + count <= array.num_elements(), "elements {} to {} of {}", first,
+            first + count, array.num_elements());
+  convert(array.type(), array.bytes().data() + static_cast<std::size_t>(first) * bytes_of(array.type()), out);
 }
 
 }  // namespace
@@ -137,6 +139,10 @@ std::size_t bytes_of(NpyType type) {
 }
 bool is_integer(NpyType type) {
   return type != NpyType::float32 && type != NpyType::float64;
+}
+void read_integers(NpyType type, const std::byte* from, std::span<std::int64_t> out) {
+  D9D_CHECK(is_integer(type), "{} as integers", name_of(type));
+  convert(type, from, out);
 }
 
 NpyArray::NpyArray(const std::filesystem::path& path) : path_(path), file_(path) {

@@ -19,6 +19,8 @@ enum class NpyType { int8, int16, int32, int64, uint8, uint16, uint32, uint64, f
 std::string_view name_of(NpyType type);  // as numpy says it: "int32", ...
 std::size_t bytes_of(NpyType type);
 bool is_integer(NpyType type);
+// Integers of `type` at `from`, which need not be aligned; uint64 above the largest int64 comes out negative.
+void read_integers(NpyType type, const std::byte* from, std::span<std::int64_t> out);
 
 // A mapped array. Opening reads the header only, checks it, and that the file is exactly as long as it says.
 class NpyArray {

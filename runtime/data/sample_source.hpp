@@ -23,7 +23,9 @@ struct ScanLimits {
   std::chrono::milliseconds time_max{5000};
 };
 struct Scanned {
-  std::uint64_t samples = 0;  // of num_samples(), from the first one on
+  std::uint64_t samples = 0;  // from the first one on, or what `unit` says
+  std::uint64_t all = 0;      // there are so many
+  const char* unit = "sample";
 };
 
 // Immutable once built; any number of threads may read.

@@ -10,6 +10,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/sample_unit.hpp"
 
 namespace d9d {
 
@@ -27,13 +28,15 @@ struct TextDataConfig {
   std::string text_field = "text";
   DocumentUnit document = DocumentUnit::file;
   std::optional<std::string> eos_token;
+  SampleUnit samples = SampleUnit::row;
+  std::optional<std::string> cache;
   bool shuffle = false;
   std::optional<std::int64_t> seed;
   Epochs epochs;
 };
 BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
-                      (files, tokenizer, sequence_length, format, text_field, document, eos_token, shuffle,
-                       seed, epochs))
+                      (files, tokenizer, sequence_length, format, text_field, document, eos_token, samples,
+                       cache, shuffle, seed, epochs))
 constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
   return std::array{
@@ -46,6 +49,9 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
       Key{"document", "", "with text: what a document is; paragraphs are parted by blank lines"},
       Key{"eos_token", "",
           "the token put after every document; without it documents follow each other directly"},
+      data_keys::samples,
+      Key{"cache", "",
+          "folder of token ids that `d9d-node data prepare` fills; the job maps them instead of tokenising"},
       Key{"shuffle", "", "another order of samples in every epoch, instead of the text's"},
       data_keys::seed,
       data_keys::epochs,

@@ -3,10 +3,14 @@
 #include <cmath>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/build_source.hpp"
 #include "runtime/family/families.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/classification_task.hpp"
 #include "runtime/task/family_provider.hpp"
+#include "runtime/task/plugin_source.hpp"
+#include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
 
@@ -60,6 +64,16 @@ void add_optimizers(const JobConfig& job, Registry& registry) {
   });
 }
 
+// Their names are taken, too; build_source() makes them.
+void add_sources(const LoadedJob& loaded, Registry& registry) {
+  for (const config::Choice& choice : choices_of(config::Tag<DataConfig>{}).all) {
+    registry.add_source(
+        std::string(choice.name), [&loaded](const config::Section&, const SourceContext& context) {
+          return build_source(loaded.job.data, {.base_seed = context.seed, .ids_below = context.ids_below});
+        });
+  }
+}
+
 // The folder that checkpoints take the frozen weights from.
 std::string frozen_weights(const JobConfig& job) {
   return job.trainer.model_stage_factory.source_checkpoint.value_or("");
@@ -80,6 +94,7 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   registry.add_task("classification",
                     [](const config::Section&) { return std::make_shared<ClassificationTask>(); });
   add_optimizers(loaded.job, registry);
+  add_sources(loaded, registry);
   return registry;
 }
 
@@ -96,6 +111,22 @@ std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry
   if (const auto built_in = known_optimizer(job.optimizer)) return provider_of(*built_in);
   const auto& named = std::get<config::Named>(job.optimizer);
   return registry.make_optimizer(named.name, named.options);
+}
+
+std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
+                                                const LoadedJob& loaded, const Disk& disk) {
+  const JobConfig& job = loaded.job;
+  const SourceContext context{
+      .seed = static_cast<std::uint64_t>(job.trainer.determinism.base_seed),
+      .run = job.trainer.run.name,
+      .ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
+      .tokenizer = tokenizer_of_model(disk, job)};
+  const auto make_own = [&](const OwnDataConfig& own) {
+    return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
+                                          context.ids_below);
+  };
+  return build_source(data,
+                      {.base_seed = context.seed, .ids_below = context.ids_below, .make_own = make_own});
 }
 
 std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job) {

@@ -1,5 +1,5 @@
 #pragma once
-// The models, tasks, optimizers and learning-rate schedules that come with d9d, line by line.
+// The models, tasks, data sources, optimizers and learning-rate schedules that come with d9d, line by line.
 
 #include <memory>
 
@@ -15,6 +15,9 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk);
 std::shared_ptr<const ModelProvider> make_model(const Registry& registry, const JobConfig& job);
 std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& job);
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job);
+// What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp.
+std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
+                                                const LoadedJob& loaded, const Disk& disk);
 // Without a section the multiplier is 1 at every step.
 std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job);
 

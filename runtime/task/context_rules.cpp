@@ -23,12 +23,6 @@ std::optional<JobIssue> heads_issue(const JobConfig& job, const ModelDescription
       "choose ring, or a degree that divides the heads"};
 }
 
-// The key of a job that its sequence length comes from.
-std::string sequence_key(const DataConfig& data) {
-  if (given_length(data)) return "data.sequence_length";
-  return std::holds_alternative<TokensDataConfig>(data) ? "data.tokens" : "data";
-}
-
 std::optional<JobIssue> position_issue(const FamilyModel& model, const std::string& key,
                                        std::int64_t length) {
   const std::int64_t limit = position_limit(model);
@@ -77,7 +71,7 @@ std::vector<JobIssue> sequence_issues(const JobConfig& job, const FamilyModel* m
 }
 
 void require_sequence(const JobConfig& job, const FamilyModel* model, std::int64_t length) {
-  for (const JobIssue& issue : sequence_issues(job, model, sequence_key(job.data), length)) {
+  for (const JobIssue& issue : sequence_issues(job, model, length_key(job.data), length)) {
     throw Error(ErrorKind::input, fmt::format("{}: {}; {}", issue.path, issue.what, issue.remedy));
   }
 }
@@ -85,7 +79,7 @@ void require_sequence(const JobConfig& job, const FamilyModel* model, std::int64
 std::vector<JobIssue> context_issues(const JobConfig& job, const FamilyModel* model) {
   std::vector<JobIssue> issues;
   if (const auto length = given_length(job.data)) {
-    issues = sequence_issues(job, model, sequence_key(job.data), *length);
+    issues = sequence_issues(job, model, length_key(job.data), *length);
   }
   if (model && job.mesh.context_parallel() > 1) {
     if (auto issue = heads_issue(job, *model)) issues.push_back(*std::move(issue));

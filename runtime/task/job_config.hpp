@@ -66,7 +66,9 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
       Key{"lr_scheduler", "", "the learning rate over time; null: constant"},
       Key{"task", "", "inputs and loss; left out: causal_lm"},
       Key{"plugins", "",
-          "shared libraries with tasks, models, optimizers, learning-rate schedules and actors of your own"},
+          "shared libraries with tasks, models, data sources, optimizers, learning-rate schedules and actors "
+          "of "
+          "your own"},
       Key{"actors", "", "actors of your own; name and their keys"},
       Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
       Key{"export_shard_gb", "GB", "the most that a file of export_to holds; nodes write whole files",

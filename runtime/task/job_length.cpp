@@ -11,11 +11,12 @@
 namespace d9d {
 namespace {
 
-// Synthetic data has no end, so no epochs.
+// Synthetic data has no end, so no epochs. Those of a mixture are counted in its samples.
 Epochs epochs_of(const DataConfig& data) {
   return std::visit(
       [](const auto& source) {
         if constexpr (requires { source.epochs; }) return source.epochs;
+        if constexpr (requires { source.parts; }) return Epochs{.count = 1};
         return Epochs{.count = std::nullopt};
       },
       data);
@@ -25,6 +26,13 @@ Epochs epochs_of(const DataConfig& data) {
 [[noreturn]] void refuse(const JobConfig& job, std::uint64_t samples, std::uint64_t given,
                          std::uint64_t wanted) {
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  D9D_REQUIRE(
+      !std::holds_alternative<MixtureDataConfig>(job.data),
+      "trainer.schedule.total_steps = {}, but the mixture gives {}: a step takes {} samples, and after {} "
+      "one "
+      "of data.parts has read all its epochs. Set total_steps to {}, or give that part more epochs (or "
+      "as_needed)",
+      wanted, counted(given, "step"), batch, samples, given);
   const auto epochs = static_cast<std::uint64_t>(*epochs_of(job.data).count);
   const std::uint64_t needed = (wanted * batch + samples - 1) / samples;
   throw Error(

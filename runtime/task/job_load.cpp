@@ -5,6 +5,7 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/config/override.hpp"
+#include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/family/family_model.hpp"
@@ -29,7 +30,10 @@ bool is_given(const Node& root, std::string_view path) {
   const Node* node = &root;
   while (node && !path.empty()) {
     const std::size_t dot = std::min(path.find('.'), path.size());
-    node = node->find(path.substr(0, dot));
+    const auto item = config::integer_from(path.substr(0, dot));
+    const bool in_list = node->kind == Node::Kind::list && item && *item >= 0 &&
+                         *item < static_cast<std::int64_t>(node->items.size());
+    node = in_list ? &node->items[static_cast<std::size_t>(*item)] : node->find(path.substr(0, dot));
     path.remove_prefix(std::min(dot + 1, path.size()));
   }
   return node && node->kind != Node::Kind::null;

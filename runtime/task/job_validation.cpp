@@ -14,6 +14,8 @@
 #include "runtime/base/network.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/data_rules.hpp"
+#include "runtime/task/evaluation_rules.hpp"
 #include "runtime/task/head_rules.hpp"
 #include "runtime/task/optimizer_rules.hpp"
 #include "runtime/task/peft_rules.hpp"
@@ -214,33 +216,6 @@ void check_length(const JobConfig& job, Issues& issues) {
   }
 }
 
-void check_vocabulary(const JobConfig& job, const ModelDescription& model, Issues& issues) {
-  const auto* synthetic = std::get_if<SyntheticDataConfig>(&job.data);
-  if (!synthetic || synthetic->vocab_size <= model.vocab_size) return;
-  issues.push_back({"data.vocab_size",
-                    fmt::format("{}, but the model's vocabulary has {}",
-                                counted(synthetic->vocab_size, "token"), model.vocab_size),
-                    fmt::format("give at most {}", model.vocab_size)});
-}
-
-// Its samples have to fit the model and the mesh as those of training do.
-void check_evaluation(const JobConfig& job, const FamilyModel* model, Issues& issues) {
-  if (!job.evaluation) return;
-  if (std::holds_alternative<SyntheticDataConfig>(job.evaluation->data) && !job.evaluation->batches) {
-    issues.push_back({"evaluation.batches", "missing, and synthetic data never ends",
-                      "add the number of batches, e.g. `batches: 8`"});
-  }
-  JobConfig evaluated = job;
-  evaluated.data = job.evaluation->data;
-  Issues found = context_issues(evaluated, model);
-  if (model) check_vocabulary(evaluated, *model, found);
-  for (JobIssue& issue : found) {
-    if (!issue.path.starts_with("data")) continue;  // of the mesh: training's check says it
-    issue.path = "evaluation." + issue.path;
-    issues.push_back(std::move(issue));
-  }
-}
-
 // None where the text is good.
 void check_text(const std::string& path, const std::optional<std::string>& text, const char* form,
                 Issues& issues, const std::function<void(const std::string&)>& parse) {
@@ -304,8 +279,8 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
   check_dtypes(job, issues);
   check_profiling(job, issues);
   check_length(job, issues);
-  if (model) check_vocabulary(job, *model, issues);
-  check_evaluation(job, model, issues);
+  for (JobIssue& issue : data_issues(job, model)) issues.push_back(std::move(issue));
+  for (JobIssue& issue : evaluation_issues(job, model)) issues.push_back(std::move(issue));
   check_network(job, issues);
   check_names(job, issues);
   return issues;

@@ -45,6 +45,10 @@ void Registry::add_lr_schedule(const std::string& name, MakeLrSchedule make) {
   add(lr_schedules_, "learning-rate schedule", name, std::move(make));
 }
 
+void Registry::add_source(const std::string& name, MakeSource make) {
+  add(sources_, "data source", name, std::move(make));
+}
+
 void Registry::add_mapper(const std::string& name, MakeMapper make) {
   add(mappers_, "mapper", name, std::move(make));
 }
@@ -74,6 +78,14 @@ std::shared_ptr<const LrSchedule> Registry::make_lr_schedule(const std::string& 
   const MakeLrSchedule& make = find(lr_schedules_, "learning-rate schedule", name);
   return call_user(fmt::format("the factory of the learning-rate schedule \"{}\"", name), ErrorInside::passes,
                    [&] { return make(config); });
+}
+
+std::shared_ptr<const SampleSource> Registry::make_source(const std::string& name,
+                                                          const config::Section& config,
+                                                          const SourceContext& context) const {
+  const MakeSource& make = find(sources_, "data source", name);
+  return call_user(fmt::format("the factory of the data source \"{}\"", name), ErrorInside::passes,
+                   [&] { return make(config, context); });
 }
 
 std::shared_ptr<const StateMapper> Registry::make_mapper(const std::string& name,

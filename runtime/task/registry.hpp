@@ -1,10 +1,12 @@
 #pragma once
-// Which models, tasks, optimizers, learning-rate schedules and mappers a process knows by name. Main fills it line
-// by line, plugins add theirs; there is no static registration.
+// Which models, tasks, data sources, optimizers, learning-rate schedules and mappers a process knows by name.
+// Main fills it line by line, plugins add theirs; there is no static registration.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,8 +18,19 @@ namespace d9d {
 class LrSchedule;
 class ModelProvider;
 class OptimizerProvider;
+class SampleSource;
 class StateMapper;
 class TrainTask;
+
+// What a data source is made for.
+struct SourceContext {
+  std::uint64_t seed = 0;  // trainer.determinism.base_seed
+  std::string run;         // trainer.run.name
+  std::optional<std::int64_t>
+      ids_below;  // the model's vocabulary; none: a plugin's model, which does not say
+  std::optional<std::string>
+      tokenizer;  // tokenizer.json of the model's folder; none: the job names no such folder
+};
 
 class Registry {
  public:
@@ -29,6 +42,9 @@ class Registry {
   using MakeOptimizer =
       std::function<std::shared_ptr<const OptimizerProvider>(const config::Section& config)>;
   using MakeLrSchedule = std::function<std::shared_ptr<const LrSchedule>(const config::Section& config)>;
+  // Made once in each process; see runtime/data/sample_source.hpp for what it has to promise.
+  using MakeSource = std::function<std::shared_ptr<const SampleSource>(const config::Section& config,
+                                                                       const SourceContext& context)>;
   // `stored`: the names of the tensors of the folder that `d9d-node convert` reads.
   using MakeMapper = std::function<std::shared_ptr<const StateMapper>(const std::set<std::string>& stored)>;
 
@@ -37,6 +53,7 @@ class Registry {
   void add_task(const std::string& name, MakeTask make);
   void add_optimizer(const std::string& name, MakeOptimizer make);
   void add_lr_schedule(const std::string& name, MakeLrSchedule make);
+  void add_source(const std::string& name, MakeSource make);
   void add_mapper(const std::string& name, MakeMapper make);
 
   // An unknown name is an input error that lists the names there are.
@@ -47,6 +64,8 @@ class Registry {
                                                           const config::Section& config) const;
   std::shared_ptr<const LrSchedule> make_lr_schedule(const std::string& name,
                                                      const config::Section& config) const;
+  std::shared_ptr<const SampleSource> make_source(const std::string& name, const config::Section& config,
+                                                  const SourceContext& context) const;
   // Null for an unknown name.
   std::shared_ptr<const StateMapper> make_mapper(const std::string& name,
                                                  const std::set<std::string>& stored) const;
@@ -57,6 +76,7 @@ class Registry {
   std::map<std::string, MakeTask> tasks_;
   std::map<std::string, MakeOptimizer> optimizers_;
   std::map<std::string, MakeLrSchedule> lr_schedules_;
+  std::map<std::string, MakeSource> sources_;
   std::map<std::string, MakeMapper> mappers_;
 };
 

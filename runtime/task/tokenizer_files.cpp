@@ -54,8 +54,14 @@ void add(SpecialTokens& tokens, const SpecialTokens& more) {
   if (!tokens.pad) tokens.pad = more.pad;
 }
 
+// Of a mixture the first part that is text: they have one tokenizer (job_validation.cpp).
 const TextDataConfig* text_of(const JobConfig& job) {
-  return std::get_if<TextDataConfig>(&job.data);
+  const auto* mixture = std::get_if<MixtureDataConfig>(&job.data);
+  if (!mixture) return std::get_if<TextDataConfig>(&job.data);
+  for (const MixturePart& part : mixture->parts) {
+    if (const auto* text = std::get_if<TextDataConfig>(&part.source)) return text;
+  }
+  return nullptr;
 }
 
 std::optional<std::string> model_folder(const JobConfig& job) {
@@ -149,6 +155,13 @@ TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const 
   name_tokens(settings, job, tokens);
   files[settings_name] = settings.dump(2) + "\n";
   return files;
+}
+
+std::optional<std::string> tokenizer_of_model(const Disk& disk, const JobConfig& job) {
+  const auto folder = model_folder(job);
+  if (!folder) return std::nullopt;
+  const std::string path = join_path(*folder, vocabulary_name);
+  return disk.exists(path) ? std::optional(path) : std::nullopt;
 }
 
 TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory) {

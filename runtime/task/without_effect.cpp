@@ -1,5 +1,8 @@
 // Keys that are read and then change nothing, because of what other keys say. Keys of the mesh's parts are
 // not among them: one changes `mesh` and nothing else.
+#include <algorithm>
+
+#include "runtime/data/data_parts.hpp"
 #include "runtime/task/job_validation.hpp"
 
 namespace d9d {
@@ -7,25 +10,27 @@ namespace {
 
 using Issues = std::vector<JobIssue>;
 
-void of_text(const TextDataConfig& data, Issues& issues) {
+void of_text(const std::string& path, const TextDataConfig& data, Issues& issues) {
   if (data.format == TextFormat::jsonl) {
-    issues.push_back({"data.document", "a line of a jsonl file is a document", "leave it out"});
+    issues.push_back({path + ".document", "a line of a jsonl file is a document", "leave it out"});
   } else {
-    issues.push_back({"data.text_field", "the files are plain text", "leave it out, or set format: jsonl"});
+    issues.push_back(
+        {path + ".text_field", "the files are plain text", "leave it out, or set format: jsonl"});
   }
-}
-
-void of_order(bool shuffle, Issues& issues) {
-  if (!shuffle)
-    issues.push_back({"data.seed", "the order is the files'", "leave it out, or set shuffle: true"});
 }
 
 void of_data(const DataConfig& data, Issues& issues) {
-  if (const auto* text = std::get_if<TextDataConfig>(&data)) {
-    of_text(*text, issues);
-    of_order(text->shuffle, issues);
+  for (const DataPart& part : parts_of(data)) {
+    if (const auto* text = std::get_if<TextDataConfig>(&part.source)) of_text(part.path, *text, issues);
+    const bool in_order = std::visit(
+        [](const auto& source) {
+          if constexpr (requires { source.shuffle; }) return !source.shuffle;
+          return false;
+        },
+        part.source);
+    if (!in_order) continue;
+    issues.push_back({part.path + ".seed", "the order is the files'", "leave it out, or set shuffle: true"});
   }
-  if (const auto* tokens = std::get_if<TokensDataConfig>(&data)) of_order(tokens->shuffle, issues);
 }
 
 void of_profiling(const JobConfig& job, Issues& issues) {
@@ -86,11 +91,19 @@ void of_plugins(const JobConfig& job, Issues& issues) {
     issues.push_back(
         {"trainer.logging.expert_load", "a plugin's model says nothing of its experts", "leave it out"});
   }
-  if (own_model || is_own(job.task) || is_own(job.optimizer) ||
-      (job.lr_scheduler && is_own(*job.lr_scheduler)) || !job.actors.empty() || job.plugins.empty())
+  const auto has_own_source = [](const DataPart& part) {
+    return std::holds_alternative<OwnDataConfig>(part.source);
+  };
+  const auto is_own_data = [&](const DataConfig& data) {
+    return std::ranges::any_of(parts_of(data), has_own_source);
+  };
+  if (own_model || is_own_data(job.data) || (job.evaluation && is_own_data(job.evaluation->data)) ||
+      is_own(job.task) || is_own(job.optimizer) || (job.lr_scheduler && is_own(*job.lr_scheduler)) ||
+      !job.actors.empty() || job.plugins.empty())
     return;
   issues.push_back({"plugins",
-                    "neither model_provider, task, optimizer, lr_scheduler nor actors name anything of them",
+                    "neither model_provider, data, task, optimizer, lr_scheduler nor actors name anything of "
+                    "them",
                     "leave it out"});
 }
 

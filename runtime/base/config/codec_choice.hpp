@@ -1,7 +1,7 @@
 #pragma once
 // A choice: std::variant of described structs, told apart by the key that choices_of() names (`schedule:
 // gpipe`). The name alone may stand for the map (`schedule: gpipe` under `pipelining`). If the last
-// alternative is `Named`, any other name is taken as a plugin's.
+// alternative is `Named` or derives from it, any other name is taken as a plugin's.
 
 #include <array>
 #include <string>
@@ -30,7 +30,8 @@ template <ChoiceVariant V>
 struct Codec<V> {
   static constexpr auto choices = choices_of(Tag<V>{});
   static constexpr std::size_t size = std::variant_size_v<V>;
-  static constexpr bool open = std::is_same_v<std::variant_alternative_t<size - 1, V>, Named>;
+  using Last = std::variant_alternative_t<size - 1, V>;
+  static constexpr bool open = std::is_base_of_v<Named, Last>;
   static_assert(choices.all.size() == size - (open ? 1 : 0), "choices_of() names each alternative but Named");
 
   static std::vector<std::string_view> names() {
@@ -48,7 +49,7 @@ struct Codec<V> {
     for (std::size_t i = 0; i < choices.all.size(); ++i) {
       if (choices.all[i].name == tag->text) return read_as(out, i, *rest, path, problems);
     }
-    if constexpr (open) return Codec<Named>::read(out.template emplace<Named>(), node, path, problems);
+    if constexpr (open) return Codec<Last>::read(out.template emplace<Last>(), node, path, problems);
     return read_name(*tag, Path{&path, choices.key}, problems, names()) >= 0;
   }
 
@@ -57,7 +58,7 @@ struct Codec<V> {
         [&](const auto& alternative) {
           using A = std::remove_cvref_t<decltype(alternative)>;
           Json rest = Codec<A>::write(alternative);
-          if constexpr (std::is_same_v<A, Named>) return rest;
+          if constexpr (std::is_base_of_v<Named, A>) return rest;
           Json map = Json::object();
           map[std::string(choices.key)] = std::string(choices.all[value.index()].name);
           map.update(rest);
@@ -92,8 +93,8 @@ struct Codec<V> {
   template <std::size_t I>
   static void add_alternative(Reference& reference, const std::string& path) {
     using A = std::variant_alternative_t<I, V>;
-    if constexpr (std::is_same_v<A, Named>) {
-      Codec<Named>::tables(reference, path, Named{});
+    if constexpr (std::is_base_of_v<Named, A>) {
+      Codec<A>::tables(reference, path, A{});
     } else {
       const Choice& choice = choices.all[I];
       const std::string title = path + " with " + std::string(choices.key) + ": " + std::string(choice.name);

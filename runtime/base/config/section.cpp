@@ -1,5 +1,7 @@
 #include "runtime/base/config/section.hpp"
 
+#include <fmt/format.h>
+
 namespace d9d::config {
 
 bool Codec<Section>::read(Section& out, const Node& node, const Path& path, Problems& problems) {
@@ -13,26 +15,28 @@ Json Codec<Section>::write(const Section& section) {
   return section.node.kind == Node::Kind::map ? Json(to_json(section.node)) : Json::object();
 }
 
-bool Codec<Named>::read(Named& out, const Node& node, const Path& path, Problems& problems) {
+bool Codec<Named>::read(Named& out, const Node& node, const Path& path, Problems& problems,
+                        std::string_view key) {
   Node rest = node;
   if (node.kind == Node::Kind::scalar) {
     out.name = node.text;
     rest = Node{.kind = Node::Kind::map, .mark = node.mark};
     return Codec<Section>::read(out.options, rest, path, problems);
   }
-  const Node* name = node.find("name");
+  const Node* name = node.find(key);
   if (!name) {
-    problems.error(node.mark, path.child("name"), "missing", "add `name: ...`, as the plugin registers it");
+    problems.error(node.mark, path.child(key), "missing",
+                   fmt::format("add `{}: ...`, as the plugin registers it", key));
     return false;
   }
-  if (!Codec<std::string>::read(out.name, *name, Path{&path, "name"}, problems)) return false;
-  std::erase_if(rest.entries, [](const Entry& entry) { return entry.key == "name"; });
+  if (!Codec<std::string>::read(out.name, *name, Path{&path, key}, problems)) return false;
+  std::erase_if(rest.entries, [&](const Entry& entry) { return entry.key == key; });
   return Codec<Section>::read(out.options, rest, path, problems);
 }
 
-Json Codec<Named>::write(const Named& named) {
+Json Codec<Named>::write(const Named& named, std::string_view key) {
   Json map = Json::object();
-  map["name"] = named.name;
+  map[std::string(key)] = named.name;
   map.update(Codec<Section>::write(named.options));
   return map;
 }

@@ -4,6 +4,7 @@
 // described struct of his own with the same errors (`decode<T>(section)`).
 
 #include <string>
+#include <string_view>
 
 #include "runtime/base/config/codec.hpp"
 
@@ -26,12 +27,15 @@ struct Named {
   std::string name;
   Section options;  // without the name
 };
+inline constexpr std::string_view name_key = "name";
 
 template <>
 struct Codec<Named> {
   static std::string type() { return "section with a name"; }
-  static bool read(Named& out, const Node& node, const Path& path, Problems& problems);
-  static Json write(const Named& named);
+  // `key`: what stands for `name` in sections that call it otherwise.
+  static bool read(Named& out, const Node& node, const Path& path, Problems& problems,
+                   std::string_view key = name_key);
+  static Json write(const Named& named, std::string_view key = name_key);
   static void tables(Reference& reference, const std::string& path, const Named&);
 };
 

@@ -12,6 +12,19 @@ namespace {
 
 constexpr std::string_view blank_characters = " \t\r";
 
+// The document of one file that is being read: what they all need to say where they are.
+struct Place {
+  const std::string& file;
+  std::string_view text;           // of the file
+  std::uint64_t bytes_before = 0;  // of the files before it
+  const UseDocument& use;
+
+  // `read`: where in the file's text the document ends.
+  void say(std::string_view document, std::string where, const char* read) const {
+    use({document, std::move(where), bytes_before + static_cast<std::uint64_t>(read - text.data())});
+  }
+};
+
 // Calls with each line without its end (\n or \r\n), and its number from 1.
 template <class Use>
 void for_each_line(std::string_view text, Use&& use) {
@@ -25,35 +38,42 @@ void for_each_line(std::string_view text, Use&& use) {
   }
 }
 
-void use_lines(std::string_view text, const std::string& file, const UseDocument& use) {
-  for_each_line(text, [&](std::string_view line, std::size_t number) {
-    if (!line.empty()) use(line, fmt::format("{}:{}", file, number));
+const char* end_of(std::string_view text) {
+  return text.data() + text.size();
+}
+
+void use_file(const Place& place) {
+  if (!place.text.empty()) place.say(place.text, place.file, end_of(place.text));
+}
+
+void use_lines(const Place& place) {
+  for_each_line(place.text, [&](std::string_view line, std::size_t number) {
+    if (!line.empty()) place.say(line, fmt::format("{}:{}", place.file, number), end_of(line));
   });
 }
 
-void use_paragraphs(std::string_view text, const std::string& file, const UseDocument& use) {
+void use_paragraphs(const Place& place) {
   std::string_view paragraph;
   std::size_t first = 0;
   const auto flush = [&] {
-    if (!paragraph.empty()) use(paragraph, fmt::format("{}:{}", file, first));
+    if (!paragraph.empty()) place.say(paragraph, fmt::format("{}:{}", place.file, first), end_of(paragraph));
     paragraph = {};
   };
-  for_each_line(text, [&](std::string_view line, std::size_t number) {
+  for_each_line(place.text, [&](std::string_view line, std::size_t number) {
     if (line.find_first_not_of(blank_characters) == std::string_view::npos) return flush();
     if (paragraph.empty()) {
       first = number;
       paragraph = line;
     }
-    paragraph = {paragraph.data(), static_cast<std::size_t>(line.data() + line.size() - paragraph.data())};
+    paragraph = {paragraph.data(), static_cast<std::size_t>(end_of(line) - paragraph.data())};
   });
   flush();
 }
 
-void use_jsonl(std::string_view text, const std::string& file, const std::string& field,
-               const UseDocument& use) {
-  for_each_line(text, [&](std::string_view line, std::size_t number) {
+void use_jsonl(const Place& place, const std::string& field) {
+  for_each_line(place.text, [&](std::string_view line, std::size_t number) {
     if (line.find_first_not_of(blank_characters) == std::string_view::npos) return;
-    const std::string where = fmt::format("{}:{}", file, number);
+    const std::string where = fmt::format("{}:{}", place.file, number);
     const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
     D9D_REQUIRE(object.is_object(), "{}: not a JSON object; expected one a line, as in {{\"{}\": \"...\"}}",
                 where, field);
@@ -61,8 +81,19 @@ void use_jsonl(std::string_view text, const std::string& file, const std::string
     D9D_REQUIRE(found != object.end() && found->is_string(),
                 "{}: no text under \"{}\"; name the key with data.text_field", where, field);
     const auto& document = found->get_ref<const std::string&>();
-    if (!document.empty()) use(document, where);
+    if (!document.empty()) place.say(document, where, end_of(line));
   });
+}
+
+void use_text(const Place& place, DocumentUnit unit) {
+  switch (unit) {
+    case DocumentUnit::file:
+      return use_file(place);
+    case DocumentUnit::paragraph:
+      return use_paragraphs(place);
+    case DocumentUnit::line:
+      return use_lines(place);
+  }
 }
 
 }  // namespace
@@ -85,23 +116,16 @@ std::vector<std::string> expand_files(const std::vector<std::string>& files) {
 }
 
 void for_each_document(const TextDataConfig& config, const UseDocument& use) {
+  std::uint64_t bytes_before = 0;
   for (const std::string& name : expand_files(config.files)) {
     const MappedFile file(name);
+    const Place place{name, file.text(), bytes_before, use};
     if (config.format == TextFormat::jsonl) {
-      use_jsonl(file.text(), name, config.text_field, use);
-      continue;
+      use_jsonl(place, config.text_field);
+    } else {
+      use_text(place, config.document);
     }
-    switch (config.document) {
-      case DocumentUnit::file:
-        if (!file.text().empty()) use(file.text(), name);
-        break;
-      case DocumentUnit::paragraph:
-        use_paragraphs(file.text(), name, use);
-        break;
-      case DocumentUnit::line:
-        use_lines(file.text(), name, use);
-        break;
-    }
+    bytes_before += file.bytes().size();
   }
 }
 

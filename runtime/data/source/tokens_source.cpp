@@ -75,9 +75,8 @@ std::optional<Scanned> TokensSource::scan_ids(const ScanLimits& limits) const {
   const std::uint64_t row_bytes =
       length * (bytes_of(tokens_.type()) + (labels_ ? bytes_of(labels_->type()) : 0));
   std::vector<std::int64_t> values(length);
-  Scanned scanned;
-  const std::uint64_t rows = *num_samples();
-  while (scanned.samples < rows) {
+  Scanned scanned{.samples = 0, .all = *num_samples(), .unit = "row"};
+  while (scanned.samples < scanned.all) {
     const auto row = static_cast<std::int64_t>(scanned.samples);
     read_row(tokens_, row, "token", values);
     if (labels_) read_row(*labels_, row, "label", values);

@@ -33,7 +33,7 @@ TEST(SyntheticGolden, GivesTheSequencesOfTheBenchmarkTokenForToken) {
 
 TEST(SyntheticGolden, GivesEachDataRankTheRowsAndMicrobatchesThatThePeersGiveIt) {
   const auto split = expected()["split"];
-  const auto source = build_source(SyntheticDataConfig{split["seq"], split["vocab"]}, 0);
+  const auto source = build_source(SyntheticDataConfig{split["seq"], split["vocab"]}, {});
   const BatchMaths maths = batch_maths(split["global_batch"], split["micro"], split["dp"]);
   const auto start = split["step"].get<std::uint64_t>() * split["global_batch"].get<std::uint64_t>();
 

@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/documents.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string qwen_tokenizer = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/qwen.json";
@@ -23,52 +21,8 @@ TextDataConfig config_of(std::vector<std::string> files) {
   return config;
 }
 
-std::vector<std::string> documents_of(const TextDataConfig& config) {
-  std::vector<std::string> out;
-  for_each_document(config, [&](std::string_view text, const std::string&) { out.emplace_back(text); });
-  return out;
-}
-
 std::string error_of(const TextDataConfig& config) {
   return test::error_of([&] { const TextSource source(config); }, ErrorKind::input);
-}
-
-TEST(Documents, AreFilesParagraphsOrLinesAsAsked) {
-  const Folder folder;
-  TextDataConfig config =
-      config_of({folder.write("a.txt", "\n\none\ntwo\n \t\n\nthree\r\nfour\r\n"), folder.write("b.txt", "")});
-
-  EXPECT_THAT(documents_of(config), ElementsAre("\n\none\ntwo\n \t\n\nthree\r\nfour\r\n"));
-  config.document = DocumentUnit::paragraph;
-  EXPECT_THAT(documents_of(config), ElementsAre("one\ntwo", "three\r\nfour"));
-  config.document = DocumentUnit::line;
-  EXPECT_THAT(documents_of(config), ElementsAre("one", "two", " \t", "three", "four"));
-}
-
-TEST(Documents, OfAPatternComeInTheOrderOfTheirNames) {
-  const Folder folder;
-  folder.write("2.txt", "second");
-  folder.write("1.txt", "first");
-  folder.write("3.md", "other");
-
-  EXPECT_THAT(documents_of(config_of({folder.path("*.txt"), folder.path("3.md")})),
-              ElementsAre("first", "second", "other"));
-  EXPECT_THAT(error_of(config_of({folder.path("*.pdf")})), HasSubstr("nothing matches"));
-  EXPECT_THAT(error_of(config_of({folder.path("absent.txt")})), HasSubstr("cannot open"));
-  EXPECT_THAT(error_of(config_of({})), HasSubstr("data.files is empty"));
-}
-
-TEST(Documents, OfJsonLinesAreTheTextUnderTheField) {
-  const Folder folder;
-  TextDataConfig config = config_of(
-      {folder.write("a.jsonl", "{\"body\": \"caf\\u00e9\\n\"}\n\n{\"body\": \"\"}\n{\"body\": \"x\"}")});
-  config.format = TextFormat::jsonl;
-
-  EXPECT_THAT(error_of(config), HasSubstr("a.jsonl:1: no text under \"text\""));
-  config.text_field = "body";
-  EXPECT_THAT(documents_of(config), ElementsAre("caf\u00e9\n", "x"));
-  config.files = {folder.write("b.jsonl", "{\"body\": \"x\"}\n[1]\n")};
-  EXPECT_THAT(error_of(config), HasSubstr("b.jsonl:2: not a JSON object"));
 }
 
 TEST(TextSource, PacksDocumentsWithAnEosTokenAfterEach) {
@@ -138,17 +92,6 @@ TEST(TextSource, RefusesATokenizerWithMoreIdsThanTheModelBeforeItReadsAnyText) {
     EXPECT_THAT(error.what(),
                 HasSubstr("go up to 782, but model_provider.model.vocab_size is 782; raise it to at "
                           "least 783"));
-  }
-}
-
-TEST(TokenRow, KeepsIdsOfLargeVocabularies) {
-  for (const std::int64_t vocab_size : {65536, 65537}) {
-    TokenRow row(vocab_size);
-    const std::vector<std::int32_t> ids{0, 65535, static_cast<std::int32_t>(vocab_size - 1)};
-    row.append(ids);
-    std::vector<std::int64_t> out(3);
-    row.read(0, out);
-    EXPECT_THAT(out, ElementsAre(0, 65535, vocab_size - 1));
   }
 }
 

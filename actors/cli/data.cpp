@@ -1,0 +1,133 @@
+// d9d-node data: token ids made ahead of a job, and what files of token ids hold.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "actors/cli/job_options.hpp"
+#include "actors/cli/running_commands.hpp"
+#include "actors/job/work_progress.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/data/corpus/megatron_corpus.hpp"
+#include "runtime/data/data_parts.hpp"
+#include "runtime/data/source/token_cache.hpp"
+#include "runtime/data/tokenizer.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::int64_t documents_max = 1'000'000;
+constexpr std::uint64_t tokens_shown = 200;
+
+std::string told(const std::string& prefix, const MegatronCorpus& corpus) {
+  return fmt::format("{}: {} of {}, {}", prefix, counted(corpus.num_tokens(), "token"),
+                     name_of(corpus.type()), counted(corpus.num_documents(), "document"));
+}
+
+PreparedTokens prepare_part(const TextDataConfig& text, Console& console) {
+  const SystemClock clock;
+  WorkProgress progress(console.err, is_on_terminal(), clock);
+  return prepare_tokens(text, [&](std::uint64_t done, std::uint64_t of) { progress.update(done, of); });
+}
+
+int prepare(const Arguments& arguments, Console& console) {
+  const LoadedJob loaded = load_job(arguments.positional()[1], arguments.values("--set"));
+  for (const std::string& warning : loaded.warnings) console.err << "warning: " << warning << "\n";
+  bool any = false;
+  for (const DataPart& part : parts_of(loaded.job.data)) {
+    const auto* text = std::get_if<TextDataConfig>(&part.source);
+    if (!text) continue;
+    D9D_REQUIRE(text->cache, "{}.cache is missing; name the folder in which the job finds its token ids",
+                part.path);
+    const PreparedTokens tokens = prepare_part(*text, console);
+    console.out << fmt::format("{} {}, {}\n", part.path, tokens.made ? "made" : "was there",
+                               told(tokens.prefix, MegatronCorpus(tokens.prefix)));
+    any = true;
+  }
+  D9D_REQUIRE(any, "data prepare: the job has no data with `source: text`; nothing is to be tokenised");
+  return 0;
+}
+
+// The name may have one of its two ends.
+std::string prefix_of(std::string path) {
+  for (const char* end : {".bin", ".idx"}) {
+    if (path.ends_with(end)) path.resize(path.size() - 4);
+  }
+  return path;
+}
+
+// From the shortest to the longest.
+std::vector<std::uint64_t> lengths_of(const MegatronCorpus& corpus) {
+  std::vector<std::uint64_t> lengths;
+  for (std::uint64_t i = 0; i < corpus.num_documents(); ++i) {
+    lengths.push_back(corpus.begin_of(i + 1) - corpus.begin_of(i));
+  }
+  std::ranges::sort(lengths);
+  return lengths;
+}
+
+void show_document(const MegatronCorpus& corpus, std::uint64_t document,
+                   const std::optional<Tokenizer>& tokenizer, Console& console) {
+  const std::uint64_t begin = corpus.begin_of(document);
+  const std::uint64_t length = corpus.begin_of(document + 1) - begin;
+  std::vector<std::int64_t> ids(std::min(length, tokens_shown));
+  corpus.read(begin, ids);
+  const std::vector<std::int32_t> narrow(ids.begin(), ids.end());
+  console.out << fmt::format(
+      "\ndocument {}, {}\n{}{}\n", document, counted(length, "token"),
+      tokenizer ? tokenizer->decode(narrow, false) : fmt::format("{}", fmt::join(ids, " ")),
+      length > ids.size() ? " ..." : "");
+}
+
+int inspect(const Arguments& arguments, Console& console) {
+  const std::string prefix = prefix_of(arguments.positional()[1]);
+  const MegatronCorpus corpus(prefix);
+  const std::vector<std::uint64_t> lengths = lengths_of(corpus);
+  console.out << told(prefix, corpus) << "\n";
+  if (lengths.empty()) return 0;
+  console.out << fmt::format("tokens of a document: {} to {}, half of them have up to {}\n", lengths.front(),
+                             lengths.back(), lengths[(lengths.size() - 1) / 2]);
+  std::optional<Tokenizer> tokenizer;
+  if (const auto file = arguments.value("--tokenizer")) tokenizer = Tokenizer::from_file(*file);
+  const auto shown =
+      static_cast<std::uint64_t>(arguments.integer("--documents", 0, documents_max).value_or(1));
+  for (std::uint64_t i = 0; i < std::min(shown, corpus.num_documents()); ++i) {
+    show_document(corpus, i, tokenizer, console);
+  }
+  return 0;
+}
+
+int data(const Arguments& arguments, Console& console) {
+  const std::string& what = arguments.positional()[0];
+  if (what == "prepare") return prepare(arguments, console);
+  D9D_REQUIRE(what == "inspect", "data: unknown word {}; {}", what,
+              config::suggestion(what, {"prepare", "inspect"}));
+  return inspect(arguments, console);
+}
+
+}  // namespace
+
+Command data_command() {
+  return {
+      .name = "data",
+      .positional = "prepare JOB.yaml | inspect PREFIX",
+      .summary = "make the token ids of a job's texts once, or show what files of token ids hold",
+      .positional_min = 2,
+      .positional_max = 2,
+      .options = {set_option(),
+                  {"--tokenizer", "FILE", "inspect: show text instead of ids"},
+                  {"--documents", "N", "inspect: show so many from the beginning (default 1)"}},
+      .run = data,
+      .details =
+          "prepare  tokenises the files of every `source: text` of the job into the folder data.cache, "
+          "unless it\n"
+          "         has them already; run and check then map them. Any number of hosts may share the folder\n"
+          "inspect  what PREFIX.bin and PREFIX.idx hold: those of prepare, or of Megatron's tools\n\n"
+          "    d9d-node data prepare job.yaml --set data.cache=/shared/tokens\n"
+          "    d9d-node data inspect corpus_text_document --tokenizer model/tokenizer.json\n"};
+}
+
+}  // namespace d9d

@@ -1,0 +1,37 @@
+#pragma once
+// The keys of `data` with `source: megatron`.
+
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/data/epochs.hpp"
+#include "runtime/data/sample_unit.hpp"
+
+namespace d9d {
+
+struct MegatronDataConfig {
+  std::string prefix;
+  std::int64_t sequence_length = 0;
+  SampleUnit samples = SampleUnit::row;
+  bool shuffle = false;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
+};
+BOOST_DESCRIBE_STRUCT(MegatronDataConfig, (), (prefix, sequence_length, samples, shuffle, seed, epochs))
+constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
+  using config::Key;
+  return std::array{
+      Key{"prefix", "", "path of the files prefix.bin and prefix.idx, without their ends", config::required},
+      Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      data_keys::samples,
+      Key{"shuffle", "", "another order of samples in every epoch, instead of the file's"},
+      data_keys::seed,
+      data_keys::epochs,
+  };
+}
+
+}  // namespace d9d

@@ -1,0 +1,145 @@
+#include "runtime/data/source/token_cache.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/data/corpus/megatron_corpus.hpp"
+#include "runtime/data/corpus/megatron_writer.hpp"
+#include "runtime/data/digest.hpp"
+#include "runtime/data/source/documents.hpp"
+#include "runtime/data/source/tokenized_text.hpp"
+
+namespace d9d {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Another one where the same texts would become other ids or files.
+constexpr std::string_view cache_version = "d9d token cache 1";
+constexpr std::size_t name_digits = 32;
+constexpr const char* notes_name = "known";  // folder of the files' digests
+
+enum class Notes { are_read, are_written };
+
+[[noreturn]] void fail_to_make(const fs::path& path, const std::string& why) {
+  throw Error(ErrorKind::environment, fmt::format("data.cache: cannot make {}: {}", path.string(), why));
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail_to_make(path, error.message());
+}
+
+// Unique among the processes of all hosts that share the folder.
+std::string own_suffix() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return fmt::format(".tmp-{}-{}", host.data(), ::getpid());
+}
+
+void write_renamed(const fs::path& path, const std::string& text) {
+  const std::string temporary = path.string() + own_suffix();
+  std::ofstream(temporary, std::ios::binary) << text;
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail_to_make(path, std::strerror(errno));
+}
+
+// Texts of hundreds of gigabytes are not read to know them again: a note has the digest of a file under its
+// path, length and time of change.
+std::string digest_of(const fs::path& file, const fs::path& cache, Notes notes) {
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  const auto changed = fs::last_write_time(file, error).time_since_epoch().count();
+  if (error) return sha256_of_file(file);  // which says what is wrong with it
+  const std::string known = sha256_of(fmt::format("{}\n{}\n{}", fs::absolute(file).string(), size, changed));
+  const fs::path note = cache / notes_name / known.substr(0, name_digits);
+  std::string digest;
+  if (std::ifstream in(note); in >> digest && digest.size() == 2 * name_digits) return digest;
+  digest = sha256_of_file(file);
+  if (notes == Notes::are_written) {
+    make_folder(note.parent_path());
+    write_renamed(note, digest + "\n");
+  }
+  return digest;
+}
+
+// What the ids are made of.
+config::Json origin_of(const TextDataConfig& config, Notes notes) {
+  const config::Json keys = config::encode(config);
+  config::Json origin = {{"version", cache_version}, {"tokenizer", sha256_of_file(config.tokenizer)}};
+  for (const char* key : {"format", "text_field", "document", "eos_token"}) origin[key] = keys.at(key);
+  origin["files"] = config::Json::array();
+  for (const std::string& file : expand_files(config.files)) {
+    origin["files"].push_back(digest_of(file, *config.cache, notes));
+  }
+  return origin;
+}
+
+fs::path folder_of(const TextDataConfig& config, const config::Json& origin) {
+  return fs::path(*config.cache) / sha256_of(origin.dump()).substr(0, name_digits);
+}
+
+std::string prefix_in(const fs::path& folder) {
+  return (folder / "tokens").string();
+}
+
+void write_tokens(const TextDataConfig& config, const fs::path& folder, const TokenProgress& progress) {
+  std::uint64_t all = 0;
+  for (const std::string& file : expand_files(config.files)) all += fs::file_size(file);
+  const Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
+  MegatronWriter writer(prefix_in(folder), tokenizer.vocab_size());
+  tokenize_documents(config, tokenizer, [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
+    writer.add_document(ids);
+    progress(bytes, all);
+  });
+  D9D_REQUIRE(writer.num_tokens() > 0, "data.files: there is no text in them");
+  writer.finish();
+}
+
+// Where another process was faster, its folder stays.
+void commit(const fs::path& temporary, const fs::path& folder) {
+  if (std::rename(temporary.c_str(), folder.c_str()) == 0) return;
+  const int error = errno;
+  std::error_code ignored;
+  fs::remove_all(temporary, ignored);
+  if (error != ENOTEMPTY && error != EEXIST) fail_to_make(folder, std::strerror(error));
+}
+
+}  // namespace
+
+std::shared_ptr<const TokenCorpus> find_tokens(const TextDataConfig& config) {
+  if (!config.cache || !fs::is_directory(*config.cache)) return nullptr;
+  const fs::path folder = folder_of(config, origin_of(config, Notes::are_read));
+  if (!fs::exists(folder)) return nullptr;
+  return std::make_shared<MegatronCorpus>(prefix_in(folder));
+}
+
+PreparedTokens prepare_tokens(const TextDataConfig& config, const TokenProgress& progress) {
+  D9D_CHECK(config.cache, "tokens without a cache");
+  const config::Json origin = origin_of(config, Notes::are_written);
+  const fs::path folder = folder_of(config, origin);
+  if (fs::exists(folder)) return {prefix_in(folder), false};
+  const fs::path temporary = folder.string() + own_suffix();
+  make_folder(temporary);
+  try {
+    write_tokens(config, temporary, progress);
+    write_renamed(temporary / "origin.json", origin.dump(2) + "\n");
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    throw;
+  }
+  commit(temporary, folder);
+  return {prefix_in(folder), true};
+}
+
+}  // namespace d9d

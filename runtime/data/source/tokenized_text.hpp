@@ -1,0 +1,21 @@
+#pragma once
+// The documents of files of text as token ids, in order.
+
+#include <functional>
+#include <span>
+
+#include "runtime/data/text_data_config.hpp"
+#include "runtime/data/tokenizer.hpp"
+
+namespace d9d {
+
+// The id of `config.eos_token`; none where it names none.
+// Input error for a token that the tokenizer does not have.
+std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer);
+
+// Called with the ids of every document, the eos token last, and how many bytes of the files it and those
+// before it took. The ids live only during the call. Input errors name file and line.
+using UseTokens = std::function<void(std::span<const std::int32_t> ids, std::uint64_t bytes)>;
+void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use);
+
+}  // namespace d9d

@@ -1,0 +1,36 @@
+#pragma once
+// The keys of `data` with `source: tokens`.
+
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/data/epochs.hpp"
+
+namespace d9d {
+
+struct TokensDataConfig {
+  std::string tokens;
+  std::optional<std::string> labels;
+  bool shuffle = false;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
+};
+BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs))
+constexpr auto keys_of(config::Tag<TokensDataConfig>) {
+  using config::Key;
+  return std::array{
+      Key{"tokens", "", ".npy file of integers [samples, length]", config::required},
+      Key{"labels", "",
+          ".npy file of labels [samples, length], already shifted, -100 ignored; without it a position's "
+          "label is the next token and the last position has none"},
+      Key{"shuffle", "", "another order in every epoch, instead of the file's"},
+      data_keys::seed,
+      data_keys::epochs,
+  };
+}
+
+}  // namespace d9d

@@ -1,0 +1,29 @@
+#include "runtime/task/evaluation_rules.hpp"
+
+#include "runtime/task/context_rules.hpp"
+#include "runtime/task/data_rules.hpp"
+
+namespace d9d {
+
+// The rules are those of the section `data`, with another section in its place.
+std::vector<JobIssue> evaluation_issues(const JobConfig& job, const FamilyModel* model) {
+  std::vector<JobIssue> issues;
+  if (!job.evaluation) return issues;
+  if (std::holds_alternative<SyntheticDataConfig>(job.evaluation->data) && !job.evaluation->batches) {
+    issues.push_back({"evaluation.batches", "missing, and synthetic data never ends",
+                      "add the number of batches, e.g. `batches: 8`"});
+  }
+  JobConfig evaluated = job;
+  evaluated.data = job.evaluation->data;
+  const auto add = [&](const std::vector<JobIssue>& found) {
+    for (const JobIssue& issue : found) {
+      if (!issue.path.starts_with("data")) continue;  // of the mesh: training's check says it
+      issues.push_back({"evaluation." + issue.path, issue.what, issue.remedy});
+    }
+  };
+  add(data_issues(evaluated, model));
+  add(context_issues(evaluated, model));
+  return issues;
+}
+
+}  // namespace d9d

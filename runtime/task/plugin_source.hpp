@@ -1,0 +1,34 @@
+#pragma once
+// A plugin's data source, watched: its samples are what they are said to be, and its exceptions name it.
+
+#include <memory>
+#include <string>
+
+#include "runtime/data/sample_source.hpp"
+
+namespace d9d {
+
+class PluginSource final : public SampleSource {
+ public:
+  // `ids_below`: the model's vocabulary, where it is known.
+  // Input error for no source, or one without a length.
+  PluginSource(std::string name, std::shared_ptr<const SampleSource> inner,
+               std::optional<std::int64_t> ids_below);
+  std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
+  std::int64_t sequence_length() const override { return sequence_length_; }
+  std::optional<std::int64_t> vocab_size() const override { return inner_->vocab_size(); }
+  // Input error for a sample of another length, an id outside the
+  // vocabulary, or a label that is neither one nor ignored_label.
+  Sample at(std::uint64_t index) const override;
+
+ private:
+  void check(const Sample& sample, std::uint64_t index) const;
+
+  const std::string name_;
+  const std::shared_ptr<const SampleSource> inner_;
+  const std::optional<std::int64_t> ids_below_;
+  std::optional<std::uint64_t> num_samples_;
+  std::int64_t sequence_length_ = 0;
+};
+
+}  // namespace d9d

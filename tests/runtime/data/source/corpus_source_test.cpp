@@ -1,0 +1,88 @@
+#include "runtime/data/source/corpus_source.hpp"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/corpus/memory_corpus.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Ids = std::vector<std::int64_t>;
+
+// Documents of these lengths; their tokens count from 1 through all of them.
+std::shared_ptr<const TokenCorpus> corpus_of(const std::vector<int>& lengths) {
+  auto corpus = std::make_shared<MemoryCorpus>(100000);
+  std::int32_t next = 1;
+  for (const int length : lengths) {
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(length));
+    std::iota(ids.begin(), ids.end(), next);
+    next += length;
+    corpus->add_document(ids);
+  }
+  return corpus;
+}
+
+CorpusSource source_of(const std::vector<int>& lengths, SampleUnit samples,
+                       std::int64_t sequence_length = 3) {
+  return {corpus_of(lengths), {.sequence_length = sequence_length, .samples = samples, .pad_id = 99}};
+}
+
+TEST(CorpusSource, OfARowGoesThroughDocuments) {
+  const CorpusSource source = source_of({4, 1, 5}, SampleUnit::row);
+
+  ASSERT_EQ(source.num_samples(), 3U);
+  EXPECT_EQ(source.at(1), (Sample{{4, 5, 6}, {5, 6, 7}}));
+  EXPECT_EQ(source.at(3), source.at(0)) << "the next epoch";
+}
+
+TEST(CorpusSource, OfDocumentsFillsUpTheirEndsAndLosesNone) {
+  const CorpusSource source = source_of({2, 1, 4, 6, 0}, SampleUnit::document);
+
+  ASSERT_EQ(source.num_samples(), 4U);
+  EXPECT_EQ(source.at(0), (Sample{{1, 99, 99}, {2, -100, -100}}));
+  EXPECT_EQ(source.at(1), (Sample{{4, 5, 6}, {5, 6, 7}})) << "a document of one token has nothing to predict";
+  EXPECT_EQ(source.at(2), (Sample{{8, 9, 10}, {9, 10, 11}}));
+  EXPECT_EQ(source.at(3), (Sample{{11, 12, 99}, {12, 13, -100}})) << "a long document goes on";
+}
+
+TEST(CorpusSource, OfManyDocumentsHasEveryLabelOnce) {
+  std::vector<int> lengths;
+  for (int i = 0; i < 500; ++i) lengths.push_back(i * i % 23);
+  const CorpusSource source = source_of(lengths, SampleUnit::document, 8);
+  Ids expected;
+  std::int64_t token = 1;
+  for (const int length : lengths) {
+    for (int i = 0; i < length; ++i, ++token) {
+      if (i > 0) expected.push_back(token);
+    }
+  }
+
+  Ids labels;
+  for (std::uint64_t i = 0; i < *source.num_samples(); ++i) {
+    for (const std::int64_t label : source.at(i).labels) {
+      if (label != ignored_label) labels.push_back(label);
+    }
+  }
+
+  EXPECT_EQ(labels, expected);
+}
+
+TEST(CorpusSource, RefusesACorpusWithoutOneSample) {
+  EXPECT_THAT(test::error_of([] { source_of({3}, SampleUnit::row); }, ErrorKind::input),
+              HasSubstr("the text has 3 tokens, expected more than data.sequence_length = 3"));
+  EXPECT_THAT(test::error_of(
+                  [] {
+                    source_of({1, 1}, SampleUnit::document);
+                  },
+                  ErrorKind::input),
+              HasSubstr("the text has 2 documents and none of two tokens"));
+}
+
+}  // namespace
+}  // namespace d9d
