@@ -94,14 +94,20 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   } else {
     worker_->begin_evaluation(step(), microbatches);
   }
-  for (const Early& early : early_) {
-    D9D_CHECK(early.step == step() && early.evaluation == evaluation_,
-              "a tensor of step {}, evaluation {}, waits while step {}, evaluation {}, begins", early.step,
-              early.evaluation, step(), evaluation_);
-    worker_->put(early.tensor);
-  }
-  early_.clear();
+  put_what_came_early();
   advance();
+}
+
+// Of batches that are evaluated a neighbour may be several ahead.
+void RankExecutor::put_what_came_early() {
+  std::erase_if(early_, [&](const Early& early) {
+    const auto comes = std::pair(early.step, early.evaluation) <=> std::pair(step(), evaluation_);
+    D9D_CHECK(comes >= 0, "a tensor of step {}, evaluation {}, waits while step {}, evaluation {}, begins",
+              early.step, early.evaluation, step(), evaluation_);
+    if (comes > 0) return false;
+    worker_->put(early.tensor);
+    return true;
+  });
 }
 
 void RankExecutor::activation_ready(wire::ActivationReady::Reader message) {
@@ -196,7 +202,7 @@ void RankExecutor::advance() {
       wake_up_when_due();
       break;
     }
-    lead(*next);
+    if (evaluation_ == 0) lead(*next);  // without backwards all ranks have the same order
     run(next->instruction);
   }
   finish_step_when_done();

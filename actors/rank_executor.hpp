@@ -56,6 +56,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   CommTracing comm_tracing();
   template <class Reader>
   void tensor_ready(Reader message, bool gradient, std::uint32_t evaluation);
+  void put_what_came_early();
   void advance();
   void wake_up_when_due();
   void lead(const OrderedInstruction& next);

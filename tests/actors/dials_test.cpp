@@ -24,7 +24,7 @@ TEST(Dials, NameAllThatHaveNotAnswered) {
 
   EXPECT_THAT(dials.missing(),
               ::testing::StartsWith("node 2 at [fd00::3]:2 (no answer), node 3 at 10.0.0.4:3 (it "
-                                  "takes connections but does not answer"));
+                                    "takes connections but does not answer"));
   EXPECT_FALSE(dials.all_answered());
   dials.answered(2);
   dials.answered(3);
