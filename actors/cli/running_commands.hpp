@@ -21,5 +21,6 @@ Command generate_command();
 Command export_command();
 Command checkpoint_command();
 Command convert_command();
+Command report_command();
 
 }  // namespace d9d

@@ -169,7 +169,7 @@ TEST(DrawSvg, DrawsABoxForEveryAction) {
     ++boxes;
   EXPECT_EQ(boxes, 24U);
   EXPECT_NE(svg.find("<title>1W3 "), std::string::npos);
-  EXPECT_NE(svg.find("1f1b &lt;zero bubble>"), std::string::npos);
+  EXPECT_NE(svg.find("1f1b &lt;zero bubble&gt;"), std::string::npos);
 }
 
 TEST(DrawSvg, DrawsSeveralSimulationsOnOneScaleAndOverlapsInOneRow) {
@@ -208,9 +208,22 @@ TEST(DrawSvg, FramesThePartsOfComposedActions) {
   const std::string svg = draw_svg(simulated(DualPipeVSchedule{}, 4, 10), {});
   const std::string none = draw_svg(simulated(ZeroBubbleVSchedule{}, 4, 10), {});
 
-  EXPECT_NE(svg.find("fill=\"none\" stroke=\"#24292f\""), std::string::npos);
+  EXPECT_NE(svg.find("fill=\"none\" stroke=\"currentColor\""), std::string::npos);
   EXPECT_NE(svg.find(">framed: one composed action<"), std::string::npos);
-  EXPECT_EQ(none.find("fill=\"none\" stroke=\"#24292f\""), std::string::npos);
+  EXPECT_EQ(none.find("fill=\"none\" stroke=\"currentColor\""), std::string::npos);
+}
+
+TEST(DrawSvg, TakesTheColoursAndTheWidthOfAPage) {
+  const Simulation simulation = simulated(GpipeSchedule{}, 2, 2);
+
+  const std::string file = draw_svg(simulation, {});
+  const std::string part = draw_svg(simulation, {.embedded = true});
+
+  EXPECT_NE(file.find("width=\"1312\""), std::string::npos);
+  EXPECT_NE(file.find("fill=\"#ffffff\""), std::string::npos);
+  EXPECT_EQ(part.find("width=\"1312\""), std::string::npos);
+  EXPECT_EQ(part.find("fill=\"#ffffff\""), std::string::npos);
+  EXPECT_EQ(part.find("<svg class=\"program\""), 0U);
 }
 
 TEST(DrawSvg, NamesRowsAndNotesAsItIsTold) {

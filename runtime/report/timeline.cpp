@@ -1,4 +1,4 @@
-#include "actors/cli/timeline.hpp"
+#include "runtime/report/timeline.hpp"
 
 #include <algorithm>
 #include <map>
@@ -206,8 +206,9 @@ MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> 
                           step ? fmt::format("step {} not", *step) : "no step", why));
 }
 
-std::string timeline_svg(const MeasuredStep& step) {
+std::string timeline_svg(const MeasuredStep& step, bool embedded) {
   SvgOptions options;
+  options.embedded = embedded;
   options.unit = " ms";
   const std::string title = fmt::format("step {}, ", step.step);
   std::vector<std::string> rows;
