@@ -56,8 +56,9 @@ bool is_constant(const Curve& curve) {
 
 // Bytes are drawn in GiB.
 LineChart memory_chart(Curve curve) {
+  const std::string title = curve.name == "memory_bytes" ? "Memory of node 0" : curve.name;
   for (double& value : curve.values) value /= bytes_of_gib;
-  LineChart chart{.title = curve.name, .unit = "GiB", .from_zero = true};
+  LineChart chart{.title = title, .unit = "GiB", .from_zero = true};
   chart.lines.push_back(std::move(curve));
   return chart;
 }
@@ -194,7 +195,8 @@ std::string missing_text(const RunFolder& run) {
     text += hint(
         "The load of the experts was not logged: trainer.logging.expert_load: model (or layers) switches it "
         "on.");
-  if (!has(bytes_ending)) text += paragraph("Memory was not logged.", "soft");
+  if (!has(bytes_ending))
+    text += paragraph("Memory was not logged: the run was made by a version before memory_bytes.", "soft");
   return text;
 }
 

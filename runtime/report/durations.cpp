@@ -34,7 +34,8 @@ std::string duration_text(double seconds) {
 }
 
 std::string short_duration(double seconds) {
-  if (seconds < 1) return short_number(1e3 * seconds) + " ms";
+  if (seconds < 0.1) return fmt::format("{:.0f} ms", 1e3 * seconds);
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
   if (seconds < 2 * minute) return fmt::format("{:.0f} s", seconds);
   if (seconds < 2 * hour) return fmt::format("{:.0f} min", seconds / minute);
   if (seconds < 2 * day) return fmt::format("{:.1f} h", seconds / hour);

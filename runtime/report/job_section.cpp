@@ -90,7 +90,8 @@ std::string choices(const RunFolder& run) {
   };
   const auto of = [&](const char* pointer) {
     const Json value = run.key(pointer);
-    return is_empty(value) || value.is_structured() ? std::string() : scalar(value);
+    if (value.is_string()) return value.get<std::string>();
+    return value.is_primitive() && !value.is_null() ? scalar(value) : std::string();
   };
   const auto both = [&](const char* first, const char* between, const char* second) {
     const std::string a = of(first), b = of(second);

@@ -6,25 +6,26 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/base/count.hpp"
 #include "runtime/base/xml_text.hpp"
 #include "runtime/report/axis.hpp"
+#include "runtime/report/chart_facts.hpp"
 #include "runtime/report/durations.hpp"
 #include "runtime/report/html.hpp"
+#include "runtime/report/page_style.hpp"
 #include "runtime/report/thinning.hpp"
 
 namespace d9d::report {
 namespace {
 
-// In units of the picture, which is shown about as large as this whatever the width of the page.
+// In units of the picture. A page shows it about as large as this, however wide the page is.
 constexpr int chart_width = 400;
 constexpr int left = 54, right = 390, top = 10, bottom = 166;
 constexpr int step_labels = 182, time_labels = 197, foot = 204;
+constexpr int title_height = 22;  // of a file
 constexpr int x_ticks = 6, y_ticks = 6;
 
 constexpr std::size_t buckets_max = 320;
 constexpr std::size_t bad_marks_max = 40;
-constexpr std::size_t named_bad_steps_max = 5;
 constexpr std::size_t smooth_least = 24;  // values; a shorter curve needs none
 constexpr std::size_t windows = 40;       // of smoothing, on the length of the curve
 constexpr double outlier_factor = 30;     // largest over median
@@ -155,18 +156,10 @@ std::string curve(const LineChart& chart, const Scales& scales, std::size_t inde
   return svg + line_through(thinned(line.steps, means, buckets_max), scales, "line line-0");
 }
 
-std::vector<double> bad_steps(const Curve& line) {
-  std::vector<double> steps;
-  for (std::size_t i = 0; i < line.values.size(); ++i) {
-    if (!std::isfinite(line.values[i])) steps.push_back(line.steps[i]);
-  }
-  return steps;
-}
-
 std::string bad_marks(const LineChart& chart, const Scales& scales) {
   std::string svg;
   for (const Curve& line : chart.lines) {
-    const std::vector<double> steps = bad_steps(line);
+    const std::vector<double> steps = steps_without_number(line);
     const std::size_t every = 1 + steps.size() / bad_marks_max;
     for (std::size_t i = 0; i < steps.size(); i += every) {
       svg += fmt::format(
@@ -205,33 +198,6 @@ std::string legend(const LineChart& chart) {
   return html + "</ul>\n";
 }
 
-std::string bad_text(const Curve& line) {
-  const std::vector<double> steps = bad_steps(line);
-  if (steps.empty()) return {};
-  std::string text = fmt::format("; no finite number at {}", counted(steps.size(), "step"));
-  for (std::size_t i = 0; i < std::min(steps.size(), named_bad_steps_max); ++i)
-    text += fmt::format("{} {:.0f}", i == 0 ? ":" : ",", steps[i]);
-  return text + (steps.size() > named_bad_steps_max ? ", ..." : "");
-}
-
-std::string facts_of(const Curve& line) {
-  std::size_t first = 0, last = 0, lowest = 0, highest = 0, count = 0;
-  for (std::size_t i = 0; i < line.values.size(); ++i) {
-    const double value = line.values[i];
-    if (!std::isfinite(value)) continue;
-    if (count++ == 0) first = lowest = highest = i;
-    last = i;
-    if (value < line.values[lowest]) lowest = i;
-    if (value > line.values[highest]) highest = i;
-  }
-  if (count == 0) return "no finite number" + bad_text(line);
-  const auto of = [&](std::size_t i) { return short_number(line.values[i]); };
-  if (line.values[lowest] == line.values[highest]) return of(first) + " throughout" + bad_text(line);
-  return fmt::format("first {}, last {}; lowest {} at step {:.0f}, highest {} at step {:.0f}{}", of(first),
-                     of(last), of(lowest), line.steps[lowest], of(highest), line.steps[highest],
-                     bad_text(line));
-}
-
 std::string facts(const LineChart& chart) {
   if (chart.lines.size() == 1) return paragraph(facts_of(chart.lines[0]), "facts");
   std::string html;
@@ -239,12 +205,22 @@ std::string facts(const LineChart& chart) {
   return html;
 }
 
+std::string unit_of(const LineChart& chart, const Scales& scales) {
+  if (!scales.y.logarithmic) return chart.unit;
+  return chart.unit + (chart.unit.empty() ? "logarithmic scale" : ", logarithmic scale");
+}
+
+std::string plot_of(const LineChart& chart, const Scales& scales) {
+  std::string svg = axes(chart, scales) + marks_of(chart, scales);
+  for (std::size_t i = 0; i < chart.lines.size(); ++i) svg += curve(chart, scales, i);
+  return svg + bad_marks(chart, scales);
+}
+
 }  // namespace
 
 std::string line_chart(const LineChart& chart) {
   const Scales scales = scales_of(chart);
-  std::string unit = chart.unit;
-  if (scales.y.logarithmic) unit += unit.empty() ? "logarithmic scale" : ", logarithmic scale";
+  const std::string unit = unit_of(chart, scales);
   std::string html =
       fmt::format("<figure class=\"chart\">\n<figcaption>{}{}</figcaption>\n", xml_text(chart.title),
                   unit.empty() ? "" : fmt::format(" <small>{}</small>", xml_text(unit)));
@@ -253,11 +229,23 @@ std::string line_chart(const LineChart& chart) {
       "data-frame=\"[{},{},{:.7g},{:.7g}]\" "
       "data-points=\"{}\">\n",
       chart_width, foot, xml_text(chart.title), left, right, scales.x.low, scales.x.high, points_of(chart));
-  html += axes(chart, scales) + marks_of(chart, scales);
-  for (std::size_t i = 0; i < chart.lines.size(); ++i) html += curve(chart, scales, i);
-  html += bad_marks(chart, scales);
+  html += plot_of(chart, scales);
   html += fmt::format("<path class=\"cursor\" d=\"M0 {}V{}\"/>\n</svg>\n", top, bottom);
   return html + legend(chart) + "<output></output>\n" + facts(chart) + "</figure>\n";
+}
+
+std::string line_chart_svg(const LineChart& chart) {
+  const Scales scales = scales_of(chart);
+  const std::string unit = unit_of(chart, scales);
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 {} {} {}\" "
+      "font-family=\"sans-serif\">\n<style>{}</style>\n<rect class=\"card\" y=\"{}\" width=\"{}\" "
+      "height=\"{}\"/>\n",
+      2 * chart_width, 2 * (foot + title_height), -title_height, chart_width, foot + title_height,
+      page_style(), -title_height, chart_width, foot + title_height);
+  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"-6\">{}{}</text>\n", left, xml_text(chart.title),
+                     unit.empty() ? "" : ", " + xml_text(unit));
+  return svg + plot_of(chart, scales) + "</svg>\n";
 }
 
 }  // namespace d9d::report

@@ -29,5 +29,7 @@ inline constexpr std::size_t lines_max = 8;
 
 // A value that is no finite number is marked at the foot of the picture and named below it.
 std::string line_chart(const LineChart& chart);
+// The same as a file of its own.
+std::string line_chart_svg(const LineChart& chart);
 
 }  // namespace d9d::report

@@ -12,6 +12,8 @@
 #include "runtime/report/durations.hpp"
 #include "runtime/report/html.hpp"
 #include "runtime/report/job_section.hpp"
+#include "runtime/report/page_script.hpp"
+#include "runtime/report/page_style.hpp"
 #include "runtime/report/pipeline_section.hpp"
 #include "runtime/report/samples_section.hpp"
 #include "runtime/report/time_section.hpp"

@@ -17,8 +17,4 @@ struct PageOptions {
 // Input error: one of the steps cannot be drawn.
 std::string report_page(const RunFolder& run, const PageOptions& options);
 
-// The parts of the page that are the same for every run.
-const char* page_style();
-const char* page_script();
-
 }  // namespace d9d::report

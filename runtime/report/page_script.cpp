@@ -1,9 +1,7 @@
-#include "runtime/report/page.hpp"
+#include "runtime/report/page_script.hpp"
 
 namespace d9d::report {
 
-// Only a read-out under the pointer; the page says everything without it. No '<' and no '&', so that the page is XML,
-// too.
 const char* page_script() {
   return R"js(
 for (const figure of document.querySelectorAll("figure.chart")) {

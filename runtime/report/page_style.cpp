@@ -1,4 +1,4 @@
-#include "runtime/report/page.hpp"
+#include "runtime/report/page_style.hpp"
 
 namespace d9d::report {
 
@@ -31,8 +31,8 @@ section { background: var(--card); border: 1px solid var(--rule); border-radius:
 dl.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 10px; margin: 14px 0 0; }
 dl.tiles div { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 8px 12px; }
 dt { color: var(--soft); font-size: .8rem; } dd { margin: 0; font-size: 1.05rem; overflow-wrap: anywhere; }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 330px), 1fr)); gap: 18px 22px; }
-figure { margin: 0; min-width: 0; }
+.charts { margin-bottom: 12px; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 330px), 1fr)); gap: 18px 22px; }
+figure { margin: 0; min-width: 0; position: relative; }
 figcaption { font-weight: 600; overflow-wrap: anywhere; } figcaption small { font-weight: 400; }
 figure svg { display: block; width: 100%; height: auto; }
 .chart svg { touch-action: pan-y; }
@@ -54,11 +54,12 @@ figure svg { display: block; width: 100%; height: auto; }
 .other { fill: var(--other); background: var(--other); }
 ul.legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 14px; margin: 4px 0; padding: 0; font-size: .8rem; }
 ul.legend i { display: inline-block; width: 12px; height: 12px; border-radius: 2px; margin-right: 5px; vertical-align: -1px; }
-.facts, output { font-size: .8rem; color: var(--soft); margin: 0; } output { display: block; min-height: 1.3em; color: var(--ink); }
+.facts, output { font-size: .8rem; color: var(--soft); margin: 0; } output { position: absolute; top: 1.6em; right: 0; padding: 0 6px; background: var(--card); color: var(--ink); }
+svg .card { fill: var(--card); } svg .title { font-size: 13px; font-weight: 600; fill: var(--ink); }
 .bars text { font-size: 12px; fill: var(--ink); }
-.bars { max-width: 760px; }
+.bars { max-width: 520px; margin-bottom: 10px; }
 .scroll { overflow-x: auto; max-width: 100%; }
-.scroll .program { width: 100%; min-width: 860px; height: auto; display: block; }
+.scroll .program { width: 100%; min-width: 900px; height: auto; display: block; }
 .program .boxes rect { stroke: var(--card); }
 table { border-collapse: collapse; font-size: .85rem; } th, td { text-align: left; padding: 3px 14px 3px 0; white-space: nowrap; vertical-align: top; }
 th { color: var(--soft); font-weight: 600; border-bottom: 1px solid var(--rule); } tr + tr td { border-top: 1px solid var(--grid); }

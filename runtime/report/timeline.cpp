@@ -18,6 +18,8 @@ constexpr const char* measured_means =
 constexpr const char* simulated_means =
     "every action at the mean of its kind and stage; slow ones that nobody waited for make it the longer one";
 
+constexpr int embedded_width = 900;  // readable where a page is narrow and where it is wide
+
 struct MeasuredAction {
   Instruction instruction;
   std::int64_t begin_ns = 0;
@@ -209,6 +211,7 @@ MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> 
 std::string timeline_svg(const MeasuredStep& step, bool embedded) {
   SvgOptions options;
   options.embedded = embedded;
+  if (embedded) options.width = embedded_width;
   options.unit = " ms";
   const std::string title = fmt::format("step {}, ", step.step);
   std::vector<std::string> rows;

@@ -260,8 +260,18 @@ TEST(CliLr, DrawsTheCurve) {
   const Outcome outcome = run(real(), {"lr", job, "--steps", "4"});
 
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("       1           0.5       0.00015\n"),
-                                 HasSubstr("        1 |  *\n"), HasSubstr("+----\n")));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("       1           0.5       0.00015\n"), HasSubstr("        1 |  *\n"),
+                    HasSubstr("+----\n"), HasSubstr("     step  0    3\n")));
+}
+
+TEST(CliLr, DrawsTheCurveAsAFile) {
+  const std::string drawn = testing::TempDir() + "lr.svg";
+  const Outcome outcome = run(real(), {"lr", job, "--steps", "4", "--svg", drawn});
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(text_of(drawn),
+              AllOf(HasSubstr("<svg "), HasSubstr(">Learning rate</text>"), HasSubstr(">3e-4</text>")));
 }
 
 TEST(CliSchedule, PrintsAnOriginalProgram) {

@@ -26,7 +26,7 @@ TEST(CheckpointsSection, ListsStepSizeAndState) {
   EXPECT_EQ(test::markup_problem(html), "");
   EXPECT_THAT(html,
               AllOf(HasSubstr("1 checkpoint in runs/r/checkpoints"), HasSubstr("<td>save-20</td>"),
-                    HasSubstr(">2.5MB</td>"), HasSubstr("damaged: rank-1.safetensors is &lt;missing&gt;")))
+                    HasSubstr(">2.50MB</td>"), HasSubstr("damaged: rank-1.safetensors is &lt;missing&gt;")))
       << html;
 }
 

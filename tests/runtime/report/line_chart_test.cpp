@@ -93,6 +93,14 @@ TEST(LineChart, MarksWhereARunWasStartedAgain) {
   EXPECT_THAT(html, AllOf(HasSubstr("<title>started again</title>"), Not(HasSubstr("outside"))));
 }
 
+TEST(LineChart, CanBeAFileOfItsOwn) {
+  const std::string svg = line_chart_svg({.title = "Rate", .unit = "x", .lines = {ramp(5, 1, 1)}});
+
+  EXPECT_EQ(test::markup_problem(svg), "");
+  EXPECT_THAT(svg, AllOf(testing::StartsWith("<svg xmlns="), HasSubstr(">Rate, x</text>"),
+                         HasSubstr("<style>"), HasSubstr("class=\"line line-0\"")));
+}
+
 TEST(LineChart, DrawsASinglePointAsADot) {
   EXPECT_THAT(line_chart({.title = "t", .lines = {ramp(1, 4, 0)}}),
               HasSubstr("<circle class=\"line line-0 dot\""));

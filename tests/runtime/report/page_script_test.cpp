@@ -1,6 +1,6 @@
-#include <gmock/gmock.h>
+#include "runtime/report/page_script.hpp"
 
-#include "runtime/report/page.hpp"
+#include <gmock/gmock.h>
 
 namespace d9d::report {
 namespace {

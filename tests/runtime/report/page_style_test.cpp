@@ -1,3 +1,5 @@
+#include "runtime/report/page_style.hpp"
+
 #include <gmock/gmock.h>
 
 #include <regex>

@@ -19,7 +19,7 @@ TEST(TimeSection, SharesOutTheStepTimeAndNamesTheWaitingMailboxes) {
 
   EXPECT_EQ(test::markup_problem(html), "");
   EXPECT_THAT(html, AllOf(HasSubstr("2 steps on 2 ranks traced: 24.000 ms on average"),
-                          HasSubstr("rank 1: compute 66.7 %"), HasSubstr("trainer/0 \u2192 rank_executor/0"),
+                          HasSubstr("rank 1: compute 66.7 %"), HasSubstr("trainer@0 \u2192 rank_executor@0"),
                           HasSubstr("<td>begin_step</td>"), HasSubstr(">3.000</td>")))
       << html;
 }
