@@ -1,9 +1,9 @@
 #include "runtime/report/page_script.hpp"
 
 namespace d9d::report {
+namespace {
 
-const char* page_script() {
-  return R"js(
+constexpr const char* script = R"js(
 for (const figure of document.querySelectorAll("figure.chart")) {
   const picture = figure.querySelector("svg"), out = figure.querySelector("output");
   const cursor = picture.querySelector(".cursor");
@@ -27,6 +27,11 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   picture.addEventListener("pointerleave", () => { cursor.style.visibility = "hidden"; out.textContent = ""; });
 }
 )js";
+
+}  // namespace
+
+const char* page_script() {
+  return script;
 }
 
 }  // namespace d9d::report

@@ -1,9 +1,9 @@
 #include "runtime/report/page_style.hpp"
 
 namespace d9d::report {
+namespace {
 
-const char* page_style() {
-  return R"css(
+constexpr const char* style = R"css(
 :root { color-scheme: light dark;
   --ground: #f6f7f9; --card: #ffffff; --ink: #1c2128; --soft: #59636e; --rule: #d9dee3; --grid: #e6e9ec;
   --good: #1a7f37; --bad: #c62828; --busy: #0b62b8; --warn: #8a5a00; --warn-ground: #fff6df;
@@ -68,6 +68,11 @@ pre { margin: 6px 0 0; padding: 10px 12px; background: var(--ground); border-rad
 details { border-top: 1px solid var(--grid); padding: 6px 0; } summary { cursor: pointer; }
 footer { margin-top: 18px; font-size: .85rem; color: var(--soft); }
 )css";
+
+}  // namespace
+
+const char* page_style() {
+  return style;
 }
 
 }  // namespace d9d::report

@@ -20,7 +20,7 @@ struct RunFolder {
   std::vector<RunStart> starts;  // empty: of an earlier version, or it never began to train
   config::Json job;              // its keys; null where nothing tells them
   std::string job_from;          // where they are from
-  bool in_use = false;           // a job of this host is running in it
+  bool is_running = false;       // a job of this host is running in it
   std::string checkpoint_folder;
   std::vector<SaveSummary> checkpoints;             // newest first
   std::string checkpoint_problem;                   // why they could not be listed

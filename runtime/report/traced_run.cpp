@@ -11,7 +11,7 @@ namespace {
 std::string why_there_is_none(const RunFolder& run) {
   if (run.key("/node/trace") == false)
     return "There is no trace: the job has node.trace: false. Without that key every job records one.";
-  if (run.in_use) return "There is no trace yet: it is written when the job ends.";
+  if (run.is_running) return "There is no trace yet: it is written when the job ends.";
   return "There is no trace: the run was killed before it could write one, or the file was moved. A job with "
          "node.trace: true (as without the key) writes traces/trace.json.gz when it ends, also when it "
          "fails.";

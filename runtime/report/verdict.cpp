@@ -18,7 +18,7 @@ Fate fate_without_record(const RunFolder& run) {
 }
 
 Fate fate_of(const RunFolder& run) {
-  if (run.in_use) return Fate::running;
+  if (run.is_running) return Fate::running;
   if (run.starts.empty()) return fate_without_record(run);
   const std::optional<RunEnd>& end = run.starts.back().end;
   if (!end) return Fate::ended;

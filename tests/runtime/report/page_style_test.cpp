@@ -7,6 +7,7 @@
 
 #include "runtime/report/page.hpp"
 #include "tests/runtime/report/run_maker.hpp"
+#include "tests/runtime/report/two_stages.hpp"
 
 namespace d9d::report {
 namespace {

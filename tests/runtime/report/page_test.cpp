@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/runtime/report/run_maker.hpp"
+#include "tests/runtime/report/two_stages.hpp"
 #include "tests/runtime/report/well_formed.hpp"
 
 namespace d9d::report {

@@ -31,7 +31,7 @@ TEST(RunFolder, HoldsWhatTheRunHasLeft) {
   EXPECT_EQ(found.key("/optimizer/lr"), 0.001);
   EXPECT_TRUE(found.key("/no/such/key").is_null());
   EXPECT_EQ(found.job_from, "run.jsonl");
-  EXPECT_FALSE(found.in_use);
+  EXPECT_FALSE(found.is_running);
   EXPECT_THAT(found.trace->string(), EndsWith("traces/trace.json.gz"));
   EXPECT_EQ(found.other_traces.size(), 1U);
   EXPECT_EQ(found.samples.size(), 2U);
