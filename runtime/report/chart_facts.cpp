@@ -22,23 +22,42 @@ std::string bad_text(const Curve& line) {
   return text + (steps.size() > named_steps_max ? ", ..." : "");
 }
 
-}  // namespace
+// Places in the curve.
+struct Extremes {
+  std::size_t first = 0, last = 0, lowest = 0, highest = 0;
+  std::size_t count = 0;  // of finite values
+};
 
-std::string facts_of(const Curve& line) {
-  std::size_t first = 0, last = 0, lowest = 0, highest = 0, count = 0;
+Extremes extremes_of(const Curve& line) {
+  Extremes found;
   for (std::size_t i = 0; i < line.values.size(); ++i) {
     const double value = line.values[i];
     if (!std::isfinite(value)) continue;
-    if (count++ == 0) first = lowest = highest = i;
-    last = i;
-    if (value < line.values[lowest]) lowest = i;
-    if (value > line.values[highest]) highest = i;
+    if (found.count++ == 0) found.first = found.lowest = found.highest = i;
+    found.last = i;
+    if (value < line.values[found.lowest]) found.lowest = i;
+    if (value > line.values[found.highest]) found.highest = i;
   }
-  if (count == 0) return "no finite number" + bad_text(line);
+  return found;
+}
+
+}  // namespace
+
+std::string facts_of(const Curve& line) {
+  const Extremes at = extremes_of(line);
+  if (at.count == 0) return bad_text(line).substr(std::string("; ").size());
   const auto of = [&](std::size_t i) { return short_number(line.values[i]); };
-  if (line.values[lowest] == line.values[highest]) return of(first) + " throughout" + bad_text(line);
-  return fmt::format("first {}, last {}; lowest {} at step {:.0f}, highest {} at step {:.0f}{}", of(first),
-                     of(last), of(lowest), line.steps[lowest], of(highest), line.steps[highest],
+  if (line.values[at.lowest] == line.values[at.highest]) return of(at.first) + " throughout" + bad_text(line);
+  return fmt::format("first {}, last {}; lowest {} at step {:.0f}, highest {} at step {:.0f}{}", of(at.first),
+                     of(at.last), of(at.lowest), line.steps[at.lowest], of(at.highest),
+                     line.steps[at.highest], bad_text(line));
+}
+
+std::string brief_facts_of(const Curve& line) {
+  const Extremes at = extremes_of(line);
+  const auto of = [&](std::size_t i) { return short_number(line.values[i]); };
+  if (at.count == 0 || line.values[at.lowest] == line.values[at.highest]) return facts_of(line);
+  return fmt::format("{} \u2192 {} ({} to {}){}", of(at.first), of(at.last), of(at.lowest), of(at.highest),
                      bad_text(line));
 }
 

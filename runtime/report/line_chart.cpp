@@ -201,7 +201,7 @@ std::string legend(const LineChart& chart) {
 std::string facts(const LineChart& chart) {
   if (chart.lines.size() == 1) return paragraph(facts_of(chart.lines[0]), "facts");
   std::string html;
-  for (const Curve& line : chart.lines) html += paragraph(line.name + ": " + facts_of(line), "facts");
+  for (const Curve& line : chart.lines) html += paragraph(line.name + ": " + brief_facts_of(line), "facts");
   return html;
 }
 

@@ -13,6 +13,11 @@ TEST(ChartFacts, NameTheEndsAndTheExtremes) {
   EXPECT_EQ(facts_of({"lr", {1, 2}, {0.1, 0.1}}), "0.1 throughout");
 }
 
+TEST(ChartFacts, AreShorterForOneOfSeveralLines) {
+  EXPECT_EQ(brief_facts_of({"layer_0", {1, 2, 3}, {3.5, 1, 2}}), "3.5 \u2192 2 (1 to 3.5)");
+  EXPECT_EQ(brief_facts_of({"layer_1", {1, 2}, {4, 4}}), "4 throughout");
+}
+
 TEST(ChartFacts, CountStepsWithoutANumber) {
   const Curve curve{"loss", {1, 2, 3}, {std::nan(""), 2, std::nan("")}};
 
