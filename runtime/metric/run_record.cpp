@@ -1,7 +1,7 @@
 #include "runtime/metric/run_record.hpp"
 
 #include <array>
-#include <sstream>
+#include <fstream>
 #include <utility>
 
 #include "runtime/metric/append_file.hpp"
@@ -17,10 +17,11 @@ constexpr std::array outcome_names{std::pair{RunOutcome::finished, "finished"},
 
 // Behind a line that a full disk has cut short it begins a line of its own.
 void append_line(const std::filesystem::path& path, const Line& line) {
-  const std::string before = read_whole_file(path);
-  const std::string torn = before.empty() || before.ends_with('\n') ? "" : "\n";
   AppendFile file(path, AppendFile::Mode::keep);
-  file.append(torn + line.dump(-1, ' ', false, Line::error_handler_t::replace) + "\n");
+  std::ifstream in(path, std::ios::binary);
+  in.seekg(-1, std::ios::end);
+  const bool torn = file.size() > 0 && in.get() != '\n';
+  file.append((torn ? "\n" : "") + line.dump(-1, ' ', false, Line::error_handler_t::replace) + "\n");
   file.close();
 }
 
@@ -60,7 +61,7 @@ void record_end(const std::filesystem::path& path, const RunEnd& end) {
 
 std::vector<RunStart> read_run_record(const std::filesystem::path& path) {
   std::vector<RunStart> starts;
-  std::istringstream in(read_whole_file(path));
+  std::ifstream in(path);
   for (std::string text; std::getline(in, text);) {
     const Line line = Line::parse(text, nullptr, false);
     if (!line.is_object()) continue;

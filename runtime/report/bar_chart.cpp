@@ -38,8 +38,8 @@ std::string scale(double y) {
   for (int percent = 0; percent <= 100; percent += 25) {
     const double x = bars_left + percent / 100.0 * (bars_right - bars_left);
     svg += fmt::format(
-        "<path d=\"M{:.1f} {:.0f}v4\"/><text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}{}</text>\n",
-        x, y, x, y + 16, percent, percent == 100 ? " %" : "");
+        "<path d=\"M{:.1f} {:.0f}v4\"/><text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}{}</text>\n", x,
+        y, x, y + 16, percent == 100 ? "end" : "middle", percent, percent == 100 ? " %" : "");
   }
   return svg + "</g>\n";
 }

@@ -58,11 +58,12 @@ ul.legend i { display: inline-block; width: 12px; height: 12px; border-radius: 2
 svg .card { fill: var(--card); } svg .title { font-size: 13px; font-weight: 600; fill: var(--ink); }
 .bars text { font-size: 12px; fill: var(--ink); }
 .bars { max-width: 520px; margin-bottom: 10px; }
-.scroll { overflow-x: auto; max-width: 100%; }
+.scroll { overflow-x: auto; max-width: 100%; margin-bottom: 8px; }
 .scroll .program { width: 100%; min-width: 900px; height: auto; display: block; }
 .program .boxes rect { stroke: var(--card); }
 table { border-collapse: collapse; font-size: .85rem; } th, td { text-align: left; padding: 3px 14px 3px 0; white-space: nowrap; vertical-align: top; }
 th { color: var(--soft); font-weight: 600; border-bottom: 1px solid var(--rule); } tr + tr td { border-top: 1px solid var(--grid); }
+@media (max-width: 600px) { td:not(.number) { white-space: normal; overflow-wrap: anywhere; min-width: 7.5em; } }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 pre { margin: 6px 0 0; padding: 10px 12px; background: var(--ground); border-radius: 6px; font: .8rem/1.45 ui-monospace, monospace; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { border-top: 1px solid var(--grid); padding: 6px 0; } summary { cursor: pointer; }
