@@ -113,6 +113,7 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
                    true);
   }
   phase_ = JobPhase::training;
+  if (options_.on_training) options_.on_training(resume_.step);
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     tell<wire::StartTraining>({Role::node, node}, [&](wire::StartTraining::Builder start) {
       start.setFirstStep(resume_.step + 1);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -181,6 +182,8 @@ void Coordinator::end_job(bool ok, const std::string& reason, bool input_error, 
   const JobPhase before = std::exchange(phase_, JobPhase::ending);
   world().ending = true;
   ending_ = {!ok, reason, input_error, exit_code};
+  if (before >= JobPhase::training && options_.on_end)
+    options_.on_end(!ok, std::max(0, exit_code - exit_of_signal), reason);
   if (ok && exit_code != 0) log::info("{}", reason);
   if (!ok) {
     const log::Place nowhere("");  // the reason says where

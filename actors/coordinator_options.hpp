@@ -31,6 +31,9 @@ struct CoordinatorOptions {
   // Makes the folder that all nodes fill; unset: node 0 exports alone. Then it is published, or removed.
   std::function<std::string()> begin_export;
   std::function<void()> publish_export, discard_export;
+  std::function<void(std::uint64_t step)> on_training;  // which begins after this step
+  // Of a job that has begun to train. `signal`: the one that stopped it, or 0.
+  std::function<void(bool failed, int signal, const std::string& reason)> on_end;
   bool trace = false;    // write a trace file at the end
   std::string job_keys;  // JSON behind job_hash
 };

@@ -50,6 +50,8 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   write("tokens_per_second", step, {rate});
   write("step_seconds", step, {seconds});
   write("time", step, {.value = message.getWallTime(), .is_time = true});
+  if (options_.memory_bytes)
+    write("memory_bytes", step, {static_cast<double>(options_.memory_bytes()), true});
   if (message.getSkippedSteps() > 0)
     write("skipped_steps", step, {static_cast<double>(message.getSkippedSteps()), true});
   write_progress_of_data(message);

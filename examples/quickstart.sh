@@ -80,7 +80,8 @@ for prompt in "In the beginning" "And the king said unto" "Blessed are"; do
   "$node" generate "$output/export" --prompt "$prompt" --tokens "$length" |
     fold -s -w 100
   echo
-done
+done | tee "$output/samples.txt"
+"$node" report "$output" > /dev/null
 
 left() {
   [ -e "$output/$1" ] || stop "$output/$1 is missing"
@@ -88,6 +89,7 @@ left() {
 }
 say "What the run left in $output"
 left metrics.jsonl "loss, learning rate, gradient norm, tokens/s: a line for each step"
+left report.html "curves, where the time went, checkpoints, the text above: open it in a browser"
 left tensorboard "the same for TensorBoard: tensorboard --logdir $output/tensorboard"
 left traces/trace.json.gz "every message and action; open it in https://ui.perfetto.dev"
 left checkpoints "$(ls "$output/checkpoints" | tr '\n' ' ')to go on from"

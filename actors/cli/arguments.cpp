@@ -83,12 +83,20 @@ std::vector<std::string> Arguments::values(std::string_view option) const {
 
 std::optional<std::int64_t> Arguments::integer(std::string_view option, std::int64_t min,
                                                std::int64_t max) const {
-  const auto text = value(option);
-  if (!text) return std::nullopt;
-  const auto number = config::integer_from(*text);
-  D9D_REQUIRE(number && *number >= min && *number <= max, "{} {}: expected an integer from {} to {}", option,
-              *text, min, max);
-  return number;
+  const auto given = integers(option, min, max);
+  return given.empty() ? std::nullopt : std::optional(given.back());
+}
+
+std::vector<std::int64_t> Arguments::integers(std::string_view option, std::int64_t min,
+                                              std::int64_t max) const {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& text : values(option)) {
+    const auto number = config::integer_from(text);
+    D9D_REQUIRE(number && *number >= min && *number <= max, "{} {}: expected an integer from {} to {}",
+                option, text, min, max);
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
 std::int64_t Arguments::required_integer(std::string_view option, std::int64_t min, std::int64_t max) const {

@@ -30,6 +30,8 @@ class Arguments {
   std::vector<std::string> values(std::string_view option) const;   // in order
   // Input errors: not a number of that kind, outside of [min, max].
   std::optional<std::int64_t> integer(std::string_view option, std::int64_t min, std::int64_t max) const;
+  // All that were given, in order.
+  std::vector<std::int64_t> integers(std::string_view option, std::int64_t min, std::int64_t max) const;
   std::optional<double> number(std::string_view option) const;
   // Input error when it was not given.
   std::int64_t required_integer(std::string_view option, std::int64_t min, std::int64_t max) const;

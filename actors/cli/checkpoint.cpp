@@ -1,7 +1,5 @@
 // d9d-node checkpoint: lists, verifies and inspects what a run has saved.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -24,31 +22,10 @@ using config::Json;
 
 constexpr std::size_t findings_tensors_max = 20;  // printed of one finding; --json has all
 
-// When the checkpoint was committed, in UTC: its manifest is written last.
-// Of an unfinished one, when its folder was changed last.
-std::string time_of(const SaveSummary& save) {
-  struct stat info {};
-  const std::string manifest = join_path(save.path, manifest_name);
-  if (::stat(manifest.c_str(), &info) != 0 && ::stat(save.path.c_str(), &info) != 0) return "?";
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(info.st_mtime));
-}
-
-std::string state_text(const SaveSummary& save) {
-  switch (save.state) {
-    case SaveState::complete:
-      return "complete";
-    case SaveState::damaged:
-      return "damaged";
-    case SaveState::unfinished:
-      return "unfinished";
-  }
-  return {};
-}
-
 Json to_json(const SaveSummary& save) {
-  Json json = {{"name", save.name},        {"path", save.path},   {"step", save.step},
-               {"written", time_of(save)}, {"bytes", save.bytes}, {"files", save.num_files},
-               {"state", state_text(save)}};
+  Json json = {{"name", save.name},           {"path", save.path},   {"step", save.step},
+               {"written", written_at(save)}, {"bytes", save.bytes}, {"files", save.num_files},
+               {"state", name_of(save.state)}};
   if (!save.problem.empty()) json["problem"] = save.problem;
   return json;
 }
@@ -70,7 +47,7 @@ int list_saves(const Disk& disk, const std::string& directory, bool json, Consol
                              "step", "written", "size", "files");
   for (const SaveSummary& save : saves) {
     console.out << fmt::format("{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}{}\n", save.name, width, save.step,
-                               time_of(save), size_text(save.bytes), save.num_files, state_text(save),
+                               written_at(save), size_text(save.bytes), save.num_files, name_of(save.state),
                                save.problem.empty() ? "" : ": " + save.problem);
   }
   return 0;
@@ -102,9 +79,8 @@ void print(const CheckpointFinding& finding, Console& console) {
 }
 
 void print(const std::string& path, const VerifyReport& report, Console& console) {
-  const std::string extent =
-      fmt::format("{}, {}, {} read", counted(report.num_files, "file"), counted(report.num_slices, "slice"),
-                  size_text(report.bytes));
+  const std::string extent = fmt::format("{}, {}, {} read", counted(report.num_files, "file"),
+                                         counted(report.num_slices, "slice"), size_text(report.bytes));
   const bool good = report.findings.empty();
   console.out << fmt::format("{}: {} ({})\n", path, good ? "good" : "DAMAGED", extent);
   for (const CheckpointFinding& finding : report.findings) print(finding, console);

@@ -8,10 +8,24 @@
 #include "actors/cli/plot.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/report/line_chart.hpp"
+#include "runtime/state/disk.hpp"
 #include "runtime/task/builtins.hpp"
 
 namespace d9d {
 namespace {
+
+// Steps as the table counts them: from 0.
+report::LineChart chart_of(const std::vector<double>& multipliers, double lr) {
+  report::Curve curve{"learning rate", {}, {}};
+  for (std::size_t i = 0; i < multipliers.size(); ++i) {
+    curve.steps.push_back(static_cast<double>(i));
+    curve.values.push_back(lr * multipliers[i]);
+  }
+  report::LineChart chart{.title = "Learning rate", .from_zero = true, .never_logarithmic = true};
+  chart.lines.push_back(std::move(curve));
+  return chart;
+}
 
 int print_rates(const Arguments& arguments, Console& console) {
   LoadedJob loaded = load_job(arguments, console);
@@ -29,6 +43,8 @@ int print_rates(const Arguments& arguments, Console& console) {
   for (std::int64_t step = 1; step <= *total_steps; ++step)
     multipliers.push_back(multiplier(static_cast<std::uint64_t>(step)));
   const double lr = base_learning_rate(*make_optimizer(registry, loaded.job));
+  if (const auto file = arguments.value("--svg"))
+    write_text(disk, *file, line_chart_svg(chart_of(multipliers, lr)));
   if (arguments.has("--json")) {
     console.out
         << config::Json{{"total_steps", *total_steps}, {"lr", lr}, {"multipliers", multipliers}}.dump()
@@ -40,7 +56,7 @@ int print_rates(const Arguments& arguments, Console& console) {
     console.out << fmt::format("{:>8}  {:>12.6g}  {:>12.6g}\n", step, multipliers[step],
                                lr * multipliers[step]);
   }
-  console.out << "\n" << plot(multipliers);
+  console.out << "\n" << plot(multipliers, "step");
   return 0;
 }
 
@@ -54,6 +70,7 @@ Command lr_command() {
           1,
           {set_option(),
            {"--steps", "N", "length of the run, instead of trainer.schedule.total_steps"},
+           {"--svg", "FILE", "also draw the rates"},
            {"--json", "", "print {\"total_steps\", \"lr\", \"multipliers\": [...]}"}},
           print_rates,
           "Steps count from 0: the multiplier of step 0 is that of the first optimizer step.\n"};

@@ -24,7 +24,7 @@ std::vector<double> columns_of(std::span<const double> values, std::size_t width
 
 }  // namespace
 
-std::string plot(std::span<const double> values, int width, int height) {
+std::string plot(std::span<const double> values, const std::string& count_of, int width, int height) {
   if (values.empty()) return {};
   const std::vector<double> columns = columns_of(values, static_cast<std::size_t>(width));
   const auto [low_at, high_at] = std::minmax_element(columns.begin(), columns.end());
@@ -41,7 +41,10 @@ std::string plot(std::span<const double> values, int width, int height) {
     line.erase(line.find_last_not_of(' ') + 1);
     text += fmt::format("{:>9.3g} |{}\n", level, line);
   }
-  return text + fmt::format("{:>9} +{}\n", "", std::string(columns.size(), '-'));
+  const std::string last = std::to_string(values.size() - 1);
+  const auto room = std::max<std::size_t>(columns.size(), last.size() + 3);
+  text += fmt::format("{:>9} +{}\n", "", std::string(columns.size(), '-'));
+  return text + fmt::format("{:>9}  0{:>{}}\n", count_of, last, room - 1);
 }
 
 }  // namespace d9d

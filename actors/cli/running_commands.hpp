@@ -22,5 +22,6 @@ Command export_command();
 Command checkpoint_command();
 Command convert_command();
 Command data_command();
+Command report_command();
 
 }  // namespace d9d

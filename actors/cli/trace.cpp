@@ -6,9 +6,9 @@
 #include <ostream>
 
 #include "actors/cli/commands.hpp"
-#include "actors/cli/timeline.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/report/timeline.hpp"
 #include "runtime/trace/analysis.hpp"
 #include "runtime/trace/chrome_reader.hpp"
 

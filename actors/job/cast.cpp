@@ -11,6 +11,7 @@
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_limits.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
@@ -42,6 +43,7 @@ CastMember tracker_member(ProcessServices& process, const Membership& membership
                              *process.disk_watch);
   };
   options.resumed_step = membership.resume_step;
+  options.memory_bytes = process_bytes;
   options.samples_per_epoch = [&process] { return process.source->num_samples(); };
   if (ProgressDisplay* progress = process.progress) {
     options.show = [progress](const ProgressState& state) { progress->update(state); };

@@ -7,10 +7,12 @@
 #include <set>
 
 #include "actors/job/job_export.hpp"
+#include "actors/job/job_record.hpp"
 #include "actors/job/run_folders.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/metric/run_record.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/checksum.hpp"
 #include "runtime/state/manifest.hpp"
@@ -243,6 +245,11 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .trace = job.node.trace,
       .job_keys = shared_keys(job)};
   add_export(options, process, tag);
+  add_record(options, {.file = output_dir(job) / run_record_name,
+                       .build = node.build,
+                       .job = resolved_keys(job),
+                       .clock = process.world.clock,
+                       .watch = *process.disk_watch});
   return options;
 }
 

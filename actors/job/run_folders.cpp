@@ -8,6 +8,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/metric/run_record.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/folder_access.hpp"
 #include "runtime/state/folder_probe.hpp"
@@ -104,7 +105,6 @@ void require_shared_folders(Disk& disk, const JobConfig& job, const std::string&
 
 void put_aside(Disk& disk, const JobConfig& job) {
   const std::string directory = checkpoint_dir(job).string();
-  const std::string metrics = metrics_file(job).string();
   const auto aside = [&](int number, const std::string& name) {
     return fmt::format("old-{}.{}", number, name);
   };
@@ -122,8 +122,10 @@ void put_aside(Disk& disk, const JobConfig& job) {
   for (const auto& checkpoint : found) {
     disk.rename(checkpoint.path, join_path(directory, aside(number, checkpoint_name(checkpoint.step))));
   }
-  if (disk.exists(metrics))
-    disk.rename(metrics, join_path(output_dir(job).string(), aside(number, "metrics.jsonl")));
+  for (const char* name : {"metrics.jsonl", run_record_name}) {
+    const std::string file = join_path(output_dir(job).string(), name);
+    if (disk.exists(file)) disk.rename(file, join_path(output_dir(job).string(), aside(number, name)));
+  }
   disk.remove_all(join_path(output_dir(job).string(), last_checkpoint_name));
   log::info("--fresh: the job begins at step 1; {} in {} and its metrics.jsonl are kept as old-{}.*",
             counted(found.size(), "checkpoint"), directory, number);

@@ -62,10 +62,13 @@ class Gathering {
 
 }  // namespace
 
+std::uint64_t process_bytes() {
+  return proc_bytes("/proc/self/status", "VmRSS:");
+}
+
 std::string memory_situation() {
   std::string text = fmt::format("{} of the host are free (MemAvailable), this process uses {}",
-                                 gib(proc_bytes("/proc/meminfo", "MemAvailable:")),
-                                 gib(proc_bytes("/proc/self/status", "VmRSS:")));
+                                 gib(proc_bytes("/proc/meminfo", "MemAvailable:")), gib(process_bytes()));
   const rlim_t limit = limit_of(RLIMIT_AS);
   if (limit != RLIM_INFINITY) {
     text += fmt::format(", and its address space is {} of {} (ulimit -v)",

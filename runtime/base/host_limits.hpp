@@ -12,6 +12,9 @@ namespace d9d {
 // "7.4 GiB of the host are free (MemAvailable), this process uses 1.2 GiB, ulimit -v is 4.0 GiB"
 std::string memory_situation();
 
+// Memory that this process uses (resident); 0 where the system does not tell.
+std::uint64_t process_bytes();
+
 // A report when `text` is that of an allocation that failed (ours or torch's), else empty.
 std::string out_of_memory_report(std::string_view text);
 

@@ -4,20 +4,24 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <set>
+
+#include "runtime/base/tick_step.hpp"
+#include "runtime/base/xml_text.hpp"
 
 namespace d9d {
 namespace {
 
 constexpr int label_width = 92;
+constexpr int right_margin = 20;
 constexpr int header_height = 30;
 constexpr int axis_height = 22;
 constexpr int footer_height = 34;
 constexpr int legend_height = 26;
-constexpr double text_width_min = 14;  // narrowest box that gets its microbatch written in
-constexpr const char* ink_color = "#24292f";
+constexpr int ticks_max = 10;
+constexpr double text_width_min = 14;         // narrowest box that gets its microbatch written in
+constexpr const char* ink_color = "#24292f";  // of a file; in a page that of the text around it
 constexpr std::array drawn_kinds{ActionKind::forward, ActionKind::backward, ActionKind::backward_input,
                                  ActionKind::backward_weight};
 
@@ -44,20 +48,6 @@ std::string fill_of(ActionKind kind, int depth) {
   const double shade = 1.0 / (1.0 + 0.25 * depth);
   return fmt::format("#{:02x}{:02x}{:02x}", static_cast<int>(c.red * shade),
                      static_cast<int>(c.green * shade), static_cast<int>(c.blue * shade));
-}
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "&lt;";
-    } else if (c == '&') {
-      safe += "&amp;";
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
 }
 
 struct Lane {
@@ -87,9 +77,9 @@ void draw_frames(std::string& svg, const std::vector<SimulatedAction>& actions, 
     }
     if (last > first) {
       svg += fmt::format(
-          "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" fill=\"none\" stroke=\"{}\" "
-          "stroke-width=\"1.4\"/>\n",
-          label_width + start * scale, row_y, (end - start) * scale, row_height, ink_color);
+          "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" fill=\"none\" "
+          "stroke=\"currentColor\" stroke-width=\"1.4\"/>\n",
+          label_width + start * scale, row_y, (end - start) * scale, row_height);
     }
     first = last + 1;
   }
@@ -99,6 +89,7 @@ void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, do
                double scale) {
   std::set<int> stages;
   for (const SimulatedAction& a : actions) stages.insert(a.action.stage);
+  svg += fmt::format("<g class=\"boxes\" fill=\"{}\">\n", ink_color);
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const SimulatedAction& a = actions[i];
     const Lane lane = lane_of(actions, i, row_y, row_height);
@@ -117,6 +108,7 @@ void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, do
     }
     svg += "</g>\n";
   }
+  svg += "</g>\n";
   draw_frames(svg, actions, row_y, row_height, scale);
 }
 
@@ -175,27 +167,17 @@ std::string legend(const Contents& contents, double y) {
     for (int depth = 0; depth + 1 < shades; ++depth) box(fill_of(ActionKind::forward, depth), "none", "", 14);
     box(fill_of(ActionKind::forward, shades - 1), "none", "darker: the later stages of a rank", 230);
   }
-  if (contents.composed) box("#ffffff", ink_color, "framed: one composed action", 0);
+  if (contents.composed) box("none", "currentColor", "framed: one composed action", 0);
   return svg;
-}
-
-// 1, 2 or 5 times a power of ten, so that about ten fit.
-double tick_of(double longest) {
-  const double rough = longest / 10;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
-  }
-  return 10 * power;
 }
 
 std::string time_axis(double y, double longest, double scale) {
   std::string svg;
   if (longest <= 0) return svg;
-  const double tick = tick_of(longest);
+  const double tick = tick_step(longest, ticks_max);
   for (int i = 0; i * tick <= longest * (1 + 1e-9); ++i) {
     const double x = label_width + i * tick * scale;
-    svg += fmt::format("<path d=\"M{0:.2f} {1:.1f}v5\" stroke=\"{2}\"/>\n", x, y, ink_color);
+    svg += fmt::format("<path d=\"M{0:.2f} {1:.1f}v5\" stroke=\"currentColor\"/>\n", x, y);
     svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.4g}</text>\n", x, y + 16,
                        i * tick);
   }
@@ -206,20 +188,22 @@ double draw_panel(std::string& svg, const SvgPanel& panel, const SvgOptions& opt
                   double longest, double scale) {
   const Simulation& simulation = *panel.simulation;
   svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" font-size=\"13\">{}</text>\n", label_width, top + 20,
-                     escaped(panel.title));
+                     xml_text(panel.title));
   double y = top + header_height;
   for (std::size_t rank = 0; rank < simulation.ranks.size(); ++rank, y += options.row) {
     const std::string name = rank < panel.rows.size() ? panel.rows[rank] : fmt::format("pp rank {}", rank);
-    svg += fmt::format("<text x=\"8\" y=\"{:.1f}\">{}</text>\n", y + options.row / 2.0 + 4, escaped(name));
-    svg += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"#eeeeee\"/>\n",
-                       label_width, y, options.width, options.row - 4);
+    svg += fmt::format("<text x=\"8\" y=\"{:.1f}\">{}</text>\n", y + options.row / 2.0 + 4, xml_text(name));
+    svg += fmt::format(
+        "<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"currentColor\" "
+        "fill-opacity=\"0.08\"/>\n",
+        label_width, y, options.width, options.row - 4);
     draw_rank(svg, simulation.ranks[rank], y, options.row - 4, scale);
   }
   svg += time_axis(y, longest, scale);
   y += axis_height;
   svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\">time{}{}{}</text>\n", label_width, y + 14,
                      options.unit.empty() ? "" : " in", options.unit,
-                     panel.note.empty() ? "" : "; " + escaped(panel.note));
+                     panel.note.empty() ? "" : "; " + xml_text(panel.note));
   svg += fmt::format(
       "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">makespan {:.4g}{}, bubble {:.1f} %</text>\n",
       label_width + options.width, y + 14, simulation.makespan, options.unit, 100 * simulation.bubble);
@@ -235,6 +219,17 @@ double height_of(const std::vector<SvgPanel>& panels, const SvgOptions& options)
   return height;
 }
 
+std::string begin_of(int width, double height, bool embedded) {
+  const std::string common =
+      fmt::format("viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"11\" fill=\"currentColor\"",
+                  width, height);
+  if (embedded) return fmt::format("<svg class=\"program\" role=\"img\" {}>\n", common);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" {2} style=\"color:{3}\">\n"
+      "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
+      width, height, common, ink_color);
+}
+
 }  // namespace
 
 std::string draw_svg(const Simulation& simulation, const SvgOptions& options) {
@@ -245,10 +240,8 @@ std::string draw_svg(const std::vector<SvgPanel>& panels, const SvgOptions& opti
   double longest = 0;
   for (const SvgPanel& panel : panels) longest = std::max(longest, panel.simulation->makespan);
   const double scale = longest > 0 ? options.width / longest : 0;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-      label_width + options.width + 20, height_of(panels, options));
+  std::string svg =
+      begin_of(label_width + options.width + right_margin, height_of(panels, options), options.embedded);
   double top = 0;
   for (const SvgPanel& panel : panels) top = draw_panel(svg, panel, options, top, longest, scale);
   return svg + legend(contents_of(panels), top) + "</svg>\n";

@@ -12,7 +12,8 @@ struct SvgOptions {
   int width = 1200;  // pixels of the time axis
   int row = 28;      // pixels of a rank
   std::string title;
-  std::string unit;  // of the times, with its space: " ms"
+  std::string unit;       // of the times, with its space: " ms"
+  bool embedded = false;  // within a page: its colour of text and ground, as wide as there is room
 };
 
 // F blue, B green, I teal, W amber; later stages of a rank are darker; the parts of a composed action have a frame

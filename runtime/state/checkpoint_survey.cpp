@@ -1,5 +1,8 @@
 #include "runtime/state/checkpoint_survey.hpp"
 
+#include <fmt/chrono.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -7,6 +10,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/disk_error.hpp"
+#include "runtime/state/manifest.hpp"
 
 namespace d9d {
 namespace {
@@ -65,6 +69,25 @@ std::vector<SaveSummary> unfinished_saves(const Disk& disk, const std::string& d
 }
 
 }  // namespace
+
+std::string_view name_of(SaveState state) {
+  switch (state) {
+    case SaveState::complete:
+      return "complete";
+    case SaveState::damaged:
+      return "damaged";
+    case SaveState::unfinished:
+      return "unfinished";
+  }
+  return {};
+}
+
+std::string written_at(const SaveSummary& save) {
+  struct stat info {};
+  const std::string manifest = join_path(save.path, manifest_name);
+  if (::stat(manifest.c_str(), &info) != 0 && ::stat(save.path.c_str(), &info) != 0) return "?";
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(info.st_mtime));
+}
 
 std::string saves_folder(const Disk& disk, const std::string& directory) {
   D9D_REQUIRE(disk.exists(directory), "{} is not there; give the folder of a run, for example runs/NAME",

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/state/checkpoint_commit.hpp"
@@ -16,6 +17,8 @@ enum class SaveState {
   unfinished,  // being written or removed, or left by a job that was killed
 };
 
+std::string_view name_of(SaveState state);
+
 struct SaveSummary {
   std::string name;  // of its folder
   std::string path;
@@ -25,6 +28,10 @@ struct SaveSummary {
   std::uint64_t bytes = 0;  // of all files
   std::size_t num_files = 0;
 };
+
+// When it was committed, in UTC: its manifest is written last. Of an unfinished one, when its folder was changed
+// last. "?" when it is gone.
+std::string written_at(const SaveSummary& save);
 
 // `directory` itself, or its folder `checkpoints` where it is the folder of a run. An input error when
 // `directory` is not there.

@@ -46,6 +46,7 @@ class TrackerTest : public ::testing::Test {
                                        .show = [this](const ProgressState& view) { shown = view; },
                                        .hide = [this] { hidden = true; },
                                        .resumed_step = 3,
+                                       .memory_bytes = [] { return std::uint64_t{1} << 30; },
                                        .samples_per_epoch = [this] { return samples_per_epoch; }});
   }
   Ledger ledger;
@@ -74,6 +75,7 @@ TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
   EXPECT_EQ(ledger.values["tokens_per_second"], 500);
   EXPECT_EQ(ledger.values["tokens_total"], 4000);
   EXPECT_EQ(ledger.values["epoch"], 1.5);
+  EXPECT_EQ(ledger.values["memory_bytes"], 0x1p30);
   EXPECT_EQ(ledger.ended, std::vector<std::int64_t>{4});
   EXPECT_EQ(shown.total_steps, 9);
   EXPECT_EQ(shown.tokens_per_second, 500);

@@ -247,23 +247,6 @@ TEST(CliCheck, WarnsOfKeysWithoutEffect) {
               HasSubstr("warning: --set trainer.gc.period_steps=3: trainer.gc.period_steps: has no effect"));
 }
 
-TEST(CliLr, PrintsTheMultiplierOfEveryStep) {
-  const auto json = nlohmann::json::parse(
-      run(real(), {"lr", job, "--json", "--set", "trainer.schedule.total_steps=4"}).out);
-
-  EXPECT_EQ(json["total_steps"], 4);
-  EXPECT_EQ(json["lr"], 3.0e-4);
-  EXPECT_THAT(json["multipliers"].get<std::vector<double>>(), ElementsAre(0.0, 0.5, 1.0, 0.5));
-}
-
-TEST(CliLr, DrawsTheCurve) {
-  const Outcome outcome = run(real(), {"lr", job, "--steps", "4"});
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("       1           0.5       0.00015\n"),
-                                 HasSubstr("        1 |  *\n"), HasSubstr("+----\n")));
-}
-
 TEST(CliSchedule, PrintsAnOriginalProgram) {
   const auto json = nlohmann::json::parse(
       run(real(), {"schedule", "--schedule", "gpipe", "--pp", "2", "--microbatches", "2", "--json"}).out);

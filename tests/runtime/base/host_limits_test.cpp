@@ -18,6 +18,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+TEST(HostLimits, AProcessUsesMoreMemoryWhenItTakesSome) {
+  const std::uint64_t before = process_bytes();
+  const std::vector<char> taken(64 << 20, 1);
+
+  EXPECT_GT(before, 1U << 20);
+  EXPECT_GE(process_bytes(), before + (48U << 20)) << taken.back();
+}
+
 TEST(HostLimits, TorchsOwnWordsBecomeWhatWasWantedAndWhatThereIs) {
   const std::string report = out_of_memory_report(
       "[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried "

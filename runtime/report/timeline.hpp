@@ -25,7 +25,8 @@ struct MeasuredStep {
 // actions of it are missing.
 MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> step);
 
-std::string timeline_svg(const MeasuredStep& step);
+// `embedded`: within a page (SvgOptions).
+std::string timeline_svg(const MeasuredStep& step, bool embedded = false);
 // One line: makespans and bubbles.
 std::string timeline_text(const MeasuredStep& step);
 

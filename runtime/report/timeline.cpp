@@ -1,4 +1,4 @@
-#include "actors/cli/timeline.hpp"
+#include "runtime/report/timeline.hpp"
 
 #include <algorithm>
 #include <map>
@@ -17,6 +17,8 @@ constexpr const char* measured_means =
     "optimizer";
 constexpr const char* simulated_means =
     "every action at the mean of its kind and stage; slow ones that nobody waited for make it the longer one";
+
+constexpr int embedded_width = 900;  // readable where a page is narrow and where it is wide
 
 struct MeasuredAction {
   Instruction instruction;
@@ -206,8 +208,10 @@ MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> 
                           step ? fmt::format("step {} not", *step) : "no step", why));
 }
 
-std::string timeline_svg(const MeasuredStep& step) {
+std::string timeline_svg(const MeasuredStep& step, bool embedded) {
   SvgOptions options;
+  options.embedded = embedded;
+  if (embedded) options.width = embedded_width;
   options.unit = " ms";
   const std::string title = fmt::format("step {}, ", step.step);
   std::vector<std::string> rows;

@@ -1,4 +1,4 @@
-#include "actors/cli/timeline.hpp"
+#include "runtime/report/timeline.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,238 @@
+#include "runtime/report/curves_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "runtime/base/count.hpp"
+#include "runtime/report/axis.hpp"
+#include "runtime/report/html.hpp"
+#include "runtime/report/line_chart.hpp"
+#include "runtime/report/verdict.hpp"
+
+namespace d9d::report {
+namespace {
+
+constexpr std::size_t other_charts_max = 18;
+constexpr std::size_t rows_max = 40;
+constexpr double bytes_of_gib = 1024.0 * 1024 * 1024;
+constexpr const char* metrics_prefix = "metrics/";
+constexpr const char* experts_prefix = "metrics/expert_load/";
+constexpr const char* bytes_ending = "_bytes";
+
+// Told elsewhere: as time, or as the sum of tokens.
+const std::set<std::string>& not_drawn() {
+  static const std::set<std::string> names{"time", "tokens", "tokens_total", "epoch"};
+  return names;
+}
+
+struct Known {
+  const char* name;
+  LineChart chart;
+};
+
+const std::vector<Known>& known_charts() {
+  static const std::vector<Known> charts{
+      {"loss", {.title = "Loss", .unit = "nats per token", .smooth = true}},
+      {"grad_norm", {.title = "Gradient norm", .unit = "before clipping", .smooth = true}},
+      {"lr", {.title = "Learning rate", .from_zero = true, .never_logarithmic = true}},
+      {"tokens_per_second", {.title = "Throughput", .unit = "tokens/s", .from_zero = true, .smooth = true}},
+      {"step_seconds", {.title = "Step time", .unit = "seconds", .from_zero = true, .smooth = true}}};
+  return charts;
+}
+
+bool is_known(const std::string& name) {
+  return std::any_of(known_charts().begin(), known_charts().end(),
+                     [&](const Known& each) { return name == each.name; });
+}
+
+bool is_constant(const Curve& curve) {
+  return std::all_of(curve.values.begin(), curve.values.end(),
+                     [&](double value) { return value == curve.values[0]; });
+}
+
+// Bytes are drawn in GiB.
+LineChart memory_chart(Curve curve) {
+  const std::string title = curve.name == "memory_bytes" ? "Memory of node 0" : curve.name;
+  for (double& value : curve.values) value /= bytes_of_gib;
+  LineChart chart{.title = title, .unit = "GiB", .from_zero = true};
+  chart.lines.push_back(std::move(curve));
+  return chart;
+}
+
+// "metrics/expert_load/layer_3/max_over_mean" -> "max_over_mean", "layer_3".
+std::pair<std::string, std::string> expert_value(const std::string& name) {
+  const std::string rest = name.substr(std::string(experts_prefix).size());
+  const std::size_t slash = rest.rfind('/');
+  if (slash == std::string::npos) return {rest, "worst layer"};
+  return {rest.substr(slash + 1), rest.substr(0, slash)};
+}
+
+std::vector<LineChart> expert_charts(const Curves& curves) {
+  std::map<std::string, LineChart> by_value;
+  for (const Curve& curve : curves.all) {
+    if (!curve.name.starts_with(experts_prefix)) continue;
+    const auto [value, layer] = expert_value(curve.name);
+    LineChart& chart = by_value[value];
+    chart.title = "Expert load: " + value;
+    chart.unit = "1 = all experts alike";
+    chart.from_zero = true;
+    if (chart.lines.size() < lines_max) chart.lines.push_back({layer, curve.steps, curve.values});
+  }
+  std::vector<LineChart> charts;
+  for (auto& [value, chart] : by_value) charts.push_back(std::move(chart));
+  return charts;
+}
+
+// What a task or a plugin has logged.
+std::vector<LineChart> other_charts(const Curves& curves) {
+  std::vector<LineChart> charts;
+  for (const Curve& curve : curves.all) {
+    const bool told = is_known(curve.name) || not_drawn().contains(curve.name) ||
+                      curve.name.starts_with(experts_prefix) || curve.name.ends_with(bytes_ending);
+    if (told || is_constant(curve)) continue;
+    const bool metric = curve.name.starts_with(metrics_prefix);
+    LineChart chart{.title = metric ? curve.name.substr(std::string(metrics_prefix).size()) : curve.name};
+    chart.lines.push_back(curve);
+    charts.push_back(std::move(chart));
+  }
+  return charts;
+}
+
+std::vector<LineChart> all_charts(const Curves& curves, std::size_t& left_out) {
+  std::vector<LineChart> charts;
+  for (const Known& each : known_charts()) {
+    const Curve* curve = curves.find(each.name);
+    if (curve == nullptr) continue;
+    charts.push_back(each.chart);
+    charts.back().lines.push_back(*curve);
+  }
+  for (const Curve& curve : curves.all) {
+    if (curve.name.ends_with(bytes_ending)) charts.push_back(memory_chart(curve));
+  }
+  for (LineChart& chart : expert_charts(curves)) charts.push_back(std::move(chart));
+  auto others = other_charts(curves);
+  left_out = others.size() > other_charts_max ? others.size() - other_charts_max : 0;
+  others.resize(others.size() - left_out);
+  for (LineChart& chart : others) charts.push_back(std::move(chart));
+  return charts;
+}
+
+// First, last, lowest and highest of every number: also of those without a chart.
+std::string summary_table(const Curves& curves) {
+  std::vector<std::vector<Cell>> rows;
+  for (const Curve& curve : curves.all) {
+    if (curve.name == "time") continue;
+    std::vector<double> finite;
+    for (const double value : curve.values) {
+      if (std::isfinite(value)) finite.push_back(value);
+    }
+    std::vector<Cell> row{{curve.name}, number_cell(fmt::format("{}", curve.values.size()))};
+    const auto add = [&](double value) { row.push_back(number_cell(fmt::format("{:.6g}", value))); };
+    if (finite.empty()) {
+      row.resize(6, number_cell("-"));
+    } else {
+      add(finite.front());
+      add(finite.back());
+      add(*std::min_element(finite.begin(), finite.end()));
+      add(*std::max_element(finite.begin(), finite.end()));
+    }
+    rows.push_back(std::move(row));
+  }
+  return table({{"number"},
+                number_cell("steps"),
+                number_cell("first"),
+                number_cell("last"),
+                number_cell("lowest"),
+                number_cell("highest")},
+               rows);
+}
+
+double value_at(const Curve& curve, double step) {
+  const auto found = std::lower_bound(curve.steps.begin(), curve.steps.end(), step);
+  if (found == curve.steps.end() || *found != step) return std::nan("");
+  return curve.values[static_cast<std::size_t>(found - curve.steps.begin())];
+}
+
+// Steps over the whole run with their main numbers.
+std::string steps_table(const Curves& curves) {
+  std::vector<const Curve*> columns;
+  std::vector<Cell> heads{number_cell("step")};
+  for (const Known& each : known_charts()) {
+    if (const Curve* curve = curves.find(each.name)) {
+      columns.push_back(curve);
+      heads.push_back(number_cell(curve->name));
+    }
+  }
+  if (columns.empty()) return {};
+  const std::vector<double>& steps = columns[0]->steps;
+  const std::size_t count = std::min(rows_max, steps.size());
+  std::vector<std::vector<Cell>> rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = count == 1 ? 0 : i * (steps.size() - 1) / (count - 1);
+    std::vector<Cell> row{number_cell(fmt::format("{:.0f}", steps[at]))};
+    for (const Curve* curve : columns) {
+      const double value = value_at(*curve, steps[at]);
+      row.push_back(number_cell(std::isfinite(value) ? fmt::format("{:.6g}", value) : "-"));
+    }
+    rows.push_back(std::move(row));
+  }
+  return table(heads, rows);
+}
+
+std::string missing_text(const RunFolder& run) {
+  const Curves& curves = run.curves;
+  std::string text;
+  const auto has = [&](const char* part) {
+    return std::any_of(curves.all.begin(), curves.all.end(),
+                       [&](const Curve& curve) { return curve.name.find(part) != std::string::npos; });
+  };
+  const config::Json experts = run.key("/model_provider/model/num_experts");
+  if (experts.is_number() && !has(experts_prefix))
+    text += hint(
+        "The load of the experts was not logged: trainer.logging.expert_load: model (or layers) switches it "
+        "on.");
+  if (!has(bytes_ending))
+    text += paragraph("Memory was not logged: the run was made by a version before memory_bytes.", "soft");
+  return text;
+}
+
+}  // namespace
+
+std::string curves_section(const RunFolder& run) {
+  const Curves& curves = run.curves;
+  if (curves.all.empty()) {
+    return section(
+        "curves", "Curves",
+        hint("There are no numbers: metrics.jsonl is missing or empty. Every job writes it into its "
+             "output_dir with the first step; this run has finished none, or the file was moved."));
+  }
+  const Curve elapsed = elapsed_time(run);
+  std::vector<ChartMark> marks;
+  for (const std::uint64_t step : resumed_after(run))
+    marks.push_back({static_cast<double>(step) + 0.5, fmt::format("started again after step {}", step)});
+  std::size_t left_out = 0;
+  std::string charts;
+  for (LineChart& chart : all_charts(curves, left_out)) {
+    chart.marks = marks;
+    if (!elapsed.values.empty()) chart.elapsed = &elapsed;
+    charts += line_chart(chart);
+  }
+  std::string html = "<div class=\"charts\">\n" + charts + "</div>\n";
+  if (!marks.empty()) html += paragraph("Dashed lines: the run was started again there.", "soft");
+  if (left_out > 0)
+    html += paragraph(fmt::format("{} without a chart; the table has them.", counted(left_out, "number")),
+                      "soft");
+  if (curves.unreadable_lines > 0)
+    html +=
+        hint(fmt::format("{} of metrics.jsonl cannot be read.", counted(curves.unreadable_lines, "line")));
+  html += missing_text(run);
+  html += details("All numbers", summary_table(curves));
+  html += details("Steps as a table", steps_table(curves));
+  return section("curves", "Curves", html);
+}
+
+}  // namespace d9d::report

@@ -1,0 +1,118 @@
+#include "runtime/report/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/base/xml_text.hpp"
+#include "runtime/report/axis.hpp"
+#include "runtime/report/checkpoints_section.hpp"
+#include "runtime/report/curves_section.hpp"
+#include "runtime/report/durations.hpp"
+#include "runtime/report/html.hpp"
+#include "runtime/report/job_section.hpp"
+#include "runtime/report/page_script.hpp"
+#include "runtime/report/page_style.hpp"
+#include "runtime/report/pipeline_section.hpp"
+#include "runtime/report/samples_section.hpp"
+#include "runtime/report/time_section.hpp"
+#include "runtime/report/traced_run.hpp"
+#include "runtime/report/verdict.hpp"
+
+namespace d9d::report {
+namespace {
+
+const char* class_of(Fate fate) {
+  switch (fate) {
+    case Fate::finished:
+      return "finished";
+    case Fate::failed:
+      return "failed";
+    case Fate::running:
+      return "running";
+    default:
+      return "ended";
+  }
+}
+
+std::string tile(const std::string& what, const std::string& value) {
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), xml_text(value));
+}
+
+double median_of(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+std::string tiles(const RunFolder& run) {
+  std::string html;
+  if (const Curve* loss = run.curves.find("loss")) {
+    html += tile("loss, first \u2192 last",
+                 short_number(loss->values.front()) + " \u2192 " + short_number(loss->values.back()));
+  }
+  html += tile("steps", fmt::format("{}", last_step(run)));
+  if (const Curve* tokens = run.curves.find("tokens_total"))
+    html += tile("tokens", short_number(tokens->values.back()));
+  if (const Curve elapsed = elapsed_time(run); !elapsed.values.empty())
+    html += tile("time of training", duration_text(elapsed.values.back()));
+  if (const Curve* rate = run.curves.find("tokens_per_second"))
+    html += tile("median tokens/s", short_number(median_of(rate->values)));
+  if (const Curve* seconds = run.curves.find("step_seconds"))
+    html += tile("median step", duration_text(median_of(seconds->values)));
+  html += tile("checkpoints", fmt::format("{}", run.checkpoints.size()));
+  return "<dl class=\"tiles\">\n" + html + "</dl>\n";
+}
+
+std::string header(const RunFolder& run) {
+  const Verdict verdict = verdict_of(run);
+  std::string html = fmt::format("<h1>{}</h1>\n", xml_text(run.name));
+  std::string place = std::filesystem::absolute(run.path).lexically_normal().string();
+  if (!run.starts.empty())
+    place += fmt::format(", first started {}, built as {}", date_text(run.starts.front().time),
+                         run.starts.back().build);
+  html += paragraph(place, "soft");
+  html += fmt::format("<p class=\"verdict {}\"><b>{}</b>: {}.</p>\n", class_of(verdict.fate), verdict.word,
+                      xml_text(verdict.detail));
+  if (!verdict.reason.empty()) html += hint(verdict.reason);
+  html += "<nav>";
+  for (const auto& [id, name] :
+       {std::pair{"curves", "Curves"}, std::pair{"time", "Time"}, std::pair{"pipeline", "Pipeline"},
+        std::pair{"checkpoints", "Checkpoints"}, std::pair{"job", "Job"}})
+    html += fmt::format("<a href=\"#{}\">{}</a>", id, name);
+  return html + "</nav>\n" + tiles(run);
+}
+
+std::string other_traces(const RunFolder& run) {
+  if (run.other_traces.empty()) return {};
+  std::string html = "<ul>\n";
+  for (const auto& path : run.other_traces)
+    html += fmt::format("<li>{}</li>\n", xml_text(path.filename().string()));
+  return section(
+      "traces", "Other traces",
+      paragraph(
+          "Of earlier starts and of chosen steps: d9d-node trace FILE summarises each, Perfetto shows it.") +
+          html + "</ul>\n");
+}
+
+}  // namespace
+
+std::string report_page(const RunFolder& run, const PageOptions& options) {
+  const TracedRun traced = read_trace(run);
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta "
+      "charset=\"utf-8\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}: report</title>\n"
+      "<style>{}</style>\n</head>\n<body>\n<main>\n",
+      xml_text(run.name), page_style());
+  html += header(run) + curves_section(run) + samples_section(run) + time_section(traced);
+  html += pipeline_section(traced, options.steps) + other_traces(run) + checkpoints_section(run) +
+          job_section(run);
+  html += fmt::format("<footer>Written {} by d9d-node {}.</footer>\n", date_text(options.now),
+                      xml_text(options.build));
+  return html + fmt::format("</main>\n<script>{}</script>\n</body>\n</html>\n", page_script());
+}
+
+}  // namespace d9d::report

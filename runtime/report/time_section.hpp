@@ -1,0 +1,12 @@
+#pragma once
+// Where the time of the traced steps went: ranks, the mailboxes that messages waited in, the busiest actors.
+
+#include <string>
+
+#include "runtime/report/traced_run.hpp"
+
+namespace d9d::report {
+
+std::string time_section(const TracedRun& traced);
+
+}  // namespace d9d::report
