@@ -225,6 +225,7 @@ CastMember RankCast::loader() const {
   const BatchingConfig& batching = job().trainer.batching;
   const BatchMaths maths =
       batch_maths(batching.global_batch_size, batching.microbatch_size, plan().parameters().data_parallel());
+  const auto& model = process.loaded.model;  // null: a plugin's
   SourceFeedOptions feed{.source = process.source,
                          .maths = maths,
                          .data_rank = placement.data,
@@ -233,6 +234,7 @@ CastMember RankCast::loader() const {
                          .end_sample = process.end_sample,
                          .task = task,
                          .place = context_place(plan(), rank, job().parallelism.context.order),
+                         .prediction_depths = model ? model->prediction_depths : 0,
                          .threads = process.threads_per_rank,
                          .table = &epoch.table()};
   return {at(Role::loader), Threading::own_thread,

@@ -80,7 +80,7 @@ std::vector<UnitUse> MultiTokenPrediction::unit_uses(const std::vector<at::Tenso
   return uses;
 }
 
-// The layer's own unit has no hook: it lies within the module's, in forward, in backward and recomputed there.
+// The layer's own unit has no hook: it lies within the module's, in forward and in backward.
 at::Tensor MultiTokenPrediction::run(const Depth& module, const at::Tensor& embedded,
                                      const at::Tensor& hidden, const PredictingModel& model) {
   const std::vector<at::Tensor> entered = module.unit.enter({embedded, hidden}, false);

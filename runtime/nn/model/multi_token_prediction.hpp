@@ -1,12 +1,12 @@
 #pragma once
 // Multi-token prediction in training (DeepSeek-V3, arXiv 2412.19437, section 2.2). Module k = 1 .. D predicts
 // token i + k + 1 of token i + k and of what the module before it found for token i; module 0 is the model:
-//   x_i   = eh_proj [enorm(Emb(t_(i+k))); hnorm(h_i^(k-1))]   (eq. 21, the halves as the published weights have them)
+//   x_i   = eh_proj [enorm(Emb(t_(i+k))); hnorm(h_i^(k-1))]   (eq. 21, in the published weights' order)
 //   h_i^k = norm(layer(x)_i)                                  (eq. 22)
 //   P_i^k = head(h_i^k)                                       (eq. 23)
 //   loss  = cross entropy of the model + factor / D * sum over k of that of P^k   (eq. 24, 25)
-// Embedding and head are the model's. All means are over the tokens that the model predicts, as in eq. 24, though
-// module k predicts up to k fewer. Module k is layer num_hidden_layers + k - 1 of the model, named so.
+// Embedding and head are the model's. All means are over the tokens that the model predicts, as in eq. 24,
+// though module k predicts up to k fewer. Module k is layer num_hidden_layers + k - 1 of the model, named so.
 // Shared inputs: next_ids, next_labels int64 [B, S, D] (data/next_tokens.hpp).
 
 #include <functional>
@@ -38,9 +38,9 @@ class MultiTokenPrediction {
   std::vector<UnitUse> unit_uses(const std::vector<at::Tensor>& tables, const std::vector<at::Tensor>& head);
 
   // `outputs`: those of the model's own head, with cross_entropy [B, S] of labels [B, S]. `normed`: what that
-  // head read. Adds the modules' losses, and an output without gradient: depth_losses fp32 [D + 1, 2], for the
-  // model and each module the sum of the losses and the number of tokens that count. Input error where the
-  // shared inputs lack the tokens.
+  // head read. Adds the modules' losses, and an output without gradient: depth_losses fp32 [D + 1, 2], for
+  // the model and each module the sum of the losses and the number of tokens that count. Input error where
+  // the shared inputs lack the tokens.
   void add_losses(TensorMap& outputs, at::Tensor normed, const TensorMap& shared,
                   const PredictingModel& model) const;
 
