@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/families.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/classification_task.hpp"
 #include "runtime/task/family_provider.hpp"

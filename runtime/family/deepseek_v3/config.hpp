@@ -20,9 +20,8 @@ struct DeepseekV3Config final : SparseDecoder {
   std::int64_t n_group = 1;
   std::int64_t topk_group = 1;
   double routed_scaling_factor = 1;
-  double router_bias_update_rate = 0;  // balancing without a loss; not of transformers
-  std::int64_t num_nextn_predict_layers =
-      0;  // in the folder behind the others; read if prediction_depths > 0
+  double router_bias_update_rate = 0;         // balancing without a loss; not of transformers
+  std::int64_t num_nextn_predict_layers = 0;  // in the folder, whether they train or not
 
   LatentAttentionOptions latent_attention() const;
   MoeOptions moe() const override;
