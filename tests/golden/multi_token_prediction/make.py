@@ -1,6 +1,7 @@
 """Writes the golden files of tests/golden/multi_token_prediction: a tiny DeepSeek-V3 model of Hugging Face
-transformers in fp32, with modules of multi-token prediction written here from the paper (arXiv 2412.19437,
-section 2.2, eq. 21 to 25), because transformers has none. Module k works on the first T - k tokens of a sequence of T.
+transformers in fp32, with modules of multi-token prediction and their losses written here from the paper (arXiv
+2412.19437, section 2.2, eq. 21 to 25), because transformers has the modules for generation only. Their hidden states are
+compared with those of transformers. Module k works on the first T - k tokens of a sequence of T.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
@@ -14,6 +15,7 @@ from safetensors.numpy import save_file
 from torch import nn
 from torch.nn.functional import cross_entropy
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM
+from transformers.modeling_layers import MtpModel
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3DecoderLayer, DeepseekV3RMSNorm
 
 HERE = pathlib.Path(__file__).parent
@@ -45,24 +47,48 @@ class PredictionModule(DeepseekV3DecoderLayer):
         self.shared_head = SharedHead(config)
 
 
-def losses_of_depths(model, hidden, ids, labels):
-    """Of each depth k the losses of the tokens that it predicts, [B, T - k]. `hidden`: what the model's head reads."""
+def modules_of(model):
+    return model.model.layers[model.config.num_hidden_layers:]
+
+
+def states_of_depths(model, hidden, ids):
+    """h^k of each depth k, [B, T - k, H]. `hidden`: h^0, what the model's head reads."""
     length = ids.shape[1]
     positions = torch.arange(length)[None]
     cos, sin = model.model.rotary_emb(hidden, positions)
     mask = torch.full((length, length), torch.finfo(torch.float32).min).triu(1)[None, None]
-    losses = []
-    for k, module in enumerate(model.model.layers[model.config.num_hidden_layers:], 1):
+    states = []
+    for k, module in enumerate(modules_of(model), 1):
         rest = length - k
         embedded = model.model.embed_tokens(ids[:, k:])
         joined = module.eh_proj(torch.cat([module.enorm(embedded), module.hnorm(hidden[:, :rest])], dim=-1))
         after = module(joined, attention_mask=mask[:, :, :rest, :rest], position_ids=positions[:, :rest],
                        position_embeddings=(cos[:, :rest], sin[:, :rest]))
         hidden = module.shared_head.norm(after)
-        target = labels[:, k:]
-        losses.append(cross_entropy(model.lm_head(hidden).flatten(0, 1), target.flatten(), ignore_index=-100,
-                                    reduction="none").view(target.shape))
-    return losses
+        states.append(hidden)
+    return states
+
+
+@torch.no_grad()
+def require_states_of_transformers(model, hidden, ids, states):
+    """Those of the modules that transformers generates with, which have the same weights."""
+    theirs = MtpModel(model, len(states))
+    own = ("enorm.", "hnorm.", "eh_proj.")
+    for layer, module in zip(theirs.layers, modules_of(model)):
+        layer.load_state_dict({
+            name if name.startswith(own) else
+            "post_norm.weight" if name == "shared_head.norm.weight" else f"mtp_block.{name}": tensor
+            for name, tensor in module.state_dict().items()})
+    positions = torch.arange(ids.shape[1])[None]
+    for k, state in enumerate(states, 1):
+        rest = ids.shape[1] - k
+        hidden = theirs.forward_layer(k - 1, hidden[:, :rest], positions[:, :rest], None, input_ids=ids[:, k:])
+        torch.testing.assert_close(state, hidden, rtol=1e-5, atol=1e-5)
+
+
+def token_losses(model, hidden, target):
+    return cross_entropy(model.lm_head(hidden).flatten(0, 1), target.flatten(), ignore_index=-100,
+                         reduction="none").view(target.shape)
 
 
 def make_model(options, rng):
@@ -99,10 +125,10 @@ def make_case(name, batch, length, options):
     ids_t, target = torch.from_numpy(ids), torch.from_numpy(labels)
 
     hidden = model.model(input_ids=ids_t).last_hidden_state
-    logits = model.lm_head(hidden)
-    token_loss = cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-100,
-                               reduction="none").view(target.shape)
-    of_depths = losses_of_depths(model, hidden, ids_t, target)
+    token_loss = token_losses(model, hidden, target)
+    states = states_of_depths(model, hidden, ids_t)
+    require_states_of_transformers(model, hidden, ids_t, states)
+    of_depths = [token_losses(model, state, target[:, k:]) for k, state in enumerate(states, 1)]
     tokens = (target != -100).sum()
     factor = config.mtp_loss_factor / len(of_depths)
     loss = token_loss.sum() / tokens + factor * sum(losses.sum() / tokens for losses in of_depths)
@@ -117,7 +143,7 @@ def make_case(name, batch, length, options):
         {f"grad.{key}": dense.numpy_of(parameter.grad) for key, parameter in model.named_parameters()})
     counted = [[losses.sum().item(), (target[:, k:] != -100).sum().item()]
                for k, losses in enumerate([token_loss, *of_depths])]
-    expect = dict(input_ids=ids, labels=labels, logits=dense.numpy_of(logits), token_loss=dense.numpy_of(token_loss),
+    expect = dict(input_ids=ids, labels=labels, logits=dense.numpy_of(model.lm_head(hidden)), token_loss=dense.numpy_of(token_loss),
                   loss=dense.numpy_of(loss.reshape(1)), depth_losses=np.array(counted, dtype=np.float32),
                   **{f"token_loss_{k}": dense.numpy_of(losses) for k, losses in enumerate(of_depths, 1)}, **gradients)
     save_file(expect, folder / "expect.safetensors")
