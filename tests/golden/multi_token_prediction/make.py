@@ -5,6 +5,7 @@ compared with those of transformers. Module k works on the first T - k tokens of
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
+import copy
 import importlib.util
 import pathlib
 import sys
@@ -72,7 +73,10 @@ def states_of_depths(model, hidden, ids):
 @torch.no_grad()
 def require_states_of_transformers(model, hidden, ids, states):
     """Those of the modules that transformers generates with, which have the same weights."""
-    theirs = MtpModel(model, len(states))
+    main = copy.deepcopy(model)  # the constructor may draw its weights anew
+    main.model.layers = main.model.layers[:model.config.num_hidden_layers]
+    theirs = MtpModel(main, len(states))
+    theirs.embed_tokens.load_state_dict(model.model.embed_tokens.state_dict())
     own = ("enorm.", "hnorm.", "eh_proj.")
     for layer, module in zip(theirs.layers, modules_of(model)):
         layer.load_state_dict({
@@ -143,8 +147,9 @@ def make_case(name, batch, length, options):
         {f"grad.{key}": dense.numpy_of(parameter.grad) for key, parameter in model.named_parameters()})
     counted = [[losses.sum().item(), (target[:, k:] != -100).sum().item()]
                for k, losses in enumerate([token_loss, *of_depths])]
-    expect = dict(input_ids=ids, labels=labels, logits=dense.numpy_of(model.lm_head(hidden)), token_loss=dense.numpy_of(token_loss),
-                  loss=dense.numpy_of(loss.reshape(1)), depth_losses=np.array(counted, dtype=np.float32),
+    expect = dict(input_ids=ids, labels=labels, logits=dense.numpy_of(model.lm_head(hidden)),
+                  token_loss=dense.numpy_of(token_loss), loss=dense.numpy_of(loss.reshape(1)),
+                  depth_losses=np.array(counted, dtype=np.float32),
                   **{f"token_loss_{k}": dense.numpy_of(losses) for k, losses in enumerate(of_depths, 1)}, **gradients)
     save_file(expect, folder / "expect.safetensors")
     for file in folder.iterdir():
