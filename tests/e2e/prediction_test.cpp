@@ -1,8 +1,7 @@
-// Multi-token prediction in whole jobs: the results are those of one rank, and a folder that such a job exports is
-// one that such a job starts from.
+// Multi-token prediction in whole jobs: the results are those of one rank, and a job starts from the folder that
+// such a job exports.
 #include <gmock/gmock.h>
 
-#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -104,9 +103,9 @@ TEST_F(PredictsFurtherTokens, BeginsAndEndsWithTheKey) {
   run(named("again") + set("trainer.model_stage_factory", "{source_checkpoint: without}"));
 
   EXPECT_THAT(bytes_of("without/model.safetensors").substr(0, 20'000), Not(HasSubstr("eh_proj")));
-  EXPECT_TRUE(of_depth("without", 1).empty());
+  EXPECT_THAT(bytes_of("runs/without/metrics.jsonl"), Not(HasSubstr("loss_of_depth")));
   EXPECT_LT(of_depth("again", 0).front(), of_depth("alone", 0).front() - 0.2);
-  EXPECT_NEAR(of_depth("again", 2).front(), std::log(512.0), 0.5);
+  EXPECT_GT(of_depth("again", 2).front(), of_depth("with", 2).back() + 0.2);
 }
 
 }  // namespace
