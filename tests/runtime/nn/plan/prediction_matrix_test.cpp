@@ -12,9 +12,9 @@
 namespace d9d::test {
 namespace {
 
-class PredictionOnMeshes : public testing::Test {
+class MatrixOfPrediction : public testing::Test {
  protected:
-  explicit PredictionOnMeshes(bool tied = false) {
+  explicit MatrixOfPrediction(bool tied = false) {
     const nlohmann::json keys = {{"model_type", "deepseek_v3"},
                                  {"hidden_size", 32},
                                  {"intermediate_size", 40},
@@ -69,20 +69,20 @@ class PredictionOnMeshes : public testing::Test {
   int turn_ = 0;
 };
 
-class TiedPredictionOnMeshes : public PredictionOnMeshes {
+class MatrixOfTiedPrediction : public MatrixOfPrediction {
  protected:
-  TiedPredictionOnMeshes() : PredictionOnMeshes(/*tied=*/true) {}
+  MatrixOfTiedPrediction() : MatrixOfPrediction(/*tied=*/true) {}
 };
 
-TEST_F(PredictionOnMeshes, TrainsUnderEverySchedule) {
+TEST_F(MatrixOfPrediction, TrainsUnderEverySchedule) {
   expect_same_under_every_schedule();
 }
 
-TEST_F(TiedPredictionOnMeshes, TrainsUnderEverySchedule) {
+TEST_F(MatrixOfTiedPrediction, TrainsUnderEverySchedule) {
   expect_same_under_every_schedule();
 }
 
-TEST_F(PredictionOnMeshes, TrainsBesideEveryStrategy) {
+TEST_F(MatrixOfPrediction, TrainsBesideEveryStrategy) {
   const MeshLimits limits{.pipeline = 4, .tensor = 4, .experts = 8};
   std::vector<DeviceMeshParameters> all = meshes_of(2, limits);
   for (const DeviceMeshParameters& mesh : sampled(meshes_of(4, limits), 16)) all.push_back(mesh);
@@ -93,7 +93,7 @@ TEST_F(PredictionOnMeshes, TrainsBesideEveryStrategy) {
   }
 }
 
-TEST_F(PredictionOnMeshes, TrainsInShardsThatAreReducedAfterEachMicrobatch) {
+TEST_F(MatrixOfPrediction, TrainsInShardsThatAreReducedAfterEachMicrobatch) {
   const ParallelOptions each{.fully_shard = {.reshard_after_forward = ReshardAfterForward::always,
                                              .reduce = ReducePeriod::microbatch}};
   expect_same({.data_parallel_shard = 2}, GpipeSchedule{}, each);
