@@ -1,7 +1,7 @@
 """Writes the golden files of tests/golden/multi_token_prediction: a tiny DeepSeek-V3 model of Hugging Face
 transformers in fp32, with modules of multi-token prediction and their losses written here from the paper (arXiv
-2412.19437, section 2.2, eq. 21 to 25), because transformers has the modules for generation only. Their hidden states are
-compared with those of transformers. Module k works on the first T - k tokens of a sequence of T.
+2412.19437, section 2.2, eq. 21 to 25), because transformers has the modules for generation only. Hidden states are
+compared with those of its modules. Module k works on the first T - k tokens of a sequence of T.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
