@@ -141,7 +141,6 @@ inline constexpr const char* gemma3_text_model = R"(    intermediate_size: 10_KV
     sliding_window_pattern: 2
     rope_local_base_freq: 500.0
     final_logit_softcapping: 8.0
-    tie_word_embeddings: false
   name: gemma3_text
 )";
 

@@ -30,9 +30,9 @@ struct GemmOutput {
 // Of k in one panel: elements, or pairs of bf16. A sum over k is computed in such chunks, in order.
 constexpr int64_t panel_words = 512;
 
-// c [m, n] (+)= a [m, k] b [k, n] on the calling thread. m, n, k >= 1. Sums are fp32 and rounded once. The
-// order of an element's sum does not depend on m and n: a product computed in parts has the same bits as the
-// whole. Needs Isa::avx512.
+// c [m, n] (+)= a [m, k] b [k, n] on the calling thread. m, n, k >= 1. Needs Isa::avx512. Sums are fp32 and
+// rounded once. The order of an element's sum does not depend on m and n: a product computed in parts has the
+// same bits as the whole.
 void gemm_avx512(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
                  const GemmOutput& c);
 // The same of two bf16 operands, in half the time; needs Isa::avx512_bf16.

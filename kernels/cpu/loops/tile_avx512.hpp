@@ -120,10 +120,6 @@ struct Sums {
   __m512 left[R], right[R];
 };
 
-struct MultiplyAdd {
-  static __m512 of(__m512 sum, __m512 a, __m512 b) { return _mm512_fmadd_ps(a, b, sum); }
-};
-
 // sums = a b over k: R rows of a, 32 columns of b [kc][32]. Rows of a lie `stride` apart, or when
 // `Transposed` side by side and the k `stride` apart. Three bases and three multiples of the stride reach 14
 // rows by addressing modes alone.

@@ -34,6 +34,11 @@ inline __mmask16 first_lanes(int64_t count) {
   return count >= 16 ? 0xffff : count <= 0 ? 0 : static_cast<__mmask16>((1U << count) - 1);
 }
 
+// The step of a sum of products (tile_avx512.hpp).
+struct MultiplyAdd {
+  static __m512 of(__m512 sum, __m512 a, __m512 b) { return _mm512_fmadd_ps(a, b, sum); }
+};
+
 // exp by x = n ln 2 + r, |r| <= ln 2 / 2, and a polynomial of degree 6 in r (coefficients of Cephes' expf);
 // below 1.2 ulp, 0 far below, infinity far above, NaN stays.
 inline __m512 exponential(__m512 x) {
