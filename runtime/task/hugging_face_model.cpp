@@ -136,14 +136,15 @@ std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) 
 
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageParameter>& parameters) {
-  const MapperPtr mapper = config.folder_to_parameters(ModelFiles(disk, directory).names());
+  const Names stored = ModelFiles(disk, directory).names();
+  const MapperPtr mapper = config.folder_to_parameters(stored);
   std::map<std::string, Destination> destinations;
   for (const StageParameter& parameter : parameters) {
     destinations[parameter.name] = {parameter.tensor.detach(), parameter.layout.global_shape(),
                                     parameter.layout.local_slice()};
   }
   LoadOptions options;
-  options.allow_unread = config.unread_tensors();
+  options.allow_unread = config.unread_tensors(stored);
   // Buffers are loaded by a call of their own.
   options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
   options.progress = LoadNews(directory);
@@ -177,7 +178,7 @@ void check_hugging_face_weights(const Disk& disk, const std::string& directory, 
   for (const StageParameter& parameter : model->parameters()) expect(parameter.name, parameter.tensor);
   for (const StageBuffer& buffer : model->buffers()) expect(buffer.name, buffer.tensor);
   LoadOptions options;
-  options.allow_unread = config.unread_tensors();
+  options.allow_unread = config.unread_tensors(stored);
   check_model_state(disk, directory, mapper, parameters, options);
 }
 

@@ -93,16 +93,20 @@ TEST_F(PredictsFurtherTokens, StartsFromTheFolderThatItExports) {
     EXPECT_LT(of_depth("from_alone", depth).front(), of_depth("alone", depth).front() - 0.2) << depth;
 }
 
-// The modules of a folder without them are drawn; without the key those of a folder are left out.
+// The modules of a folder without them are drawn; without the key those of a folder are left out, as are those
+// beyond the number of a job.
 TEST_F(PredictsFurtherTokens, BeginsAndEndsWithTheKey) {
   run(named("with") + set("export_to", "with"));
   const Words from = set("trainer.model_stage_factory", "{source_checkpoint: with}");
   run(named("without") + from + set("model_provider.model.mtp_loss_factor", "null") +
       set("export_to", "without"));
+  run(named("fewer") + from + set("model_provider.model.num_nextn_predict_layers", "1"));
   run(named("again") + set("trainer.model_stage_factory", "{source_checkpoint: without}"));
 
   EXPECT_THAT(bytes_of("without/model.safetensors").substr(0, 20'000), Not(HasSubstr("eh_proj")));
   EXPECT_THAT(bytes_of("runs/without/metrics.jsonl"), Not(HasSubstr("loss_of_depth")));
+  EXPECT_LT(of_depth("fewer", 1).front(), of_depth("alone", 1).front() - 0.2);
+  EXPECT_THAT(bytes_of("runs/fewer/metrics.jsonl"), Not(HasSubstr("loss_of_depth_2")));
   EXPECT_LT(of_depth("again", 0).front(), of_depth("alone", 0).front() - 0.2);
   EXPECT_GT(of_depth("again", 2).front(), of_depth("with", 2).back() + 0.2);
 }

@@ -185,14 +185,12 @@ std::vector<std::string> DeepseekV3Config::tensors_beside_experts() const {
   return names;
 }
 
-std::vector<std::string> DeepseekV3Config::unread_tensors() const {
-  std::vector<std::string> patterns = FamilyModel::unread_tensors();
-  if (prediction_depths > 0) {
-    for (std::string& copy : copies_of_prediction(*this)) patterns.push_back(std::move(copy));
-    return patterns;
-  }
-  for (std::int64_t next = 0; next < num_nextn_predict_layers; ++next)
-    patterns.push_back(fmt::format("model.layers.{}.*", num_hidden_layers + next));
+// Modules of multi-token prediction that do not train, or more of them than the job has.
+std::vector<std::string> DeepseekV3Config::unread_tensors(const std::set<std::string>& stored) const {
+  std::vector<std::string> patterns = FamilyModel::unread_tensors(stored);
+  for (std::string& copy : copies_of_prediction(*this)) patterns.push_back(std::move(copy));
+  for (std::int64_t layer = num_all_layers(); has_prediction_layer(stored, layer); ++layer)
+    patterns.push_back(prediction_prefix(layer) + "*");
   return patterns;
 }
 

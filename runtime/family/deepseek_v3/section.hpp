@@ -50,8 +50,8 @@ inline constexpr Key rope_interleave{
     "rope_interleave", "", "RoPE turns neighbouring elements, not those half a head apart; null: true"};
 inline constexpr Key num_nextn_predict_layers{"num_nextn_predict_layers", "layers",
                                               "modules of multi-token prediction behind the layers, each for "
-                                              "one more token; without mtp_loss_factor they "
-                                              "are not read, trained or exported; null: 0",
+                                              "one more token; without mtp_loss_factor they are not read, "
+                                              "trained or exported, as are more modules in a folder; null: 0",
                                               config::optional, at_least(0)};
 inline constexpr Key mtp_loss_factor{
     "mtp_loss_factor", "",

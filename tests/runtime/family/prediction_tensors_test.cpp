@@ -8,6 +8,7 @@
 #include "runtime/family/deepseek_v3/config.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/state/mapper/mapper.hpp"
+#include "runtime/state/pattern.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/support/error_of.hpp"
 
@@ -42,7 +43,7 @@ TEST_P(PredictionTensors, ExportsTheTensorsOfThePublishedFolder) {
     for (const auto& [name, tensor] : out->apply(inputs))
       EXPECT_TRUE(bitwise_equal(tensor, stored.at(name))) << name;
   }
-  const std::vector<std::string> unread = golden_.model->unread_tensors();
+  const std::vector<std::string> unread = golden_.model->unread_tensors(names);
   for (const std::string& name : names) {
     if (!inputs_of(*in).contains(name)) EXPECT_THAT(unread, Contains(name));
   }
@@ -66,6 +67,24 @@ TEST_P(PredictionTensors, BeginsAnewWhereTheFolderHasNoModules) {
   EXPECT_TRUE(golden_.model->starts_anew(without, "model.layers.2.eh_proj.weight"));
   EXPECT_TRUE(golden_.model->starts_anew(without, "model.layers.2.mlp.gate.e_score_correction_bias"));
   EXPECT_FALSE(golden_.model->starts_anew(without, "model.layers.1.input_layernorm.weight"));
+}
+
+// Of a folder with two modules the job trains the first.
+TEST(PredictionModel, LeavesTheModulesThatItLacksInTheFolder) {
+  nlohmann::json document =
+      nlohmann::json::parse(golden_model("multi_token_prediction/two_depths").model->config_json());
+  document["num_nextn_predict_layers"] = 1;
+  const auto model = parse_hugging_face_config(document.dump(), "fewer");
+  Names stored;
+  for (const auto& [name, tensor] :
+       read_safetensors(golden_folder("multi_token_prediction/two_depths") + "/model.safetensors"))
+    stored.insert(name);
+
+  const Names read = without_matches(stored, model->unread_tensors(stored));
+
+  EXPECT_EQ(read, inputs_of(*model->from_hugging_face(stored)));
+  EXPECT_TRUE(read.contains("model.layers.2.eh_proj.weight"));
+  EXPECT_FALSE(read.contains("model.layers.3.eh_proj.weight"));
 }
 
 TEST(PredictionConfig, RefusesAFactorThatWeighsNothing) {
