@@ -25,7 +25,9 @@ latent = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(latent)
 dense, sparse = latent.dense, latent.sparse
 
-SMALL = dict(latent.LATENT, n_routed_experts=4, n_group=2, topk_group=1, num_experts_per_tok=2)
+SMALL = dict(latent.LATENT, hidden_size=16, vocab_size=41, num_attention_heads=2, num_key_value_heads=2,
+             intermediate_size=12, moe_intermediate_size=7, n_routed_experts=4, n_group=2, topk_group=1,
+             num_experts_per_tok=2, q_lora_rank=8, kv_lora_rank=6)
 
 
 class SharedHead(nn.Module):
