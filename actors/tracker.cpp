@@ -1,5 +1,6 @@
 #include "actors/tracker.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "runtime/base/count.hpp"
@@ -99,6 +100,7 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
   const auto names = message.getNames();
   const auto values = message.getValues();
   for (unsigned i = 0; i < names.size(); ++i) {
+    if (message.getEvaluation() && std::isnan(values[i])) continue;  // it counts in training alone
     write(prefix + std::string(names[i]), message.getStep(), {values[i]});
   }
   if (names.size() > 0) {

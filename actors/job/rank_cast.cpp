@@ -237,11 +237,13 @@ std::optional<EvaluationOptions> RankCast::evaluation() const {
 // Of what both loaders have in common.
 SourceFeedOptions RankCast::feed() const {
   const BatchingConfig& batching = job().trainer.batching;
+  const auto& model = process.loaded.model;  // null: a plugin's
   return {.maths = batch_maths(batching.global_batch_size, batching.microbatch_size,
                                plan().parameters().data_parallel()),
           .data_rank = placement.data,
           .task = task,
           .place = context_place(plan(), rank, job().parallelism.context.order),
+          .prediction_depths = model ? model->prediction_depths : 0,
           .threads = process.threads_per_rank,
           .table = &epoch.table()};
 }

@@ -1,5 +1,8 @@
 #include "runtime/family/family_model.hpp"
 
+#include <algorithm>
+
+#include "runtime/family/prediction_tensors.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
 #include "runtime/state/mapper/compose.hpp"
@@ -74,6 +77,21 @@ std::vector<std::string> FamilyModel::own_head_parameters() const {
   return names;
 }
 
+bool FamilyModel::may_start_anew(const std::string& name) const {
+  for (std::int64_t layer = num_hidden_layers; layer < num_all_layers(); ++layer) {
+    if (name.starts_with(prediction_prefix(layer))) return true;
+  }
+  const std::vector<std::string> own = own_head_parameters();
+  return std::find(own.begin(), own.end(), name) != own.end();
+}
+
+bool FamilyModel::starts_anew(const Names& stored, const std::string& name) const {
+  for (std::int64_t layer = num_hidden_layers; layer < num_all_layers(); ++layer) {
+    if (name.starts_with(prediction_prefix(layer))) return !has_prediction_layer(stored, layer);
+  }
+  return may_start_anew(name) && !stored.contains(name);
+}
+
 MapperPtr FamilyModel::folder_to_parameters(const Names& stored) const {
   const bool body_alone = is_body_alone(stored);
   MapperPtr mapper = from_hugging_face(body_alone ? with_body_prefix(stored) : stored);
@@ -126,7 +144,7 @@ std::vector<FolderForm> FamilyModel::folder_forms() const {
            to_hugging_face()}};
 }
 
-std::vector<std::string> FamilyModel::unread_tensors() const {
+std::vector<std::string> FamilyModel::unread_tensors(const std::set<std::string>& /*stored*/) const {
   std::vector<std::string> patterns = {"model.layers.*.self_attn.rotary_emb.inv_freq",
                                        "model.rotary_emb.inv_freq"};
   if (tie_word_embeddings || !has_language_model_head()) patterns.emplace_back("lm_head.weight");

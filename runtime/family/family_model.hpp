@@ -58,11 +58,15 @@ struct FamilyModel : ModelDescription {
   std::shared_ptr<const StateMapper> parameters_to_folder() const;
   // The names of the parameters of heads, lm_head aside.
   std::vector<std::string> own_head_parameters() const;
+  // Of a head or of a module of multi-token prediction: training may begin without it.
+  bool may_start_anew(const std::string& name) const;
+  // And a folder with these tensors has nothing of it.
+  bool starts_anew(const std::set<std::string>& stored, const std::string& name) const;
   // All forms in which such folders exist. Default: "hugging_face", that of an export.
   virtual std::vector<FolderForm> folder_forms() const;
-  // Patterns of tensors that such folders may hold and that are not parameters: a stored copy of a tied head,
-  // buffers of old versions.
-  virtual std::vector<std::string> unread_tensors() const;
+  // Patterns of tensors that a folder with these tensors may hold and that are not parameters: a stored copy of a
+  // tied head, buffers of old versions, modules that do not train.
+  virtual std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const;
 
   bool operator==(const FamilyModel&) const = default;
 };

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/expert_tensors.hpp"
 #include "runtime/family/json_reader.hpp"
+#include "runtime/family/prediction_tensors.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"
 
@@ -14,16 +16,18 @@ namespace {
 
 using Mappers = std::vector<MapperPtr>;
 
-// Tensors with the same shape on both sides; add(stored name, our name).
+// Tensors of the layers with the same shape on both sides; add(stored name, our name).
 template <class Add>
-void for_equal_tensors(const SparseDecoder& model, const std::string& block, Add add) {
+void for_equal_tensors(const SparseDecoder& model, const std::vector<std::int64_t>& layers,
+                       const std::string& block, Add add) {
   const auto same = [&](const std::string& name) { add(name, name); };
-  same("model.embed_tokens.weight");
   same("model.norm.weight");
-  if (!model.tie_word_embeddings) same("lm_head.weight");
-  for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
+  for (const std::int64_t layer : layers) {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
     for (const auto& name : model.tensors_outside_mlp(layer)) same(prefix + name);
+    if (layer >= model.num_hidden_layers) {
+      for (const auto& name : tensors_of_prediction()) same(prefix + name);
+    }
     if (!model.is_sparse_layer(layer)) {
       for (const auto& name : tensors_of_dense_feed_forward()) same(prefix + name);
       continue;
@@ -31,6 +35,21 @@ void for_equal_tensors(const SparseDecoder& model, const std::string& block, Add
     for (const auto& name : model.tensors_beside_experts())
       add(fmt::format("{}{}.{}", prefix, block, name), prefix + "mlp." + name);
   }
+}
+
+// Those of multi-token prediction only where the folder has them.
+std::vector<std::int64_t> layers_in(const SparseDecoder& model, const std::set<std::string>& stored) {
+  std::vector<std::int64_t> layers;
+  for (std::int64_t layer = 0; layer < model.num_all_layers(); ++layer) {
+    if (layer < model.num_hidden_layers || has_prediction_layer(stored, layer)) layers.push_back(layer);
+  }
+  return layers;
+}
+
+std::vector<std::int64_t> all_layers_of(const SparseDecoder& model) {
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(model.num_all_layers()));
+  std::iota(layers.begin(), layers.end(), std::int64_t{0});
+  return layers;
 }
 
 void require_above_zero(const std::string& where, const char* name, std::int64_t value) {
@@ -100,12 +119,14 @@ SparseDecoder::StoredNames SparseDecoder::names_in(const std::set<std::string>& 
 
 MapperPtr SparseDecoder::from_hugging_face(const std::set<std::string>& stored) const {
   const StoredNames names = names_in(stored);
-  Mappers mappers;
-  for_equal_tensors(*this, names.block, [&](const std::string& theirs, const std::string& ours) {
+  const std::vector<std::int64_t> layers = layers_in(*this, stored);
+  Mappers mappers{identity("model.embed_tokens.weight")};
+  if (!tie_word_embeddings) mappers.push_back(identity("lm_head.weight"));
+  for_equal_tensors(*this, layers, names.block, [&](const std::string& theirs, const std::string& ours) {
     mappers.push_back(theirs == ours ? identity(ours) : rename(theirs, ours));
   });
   const ExpertStorage storage = expert_storage_of(stored);
-  for (std::int64_t layer = 0; layer < num_hidden_layers; ++layer) {
+  for (const std::int64_t layer : layers) {
     if (!is_sparse_layer(layer)) continue;
     const std::string prefix = fmt::format("model.layers.{}.", layer);
     add_experts_from(mappers,
@@ -118,11 +139,12 @@ MapperPtr SparseDecoder::from_hugging_face(const std::set<std::string>& stored) 
 
 MapperPtr SparseDecoder::to_hugging_face() const {
   const StoredNames names = names_of_export();
-  Mappers mappers;
-  for_equal_tensors(*this, names.block, [&](const std::string& theirs, const std::string& ours) {
+  const std::vector<std::int64_t> layers = all_layers_of(*this);
+  Mappers mappers = with_copies_of_prediction(*this);
+  for_equal_tensors(*this, layers, names.block, [&](const std::string& theirs, const std::string& ours) {
     mappers.push_back(theirs == ours ? identity(ours) : rename(ours, theirs));
   });
-  for (std::int64_t layer = 0; layer < num_hidden_layers; ++layer) {
+  for (const std::int64_t layer : layers) {
     if (!is_sparse_layer(layer)) continue;
     const std::string prefix = fmt::format("model.layers.{}.", layer);
     add_experts_to(mappers,

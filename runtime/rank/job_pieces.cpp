@@ -44,7 +44,7 @@ void declare_metrics(const JobConfig& job, const ModelDescription* model, const 
   if (!logs_expert_load(job, model)) return;
   const bool each_layer = job.trainer.logging.expert_load == LoggedLoad::layers;
   metrics.add(expert_load_name,
-              std::make_unique<ExpertLoad>(model->num_hidden_layers, model->experts_per_layer(), each_layer));
+              std::make_unique<ExpertLoad>(model->num_all_layers(), model->experts_per_layer(), each_layer));
 }
 
 }  // namespace d9d

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/next_tokens.hpp"
 #include "runtime/data/read_microbatch.hpp"
 #include "runtime/rank/context_split.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
@@ -33,8 +34,9 @@ class SourceFeed final : public MicrobatchFeed {
 
  private:
   void add_microbatch(std::uint64_t step, std::uint64_t begin, int index, StepInputs& inputs) const {
-    const TensorMap batch = split_sequence(
-        read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index), options_.place);
+    TensorMap whole = read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index);
+    add_next_tokens(whole, options_.prediction_depths);
+    const TensorMap batch = split_sequence(std::move(whole), options_.place);
     inputs.tokens += static_cast<std::uint64_t>(batch.at("input_ids").numel());
     ForwardInputs made =
         call_user(fmt::format("the task's build_forward_inputs of step {}, microbatch {},", step, index),

@@ -27,7 +27,8 @@ struct SourceFeedOptions {
   std::uint64_t cycle_steps = 0;
   std::shared_ptr<const TrainTask> task;
   ContextPlace place{};
-  int threads = 1;  // for the tensor operations of the calling thread
+  std::int64_t prediction_depths = 0;  // further tokens that the model predicts (next_tokens.hpp)
+  int threads = 1;                     // for the tensor operations of the calling thread
   TensorTable* table = nullptr;
 };
 

@@ -90,7 +90,9 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
                                   disk, {provider.peft, frozen_weights(loaded.job)});
     });
   }
-  registry.add_task("causal_lm", [](const config::Section&) { return std::make_shared<CausalLmTask>(); });
+  registry.add_task("causal_lm", [&loaded](const config::Section&) {
+    return std::make_shared<CausalLmTask>(loaded.model ? loaded.model->prediction_depths : 0);
+  });
   registry.add_task("classification",
                     [](const config::Section&) { return std::make_shared<ClassificationTask>(); });
   add_optimizers(loaded.job, registry);

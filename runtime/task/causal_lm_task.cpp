@@ -10,6 +10,13 @@
 #include "runtime/metric/aggregation.hpp"
 
 namespace d9d {
+namespace {
+
+std::string loss_of_depth(std::int64_t depth) {
+  return "loss_of_depth_" + std::to_string(depth);
+}
+
+}  // namespace
 
 ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& context) const {
   const at::Tensor& ids = tensor_at(context.batch, "input_ids", "the batch");
@@ -19,7 +26,7 @@ ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& contex
       given != context.batch.end() ? given->second : at::arange(ids.size(1), ids.options()).expand_as(ids);
   const at::Tensor counted = at::ne(labels, ignored_label).sum();
   TensorMap shared{{"labels", labels}, {"position_ids", positions}};
-  for (const char* name : {"sequence_length", "hidden_states_agg_mask"}) {
+  for (const char* name : {"sequence_length", "hidden_states_agg_mask", "next_ids", "next_labels"}) {
     const auto found = context.batch.find(name);
     if (found != context.batch.end()) shared.insert(*found);
   }
@@ -36,11 +43,22 @@ Loss CausalLmTask::compute_loss(const LossContext& context) const {
 
 void CausalLmTask::create_metrics(Compose& metrics) const {
   metrics.add("num_tokens", std::make_unique<Accumulator>(ReduceOp::sum));
+  if (prediction_depths_ == 0) return;
+  for (std::int64_t depth = 0; depth <= prediction_depths_; ++depth)
+    metrics.add(loss_of_depth(depth), std::make_unique<WeightedMean>());
 }
 
 void CausalLmTask::update_metrics(const LossContext& context, Compose& metrics) const {
   const auto counted = tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>();
   metrics.get<Accumulator>("num_tokens").update(static_cast<double>(counted));
+  const auto losses = context.outputs.find("depth_losses");
+  if (losses == context.outputs.end()) return;  // no depths, or an evaluation: its loss is the next token's alone
+  const at::Tensor sums = losses->second.cpu();
+  for (std::int64_t depth = 0; depth <= prediction_depths_; ++depth) {
+    const auto tokens = static_cast<double>(sums[depth][1].item<float>());
+    const double mean = static_cast<double>(sums[depth][0].item<float>()) / tokens;
+    metrics.get<WeightedMean>(loss_of_depth(depth)).update(mean, tokens);
+  }
 }
 
 }  // namespace d9d

@@ -55,6 +55,11 @@ std::vector<JobIssue> head_issues(const JobConfig& job, const FamilyModel& model
                       "losses on the routing of experts are added to those of tokens, which these heads lack",
                       "set router_aux_loss_coef and router_z_loss_coef to 0"});
   }
+  if (!model.heads.empty() && model.prediction_depths > 0) {
+    issues.push_back({"model_provider.model.mtp_loss_factor",
+                      "multi-token prediction adds to the loss of tokens, which these heads lack",
+                      "leave it out, or the heads"});
+  }
   return issues;
 }
 

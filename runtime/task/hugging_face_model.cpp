@@ -136,14 +136,15 @@ std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) 
 
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageParameter>& parameters) {
-  const MapperPtr mapper = config.folder_to_parameters(ModelFiles(disk, directory).names());
+  const Names stored = ModelFiles(disk, directory).names();
+  const MapperPtr mapper = config.folder_to_parameters(stored);
   std::map<std::string, Destination> destinations;
   for (const StageParameter& parameter : parameters) {
     destinations[parameter.name] = {parameter.tensor.detach(), parameter.layout.global_shape(),
                                     parameter.layout.local_slice()};
   }
   LoadOptions options;
-  options.allow_unread = config.unread_tensors();
+  options.allow_unread = config.unread_tensors(stored);
   // Buffers are loaded by a call of their own.
   options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
   options.progress = LoadNews(directory);
@@ -152,29 +153,32 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
 
 bool head_starts_anew(const Disk& disk, const std::string& directory, const FamilyModel& config,
                       const std::string& parameter) {
-  const std::vector<std::string> own = config.own_head_parameters();
-  if (std::find(own.begin(), own.end(), parameter) == own.end()) return false;
-  return !ModelFiles(disk, directory).names().contains(parameter);
+  return config.may_start_anew(parameter) &&
+         config.starts_anew(ModelFiles(disk, directory).names(), parameter);
 }
 
 void load_hugging_face_buffers(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageBuffer>& buffers) {
+  const Names stored = ModelFiles(disk, directory).names();
   std::vector<StageParameter> tensors;
-  for (const StageBuffer& buffer : buffers) tensors.push_back(as_parameter(buffer));
+  for (const StageBuffer& buffer : buffers) {
+    if (!config.starts_anew(stored, buffer.name)) tensors.push_back(as_parameter(buffer));
+  }
   if (!tensors.empty()) load_hugging_face_weights(disk, directory, config, position, tensors);
 }
 
 void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
-  const MapperPtr mapper = config.folder_to_parameters(ModelFiles(disk, directory).names());
+  const Names stored = ModelFiles(disk, directory).names();
+  const MapperPtr mapper = config.folder_to_parameters(stored);
   std::map<std::string, Shape> parameters;
   const auto model = config.build_shapes();
-  for (const StageParameter& parameter : model->parameters()) {
-    if (head_starts_anew(disk, directory, config, parameter.name)) continue;
-    parameters[parameter.name] = parameter.tensor.sizes().vec();
-  }
-  for (const StageBuffer& buffer : model->buffers()) parameters[buffer.name] = buffer.tensor.sizes().vec();
+  const auto expect = [&](const std::string& name, const at::Tensor& tensor) {
+    if (!config.starts_anew(stored, name)) parameters[name] = tensor.sizes().vec();
+  };
+  for (const StageParameter& parameter : model->parameters()) expect(parameter.name, parameter.tensor);
+  for (const StageBuffer& buffer : model->buffers()) expect(buffer.name, buffer.tensor);
   LoadOptions options;
-  options.allow_unread = config.unread_tensors();
+  options.allow_unread = config.unread_tensors(stored);
   check_model_state(disk, directory, mapper, parameters, options);
 }
 

@@ -26,8 +26,8 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
 void load_hugging_face_buffers(const Disk& disk, const std::string& directory, const FamilyModel& config,
                                StagePosition position, const std::vector<StageBuffer>& buffers);
 
-// Whether this is the parameter of a head that the folder does not have: a classifier begun from a language
-// model. It has to be drawn.
+// Whether this is the parameter of a head or of a module of multi-token prediction that the folder does not
+// have: a classifier begun from a language model. It has to be drawn.
 bool head_starts_anew(const Disk& disk, const std::string& directory, const FamilyModel& config,
                       const std::string& parameter);
 

@@ -100,6 +100,26 @@ inline constexpr const char* deepseek_v3_model = R"(    intermediate_size: 10_KV
   name: deepseek_v3
 )";
 
+// The same with modules that predict two tokens more, behind the last stage's layers.
+inline constexpr const char* predicting_model = R"(    intermediate_size: 10_KV_HEADS
+    q_lora_rank: 10
+    kv_lora_rank: 8
+    qk_nope_head_dim: 6
+    qk_rope_head_dim: 4
+    v_head_dim: 8
+    moe_intermediate_size: 6_KV_HEADS
+    n_routed_experts: EXPERTS
+    n_shared_experts: 2
+    num_experts_per_tok: 2
+    n_group: 2
+    topk_group: 1
+    first_k_dense_replace: 1
+    router_bias_update_rate: 0.01
+    num_nextn_predict_layers: 2
+    mtp_loss_factor: 0.5
+  name: deepseek_v3
+)";
+
 inline constexpr const char* qwen3_next_model = R"(    moe_intermediate_size: 6_KV_HEADS
     shared_expert_intermediate_size: 10_KV_HEADS
     num_experts: EXPERTS

@@ -270,7 +270,8 @@ INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
                                                 .keys = dense_model_half_frozen,
                                                 .gradients = 48,
                                                 .vocabulary = split_vocabulary},
-                                         Family{"deepseek_v3", deepseek_v3_model, 63, true}),
+                                         Family{"deepseek_v3", deepseek_v3_model, 63, true},
+                                         Family{"predicting", predicting_model, 103, true}),
                          [](const auto& info) { return info.param.name; });
 
 // The routers' biases move in every step and decide in the next one who is chosen.
@@ -301,7 +302,8 @@ INSTANTIATE_TEST_SUITE_P(Families, BalancedRouters,
                          testing::Values(Family{"deepseek_v3", deepseek_v3_model, 63, true}),
                          [](const auto& info) { return info.param.name; });
 
-// The head is tied to the embedding, and the pipeline's ends are on two ranks or come back to one.
+// The last stage has a copy of the embedding, for a head that is tied to it or to predict further tokens; the
+// pipeline's ends are on two ranks or come back to one.
 class TiedOverStages : public EveryMesh {};
 
 TEST_P(TiedOverStages, TrainAsOneRank) {
@@ -330,6 +332,8 @@ INSTANTIATE_TEST_SUITE_P(Families, TiedOverStages,
                                          tied({"qwen2_moe", qwen2_moe_model, 71, true}),
                                          tied({"mistral", mistral_model, 39}),
                                          tied({"mixtral", mixtral_model, 43, true}),
+                                         Family{"predicting", predicting_model, 103, true},
+                                         tied({"predicting_tied", predicting_model, 103, true}),
                                          tied({"gemma3_text", gemma3_text_model, 55}),
                                          tied({"deepseek_v3", deepseek_v3_model, 63, true}),
                                          tied({.name = "qwen3_next",

@@ -8,6 +8,7 @@
 #include "runtime/family/common_config.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
 #include "runtime/family/json_reader.hpp"
+#include "runtime/family/prediction_tensors.hpp"
 #include "runtime/nn/block/latent_attention.hpp"
 
 namespace d9d {
@@ -58,6 +59,8 @@ void read_deepseek_v3_experts(const JsonReader& in, DeepseekV3Config& config) {
   config.first_k_dense_replace = in.integer("first_k_dense_replace", 3);
   config.router_bias_update_rate = in.number("router_bias_update_rate", 0.0);
   config.num_nextn_predict_layers = in.integer("num_nextn_predict_layers", 0);
+  config.prediction_loss_factor = in.number("mtp_loss_factor", 0.0);
+  if (config.prediction_loss_factor != 0) config.prediction_depths = config.num_nextn_predict_layers;
   for (std::int64_t layer = 0; layer < std::min(config.first_k_dense_replace, config.num_hidden_layers);
        ++layer)
     config.mlp_only_layers.push_back(layer);
@@ -84,6 +87,17 @@ void require_deepseek_v3_sizes(const DeepseekV3Config& config, const std::string
               where, config.v_head_dim, head_dim);
   D9D_REQUIRE(config.router_bias_update_rate >= 0 && std::isfinite(config.router_bias_update_rate),
               "{}: router_bias_update_rate is {}, expected 0 or more", where, config.router_bias_update_rate);
+}
+
+void require_deepseek_v3_prediction(const DeepseekV3Config& config, const std::string& where) {
+  const double factor = config.prediction_loss_factor;
+  D9D_REQUIRE(factor >= 0 && std::isfinite(factor), "{}: mtp_loss_factor is {}, expected 0 or more", where,
+              factor);
+  D9D_REQUIRE(
+      factor == 0 || config.prediction_depths > 0,
+      "{}: mtp_loss_factor is {}, but num_nextn_predict_layers is 0; set it to the number of tokens to "
+      "predict beside the next one, or leave mtp_loss_factor out",
+      where, factor);
 }
 
 void require_deepseek_v3_groups(const DeepseekV3Config& config, const std::string& where) {
@@ -171,10 +185,12 @@ std::vector<std::string> DeepseekV3Config::tensors_beside_experts() const {
   return names;
 }
 
-std::vector<std::string> DeepseekV3Config::unread_tensors() const {
-  std::vector<std::string> patterns = FamilyModel::unread_tensors();
-  for (std::int64_t next = 0; next < num_nextn_predict_layers; ++next)
-    patterns.push_back(fmt::format("model.layers.{}.*", num_hidden_layers + next));
+// Modules of multi-token prediction that do not train, or more of them than the job has.
+std::vector<std::string> DeepseekV3Config::unread_tensors(const std::set<std::string>& stored) const {
+  std::vector<std::string> patterns = FamilyModel::unread_tensors(stored);
+  for (std::string& copy : copies_of_prediction(*this)) patterns.push_back(std::move(copy));
+  for (std::int64_t layer = num_all_layers(); has_prediction_layer(stored, layer); ++layer)
+    patterns.push_back(prediction_prefix(layer) + "*");
   return patterns;
 }
 
@@ -195,10 +211,11 @@ DeepseekV3Config read_deepseek_v3_config(const JsonReader& in) {
   require_deepseek_v3_sizes(config, in.where());
   validate(config, in.where());
   require_deepseek_v3_groups(config, in.where());
+  require_deepseek_v3_prediction(config, in.where());
   return config;
 }
 
-// Without the layers of multi-token prediction: an export has none.
+// An export has layers of multi-token prediction only where they train.
 std::string DeepseekV3Config::config_json() const {
   nlohmann::json out = common_config_json(*this, "deepseek_v3", deepseek_v3_architecture);
   out["intermediate_size"] = intermediate_size;
@@ -218,7 +235,8 @@ std::string DeepseekV3Config::config_json() const {
   out["topk_group"] = topk_group;
   out["routed_scaling_factor"] = routed_scaling_factor;
   out["first_k_dense_replace"] = first_k_dense_replace;
-  out["num_nextn_predict_layers"] = 0;
+  out["num_nextn_predict_layers"] = prediction_depths;
+  if (prediction_depths > 0) out["mtp_loss_factor"] = prediction_loss_factor;
   out["scoring_func"] = "sigmoid";
   out["topk_method"] = "noaux_tc";
   if (router_bias_update_rate > 0) out["router_bias_update_rate"] = router_bias_update_rate;

@@ -21,7 +21,7 @@ struct DeepseekV3Config final : SparseDecoder {
   std::int64_t topk_group = 1;
   double routed_scaling_factor = 1;
   double router_bias_update_rate = 0;         // balancing without a loss; not of transformers
-  std::int64_t num_nextn_predict_layers = 0;  // in the folder behind the others; they are not read
+  std::int64_t num_nextn_predict_layers = 0;  // in the folder, whether they train or not
 
   LatentAttentionOptions latent_attention() const;
   MoeOptions moe() const override;
@@ -31,7 +31,7 @@ struct DeepseekV3Config final : SparseDecoder {
   std::string config_json() const override;
   std::vector<std::string> tensors_outside_mlp(std::int64_t /*layer*/) const override;
   std::vector<std::string> tensors_beside_experts() const override;
-  std::vector<std::string> unread_tensors() const override;
+  std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const override;
 
   bool operator==(const DeepseekV3Config&) const = default;
 };

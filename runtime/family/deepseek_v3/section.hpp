@@ -18,7 +18,7 @@ struct DeepseekV3Section : CausalLmSection {
   std::optional<std::int64_t> moe_intermediate_size, n_routed_experts, n_shared_experts, num_experts_per_tok;
   std::optional<bool> norm_topk_prob;
   std::optional<std::int64_t> n_group, topk_group, first_k_dense_replace, num_nextn_predict_layers;
-  std::optional<double> routed_scaling_factor, router_bias_update_rate;
+  std::optional<double> routed_scaling_factor, router_bias_update_rate, mtp_loss_factor;
   std::optional<nlohmann::json> scoring_func, topk_method, moe_layer_freq;
 };
 BOOST_DESCRIBE_STRUCT(DeepseekV3Section, (CausalLmSection),
@@ -26,7 +26,7 @@ BOOST_DESCRIBE_STRUCT(DeepseekV3Section, (CausalLmSection),
                        rope_interleave, moe_intermediate_size, n_routed_experts, n_shared_experts,
                        num_experts_per_tok, norm_topk_prob, n_group, topk_group, routed_scaling_factor,
                        first_k_dense_replace, num_nextn_predict_layers, scoring_func, topk_method,
-                       moe_layer_freq, router_bias_update_rate))
+                       moe_layer_freq, router_bias_update_rate, mtp_loss_factor))
 
 namespace deepseek_v3_keys {
 using config::at_least;
@@ -48,9 +48,15 @@ inline constexpr Key v_head_dim{
     config::optional, at_least(1)};
 inline constexpr Key rope_interleave{
     "rope_interleave", "", "RoPE turns neighbouring elements, not those half a head apart; null: true"};
-inline constexpr Key num_nextn_predict_layers{
-    "num_nextn_predict_layers", "layers",
-    "layers of multi-token prediction in the folder of `from`; they are not read, trained or exported",
+inline constexpr Key num_nextn_predict_layers{"num_nextn_predict_layers", "layers",
+                                              "modules of multi-token prediction behind the layers, each for "
+                                              "one more token; without mtp_loss_factor they are not read, "
+                                              "trained or exported, as are more modules in a folder; null: 0",
+                                              config::optional, at_least(0)};
+inline constexpr Key mtp_loss_factor{
+    "mtp_loss_factor", "",
+    "weight of the mean loss of multi-token prediction beside that of the next token; not of transformers; "
+    "DeepSeek-V3 was trained with 0.3, at last 0.1; null: 0, the modules do not train",
     config::optional, at_least(0)};
 inline constexpr Key renormalise{"norm_topk_prob", "", "divide the chosen scores by their sum; null: true"};
 inline constexpr Key scoring_func{"scoring_func", "", "only sigmoid"};
@@ -67,7 +73,8 @@ constexpr auto keys_of(config::Tag<DeepseekV3Section>) {
                  v_head_dim,       rope_interleave,       moe_intermediate_size, n_routed_experts,
                  n_shared_experts, num_experts_per_tok,   renormalise,           n_group,
                  topk_group,       routed_scaling_factor, first_k_dense_replace, num_nextn_predict_layers,
-                 scoring_func,     topk_method,           moe_layer_freq,        router_bias_update_rate});
+                 scoring_func,     topk_method,           moe_layer_freq,        router_bias_update_rate,
+                 mtp_loss_factor});
 }
 
 }  // namespace d9d

@@ -113,8 +113,8 @@ void Qwen3NextConfig::require_context_parallel(int ranks) const {
               ranks);
 }
 
-std::vector<std::string> Qwen3NextConfig::unread_tensors() const {
-  std::vector<std::string> patterns = SparseDecoder::unread_tensors();
+std::vector<std::string> Qwen3NextConfig::unread_tensors(const std::set<std::string>& stored) const {
+  std::vector<std::string> patterns = SparseDecoder::unread_tensors(stored);
   patterns.emplace_back("mtp.*");
   return patterns;
 }

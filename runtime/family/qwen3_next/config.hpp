@@ -31,7 +31,7 @@ struct Qwen3NextConfig final : SparseDecoder {
                                            const BuildOptions& options) const override;
   std::string config_json() const override;
   // Also the weights of multi-token prediction, which transformers does not read either.
-  std::vector<std::string> unread_tensors() const override;
+  std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const override;
 
   bool operator==(const Qwen3NextConfig&) const = default;
 

@@ -31,6 +31,9 @@ void check_heads(const ModelDescription& model, const RouterBalance& balance) {
       model.heads.empty() || !balance.wanted(),
       "the losses on the routing of experts are added to those of tokens, which only a model with one "
       "head for causal language modelling has; set router_aux_loss_coef and router_z_loss_coef to 0");
+  D9D_REQUIRE(model.heads.empty() || model.prediction_depths == 0,
+              "multi-token prediction needs a model with one head, for causal language modelling; leave "
+              "mtp_loss_factor out, or the heads");
 }
 
 // As transformers rounds it: a factor in the dtype of the weights.
@@ -81,6 +84,7 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
     : position_(position),
       options_(options),
       hidden_size_(model.hidden_size),
+      num_hidden_layers_(model.num_hidden_layers),
       vocabulary_(model.vocabulary_parts.empty() ? std::vector<VocabularyPart>{{"", model.vocab_size}}
                                                  : model.vocabulary_parts),
       has_experts_(model.experts_per_layer() > 0),
@@ -95,7 +99,7 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
   ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
   build(model, make, make_layer);
   parameters_ = make.parameters();
-  if (embed_tokens_ && model.ties_head() && position.num_stages > 1) {
+  if (embed_tokens_ && model.embeds_on_last_stage() && position.num_stages > 1) {
     for (const at::Tensor& table : embed_tokens_->tables())
       place(parameter_of(parameters_, table), axis_of_tied_copy(position.is_first() ? 0 : 1));
   }
@@ -107,12 +111,17 @@ void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const 
   const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
   const auto body = make.child<ModuleGroup>(*this, "model");
   make.within("model", [&] {
-    const bool in_head = position_.is_last() && model.ties_head();
-    if (position_.is_first() || in_head) embed_tokens_ = make_embedding(make, *body, model);
+    const bool again = position_.is_last() && model.embeds_on_last_stage();
+    if (position_.is_first() || again) embed_tokens_ = make_embedding(make, *body, model);
     const auto layers = make.child<ModuleGroup>(*body, "layers");
     make.within("layers", [&] {
       for (std::int64_t index = mine.begin; index < mine.end; ++index) {
         layers_[index] = make_layer(make, *layers, index);
+      }
+      if (position_.is_last() && model.prediction_depths > 0) {
+        prediction_ = std::make_unique<MultiTokenPrediction>(make, *layers, model, make_layer);
+        std::int64_t index = num_hidden_layers_;
+        for (const auto& layer : prediction_->layers()) layers_[index++] = layer;
       }
       return 0;
     });
@@ -187,14 +196,13 @@ void CausalLm::share_sequences(SharedCommunicator group) {
   balance_.set_sequence_group(std::move(group));
 }
 
-at::Tensor CausalLm::embed(const TensorMap& inputs) const {
-  const at::Tensor& ids = tensor_at(inputs, "input_ids", "stage inputs");
+at::Tensor CausalLm::embed(const at::Tensor& ids, const Unit& unit) const {
   D9D_REQUIRE(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
               "input_ids is a {} tensor of {} dimensions, expected int64 [batch, sequence]",
               c10::toString(ids.scalar_type()), ids.dim());
-  embedding_unit_.enter({}, false);
+  unit.enter({}, false);
   const at::Tensor rows = embed_tokens_->forward(ids);
-  return embedding_unit_.leave({embedding_scale_ == 1 ? rows : at::mul(rows, embedding_scale_)}, false)[0];
+  return unit.leave({embedding_scale_ == 1 ? rows : at::mul(rows, embedding_scale_)}, false)[0];
 }
 
 // One tensor between layers is all that is kept, so the sum is taken inside the segment.
@@ -212,11 +220,17 @@ Residual CausalLm::run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, 
   return {outputs[0], {}, sums ? at::add(state.router_sums, outputs[1]) : state.router_sums};
 }
 
+Residual CausalLm::run_layer(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
+                             const LayerContext& context) const {
+  return options_.checkpoint_activations ? run_checkpointed(layer, state, context)
+                                         : layer->forward(state, context, false);
+}
+
 Residual CausalLm::run_layers(Residual state, const LayerContext& context,
                               HiddenStateAggregator& summary) const {
   for (const auto& [index, layer] : layers_) {
-    state = options_.checkpoint_activations ? run_checkpointed(layer, state, context)
-                                            : layer->forward(state, context, false);
+    if (index >= num_hidden_layers_) break;
+    state = run_layer(layer, state, context);
     if (summary.wanted()) summary.add(state.sum());
   }
   return state;
@@ -271,11 +285,18 @@ LayerContext CausalLm::angles(const TensorMap& shared, const at::Tensor& hidden)
   return {cos, sin, window_cos, window_sin};
 }
 
-TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared) const {
+TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared, const LayerContext& context) const {
   const std::vector<at::Tensor> entered = head_unit_.enter({hidden.residual, hidden.delta}, false);
   const at::Tensor normed = add_and_norm({entered[0], entered[1]}, *norm_).first;
   TensorMap outputs = head_->forward(normed, shared);
   for (auto& [name, output] : outputs) output = head_unit_.leave({output}, false)[0];
+  if (!prediction_ || !is_training() || !outputs.contains("cross_entropy")) return outputs;
+  const PredictingModel model{[this](const at::Tensor& ids, const Unit& unit) { return embed(ids, unit); },
+                              [this, &context](const auto& layer, const at::Tensor& x) {
+                                return run_layer(layer, {x, {}}, context);
+                              },
+                              *head_};
+  prediction_->add_losses(outputs, head_unit_.leave({normed}, false)[0], shared, model);
   return outputs;
 }
 
@@ -313,6 +334,7 @@ std::vector<UnitUse> CausalLm::unit_uses() {
   if (position_.is_first())
     uses.push_back({"embedding", &embedding_unit_, embed_tokens_->parameters(), false});
   for (const auto& [index, layer] : layers_) {
+    if (index >= num_hidden_layers_) break;
     uses.push_back({"layer " + std::to_string(index), &layer->unit, layer->parameters()});
   }
   if (norm_) {
@@ -320,12 +342,17 @@ std::vector<UnitUse> CausalLm::unit_uses() {
     for (const at::Tensor& weight : head_->weights()) weights.push_back(weight);
     uses.push_back({"head", &head_unit_, std::move(weights)});
   }
+  if (prediction_) {
+    for (UnitUse& use : prediction_->unit_uses(embed_tokens_->parameters(), head_->weights()))
+      uses.push_back(std::move(use));
+  }
   return uses;
 }
 
 TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
-  at::Tensor hidden =
-      position_.is_first() ? embed(inputs) : tensor_at(inputs, "hidden_states", "stage inputs");
+  at::Tensor hidden = position_.is_first()
+                          ? embed(tensor_at(inputs, "input_ids", "stage inputs"), embedding_unit_)
+                          : tensor_at(inputs, "hidden_states", "stage inputs");
   D9D_REQUIRE(hidden.dim() == 3 && hidden.size(2) == hidden_size_,
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
   const LayerContext context = angles(shared, hidden);
@@ -336,7 +363,7 @@ TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
   const Residual state = run_layers({std::move(hidden), {}, sums}, context, summary);
   TensorMap outputs;
   if (position_.is_last()) {
-    outputs = head(state, shared);
+    outputs = head(state, shared, context);
     add_balance_loss(outputs, state, shared);
   } else {
     outputs["hidden_states"] = state.sum();

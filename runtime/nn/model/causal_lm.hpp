@@ -11,9 +11,8 @@
 //            ranks share sequences and the RoPE depends on their length, sequence_length int64 []; with a
 //            summary of hidden states (hidden_states.hpp), hidden_states_snapshot.
 // Last out:  the outputs of the head, and hidden_states_snapshot.
-// Tied embeddings, several stages: the last one holds a copy of the tables, named alike (tensor/tied.hpp).
+// Tied embeddings or predicted further tokens: the last stage has a copy of the embedding (tensor/tied.hpp).
 
-#include <functional>
 #include <map>
 
 #include "runtime/nn/block/embedding.hpp"
@@ -22,14 +21,11 @@
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/decoder_layer.hpp"
 #include "runtime/nn/model/hidden_states.hpp"
+#include "runtime/nn/model/multi_token_prediction.hpp"
 #include "runtime/nn/model/router_balance.hpp"
 #include "runtime/tensor/routed_stage.hpp"
 
 namespace d9d {
-
-// Builds decoder layer `index` as a child of `layers`, named by its index.
-using MakeLayer = std::function<std::shared_ptr<DecoderLayer>(ParameterMaker& make, torch::nn::Module& layers,
-                                                              std::int64_t index)>;
 
 class CausalLm final : public torch::nn::Module, public StageModule, public RoutedStage {
  public:
@@ -49,7 +45,7 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
 
   // Where the stage's parameters are used, in forward order: embedding, layers, head.
   std::vector<UnitUse> unit_uses();
-  // The layers of this stage by their index in the model.
+  // The layers of this stage by their index in the model, with those of multi-token prediction.
   const std::map<std::int64_t, std::shared_ptr<DecoderLayer>>& layers() const { return layers_; }
   // Whether any layer of the model, on any stage, has experts.
   bool has_experts() const { return has_experts_; }
@@ -65,13 +61,15 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   void build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer);
   std::unique_ptr<Head> make_heads(const ModelDescription& model, ParameterMaker& make);
   std::unique_ptr<Head> make_language_head(const ModelDescription& model, ParameterMaker& make);
-  at::Tensor embed(const TensorMap& inputs) const;
+  at::Tensor embed(const at::Tensor& ids, const Unit& unit) const;
+  Residual run_layer(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
+                     const LayerContext& context) const;
   Residual run_layers(Residual state, const LayerContext& context, HiddenStateAggregator& summary) const;
   Residual run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
                             const LayerContext& context) const;
   at::Tensor router_sums(const TensorMap& inputs, const at::Tensor& hidden) const;
   void add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const;
-  TensorMap head(const Residual& hidden, const TensorMap& shared) const;
+  TensorMap head(const Residual& hidden, const TensorMap& shared, const LayerContext& context) const;
   LayerContext angles(const TensorMap& shared, const at::Tensor& hidden);
   at::Tensor positions(const TensorMap& shared, const at::Tensor& hidden) const;
   at::Tensor snapshot(const TensorMap& inputs, at::Tensor& hidden) const;
@@ -79,6 +77,7 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   StagePosition position_;
   BuildOptions options_;
   std::int64_t hidden_size_;
+  std::int64_t num_hidden_layers_;
   std::vector<VocabularyPart> vocabulary_;  // at least one part
   bool has_experts_;
   std::vector<RotaryTable> rotary_;  // a second one where the model has a window_rope
@@ -86,10 +85,11 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   HiddenStateSummary summary_;
   RouterBalance balance_;
   bool shares_sequences_ = false;
-  std::shared_ptr<Embedding> embed_tokens_;  // first stage, and the last one where the head is tied to it
+  std::shared_ptr<Embedding> embed_tokens_;  // first stage, and the last one where it needs a copy
   std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
-  std::shared_ptr<RmsNorm> norm_;  // last stage
-  std::unique_ptr<Head> head_;     // last stage
+  std::shared_ptr<RmsNorm> norm_;                     // last stage
+  std::unique_ptr<Head> head_;                        // last stage
+  std::unique_ptr<MultiTokenPrediction> prediction_;  // last stage; null without
   Unit embedding_unit_;
   Unit head_unit_;  // norm and head
   std::vector<StageParameter> parameters_;

@@ -3,6 +3,8 @@
 // performs it, so between layers a hidden state is a pair of tensors that are still to be added. What attention
 // and feed-forward give may be normed before it is added.
 
+#include <functional>
+
 #include "runtime/nn/block/attention.hpp"
 #include "runtime/nn/block/feed_forward.hpp"
 #include "runtime/nn/model/unit_hook.hpp"
@@ -44,6 +46,10 @@ class DecoderLayer : public torch::nn::Module {
   std::shared_ptr<RmsNorm> fed_norm_;  // of what the feed-forward block gives; null without
   bool window_rope_ = false;           // ModelDescription::window_rope is that of this layer
 };
+
+// Builds decoder layer `index` as a child of `layers`, named by its index.
+using MakeLayer = std::function<std::shared_ptr<DecoderLayer>(ParameterMaker& make, torch::nn::Module& layers,
+                                                              std::int64_t index)>;
 
 // The hidden state as one tensor, normed -> (normed, sum).
 std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const RmsNorm& norm);

@@ -30,8 +30,16 @@ ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64
   return {layer.parameters, layer.active, layer.experts};
 }
 
+ParameterCounts count_prediction_parameters(const ModelDescription& model, std::int64_t depth, int ranks) {
+  ParameterCounts counts = count_layer_parameters(model, model.num_hidden_layers + depth, ranks);
+  const std::int64_t width = model.hidden_size;
+  counts.total += 2 * width * width + 3 * width;
+  counts.active += 2 * width * width + 3 * width;
+  return counts;
+}
+
 bool holds_tied_copy(const ModelDescription& model, StagePosition position) {
-  return model.ties_head() && position.is_last() && !position.is_first();
+  return model.embeds_on_last_stage() && position.is_last() && !position.is_first();
 }
 
 std::int64_t count_table_parameters(const ModelDescription& model, int ranks) {
@@ -54,6 +62,8 @@ ParameterCounts count_parameters(const ModelDescription& model, StagePosition po
   if (holds_tied_copy(model, position)) add({table, table});
   if (position.is_last()) add({model.hidden_size, model.hidden_size});
   if (position.is_last()) add({model.head_parameters(ranks), model.head_parameters(ranks)});
+  for (std::int64_t depth = 0; position.is_last() && depth < model.prediction_depths; ++depth)
+    add(count_prediction_parameters(model, depth, ranks));
   return sum;
 }
 
@@ -62,14 +72,21 @@ ParameterCounts count_parameters(const ModelDescription& model) {
 }
 
 LayerCosts layer_costs(const ModelDescription& model, std::int64_t length) {
-  LayerCosts costs;
-  for (std::int64_t index = 0; index < model.num_hidden_layers; ++index) {
+  const auto cost_of = [&](std::int64_t index) {
     const BlockCosts layer = model.layer(index);
     const double attention = 2.0 * keys_seen(length, layer.window) * static_cast<double>(layer.attended);
-    costs.layers.push_back(3.0 * (2.0 * static_cast<double>(layer.products + layer.carried) + attention));
-  }
-  costs.post = 6.0 * static_cast<double>(model.head_parameters() +
-                                         (model.ties_head() ? model.vocab_size * model.hidden_size : 0));
+    return 3.0 * (2.0 * static_cast<double>(layer.products + layer.carried) + attention);
+  };
+  LayerCosts costs;
+  for (std::int64_t index = 0; index < model.num_hidden_layers; ++index)
+    costs.layers.push_back(cost_of(index));
+  const double head =
+      6.0 * static_cast<double>(model.head_parameters() +
+                                (model.ties_head() ? model.vocab_size * model.hidden_size : 0));
+  const double joined = 12.0 * static_cast<double>(model.hidden_size * model.hidden_size);
+  costs.post = head;
+  for (std::int64_t index = model.num_hidden_layers; index < model.num_all_layers(); ++index)
+    costs.post += joined + cost_of(index) + head;
   return costs;
 }
 
@@ -92,19 +109,24 @@ std::int64_t activation_bytes(const ModelDescription& model, StagePosition posit
                               int bytes_per_element, bool checkpoint_activations, int tensor_parallel,
                               const StageSplit& split) {
   const LayerRange layers = layers_of(model, position, split);
+  const std::int64_t depths = position.is_last() ? model.prediction_depths : 0;
   std::int64_t all = 0;
   std::int64_t largest = 0;
-  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+  const auto add = [&](std::int64_t layer) {
     const std::int64_t bytes =
         kept_bytes(model.layer(layer, tensor_parallel), tokens, bytes_per_element, tensor_parallel);
     all += bytes;
     largest = std::max(largest, bytes);
-  }
+  };
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) add(layer);
+  for (std::int64_t depth = 0; depth < depths; ++depth) add(model.num_hidden_layers + depth);
   const std::int64_t state = tokens * model.hidden_size * bytes_per_element;
   const std::int64_t own_state = state / tensor_parallel;
-  if (checkpoint_activations) all = layers.size() * own_state + largest;
-  // The head keeps the sum, the normed state and its gradient.
-  return position.is_last() ? all + own_state + 2 * state : all;
+  if (checkpoint_activations) all = (layers.size() + depths) * own_state + largest;
+  if (!position.is_last()) return all;
+  // A head keeps the sum, the normed state and its gradient; before a layer of multi-token prediction both
+  // inputs and the normed ones are kept.
+  return all + (1 + depths) * (own_state + 2 * state) + depths * 4 * own_state;
 }
 
 }  // namespace d9d

@@ -23,9 +23,11 @@ ParameterCounts count_parameters(const ModelDescription& model, StagePosition po
                                  const StageSplit& split = {}, int ranks = 1);
 ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64_t layer_index,
                                        int ranks = 1);
+// Of module `depth`, from 0, of multi-token prediction.
+ParameterCounts count_prediction_parameters(const ModelDescription& model, std::int64_t depth, int ranks = 1);
 // Of the embedding.
 std::int64_t count_table_parameters(const ModelDescription& model, int ranks = 1);
-// Whether the stage holds a second copy of the embedding, for the head that is tied to it.
+// Whether the stage holds a second copy of the embedding (ModelDescription::embeds_on_last_stage).
 bool holds_tied_copy(const ModelDescription& model, StagePosition position);
 
 // Floating-point operations of forward and backward for one token of a sequence of `length`, a multiply-add
@@ -36,7 +38,7 @@ bool holds_tied_copy(const ModelDescription& model, StagePosition position);
 double training_flops_per_token(const ModelDescription& model, std::int64_t length);
 double training_flops_per_token(const ModelDescription& model, std::int64_t length, StagePosition position,
                                 const StageSplit& split = {});
-// The same of each layer, and of the head as `post`.
+// The same of each layer, and of the head and of multi-token prediction as `post`.
 LayerCosts layer_costs(const ModelDescription& model, std::int64_t length);
 
 // Bytes kept between forward and backward for one microbatch of `tokens` on a stage: what the kernels save

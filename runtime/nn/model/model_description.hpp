@@ -29,6 +29,8 @@ struct ModelDescription {
   std::vector<VocabularyPart> vocabulary_parts;
   std::int64_t hidden_size = 0;
   std::int64_t num_hidden_layers = 0;
+  std::int64_t prediction_depths = 0;  // modules behind these layers (multi_token_prediction.hpp)
+  double prediction_loss_factor = 0;   // of their loss
   std::int64_t max_position_embeddings = 0;
   double rms_norm_eps = 1e-6;
   double initializer_range = 0.02;         // standard deviation of initial weights
@@ -55,6 +57,9 @@ struct ModelDescription {
   // Some head predicts tokens: then there is a matrix lm_head, or the embedding's if they are tied.
   bool has_language_model_head() const;
   bool ties_head() const { return tie_word_embeddings && has_language_model_head(); }
+  // The last stage embeds tokens, too: for a head that is tied to the embedding, or to predict further ones.
+  bool embeds_on_last_stage() const { return ties_head() || prediction_depths > 0; }
+  std::int64_t num_all_layers() const { return num_hidden_layers + prediction_depths; }
   // Of the matrices that only heads have: lm_head unless it is tied, and those of the other kinds.
   std::int64_t head_parameters(int ranks = 1) const;
 

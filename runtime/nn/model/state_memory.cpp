@@ -24,18 +24,21 @@ Units units_of(const ModelDescription& model, StagePosition position, const Stat
   const std::int64_t table = count_table_parameters(model, options.tensor_ranks);
   Units units;
   if (position.is_first()) units.push_back({table, 0});
-  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-    const ParameterCounts counts = count_layer_parameters(model, layer, options.tensor_ranks);
+  const auto add = [&](const ParameterCounts& counts) {
     if (options.expert_ranks == 1) {
       units.push_back({counts.total, 0});
     } else {
       const std::int64_t own = options.expert_shards > 1 ? counts.experts / options.expert_ranks : 0;
       units.push_back({counts.total - counts.experts, own});
     }
-  }
+  };
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer)
+    add(count_layer_parameters(model, layer, options.tensor_ranks));
   if (position.is_last()) {
     const std::int64_t copy = holds_tied_copy(model, position) ? table : 0;
     units.push_back({model.hidden_size + model.head_parameters(options.tensor_ranks) + copy, 0});
+    for (std::int64_t depth = 0; depth < model.prediction_depths; ++depth)
+      add(count_prediction_parameters(model, depth, options.tensor_ranks));
   }
   return units;
 }

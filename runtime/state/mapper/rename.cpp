@@ -34,6 +34,25 @@ class Rename final : public StateMapper {
   std::map<std::string, std::string> old_to_new_;
 };
 
+class Copies final : public StateMapper {
+ public:
+  Copies(const std::string& from, Names to) : StateMapper({{{from}, to}}), names_(std::move(to)) {}
+
+ private:
+  TensorMap map(const StateGroup&, const TensorMap& inputs) const override {
+    TensorMap outputs;
+    for (const std::string& name : names_) outputs[name] = inputs.begin()->second;
+    return outputs;
+  }
+
+  std::optional<Pieces> find_pieces(const std::string&, const Slice& wanted,
+                                    const TensorMap& inputs) const override {
+    return Pieces{{inputs.begin()->first, wanted, same_dims(wanted.begin.size()), wanted}};
+  }
+
+  const Names names_;
+};
+
 }  // namespace
 
 MapperPtr identities(const Names& names) {
@@ -58,6 +77,10 @@ MapperPtr identity(const std::string& name) {
 
 MapperPtr rename(const std::string& from, const std::string& to) {
   return std::make_shared<Rename>(std::map<std::string, std::string>{{from, to}});
+}
+
+MapperPtr copies(const std::string& from, const std::vector<std::string>& to) {
+  return std::make_shared<Copies>(from, unique_names(to, "copies"));
 }
 
 MapperPtr select_child_modules(const std::vector<std::string>& base_names, const std::string& parent) {

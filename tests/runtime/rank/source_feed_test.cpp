@@ -126,5 +126,20 @@ TEST_F(SourceFeedTest, ContextParallelRanksCountTheirOwnTokens) {
   EXPECT_EQ(feed->load(1)->tokens, 8U);
 }
 
+// Only the end of the whole sequence has no token behind it.
+TEST_F(SourceFeedTest, KnowsTheTokensBehindTheCutOfASharedSequence) {
+  options.prediction_depths = 1;
+  const auto next_labels = [&](int rank) {
+    options.place = {.rank = rank, .ranks = 2, .order = TokenOrder::contiguous};
+    const auto inputs = make_source_feed(options)->load(2);
+    const at::Tensor labels =
+        table.take_as<MicrobatchParcel>(inputs->microbatches.front())->tensors.inputs.at("next_labels");
+    return Rows{labels[0][0][0].item<std::int64_t>(), labels[0][1][0].item<std::int64_t>()};
+  };
+
+  EXPECT_EQ(next_labels(0), (Rows{8, 8}));
+  EXPECT_EQ(next_labels(1), (Rows{8, ignored_label}));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -65,5 +65,19 @@ TEST(HeadRules, RefuseSumsThatRanksShareAndLossesBesideNoTokens) {
               HasSubstr("model_provider.heads: losses on the routing"));
 }
 
+TEST(HeadRules, RefuseFurtherTokensBesideHeadsThatPredictNone) {
+  const std::string predicting =
+      "model_provider={name: deepseek_v3, head: {kind: classification, num_labels: 3}, model: {hidden_size: "
+      "64, "
+      "intermediate_size: 96, num_hidden_layers: 4, num_attention_heads: 4, vocab_size: 512, kv_lora_rank: "
+      "8, "
+      "qk_nope_head_dim: 8, qk_rope_head_dim: 4, v_head_dim: 8, n_routed_experts: 8, n_shared_experts: 1, "
+      "moe_intermediate_size: 32, num_experts_per_tok: 2, num_nextn_predict_layers: 1, mtp_loss_factor: "
+      "0.3}}";
+
+  EXPECT_THAT(error_of({predicting, classification}),
+              HasSubstr("model_provider.model.mtp_loss_factor: multi-token prediction adds"));
+}
+
 }  // namespace
 }  // namespace d9d

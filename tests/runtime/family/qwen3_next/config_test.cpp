@@ -84,7 +84,7 @@ TEST(Qwen3NextConfig, WritesTheTensorsThatItReads) {
 }
 
 TEST(Qwen3NextConfig, LeavesOutTheWeightsOfMultiTokenPrediction) {
-  const auto patterns = parse_qwen3_next()->unread_tensors();
+  const auto patterns = parse_qwen3_next()->unread_tensors({});
 
   EXPECT_TRUE(matches_any("mtp.layers.0.mlp.experts.3.up_proj.weight", patterns));
   EXPECT_FALSE(matches_any("model.layers.0.linear_attn.A_log", patterns));

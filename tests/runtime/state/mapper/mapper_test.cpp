@@ -38,6 +38,24 @@ TEST(Mapper, RenameChangesTheNameOnly) {
   EXPECT_TRUE(made.at("b").is_same(tensor));
 }
 
+TEST(Mapper, CopiesAreTheSameTensorUnderEachName) {
+  const auto mapper = copies("a", {"a", "b"});
+  const auto tensor = counting({2, 3});
+  const Slice part{{1, 0}, {2, 3}};
+
+  const auto made = mapper->apply({{"a", tensor}});
+  const auto pieces = mapper->trace("b", part, {{"a", tensor}});
+
+  EXPECT_EQ(mapper->groups(), (Groups{{{"a"}, {"a", "b"}}}));
+  EXPECT_TRUE(made.at("a").is_same(tensor));
+  EXPECT_TRUE(made.at("b").is_same(tensor));
+  ASSERT_TRUE(pieces);
+  ASSERT_EQ(pieces->size(), 1U);
+  EXPECT_EQ(pieces->front().input, "a");
+  EXPECT_EQ(pieces->front().from.begin, part.begin);
+  EXPECT_THAT(error_of([] { copies("a", {"b", "b"}); }), HasSubstr("\"b\""));
+}
+
 TEST(Mapper, SelectChildModulesDropsTheParent) {
   const auto mapper = select_child_modules({"x.weight", "y"}, "model");
 

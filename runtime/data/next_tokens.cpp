@@ -1,0 +1,48 @@
+#include "runtime/data/next_tokens.hpp"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/data/sample_source.hpp"
+
+namespace d9d {
+namespace {
+
+// x [B, S] moved to the left by `count`, with `rest` [B, S] behind its end.
+at::Tensor moved(const at::Tensor& x, std::int64_t count, const at::Tensor& rest) {
+  const std::int64_t length = x.size(1);
+  const std::int64_t gone = std::min(count, length);
+  return at::cat({x.narrow(1, gone, length - gone), rest.narrow(1, 0, gone)}, 1);
+}
+
+}  // namespace
+
+void add_next_tokens(TensorMap& batch, std::int64_t depths) {
+  if (depths == 0) return;
+  const at::Tensor& ids = tensor_at(batch, "input_ids", "the batch");
+  const at::Tensor& labels = tensor_at(batch, "labels", "the batch");
+  const at::Tensor ignored = at::full(labels.sizes(), ignored_label, labels.options());
+  const at::Tensor last = ids.narrow(1, ids.size(1) - 1, 1).expand_as(ids);
+  const auto positions = batch.find("position_ids");
+  std::vector<at::Tensor> next_ids, next_labels;
+  for (std::int64_t k = 1; k <= depths; ++k) {
+    next_ids.push_back(moved(ids, k, last));
+    at::Tensor found = moved(labels, k, ignored);
+    if (positions != batch.end()) {
+      const at::Tensor there = moved(positions->second, k, ignored);
+      found = at::where(at::eq(there, at::add(positions->second, k)), found, ignored);
+    }
+    next_labels.push_back(std::move(found));
+  }
+  batch["next_ids"] = at::stack(next_ids, -1);
+  batch["next_labels"] = at::stack(next_labels, -1);
+}
+
+}  // namespace d9d

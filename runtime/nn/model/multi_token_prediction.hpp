@@ -1,0 +1,65 @@
+#pragma once
+// Multi-token prediction in training (DeepSeek-V3, arXiv 2412.19437, section 2.2). Module k = 1 .. D predicts
+// token i + k + 1 of token i + k and of what the module before it found for token i; module 0 is the model:
+//   x_i   = eh_proj [enorm(Emb(t_(i+k))); hnorm(h_i^(k-1))]   (eq. 21, in the published weights' order)
+//   h_i^k = norm(layer(x)_i)                                  (eq. 22)
+//   P_i^k = head(h_i^k)                                       (eq. 23)
+//   loss  = cross entropy of the model + factor / D * sum over k of that of P^k   (eq. 24, 25)
+// Embedding and head are the model's. All means are over the tokens that the model predicts, as in eq. 24,
+// though module k predicts up to k fewer. Module k is layer num_hidden_layers + k - 1 of the model, named so.
+// Shared inputs: next_ids, next_labels int64 [B, S, D] (data/next_tokens.hpp).
+
+#include <functional>
+#include <vector>
+
+#include "runtime/nn/block/head.hpp"
+#include "runtime/nn/model/decoder_layer.hpp"
+#include "runtime/nn/model/model_description.hpp"
+
+namespace d9d {
+
+// What the modules use of the model.
+struct PredictingModel {
+  // ids int64 [N, S] -> this rank's tokens [N, S / ranks, H]; computed within `unit`.
+  std::function<at::Tensor(const at::Tensor& ids, const Unit& unit)> embed;
+  std::function<Residual(const std::shared_ptr<DecoderLayer>& layer, const at::Tensor& x)> run_layer;
+  const Head& head;
+};
+
+class MultiTokenPrediction {
+ public:
+  // Makes the modules as children of `layers`. Unit hooks may be set until the object is destroyed.
+  MultiTokenPrediction(ParameterMaker& make, torch::nn::Module& layers, const ModelDescription& model,
+                       const MakeLayer& make_layer);
+
+  // Of the modules, in their order.
+  std::vector<std::shared_ptr<DecoderLayer>> layers() const;
+  // `tables`, `head`: the weights of embedding and head.
+  std::vector<UnitUse> unit_uses(const std::vector<at::Tensor>& tables, const std::vector<at::Tensor>& head);
+
+  // `outputs`: those of the model's own head, with cross_entropy [B, S] of labels [B, S]. `normed`: what that
+  // head read. Adds the modules' losses, and an output without gradient: depth_losses fp32 [D + 1, 2], for
+  // the model and each module the sum of the losses and the number of tokens that count. Input error where
+  // the shared inputs lack the tokens.
+  void add_losses(TensorMap& outputs, at::Tensor normed, const TensorMap& shared,
+                  const PredictingModel& model) const;
+
+ private:
+  struct Depth {
+    std::shared_ptr<DecoderLayer> layer;  // owns the others
+    std::shared_ptr<RmsNorm> enorm, hnorm;
+    std::shared_ptr<Linear> eh_proj;
+    std::shared_ptr<RmsNorm> norm;
+    std::int64_t index = 0;  // of the layer
+    Unit unit;               // all of the above
+    Unit head_unit;
+  };
+  static at::Tensor run(const Depth& module, const at::Tensor& embedded, const at::Tensor& hidden,
+                        const PredictingModel& model);
+
+  std::vector<Depth> modules_;
+  Unit embedding_unit_;
+  double factor_;  // of the sum
+};
+
+}  // namespace d9d
