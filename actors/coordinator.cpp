@@ -209,7 +209,7 @@ void Coordinator::signalled(wire::Signalled::Reader message) {
           false, exit_of_signal + stop_signal_);
 }
 
-void Coordinator::publish(const char* event, std::uint64_t step, const std::string& context) {
+void Coordinator::publish(const std::string& event, std::uint64_t step, const std::string& context) {
   tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder message) {
     message.setName(event);
     message.setStep(step);

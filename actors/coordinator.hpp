@@ -69,7 +69,7 @@ class Coordinator final : public Actor {
   void leave_when_alone();
   void leave();
   void tell_to_stop(const MailboxPtr& mailbox, ActorId node);
-  void publish(const char* event, std::uint64_t step, const std::string& context);
+  void publish(const std::string& event, std::uint64_t step, const std::string& context);
 
   CoordinatorOptions options_;
   Roster roster_;

@@ -34,8 +34,9 @@ struct CoordinatorOptions {
   std::function<void(std::uint64_t step)> on_training;  // which begins after this step
   // Of a job that has begun to train. `signal`: the one that stopped it, or 0.
   std::function<void(bool failed, int signal, const std::string& reason)> on_end;
-  bool trace = false;    // write a trace file at the end
-  std::string job_keys;  // JSON behind job_hash
+  std::string events = "train";  // or "inference": how the names of checkpoints' events begin
+  bool trace = false;            // write a trace file at the end
+  std::string job_keys;          // JSON behind job_hash
 };
 
 }  // namespace d9d

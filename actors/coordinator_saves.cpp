@@ -52,7 +52,7 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
       log::warn("what was written of it stays until the next start: {}", error.what());
     }
   }
-  publish(failure.empty() ? "train.checkpoint.committed" : "train.checkpoint.failed", step,
+  publish(options_.events + (failure.empty() ? ".checkpoint.committed" : ".checkpoint.failed"), step,
           nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::CheckpointCommitted>({Role::trainer, static_cast<std::uint64_t>(rank)},

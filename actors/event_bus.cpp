@@ -40,6 +40,18 @@ const std::vector<std::string>& event_catalogue() {
       "train.exported",
       "train.finished",
       "train.stopped",
+      "inference.configuration.start",
+      "inference.configuration.data_stream",
+      "inference.configuration.model_stages",
+      "inference.ready",
+      "inference.step.pre",
+      "inference.forward.pre",
+      "inference.forward.post",
+      "inference.step.post",
+      "inference.checkpoint.committed",
+      "inference.checkpoint.failed",
+      "inference.finished",
+      "inference.stopped",
       "job.failed",
   };
   return names;

@@ -26,6 +26,7 @@ struct NodeOptions {
   std::string token;
   std::string job_keys;  // JSON behind job_hash
   std::uint64_t incarnation = 0;
+  std::string events = "train";  // or "inference": how the names of the job's events begin
   std::function<std::vector<CastMember>(const Membership&)> cast;
   std::function<AddressBook::NodeOf()> node_of;  // asked after cast
   // Wakes every actor that waits in a collective; called once, when the job fails.

@@ -48,23 +48,24 @@ void Node::spawn_all(std::vector<CastMember> members) {
 
 void Node::enter_rest_when_ready() {
   if (!not_ready_.empty() || waiting_cast_.empty()) return;
-  if (membership_.node == first_node) publish("train.configuration.start");
+  if (membership_.node == first_node) publish("configuration.start");
   spawn_all(std::exchange(waiting_cast_, {}));
 }
 
 // The events of a job's configuration, told for rank 0's actors: what they stand for is there now.
 void Node::publish_configured(ActorId ready) {
   if (ready.index != 0) return;
-  if (ready.role == Role::loader) publish("train.configuration.data_stream");
-  if (ready.role == Role::trainer) publish("train.configuration.lr_scheduler");
+  const bool trains = options_.events == "train";
+  if (ready.role == Role::loader) publish("configuration.data_stream");
+  if (ready.role == Role::trainer && trains) publish("configuration.lr_scheduler");
   if (ready.role != Role::rank_executor) return;
-  publish("train.configuration.model_stages");
-  publish("train.configuration.optimizer");
+  publish("configuration.model_stages");
+  if (trains) publish("configuration.optimizer");
 }
 
 void Node::publish(const char* event) {
   tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
-    publish.setName(event);
+    publish.setName(options_.events + "." + event);
     publish.setContext("{}");
   });
 }

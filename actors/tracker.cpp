@@ -44,9 +44,11 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   const std::uint64_t step = message.getStep();
   const double seconds = message.getStepSeconds();
   const double rate = seconds > 0 ? static_cast<double>(message.getTokens()) / seconds : 0;
-  write("loss", step, {message.getLoss()});
-  write("grad_norm", step, {message.getGradNorm()});
-  write("lr", step, {message.getLearningRate()});
+  if (!message.getInference()) {
+    write("loss", step, {message.getLoss()});
+    write("grad_norm", step, {message.getGradNorm()});
+    write("lr", step, {message.getLearningRate()});
+  }
   write("tokens", step, {static_cast<double>(message.getTokens()), true});
   write("tokens_per_second", step, {rate});
   write("step_seconds", step, {seconds});

@@ -61,10 +61,10 @@ void Trainer::start_training(wire::StartTraining::Reader message) {
   first_step_ = current_ = message.getFirstStep();
   started_ = true;
   step_begin_ns_ = world().clock.now_ns();
-  publish("train.ready");
+  publish(options_.infers ? "inference.ready" : "train.ready");
   if (current_ > options_.total_steps) {
-    log::info("the checkpoint is at step {} and the job has {}: nothing left to train", current_ - 1,
-              counted(options_.total_steps, "step"));
+    log::info("the checkpoint is at step {} and the job has {}: nothing left to {}", current_ - 1,
+              counted(options_.total_steps, "step"), options_.infers ? "infer" : "train");
     after_apply();
     return;
   }
@@ -124,28 +124,30 @@ void Trainer::begin(const LoadedBatch& batch) {
   set_step(current_);
   phase_ = Phase::computing;
   next_sample_ = batch.next_sample;
-  publish("train.step.pre");
+  publish(options_.infers ? "inference.step.pre" : "train.step.pre");
   tokens_ = batch.tokens;
   tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
     begin.setStep(current_);
+    begin.setEvaluation(options_.infers ? 1 : 0);
     fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
   });
-  publish("train.forward_backward.pre");
+  publish(options_.infers ? "inference.forward.pre" : "train.forward_backward.pre");
 }
 
 void Trainer::step_computed(wire::StepComputed::Reader message) {
-  if (message.getEvaluation() > 0) return evaluated(message);
+  if (message.getEvaluation() > 0 && !options_.infers) return evaluated(message);
   D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
             "step {} was computed while step {} is {}", message.getStep(), current_,
             name_of(static_cast<int>(phase_)));
   phase_ = Phase::reducing;
-  publish("train.forward_backward.post");
+  publish(options_.infers ? "inference.forward.post" : "train.forward_backward.post");
   StepTotals mine{.loss_sum = message.getLossSum(),
                   .weight_sum = message.getWeightSum(),
                   .norm_share = message.getNormShare(),
                   .tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0,
                   .costs = to_vector<double>(message.getCosts())};
   wishes_.add_to(mine);
+  if (options_.infers) return reduce_over_world({ReduceOp::sum, to_values(mine)});
   for (const StepReduction& reduction : step_end_.reductions_of(mine)) reduce_over_world(reduction);
 }
 
@@ -160,13 +162,21 @@ void Trainer::reduce_over_world(const StepReduction& reduction) {
 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   if (phase_ == Phase::evaluating) return evaluated(message);
-  const auto result = step_end_.add(to_vector<double>(message.getValues()));
+  const auto values = to_vector<double>(message.getValues());
+  if (options_.infers) return inferred(step_totals_from(values));
+  const auto result = step_end_.add(values);
   if (!result) return;
   collect_metrics_when_due();
   apply(*result);
   report(*result);
   obey(agreed_wishes(result->totals));
   if (evaluation_ && stop_signal_ == 0 && evaluation_->due(current_)) return evaluate();
+  after_apply();
+}
+
+void Trainer::inferred(const StepTotals& totals) {
+  report({.totals = totals, .scale = {}});
+  obey(agreed_wishes(totals));
   after_apply();
 }
 
@@ -237,9 +247,11 @@ void Trainer::report(const StepResult& result) {
       finished.setTokensTotal(tokens_total_);
       finished.setMetricsFollow(options_.metrics_due(current_));
       finished.setSkippedSteps(step_end_.skipped());
+      finished.setInference(options_.infers);
     });
   }
   write_trace_when_due();
+  if (options_.infers) return publish("inference.step.post");
   publish("train.step.post", context_of(result));
 }
 
@@ -333,7 +345,8 @@ void Trainer::finish_when_done() {
   told_finished_ = true;
   current_ = last_step_;
   options_.finalize_task();
-  publish(stop_signal_ == 0 ? "train.finished" : "train.stopped");
+  publish(std::string(options_.infers ? "inference." : "train.") +
+          (stop_signal_ == 0 ? "finished" : "stopped"));
   tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
     finished.setRank(options_.rank);
     finished.setStep(last_step_);
@@ -341,7 +354,7 @@ void Trainer::finish_when_done() {
   });
 }
 
-void Trainer::publish(const char* event, const std::string& context) {
+void Trainer::publish(const std::string& event, const std::string& context) {
   if (options_.rank != 0) return;
   events_.push_back({event, current_, context});
   if (!applying_) tell_events();

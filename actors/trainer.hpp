@@ -43,13 +43,13 @@ class Trainer final : public Actor {
 
  private:
   enum class Phase { waiting, computing, reducing, evaluating, finished };
-
   void ask_for_batches();
   void advance();
   void begin(const LoadedBatch& batch);
   void collect_metrics_when_due();
   void apply(const StepResult& result);
   void report(const StepResult& result);
+  void inferred(const StepTotals& totals);
   void obey(const AgreedWishes& wishes);
   void after_apply();
   void take_snapshot();
@@ -60,7 +60,7 @@ class Trainer final : public Actor {
   void evaluated(wire::ValuesReduced::Reader message);
   void finish_evaluation();
   void reduce_over_world(const StepReduction& reduction);
-  void publish(const char* event, const std::string& context = "{}");
+  void publish(const std::string& event, const std::string& context = "{}");
   void tell_events();
   void record_step(std::int64_t now_ns);
   void write_trace_when_due();
@@ -87,7 +87,7 @@ class Trainer final : public Actor {
   std::optional<Save> snapshot_in_flight_, snapshot_wanted_;
   std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
   struct Announcement {
-    const char* event;
+    std::string event;
     std::uint64_t step;
     std::string context;
   };

@@ -34,6 +34,7 @@ struct TrainerOptions {
   std::function<void()> finalize_task = [] {};  // once, at the end of a job that did not fail
   std::optional<TraceWindow> trace_window;      // rank 0 only
   std::optional<EvaluationOptions> evaluation;
+  bool infers = false;  // every step is forward alone, and nothing is applied
   int num_nodes = 1;
   std::uint64_t tokens_before = 0;  // of all ranks in the steps before the checkpoint that is resumed
   ActorId world_collective;         // of this rank

@@ -72,6 +72,7 @@ struct StepFinished {
   tokensTotal @10 :UInt64;     # of all steps so far, those before a resume included
   metricsFollow @11 :Bool;     # MetricValues of this step are on their way
   skippedSteps @12 :UInt64;    # updates skipped so far, because loss or gradient was not finite
+  inference @13 :Bool;         # nothing was trained: loss, gradient norm and learning rate mean nothing
 }
 
 struct EvaluationFinished {

@@ -15,8 +15,10 @@
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
+#include "runtime/task/inference_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
+#include "runtime/task/result_lines.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
 
@@ -32,7 +34,8 @@ nlohmann::json job_hparams(const ProcessServices& process) {
   };
   add("run", process.job().trainer.run.hparams);
   add("model", process.model->hparams());
-  add("task", process.make_task()->hparams());
+  add("task", process.make_inference_task ? process.make_inference_task(0)->hparams()
+                                          : process.make_task()->hparams());
   return hparams;
 }
 
@@ -133,6 +136,7 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
              epoch.plan().ranks_of_node(membership.node).front(), membership.resume_step);
   std::vector<CastMember> cast;
   if (membership.node == 0) {
+    if (process.job().inference) drop_results_from(results_dir(process.job()), membership.resume_sample);
     cast.push_back({{Role::event_bus, 0},
                     Threading::pool,
                     [](World& w) { return std::make_unique<EventBus>(w); },

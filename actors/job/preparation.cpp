@@ -12,6 +12,7 @@
 #include "runtime/state/export_work.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/inference_task.hpp"
 #include "runtime/task/job_length.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
@@ -71,7 +72,8 @@ void open_data(const LoadedJob& loaded, const Disk& disk, PreparedJob& prepared,
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
   findings.attempt("", [&] { look_through_ids(source, prepared); });
   findings.attempt("", [&] {
-    prepared.total_steps = job_steps(loaded.job, source.num_samples());
+    const auto steps_of = loaded.job.inference ? inference_steps : job_steps;
+    prepared.total_steps = steps_of(loaded.job, source.num_samples());
     prepared.end_sample = end_of_data(loaded.job.data, source.num_samples());
     // Phases that wait for the length.
     if (prepared.lr_schedule) step_multiplier(*prepared.lr_schedule, prepared.total_steps);
@@ -108,7 +110,13 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   // Without its plugin every name of it would be unknown.
   findings.throw_if_any();
   findings.attempt("model_provider", [&] { prepared.model = make_model(prepared.registry, job); });
-  findings.attempt("task", [&] { make_task(prepared.registry, job); });
+  findings.attempt("task", [&] {
+    if (job.inference) {
+      make_inference_task(prepared.registry, job, 0);
+    } else {
+      make_task(prepared.registry, job);
+    }
+  });
   findings.attempt("optimizer", [&] { prepared.optimizer = make_optimizer(prepared.registry, job); });
   findings.attempt("lr_scheduler", [&] { prepared.lr_schedule = make_lr_schedule(prepared.registry, job); });
   make_actors(job, prepared, findings);

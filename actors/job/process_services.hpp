@@ -34,6 +34,7 @@ struct ProcessServices {
   std::shared_ptr<const LrSchedule> lr_schedule{};
   const ActorRegistry& user_actors;
   std::function<std::shared_ptr<TrainTask>()> make_task;
+  std::function<std::shared_ptr<InferenceTask>(int rank)> make_inference_task{};  // where the job infers
   std::uint64_t total_steps = 0;
   std::optional<std::uint64_t> end_sample{};  // where the data ends; nothing: it never does
   net::Gate& gate;

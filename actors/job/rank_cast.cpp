@@ -28,6 +28,7 @@
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/source_feed.hpp"
 #include "runtime/task/builtins.hpp"
+#include "runtime/task/inference_as_task.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -45,7 +46,8 @@ struct RankCast {
   const int rank;
   const RankPlacement& placement;
   const ScheduleConfig schedule;
-  const std::shared_ptr<TrainTask> task;
+  const std::shared_ptr<InferenceTask> inference;  // null: the job trains
+  const std::shared_ptr<TrainTask> task;           // or what stands for `inference`
   const std::shared_ptr<RankGradients> gradients;
 
   const JobConfig& job() const { return process.job(); }
@@ -156,6 +158,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .declare_metrics = metrics(),
           .logs_expert_load = logs_expert_load(job(), process.loaded.model.get()),
           .evaluates = job().evaluation.has_value(),
+          .inference = inference,
           .metric_states = metric_states(),
           .parallel = job().parallelism,
           .open_group = [&epoch = epoch, rank = rank](
@@ -216,6 +219,7 @@ CastMember RankCast::trainer() const {
           },
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .evaluation = evaluation(),
+      .infers = inference != nullptr,
       .num_nodes = plan().num_nodes(),
       .tokens_before = counted_before("tokens_total"),
       .world_collective = collective_id(rank, step_group),
@@ -254,6 +258,7 @@ CastMember RankCast::loader() const {
   training.first_step = membership().resume_step + 1;
   training.first_sample = membership().resume_sample;
   training.end_sample = process.end_sample;
+  training.numbers_samples = inference != nullptr;
   return {at(Role::loader), Threading::own_thread,
           factory_of<Loader>(Loader::MakeFeed([training] { return make_source_feed(training); })), true};
 }
@@ -333,13 +338,15 @@ std::vector<CastMember> RankCast::lanes() const {
 
 std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch,
                                        const nlohmann::json& resumed, int rank) {
+  const auto inference = process.make_inference_task ? process.make_inference_task(rank) : nullptr;
   const RankCast cast{.process = process,
                       .epoch = epoch,
                       .resumed = resumed,
                       .rank = rank,
                       .placement = epoch.plan().placement(rank),
                       .schedule = process.job().trainer.pipelining.schedule,
-                      .task = process.make_task(),
+                      .inference = inference,
+                      .task = inference ? as_task(inference) : process.make_task(),
                       .gradients = std::make_shared<RankGradients>()};
   if (const auto main = resumed.find("0"); main != resumed.end() && main->contains("task"))
     call_user("the task's load_state", ErrorInside::is_named,

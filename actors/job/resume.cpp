@@ -186,6 +186,7 @@ void rotate(ProcessServices& process, const std::string& directory, const std::s
 
 // The model's tokenizer goes into the folder, so that the checkpoint alone can become an export.
 std::vector<ManifestFile> add_tokenizer(ProcessServices& process, const std::string& temporary) {
+  process.disk.make_directories(temporary);  // an inference job writes no shard into it
   write_tokenizer_files(process.disk, temporary, process.tokenizer);
   std::vector<ManifestFile> files;
   for (const auto& [name, contents] : process.tokenizer) {
@@ -242,6 +243,7 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
           [&process, tag](std::uint64_t step) {
             process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));
           },
+      .events = job.inference ? "inference" : "train",
       .trace = job.node.trace,
       .job_keys = shared_keys(job)};
   add_export(options, process, tag);

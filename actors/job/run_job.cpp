@@ -100,6 +100,12 @@ std::uint64_t random_bits() {
   return std::uint64_t{device()} << 32 | device();
 }
 
+std::function<std::shared_ptr<InferenceTask>(int)> inference_maker(const Registry& registry,
+                                                                   const JobConfig& job) {
+  if (!job.inference) return {};
+  return [&](int rank) { return make_inference_task(registry, job, rank); };
+}
+
 // By it the nodes of a job know their own files.
 std::string job_tag(std::uint64_t incarnation_of_node_0) {
   return fmt::format("{:012x}", incarnation_of_node_0);
@@ -141,7 +147,8 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
       .build = options.build,
       .job_hash = fmt::format("{:016x}", job_fingerprint(job)),
       .token = job.node.job_token.value_or(""),
-      .incarnation = incarnation};
+      .incarnation = incarnation,
+      .events = job.inference ? "inference" : "train"};
   if (options.join) {
     node.join = address_of_first_node(options);
   } else {
@@ -253,6 +260,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .lr_schedule = prepared.lr_schedule,
                         .user_actors = prepared.user_actors,
                         .make_task = [&] { return make_task(prepared.registry, job); },
+                        .make_inference_task = inference_maker(prepared.registry, job),
                         .total_steps = prepared.total_steps,
                         .end_sample = prepared.end_sample,
                         .gate = gate,

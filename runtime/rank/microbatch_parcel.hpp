@@ -6,6 +6,10 @@
 
 namespace d9d {
 
+// In the state of an inference job's microbatch: int64 [B], the number of each row's sample, -1 for a row that only
+// fills up the last step.
+inline constexpr const char* sample_numbers = "sample_numbers";
+
 struct MicrobatchParcel final : Parcel {
   explicit MicrobatchParcel(MicrobatchTensors given) : tensors(std::move(given)) {}
   MicrobatchTensors tensors;

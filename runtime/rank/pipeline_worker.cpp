@@ -28,6 +28,7 @@
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/stage_units.hpp"
 #include "runtime/rank/training_state.hpp"
+#include "runtime/task/inference_task.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
@@ -172,9 +173,10 @@ void PipelineWorker::prepare() {
   flat_ = std::make_shared<FlatParameters>(parameters, flat);
   tied_ = std::make_unique<TiedGradients>(*flat_, [this] { return open_tied(); });
   if (options_.model_is_of_plugin || options_.optimizer->built_in() == nullptr) check_parameters(open);
-  if (options_.resume_from.empty() || options_.checkpoint_only_trainable) fill_parameters();
+  const bool resumes = !options_.resume_from.empty() && !options_.inference;
+  if (!resumes || options_.checkpoint_only_trainable) fill_parameters();
   make_optimizer(open);
-  if (!options_.resume_from.empty()) {
+  if (resumes) {
     entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_, buffers_->all(),
                                           options_.checkpoint_only_trainable);
     optimizer_->set_step_count(optimizer_->step_count() - static_cast<std::int64_t>(options_.skipped_steps));
@@ -188,7 +190,7 @@ void PipelineWorker::prepare() {
   for (const auto& [stage, built] : stages_) {
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, built), *options_.table);
   }
-  if (options_.evaluates) make_evaluation();
+  if (options_.evaluates || options_.inference) make_evaluation();
   options_.shared->parameters = flat_;
 }
 
@@ -198,6 +200,7 @@ void PipelineWorker::make_evaluation() {
                                    .pipeline_rank = pipeline_rank_,
                                    .noise_seed = noise_seed(),
                                    .task = options_.task,
+                                   .inference = options_.inference,
                                    .counts_loss = counts_loss(),
                                    .table = options_.table};
   for (const auto& [stage, built] : stages_) evaluation.modules[stage] = built.module;
@@ -222,6 +225,10 @@ std::vector<StageParameter> PipelineWorker::build_stages() {
   for (const int stage : topology_.stages_of(pipeline_rank_)) {
     BuiltStage& built = stages_[stage];
     built.module = options_.model->build_stage(position(stage));
+    if (options_.inference) {
+      for (const StageParameter& parameter : built.module->parameters())
+        parameter.tensor.requires_grad_(false);
+    }
     built.first_parameter = parameters.size();
     const std::vector<StageParameter> own =
         options_.model->parallelize(*built.module, *groups_, options_.parallel);
@@ -447,7 +454,12 @@ std::vector<double> PipelineWorker::take_metrics() {
   return state;
 }
 
+// An inference job's checkpoint has no tensors: the weights are where they came from.
 Ticket PipelineWorker::snapshot() {
+  if (options_.inference) {
+    call_user("the task's flush", ErrorInside::passes, [&] { options_.inference->flush(); });
+    return {};
+  }
   return snapshot_training_state(*optimizer_, buffers_->all(), *options_.table,
                                  options_.checkpoint_only_trainable);
 }

@@ -23,6 +23,7 @@ namespace d9d {
 
 class Communicator;
 class Compose;
+class InferenceTask;
 class ModelProvider;
 class OptimizerProvider;
 class SharedSearch;
@@ -53,9 +54,10 @@ struct PipelineWorkerOptions {
   std::string resume_from;                 // committed checkpoint; empty = none
   std::uint64_t skipped_steps = 0;         // of the checkpoint's steps: those that made no update
   std::function<void(Compose&)> declare_metrics;
-  bool logs_expert_load = false;           // expert_load_name is among the metrics
-  bool evaluates = false;                  // begin_evaluation() will be called
-  std::vector<std::string> metric_states;  // JSON of the checkpoint: what this rank goes on counting from
+  bool logs_expert_load = false;             // expert_load_name is among the metrics
+  bool evaluates = false;                    // begin_evaluation() will be called
+  std::shared_ptr<InferenceTask> inference;  // of an inference job: nothing trains, all steps are evaluations
+  std::vector<std::string> metric_states;    // JSON of the checkpoint: what this rank goes on counting from
   ParallelOptions parallel;
   OpenGroup open_group;  // communicators of the modules
   OpenPair open_pair;    // to the rank that holds the other copy of tied weights

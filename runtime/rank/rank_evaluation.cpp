@@ -1,11 +1,15 @@
 #include "runtime/rank/rank_evaluation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/action_cursor.hpp"
+#include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/task/inference_task.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
 
@@ -14,7 +18,7 @@ RankEvaluation::RankEvaluation(RankEvaluationOptions options)
     : options_(std::move(options)),
       order_(make_cursor(CursorOrder::static_, options_.pipeline_rank),
              [this](const Action& action) { return core(action.stage).ready(action); }) {
-  options_.task->create_metrics(metrics_);
+  if (!options_.inference) options_.task->create_metrics(metrics_);
   for (const auto& [stage, module] : options_.modules) {
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, module), *options_.table);
   }
@@ -25,18 +29,39 @@ StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<S
   core.noise_seed = options_.noise_seed;
   core.training = false;
   core.consume_outputs = [this](const LastStageOutputs& outputs) {
-    const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
-    const Loss loss = options_.task->compute_loss(context);
-    D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
-    D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
-                "the loss has weight {}; expected a number >= 0", loss.weight);
-    if (!options_.counts_loss) return;
-    options_.task->update_metrics(context, metrics_);
-    if (loss.weight == 0) return;
-    totals_.loss_sum += loss.loss.item().toDouble() * loss.weight;
-    totals_.weight_sum += loss.weight;
+    if (options_.inference) {
+      hand_over(outputs);
+    } else {
+      add_loss(outputs);
+    }
   };
   return core;
+}
+
+void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
+  const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
+  const Loss loss = options_.task->compute_loss(context);
+  D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
+  D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
+              "the loss has weight {}; expected a number >= 0", loss.weight);
+  if (!options_.counts_loss) return;
+  options_.task->update_metrics(context, metrics_);
+  if (loss.weight == 0) return;
+  totals_.loss_sum += loss.loss.item().toDouble() * loss.weight;
+  totals_.weight_sum += loss.weight;
+}
+
+// The weight counts samples.
+void RankEvaluation::hand_over(const LastStageOutputs& outputs) {
+  if (!options_.counts_loss) return;
+  const at::Tensor samples = tensor_at(outputs.state, sample_numbers, "the microbatch's state");
+  InferenceContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state, {}};
+  const auto* const numbers = samples.const_data_ptr<std::int64_t>();
+  context.samples.assign(numbers, numbers + samples.numel());
+  call_user("the task's process_outputs", ErrorInside::passes,
+            [&] { options_.inference->process_outputs(context); });
+  totals_.weight_sum += static_cast<double>(
+      std::count_if(context.samples.begin(), context.samples.end(), [](std::int64_t n) { return n >= 0; }));
 }
 
 void RankEvaluation::begin(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches) {

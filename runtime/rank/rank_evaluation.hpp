@@ -16,6 +16,7 @@
 
 namespace d9d {
 
+class InferenceTask;
 class TrainTask;
 
 struct RankEvaluationOptions {
@@ -24,6 +25,8 @@ struct RankEvaluationOptions {
   int pipeline_rank = 0;
   std::uint64_t noise_seed = 0;
   std::shared_ptr<const TrainTask> task;
+  // In an inference job the outputs go there; then the task's loss and metrics are not asked for.
+  std::shared_ptr<InferenceTask> inference;
   bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
   TensorTable* table = nullptr;
 };
@@ -43,6 +46,8 @@ class RankEvaluation {
 
  private:
   StageCoreOptions core_options(int stage, const std::shared_ptr<StageModule>& module);
+  void add_loss(const LastStageOutputs& outputs);
+  void hand_over(const LastStageOutputs& outputs);
 
   const RankEvaluationOptions options_;
   RankOrder order_;

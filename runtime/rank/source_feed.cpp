@@ -1,6 +1,7 @@
 #include "runtime/rank/source_feed.hpp"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/next_tokens.hpp"
@@ -27,7 +28,8 @@ class SourceFeed final : public MicrobatchFeed {
     if (options_.cycle_steps > 0) steps %= options_.cycle_steps;
     const std::uint64_t begin = options_.first_sample + steps * samples;
     StepInputs inputs{.next_sample = begin + samples};
-    if (options_.end_sample && inputs.next_sample > *options_.end_sample) return std::nullopt;
+    const std::uint64_t needed = options_.numbers_samples ? begin + 1 : inputs.next_sample;
+    if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
     for (int i = 0; i < options_.maths.num_microbatches; ++i) add_microbatch(step, begin, i, inputs);
     return inputs;
   }
@@ -43,8 +45,22 @@ class SourceFeed final : public MicrobatchFeed {
                   ErrorInside::is_named, [&] {
                     return options_.task->build_forward_inputs({step, index, batch});
                   });
+    if (options_.numbers_samples) made.state[sample_numbers] = numbers_of(begin, index);
     inputs.microbatches.push_back(options_.table->put(std::make_unique<MicrobatchParcel>(
         MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)})));
+  }
+
+  at::Tensor numbers_of(std::uint64_t begin, int microbatch) const {
+    const std::int64_t rows = options_.maths.microbatch_size;
+    const std::uint64_t first = options_.maths.first_sample(begin, options_.data_rank) +
+                                static_cast<std::uint64_t>(microbatch * rows);
+    at::Tensor numbers = at::empty({rows}, at::kLong);
+    auto* const row = numbers.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::uint64_t number = first + static_cast<std::uint64_t>(i);
+      row[i] = options_.end_sample && number >= *options_.end_sample ? -1 : static_cast<std::int64_t>(number);
+    }
+    return numbers;
   }
 
   const SourceFeedOptions options_;

@@ -25,6 +25,9 @@ struct SourceFeedOptions {
   std::optional<std::uint64_t> end_sample{};
   // After so many steps the samples begin anew, as every evaluation has the same ones; 0: never.
   std::uint64_t cycle_steps = 0;
+  // Of an inference job: the state of a microbatch gets the numbers of its samples, -1 for those from end_sample on,
+  // which fill up the last step.
+  bool numbers_samples = false;
   std::shared_ptr<const TrainTask> task;
   ContextPlace place{};
   std::int64_t prediction_depths = 0;  // further tokens that the model predicts (next_tokens.hpp)

@@ -9,6 +9,8 @@
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/classification_task.hpp"
 #include "runtime/task/family_provider.hpp"
+#include "runtime/task/inference_tasks.hpp"
+#include "runtime/task/job_paths.hpp"
 #include "runtime/task/plugin_source.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
@@ -95,6 +97,12 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   });
   registry.add_task("classification",
                     [](const config::Section&) { return std::make_shared<ClassificationTask>(); });
+  registry.add_inference_task("causal_lm", [](const config::Section&, const InferencePlace& place) {
+    return std::make_shared<CausalLmInference>(place);
+  });
+  registry.add_inference_task("classification", [](const config::Section&, const InferencePlace& place) {
+    return std::make_shared<ClassificationInference>(place);
+  });
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);
   return registry;
@@ -107,6 +115,11 @@ std::shared_ptr<const ModelProvider> make_model(const Registry& registry, const 
 
 std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& job) {
   return registry.make_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task));
+}
+
+std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank) {
+  return registry.make_inference_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task),
+                                      {results_dir(job), rank});
 }
 
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job) {

@@ -14,6 +14,8 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk);
 // What the job file names.
 std::shared_ptr<const ModelProvider> make_model(const Registry& registry, const JobConfig& job);
 std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& job);
+// Of a job that infers. Makes no file.
+std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank);
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job);
 // What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp.
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,

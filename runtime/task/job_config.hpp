@@ -15,6 +15,7 @@
 #include "runtime/data/data_config.hpp"
 #include "runtime/task/debug_config.hpp"
 #include "runtime/task/evaluation_config.hpp"
+#include "runtime/task/inference_config.hpp"
 #include "runtime/task/mesh_config.hpp"
 #include "runtime/task/model_config.hpp"
 #include "runtime/task/node_config.hpp"
@@ -29,7 +30,8 @@ namespace d9d {
 struct JobConfig {
   DeviceMeshParameters mesh;
   ParallelOptions parallelism;
-  TrainerConfig trainer;
+  TrainerConfig trainer;  // of an inference job: what as_trainer() makes of it
+  std::optional<InferenceConfig> inference;
   ModelProviderConfig model_provider;
   DataConfig data;
   std::optional<EvaluationConfig> evaluation;
@@ -48,9 +50,9 @@ struct JobConfig {
   std::uint64_t export_shard_bytes() const { return static_cast<std::uint64_t>(export_shard_gb * 1e9 + 0.5); }
 };
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
-                      (mesh, parallelism, trainer, model_provider, data, evaluation, optimizer, lr_scheduler,
-                       task, plugins, actors, export_to, export_shard_gb, export_adapter_to, output_dir, node,
-                       debug))
+                      (mesh, parallelism, trainer, inference, model_provider, data, evaluation, optimizer,
+                       lr_scheduler, task, plugins, actors, export_to, export_shard_gb, export_adapter_to,
+                       output_dir, node, debug))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
   using namespace config;
@@ -58,11 +60,12 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
       Key{"mesh", "",
           "degrees of parallelism; the product of all but expert_parallel is the number of ranks"},
       Key{"parallelism", "", "how the degrees of `mesh` are put to work"},
-      Key{"trainer", "", "the run", required},
+      Key{"trainer", "", "the run; required, unless `inference` is in its place"},
+      Key{"inference", "", "instead of `trainer`: the model's outputs for the data; null: the job trains"},
       Key{"model_provider", "", "the model", required},
       Key{"data", "", "where samples come from", required},
       Key{"evaluation", "", "the loss of other data between steps; null: none"},
-      Key{"optimizer", "", "the optimizer", required},
+      Key{"optimizer", "", "the optimizer; required where the job trains"},
       Key{"lr_scheduler", "", "the learning rate over time; null: constant"},
       Key{"task", "", "inputs and loss; left out: causal_lm"},
       Key{"plugins", "",

@@ -77,6 +77,23 @@ std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_s
   return static_cast<std::uint64_t>(*wanted);
 }
 
+std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples) {
+  const auto& wanted = job.trainer.schedule.total_steps;
+  const auto end = end_of_data(job.data, num_samples);
+  D9D_REQUIRE(end || wanted,
+              "inference.schedule.total_steps is missing and the data never ends; give the number of steps");
+  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  if (!end) return static_cast<std::uint64_t>(*wanted);
+  const std::uint64_t given = *end / batch + (*end % batch == 0 ? 0 : 1);
+  const std::uint64_t steps = wanted ? static_cast<std::uint64_t>(*wanted) : given;
+  D9D_REQUIRE(
+      steps <= given,
+      "inference.schedule.total_steps = {}, but the data gives {} ({}, {} in a step); leave it out, or give "
+      "at most {}",
+      steps, counted(given, "step"), counted(*end, "sample"), batch, given);
+  return steps;
+}
+
 std::uint64_t evaluation_batches(const JobConfig& job, std::optional<std::uint64_t> num_samples) {
   const EvaluationConfig& evaluation = *job.evaluation;
   const auto end = end_of_data(evaluation.data, num_samples);

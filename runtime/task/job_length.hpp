@@ -16,6 +16,9 @@ std::optional<std::uint64_t> end_of_data(const DataConfig& data, std::optional<s
 // steps than total_steps, or without total_steps no end is an input error with these counts and the way out.
 std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples);
 
+// Of an inference job: total_steps, or as many as take all of the data in; the last one may be filled up.
+// Input errors as of job_steps().
+std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples);
 // Global batches of each evaluation: evaluation.batches, or as many whole ones as its data gives. The job has the
 // section. Input error as of job_steps().
 std::uint64_t evaluation_batches(const JobConfig& job, std::optional<std::uint64_t> num_samples);

@@ -10,6 +10,7 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/nn/model/model_costs.hpp"
+#include "runtime/task/inference_rules.hpp"
 #include "runtime/task/job_validation.hpp"
 #include "runtime/task/sample_length.hpp"
 
@@ -19,8 +20,9 @@ namespace {
 using config::Node;
 using config::Problems;
 
-void report(const std::vector<JobIssue>& issues, const Node& root, Problems& problems) {
-  for (const JobIssue& issue : issues) {
+void report(const JobConfig& job, const std::vector<JobIssue>& issues, const Node& root, Problems& problems) {
+  for (const JobIssue& found : issues) {
+    const JobIssue issue = as_in_file(found, job);
     problems.error(config::locate(root, issue.path), issue.path, issue.what, issue.remedy);
   }
 }
@@ -39,8 +41,10 @@ bool is_given(const Node& root, std::string_view path) {
   return node && node->kind != Node::Kind::null;
 }
 
-void warn_of(const std::vector<JobIssue>& issues, const Node& root, Problems& problems) {
-  for (const JobIssue& issue : issues) {
+void warn_of(const JobConfig& job, const std::vector<JobIssue>& issues, const Node& root,
+             Problems& problems) {
+  for (const JobIssue& found : issues) {
+    const JobIssue issue = as_in_file(found, job);
     if (!is_given(root, issue.path)) continue;
     problems.warn(config::locate(root, issue.path), issue.path, "has no effect: " + issue.what, issue.remedy);
   }
@@ -83,13 +87,15 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   Problems problems;
   LoadedJob loaded;
   loaded.job = config::decode<JobConfig>(root, problems);
+  settle_mode(loaded.job, root, problems);
   problems.throw_if_any();
   loaded.model = resolve_model(loaded.job, root, problems);
-  report(validate(loaded.job, loaded.model.get()), root, problems);
-  report(unsupported(loaded.job), root, problems);
+  report(loaded.job, validate(loaded.job, loaded.model.get()), root, problems);
+  report(loaded.job, unsupported(loaded.job), root, problems);
   problems.throw_if_any();
-  warn_of(without_effect(loaded.job), root, problems);
-  for (const JobIssue& issue : cautions(loaded.job)) {
+  warn_of(loaded.job, without_effect(loaded.job), root, problems);
+  for (const JobIssue& found : cautions(loaded.job)) {
+    const JobIssue issue = as_in_file(found, loaded.job);
     problems.warn(config::locate(root, issue.path), issue.path, issue.what, issue.remedy);
   }
   if (loaded.job.trainer.pipelining.layer_split == LayerSplit::costs) {

@@ -23,6 +23,10 @@ std::filesystem::path traces_dir(const JobConfig& job) {
   return output_dir(job) / "traces";
 }
 
+std::filesystem::path results_dir(const JobConfig& job) {
+  return output_dir(job) / "results";
+}
+
 std::filesystem::path metrics_file(const JobConfig& job) {
   return output_dir(job) / "metrics.jsonl";
 }

@@ -127,7 +127,7 @@ void check_schedule(const JobConfig& job, Issues& issues) {
                       "a static order never holds more than its program",
                       "give 0, or choose order: dynamic"});
   }
-  if (std::holds_alternative<InferenceSchedule>(schedule)) {
+  if (std::holds_alternative<InferenceSchedule>(schedule) && !job.inference) {
     issues.push_back({path, "inference runs no backwards, so it cannot train", "choose gpipe or 1f1b"});
   }
 }

@@ -37,6 +37,10 @@ void Registry::add_task(const std::string& name, MakeTask make) {
   add(tasks_, "task", name, std::move(make));
 }
 
+void Registry::add_inference_task(const std::string& name, MakeInferenceTask make) {
+  add(inference_tasks_, "inference task", name, std::move(make));
+}
+
 void Registry::add_optimizer(const std::string& name, MakeOptimizer make) {
   add(optimizers_, "optimizer", name, std::move(make));
 }
@@ -64,6 +68,14 @@ std::shared_ptr<TrainTask> Registry::make_task(const std::string& name, const co
   const MakeTask& make = find(tasks_, "task", name);
   return call_user(fmt::format("the factory of the task \"{}\"", name), ErrorInside::passes,
                    [&] { return make(config); });
+}
+
+std::shared_ptr<InferenceTask> Registry::make_inference_task(const std::string& name,
+                                                             const config::Section& config,
+                                                             const InferencePlace& place) const {
+  const MakeInferenceTask& make = find(inference_tasks_, "inference task", name);
+  return call_user(fmt::format("the factory of the inference task \"{}\"", name), ErrorInside::passes,
+                   [&] { return make(config, place); });
 }
 
 std::shared_ptr<const OptimizerProvider> Registry::make_optimizer(const std::string& name,

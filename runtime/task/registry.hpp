@@ -20,7 +20,9 @@ class ModelProvider;
 class OptimizerProvider;
 class SampleSource;
 class StateMapper;
+class InferenceTask;
 class TrainTask;
+struct InferencePlace;
 
 // What a data source is made for.
 struct SourceContext {
@@ -38,6 +40,8 @@ class Registry {
   // Called by `d9d-node check` too.
   using MakeModel = std::function<std::shared_ptr<const ModelProvider>(const config::Section& config)>;
   using MakeTask = std::function<std::shared_ptr<TrainTask>(const config::Section& config)>;
+  using MakeInferenceTask = std::function<std::shared_ptr<InferenceTask>(const config::Section& config,
+                                                                         const InferencePlace& place)>;
 
   using MakeOptimizer =
       std::function<std::shared_ptr<const OptimizerProvider>(const config::Section& config)>;
@@ -51,6 +55,8 @@ class Registry {
   // A name twice is an input error.
   void add_model(const std::string& name, MakeModel make);
   void add_task(const std::string& name, MakeTask make);
+  // Of jobs with a section `inference`; may have the name of a task that trains.
+  void add_inference_task(const std::string& name, MakeInferenceTask make);
   void add_optimizer(const std::string& name, MakeOptimizer make);
   void add_lr_schedule(const std::string& name, MakeLrSchedule make);
   void add_source(const std::string& name, MakeSource make);
@@ -60,6 +66,8 @@ class Registry {
   std::shared_ptr<const ModelProvider> make_model(const std::string& name,
                                                   const config::Section& config) const;
   std::shared_ptr<TrainTask> make_task(const std::string& name, const config::Section& config) const;
+  std::shared_ptr<InferenceTask> make_inference_task(const std::string& name, const config::Section& config,
+                                                     const InferencePlace& place) const;
   std::shared_ptr<const OptimizerProvider> make_optimizer(const std::string& name,
                                                           const config::Section& config) const;
   std::shared_ptr<const LrSchedule> make_lr_schedule(const std::string& name,
@@ -74,6 +82,7 @@ class Registry {
  private:
   std::map<std::string, MakeModel> models_;
   std::map<std::string, MakeTask> tasks_;
+  std::map<std::string, MakeInferenceTask> inference_tasks_;
   std::map<std::string, MakeOptimizer> optimizers_;
   std::map<std::string, MakeLrSchedule> lr_schedules_;
   std::map<std::string, MakeSource> sources_;

@@ -1,0 +1,53 @@
+#pragma once
+// What a user writes to infer: how a microbatch becomes model inputs, and what becomes of the outputs.
+// One object per rank. Three threads call it, possibly at the same time:
+//   build_forward_inputs    the Loader's, ahead of the step
+//   process_outputs, flush  the compute thread of the last stage
+//   state, finalize         the Trainer's
+// An exception of any of them ends the job with its text; throw d9d::Error(ErrorKind::input, ...) where the user's
+// file or data is at fault.
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "runtime/task/task.hpp"
+
+namespace d9d {
+
+struct InferenceContext {
+  std::uint64_t step = 0;
+  int microbatch = 0;        // in this rank's pack
+  const TensorMap& outputs;  // of the last stage
+  const TensorMap& state;    // what build_forward_inputs put there
+  // Of each row of the microbatch: the number of its sample in the data, from 0. -1: a row that only fills up the
+  // last step and stands for no sample.
+  std::vector<std::int64_t> samples;
+};
+
+class InferenceTask {
+ public:
+  virtual ~InferenceTask() = default;
+  virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
+  // On the last stage, without gradients; on one of the ranks that share a tensor-parallel model, with context
+  // parallelism on each rank with its own tokens. Each sample is processed once in a job, also when the job is
+  // stopped and started again: what was processed after the checkpoint that is resumed is processed anew.
+  virtual void process_outputs(const InferenceContext& context) = 0;
+  // Before a checkpoint is written: what was processed so far has to survive the process.
+  virtual void flush() {}
+  virtual nlohmann::json hparams() const { return nlohmann::json::object(); }
+  // Of rank 0: saved with every checkpoint, given back on resume.
+  virtual nlohmann::json state() const { return nlohmann::json::object(); }
+  virtual void load_state(const nlohmann::json& /*state*/) {}
+  // As TrainTask::finalize.
+  virtual void finalize() {}
+};
+
+// What the factory of an inference task is given.
+struct InferencePlace {
+  std::filesystem::path results;  // folder of the job's results; made by whoever writes
+  int rank = 0;                   // global
+};
+
+}  // namespace d9d
