@@ -1,0 +1,177 @@
+// Jobs that infer: on any mesh each sample has its line once, also when the job goes on after a stop.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "runtime/data/sample_source.hpp"
+#include "tests/support/npy_file.hpp"
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int samples = 53;  // no multiple of a batch
+constexpr int length = 32;
+
+constexpr const char* infer_yaml = R"(inference:
+  run: {name: inferred}
+  batching: {global_batch_size: 8, microbatch_size: 2}
+  model_stage_factory: {source_checkpoint: model}
+  checkpointing: {period_steps: 2}
+model_provider: {name: qwen3_moe, from: model}
+data: {source: tokens, tokens: tokens.npy}
+node: {threads_per_rank: 1, heartbeat_ms: 10000}
+)";
+
+class Inference : public testing::Test {
+ protected:
+  void SetUp() override {
+    job_.rewrite("{source: synthetic, sequence_length: 32, vocab_size: 512}",
+                 "{source: tokens, tokens: tokens.npy, epochs: as_needed}");
+    job_.rewrite("{period_steps: last_step}", "{period_steps: disable}");
+    job_.folder().write("infer.yaml", infer_yaml);
+    job_.folder().write(
+        "tokens.npy", npy_file(samples, length, [](int row, int column) {
+          return static_cast<std::int32_t>((row * 97 + column * column * 13 + row * column) % 512);
+        }));
+  }
+  // One step, so that the weights are not the seed's.
+  void make_model() {
+    const Outcome outcome =
+        job_.run(named("source") + set("trainer.schedule.total_steps", "1") + set("export_to", "model"));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+  Outcome infer(const std::string& run, const Words& words = {}) {
+    return job_.call(Words{"infer.yaml"} + set("inference.run.name", run) + words);
+  }
+  // By sample.
+  std::map<int, std::vector<nlohmann::json>> lines_of(const std::string& run) {
+    std::map<int, std::vector<nlohmann::json>> lines;
+    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) {
+        const auto json = nlohmann::json::parse(line);
+        lines[json.at("sample").get<int>()].push_back(json);
+      }
+    }
+    return lines;
+  }
+  void expect_same_results(const std::string& got, const std::string& expected) {
+    const auto reference = lines_of(expected), lines = lines_of(got);
+    ASSERT_EQ(reference.size(), static_cast<std::size_t>(samples));
+    ASSERT_EQ(lines.size(), reference.size()) << got;
+    for (const auto& [sample, found] : lines) {
+      ASSERT_EQ(found.size(), 1U) << got << ", sample " << sample;
+      const double loss = reference.at(sample).front().at("loss");
+      EXPECT_NEAR(found.front().at("loss").get<double>(), loss, 1e-5 * loss) << got << ", sample " << sample;
+      EXPECT_EQ(found.front().at("tokens"), length - 1);
+    }
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Inference, GivesTheLossThatTrainingBeginsWith) {
+  make_model();
+  const Outcome outcome = infer("inferred");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("runs/inferred/results"));
+  const Outcome trained =
+      job_.run(named("trained") + set("trainer.model_stage_factory.source_checkpoint", "model") +
+               set("trainer.schedule.total_steps", "1"));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+
+  const auto lines = lines_of("inferred");
+  double sum = 0;
+  for (int sample = 0; sample < 8; ++sample) sum += lines.at(sample).front().at("loss").get<double>();
+
+  EXPECT_NEAR(sum / 8, job_.losses("trained").front(), 1e-5);
+  EXPECT_NE(lines.at(0).front().at("loss"), lines.at(1).front().at("loss"));
+}
+
+TEST_F(Inference, GivesTheSameOnEveryMesh) {
+  make_model();
+  ASSERT_EQ(infer("alone").code, 0);
+  const std::map<std::string, Words> meshes{
+      {"stages", mesh(2, 1)},
+      {"replicas", mesh(1, 4)},
+      {"sharded", set("mesh.data_parallel_shard", "2")},
+      {"matrices", matrices_on(2)},
+      {"experts", mesh(1, 2) + experts_on(2)},
+      {"all", mesh(2, 2) + set("inference.batching.microbatch_size", "1")},
+  };
+  for (const auto& [name, words] : meshes) {
+    const Outcome outcome = infer(name, words);
+    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+    expect_same_results(name, "alone");
+  }
+}
+
+TEST_F(Inference, GoesOnWithOtherRanksAndForgetsAndRepeatsNothing) {
+  make_model();
+  ASSERT_EQ(infer("through").code, 0);
+  ASSERT_EQ(infer("halves", mesh(1, 2)).code, 0);
+  EXPECT_THAT(job_.checkpoints("halves"), ElementsAre(2, 4, 6, 7));
+  for (const char* name : {"save-6", "save-7"})
+    std::filesystem::remove_all(job_.run_folder("halves") / "checkpoints" / name);
+
+  const Outcome rest = infer("halves", mesh(2, 1));
+
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/halves/checkpoints/save-4"));
+  expect_same_results("halves", "through");
+}
+
+TEST_F(Inference, NamesTheClassOfEachSample) {
+  job_.folder().write("labels.npy", npy_file(samples, length, [](int row, int column) {
+                        return static_cast<std::int32_t>(column + 1 < length ? ignored_label : row % 3);
+                      }));
+  const Words classes =
+      set("data", "{source: tokens, tokens: tokens.npy, labels: labels.npy, epochs: as_needed}") +
+      set("task", "{name: classification}") +
+      set("model_provider.head", "{kind: classification, num_labels: 3}");
+  const Outcome trained = job_.run(named("trained") + classes + set("trainer.schedule.total_steps", "60") +
+                                   set("optimizer.lr", "0.01") + set("export_to", "model"));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+
+  const Outcome outcome =
+      infer("inferred", set("data", "{source: tokens, tokens: tokens.npy, labels: labels.npy}") +
+                            set("task", "{name: classification}") +
+                            set("model_provider.head", "{kind: classification, num_labels: 3}") + mesh(2, 1));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  int right = 0;
+  for (const auto& [sample, lines] : lines_of("inferred")) {
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_EQ(lines.front().at("position"), length - 1);
+    EXPECT_GT(lines.front().at("probability").get<double>(), 1.0 / 3);
+    right += lines.front().at("class") == sample % 3 ? 1 : 0;
+  }
+  EXPECT_GT(right, samples * 8 / 10);
+}
+
+TEST_F(Inference, RefusesWhatOnlyTrainingHas) {
+  const auto refused = [&](const Words& words, const char* text) {
+    const Outcome outcome = infer("refused", words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+  };
+  job_.folder().write("model/config.json", "{}");
+  refused(set("optimizer", "{name: sgd, lr: 1}"),
+          "optimizer: nothing trains in a job with a section `inference`");
+  refused(set("export_to", "x"), "export_to: nothing trains");
+  refused(set("inference.gradient_clipping", "{max_norm: 1}"), "inference.gradient_clipping: unknown key");
+  job_.rewrite("trainer:\n", "trainers:\n");
+  const Outcome neither = job_.run({});
+  EXPECT_EQ(neither.code, 2);
+  EXPECT_THAT(neither.err, HasSubstr("trainer"));
+}
+
+}  // namespace
+}  // namespace d9d::test
