@@ -71,6 +71,7 @@ std::string batch_text(const JobConfig& job, const JobSummary& summary) {
 }
 
 std::string optimizer_text(const JobConfig& job) {
+  if (job.inference) return "none: the job infers";
   const std::string name = name_in(config::encode(job.optimizer));
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
   const auto known = known_optimizer(job.optimizer);

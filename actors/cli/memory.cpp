@@ -71,6 +71,7 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
                          (fully_shard.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
   options.keeps_gradients = microbatches > 1 && (zero1 || fully_shard.reduce == ReducePeriod::step);
   options.adds_gradients = microbatches > 1 && !options.keeps_gradients;
+  if (job.inference) options.gradient_bytes = 0, options.optimizer_bytes = 0;
   return options;
 }
 
@@ -81,6 +82,7 @@ std::int64_t share_of(std::int64_t bytes, double share) {
 // The loss keeps the gradient of the head's weight, as far as it
 // trains, in float32 until the backward that adds it.
 std::int64_t kept_by_loss(const LoadedJob& loaded) {
+  if (loaded.job.inference) return 0;
   return 4 * trained_head_elements(loaded.job, *loaded.model) / loaded.job.mesh.tensor_parallel;
 }
 
