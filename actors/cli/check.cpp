@@ -48,9 +48,12 @@ std::string name_in(const config::Json& section) {
 std::string model_lines(const LoadedJob& loaded, const JobSummary& summary) {
   const std::string name = name_in(config::encode(loaded.job.model_provider));
   if (!loaded.model) return line("model", name + " (a plugin's)");
-  std::string text =
-      fmt::format("{}, {}, {} parameters", name, counted(loaded.model->num_hidden_layers, "layer"),
-                  short_count(static_cast<double>(summary.parameters)));
+  std::string layers = counted(loaded.model->num_hidden_layers, "layer");
+  if (loaded.model->prediction_depths > 0)
+    layers +=
+        fmt::format(" and {} of multi-token prediction", counted(loaded.model->prediction_depths, "module"));
+  std::string text = fmt::format("{}, {}, {} parameters", name, layers,
+                                 short_count(static_cast<double>(summary.parameters)));
   if (summary.active_parameters != summary.parameters) {
     text += fmt::format(" ({} used by a token)", short_count(static_cast<double>(summary.active_parameters)));
   }

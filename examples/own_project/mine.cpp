@@ -2,6 +2,7 @@
 #include "mine.hpp"
 
 #include "actors/job/actor_registry.hpp"
+#include "repeats.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/task/registry.hpp"
 
@@ -15,6 +16,9 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   });
   registry.add_optimizer("lion", [](const Section& section) {
     return mine::make_lion(d9d::config::decode<mine::LionConfig>(section));
+  });
+  registry.add_source("repeats", [](const Section& section, const d9d::SourceContext& context) {
+    return mine::make_repeats(d9d::config::decode<mine::RepeatsConfig>(section), context);
   });
   registry.add_lr_schedule("inverse_root", [](const Section& section) {
     return mine::make_inverse_root(d9d::config::decode<mine::InverseRootConfig>(section));

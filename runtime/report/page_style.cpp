@@ -9,7 +9,7 @@ constexpr const char* style = R"css(
   --good: #1a7f37; --bad: #c62828; --busy: #0b62b8; --warn: #8a5a00; --warn-ground: #fff6df;
   --c0: #0b66c3; --c1: #d1570c; --c2: #1d8348; --c3: #8e44ad; --c4: #00838f; --c5: #b03060; --c6: #7a6a00; --c7: #57606a;
   --compute: #2f7fd1; --comm: #d9822b; --bubble: #c3cad1; --wait: #b85fb5; --other: #3f9d6b; }
-@media (prefers-color-scheme: dark) { :root {
+@media (prefers-color-scheme: dark) { :root { color-scheme: light dark;
   --ground: #0f1318; --card: #181d24; --ink: #e6eaee; --soft: #9aa5b1; --rule: #303841; --grid: #262d35;
   --good: #4ac26b; --bad: #ff7b72; --busy: #6cb6ff; --warn: #f0c674; --warn-ground: #2c2614;
   --c0: #6cb6ff; --c1: #f0883e; --c2: #57c27d; --c3: #c99bf0; --c4: #4cc3d0; --c5: #f28bb2; --c6: #d3bf4f; --c7: #a8b1ba;

@@ -53,6 +53,11 @@ TEST_F(PredictsFurtherTokens, ReportsTheLossesOfWhichTheLossIsMade) {
   for (const int depth : {0, 1, 2}) EXPECT_LT(depths[depth].back(), depths[depth].front() - 0.1) << depth;
 }
 
+TEST_F(PredictsFurtherTokens, IsToldByCheck) {
+  EXPECT_THAT(job_.call({"check", "job.yaml"}).out,
+              HasSubstr("2 layers and 2 modules of multi-token prediction, "));
+}
+
 TEST_F(PredictsFurtherTokens, TrainsToTheSameCurveOnEveryStrategy) {
   const std::map<std::string, Words> meshes{
       {"stages", mesh(2, 1) + schedule("1f1b")},

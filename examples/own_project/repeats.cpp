@@ -1,0 +1,53 @@
+// Data: phrases of random tokens, each said again and again until the sample
+// is full. The first time nothing can be known of it, so only the repetitions
+// count in the loss: what a model learns here is to copy from its context.
+#include "repeats.hpp"
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/rng.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/task/registry.hpp"
+
+namespace mine {
+namespace {
+
+class Repeats final : public d9d::SampleSource {
+ public:
+  Repeats(const RepeatsConfig& config, std::uint64_t seed) : config_(config), seed_(seed) {}
+
+  std::optional<std::uint64_t> num_samples() const override {
+    return static_cast<std::uint64_t>(config_.samples);
+  }
+  std::int64_t sequence_length() const override { return config_.sequence_length; }
+  std::optional<std::int64_t> vocab_size() const override { return config_.vocab_size; }
+
+  // A pure function of the index, in every epoch the same: so a run may go on with other ranks.
+  d9d::Sample at(std::uint64_t index) const override {
+    const d9d::RandomStream phrases(seed_, "phrases", index % *num_samples());
+    const auto vocabulary = static_cast<std::uint64_t>(config_.vocab_size);
+    d9d::Sample sample;
+    for (std::int64_t t = 0; t <= config_.sequence_length; ++t) {
+      const auto token = phrases.below(static_cast<std::uint64_t>(t % config_.phrase), vocabulary);
+      if (t < config_.sequence_length) sample.input_ids.push_back(static_cast<std::int64_t>(token));
+      if (t > 0)
+        sample.labels.push_back(t < config_.phrase ? d9d::ignored_label : static_cast<std::int64_t>(token));
+    }
+    return sample;
+  }
+
+ private:
+  const RepeatsConfig config_;
+  const std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::shared_ptr<const d9d::SampleSource> make_repeats(const RepeatsConfig& config,
+                                                      const d9d::SourceContext& context) {
+  D9D_REQUIRE(config.phrase < config.sequence_length,
+              "data.phrase: {} tokens leave no room for a repetition in {}; give fewer", config.phrase,
+              config.sequence_length);
+  return std::make_shared<Repeats>(config, context.seed);
+}
+
+}  // namespace mine

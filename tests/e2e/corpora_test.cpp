@@ -1,0 +1,110 @@
+// Jobs on texts, files of token ids, and mixtures of them.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "tests/support/curve_test.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Corpora : public CurveTest {
+ protected:
+  // 160 documents of about 20 tokens.
+  Corpora() {
+    std::string text;
+    for (int i = 0; i < 160; ++i) {
+      text += "the stone of day " + std::to_string(i) + " is the " + std::to_string(i * i % 7) +
+              " of the house\n";
+    }
+    job_.folder().write("lines.txt", text);
+    job_.folder().write("lines.jsonl",
+                        "{\"text\": \"In the beginning God created the heaven and the earth.\"}\n"
+                        "{\"text\": \"And the earth was without form, and void.\"}\n");
+  }
+  static std::string text(const std::string& more = "") {
+    return "source: text, files: [lines.txt], tokenizer: " D9D_SOURCE_DIR
+           "/examples/quickstart/tokenizer.json, document: line, eos_token: <|endoftext|>, epochs: "
+           "as_needed" +
+           more;
+  }
+  static Words data(const std::string& keys) {
+    return set("model_provider.model.vocab_size", "2048") + set("data", "{" + keys + "}");
+  }
+  std::string out_of(const Words& words) {
+    const Outcome outcome = job_.call(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  }
+};
+
+TEST_F(Corpora, TextIsTheSameFromItsCacheAndAsAMegatronCorpus) {
+  const std::string length = ", sequence_length: 32", cached = length + ", cache: tokens";
+  run(named("text") + data(text(length)));
+
+  const std::string made = out_of(Words{"data", "prepare", "job.yaml"} + data(text(cached)));
+  EXPECT_THAT(made, AllOf(HasSubstr("data made, tokens/"), HasSubstr("tokens of uint16, 160 documents")));
+  EXPECT_THAT(out_of(Words{"data", "prepare", "job.yaml"} + data(text(cached))), HasSubstr("data was there"));
+  std::filesystem::rename(job_.folder() / "lines.txt", job_.folder() / "moved.txt");
+  Words moved = data(text(cached)) + set("data.files.0", "moved.txt");
+  run(named("cached") + moved);
+  std::smatch prefix;
+  ASSERT_TRUE(std::regex_search(made, prefix, std::regex("tokens/[0-9a-f]{32}/tokens")));
+  run(named("megatron") +
+      data("source: megatron, prefix: " + prefix.str() + ", sequence_length: 32, epochs: as_needed"));
+
+  EXPECT_EQ(job_.exact_curve("cached"), job_.exact_curve("text"));
+  EXPECT_EQ(job_.exact_curve("megatron"), job_.exact_curve("text"));
+  EXPECT_THAT(
+      out_of({"data", "inspect", prefix.str() + ".idx", "--tokenizer",
+              D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json"}),
+      AllOf(HasSubstr("160 documents"), HasSubstr("the stone of day 0 is the 0 of the house<|endoftext|>")));
+}
+
+TEST_F(Corpora, PaddingChangesNothing) {
+  run(named("alone") + data(text(", samples: document, sequence_length: 32")));
+  ASSERT_THAT(out_of(Words{"check", "job.yaml"} + data(text(", samples: document, sequence_length: 32"))),
+              HasSubstr("160 samples"))
+      << "each document is one sample";
+
+  expect_same("longer", data(text(", samples: document, sequence_length: 64")));
+}
+
+TEST_F(Corpora, PaddedDocumentsAreTheSameOnAnyMesh) {
+  const Words words = data(text(", samples: document, sequence_length: 16, shuffle: true"));
+  run(named("alone") + words);
+
+  expect_same("replicas", mesh(2, 2) + words);
+  expect_same("context", set("mesh.context_parallel_shard", "2") + words);
+  expect_same_in_halves("moved", mesh(1, 2) + words, mesh(2, 1) + words);
+}
+
+TEST_F(Corpora, AMixtureGoesOnOnAnotherMesh) {
+  const Words words =
+      data("source: mixture, parts: [{weight: 0.7, " + text(", sequence_length: 32, shuffle: true") +
+           "}, {weight: 0.2, " + text(", sequence_length: 32, samples: document, shuffle: true") +
+           "}, {weight: 0.1, source: synthetic, sequence_length: 32, vocab_size: 2048}]");
+  run(named("alone") + words);
+
+  expect_same("replicas", mesh(1, 2) + words);
+  expect_same_in_halves("moved", mesh(2, 2) + words, words);
+}
+
+TEST_F(Corpora, AMixtureEndsWithItsFirstPart) {
+  const Words words = data(
+      "source: mixture, parts: [{weight: 1, " + text(", sequence_length: 32") +
+      "}, {weight: 1, source: text, files: [lines.jsonl], format: jsonl, samples: document, "
+      "tokenizer: " D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json, sequence_length: 32, epochs: 8}]");
+
+  const Outcome refused = job_.run(words);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("trainer.schedule.total_steps = 20, but the mixture gives 4 steps"));
+  EXPECT_THAT(refused.err, HasSubstr("Set total_steps to 4, or give that part more epochs"));
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,86 @@
+// The data source of examples/own_project, in jobs with a built-in model.
+#include <gmock/gmock.h>
+
+#include "tests/support/curve_test.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class OwnData : public CurveTest {
+ protected:
+  static Words repeats(const std::string& keys = "") {
+    return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_own_plugin.so]") +
+           set("data", "{source: repeats, sequence_length: 32, vocab_size: 64, phrase: 4" + keys + "}");
+  }
+
+  void expect_refused(const Words& words, const std::string& text) {
+    SCOPED_TRACE(text);
+    for (const Words& command : {Words{"job.yaml"}, Words{"check", "job.yaml"}}) {
+      const Outcome outcome = job_.call(command + words);
+      EXPECT_EQ(outcome.code, 2) << outcome.err;
+      EXPECT_THAT(outcome.err, HasSubstr(text));
+    }
+  }
+};
+
+TEST_F(OwnData, TrainsTheSameOnAnyMeshAndGoesOnOnAnother) {
+  run(named("alone") + repeats());
+
+  expect_same("replicas", mesh(1, 2) + repeats());
+  expect_same_in_halves("moved", mesh(2, 2) + repeats(), repeats());
+  EXPECT_EQ(job_.values("alone", "metrics/num_tokens").front(), 8 * (32 - 3))
+      << "what is said for the first time does not count";
+}
+
+TEST_F(OwnData, HasAnEndAndEpochs) {
+  expect_refused(
+      repeats(", samples: 100"),
+      "trainer.schedule.total_steps = 20, but the data gives 12 steps in 1 epoch: it has 100 samples");
+  run(named("twice") + repeats(", samples: 100, epochs: 2"));
+
+  EXPECT_EQ(job_.losses("twice").size(), 20U);
+}
+
+TEST_F(OwnData, IsLookedThroughBeforeTheJobStarts) {
+  const Words at_home = set("data", "{source: repeats, sequence_length: 32, vocab_size: 64}");
+
+  expect_refused(at_home, "data.source: \"repeats\" is not known");
+  expect_refused(
+      repeats() + set("data.source", "repeat"),
+      "no data source is called \"repeat\"; there are: megatron, mixture, repeats, synthetic, text, "
+      "tokens");
+  expect_refused(repeats(", phrases: 2"), "data.phrases: unknown key; did you mean \"phrase\"?");
+  expect_refused(repeats(", epochs: none"), "data.epochs: expected a number of epochs");
+  expect_refused(repeats() + set("data.phrase", "32"), "data.phrase: 32 tokens leave no room");
+  const Outcome checked = job_.call(Words{"check", "job.yaml"} + repeats());
+  EXPECT_THAT(checked.out, HasSubstr("data      repeats, 1024 samples, 128 steps an epoch"));
+}
+
+TEST_F(OwnData, WithIdsThatTheModelDoesNotHaveNamesSourceAndSample) {
+  const Outcome outcome = job_.run(named("large") + repeats() + set("data.vocab_size", "100000"));
+
+  EXPECT_EQ(outcome.code, 1) << "the job had begun";
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("of the data source \"repeats\" holds the token"),
+                                 HasSubstr("expected at least 0 and less than 512")));
+}
+
+TEST_F(OwnData, IsAPartOfAMixture) {
+  const Words mixed =
+      repeats() + set("data",
+                      "{source: mixture, parts: [{weight: 3, source: repeats, sequence_length: 32, "
+                      "vocab_size: 64}, {weight: 1, source: synthetic, sequence_length: 32, vocab_size: "
+                      "512}]}");
+
+  run(named("alone") + mixed);
+  expect_same_in_halves("moved", mesh(1, 2) + mixed, mesh(2, 1) + mixed);
+  expect_refused(mixed + set("data.parts.1.sequence_length", "16"),
+                 "data.parts.1: its samples have 16 tokens, those of part 0 have 32");
+  expect_refused(mixed + set("data.parts.0.source", "mixture"), "a mixture in a mixture is not supported");
+  expect_refused(mixed + set("data.parts.0.weight", "-1"), "data.parts.0.weight: -1 is out of range");
+}
+
+}  // namespace
+}  // namespace d9d::test
