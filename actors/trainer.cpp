@@ -239,7 +239,7 @@ void Trainer::report(const StepResult& result) {
       finished.setTotalSteps(options_.total_steps);
       finished.setLoss(scale.loss);
       finished.setGradNorm(scale.norm);
-      finished.setLearningRate(options_.base_lr * options_.lr_multiplier(current_));
+      finished.setLearningRate(options_.infers ? 0 : options_.base_lr * options_.lr_multiplier(current_));
       finished.setTokens(tokens);
       finished.setStepSeconds(seconds);
       finished.setWallTime(1e-9 * static_cast<double>(world().clock.wall_ns()));

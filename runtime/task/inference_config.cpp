@@ -16,6 +16,7 @@ TrainerConfig as_trainer(const InferenceConfig& inference) {
   trainer.timeout = inference.timeout;
   trainer.pipelining.schedule = InferenceSchedule{};
   trainer.logging.tracker = {{NullTracker{}}};
+  trainer.logging.period_steps = config::Period::disable();  // an inference task has no metrics
   return trainer;
 }
 

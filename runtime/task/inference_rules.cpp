@@ -34,6 +34,7 @@ void settle_mode(JobConfig& job, const config::Node& root, config::Problems& pro
                    "leave one of the two out");
   }
   job.trainer = as_trainer(*job.inference);
+  job.optimizer = SgdOptions{.lr = 1};  // of no parameter: it keeps nothing
 }
 
 JobIssue as_in_file(JobIssue issue, const JobConfig& job) {

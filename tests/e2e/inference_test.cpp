@@ -41,10 +41,10 @@ class Inference : public testing::Test {
           return static_cast<std::int32_t>((row * 97 + column * column * 13 + row * column) % 512);
         }));
   }
-  // One step, so that the weights are not the seed's.
+  // A few steps, so that the weights are not the seed's.
   void make_model() {
     const Outcome outcome =
-        job_.run(named("source") + set("trainer.schedule.total_steps", "1") + set("export_to", "model"));
+        job_.run(named("source") + set("trainer.schedule.total_steps", "6") + set("export_to", "model"));
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
   Outcome infer(const std::string& run, const Words& words = {}) {
@@ -84,7 +84,7 @@ TEST_F(Inference, GivesTheLossThatTrainingBeginsWith) {
   EXPECT_THAT(outcome.err, HasSubstr("runs/inferred/results"));
   const Outcome trained =
       job_.run(named("trained") + set("trainer.model_stage_factory.source_checkpoint", "model") +
-               set("trainer.schedule.total_steps", "1"));
+               set("trainer.schedule.total_steps", "6"));
   ASSERT_EQ(trained.code, 0) << trained.err;
 
   const auto lines = lines_of("inferred");
