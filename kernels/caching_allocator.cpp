@@ -111,7 +111,7 @@ c10::DeleterFnPtr CachingAllocator::raw_deleter() const {
 class CachingAllocator::Blocks {
  public:
   static Blocks& all() {
-    static auto* blocks = new Blocks;  // torch frees tensors until after main
+    static const auto blocks = new Blocks;  // torch frees tensors until after main
     return *blocks;
   }
   void add(Block* block) {

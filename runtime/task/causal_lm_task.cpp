@@ -51,8 +51,9 @@ void CausalLmTask::create_metrics(Compose& metrics) const {
 void CausalLmTask::update_metrics(const LossContext& context, Compose& metrics) const {
   const auto counted = tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>();
   metrics.get<Accumulator>("num_tokens").update(static_cast<double>(counted));
+  if (prediction_depths_ == 0) return;
   const auto losses = context.outputs.find("depth_losses");
-  if (losses == context.outputs.end()) return;  // no depths, or an evaluation: its loss is the next token's alone
+  if (losses == context.outputs.end()) return;  // of an evaluation: its loss is the next token's alone
   const at::Tensor sums = losses->second.cpu();
   for (std::int64_t depth = 0; depth <= prediction_depths_; ++depth) {
     const auto tokens = static_cast<double>(sums[depth][1].item<float>());

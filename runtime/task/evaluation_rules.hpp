@@ -1,6 +1,5 @@
 #pragma once
-// Whether the samples of an evaluation fit the model and the mesh as those of training do, as far as the job file
-// alone can tell.
+// Whether the samples of an evaluation fit model and mesh as those of training do: what the job file alone tells.
 
 #include "runtime/task/job_validation.hpp"
 

@@ -1,0 +1,59 @@
+// A stage between two steps: forward alone, and a neighbour may be ahead.
+#include "tests/actors/rank_executor_fixture.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::ElementsAre;
+using namespace testing;
+
+// The stage before may be several batches ahead.
+TEST_F(StageTest, EvaluatesBatchesWhoseTensorsCameEarly) {
+  script.program = {"1F0"};
+  followers = {7};
+  play();
+  const auto activation = [&](std::uint32_t evaluation) {
+    world->say<wire::ActivationReady>(executor_id, [&](wire::ActivationReady::Builder message) {
+      message.setStep(4);
+      message.setEvaluation(evaluation);
+      message.setStage(1);
+    });
+  };
+  const auto evaluate = [&](std::uint32_t evaluation) {
+    world->say<wire::BeginStep>(executor_id, [&](wire::BeginStep::Builder begin) {
+      begin.setStep(4);
+      begin.setEvaluation(evaluation);
+      begin.initMicrobatches(1);
+    });
+  };
+  activation(2);
+  activation(1);
+
+  evaluate(1);
+  EXPECT_EQ(steps_computed(), 1U);
+  evaluate(2);
+
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "evaluate after 4", "1F0", "evaluate after 4", "1F0"));
+  EXPECT_EQ(steps_computed(), 2U);
+  EXPECT_EQ(world->last<wire::StepComputed>()->getEvaluation(), 2U);
+  EXPECT_EQ(world->last<wire::StepComputed>()->getLossSum(), 8);
+  EXPECT_TRUE(world->heard<wire::LeadAction>().empty()) << "all ranks evaluate in the same order";
+}
+
+TEST_F(StageTest, GivesTheMetricsOfAnEvaluationApart) {
+  script.metrics = {1, 2};
+  play();
+  for (const bool evaluation : {true, false}) {
+    world->say<wire::CollectMetrics>(executor_id, [&](wire::CollectMetrics::Builder collect) {
+      collect.setStep(4);
+      collect.setEvaluation(evaluation);
+    });
+    const auto taken = world->last<wire::MetricsTaken>();
+    EXPECT_EQ(taken->getEvaluation(), evaluation);
+    EXPECT_EQ(to_vector<double>(taken->getState()),
+              evaluation ? (std::vector{7.0, 8.0}) : (std::vector{1.0, 2.0}));
+  }
+}
+
+}  // namespace
+}  // namespace d9d

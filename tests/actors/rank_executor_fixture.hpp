@@ -1,0 +1,162 @@
+#pragma once
+// A RankExecutor of rank 0 over a scripted worker: messages come when the test says so, in any order.
+
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "actors/rank_executor.hpp"
+#include "messages/lists.hpp"
+#include "tests/support/actor_world.hpp"
+#include "tests/support/idle_rank_worker.hpp"
+
+namespace d9d::testing {
+
+inline constexpr ActorId executor_id{Role::rank_executor, 0};
+inline constexpr ActorId trainer_id{Role::trainer, 0};
+inline constexpr ActorId group_id{Role::collective, 2};
+inline constexpr ActorId leader_id{Role::rank_executor, 9};
+
+inline Ticket ticket(std::uint32_t slot) {
+  return {slot, 1};
+}
+
+// What the test sees of a worker.
+struct Script {
+  std::vector<std::string> program;  // "1F0"
+  CursorOrder order = CursorOrder::static_;
+  std::map<std::string, std::vector<StageTensor>> outputs;  // of an action
+  std::map<std::string, int> completes;                     // an action -> the bucket it completes
+  std::vector<double> metrics;
+  std::vector<int> bucket_groups;
+  std::vector<std::string> ran;
+  std::vector<std::string> applied;
+  Ticket snapshot;
+};
+
+// Runs a program as data: an action needs its input.
+class ScriptedWorker final : public IdleRankWorker {
+ public:
+  ScriptedWorker(Script& script, BucketObserver& buckets, bool follows)
+      : IdleRankWorker(make_cursor(script.order, 0),
+                       program_of(fmt::format("{}", fmt::join(script.program, " "))), follows),
+        script_(script),
+        buckets_(buckets) {}
+  void prepare() override { script_.ran.push_back("prepare"); }
+  std::uint64_t entries_loaded() const override { return 5; }
+  std::vector<int> bucket_groups() const override { return script_.bucket_groups; }
+  void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
+    script_.ran.push_back("begin " + std::to_string(step) + " of " + std::to_string(microbatches.size()));
+    inputs_.clear();
+    IdleRankWorker::begin_step(step, microbatches);
+  }
+  void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
+    script_.ran.push_back("evaluate after " + std::to_string(step));
+    inputs_.clear();
+    IdleRankWorker::begin_evaluation(step, microbatches);
+  }
+  StepTotals finish_evaluation() override { return {.loss_sum = 8, .weight_sum = 2}; }
+  std::vector<double> take_evaluation_metrics() override { return {7, 8}; }
+  void put(const StageTensor& tensor) override {
+    const ActionKind kind = tensor.gradient ? ActionKind::backward : ActionKind::forward;
+    inputs_.insert(Action{kind, tensor.stage, tensor.microbatch});
+  }
+  std::vector<StageTensor> run(const Instruction& instruction) override {
+    const std::string name = to_string(instruction);
+    script_.ran.push_back(name);
+    if (script_.completes.contains(name)) buckets_.bucket_complete(script_.completes[name]);
+    return script_.outputs[name];
+  }
+  StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .norm_share = 0.5}; }
+  void apply(double scale, double lr) override { script_.applied.push_back(fmt::format("{} {}", scale, lr)); }
+  void skip() override { script_.applied.emplace_back("skipped"); }
+  std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
+  std::string metric_state() const override { return std::to_string(script_.metrics.size()); }
+  Ticket snapshot() override { return script_.snapshot; }
+
+ private:
+  bool ready(const Action& action) const override { return inputs_.contains(action); }
+  Script& script_;
+  BucketObserver& buckets_;
+  std::set<Action> inputs_;
+};
+
+inline auto worker_of(Script& script, bool follows) {
+  return [&script, follows](BucketObserver& buckets, CommTracing) {
+    return std::make_unique<ScriptedWorker>(script, buckets, follows);
+  };
+}
+
+class StageTest : public ::testing::Test {
+ protected:
+  void play(std::uint64_t seed = 0) {
+    world = std::make_unique<ActorWorld>(seed);
+    RankExecutorOptions options{.rank = 0,
+                                .make_worker = worker_of(script, follows),
+                                .rank_of_stage = {1, 0, 2},
+                                .remote_ranks = {2},
+                                .collectives = {group_id},
+                                .checkpoint_writer = {Role::checkpoint_writer, 0},
+                                .followers = followers};
+    world->play<RankExecutor>(executor_id, options);
+  }
+  void begin(std::uint64_t step) {
+    world->say<wire::BeginStep>(executor_id, [&](wire::BeginStep::Builder begin) {
+      begin.setStep(step);
+      begin.initMicrobatches(2);
+    });
+  }
+  template <class T>
+  void ready(std::uint64_t step, std::uint32_t microbatch, ActorId from = {Role::rank_executor, 1}) {
+    world->post<T>(
+        executor_id,
+        [&](typename T::Builder message) {
+          message.setStep(step);
+          message.setStage(1);
+          message.setMicrobatch(microbatch);
+          message.setTicket(ticket(microbatch).packed());
+        },
+        from);
+  }
+  void reduced(std::uint64_t step, std::uint32_t bucket, double norm_share) {
+    world->say<wire::BucketReduced>(
+        executor_id,
+        [&](wire::BucketReduced::Builder message) {
+          message.setStep(step);
+          message.setBucket(bucket);
+          message.setNormShare(norm_share);
+        },
+        group_id);
+  }
+  std::size_t steps_computed() { return world->heard<wire::StepComputed>(trainer_id).size(); }
+
+  // What a leader of this stage announces.
+  void announce(std::uint64_t step, std::uint32_t number, const std::string& text) {
+    const Instruction instruction = parse_instruction(text);
+    world->post<wire::LeadAction>(
+        executor_id,
+        [&](wire::LeadAction::Builder lead) {
+          lead.setStep(step);
+          lead.setNumber(number);
+          auto parts = lead.initParts(static_cast<unsigned>(instruction.parts.size()));
+          for (unsigned i = 0; i < parts.size(); ++i) {
+            const Action& action = instruction.parts[i];
+            parts[i].setKind(action.kind == ActionKind::forward ? wire::LeadAction::Kind::FORWARD
+                                                                : wire::LeadAction::Kind::BACKWARD);
+            parts[i].setStage(static_cast<std::uint32_t>(action.stage));
+            parts[i].setMicrobatch(static_cast<std::uint32_t>(action.microbatch));
+          }
+        },
+        leader_id);
+  }
+
+  Script script{.program = {"1F0", "1F1", "1B0", "1B1"}};
+  bool follows = false;
+  std::vector<int> followers;
+  std::unique_ptr<ActorWorld> world;
+};
+
+}  // namespace d9d::testing

@@ -1,0 +1,32 @@
+#include "runtime/task/evaluation_rules.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/runtime/task/job_text.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+using testing_job::error_of;
+
+std::string evaluation(const std::string& data, const std::string& more = "") {
+  return "evaluation={data: {" + data + "}, period_steps: 1" + more + "}";
+}
+
+TEST(EvaluationRules, AreThoseOfTrainingsDataUnderAnotherName) {
+  EXPECT_THAT(
+      error_of({evaluation("source: synthetic, sequence_length: 32, vocab_size: 1024", ", batches: 1")}),
+      HasSubstr("evaluation.data.vocab_size: 1024 tokens, but the model's vocabulary has 512"));
+  EXPECT_THAT(error_of({evaluation("source: syntetic")}),
+              HasSubstr("evaluation.data.source: \"syntetic\" is not known"));
+}
+
+TEST(EvaluationRules, WantANumberOfBatchesOfEndlessData) {
+  const std::string endless = "source: synthetic, sequence_length: 32, vocab_size: 512";
+  EXPECT_THAT(error_of({evaluation(endless)}), HasSubstr("evaluation.batches: missing"));
+  EXPECT_EQ(error_of({evaluation(endless, ", batches: 4")}), "no error");
+}
+
+}  // namespace
+}  // namespace d9d
