@@ -46,7 +46,7 @@ class InferenceTask {
 
 // What the factory of an inference task is given.
 struct InferencePlace {
-  std::filesystem::path results;  // folder of the job's results; made by whoever writes
+  std::filesystem::path results;  // the folder of results, which the first writer makes
   int rank = 0;                   // global
 };
 
