@@ -12,7 +12,9 @@
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
+#include "runtime/base/host_port.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/live/live_page.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
 #include "runtime/task/inference_task.hpp"
@@ -39,11 +41,21 @@ nlohmann::json job_hparams(const ProcessServices& process) {
   return hparams;
 }
 
+std::unique_ptr<TrackerRun> live_page_of(const ProcessServices& process) {
+  const JobConfig& job = process.job();
+  return live::open_live_page({.address = parse_host_port(*job.node.status, "node.status"),
+                               .run_dir = output_dir(job),
+                               .run = job.trainer.run.name,
+                               .clock = process.world.clock});
+}
+
 CastMember tracker_member(ProcessServices& process, const Membership& membership) {
   TrackerOptions options;
   options.open_runs = [&process, step = membership.resume_step] {
-    return open_tracker_runs(process.job(), step, job_hparams(process), process.world.clock,
-                             *process.disk_watch);
+    auto runs = open_tracker_runs(process.job(), step, job_hparams(process), process.world.clock,
+                                  *process.disk_watch);
+    if (process.job().node.status) runs.push_back(live_page_of(process));
+    return runs;
   };
   options.resumed_step = membership.resume_step;
   options.memory_bytes = process_bytes;

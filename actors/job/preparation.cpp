@@ -99,6 +99,12 @@ void look_at_port(const JobConfig& job, const RunOptions& options) {
   require_bindable(address.listen->host, address.listen->port, options.listen ? "--listen" : "node.listen");
 }
 
+void look_at_status_port(const JobConfig& job) {
+  constexpr const char* key = "node.status";
+  const HostPort address = parse_host_port(*job.node.status, key);
+  require_bindable(address.host, address.port, key);
+}
+
 }  // namespace
 
 PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk& disk) {
@@ -128,6 +134,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
   }
   findings.attempt("", [&] { look_at_port(job, options); });
+  if (job.node.status && !options.join) findings.attempt("", [&] { look_at_status_port(job); });
   if (const auto& tls = job.node.tls) {
     findings.attempt("",
                      [&] { net::Tls({.ca = tls->ca, .certificate = tls->certificate, .key = tls->key}); });

@@ -97,6 +97,12 @@ std::string other_traces(const RunFolder& run) {
           html + "</ul>\n");
 }
 
+// A server that answers with this page makes it anew each time.
+std::string refresh(int seconds) {
+  if (seconds == 0) return {};
+  return fmt::format("<meta http-equiv=\"refresh\" content=\"{}\"/>\n", seconds);
+}
+
 }  // namespace
 
 std::string report_page(const RunFolder& run, const PageOptions& options) {
@@ -104,9 +110,10 @@ std::string report_page(const RunFolder& run, const PageOptions& options) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta "
       "charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}: report</title>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n{}<title>{}: "
+      "report</title>\n"
       "<style>{}</style>\n</head>\n<body>\n<main>\n",
-      xml_text(run.name), page_style());
+      refresh(options.refresh_seconds), xml_text(run.name), page_style());
   html += header(run) + curves_section(run) + samples_section(run) + time_section(traced);
   html += pipeline_section(traced, options.steps) + other_traces(run) + checkpoints_section(run) +
           job_section(run);

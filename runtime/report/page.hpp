@@ -12,6 +12,7 @@ struct PageOptions {
   std::vector<int> steps = {};  // whose pipeline is drawn; none: pipeline_section() chooses
   double now = 0;               // seconds since 1970
   std::string build = {};       // of the program that makes the page
+  int refresh_seconds = 0;      // a browser asks for it again after these; 0: never
 };
 
 // Input error: one of the steps cannot be drawn.

@@ -8,6 +8,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/classification_task.hpp"
+#include "runtime/task/embedding_inference.hpp"
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
@@ -25,6 +26,7 @@ struct NameOf {
   }
   std::string operator()(const CausalLmConfig&) const { return "causal_lm"; }
   std::string operator()(const ClassificationConfig&) const { return "classification"; }
+  std::string operator()(const EmbeddingConfig&) const { return "embedding"; }
   std::string operator()(const config::Named& named) const { return named.name; }
 };
 
@@ -102,6 +104,9 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   });
   registry.add_inference_task("classification", [](const config::Section&, const InferencePlace& place) {
     return std::make_shared<ClassificationInference>(place);
+  });
+  registry.add_inference_task("embedding", [](const config::Section&, const InferencePlace& place) {
+    return std::make_shared<EmbeddingInference>(place);
   });
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);

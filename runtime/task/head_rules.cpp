@@ -7,9 +7,26 @@ namespace {
 
 using Issues = std::vector<JobIssue>;
 
-bool classifies(const FamilyModel& model) {
+template <class Kind>
+bool has_head(const FamilyModel& model) {
   const auto head = model.heads.find("");
-  return head != model.heads.end() && std::holds_alternative<ClassificationHead>(head->second);
+  return head != model.heads.end() && std::holds_alternative<Kind>(head->second);
+}
+
+void check_embedding(const JobConfig& job, const FamilyModel& model, Issues& issues) {
+  if (!std::holds_alternative<EmbeddingConfig>(job.task)) return;
+  if (!job.inference) {
+    issues.push_back({"task", "embedding has no loss to train with",
+                      "give a section `inference` in the place of `trainer`, or a task of a plugin"});
+  }
+  if (!has_head<EmbeddingHead>(model)) {
+    issues.push_back({"task", "embedding, but the model gives no embeddings",
+                      "set `model_provider.head: {kind: embedding}`"});
+  }
+  if (job.mesh.context_parallel() > 1) {
+    issues.push_back({"task", "embedding reads the last token of a sample, which one rank has alone",
+                      "set the context-parallel degrees of `mesh` to 1"});
+  }
 }
 
 void check_task(const JobConfig& job, const FamilyModel& model, Issues& issues) {
@@ -18,10 +35,11 @@ void check_task(const JobConfig& job, const FamilyModel& model, Issues& issues) 
                       "causal_lm reads the loss of tokens, which model_provider.head and heads replace",
                       "set `task: {name: classification}` for a classifier, else a task of a plugin"});
   }
-  if (std::holds_alternative<ClassificationConfig>(job.task) && !classifies(model)) {
+  if (std::holds_alternative<ClassificationConfig>(job.task) && !has_head<ClassificationHead>(model)) {
     issues.push_back({"task", "classification, but the model does not classify",
                       "set `model_provider.head: {kind: classification, num_labels: N}`"});
   }
+  check_embedding(job, model, issues);
 }
 
 void check_export(const JobConfig& job, const FamilyModel& model, Issues& issues) {

@@ -40,6 +40,7 @@ struct NodeConfig {
   bool insecure = false;
   std::optional<TlsConfig> tls;
   std::optional<std::string> job_token;
+  std::optional<std::string> status;
   std::int64_t heartbeat_ms = 1000;
   bool trace = true;
   std::int64_t disk_timeout = 300;
@@ -47,7 +48,7 @@ struct NodeConfig {
   std::int64_t stop_grace = 25;
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
-                      (ranks, threads_per_rank, device, listen, advertise, insecure, tls, job_token,
+                      (ranks, threads_per_rank, device, listen, advertise, insecure, tls, job_token, status,
                        heartbeat_ms, trace, disk_timeout, join_timeout, stop_grace))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
@@ -67,6 +68,10 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
       Key{"insecure", "", "connect beyond this host without TLS: anyone who reaches the ports may take part"},
       Key{"tls", "", "mutual TLS; null: none"},
       Key{"job_token", "", "secret that every node of the job must know"},
+      Key{"status", "",
+          "HOST:PORT where node 0 serves the run's page (/) and its numbers for Prometheus (/metrics) while "
+          "it "
+          "runs; who reaches the port may read them; port 0 chooses one; null: nowhere"},
       Key{"heartbeat_ms", "ms",
           "period of signs of life between nodes; a peer silent for ten of them is taken for dead",
           config::optional, at_least(10)},

@@ -23,14 +23,23 @@ constexpr auto keys_of(config::Tag<ClassificationConfig>) {
   return std::array<config::Key, 0>{};
 }
 
-using TaskConfig = std::variant<CausalLmConfig, ClassificationConfig, config::Named>;
+struct EmbeddingConfig {};
+BOOST_DESCRIBE_STRUCT(EmbeddingConfig, (), ())
+constexpr auto keys_of(config::Tag<EmbeddingConfig>) {
+  return std::array<config::Key, 0>{};
+}
+
+using TaskConfig = std::variant<CausalLmConfig, ClassificationConfig, EmbeddingConfig, config::Named>;
 constexpr auto choices_of(config::Tag<TaskConfig>) {
-  return config::Choices<2>{
+  return config::Choices<3>{
       "name",
       {{{"causal_lm", "Next-token prediction: the mean cross entropy of the tokens that count."},
         {"classification",
          "The class of each token whose label is not -100, by a model with `head: {kind: "
-         "classification}`."}}}};
+         "classification}`."},
+        {"embedding",
+         "Of inference: the vector of each sample's last token, by a model with `head: {kind: "
+         "embedding}`."}}}};
 }
 
 }  // namespace d9d

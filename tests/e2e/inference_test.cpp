@@ -156,6 +156,46 @@ TEST_F(Inference, NamesTheClassOfEachSample) {
   EXPECT_GT(right, samples * 8 / 10);
 }
 
+TEST_F(Inference, GivesTheVectorOfEachSampleOnEveryMesh) {
+  make_model();
+  const Words embedding =
+      set("task", "{name: embedding}") + set("model_provider.head", "{kind: embedding, normalize: true}");
+  for (const auto& [name, words] : std::map<std::string, Words>{
+           {"alone", {}}, {"stages", mesh(2, 1)}, {"replicas", mesh(1, 2)}, {"matrices", matrices_on(2)}}) {
+    const Outcome outcome = infer(name, embedding + words);
+    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+  }
+
+  const auto alone = lines_of("alone");
+  ASSERT_EQ(alone.size(), static_cast<std::size_t>(samples));
+  for (const char* name : {"alone", "stages", "replicas", "matrices"}) {
+    for (const auto& [sample, lines] : lines_of(name)) {
+      ASSERT_EQ(lines.size(), 1U) << name;
+      const auto vector = lines.front().at("embedding").get<std::vector<double>>();
+      const auto expected = alone.at(sample).front().at("embedding").get<std::vector<double>>();
+      ASSERT_EQ(vector.size(), expected.size());
+      double length_squared = 0;
+      for (std::size_t i = 0; i < vector.size(); ++i) {
+        ASSERT_NEAR(vector[i], expected[i], 1e-5) << name << ", sample " << sample;
+        length_squared += vector[i] * vector[i];
+      }
+      EXPECT_NEAR(length_squared, 1, 1e-5);
+    }
+  }
+  EXPECT_NE(alone.at(0).front().at("embedding"), alone.at(1).front().at("embedding"));
+}
+
+TEST_F(Inference, AnEmbeddingNeedsItsHeadAndASectionInference) {
+  job_.folder().write("model/config.json", "{}");
+  const Outcome without = infer("refused", set("task", "{name: embedding}"));
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("set `model_provider.head: {kind: embedding}`"));
+  const Outcome trained = job_.run(set("task", "{name: embedding}") +
+                                   set("model_provider.head", "{kind: embedding, normalize: true}"));
+  EXPECT_EQ(trained.code, 2);
+  EXPECT_THAT(trained.err, HasSubstr("embedding has no loss to train with"));
+}
+
 TEST_F(Inference, RefusesWhatOnlyTrainingHas) {
   const auto refused = [&](const Words& words, const char* text) {
     const Outcome outcome = infer("refused", words);

@@ -46,6 +46,9 @@ TEST(Page, NeedsNothingFromElsewhere) {
   EXPECT_EQ(count_of(html, "<script"), 1U);
   for (const char* outside : {" src=", "<link", "url(", "@import", "fetch(", "href=\"http"})
     EXPECT_THAT(html, Not(HasSubstr(outside)));
+  EXPECT_THAT(html, Not(HasSubstr("http-equiv")));
+  EXPECT_THAT(report_page(run.look(), {.refresh_seconds = 7}),
+              HasSubstr("<meta http-equiv=\"refresh\" content=\"7\"/>"));
   EXPECT_EQ(count_of(html, "http"), count_of(html, "http://www.w3.org/")) << "names of formats only";
 }
 

@@ -1,0 +1,76 @@
+#include "runtime/live/http_server.hpp"
+
+#include <httplib.h>
+
+#include <chrono>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d::live {
+namespace {
+
+constexpr std::size_t threads = 2;
+constexpr std::chrono::seconds patience{5};  // with a client that neither sends nor reads
+constexpr std::chrono::milliseconds glance{1};
+
+// The library's own options let a second job take the same port and half of its connections.
+void reuse_address_alone(socket_t socket) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+}
+
+void answer(const std::function<HttpAnswer()>& route, httplib::Response& response) {
+  HttpAnswer made;
+  try {
+    made = route();
+  } catch (const std::exception& error) {
+    made = {.status = 500, .type = "text/plain; charset=utf-8", .body = std::string(error.what()) + "\n"};
+  }
+  response.status = made.status;
+  response.set_header("Cache-Control", "no-store");
+  response.set_content(made.body, made.type);
+}
+
+}  // namespace
+
+struct HttpServer::Impl {
+  httplib::Server server;
+  std::thread thread;
+};
+
+HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes routes)
+    : impl_(std::make_unique<Impl>()) {
+  httplib::Server& server = impl_->server;
+  server.set_socket_options(reuse_address_alone);
+  server.new_task_queue = [] { return new httplib::ThreadPool(threads); };
+  server.set_keep_alive_max_count(1);
+  server.set_read_timeout(patience);
+  server.set_write_timeout(patience);
+  for (auto& [path, route] : routes) {
+    server.Get(path, [route = std::move(route)](const httplib::Request&, httplib::Response& response) {
+      answer(route, response);
+    });
+  }
+  int port = address.port;
+  const bool bound = port == 0 ? (port = server.bind_to_any_port(address.host)) > 0
+                               : server.bind_to_port(address.host, port);
+  if (!bound)
+    throw Error(ErrorKind::environment,
+                fmt::format("{}: cannot listen on {}: the address is not of this host, or the port is taken; "
+                            "give another one, or port 0 for a free one",
+                            key, host_port_text(address.host, address.port)));
+  port_ = static_cast<std::uint16_t>(port);
+  impl_->thread = std::thread([&server] { server.listen_after_bind(); });
+  // Before it runs, stop() does nothing.
+  while (!server.is_running()) std::this_thread::sleep_for(glance);
+}
+
+HttpServer::~HttpServer() {
+  impl_->server.stop();
+  impl_->thread.join();
+}
+
+}  // namespace d9d::live

@@ -1,0 +1,75 @@
+#include "runtime/live/live_page.hpp"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/log.hpp"
+#include "runtime/base/version.hpp"
+#include "runtime/live/http_server.hpp"
+#include "runtime/live/prometheus.hpp"
+#include "runtime/report/page.hpp"
+#include "runtime/state/disk.hpp"
+
+namespace d9d::live {
+namespace {
+
+constexpr const char* key = "node.status";
+constexpr int refresh_seconds = 10;
+constexpr double page_seconds = 2;  // as long a page is good for all who ask
+constexpr int lowest_priority = 19;
+
+class LivePage final : public TrackerRun {
+ public:
+  explicit LivePage(const LivePageOptions& options) : options_(options) {
+    server_.emplace(
+        options.address, key,
+        HttpServer::Routes{{"/", [this] { return page(); }}, {"/metrics", [this] { return metrics(); }}});
+    log::info("the run's page is at http://{}/", host_port_text(options.address.host, server_->port()));
+  }
+
+  void write(const Point& point, const TrackerValue& value) override {
+    const auto* scalar = std::get_if<Scalar>(&value);
+    if (scalar) values_.put(flat_name(point), {scalar->value, point.step});
+  }
+  void end_step(std::int64_t /*step*/) override {}
+  void hparams(const nlohmann::json& /*hparams*/) override {}
+  void flush() override {}
+  void close() override { server_.reset(); }
+
+ private:
+  HttpAnswer metrics() const {
+    return {.type = prometheus_type, .body = prometheus_text(options_.run, values_.all())};
+  }
+
+  HttpAnswer page() {
+    // Of this thread alone: training goes first.
+    setpriority(PRIO_PROCESS, 0, lowest_priority);
+    const std::lock_guard lock(making_);
+    const double now = 1e-9 * static_cast<double>(options_.clock.wall_ns());
+    if (page_.empty() || now - made_at_ >= page_seconds) {
+      page_ = report::report_page(report::look_at_run(PosixDisk(), options_.run_dir),
+                                  {.now = now, .build = build_id(), .refresh_seconds = refresh_seconds});
+      made_at_ = now;
+    }
+    return {.type = "text/html; charset=utf-8", .body = page_};
+  }
+
+  const LivePageOptions options_;
+  LiveValues values_;
+  std::mutex making_;
+  std::string page_;
+  double made_at_ = 0;
+  std::optional<HttpServer> server_;  // the last: its threads use what stands above
+};
+
+}  // namespace
+
+std::unique_ptr<TrackerRun> open_live_page(const LivePageOptions& options) {
+  return std::make_unique<LivePage>(options);
+}
+
+}  // namespace d9d::live

@@ -1,0 +1,25 @@
+#pragma once
+// A run's page and numbers, served while it runs: / is the report's page, /metrics what Prometheus reads.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/base/host_port.hpp"
+#include "runtime/metric/tracker.hpp"
+
+namespace d9d::live {
+
+struct LivePageOptions {
+  HostPort address;  // port 0: the system chooses
+  std::filesystem::path run_dir;
+  std::string run;     // its name
+  const Clock& clock;  // outlives the page
+};
+
+// A run of a tracker that answers from its own threads until it is closed; the log names its address. Environment error
+// when the address cannot be used.
+std::unique_ptr<TrackerRun> open_live_page(const LivePageOptions& options);
+
+}  // namespace d9d::live

@@ -1,0 +1,16 @@
+#pragma once
+// Numbers in the text format that Prometheus reads (its documentation: "Exposition formats", version 0.0.4).
+
+#include <string>
+
+#include "runtime/live/live_values.hpp"
+
+namespace d9d::live {
+
+inline constexpr const char* prometheus_type = "text/plain; version=0.0.4";
+
+// d9d_step{run="NAME"} and a gauge for each value: d9d_loss{run="NAME"}. Names with a `/` are those of tasks and
+// evaluations, whose characters are anybody's: they are labels of d9d_metric{run="NAME",name="metrics/accuracy"}.
+std::string prometheus_text(const std::string& run, const Values& values);
+
+}  // namespace d9d::live

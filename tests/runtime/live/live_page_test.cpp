@@ -1,0 +1,76 @@
+#include "runtime/live/live_page.hpp"
+
+#include <gmock/gmock.h>
+#include <httplib.h>
+
+#include "tests/runtime/report/run_maker.hpp"
+#include "tests/runtime/report/well_formed.hpp"
+
+namespace d9d::live {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// The port that the log names.
+int port_in(const std::string& log) {
+  const std::string mark = "http://127.0.0.1:";
+  return std::stoi(log.substr(log.find(mark) + mark.size()));
+}
+
+class LivePage : public testing::Test {
+ protected:
+  std::string get(const std::string& path) const {
+    httplib::Client client("127.0.0.1", port_);
+    const auto answer = client.Get(path);
+    return answer ? answer->body : "nobody answers";
+  }
+  void open() {
+    testing::internal::CaptureStderr();
+    page_ = open_live_page(
+        {.address = {"127.0.0.1", 0}, .run_dir = run_.folder().path(), .run = "tiny", .clock = clock_});
+    port_ = port_in(testing::internal::GetCapturedStderr());
+  }
+
+  test::RunMaker run_;
+  SystemClock clock_;
+  std::unique_ptr<TrackerRun> page_;
+  int port_ = 0;
+};
+
+TEST_F(LivePage, IsTheReportOfTheRunAndAsksForItselfAgain) {
+  run_.steps(3).started(0, test::job_of("tiny", 6));
+  open();
+
+  const std::string html = get("/");
+
+  EXPECT_EQ(test::markup_problem(html), "");
+  EXPECT_THAT(html, AllOf(HasSubstr("<h1>tiny</h1>"), HasSubstr("http-equiv=\"refresh\""),
+                          HasSubstr("first 8, last 6")));
+}
+
+TEST_F(LivePage, TheNumbersAreTheNewestThatWereWritten) {
+  open();
+  page_->write({"loss", 1, {}}, Scalar{4.5});
+  page_->write({"loss", 2, {}}, Scalar{4.25});
+  page_->write({"gradients", 2, {}}, Histogram{{1, 2}});
+
+  EXPECT_THAT(get("/metrics"), AllOf(HasSubstr("d9d_loss{run=\"tiny\"} 4.25\n"),
+                                     HasSubstr("d9d_step{run=\"tiny\"} 2\n"), Not(HasSubstr("gradients"))));
+}
+
+TEST_F(LivePage, AFolderWithoutARunIsAnAnswerAndNoEnd) {
+  open();
+  EXPECT_THAT(get("/"), HasSubstr("is the folder of no run"));
+  EXPECT_THAT(get("/metrics"), HasSubstr("d9d_step"));
+}
+
+TEST_F(LivePage, ClosedItAnswersNobody) {
+  open();
+  page_->close();
+  EXPECT_EQ(get("/metrics"), "nobody answers");
+}
+
+}  // namespace
+}  // namespace d9d::live

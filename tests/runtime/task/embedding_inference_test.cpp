@@ -1,0 +1,45 @@
+#include "runtime/task/embedding_inference.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include "runtime/data/sample_source.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace d9d {
+namespace {
+
+TEST(EmbeddingInference, ReadsTheLastTokenOfEachText) {
+  const test::TemporaryFolder folder;
+  const EmbeddingInference task({folder.path() / "results", 0});
+  at::Tensor labels = at::full({3, 4}, ignored_label, at::kLong);
+  labels[0].slice(0, 0, 2).fill_(7);  // a text of three tokens, filled up
+  labels[1].fill_(7);                 // a window of a longer text
+  const TensorMap batch{{"input_ids", at::ones({3, 4}, at::kLong)}, {"labels", labels}};
+
+  const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
+
+  const at::Tensor expected = at::tensor({0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0}, at::kLong).view({3, 4});
+  EXPECT_TRUE(made.shared.at("pooling_mask").equal(expected)) << made.shared.at("pooling_mask");
+}
+
+TEST(EmbeddingInference, WritesTheVectorOfEachSampleAndNoneOfRowsThatFillUp) {
+  const test::TemporaryFolder folder;
+  EmbeddingInference task({folder.path() / "results", 2});
+  const TensorMap outputs{{"embeddings", at::arange(6, at::kFloat).view({3, 2}).div(2)}};
+
+  task.process_outputs({1, 0, outputs, {}, {8, -1, 9}});
+  task.finalize();
+
+  EXPECT_EQ(read_whole_file(folder.path() / "results" / "00002.jsonl"),
+            R"({"sample":8,"embedding":[0.0,0.5]})"
+            "\n"
+            R"({"sample":9,"embedding":[2.0,2.5]})"
+            "\n");
+}
+
+}  // namespace
+}  // namespace d9d
