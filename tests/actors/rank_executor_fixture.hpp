@@ -17,7 +17,7 @@ namespace d9d::testing {
 
 inline constexpr ActorId executor_id{Role::rank_executor, 0};
 inline constexpr ActorId trainer_id{Role::trainer, 0};
-inline constexpr ActorId group_id{Role::collective, 2};
+inline constexpr ActorId gradients_id{Role::collective, 2};
 inline constexpr ActorId leader_id{Role::rank_executor, 9};
 
 inline Ticket ticket(std::uint32_t slot) {
@@ -98,7 +98,7 @@ class StageTest : public ::testing::Test {
                                 .make_worker = worker_of(script, follows),
                                 .rank_of_stage = {1, 0, 2},
                                 .remote_ranks = {2},
-                                .collectives = {group_id},
+                                .collectives = {gradients_id},
                                 .checkpoint_writer = {Role::checkpoint_writer, 0},
                                 .followers = followers};
     world->play<RankExecutor>(executor_id, options);
@@ -129,7 +129,7 @@ class StageTest : public ::testing::Test {
           message.setBucket(bucket);
           message.setNormShare(norm_share);
         },
-        group_id);
+        gradients_id);
   }
   std::size_t steps_computed() { return world->heard<wire::StepComputed>(trainer_id).size(); }
 

@@ -88,7 +88,7 @@ TEST_F(StageTest, AsksItsCollectiveForEachBucketAndFinishesOnlyWhenAllAreReduced
   ready<wire::GradientReady>(1, 0);
   world->run();
 
-  const auto asked = world->heard<wire::ReduceBucket>(group_id);
+  const auto asked = world->heard<wire::ReduceBucket>(gradients_id);
   ASSERT_EQ(asked.size(), 2U);
   EXPECT_EQ(asked[0]->getBucket(), 2U);
   EXPECT_EQ(asked[1]->getBucket(), 1U);
