@@ -197,5 +197,28 @@ TEST_F(Traces, TableOfEdgesHasNoTimers) {
               AllOf(HasSubstr("20 steps on 2 ranks"), HasSubstr("TensorsAnnounced"), Not(HasSubstr("Tick"))));
 }
 
+// Every moment of the step has its cause on record: what the walk cannot explain would be idleness.
+TEST_F(Traces, TheCriticalPathOfAStepIsWholeAndSeldomIdle) {
+  job_ranks_ = 2;
+  run({"1", "1"});
+  const std::string file = "runs/tiny/traces/trace.json.gz";
+
+  const Outcome why = job_.call({"trace", file, "--why", "--json"});
+  const Outcome text = job_.call({"trace", file, "--why", "--step", "7"});
+  const Outcome pair = job_.call({"trace", file, "--against", file});
+
+  ASSERT_EQ(why.code, 0) << why.err;
+  const auto slow = nlohmann::json::parse(why.out);
+  double length = 0, idle = 0;
+  for (const auto& part : slow["path"]["parts"]) {
+    length += part["ns"].get<double>();
+    if (part["kind"] == "idle") idle += part["ns"].get<double>();
+  }
+  EXPECT_EQ(length, slow["path"]["ns"].get<double>());
+  EXPECT_LT(idle, 0.2 * length);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("step 7 took"), HasSubstr("The median of 20 steps")));
+  EXPECT_THAT(pair.out, AllOf(HasSubstr("20 steps against 20 steps"), HasSubstr("1.000 x  whole step")));
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -5,44 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/runtime/trace/story.hpp"
+
 namespace d9d::trace {
 namespace {
-
-// Builds spans by hand; times in microseconds.
-class Story {
- public:
-  Story& on(std::string_view actor, int rank) {
-    actor_ = names_.actor(actor, rank);
-    return *this;
-  }
-  Story& span(Category category, std::string_view name, int from, int to, int step = -1) {
-    recording_.spans.push_back({.start_ns = from * 1000,
-                                .end_ns = to * 1000,
-                                .actor = actor_,
-                                .name = names_.intern(name),
-                                .step = step,
-                                .category = category});
-    return *this;
-  }
-  Story& message(std::string_view name, int enqueued, int from, int to, std::uint64_t in = 0,
-                 std::uint64_t out = 0) {
-    span(Category::message, name, from, to);
-    recording_.spans.back().enqueue_ns = enqueued * 1000;
-    recording_.spans.back().flow_in = in;
-    recording_.spans.back().flow_out = out;
-    return *this;
-  }
-  Recording tell() {
-    recording_.names = names_.texts();
-    recording_.actors = names_.actors();
-    return recording_;
-  }
-
- private:
-  Names names_;
-  std::uint32_t actor_ = 0;
-  Recording recording_;
-};
 
 // One step of 100 us: 40 compute, 20 collective of which
 // 10 under compute, 5 handling, 15 in a mailbox, 30 idle.
