@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -216,7 +217,7 @@ TEST_F(Traces, TheCriticalPathOfAStepIsWholeAndSeldomIdle) {
   }
   EXPECT_EQ(length, slow["path"]["ns"].get<double>());
   EXPECT_LT(idle, 0.2 * length);
-  EXPECT_THAT(text.out, AllOf(HasSubstr("step 7 took"), HasSubstr("The median of 20 steps")));
+  EXPECT_THAT(text.out, HasSubstr("step 7 took"));
   EXPECT_THAT(pair.out, AllOf(HasSubstr("20 steps against 20 steps"), HasSubstr("1.000 x  whole step")));
 }
 
