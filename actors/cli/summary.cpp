@@ -19,7 +19,7 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
   summary.active_parameters = counts.active;
   if (summary.sequence_length)
     summary.flops_per_token = training_flops_per_token(model, *summary.sequence_length);
-  summary.groups = optimizer_groups(loaded.job, model);
+  if (!loaded.job.inference) summary.groups = optimizer_groups(loaded.job, model);
   const int num_stages = topology.num_stages();
   const int extra = loaded.job.trainer.pipelining.extra_activations;
   const auto layers = layers_of_stages(model, num_stages, loaded.split);

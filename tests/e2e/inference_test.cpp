@@ -196,6 +196,14 @@ TEST_F(Inference, AnEmbeddingNeedsItsHeadAndASectionInference) {
   EXPECT_THAT(trained.err, HasSubstr("embedding has no loss to train with"));
 }
 
+TEST_F(Inference, IsCheckedWithoutAnOptimizer) {
+  make_model();
+  const Outcome checked = job_.call({"check", "infer.yaml"});
+  ASSERT_EQ(checked.code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("none: the job infers"));
+  EXPECT_THAT(checked.out, testing::Not(HasSubstr("decay")));
+}
+
 TEST_F(Inference, RefusesWhatOnlyTrainingHas) {
   const auto refused = [&](const Words& words, const char* text) {
     const Outcome outcome = infer("refused", words);
