@@ -16,6 +16,7 @@
 #include "runtime/task/job_length.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/tracker_runs.hpp"
 
 namespace d9d {
 namespace {
@@ -139,7 +140,10 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
     findings.attempt("",
                      [&] { net::Tls({.ca = tls->ca, .certificate = tls->certificate, .key = tls->key}); });
   }
-  if (!options.join) findings.attempt("", [&] { look_at_folders(job); });
+  if (!options.join) {
+    findings.attempt("trainer.logging.tracker", [&] { require_tracker_clients(job); });
+    findings.attempt("", [&] { look_at_folders(job); });
+  }
   findings.throw_if_any();
   return prepared;
 }

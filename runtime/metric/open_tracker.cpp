@@ -1,6 +1,5 @@
 #include "runtime/metric/open_tracker.hpp"
 
-#include "runtime/base/error.hpp"
 #include "runtime/metric/jsonl_sink.hpp"
 #include "runtime/metric/log_sink.hpp"
 #include "runtime/metric/tensorboard_sink.hpp"
@@ -17,18 +16,8 @@ Overloaded(Cases...) -> Overloaded<Cases...>;
 
 }  // namespace
 
-void require_available(const TrackerTarget& target) {
-  const auto* unavailable = std::get_if<UnavailableTarget>(&target);
-  if (unavailable == nullptr) return;
-  throw Error(ErrorKind::input,
-              fmt::format("the tracker \"{}\" is not in this build; choose tensorboard, log or null "
-                          "(metrics.jsonl is written in any case and can be imported there)",
-                          unavailable->provider));
-}
-
 std::unique_ptr<TrackerRun> open_tracker(const TrackerTarget& target, std::int64_t last_step,
                                          const Clock& clock) {
-  require_available(target);
   using Run = std::unique_ptr<TrackerRun>;
   return std::visit(
       Overloaded{
@@ -39,7 +28,7 @@ std::unique_ptr<TrackerRun> open_tracker(const TrackerTarget& target, std::int64
             return std::make_unique<TensorboardRun>(TensorboardOptions{to.log_dir, to.host, last_step},
                                                     clock);
           },
-          [](const UnavailableTarget&) -> Run { return nullptr; },
+          [](const BridgeOptions& to) -> Run { return std::make_unique<BridgeRun>(to); },
       },
       target);
 }

@@ -6,11 +6,12 @@
 #include <variant>
 
 #include "runtime/base/clock.hpp"
+#include "runtime/metric/bridge/bridge_run.hpp"
 #include "runtime/metric/tracker.hpp"
 
 namespace d9d {
 
-// Where a run goes. `Unavailable` is a provider that is known by name and not built in.
+// Where a run goes.
 struct NullTarget {};
 struct LogTarget {};
 struct JsonlTarget {
@@ -20,16 +21,11 @@ struct TensorboardTarget {
   std::filesystem::path log_dir;
   std::string host;
 };
-struct UnavailableTarget {
-  std::string provider;  // "aim", "wandb", "mlflow"
-};
-using TrackerTarget = std::variant<NullTarget, LogTarget, JsonlTarget, TensorboardTarget, UnavailableTarget>;
+using TrackerTarget = std::variant<NullTarget, LogTarget, JsonlTarget, TensorboardTarget, BridgeOptions>;
 
 // `last_step`: the step of the checkpoint that is resumed, 0 for a fresh run; later steps of an earlier
-// attempt disappear. An input error for an unavailable provider. The clock outlives the run.
+// attempt disappear. The clock outlives the run.
 std::unique_ptr<TrackerRun> open_tracker(const TrackerTarget& target, std::int64_t last_step,
                                          const Clock& clock);
-// The same refusal without opening anything, for checking a job.
-void require_available(const TrackerTarget& target);
 
 }  // namespace d9d

@@ -23,6 +23,10 @@ std::filesystem::path traces_dir(const JobConfig& job) {
   return output_dir(job) / "traces";
 }
 
+std::filesystem::path trackers_dir(const JobConfig& job) {
+  return output_dir(job) / "trackers";
+}
+
 std::filesystem::path results_dir(const JobConfig& job) {
   return output_dir(job) / "results";
 }

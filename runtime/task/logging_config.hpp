@@ -52,7 +52,12 @@ constexpr auto keys_of(config::Tag<AimTracker>) {
   return std::array{
       Key{"repo", "", "Aim repository", required},
       Key{"log_system_params", "", "record the host"},
-      Key{"capture_terminal_logs", "", "record the terminal"},
+      Key{"capture_terminal_logs",
+          "",
+          "record the terminal",
+          config::optional,
+          {},
+          "the client runs in a process beside the job, which has no terminal"},
       Key{"system_tracking_interval", "s", "period of system metrics", config::optional, above(0)},
   };
 }
@@ -79,7 +84,12 @@ constexpr auto keys_of(config::Tag<WandbTracker>) {
       Key{"tags", "", "tags of the run"},
       Key{"mode", "", "send or only store"},
       Key{"dir", "", "folder of its files"},
-      Key{"capture_terminal_logs", "", "record the terminal"},
+      Key{"capture_terminal_logs",
+          "",
+          "record the terminal",
+          config::optional,
+          {},
+          "the client runs in a process beside the job, which has no terminal"},
   };
 }
 
@@ -101,9 +111,9 @@ constexpr auto choices_of(config::Tag<TrackerConfig>) {
                             {{{"null", "Nothing beside `metrics.jsonl`."},
                               {"log", "Scalars as lines of the log."},
                               {"tensorboard", "TensorBoard event files."},
-                              {"aim", "Aim."},
-                              {"wandb", "Weights & Biases."},
-                              {"mlflow", "MLflow."}}}};
+                              {"aim", "Aim, through its Python client."},
+                              {"wandb", "Weights & Biases, through its Python client."},
+                              {"mlflow", "MLflow, through its Python client."}}}};
 }
 
 struct LoggingConfig {

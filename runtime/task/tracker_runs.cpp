@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/metric/open_tracker.hpp"
+#include "runtime/metric/run_record.hpp"
 #include "runtime/task/job_paths.hpp"
 
 namespace d9d {
@@ -21,9 +22,17 @@ struct TargetOf {
   TrackerTarget operator()(const TensorboardTracker& tracker) const {
     return TensorboardTarget{tensorboard_dir(job, tracker), host_name()};
   }
-  TrackerTarget operator()(const AimTracker&) const { return UnavailableTarget{"aim"}; }
-  TrackerTarget operator()(const WandbTracker&) const { return UnavailableTarget{"wandb"}; }
-  TrackerTarget operator()(const MlflowTracker&) const { return UnavailableTarget{"mlflow"}; }
+  template <class WithClient>
+  TrackerTarget operator()(const WithClient& tracker) const {
+    const config::Json keys = config::encode(TrackerConfig(tracker));
+    const auto& about = job.trainer.run;
+    return BridgeOptions{.provider = keys.at("provider").template get<std::string>(),
+                         .settings = keys,
+                         .folder = trackers_dir(job),
+                         .record = output_dir(job) / run_record_name,
+                         .run = about.name,
+                         .description = about.description.value_or("")};
+  }
 };
 
 // Tracker files do not go through a Disk.
@@ -60,6 +69,13 @@ class WatchedRun final : public TrackerRun {
 };
 
 }  // namespace
+
+void require_tracker_clients(const JobConfig& job) {
+  for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
+    const TrackerTarget target = std::visit(TargetOf{job}, tracker);
+    if (const auto* bridge = std::get_if<BridgeOptions>(&target)) require_client(bridge->provider);
+  }
+}
 
 std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, std::uint64_t last_step,
                                                            const nlohmann::json& hparams, const Clock& clock,

@@ -12,6 +12,9 @@
 
 namespace d9d {
 
+// Input error that says how to install it: a tracker's client is missing. Starts a Python for each that has one.
+void require_tracker_clients(const JobConfig& job);
+
 // `last_step`: of the checkpoint that is resumed, 0 for a fresh run. Clock and watch outlive the runs; every call to
 // them is watched for a disk that hangs.
 std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, std::uint64_t last_step,

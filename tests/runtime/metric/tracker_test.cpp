@@ -39,15 +39,5 @@ TEST_F(Tracker, OpensEveryProviderThatIsBuiltIn) {
   EXPECT_EQ(content(folder_ / "m.jsonl"), "{\"step\":1,\"loss\":1.0,\"experts\":[1.0,2.0]}\n");
 }
 
-TEST_F(Tracker, RefusesAProviderThatIsNotBuiltInAndNamesTheWayOut) {
-  try {
-    open_tracker(UnavailableTarget{"wandb"}, 0, clock_);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("wandb"), testing::HasSubstr("tensorboard")));
-  }
-}
-
 }  // namespace
 }  // namespace d9d

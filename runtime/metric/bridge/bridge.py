@@ -1,0 +1,231 @@
+"""Sends the numbers of a d9d run to an experiment tracker, with the tracker's own client.
+
+d9d-node starts this in a process of its own, and appends to a file; this process reads that file at its own pace, so a
+slow or dead tracker costs the training nothing. It ends when its stdin does (the job is over, or died), after it has
+sent what is left.
+
+argv[1], JSON: provider, settings (the job's keys of the tracker), values (the file), state (a file: the id of the run
+at the tracker, and the last step of each name that was sent, so that a job that goes on after a stop continues the same
+run and repeats nothing), record (run.jsonl, which says how the job ended), run, description.
+Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | [counts]}}.
+"""
+
+import fcntl
+import json
+import os
+import re
+import sys
+import threading
+import time
+import traceback
+
+POLL_SECONDS = 0.5
+TRIES_AFTER_THE_END = 3
+LONGEST_PAUSE_SECONDS = 60
+
+
+def number(value):
+    return float("nan") if value is None else value
+
+
+class Wandb:
+    def __init__(self, job, run_id, hparams):
+        import wandb
+
+        self.wandb = wandb
+        settings = job["settings"]
+        online = settings["mode"] == "online"
+        resume = None if run_id is None else ("must" if online else "allow")
+        self.run = wandb.init(
+            project=settings["project"], entity=settings["entity"], group=settings["group"],
+            tags=settings["tags"] or None, mode=settings["mode"], dir=settings["dir"] or os.path.dirname(job["state"]),
+            name=job["run"], notes=job["description"], config=hparams, id=run_id, resume=resume,
+            settings=wandb.Settings(console="off"))
+        self.run_id = self.run.id
+
+    def send(self, step, values):
+        def histogram(counts):
+            return self.wandb.Histogram(np_histogram=(counts, list(range(len(counts) + 1))))
+
+        self.run.log({name: histogram(value) if isinstance(value, list) else number(value)
+                      for name, value in values.items()}, step=step)
+
+    def end(self, ok):
+        self.run.finish(exit_code=0 if ok else 1)
+
+
+class Mlflow:
+    MOST_PARAMS = 100
+    LONGEST_PARAM = 6000
+
+    def __init__(self, job, run_id, hparams):
+        from mlflow import MlflowClient
+        from mlflow.entities import Metric, Param
+
+        self.metric = Metric
+        settings = job["settings"]
+        self.client = MlflowClient(tracking_uri=settings["tracking_uri"])
+        if run_id is None:
+            experiment = self.client.get_experiment_by_name(settings["experiment"])
+            experiment_id = experiment.experiment_id if experiment else self.client.create_experiment(
+                settings["experiment"])
+            tags = {"mlflow.note.content": job["description"]} if job["description"] else {}
+            self.run_id = self.client.create_run(experiment_id, run_name=job["run"], tags=tags).info.run_id
+            params = [Param(self.name(key), str(value)[:self.LONGEST_PARAM]) for key, value in hparams.items()]
+            for begin in range(0, len(params), self.MOST_PARAMS):
+                self.client.log_batch(self.run_id, params=params[begin:begin + self.MOST_PARAMS])
+        else:
+            self.run_id = run_id
+            self.client.update_run(run_id, status="RUNNING")
+
+    @staticmethod
+    def name(text):
+        return re.sub(r"[^\w\-. /]", "_", text)
+
+    def send(self, step, values):
+        now = int(time.time() * 1000)
+        metrics = [self.metric(self.name(name), number(value), now, step) for name, value in values.items()
+                   if not isinstance(value, list)]
+        if metrics:
+            self.client.log_batch(self.run_id, metrics=metrics)
+
+    def end(self, ok):
+        self.client.set_terminated(self.run_id, "FINISHED" if ok else "FAILED")
+
+
+class Aim:
+    CONTEXT = {"stage": "train"}
+
+    def __init__(self, job, run_id, hparams):
+        import aim
+        from aim.sdk.repo import Repo
+
+        self.aim = aim
+        settings = job["settings"]
+        if "://" not in settings["repo"]:
+            Repo.from_path(settings["repo"], init=True)
+        self.run = aim.Run(
+            run_hash=run_id, repo=settings["repo"], log_system_params=settings["log_system_params"],
+            capture_terminal_logs=False, system_tracking_interval=settings["system_tracking_interval"])
+        self.run_id = self.run.hash
+        self.run.name = job["run"]
+        if job["description"]:
+            self.run.description = job["description"]
+        for key, value in hparams.items():
+            self.run["hparams", key] = value
+
+    def send(self, step, values):
+        for name, value in values.items():
+            if isinstance(value, list):
+                value = self.aim.Distribution(hist=value, bin_range=(0, len(value)))
+            else:
+                value = number(value)
+            self.run.track(value, name=name, step=step, context=self.CONTEXT)
+
+    def end(self, ok):
+        self.run["ended"] = "finished" if ok else "failed"
+        self.run.close()
+
+
+PROVIDERS = {"wandb": Wandb, "mlflow": Mlflow, "aim": Aim}
+
+
+class State:
+    def __init__(self, path):
+        self.path = path
+        self.lock = open(path + ".lock", "w")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)  # an earlier start may still be sending its last numbers
+        try:
+            with open(path) as file:
+                saved = json.load(file)
+        except FileNotFoundError:
+            saved = {}
+        self.run_id = saved.get("id")
+        self.sent = saved.get("sent", {})
+
+    def save(self):
+        with open(self.path + ".tmp", "w") as file:
+            json.dump({"id": self.run_id, "sent": self.sent}, file)
+        os.replace(self.path + ".tmp", self.path)
+
+
+class Lines:
+    """The whole lines that a file has got since they were asked for."""
+
+    def __init__(self, path):
+        self.file = open(path, "rb")
+        self.rest = b""
+
+    def read(self):
+        *whole, self.rest = (self.rest + self.file.read()).split(b"\n")
+        return [json.loads(line) for line in whole if line]
+
+
+def ended_well(record):
+    """By the last line of run.jsonl; a job that was killed has written none."""
+    try:
+        with open(record) as file:
+            lines = file.read().split("\n")
+        return json.loads([line for line in lines if line][-1]).get("outcome") in ("finished", "stopped")
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+class Bridge:
+    def __init__(self, job):
+        self.job = job
+        self.state = State(job["state"])
+        self.tracker = None
+        self.waiting = []
+
+    def pass_on(self, lines):
+        self.waiting += lines
+        while self.waiting:
+            line = self.waiting[0]
+            if "hparams" in line and self.tracker is None:
+                self.tracker = PROVIDERS[self.job["provider"]](self.job, self.state.run_id, line["hparams"])
+                self.state.run_id = self.tracker.run_id
+            elif "values" in line:
+                self.send(line["step"], line["values"])
+            self.waiting.pop(0)
+        self.state.save()
+
+    def send(self, step, values):
+        fresh = {name: value for name, value in values.items() if self.state.sent.get(name, -1) < step}
+        if fresh:
+            self.tracker.send(step, fresh)
+        self.state.sent.update(dict.fromkeys(fresh, step))
+
+
+def main():
+    job = json.loads(sys.argv[1])
+    over = threading.Event()
+
+    def wait_for_the_end():
+        while os.read(0, 4096):
+            pass
+        over.set()
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
+    lines = Lines(job["values"])
+    bridge = Bridge(job)
+    failures = 0
+    while True:
+        last = over.is_set()
+        try:
+            bridge.pass_on(lines.read())
+            failures = 0
+            if last:
+                break
+        except Exception:
+            traceback.print_exc()
+            failures += 1
+            if last and failures >= TRIES_AFTER_THE_END:
+                raise
+        over.wait(min(POLL_SECONDS * 2 ** failures, LONGEST_PAUSE_SECONDS)) if not last else time.sleep(failures)
+    if bridge.tracker is not None:
+        bridge.tracker.end(ended_well(job["record"]))
+
+
+if __name__ == "__main__":
+    main()

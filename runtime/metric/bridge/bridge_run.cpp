@@ -1,0 +1,128 @@
+#include "runtime/metric/bridge/bridge_run.hpp"
+
+#include <cstdlib>
+
+#include "d9d_bridge_script.h"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::chrono::seconds patience_at_the_end{10};
+constexpr std::chrono::seconds patience_with_python{30};
+
+std::string python() {
+  const char* chosen = std::getenv("D9D_PYTHON");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
+}
+
+std::filesystem::path place(const BridgeOptions& options, const char* ending) {
+  return options.folder / (options.provider + ending);
+}
+
+// The numbers of this start alone: the state knows what earlier ones have sent. A bridge that still reads the old file
+// goes on reading it.
+std::filesystem::path fresh(const std::filesystem::path& path) {
+  std::filesystem::create_directories(path.parent_path());
+  std::filesystem::remove(path);
+  return path;
+}
+
+std::vector<std::string> words_of(const BridgeOptions& options) {
+  const nlohmann::json job{{"provider", options.provider},
+                           {"settings", options.settings},
+                           {"values", place(options, ".jsonl").string()},
+                           {"state", place(options, ".json").string()},
+                           {"record", options.record.string()},
+                           {"run", options.run},
+                           {"description", options.description}};
+  return {python(), "-c", bridge_script, job.dump()};
+}
+
+nlohmann::json json_of(const TrackerValue& value) {
+  if (const auto* histogram = std::get_if<Histogram>(&value)) return histogram->counts;
+  return std::get<Scalar>(value).value;
+}
+
+}  // namespace
+
+void require_client(const std::string& provider) {
+  const std::string code =
+      "import importlib.util, sys; sys.exit(0 if importlib.util.find_spec(sys.argv[1]) else 3)";
+  std::optional<int> ended;
+  std::string problem;
+  try {
+    ended = ChildProcess({python(), "-c", code, provider}, "/dev/null").ended_within(patience_with_python);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  D9D_REQUIRE(
+      ended == 0,
+      "the tracker \"{}\" needs its Python package, which {} does not have{}; install it (python3 -m pip "
+      "install {}), or name the Python that has it in the variable D9D_PYTHON, or choose tensorboard "
+      "(metrics.jsonl is written in any case)",
+      provider, python(), problem.empty() ? "" : " (" + problem + ")", provider);
+}
+
+BridgeRun::BridgeRun(const BridgeOptions& options)
+    : provider_(options.provider),
+      log_(place(options, ".log")),
+      values_(fresh(place(options, ".jsonl")), AppendFile::Mode::create_new),
+      process_(words_of(options), log_) {}
+
+BridgeRun::~BridgeRun() {
+  try {
+    close();
+  } catch (const std::exception& error) {
+    log::warn("{}", error.what());
+  }
+}
+
+// A number that has no place on the disk is lost to the tracker, and to it alone.
+void BridgeRun::append(const nlohmann::json& line) {
+  try {
+    values_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } catch (const Error& error) {
+    if (!std::exchange(lost_, true)) log::warn("{} does not get all numbers: {}", provider_, error.what());
+  }
+}
+
+void BridgeRun::hparams(const nlohmann::json& hparams) {
+  nlohmann::json flat = nlohmann::json::object();
+  for (const auto& [name, leaf] : flat_hparams(hparams)) flat[name] = leaf;
+  append({{"hparams", flat}});
+}
+
+void BridgeRun::write(const Point& point, const TrackerValue& value) {
+  const auto* scalar = std::get_if<Scalar>(&value);
+  if (scalar != nullptr && scalar->is_time) return;
+  waiting_[point.step][flat_name(point)] = json_of(value);
+}
+
+void BridgeRun::end_step(std::int64_t step) {
+  while (!waiting_.empty() && waiting_.begin()->first <= step) {
+    append({{"step", waiting_.begin()->first}, {"values", waiting_.begin()->second}});
+    waiting_.erase(waiting_.begin());
+  }
+}
+
+void BridgeRun::flush() {
+  if (!waiting_.empty()) end_step(waiting_.rbegin()->first);
+}
+
+void BridgeRun::close() {
+  if (!values_.is_open()) return;
+  flush();
+  values_.close();
+  process_.end_input();
+  const std::optional<int> code = process_.ended_within(patience_at_the_end);
+  if (!code) {
+    log::info("{} still gets its numbers, from process {}, which ends by itself", provider_, process_.pid());
+  } else if (*code != 0) {
+    log::warn("{} did not get all numbers: its bridge ended with code {}; see {}", provider_, *code,
+              log_.string());
+  }
+}
+
+}  // namespace d9d

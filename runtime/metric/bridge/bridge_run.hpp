@@ -1,0 +1,50 @@
+#pragma once
+// A run of a tracker whose client is a Python package (W&B, MLflow, Aim): bridge.py sends in a process of its own what
+// this appends to a file. Nothing here waits for it but close(), a few seconds.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runtime/metric/append_file.hpp"
+#include "runtime/metric/bridge/child_process.hpp"
+#include "runtime/metric/tracker.hpp"
+
+namespace d9d {
+
+struct BridgeOptions {
+  std::string provider;          // "wandb"
+  nlohmann::json settings;       // its keys
+  std::filesystem::path folder;  // of its files: values, state, log
+  std::filesystem::path record;  // run.jsonl, which says how the job ended
+  std::string run;               // its name
+  std::string description = {};
+};
+
+// Input error that says how to install it: the Python that runs the bridge ($D9D_PYTHON, else python3) does not have the
+// client's package.
+void require_client(const std::string& provider);
+
+class BridgeRun final : public TrackerRun {
+ public:
+  explicit BridgeRun(const BridgeOptions& options);
+  ~BridgeRun() override;
+
+  void write(const Point& point, const TrackerValue& value) override;
+  void end_step(std::int64_t step) override;
+  void hparams(const nlohmann::json& hparams) override;
+  void flush() override;
+  void close() override;
+
+ private:
+  void append(const nlohmann::json& line);
+
+  const std::string provider_;
+  const std::filesystem::path log_;
+  AppendFile values_;
+  std::map<std::int64_t, nlohmann::json> waiting_;  // by step
+  bool lost_ = false;
+  ChildProcess process_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,100 @@
+// Jobs that tell a tracker with a client in Python. The client is a stand-in that writes down how it is called; with
+// D9D_TRACKERS_PYTHON, a Python that has wandb, mlflow and aim, the real ones are read back, too.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* tracker = "{provider: wandb, project: p, mode: offline}";
+
+class Trackers : public testing::Test {
+ protected:
+  Outcome run(const Words& words, const Environment& more = {}) {
+    Environment environment{{"PYTHONPATH", D9D_SOURCE_DIR "/tests/support/clients"},
+                            {"FAKE_CLIENT_LOG", (job_.folder().path() / "calls").string()}};
+    environment.insert(more.begin(), more.end());
+    const auto process = job_.start(set("trainer.logging.tracker", tracker) + words, environment);
+    const int code = process->wait();
+    return {code, process->out(), process->err()};
+  }
+  std::vector<json> calls(const std::string& name) const {
+    std::vector<json> all;
+    std::ifstream file(job_.folder().path() / "calls");
+    for (std::string line; std::getline(file, line);) {
+      const json call = json::parse(line);
+      if (call["call"] == name) all.push_back(call);
+    }
+    return all;
+  }
+  TinyJob job_;
+};
+
+TEST_F(Trackers, TheClientGetsEveryLossOnceAlsoOfAJobThatGoesOn) {
+  const Outcome first =
+      run(set("trainer.schedule.total_steps", "12") + set("trainer.checkpointing.period_steps", "4"));
+  ASSERT_EQ(first.code, 0) << first.err;
+  std::filesystem::remove_all(job_.run_folder("tiny") / "checkpoints" / "save-12");
+
+  const Outcome second = run(set("trainer.checkpointing.period_steps", "4"));
+
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_THAT(second.err, HasSubstr("resuming from"));
+  std::vector<double> losses;
+  for (const json& call : calls("log")) {
+    if (call["values"].contains("loss")) losses.push_back(call["values"]["loss"]);
+  }
+  EXPECT_EQ(losses, job_.losses("tiny"));
+  ASSERT_EQ(calls("init").size(), 2U);
+  EXPECT_EQ(calls("init")[1]["id"], "the-first-id");
+  EXPECT_EQ(calls("init")[0]["config"]["optimizer/name"], "adamw");
+  EXPECT_EQ(calls("finish")[1]["exit_code"], 0);
+}
+
+TEST_F(Trackers, AServiceThatIsGoneCostsNoStep) {
+  const Outcome outcome = run({}, {{"FAKE_CLIENT_FAILS", "1"}});
+
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("wandb did not get all numbers"));
+  EXPECT_EQ(job_.losses("tiny").size(), 20U);
+}
+
+TEST_F(Trackers, AMissingPackageIsSaidBeforeTheFirstStep) {
+  const Outcome outcome = run(set("trainer.logging.tracker", "{provider: mlflow, experiment: e}"),
+                              {{"D9D_PYTHON", "/usr/bin/env"}});
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("pip install mlflow"));
+  EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
+}
+
+TEST_F(Trackers, TheRealClientsReadBackEveryLoss) {
+  const char* python = std::getenv("D9D_TRACKERS_PYTHON");
+  if (python == nullptr) GTEST_SKIP() << "set D9D_TRACKERS_PYTHON to a Python that has wandb, mlflow and aim";
+  const std::string folder = job_.folder().path().string();
+  const std::string all = "[" + std::string(tracker) +
+                          ", {provider: mlflow, experiment: e, tracking_uri: 'sqlite:///" + folder +
+                          "/mlflow.db'}, {provider: aim, repo: '" + folder + "/aim'}]";
+  const auto job = job_.start(set("trainer.logging.tracker", all), {{"D9D_PYTHON", python}});
+  ASSERT_EQ(job->wait(), 0) << job->err();
+
+  Process reader({.words = {python, D9D_SOURCE_DIR "/tests/e2e/read_trackers.py", folder},
+                  .folder = job_.folder().path(),
+                  .name = "reader"});
+  ASSERT_EQ(reader.wait(), 0) << reader.err();
+
+  const json read = json::parse(reader.out());
+  for (const char* provider : {"wandb", "mlflow", "aim"})
+    EXPECT_EQ(read[provider].get<std::vector<double>>(), job_.losses("tiny")) << provider;
+}
+
+}  // namespace
+}  // namespace d9d::test
