@@ -166,7 +166,7 @@ def ended_well(record):
     try:
         with open(record) as file:
             lines = file.read().split("\n")
-        return json.loads([line for line in lines if line][-1]).get("outcome") in ("finished", "stopped")
+        return json.loads([line for line in lines if line][-1]).get("end") in ("finished", "stopped")
     except (OSError, ValueError, IndexError):
         return False
 

@@ -92,12 +92,13 @@ TEST_F(BridgeRunTest, AResumedRunIsTheSameOneAndRepeatsNothing) {
   run.close();
 
   const std::vector<json> seen = calls();
-  ASSERT_EQ(seen.size(), 9U);
+  ASSERT_EQ(seen.size(), 10U);
   EXPECT_EQ(seen[5], (json{{"call", "finish"}, {"exit_code", 1}}));
   EXPECT_EQ(seen[6]["id"], "the-first-id");
   EXPECT_EQ(seen[6]["resume"], "allow");
   EXPECT_EQ(seen[7], (json{{"call", "log"}, {"step", 4}, {"values", {{"metrics/accuracy", 0.75}}}}));
   EXPECT_EQ(seen[8]["step"], 5);
+  EXPECT_EQ(seen[9], (json{{"call", "finish"}, {"exit_code", 0}}));
 }
 
 TEST_F(BridgeRunTest, AClientThatFailsIsSaidAtTheEnd) {
