@@ -1,7 +1,6 @@
 // What the config knows and training does not do yet. A line goes when the feature comes.
 #include <fmt/format.h>
 
-#include "runtime/base/config/decode.hpp"
 #include "runtime/task/job_validation.hpp"
 
 namespace d9d {
@@ -14,15 +13,6 @@ void refuse_if(bool given, std::string path, const std::string& value, const std
   if (!given) return;
   const std::string what = value.empty() ? "not supported yet" : value + " is not supported yet";
   issues.push_back({std::move(path), what, instead});
-}
-
-void refuse_trackers(const LoggingConfig& logging, Issues& issues) {
-  const auto& trackers = logging.tracker.items;
-  for (const TrackerConfig& tracker : trackers) {
-    const std::string name = config::encode(tracker)["provider"].get<std::string>();
-    refuse_if(name == "aim" || name == "wandb" || name == "mlflow", "trainer.logging.tracker", name,
-              "choose tensorboard, log or null; `metrics.jsonl` is always written", issues);
-  }
 }
 
 void refuse_dtypes(const JobConfig& job, Issues& issues) {
@@ -45,7 +35,6 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
 
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
-  refuse_trackers(job.trainer.logging, issues);
   refuse_dtypes(job, issues);
   refuse_if(job.node.device == DeviceKind::cuda, "node.device", "cuda", "choose cpu", issues);
   return issues;
