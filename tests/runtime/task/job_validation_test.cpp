@@ -146,8 +146,6 @@ TEST(JobValidation, RefusesByNameWhatIsNotThereYet) {
   expect_refused({
       {{"optimizer={name: stochastic_adamw, lr: 1, state_dtype: float32}"},
        {"optimizer.name: stochastic_adamw is for bfloat16 parameters", "choose adamw"}},
-      {{"trainer.logging={period_steps: 1, tracker: {provider: wandb, project: p}}"},
-       {"trainer.logging.tracker: wandb is not supported yet", "tensorboard"}},
   });
 }
 
