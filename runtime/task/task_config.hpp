@@ -8,6 +8,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/section.hpp"
+#include "runtime/task/generation_config.hpp"
 
 namespace d9d {
 
@@ -23,14 +24,17 @@ constexpr auto keys_of(config::Tag<ClassificationConfig>) {
   return std::array<config::Key, 0>{};
 }
 
-using TaskConfig = std::variant<CausalLmConfig, ClassificationConfig, config::Named>;
+using TaskConfig = std::variant<CausalLmConfig, ClassificationConfig, GenerationConfig, config::Named>;
 constexpr auto choices_of(config::Tag<TaskConfig>) {
-  return config::Choices<2>{
+  return config::Choices<3>{
       "name",
       {{{"causal_lm", "Next-token prediction: the mean cross entropy of the tokens that count."},
         {"classification",
          "The class of each token whose label is not -100, by a model with `head: {kind: "
-         "classification}`."}}}};
+         "classification}`."},
+        {"generation",
+         "Texts that go on from each sample, in a job with the section `inference` and a model with "
+         "logits."}}}};
 }
 
 }  // namespace d9d
