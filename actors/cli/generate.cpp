@@ -78,7 +78,7 @@ std::vector<std::int64_t> stops_given(const Tokenizer& tokenizer, const Argument
   return stops;
 }
 
-at::ScalarType dtype_given(const Arguments& arguments) {
+at::ScalarType dtype_of_use(const Arguments& arguments) {
   const std::string name = arguments.value("--dtype").value_or("float32");
   D9D_REQUIRE(name == "float32" || name == "bfloat16", "--dtype is {}; choose float32 or bfloat16", name);
   return name == "float32" ? at::kFloat : at::kBFloat16;
@@ -126,7 +126,7 @@ int generate_text(const Arguments& arguments, Console& console) {
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
   const std::vector<std::string> prompts = prompts_given(disk, arguments);
-  const at::ScalarType dtype = dtype_given(arguments);
+  const at::ScalarType dtype = dtype_of_use(arguments);
   const Tokenizer tokenizer = tokenizer_for(disk, directory, arguments);
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options = options_given(arguments);
