@@ -1,20 +1,14 @@
-// d9d-node score and generate: a Hugging Face folder in use, without a job.
-#include <ATen/Parallel.h>
+// d9d-node score: losses of a Hugging Face folder, without a job.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scalar_tensor.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <ostream>
-#include <thread>
 
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/work_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/host_limits.hpp"
 #include "runtime/data/npy_tensor.hpp"
-#include "runtime/data/tokenizer.hpp"
-#include "runtime/family/position_limit.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/state/safetensors.hpp"
 #include "runtime/task/model_use.hpp"
@@ -22,16 +16,6 @@
 
 namespace d9d {
 namespace {
-
-void use_all_cores_unless_told() {
-  // OpenMP would hang where its threads find no room.
-  constexpr std::uint64_t stack = 8 << 20;
-  constexpr std::uint64_t buffers = 384 << 20;
-  require_address_space(std::thread::hardware_concurrency() * stack + buffers);
-  // OpenMP has read this one already.
-  const bool chosen = std::getenv("OMP_NUM_THREADS") != nullptr;
-  if (!chosen) at::set_num_threads(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-}
 
 std::string required(const Arguments& arguments, const char* option) {
   const auto value = arguments.value(option);
@@ -71,41 +55,6 @@ int score(const Arguments& arguments, Console& console) {
   return 0;
 }
 
-// The model's own, unless another one is named.
-Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Arguments& arguments) {
-  if (const auto file = arguments.value("--tokenizer")) return Tokenizer::from_file(*file);
-  const std::string file = join_path(model, "tokenizer.json");
-  D9D_REQUIRE(disk.exists(file),
-              "{} is not there; name the model's tokenizer with --tokenizer TOKENIZER.json", file);
-  return Tokenizer::from_file(file);
-}
-
-// For a text whose length was not asked for: as far as the model's positions go.
-std::int64_t usual_length(const LoadedModel& model, std::size_t prompt) {
-  constexpr std::int64_t usual = 64;
-  const std::int64_t room = position_limit(*model.config) - static_cast<std::int64_t>(prompt);
-  return std::clamp<std::int64_t>(room, 1, usual);
-}
-
-int generate_text(const Arguments& arguments, Console& console) {
-  use_all_cores_unless_told();
-  PosixDisk disk;
-  const std::string& directory = arguments.positional().front();
-  const Tokenizer tokenizer = tokenizer_for(disk, directory, arguments);
-  const LoadedModel model = load_hugging_face_model(disk, directory);
-  const std::string prompt = required(arguments, "--prompt");
-  const auto ids = tokenizer.encode(prompt, false);
-  D9D_REQUIRE(!ids.empty(), "--prompt is empty; give at least one token to begin with");
-  const GenerateOptions options{
-      .max_new_tokens = arguments.integer("--tokens", 1, 100000).value_or(usual_length(model, ids.size())),
-      .temperature = arguments.number("--temperature").value_or(0.8),
-      .top_k = arguments.integer("--top-k", 0, 1 << 20).value_or(40),
-      .seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0, INT64_MAX).value_or(0))};
-  const std::vector<std::int64_t> made = generate(model, {ids.begin(), ids.end()}, options);
-  console.out << prompt << tokenizer.decode(std::vector<std::int32_t>(made.begin(), made.end())) << "\n";
-  return 0;
-}
-
 }  // namespace
 
 Command score_command() {
@@ -119,22 +68,6 @@ Command score_command() {
                       {"--out", "OUT.safetensors", "gets token_loss, loss and, with --logits, logits"},
                       {"--logits", "", "write the logits too"}},
           .run = score};
-}
-
-Command generate_command() {
-  return {.name = "generate",
-          .positional = "MODEL_DIR",
-          .summary = "text from a Hugging Face folder, until the model ends it or --tokens are made",
-          .positional_min = 1,
-          .positional_max = 1,
-          .options = {{"--tokenizer", "TOKENIZER.json",
-                       "the model's tokenizer; MODEL_DIR/tokenizer.json by default"},
-                      {"--prompt", "TEXT", "how the text begins"},
-                      {"--tokens", "N", "new tokens at most, 64 by default"},
-                      {"--temperature", "T", "0 takes the most likely token; 0.8 by default"},
-                      {"--top-k", "K", "choose among the K most likely tokens, 0 = all; 40 by default"},
-                      {"--seed", "S", "of the choice; 0 by default"}},
-          .run = generate_text};
 }
 
 }  // namespace d9d

@@ -1,13 +1,17 @@
 #include "actors/cli/work_options.hpp"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <limits>
 #include <thread>
 #include <utility>
 
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_limits.hpp"
 
 namespace d9d {
 namespace {
@@ -50,6 +54,16 @@ int threads_given(const Arguments& arguments) {
   const auto number = arguments.integer("--threads", 1, threads_max);
   if (number) return static_cast<int>(*number);
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads_otherwise);
+}
+
+void use_all_cores_unless_told() {
+  // OpenMP would hang where its threads find no room.
+  constexpr std::uint64_t stack = 8 << 20;
+  constexpr std::uint64_t buffers = 384 << 20;
+  require_address_space(std::thread::hardware_concurrency() * stack + buffers);
+  // OpenMP has read this one already.
+  const bool chosen = std::getenv("OMP_NUM_THREADS") != nullptr;
+  if (!chosen) at::set_num_threads(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
 }
 
 }  // namespace d9d

@@ -1,5 +1,6 @@
 #pragma once
-// Options of commands that write model folders: how large files may be, how many threads write.
+// What commands beside jobs are told of their work: how large files may be, how many threads write; and the
+// threads of those that compute.
 
 #include <cstdint>
 
@@ -12,5 +13,9 @@ std::uint64_t shard_size_given(const Arguments& arguments);  // bytes
 OptionSpec threads_option();
 // Left out: the cores that this process may use, but at most four, because then a disk is the limit.
 int threads_given(const Arguments& arguments);
+
+// Torch's threads on all cores, unless OMP_NUM_THREADS says how many. Environment error where they find no
+// room.
+void use_all_cores_unless_told();
 
 }  // namespace d9d

@@ -3,6 +3,7 @@
 // in its own way: each device type has a table of its ops, which run_op (kernels/run_op.hpp) chooses from.
 
 #include "kernels/ops/attention_ops.hpp"
+#include "kernels/ops/cache_ops.hpp"
 #include "kernels/ops/cross_entropy_ops.hpp"
 #include "kernels/ops/dense_ops.hpp"
 #include "kernels/ops/expert_ops.hpp"
@@ -13,6 +14,13 @@
 namespace d9d::kernels {
 
 // What a device can do. An op that is left out is refused by name when it is needed.
-struct OpTable : DenseOps, AttentionOps, CrossEntropyOps, MoeOps, ExpertOps, OptimizerOps, RecurrentOps {};
+struct OpTable : DenseOps,
+                 AttentionOps,
+                 CacheOps,
+                 CrossEntropyOps,
+                 MoeOps,
+                 ExpertOps,
+                 OptimizerOps,
+                 RecurrentOps {};
 
 }  // namespace d9d::kernels

@@ -25,7 +25,8 @@ RankEvaluation::RankEvaluation(RankEvaluationOptions options)
 }
 
 StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<StageModule>& module) {
-  StageCoreOptions core{.module = module, .stage = stage, .num_stages = options_.topology.num_stages()};
+  const auto running = options_.inference ? options_.inference->running(module) : module;
+  StageCoreOptions core{.module = running, .stage = stage, .num_stages = options_.topology.num_stages()};
   core.noise_seed = options_.noise_seed;
   core.training = false;
   core.consume_outputs = [this](const LastStageOutputs& outputs) {

@@ -38,14 +38,16 @@ class SourceFeed final : public MicrobatchFeed {
   void add_microbatch(std::uint64_t step, std::uint64_t begin, int index, StepInputs& inputs) const {
     TensorMap whole = read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index);
     add_next_tokens(whole, options_.prediction_depths);
-    const TensorMap batch = split_sequence(std::move(whole), options_.place);
+    TensorMap batch = split_sequence(std::move(whole), options_.place);
     inputs.tokens += static_cast<std::uint64_t>(batch.at("input_ids").numel());
+    const at::Tensor numbers = options_.numbers_samples ? numbers_of(begin, index) : at::Tensor();
+    if (numbers.defined()) batch[sample_numbers] = numbers;
     ForwardInputs made =
         call_user(fmt::format("the task's build_forward_inputs of step {}, microbatch {},", step, index),
                   ErrorInside::is_named, [&] {
                     return options_.task->build_forward_inputs({step, index, batch});
                   });
-    if (options_.numbers_samples) made.state[sample_numbers] = numbers_of(begin, index);
+    if (numbers.defined()) made.state[sample_numbers] = numbers;
     inputs.microbatches.push_back(options_.table->put(std::make_unique<MicrobatchParcel>(
         MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)})));
   }

@@ -10,6 +10,7 @@
 #include "runtime/task/classification_task.hpp"
 #include "runtime/task/embedding_inference.hpp"
 #include "runtime/task/family_provider.hpp"
+#include "runtime/task/generation_task.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/plugin_source.hpp"
@@ -27,6 +28,7 @@ struct NameOf {
   std::string operator()(const CausalLmConfig&) const { return "causal_lm"; }
   std::string operator()(const ClassificationConfig&) const { return "classification"; }
   std::string operator()(const EmbeddingConfig&) const { return "embedding"; }
+  std::string operator()(const GenerationConfig&) const { return "generation"; }
   std::string operator()(const config::Named& named) const { return named.name; }
 };
 
@@ -83,6 +85,32 @@ std::string frozen_weights(const JobConfig& job) {
   return job.trainer.model_stage_factory.source_checkpoint.value_or("");
 }
 
+// A text ends behind what the model's config or the folder of its weights names, too.
+GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& disk,
+                                         const InferencePlace& place) {
+  const auto& config = std::get<GenerationConfig>(loaded.job.task);
+  GenerationTaskOptions options;
+  options.padding_id = config.padding_id;
+  options.generate.temperature = config.temperature;
+  options.generate.top_k = config.top_k;
+  options.generate.top_p = config.top_p;
+  options.generate.seed = static_cast<std::uint64_t>(loaded.job.trainer.determinism.base_seed);
+  options.generate.max_new_tokens = config.max_new_tokens;
+  options.generate.in_step = place.in_step;
+  auto& ends = options.generate.ends = config.stop_tokens;
+  if (loaded.model) {
+    const auto& of_model = loaded.model->eos_token_ids;
+    ends.insert(ends.end(), of_model.begin(), of_model.end());
+  }
+  const std::string folder = frozen_weights(loaded.job);
+  if (!folder.empty()) {
+    const std::vector<std::int64_t> of_folder = special_tokens_in(disk, folder).eos;
+    ends.insert(ends.end(), of_folder.begin(), of_folder.end());
+  }
+  if (const auto file = tokenizer_of_model(disk, loaded.job)) options.tokenizer = Tokenizer::from_file(*file);
+  return options;
+}
+
 }  // namespace
 
 Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
@@ -108,6 +136,10 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   registry.add_inference_task("embedding", [](const config::Section&, const InferencePlace& place) {
     return std::make_shared<EmbeddingInference>(place);
   });
+  registry.add_inference_task(
+      "generation", [&loaded, &disk](const config::Section&, const InferencePlace& place) {
+        return std::make_shared<GenerationTask>(place, generation_options(loaded, disk, place));
+      });
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);
   return registry;
@@ -123,8 +155,10 @@ std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& 
 }
 
 std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank) {
+  // Weights are gathered, or tokens sent to experts, across ranks of other samples.
+  const bool in_step = job.mesh.data_parallel_shard > 1 || job.mesh.expert_parallel > 1;
   return registry.make_inference_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task),
-                                      {results_dir(job), rank});
+                                      {results_dir(job), rank, in_step});
 }
 
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job) {

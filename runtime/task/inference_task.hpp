@@ -1,18 +1,21 @@
 #pragma once
 // What a user writes to infer: how a microbatch becomes model inputs, and what becomes of the outputs.
 // One object per rank. Three threads call it, possibly at the same time:
-//   build_forward_inputs    the Loader's, ahead of the step
+//   build_forward_inputs    the Loader's, ahead of the step; its batch has `sample_numbers` int64 [B], as
+//                           InferenceContext::samples, beside what the source made
 //   process_outputs, flush  the compute thread of the last stage
 //   state, finalize         the Trainer's
-// An exception of any of them ends the job with its text; throw d9d::Error(ErrorKind::input, ...) where the user's
-// file or data is at fault.
+// An exception of any of them ends the job with its text; throw d9d::Error(ErrorKind::input, ...) where the
+// user's file or data is at fault.
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "runtime/task/task.hpp"
+#include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
 
@@ -21,8 +24,8 @@ struct InferenceContext {
   int microbatch = 0;        // in this rank's pack
   const TensorMap& outputs;  // of the last stage
   const TensorMap& state;    // what build_forward_inputs put there
-  // Of each row of the microbatch: the number of its sample in the data, from 0. -1: a row that only fills up the
-  // last step and stands for no sample.
+  // Of each row of the microbatch: the number of its sample in the data, from 0. -1: a row that only fills up
+  // the last step and stands for no sample.
   std::vector<std::int64_t> samples;
 };
 
@@ -30,9 +33,12 @@ class InferenceTask {
  public:
   virtual ~InferenceTask() = default;
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
-  // On the last stage, without gradients; on one of the ranks that share a tensor-parallel model, with context
-  // parallelism on each rank with its own tokens. Each sample is processed once in a job, also when the job is
-  // stopped and started again: what was processed after the checkpoint that is resumed is processed anew.
+  // What runs in the place of a stage, for example many passes through it; on every rank. Default: the stage.
+  virtual std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage) const { return stage; }
+  // On the last stage, without gradients; on one of the ranks that share a tensor-parallel model, with
+  // context parallelism on each rank with its own tokens. Each sample is processed once in a job, also when
+  // the job is stopped and started again: what was processed after the checkpoint that is resumed is
+  // processed anew.
   virtual void process_outputs(const InferenceContext& context) = 0;
   // Before a checkpoint is written: what was processed so far has to survive the process.
   virtual void flush() {}
@@ -48,6 +54,9 @@ class InferenceTask {
 struct InferencePlace {
   std::filesystem::path results;  // the folder of results, which the first writer makes
   int rank = 0;                   // global
+  // Passes through a stage are made together with ranks of other samples, so that all need equally many of
+  // them.
+  bool in_step = false;
 };
 
 }  // namespace d9d

@@ -16,6 +16,7 @@
 #include "runtime/task/context_rules.hpp"
 #include "runtime/task/data_rules.hpp"
 #include "runtime/task/evaluation_rules.hpp"
+#include "runtime/task/generation_rules.hpp"
 #include "runtime/task/head_rules.hpp"
 #include "runtime/task/optimizer_rules.hpp"
 #include "runtime/task/peft_rules.hpp"
@@ -276,6 +277,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
     if (model) check_context_parallel(job, *model, issues);
     for (JobIssue& issue : context_issues(job, model)) issues.push_back(std::move(issue));
   }
+  for (JobIssue& issue : generation_issues(job, model)) issues.push_back(std::move(issue));
   check_dtypes(job, issues);
   check_profiling(job, issues);
   check_length(job, issues);

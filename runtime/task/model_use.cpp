@@ -3,17 +3,14 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/rng.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/position_limit.hpp"
 
@@ -43,34 +40,6 @@ at::Tensor next_tokens(const at::Tensor& tokens) {
 at::Tensor loss_from_logits(const at::Tensor& logits, const at::Tensor& labels) {
   const at::Tensor chosen = logits.gather(-1, labels.clamp_min(0).unsqueeze(-1)).squeeze(-1);
   return at::logsumexp(logits, at::IntArrayRef{-1}).sub(chosen).masked_fill(labels.eq(ignored_label), 0.0);
-}
-
-// Index into `logits` (the last position's): the most likely,
-// or drawn by the inverse of the distribution function.
-std::int64_t choose(const at::Tensor& logits, const GenerateOptions& options, double uniform) {
-  const at::Tensor values = logits.to(at::kDouble).contiguous();
-  const double* score = values.const_data_ptr<double>();
-  std::vector<std::int64_t> order(static_cast<std::size_t>(values.numel()));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  const auto more_likely = [&](std::int64_t a, std::int64_t b) {
-    return score[a] != score[b] ? score[a] > score[b] : a < b;
-  };
-  if (options.temperature == 0) return *std::min_element(order.begin(), order.end(), more_likely);
-  std::sort(order.begin(), order.end(), more_likely);
-  if (options.top_k > 0 && options.top_k < values.numel())
-    order.resize(static_cast<std::size_t>(options.top_k));
-  std::vector<double> weights;
-  double total = 0;
-  for (const std::int64_t id : order) {
-    weights.push_back(std::exp((score[id] - score[order.front()]) / options.temperature));
-    total += weights.back();
-  }
-  double left = uniform * total;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    left -= weights[i];
-    if (left < 0) return order[i];
-  }
-  return order.back();
 }
 
 }  // namespace
@@ -109,27 +78,23 @@ Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
   return scores;
 }
 
-std::vector<std::int64_t> generate(const LoadedModel& model, const std::vector<std::int64_t>& prompt,
-                                   const GenerateOptions& options) {
-  const at::NoGradGuard no_gradients;
-  D9D_REQUIRE(!prompt.empty(), "the prompt has no tokens; give at least one");
-  D9D_REQUIRE(options.temperature >= 0 && options.top_k >= 0,
-              "temperature is {} and top_k {}; both are 0 or more", options.temperature, options.top_k);
-  require_positions(*model.config, static_cast<std::int64_t>(prompt.size()) + options.max_new_tokens,
-                    "the prompt with the new tokens", "ask for fewer of them");
-  const RandomStream stream(options.seed, "generate");
-  std::vector<std::int64_t> ids = prompt;
-  const auto& ends = model.config->eos_token_ids;
-  for (std::int64_t i = 0; i < options.max_new_tokens; ++i) {
-    const auto length = static_cast<std::int64_t>(ids.size());
-    const at::Tensor input = at::from_blob(ids.data(), {1, length}, at::kLong).clone();
-    if (i == 0) check_ids(input, "the prompt", model.config->vocab_size, false);
-    const TensorMap last = {{"logit_positions", at::tensor({length - 1}, at::kLong)}};
-    const at::Tensor logits = model.stage->forward({{"input_ids", input}}, last).at("logits").flatten();
-    ids.push_back(choose(logits, options, stream.uniform(static_cast<std::uint64_t>(i))));
-    if (std::find(ends.begin(), ends.end(), ids.back()) != ends.end()) break;
+std::vector<std::vector<std::int64_t>> generate(const LoadedModel& model,
+                                                const std::vector<std::vector<std::int64_t>>& prompts,
+                                                GenerateOptions options) {
+  std::vector<Prompt> numbered;
+  std::int64_t longest = 0;
+  for (const auto& ids : prompts) {
+    numbered.push_back({numbered.size(), ids});
+    if (ids.empty()) continue;  // the generator says which
+    check_ids(at::tensor(ids, at::kLong).unsqueeze(0), "the prompt", model.config->vocab_size, false);
+    longest = std::max(longest, static_cast<std::int64_t>(ids.size()));
   }
-  return {ids.begin() + static_cast<std::ptrdiff_t>(prompt.size()), ids.end()};
+  const std::int64_t room = longest + options.max_new_tokens;
+  require_positions(*model.config, room, "the prompt with the new tokens", "ask for fewer of them");
+  const auto& ends = model.config->eos_token_ids;
+  options.ends.insert(options.ends.end(), ends.begin(), ends.end());
+  options.sequences = std::min(options.sequences, std::max<std::int64_t>(1, std::ssize(prompts)));
+  return Generator(*model.stage, options, room).generate(numbered);
 }
 
 }  // namespace d9d

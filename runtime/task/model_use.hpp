@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/task/generation.hpp"
 #include "runtime/task/hugging_face_model.hpp"
 
 namespace d9d {
@@ -25,16 +26,11 @@ struct Scores {
 Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels = {}, const ScoreOptions& options = {});
 
-struct GenerateOptions {
-  std::int64_t max_new_tokens = 100;
-  double temperature = 1.0;  // 0 = always the most likely token
-  std::int64_t top_k = 0;    // choose among so many most likely tokens; 0 = all
-  std::uint64_t seed = 0;
-};
-// The new tokens only; ends after one of the config's eos_token_ids, which
-// is included. The sequence is computed anew for each token. Input error when
-// prompt and new tokens together are more than the model has positions for.
-std::vector<std::int64_t> generate(const LoadedModel& model, const std::vector<std::int64_t>& prompt,
-                                   const GenerateOptions& options = {});
+// The new tokens of each prompt; a text ends behind one of the config's eos_token_ids as well. What is drawn
+// for a prompt depends on its place among them. Input error when a prompt and its new tokens together are
+// more than the model has positions for.
+std::vector<std::vector<std::int64_t>> generate(const LoadedModel& model,
+                                                const std::vector<std::vector<std::int64_t>>& prompts,
+                                                GenerateOptions options = {});
 
 }  // namespace d9d

@@ -8,6 +8,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/section.hpp"
+#include "runtime/task/generation_config.hpp"
 
 namespace d9d {
 
@@ -29,9 +30,10 @@ constexpr auto keys_of(config::Tag<EmbeddingConfig>) {
   return std::array<config::Key, 0>{};
 }
 
-using TaskConfig = std::variant<CausalLmConfig, ClassificationConfig, EmbeddingConfig, config::Named>;
+using TaskConfig =
+    std::variant<CausalLmConfig, ClassificationConfig, EmbeddingConfig, GenerationConfig, config::Named>;
 constexpr auto choices_of(config::Tag<TaskConfig>) {
-  return config::Choices<3>{
+  return config::Choices<4>{
       "name",
       {{{"causal_lm", "Next-token prediction: the mean cross entropy of the tokens that count."},
         {"classification",
@@ -39,7 +41,10 @@ constexpr auto choices_of(config::Tag<TaskConfig>) {
          "classification}`."},
         {"embedding",
          "Of inference: the vector of each sample's last token, by a model with `head: {kind: "
-         "embedding}`."}}}};
+         "embedding}`."},
+        {"generation",
+         "Texts that go on from each sample, in a job with the section `inference` and a model with "
+         "logits."}}}};
 }
 
 }  // namespace d9d

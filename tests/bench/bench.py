@@ -9,6 +9,7 @@ import sys
 
 import conversion
 import fine_tuning
+import generation
 import machine
 import programs
 import report
@@ -18,7 +19,7 @@ from workloads import WORKLOADS
 CELLS = [("1 rank x 2 threads", "hf"), ("2 ranks x 1 thread", "ddp"), ("2 ranks, fully sharded", "fsdp2"),
          ("2 stages x 1 thread", "pp_1f1b"), ("2 stages, zero bubble", "pp_zb1p")]
 PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "tracing", "convert",
-         "lora")
+         "lora", "generation")
 
 
 def arguments():
@@ -32,7 +33,7 @@ def arguments():
     p.add_argument("--steps", type=int, default=10, help="timed steps of a run of tiny_moe; the larger ones take half")
     p.add_argument("--workloads", default=",".join(WORKLOADS))
     p.add_argument("--peer-names", default=",".join(peer for _, peer in CELLS), help="which rows of the training table")
-    p.add_argument("--parts", default=",".join(part for part in PARTS if part not in ("compiled", "lora")),
+    p.add_argument("--parts", default=",".join(part for part in PARTS if part not in ("compiled", "lora", "generation")),
                    help=f"of {','.join(PARTS)}")
     p.add_argument("--autogroup", type=int,
                    help="priority of everything measured on a shared machine, e.g. -19; needs root")
@@ -128,6 +129,8 @@ def main():
             node.binary, options.pairs, options.peers_python if options.peers else None)),
         lora=lambda: results.update(lora=fine_tuning.measure(
             node, options.pairs, 3, options.peers_python if options.peers else None)),
+        generation=lambda: results.update(generation=generation.measure(
+            node, options.pairs, options.peers_python if options.peers else None)),
         train=lambda: train(node, peers, options, results),
         strategies=lambda: strategies(node, options, results),
         compiled=lambda: results.setdefault("train", []).append(

@@ -171,6 +171,14 @@ def lora(results):
                    f"{row['rss_mib'] / r['weights_mib']:.2f}"] for way, row in r["ways"].items()])
 
 
+def generation(results):
+    return table(["8 prompts, greedy", "tokens/s", "transformers", "ratio", "of pairs"],
+                 [[case, f"{row['tokens_per_s']['d9d-node generate']:.0f}",
+                   f"{row['tokens_per_s']['transformers']:.0f}" if row["ratio"] else "",
+                   f"{row['ratio']:.2f}" if row["ratio"] else "", ", ".join(f"{x:.2f}" for x in row["ratios"])]
+                  for case, row in results["generation"].items()])
+
+
 SECTIONS = [("roof", "Roof", roof), ("train", "Training", training), ("train", "Share of the roof", roof_shares),
             ("train", "Start and memory", starts),
             ("strategies", "Strategies on two ranks", strategies), ("memory", "Memory before the model", memory),
@@ -178,7 +186,8 @@ SECTIONS = [("roof", "Roof", roof), ("train", "Training", training), ("train", "
             ("pipeline", "Static and dynamic order", orders), ("pipeline", "Two lanes of a rank", lanes),
             ("shares", "Where a step's time goes", shares),
             ("tracing", "What tracing costs, 1 rank x 1 thread", tracing),
-            ("convert", "Conversion of a model folder", convert), ("lora", "Fine-tuning with adapters", lora)]
+            ("convert", "Conversion of a model folder", convert), ("lora", "Fine-tuning with adapters", lora),
+            ("generation", "Generation", generation)]
 
 
 def markdown(results):

@@ -25,6 +25,7 @@ std::size_t for_each_op(F&& f) {
       &T::rms_norm_dx, &T::rms_norm_dw, &T::embedding, &T::embedding_dw);
   all(&T::rope, &T::rope_backward, &T::attention_block, &T::attention_block_backward,
       &T::merge_attention_block);
+  all(&T::write_cache, &T::cached_attention, &T::delta_rule_steps);
   all(&T::valid_tokens, &T::cross_entropy, &T::vocabulary_statistics, &T::join_vocabulary,
       &T::cross_entropy_of_part, &T::uniform_value);
   all(&T::moe_router, &T::moe_router_backward, &T::expert_order, &T::spread_rows, &T::combine_rows,
@@ -49,6 +50,7 @@ struct Argument {
   operator d9d::kernels::ExpertRowGradients() const { return {tensor(), tensor(), tensor(), tensor()}; }
   operator d9d::kernels::ExpertFactor() const { return {tensor(), false}; }
   operator d9d::kernels::AdamWSettings() const { return {}; }
+  operator d9d::kernels::CacheStretches() const { return {}; }
   operator d9d::kernels::DeltaRuleOptions() const { return {}; }
   operator d9d::kernels::RopeStyle() const { return d9d::kernels::RopeStyle::half; }
   operator d9d::kernels::CodeBook() const { return d9d::kernels::CodeBook::positive; }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/cpu/loops/cache_table.hpp"
 #include "kernels/cpu/loops/convolution_table.hpp"
 #include "kernels/cpu/loops/table.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 #include "kernels/cpu/loops/scalar.inl"
 
 #include "kernels/cpu/loops/activation.inl"
+#include "kernels/cpu/loops/cache.inl"
 #include "kernels/cpu/loops/convolution.inl"
 #include "kernels/cpu/loops/flat.inl"
 #include "kernels/cpu/loops/norm.inl"
@@ -48,6 +50,12 @@ constexpr ConvolutionLoops<T> convolution{.convolve = convolve<T>,
                                           .convolve_dx = convolve_dx<T>,
                                           .convolve_dw = convolve_dw<T>};
 
+template <class T>
+constexpr CacheLoops<T> cache{.widen = widen<T>, .key_scores = key_scores<T>, .weigh_rows = weigh_rows<T>};
+
+template <class S>
+constexpr DeltaStepLoops<S> delta_steps{.step = delta_step<S>};
+
 constexpr FlatLoopTable flat_loops{
     .adamw = adamw, .sum_of_squares = sum_of_squares<float>, .sum_of_squares_bf16 = sum_of_squares<Bf16>};
 
@@ -60,6 +68,11 @@ extern const FlatLoopTable& flat;
 extern const ConvolutionLoops<float>& float_convolution;
 extern const ConvolutionLoops<double>& double_convolution;
 extern const ConvolutionLoops<Bf16>& bf16_convolution;
+extern const CacheLoops<float>& float_cache;
+extern const CacheLoops<double>& double_cache;
+extern const CacheLoops<Bf16>& bf16_cache;
+extern const DeltaStepLoops<float>& float_delta_steps;
+extern const DeltaStepLoops<double>& double_delta_steps;
 const LoopTable<float>& float_table = loops<float>;
 const LoopTable<double>& double_table = loops<double>;
 const LoopTable<Bf16>& bf16_table = loops<Bf16>;
@@ -67,5 +80,10 @@ const FlatLoopTable& flat = flat_loops;
 const ConvolutionLoops<float>& float_convolution = convolution<float>;
 const ConvolutionLoops<double>& double_convolution = convolution<double>;
 const ConvolutionLoops<Bf16>& bf16_convolution = convolution<Bf16>;
+const CacheLoops<float>& float_cache = cache<float>;
+const CacheLoops<double>& double_cache = cache<double>;
+const CacheLoops<Bf16>& bf16_cache = cache<Bf16>;
+const DeltaStepLoops<float>& float_delta_steps = delta_steps<float>;
+const DeltaStepLoops<double>& double_delta_steps = delta_steps<double>;
 
 }  // namespace d9d::kernels::D9D_ISA

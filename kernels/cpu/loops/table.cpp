@@ -1,5 +1,6 @@
 #include "kernels/cpu/loops/table.hpp"
 
+#include "kernels/cpu/loops/cache_table.hpp"
 #include "kernels/cpu/loops/convolution_table.hpp"
 
 namespace d9d::kernels {
@@ -13,6 +14,11 @@ namespace d9d::kernels {
   extern const ConvolutionLoops<float>& float_convolution;   \
   extern const ConvolutionLoops<double>& double_convolution; \
   extern const ConvolutionLoops<Bf16>& bf16_convolution;     \
+  extern const CacheLoops<float>& float_cache;               \
+  extern const CacheLoops<double>& double_cache;             \
+  extern const CacheLoops<Bf16>& bf16_cache;                 \
+  extern const DeltaStepLoops<float>& float_delta_steps;     \
+  extern const DeltaStepLoops<double>& double_delta_steps;   \
   }
 D9D_TABLES_OF(baseline)
 D9D_TABLES_OF(avx2)
@@ -57,6 +63,28 @@ const ConvolutionLoops<double>& convolution_loops<double>(Isa isa) {
 template <>
 const ConvolutionLoops<Bf16>& convolution_loops<Bf16>(Isa isa) {
   D9D_CHOOSE(bf16_convolution)
+}
+
+template <>
+const CacheLoops<float>& cache_loops<float>(Isa isa) {
+  D9D_CHOOSE(float_cache)
+}
+template <>
+const CacheLoops<double>& cache_loops<double>(Isa isa) {
+  D9D_CHOOSE(double_cache)
+}
+template <>
+const CacheLoops<Bf16>& cache_loops<Bf16>(Isa isa) {
+  D9D_CHOOSE(bf16_cache)
+}
+
+template <>
+const DeltaStepLoops<float>& delta_step_loops<float>(Isa isa) {
+  D9D_CHOOSE(float_delta_steps)
+}
+template <>
+const DeltaStepLoops<double>& delta_step_loops<double>(Isa isa) {
+  D9D_CHOOSE(double_delta_steps)
 }
 
 }  // namespace d9d::kernels

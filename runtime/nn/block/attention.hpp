@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "runtime/nn/block/attention_core.hpp"
+#include "runtime/nn/block/block_cache.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
 
 namespace d9d {
@@ -14,6 +15,12 @@ class Attention : public torch::nn::Module {
  public:
   // x [B, S, H]; cos and sin as RotaryTable gives them -> [B, S, H].
   virtual at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const = 0;
+  // What the block will keep of so many sequences. Default: an input error, it cannot.
+  virtual std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const;
+  // forward() of new tokens of several sequences, x [1, T, H]: each sees the earlier ones of its sequence, of
+  // which `cache` holds what is needed; it gets that of the new ones. No gradients. Default: the same error.
+  virtual at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                    BlockCache& cache, const NewTokens& tokens) const;
   // Makes the block tensor-parallel over heads. Afterwards x and the result hold this
   // rank's tokens, as `tokens` says. Input error when the ranks cannot share the heads.
   virtual void shard(TensorParallel& tensor, const ActivationShards& tokens) = 0;

@@ -8,7 +8,9 @@
 #include "kernels/decay_gate.hpp"
 #include "kernels/delta_rule.hpp"
 #include "kernels/short_convolution.hpp"
+#include "kernels/token_cache.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/nn/block/delta_cache.hpp"
 
 namespace d9d {
 
@@ -48,35 +50,69 @@ void GatedDeltaNet::set_core(std::shared_ptr<const AttentionCore> /*core*/) {
               "context_parallel_replicate to 1");
 }
 
-// qkv: each [B, S, key heads, ..]; gates [B, S, key heads, 2 group] -> [B, S, value heads, Dv].
-at::Tensor GatedDeltaNet::mixed(const std::vector<at::Tensor>& qkv, const at::Tensor& gates) const {
-  const std::int64_t keys = options_.keys(), dk = options_.key_head_dim;
-  const std::int64_t first_key = first_key_head_ * dk;
-  const std::int64_t first_value = 2 * keys + first_key_head_ * group_ * options_.value_head_dim;
-  const auto convolved = [&](const at::Tensor& x, std::int64_t row) {
-    return kernels::short_convolution(x, conv1d_->weight, row);
-  };
-  const at::Tensor q = convolved(qkv[0], first_key), k = convolved(qkv[1], keys + first_key);
-  const at::Tensor v = convolved(qkv[2], first_value).flatten(2).unflatten(-1, {num_heads(), -1});
-  const auto ba = gates.split_with_sizes({group_, group_}, -1);
-  const at::Tensor decay = kernels::decay_gate(ba[1].flatten(2), log_rate_, dt_bias_);
-  const at::Tensor beta = at::sigmoid(ba[0].flatten(2).to(decay.scalar_type()));
-  const double scale = 1.0 / std::sqrt(static_cast<double>(dk));
-  return kernels::gated_delta_rule(q, k, v, decay, beta,
-                                   {.scale = scale, .normalise = true, .chunk = delta_chunk});
+kernels::DeltaRuleOptions GatedDeltaNet::rule() const {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(options_.key_head_dim));
+  return {.scale = scale, .normalise = true, .chunk = delta_chunk};
 }
 
-at::Tensor GatedDeltaNet::forward(const at::Tensor& x, const at::Tensor& /*cos*/,
-                                  const at::Tensor& /*sin*/) const {
+// qkv: each [B, S, key heads, ..]; gates [B, S, key heads, 2 group].
+GatedDeltaNet::DeltaInputs GatedDeltaNet::delta_inputs(const std::vector<at::Tensor>& qkv,
+                                                       const at::Tensor& gates,
+                                                       const Convolve& convolve) const {
+  const std::int64_t keys = options_.keys();
+  const std::int64_t first_key = first_key_head_ * options_.key_head_dim;
+  const std::int64_t first_value = 2 * keys + first_key_head_ * group_ * options_.value_head_dim;
+  const at::Tensor q = convolve(0, qkv[0], first_key), k = convolve(1, qkv[1], keys + first_key);
+  const at::Tensor v = convolve(2, qkv[2], first_value).flatten(2).unflatten(-1, {num_heads(), -1});
+  const auto ba = gates.split_with_sizes({group_, group_}, -1);
+  const at::Tensor decay = kernels::decay_gate(ba[1].flatten(2), log_rate_, dt_bias_);
+  return {q, k, v, decay, at::sigmoid(ba[0].flatten(2).to(decay.scalar_type()))};
+}
+
+// Projections before and behind `mix`, which gives [B, S, value heads, Dv].
+at::Tensor GatedDeltaNet::around(const at::Tensor& x, const Mix& mix) const {
   const at::Tensor all = tokens_.gather(x);
   const std::int64_t dk = options_.key_head_dim, wide = group_ * options_.value_head_dim;
   // Split together, so that backward puts the gradients together in one pass.
   const auto qkvz =
       in_proj_qkvz_->forward(all).unflatten(-1, {key_heads_, -1}).split_with_sizes({dk, dk, wide, wide}, -1);
   const at::Tensor gates = in_proj_ba_->forward(all).unflatten(-1, {key_heads_, -1});
-  const at::Tensor normed = norm_->forward(mixed(qkvz, gates));
+  const at::Tensor normed = norm_->forward(mix(qkvz, gates));
   const at::Tensor gated = kernels::silu_mul(qkvz[3], normed.view(qkvz[3].sizes()));
   return out_proj_->forward_shared(gated.flatten(2), tokens_);
+}
+
+at::Tensor GatedDeltaNet::forward(const at::Tensor& x, const at::Tensor& /*cos*/,
+                                  const at::Tensor& /*sin*/) const {
+  const auto convolve = [this](std::size_t, const at::Tensor& of, std::int64_t row) {
+    return kernels::short_convolution(of, conv1d_->weight, row);
+  };
+  return around(x, [&](const std::vector<at::Tensor>& qkv, const at::Tensor& gates) {
+    const auto [q, k, v, decay, beta] = delta_inputs(qkv, gates, convolve);
+    return kernels::gated_delta_rule(q, k, v, decay, beta, rule());
+  });
+}
+
+std::unique_ptr<BlockCache> GatedDeltaNet::make_cache(const CacheSize& size) const {
+  return std::make_unique<DeltaCache>(size, options_.taps);
+}
+
+at::Tensor GatedDeltaNet::forward_cached(const at::Tensor& x, const at::Tensor& /*cos*/,
+                                         const at::Tensor& /*sin*/, BlockCache& cache,
+                                         const NewTokens& tokens) const {
+  auto* const kept = dynamic_cast<DeltaCache*>(&cache);
+  D9D_CHECK(kept != nullptr, "the cache of another block was given to a gated delta net");
+  const auto convolve = [&](std::size_t input, const at::Tensor& of, std::int64_t row) {
+    return kept->convolved(input, of, tokens, [&](const at::Tensor& all) {
+      return kernels::short_convolution(all, conv1d_->weight, row);
+    });
+  };
+  return around(x, [&](const std::vector<at::Tensor>& qkv, const at::Tensor& gates) {
+    const auto [q, k, v, decay, beta] = delta_inputs(qkv, gates, convolve);
+    const at::Tensor states = kept->states({v.size(2), q.size(3), v.size(3)}, decay, tokens);
+    return kernels::delta_rule_steps(q[0], k[0], v[0], decay[0], beta[0], states, tokens.stretches, rule())
+        .unsqueeze(0);
+  });
 }
 
 }  // namespace d9d

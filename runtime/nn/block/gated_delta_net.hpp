@@ -9,6 +9,9 @@
 //   A_log, dt_bias [value heads], norm [value head dim], out_proj [H, values]
 // States begin at zero with each sequence of the batch; positions do not matter to them.
 
+#include <functional>
+
+#include "kernels/ops/recurrent_ops.hpp"
 #include "runtime/nn/block/attention.hpp"
 #include "runtime/nn/block/block_options.hpp"
 #include "runtime/nn/block/leaf.hpp"
@@ -28,6 +31,9 @@ class GatedDeltaNet final : public Attention {
 
   // cos and sin are not read.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
+  std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const override;
+  at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                            BlockCache& cache, const NewTokens& tokens) const override;
   // Shards the projections, A_log and dt_bias by key heads and their value heads. The convolution stays whole:
   // a rank reads the rows of its heads.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
@@ -36,7 +42,16 @@ class GatedDeltaNet final : public Attention {
   void set_core(std::shared_ptr<const AttentionCore> core) override;
 
  private:
-  at::Tensor mixed(const std::vector<at::Tensor>& qkv, const at::Tensor& gates) const;
+  // What goes into the delta rule.
+  struct DeltaInputs {
+    at::Tensor q, k, v, decay, beta;
+  };
+  using Convolve = std::function<at::Tensor(std::size_t input, const at::Tensor& x, std::int64_t row)>;
+  using Mix = std::function<at::Tensor(const std::vector<at::Tensor>& qkv, const at::Tensor& gates)>;
+  at::Tensor around(const at::Tensor& x, const Mix& mix) const;
+  DeltaInputs delta_inputs(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,
+                           const Convolve& convolve) const;
+  kernels::DeltaRuleOptions rule() const;
 
   DeltaNetOptions options_;
   std::int64_t key_heads_, first_key_head_ = 0;  // of this rank

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/rope.hpp"
+#include "runtime/nn/block/key_value_cache.hpp"
 
 namespace d9d {
 
@@ -60,8 +61,8 @@ std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tens
                                kernels::RopeStyle::half, options_.zero_centered_norm);
 }
 
-at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos,
-                                          const at::Tensor& sin) const {
+at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                           const AttentionCore& core) const {
   const auto projected = linear_multi(tokens_.gather(x), {*q_proj_, *k_proj_, *v_proj_});
   const at::Tensor heads = projected[0].unflatten(-1, {num_heads_, -1});
   // Split together, so that backward puts the gradients together in one pass.
@@ -71,9 +72,24 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor&
   const double scale =
       options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   const at::Tensor mixed =
-      core_->attend(q, k, key_heads(projected[2], options_.value_head_dim), {scale, options_.window});
+      core.attend(q, k, key_heads(projected[2], options_.value_head_dim), {scale, options_.window});
   const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;
   return o_proj_->forward_shared(gated.flatten(2), tokens_);
+}
+
+at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos,
+                                          const at::Tensor& sin) const {
+  return attended(x, cos, sin, *core_);
+}
+
+std::unique_ptr<BlockCache> GroupedQueryAttention::make_cache(const CacheSize& size) const {
+  return std::make_unique<KeyValueCache>(size);
+}
+
+at::Tensor GroupedQueryAttention::forward_cached(const at::Tensor& x, const at::Tensor& cos,
+                                                 const at::Tensor& sin, BlockCache& cache,
+                                                 const NewTokens& tokens) const {
+  return attended(x, cos, sin, CachedAttention(cache, tokens));
 }
 
 }  // namespace d9d

@@ -18,6 +18,9 @@ class GroupedQueryAttention final : public Attention {
   GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options);
 
   at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
+  std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const override;
+  at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                            BlockCache& cache, const NewTokens& tokens) const override;
   // Shards q_proj and o_proj by heads, and k_proj and v_proj as well when the ranks divide the key heads.
   // Otherwise those two stay whole, and this rank's queries read one of their heads.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
@@ -25,6 +28,8 @@ class GroupedQueryAttention final : public Attention {
   void set_core(std::shared_ptr<const AttentionCore> core) override { core_ = std::move(core); }
 
  private:
+  at::Tensor attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                      const AttentionCore& core) const;
   std::tuple<at::Tensor, at::Tensor> rotated(const at::Tensor& q, const at::Tensor& keys,
                                              const at::Tensor& cos, const at::Tensor& sin) const;
   at::Tensor key_heads(const at::Tensor& rows, std::int64_t dim) const;

@@ -4,6 +4,7 @@
 
 #include "kernels/rope.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/nn/block/key_value_cache.hpp"
 
 namespace d9d {
 namespace {
@@ -60,7 +61,8 @@ LatentAttention::Heads LatentAttention::projected(const at::Tensor& x) const {
   return {q_proj_->forward(all[0].contiguous()), all[1]};
 }
 
-at::Tensor LatentAttention::forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const {
+at::Tensor LatentAttention::attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                     const AttentionCore& core) const {
   const auto [queries, keys] = projected(x);
   const auto q =
       queries.unflatten(-1, {num_heads_, -1}).split_with_sizes({options_.plain_dim, options_.rotary_dim}, -1);
@@ -72,9 +74,22 @@ at::Tensor LatentAttention::forward(const at::Tensor& x, const at::Tensor& cos, 
   const auto [q_rotated, k_rotated] =
       kernels::rope(q[1].contiguous(), k[1].unsqueeze(2).contiguous(), cos, sin, style);
   const at::Tensor shared = k_rotated.expand({-1, -1, num_heads_, -1});
-  const at::Tensor mixed = core_->attend(at::cat({q[0], q_rotated}, -1), at::cat({kv[0], shared}, -1),
-                                         kv[1].contiguous(), {options_.scale, 0});
+  const at::Tensor mixed = core.attend(at::cat({q[0], q_rotated}, -1), at::cat({kv[0], shared}, -1),
+                                       kv[1].contiguous(), {options_.scale, 0});
   return o_proj_->forward_shared(mixed.flatten(2), tokens_);
+}
+
+at::Tensor LatentAttention::forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const {
+  return attended(x, cos, sin, *core_);
+}
+
+std::unique_ptr<BlockCache> LatentAttention::make_cache(const CacheSize& size) const {
+  return std::make_unique<KeyValueCache>(size);
+}
+
+at::Tensor LatentAttention::forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                           BlockCache& cache, const NewTokens& tokens) const {
+  return attended(x, cos, sin, CachedAttention(cache, tokens));
 }
 
 }  // namespace d9d

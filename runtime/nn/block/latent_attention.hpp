@@ -18,6 +18,9 @@ class LatentAttention final : public Attention {
 
   // cos and sin as RotaryTable gives them for rotary_dim, laid out for the pairs that the options say.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
+  std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const override;
+  at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                            BlockCache& cache, const NewTokens& tokens) const override;
   // Shards q_b_proj (q_proj), kv_b_proj and o_proj by heads. The projections to latents stay whole: each rank
   // computes the latents of its tokens and gathers those of the others, which are narrower than the input.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
@@ -29,6 +32,8 @@ class LatentAttention final : public Attention {
     at::Tensor queries;  // [B, S, heads of this rank * head_dim]
     at::Tensor keys;     // latent and k_rot of all tokens [B, S, key_rank + rotary_dim]
   };
+  at::Tensor attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                      const AttentionCore& core) const;
   Heads projected(const at::Tensor& x) const;
   at::Tensor key_latent(const at::Tensor& joint) const;
 

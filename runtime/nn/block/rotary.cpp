@@ -161,6 +161,14 @@ double rotary_scale(const RopeOptions& rope) {
 RotaryTable::RotaryTable(const RopeOptions& rope, std::int64_t head_dim)
     : rope_(rope), head_dim_(head_dim), frequencies_(inverse_frequencies(rope, head_dim)) {}
 
+void RotaryTable::require_one_rotation(std::int64_t tokens) const {
+  D9D_REQUIRE(rope_.type != RopeOptions::Type::dynamic || tokens <= rope_.original_max_position_embeddings,
+              "sequences of {} tokens cannot be generated: beyond {} each further token changes the model's "
+              "RoPE of type "
+              "dynamic for all of them; ask for shorter ones",
+              tokens, rope_.original_max_position_embeddings);
+}
+
 void RotaryTable::choose_frequencies(std::int64_t length) {
   const std::int64_t stretch = stretch_of(rope_, length);
   if (stretch == stretch_) return;

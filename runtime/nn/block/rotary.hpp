@@ -28,6 +28,8 @@ class RotaryTable {
   // the owning stage's.
   std::pair<at::Tensor, at::Tensor> at_positions(const at::Tensor& position_ids,
                                                  const at::Tensor& length = {});
+  // Input error where a token would turn otherwise with each further token of a sequence of so many.
+  void require_one_rotation(std::int64_t tokens) const;
   bool depends_on_length() const { return d9d::depends_on_length(rope_); }
 
  private:

@@ -2,8 +2,11 @@
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ne.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 
@@ -87,11 +90,11 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
       num_hidden_layers_(model.num_hidden_layers),
       vocabulary_(model.vocabulary_parts.empty() ? std::vector<VocabularyPart>{{"", model.vocab_size}}
                                                  : model.vocabulary_parts),
-      has_experts_(model.experts_per_layer() > 0),
       rotary_({RotaryTable(rope, model.attention().turning_dim())}),
       embedding_scale_(rounded(model.embedding_scale, options.dtype)),
       summary_(model.hidden_states),
-      balance_(model.balance()) {
+      balance_(model.balance()),
+      has_experts_(model.experts_per_layer() > 0) {
   check_position(position);
   check_heads(model, balance_);
   check_dtype(options.dtype);
@@ -206,7 +209,7 @@ at::Tensor CausalLm::embed(const at::Tensor& ids, const Unit& unit) const {
 }
 
 // One tensor between layers is all that is kept, so the sum is taken inside the segment.
-Residual CausalLm::run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
+Residual CausalLm::run_checkpointed(const Layer& layer, const Residual& state,
                                     const LayerContext& context) const {
   const bool sums = state.router_sums.defined() && layer->feed_forward().experts() != nullptr;
   const at::Tensor none = sums ? balance_.no_sums(state.residual) : at::Tensor();
@@ -220,16 +223,15 @@ Residual CausalLm::run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, 
   return {outputs[0], {}, sums ? at::add(state.router_sums, outputs[1]) : state.router_sums};
 }
 
-Residual CausalLm::run_layer(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
-                             const LayerContext& context) const {
+Residual CausalLm::run_layer(const Layer& layer, const Residual& state, const LayerContext& context) const {
   return options_.checkpoint_activations ? run_checkpointed(layer, state, context)
                                          : layer->forward(state, context, false);
 }
 
-Residual CausalLm::run_layers(Residual state, const LayerContext& context,
-                              HiddenStateAggregator& summary) const {
+Residual CausalLm::run_layers(Residual state, LayerContext context, HiddenStateAggregator& summary) const {
   for (const auto& [index, layer] : layers_) {
     if (index >= num_hidden_layers_) break;
+    if (context.pass != nullptr) context.cache = context.pass->caches.layers.at(index).get();
     state = run_layer(layer, state, context);
     if (summary.wanted()) summary.add(state.sum());
   }
@@ -278,7 +280,8 @@ LayerContext CausalLm::angles(const TensorMap& shared, const at::Tensor& hidden)
   const at::Tensor ids = positions(shared, hidden);
   const bool by_length = std::any_of(rotary_.begin(), rotary_.end(),
                                      [](const auto& table) { return table.depends_on_length(); });
-  const at::Tensor length = shares_sequences_ && by_length ? whole_length(shared) : at::Tensor();
+  const bool says_length = shares_sequences_ || shared.contains("sequence_length");
+  const at::Tensor length = says_length && by_length ? whole_length(shared) : at::Tensor();
   const auto [cos, sin] = rotary_.front().at_positions(ids, length);
   if (rotary_.size() == 1) return {cos, sin, {}, {}};
   const auto [window_cos, window_sin] = rotary_.back().at_positions(ids, length);
@@ -350,12 +353,49 @@ std::vector<UnitUse> CausalLm::unit_uses() {
 }
 
 TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
+  return run(inputs, shared, nullptr);
+}
+
+// A cache makes room where it is used first, and on the device of the model.
+std::unique_ptr<StageCache> CausalLm::make_cache(const CacheSize& size) const {
+  D9D_REQUIRE(!shares_sequences_,
+              "ranks that share sequences cannot generate; set mesh.context_parallel_shard and "
+              "context_parallel_replicate to 1");
+  for (const RotaryTable& table : rotary_) table.require_one_rotation(size.tokens);
+  auto cache = std::make_unique<LayerCaches>();
+  cache->tokens = size.tokens;
+  for (const auto& [index, layer] : layers_) {
+    if (index < num_hidden_layers_) cache->layers[index] = layer->make_cache(size);
+  }
+  return cache;
+}
+
+// Frequencies that depend on the length of a sequence are those of the longest that the cache has room for:
+// keys that it holds cannot turn again.
+TensorMap CausalLm::extend(const TensorMap& inputs, const TensorMap& shared, StageCache& cache,
+                           const NewTokens& tokens) {
+  auto* const own = dynamic_cast<LayerCaches*>(&cache);
+  D9D_CHECK(own != nullptr, "the cache of another model was given");
+  const c10::NoGradGuard no_gradients;
+  TensorMap with_positions = shared;
+  const std::int64_t ranks = tokens_.size(), counted = tokens.counted();
+  const std::int64_t total = (counted + ranks - 1) / ranks * ranks;
+  with_positions["position_ids"] = tokens.positions(total).to(options_.device);
+  with_positions["sequence_length"] = at::scalar_tensor(own->tokens, at::kLong);
+  const CachedPass pass{*own, tokens};
+  if (!position_.is_first()) return run(inputs, with_positions, &pass);
+  const at::Tensor& ids = tensor_at(inputs, "input_ids", "stage inputs");
+  return run({{"input_ids", at::constant_pad_nd(ids, {0, total - ids.size(1)})}}, with_positions, &pass);
+}
+
+TensorMap CausalLm::run(const TensorMap& inputs, const TensorMap& shared, const CachedPass* pass) {
   at::Tensor hidden = position_.is_first()
                           ? embed(tensor_at(inputs, "input_ids", "stage inputs"), embedding_unit_)
                           : tensor_at(inputs, "hidden_states", "stage inputs");
   D9D_REQUIRE(hidden.dim() == 3 && hidden.size(2) == hidden_size_,
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
-  const LayerContext context = angles(shared, hidden);
+  LayerContext context = angles(shared, hidden);
+  context.pass = pass;
   const at::Tensor sums = router_sums(inputs, hidden);
   const at::Tensor earlier = snapshot(inputs, hidden);
   HiddenStateAggregator summary(summary_, shared, tokens_);

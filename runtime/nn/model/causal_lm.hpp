@@ -9,11 +9,8 @@
 //            in training with a balance loss, router_sums [3, E].
 // Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where
 //            ranks share sequences and the RoPE depends on their length, sequence_length int64 []; with a
-//            summary of hidden states (hidden_states.hpp), hidden_states_snapshot.
-// Last out:  the outputs of the head, and hidden_states_snapshot.
+//            summary of hidden states (hidden_states.hpp), hidden_states_snapshot, which is an output, too.
 // Tied embeddings or predicted further tokens: the last stage has a copy of the embedding (tensor/tied.hpp).
-
-#include <map>
 
 #include "runtime/nn/block/embedding.hpp"
 #include "runtime/nn/block/head.hpp"
@@ -21,18 +18,25 @@
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/decoder_layer.hpp"
 #include "runtime/nn/model/hidden_states.hpp"
+#include "runtime/nn/model/layer_caches.hpp"
 #include "runtime/nn/model/multi_token_prediction.hpp"
 #include "runtime/nn/model/router_balance.hpp"
 #include "runtime/tensor/routed_stage.hpp"
 
 namespace d9d {
 
-class CausalLm final : public torch::nn::Module, public StageModule, public RoutedStage {
+class CausalLm final : public torch::nn::Module,
+                       public StageModule,
+                       public RoutedStage,
+                       public GeneratingStage {
  public:
   CausalLm(const ModelDescription& model, const RopeOptions& rope, StagePosition position,
            const BuildOptions& options, const MakeLayer& make_layer);
 
   TensorMap forward(const TensorMap& inputs, const TensorMap& shared) override;
+  std::unique_ptr<StageCache> make_cache(const CacheSize& size) const override;
+  TensorMap extend(const TensorMap& inputs, const TensorMap& shared, StageCache& cache,
+                   const NewTokens& tokens) override;
   std::vector<StageParameter> parameters() override { return parameters_; }
   void set_parameters(std::vector<StageParameter> changed) override { parameters_ = std::move(changed); }
   void set_training(bool training) override { train(training); }
@@ -43,12 +47,10 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   void balance(const std::vector<RoutedTokens>& of_all_ranks) override;
   void end_step() override;
 
-  // Where the stage's parameters are used, in forward order: embedding, layers, head.
-  std::vector<UnitUse> unit_uses();
+  std::vector<UnitUse> unit_uses();  // where parameters are used, in forward order: embedding, layers, head
   // The layers of this stage by their index in the model, with those of multi-token prediction.
   const std::map<std::int64_t, std::shared_ptr<DecoderLayer>>& layers() const { return layers_; }
-  // Whether any layer of the model, on any stage, has experts.
-  bool has_experts() const { return has_experts_; }
+  bool has_experts() const { return has_experts_; }  // some layer of the model, on whatever stage
   bool has_balance_loss() const { return balance_.wanted(); }
   bool summarises_hidden_states() const { return summary_ != HiddenStateSummary::no; }
   // Other ranks hold other tokens of the same sequences; `group`: all of them, null unless has_balance_loss().
@@ -58,15 +60,15 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
   void shard(TensorParallel& tensor);
 
  private:
+  using Layer = std::shared_ptr<DecoderLayer>;
   void build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer);
   std::unique_ptr<Head> make_heads(const ModelDescription& model, ParameterMaker& make);
   std::unique_ptr<Head> make_language_head(const ModelDescription& model, ParameterMaker& make);
   at::Tensor embed(const at::Tensor& ids, const Unit& unit) const;
-  Residual run_layer(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
-                     const LayerContext& context) const;
-  Residual run_layers(Residual state, const LayerContext& context, HiddenStateAggregator& summary) const;
-  Residual run_checkpointed(const std::shared_ptr<DecoderLayer>& layer, const Residual& state,
-                            const LayerContext& context) const;
+  Residual run_layer(const Layer& layer, const Residual& state, const LayerContext& context) const;
+  TensorMap run(const TensorMap& inputs, const TensorMap& shared, const CachedPass* pass);
+  Residual run_layers(Residual state, LayerContext context, HiddenStateAggregator& summary) const;
+  Residual run_checkpointed(const Layer& layer, const Residual& state, const LayerContext& context) const;
   at::Tensor router_sums(const TensorMap& inputs, const at::Tensor& hidden) const;
   void add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const;
   TensorMap head(const Residual& hidden, const TensorMap& shared, const LayerContext& context) const;
@@ -76,22 +78,19 @@ class CausalLm final : public torch::nn::Module, public StageModule, public Rout
 
   StagePosition position_;
   BuildOptions options_;
-  std::int64_t hidden_size_;
-  std::int64_t num_hidden_layers_;
+  std::int64_t hidden_size_, num_hidden_layers_;
   std::vector<VocabularyPart> vocabulary_;  // at least one part
-  bool has_experts_;
-  std::vector<RotaryTable> rotary_;  // a second one where the model has a window_rope
-  double embedding_scale_;           // in the model's dtype
+  std::vector<RotaryTable> rotary_;         // a second one where the model has a window_rope
+  double embedding_scale_;                  // in the model's dtype
   HiddenStateSummary summary_;
   RouterBalance balance_;
-  bool shares_sequences_ = false;
+  bool has_experts_, shares_sequences_ = false;
   std::shared_ptr<Embedding> embed_tokens_;  // first stage, and the last one where it needs a copy
   std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
   std::shared_ptr<RmsNorm> norm_;                     // last stage
   std::unique_ptr<Head> head_;                        // last stage
   std::unique_ptr<MultiTokenPrediction> prediction_;  // last stage; null without
-  Unit embedding_unit_;
-  Unit head_unit_;  // norm and head
+  Unit embedding_unit_, head_unit_;                   // the second: norm and head
   std::vector<StageParameter> parameters_;
   std::vector<StageBuffer> buffers_;
   ActivationShards tokens_;

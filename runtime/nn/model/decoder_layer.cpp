@@ -3,6 +3,7 @@
 #include <ATen/ops/add.h>
 
 #include "kernels/norm.hpp"
+#include "runtime/nn/model/layer_caches.hpp"
 
 namespace d9d {
 namespace {
@@ -25,14 +26,18 @@ std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const Rms
   return {std::move(normed), std::move(sum)};
 }
 
+at::Tensor DecoderLayer::attended(const at::Tensor& x, const LayerContext& context) const {
+  const at::Tensor& cos = window_rope_ ? context.window_cos : context.cos;
+  const at::Tensor& sin = window_rope_ ? context.window_sin : context.sin;
+  if (context.cache == nullptr) return self_attn_->forward(x, cos, sin);
+  return self_attn_->forward_cached(x, cos, sin, *context.cache, context.pass->tokens);
+}
+
 Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& context, bool recompute) const {
   const std::vector<at::Tensor> entered =
       unit.enter({hidden.residual, hidden.delta, hidden.router_sums}, recompute);
   const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
-  const at::Tensor attended =
-      window_rope_ ? self_attn_->forward(before_attention, context.window_cos, context.window_sin)
-                   : self_attn_->forward(before_attention, context.cos, context.sin);
-  const Residual middle{entering, normed_by(attended_norm_, attended)};
+  const Residual middle{entering, normed_by(attended_norm_, attended(before_attention, context))};
   const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
   const at::Tensor mixed = normed_by(fed_norm_, mlp_->forward(before_mlp, recompute));
   at::Tensor sums = entered[2];

@@ -21,10 +21,15 @@ struct Residual {
   at::Tensor sum() const;
 };
 
+struct CachedPass;
+
 // What all layers of a forward share; see RotaryTable.
 struct LayerContext {
   at::Tensor cos, sin;
   at::Tensor window_cos, window_sin;  // of layers that turn by the windows' RoPE; undefined without any
+  // In generation, otherwise null: the pass, and what the layer keeps of earlier ones.
+  const CachedPass* pass = nullptr;
+  BlockCache* cache = nullptr;
 };
 
 class DecoderLayer : public torch::nn::Module {
@@ -36,7 +41,11 @@ class DecoderLayer : public torch::nn::Module {
 
   Unit unit;
 
+  std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const { return self_attn_->make_cache(size); }
+
  protected:
+  at::Tensor attended(const at::Tensor& x, const LayerContext& context) const;
+
   // A family's constructor makes its blocks in this order, which is that of the flat buffers.
   std::shared_ptr<RmsNorm> input_layernorm_;
   std::shared_ptr<Attention> self_attn_;

@@ -70,13 +70,18 @@ TEST(ScoreTokens, NamesIdsOutsideTheVocabulary) {
   EXPECT_TRUE(std::isnan(score_tokens(model, at::tensor({5L}).unsqueeze(0)).loss));
 }
 
+std::vector<std::int64_t> text_of(const LoadedModel& model, const std::vector<std::int64_t>& prompt,
+                                  const GenerateOptions& options = {}) {
+  return generate(model, {prompt}, options).front();
+}
+
 TEST(Generate, TakesTheMostLikelyTokenAtTemperatureZero) {
   const LoadedModel model = load("moe");
   GenerateOptions greedy;
   greedy.max_new_tokens = 5;
   greedy.temperature = 0;
 
-  const auto ids = generate(model, {5, 9, 2}, greedy);
+  const auto ids = text_of(model, {5, 9, 2}, greedy);
 
   std::vector<std::int64_t> text = {5, 9, 2};
   text.insert(text.end(), ids.begin(), ids.end());
@@ -94,15 +99,15 @@ TEST(Generate, DrawsTheSameTextFromTheSameSeed) {
   options.max_new_tokens = 12;
   options.seed = 3;
 
-  const auto text = generate(model, {1}, options);
+  const auto text = text_of(model, {1}, options);
 
-  EXPECT_EQ(generate(model, {1}, options), text);
+  EXPECT_EQ(text_of(model, {1}, options), text);
   options.seed = 4;
-  EXPECT_NE(generate(model, {1}, options), text);
+  EXPECT_NE(text_of(model, {1}, options), text);
   options.top_k = 1;
-  const auto top = generate(model, {1}, options);
+  const auto top = text_of(model, {1}, options);
   options.temperature = 0;
-  EXPECT_EQ(generate(model, {1}, options), top);
+  EXPECT_EQ(text_of(model, {1}, options), top);
 }
 
 TEST(Generate, DrawsTokensAsOftenAsTheirProbability) {
@@ -118,7 +123,7 @@ TEST(Generate, DrawsTokensAsOftenAsTheirProbability) {
   std::vector<double> seen(61);
 
   for (options.seed = 0; options.seed < 2000; ++options.seed)
-    seen[generate(model, {7}, options)[0]] += 1.0 / 2000;
+    seen[text_of(model, {7}, options)[0]] += 1.0 / 2000;
 
   for (std::int64_t id = 0; id < 61; ++id) EXPECT_NEAR(seen[id], expected[id].item<double>(), 0.04) << id;
 }
@@ -128,11 +133,11 @@ TEST(Generate, EndsAfterAnEndToken) {
   GenerateOptions greedy;
   greedy.temperature = 0;
   greedy.max_new_tokens = 8;
-  const auto text = generate(model, {5, 9, 2}, greedy);
+  const auto text = text_of(model, {5, 9, 2}, greedy);
 
   model.config->eos_token_ids = {text[2]};
 
-  EXPECT_LE(generate(model, {5, 9, 2}, greedy).size(), 3U);
+  EXPECT_LE(text_of(model, {5, 9, 2}, greedy).size(), 3U);
 }
 
 TEST(Generate, RefusesMoreTokensThanTheModelHasPositions) {
@@ -142,14 +147,14 @@ TEST(Generate, RefusesMoreTokensThanTheModelHasPositions) {
   greedy.temperature = 0;
   greedy.max_new_tokens = 3;
 
-  EXPECT_NO_THROW(generate(model, {5, 9, 2}, greedy));
+  EXPECT_NO_THROW(text_of(model, {5, 9, 2}, greedy));
   greedy.max_new_tokens = 4;
-  EXPECT_THROW(generate(model, {5, 9, 2}, greedy), Error);
+  EXPECT_THROW(text_of(model, {5, 9, 2}, greedy), Error);
   EXPECT_THROW(score_tokens(model, at::full({1, 7}, 5, at::kLong)), Error);
 }
 
 TEST(Generate, RefusesAnEmptyPrompt) {
-  EXPECT_THROW(generate(load("moe"), {}), Error);
+  EXPECT_THROW(text_of(load("moe"), {}), Error);
 }
 
 }  // namespace

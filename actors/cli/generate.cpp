@@ -1,0 +1,182 @@
+// d9d-node generate: texts from a Hugging Face folder, without a job.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+
+#include "actors/cli/running_commands.hpp"
+#include "actors/cli/work_options.hpp"
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/data/tokenizer.hpp"
+#include "runtime/family/position_limit.hpp"
+#include "runtime/state/disk_error.hpp"
+#include "runtime/task/model_use.hpp"
+
+namespace d9d {
+namespace {
+
+using Texts = std::vector<std::vector<std::int64_t>>;
+
+constexpr std::uint64_t prompts_bytes_max = std::uint64_t{1} << 30;
+
+// The model's own, unless another one is named.
+Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Arguments& arguments) {
+  if (const auto file = arguments.value("--tokenizer")) return Tokenizer::from_file(*file);
+  const std::string file = join_path(model, "tokenizer.json");
+  D9D_REQUIRE(disk.exists(file),
+              "{} is not there; name the model's tokenizer with --tokenizer TOKENIZER.json", file);
+  return Tokenizer::from_file(file);
+}
+
+std::string prompt_in(const std::string& line, const std::string& where) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  D9D_REQUIRE(json.is_object() && json.contains("prompt") && json["prompt"].is_string(),
+              "{}: expected an object with the key \"prompt\", a text", where);
+  return json["prompt"].get<std::string>();
+}
+
+// Those of the command line, then a line each of the file.
+std::vector<std::string> prompts_given(const Disk& disk, const Arguments& arguments) {
+  std::vector<std::string> prompts = arguments.values("--prompt");
+  if (const auto file = arguments.value("--prompts")) {
+    std::istringstream lines(read_text(disk, *file, prompts_bytes_max));
+    std::size_t number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      ++number;
+      if (line.empty()) continue;
+      prompts.push_back(file->ends_with(".jsonl") ? prompt_in(line, fmt::format("{}:{}", *file, number))
+                                                  : line);
+    }
+  }
+  D9D_REQUIRE(!prompts.empty(),
+              "there is no prompt: give --prompt TEXT, or --prompts FILE with one in each line");
+  return prompts;
+}
+
+Texts encoded(const Tokenizer& tokenizer, const std::vector<std::string>& prompts) {
+  Texts texts;
+  for (const std::string& prompt : prompts) {
+    const auto ids = tokenizer.encode(prompt, false);
+    D9D_REQUIRE(!ids.empty(), "prompt {} is empty; give at least one token to begin with", texts.size());
+    texts.emplace_back(ids.begin(), ids.end());
+  }
+  return texts;
+}
+
+// Each is one token of the model.
+std::vector<std::int64_t> stops_given(const Tokenizer& tokenizer, const Arguments& arguments) {
+  std::vector<std::int64_t> stops;
+  for (const std::string& text : arguments.values("--stop")) {
+    const auto ids = tokenizer.encode(text, false);
+    D9D_REQUIRE(ids.size() == 1, "--stop \"{}\" is {} of this tokenizer; name one", text,
+                counted(static_cast<std::int64_t>(ids.size()), "token"));
+    stops.push_back(ids.front());
+  }
+  return stops;
+}
+
+at::ScalarType dtype_of_use(const Arguments& arguments) {
+  const std::string name = arguments.value("--dtype").value_or("float32");
+  D9D_REQUIRE(name == "float32" || name == "bfloat16", "--dtype is {}; choose float32 or bfloat16", name);
+  return name == "float32" ? at::kFloat : at::kBFloat16;
+}
+
+// For texts whose length was not asked for: as far as the model's positions go.
+std::int64_t usual_length(const LoadedModel& model, const Texts& prompts) {
+  constexpr std::int64_t usual = 64;
+  std::size_t longest = 0;
+  for (const auto& ids : prompts) longest = std::max(longest, ids.size());
+  const std::int64_t room = position_limit(*model.config) - static_cast<std::int64_t>(longest);
+  return std::clamp<std::int64_t>(room, 1, usual);
+}
+
+GenerateOptions options_given(const Arguments& arguments) {
+  GenerateOptions options;
+  options.temperature = arguments.number("--temperature").value_or(0.8);
+  options.top_k = arguments.integer("--top-k", 0, 1 << 20).value_or(40);
+  options.top_p = arguments.number("--top-p").value_or(1.0);
+  options.seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0, INT64_MAX).value_or(0));
+  options.sequences = arguments.integer("--batch", 1, 4096).value_or(8);
+  return options;
+}
+
+std::string line_of(std::size_t sample, const std::string& prompt, const std::string& text,
+                    const std::vector<std::int64_t>& tokens) {
+  const nlohmann::ordered_json line{
+      {"sample", sample}, {"prompt", prompt}, {"text", text}, {"tokens", tokens}};
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void write_results(const std::string& path, const Tokenizer& tokenizer,
+                   const std::vector<std::string>& prompts, const Texts& made) {
+  std::ofstream file(path);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    file << line_of(i, prompts[i],
+                    tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())), made[i]);
+  }
+  file.close();
+  if (!file) throw Error(ErrorKind::environment, fmt::format("{} could not be written", path));
+}
+
+int generate_text(const Arguments& arguments, Console& console) {
+  use_all_cores_unless_told();
+  PosixDisk disk;
+  const std::string& directory = arguments.positional().front();
+  const std::vector<std::string> prompts = prompts_given(disk, arguments);
+  const at::ScalarType dtype = dtype_of_use(arguments);
+  const Tokenizer tokenizer = tokenizer_for(disk, directory, arguments);
+  const Texts ids = encoded(tokenizer, prompts);
+  GenerateOptions options = options_given(arguments);
+  options.ends = stops_given(tokenizer, arguments);
+  const LoadedModel model = load_hugging_face_model(disk, directory, dtype);
+  options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));
+  const auto begin = std::chrono::steady_clock::now();
+  const Texts made = generate(model, ids, options);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  std::int64_t tokens = 0;
+  for (const auto& text : made) tokens += std::ssize(text);
+  if (const auto out = arguments.value("--out")) {
+    write_results(*out, tokenizer, prompts, made);
+    console.out << fmt::format("{} for {} in {:.2f} s, {:.1f} a second; written to {}\n",
+                               counted(tokens, "token"), counted(std::ssize(prompts), "prompt"),
+                               seconds.count(), static_cast<double>(tokens) / seconds.count(), *out);
+    return 0;
+  }
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    console.out << (i > 0 ? "\n" : "") << prompts[i]
+                << tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())) << "\n";
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command generate_command() {
+  return {
+      .name = "generate",
+      .positional = "MODEL_DIR",
+      .summary = "text from a Hugging Face folder, until the model ends it or --tokens are made",
+      .positional_min = 1,
+      .positional_max = 1,
+      .options = {{"--tokenizer", "TOKENIZER.json",
+                   "the model's tokenizer; MODEL_DIR/tokenizer.json by default"},
+                  {"--prompt", "TEXT", "how a text begins; repeated: several texts", true},
+                  {"--prompts", "FILE", "a prompt in each line: text, or .jsonl with the key \"prompt\""},
+                  {"--tokens", "N", "new tokens of a text at most, 64 by default"},
+                  {"--temperature", "T", "0 takes the most likely token; 0.8 by default"},
+                  {"--top-k", "K", "choose among the K most likely tokens, 0 = all; 40 by default"},
+                  {"--top-p", "P",
+                   "choose among the most likely tokens that have this share; 1 = all, the default"},
+                  {"--stop", "TOKEN", "end a text behind this token, too", true},
+                  {"--seed", "S", "of the choice; 0 by default"},
+                  {"--batch", "N", "texts that are computed at once; 8 by default"},
+                  {"--dtype", "TYPE", "float32, the default, or bfloat16"},
+                  {"--out", "RESULTS.jsonl",
+                   "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},
+      .run = generate_text};
+}
+
+}  // namespace d9d

@@ -1,0 +1,58 @@
+#pragma once
+// Texts by a model in one stage: several at once, each pass computes the new tokens of all of them and the
+// logits of their last positions alone; what is needed of earlier tokens is in the model's cache. A text that
+// has ended makes room for the next prompt.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/nn/model/generating_stage.hpp"
+#include "runtime/task/token_choice.hpp"
+#include "runtime/tensor/stage_module.hpp"
+
+namespace d9d {
+
+struct GenerateOptions : TokenChoice {
+  std::int64_t max_new_tokens = 100;
+  std::vector<std::int64_t> ends = {};  // tokens behind which a text ends
+  std::int64_t sequences = 8;           // at once
+  // Ranks compute together, so that each has to make as many passes as the others: max_new_tokens for each
+  // generate(), whose prompts are all computed at once.
+  bool in_step = false;
+};
+
+struct Prompt {
+  std::uint64_t sample = 0;  // its number decides what is drawn
+  std::vector<std::int64_t> ids;
+};
+
+class Generator {
+ public:
+  // Keeps a reference to the model. `room`: tokens of a prompt with its new tokens, at most. Input error
+  // where the model cannot generate, or an option is impossible.
+  Generator(StageModule& model, GenerateOptions options, std::int64_t room);
+  // The new tokens of each prompt, in the order of the prompts, the end among them. On the calling thread and
+  // torch's. Input error for an empty prompt or one without room.
+  std::vector<std::vector<std::int64_t>> generate(const std::vector<Prompt>& prompts);
+
+ private:
+  struct Text {
+    const Prompt* prompt;
+    std::int64_t sequence;  // of the cache
+    std::vector<std::int64_t>* made;
+
+    std::int64_t length() const { return static_cast<std::int64_t>(prompt->ids.size() + made->size()); }
+  };
+  void advance();
+  bool is_end(std::int64_t token) const;
+
+  GeneratingStage& stage_;
+  GenerateOptions options_;
+  std::int64_t room_;
+  std::unique_ptr<StageCache> cache_;
+  std::vector<std::int64_t> free_;  // sequences of the cache
+  std::vector<Text> texts_;         // under way
+};
+
+}  // namespace d9d

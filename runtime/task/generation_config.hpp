@@ -1,0 +1,38 @@
+#pragma once
+// Section `task` of an inference job that makes texts.
+
+#include <boost/describe/class.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/base/config/keys.hpp"
+
+namespace d9d {
+
+struct GenerationConfig {
+  std::int64_t max_new_tokens = 0;
+  double temperature = 1.0;
+  std::int64_t top_k = 0;
+  double top_p = 1.0;
+  std::vector<std::int64_t> stop_tokens;
+  std::optional<std::int64_t> padding_id;
+};
+BOOST_DESCRIBE_STRUCT(GenerationConfig, (),
+                      (max_new_tokens, temperature, top_k, top_p, stop_tokens, padding_id))
+
+constexpr auto keys_of(config::Tag<GenerationConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"max_new_tokens", "", "new tokens of a text at most", required, at_least(1)},
+      Key{"temperature", "", "of the logits; 0: the most likely token", optional, at_least(0)},
+      Key{"top_k", "", "choose among so many most likely tokens; 0: all", optional, at_least(0)},
+      Key{"top_p", "", "choose among the most likely tokens that have this share; 1: all"},
+      Key{"stop_tokens", "", "ids that end a text beside the model's own"},
+      Key{"padding_id", "", "at the end of a sample: no part of the prompt; null: all tokens are"},
+  };
+}
+
+}  // namespace d9d

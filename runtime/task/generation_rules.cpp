@@ -1,0 +1,64 @@
+#include "runtime/task/generation_rules.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/family/family_model.hpp"
+#include "runtime/family/position_limit.hpp"
+#include "runtime/task/sample_length.hpp"
+
+namespace d9d {
+namespace {
+
+void check_generation_mesh(const JobConfig& job, std::vector<JobIssue>& issues) {
+  const int stages = job.mesh.pipeline_parallel, context = job.mesh.context_parallel();
+  if (stages > 1) {
+    issues.push_back(
+        {"mesh.pipeline_parallel",
+         fmt::format("{}, and the task generation cannot send tokens from the last stage to the first",
+                     stages),
+         "set it to 1; use data_parallel_shard or tensor_parallel for a model that is too large"});
+  }
+  if (context > 1) {
+    issues.push_back({"mesh.context_parallel_shard",
+                      "the task generation cannot share sequences between ranks",
+                      "set context_parallel_shard and context_parallel_replicate to 1"});
+  }
+}
+
+void check_prompt_room(const JobConfig& job, const GenerationConfig& task, const FamilyModel& model,
+                       std::vector<JobIssue>& issues) {
+  const auto length = given_length(job.data);
+  const std::int64_t limit = position_limit(model);
+  if (!length || *length + task.max_new_tokens <= limit) return;
+  issues.push_back({"task.max_new_tokens",
+                    fmt::format("{} behind prompts of up to {} tokens are more than the model's {} positions",
+                                task.max_new_tokens, *length, limit),
+                    fmt::format("give at most {}, or shorter prompts ({})",
+                                std::max<std::int64_t>(0, limit - *length), length_key(job.data))});
+}
+
+}  // namespace
+
+std::vector<JobIssue> generation_issues(const JobConfig& job, const FamilyModel* model) {
+  const auto* task = std::get_if<GenerationConfig>(&job.task);
+  if (task == nullptr) return {};
+  std::vector<JobIssue> issues;
+  if (!job.inference) {
+    issues.push_back({"task", "generation makes texts, and nothing that trains",
+                      "give the section `inference` in the place of `trainer`, or another task"});
+  }
+  if (task->top_p <= 0 || task->top_p > 1) {
+    issues.push_back({"task.top_p", fmt::format("{}", task->top_p), "give a number above 0, at most 1"});
+  }
+  check_generation_mesh(job, issues);
+  if (model == nullptr) return issues;
+  if (!model->heads.empty()) {
+    issues.push_back({"task",
+                      "generation reads the logits of all words, which model_provider.head and heads replace",
+                      "leave head and heads out"});
+  }
+  check_prompt_room(job, *task, *model, issues);
+  return issues;
+}
+
+}  // namespace d9d

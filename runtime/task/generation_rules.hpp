@@ -1,0 +1,14 @@
+#pragma once
+// What a job with the task `generation` may be. No torch.
+
+#include <vector>
+
+#include "runtime/task/job_validation.hpp"
+
+namespace d9d {
+
+// A job that trains, a mesh whose ranks cannot generate together, a model without logits, samples that leave
+// no room. `model` as validate() has it.
+std::vector<JobIssue> generation_issues(const JobConfig& job, const FamilyModel* model);
+
+}  // namespace d9d

@@ -1,0 +1,99 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "actors/cli/running_commands.hpp"
+#include "tests/actors/cli/called.hpp"
+#include "tests/runtime/state/scratch.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// The model has 61 words: those of the tokenizer that are signs and capital letters.
+class CliGenerate : public testing::Test {
+ protected:
+  test::Called call(const std::vector<std::string>& more) {
+    std::vector<std::string> words{D9D_SOURCE_DIR "/tests/golden/qwen3/dense_tied", "--tokenizer",
+                                   D9D_SOURCE_DIR "/tests/golden/tokenizer/qwen.json", "--tokens", "6"};
+    words.insert(words.end(), more.begin(), more.end());
+    return test::call(generate_command(), words);
+  }
+  std::vector<nlohmann::json> lines_of(const std::string& path) {
+    std::vector<nlohmann::json> lines;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  }
+  std::string written(const std::string& name, const std::string& text) {
+    std::ofstream(scratch_ / name) << text;
+    return scratch_ / name;
+  }
+
+  const test::Scratch scratch_;
+};
+
+TEST_F(CliGenerate, WritesALineForEachPromptOfAllThatWereGiven) {
+  const std::string file = written("prompts.txt", "A+B\n\n(C)\n"), out = scratch_ / "out.jsonl";
+
+  const auto called = call({"--prompt", "X-Y", "--prompts", file, "--temperature", "0", "--out", out});
+
+  ASSERT_EQ(called.code, 0) << called.err;
+  EXPECT_THAT(called.out, HasSubstr("for 3 prompts in "));
+  const auto lines = lines_of(out);
+  ASSERT_EQ(lines.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(lines[i]["sample"], i);
+    EXPECT_EQ(lines[i]["prompt"], (std::vector{"X-Y", "A+B", "(C)"}[i]));
+    EXPECT_GE(lines[i]["tokens"].size(), 1U);
+  }
+  const auto alone = call({"--prompt", "A+B", "--temperature", "0"});
+  EXPECT_EQ(alone.out, "A+B" + lines[1]["text"].get<std::string>() + "\n");
+}
+
+TEST_F(CliGenerate, ReadsPromptsOfJsonLinesAndPrintsSeveralTextsApart) {
+  const std::string file =
+      written("prompts.jsonl", "{\"prompt\": \"A+B\"}\n{\"prompt\": \"(C)\", \"id\": 3}\n");
+
+  const auto called = call({"--prompts", file, "--top-p", "0.9", "--dtype", "bfloat16", "--batch", "1"});
+
+  ASSERT_EQ(called.code, 0) << called.err;
+  EXPECT_THAT(called.out, AllOf(StartsWith("A+B"), HasSubstr("\n\n(C)")));
+}
+
+TEST_F(CliGenerate, EndsATextBehindAStop) {
+  const std::string out = scratch_ / "out.jsonl";
+  ASSERT_EQ(call({"--prompt", "A+B", "--temperature", "0", "--out", out}).code, 0);
+  const auto tokens = lines_of(out).front()["tokens"].get<std::vector<int>>();
+  const std::string text = lines_of(out).front()["text"];
+
+  ASSERT_EQ(call({"--prompt", "A+B", "--temperature", "0", "--out", out, "--stop", text.substr(0, 1)}).code,
+            0);
+
+  EXPECT_EQ(lines_of(out).front()["tokens"].get<std::vector<int>>(), std::vector{tokens[0]});
+}
+
+TEST_F(CliGenerate, NamesWhatIsWrong) {
+  const std::string file = written("prompts.jsonl", "{\"prompt\": \"A\"}\n{\"text\": \"B\"}\n");
+  const std::vector<std::pair<std::vector<std::string>, const char*>> table{
+      {{}, "there is no prompt: give --prompt TEXT, or --prompts FILE"},
+      {{"--prompt", ""}, "prompt 0 is empty"},
+      {{"--prompts", file}, "prompts.jsonl:2: expected an object with the key \"prompt\""},
+      {{"--prompt", "A", "--stop", "A+(C)-B"}, "--stop \"A+(C)-B\" is "},
+      {{"--prompt", "A", "--dtype", "half"}, "--dtype is half; choose float32 or bfloat16"},
+      {{"--prompt", "A", "--top-p", "1.5"}, "top_p is 1.5"},
+      {{"--prompt", "A", "--tokens", "5000"}, "ask for fewer of them"},
+  };
+  for (const auto& [words, text] : table) {
+    const auto called = call(words);
+    EXPECT_EQ(called.code, 2) << text;
+    EXPECT_THAT(called.err, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace d9d

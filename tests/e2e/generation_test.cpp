@@ -1,0 +1,135 @@
+// Jobs that make texts: the same on every mesh, each sample once, also when the job goes on after a stop.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/npy_file.hpp"
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int prompts = 29;  // no multiple of a batch
+constexpr int words_of_prompt = 12;
+constexpr int padding = 500;
+
+constexpr const char* generate_yaml = R"(inference:
+  run: {name: texts}
+  batching: {global_batch_size: 8, microbatch_size: 2}
+  model_stage_factory: {source_checkpoint: model}
+  checkpointing: {period_steps: 1}
+model_provider: {name: qwen3_moe, from: model}
+data: {source: tokens, tokens: prompts.npy}
+task: {name: generation, max_new_tokens: 9, temperature: 1.2, top_p: 0.9, padding_id: 500}
+node: {threads_per_rank: 1, heartbeat_ms: 10000}
+)";
+
+class Generation : public testing::Test {
+ protected:
+  void SetUp() override {
+    job_.folder().write("generate.yaml", generate_yaml);
+    // Prompts of 7 to 12 tokens.
+    job_.folder().write(
+        "prompts.npy", npy_file(prompts, words_of_prompt, [](int row, int column) {
+          const bool ends = column >= 7 + row % 6;
+          return static_cast<std::int32_t>(ends ? padding : (row * 97 + column * column * 13) % 499);
+        }));
+    job_.rewrite("{period_steps: last_step}", "{period_steps: disable}");
+    const Outcome outcome =
+        job_.run(named("source") + set("trainer.schedule.total_steps", "6") + set("export_to", "model"));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+  Outcome generate(const std::string& run, const Words& words = {}) {
+    return job_.call(Words{"generate.yaml"} + set("inference.run.name", run) + words);
+  }
+  // By sample; each has one line.
+  std::map<int, nlohmann::json> texts_of(const std::string& run) {
+    std::map<int, nlohmann::json> texts;
+    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) {
+        const auto json = nlohmann::json::parse(line);
+        const auto [at, is_new] = texts.emplace(json.at("sample").get<int>(), json);
+        EXPECT_TRUE(is_new) << run << ": " << line;
+      }
+    }
+    return texts;
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Generation, GivesTheSameTextsOnEveryMesh) {
+  ASSERT_EQ(generate("alone").code, 0);
+  const auto expected = texts_of("alone");
+  ASSERT_EQ(expected.size(), static_cast<std::size_t>(prompts));
+  for (const auto& [sample, line] : expected) {
+    EXPECT_EQ(line.at("prompt_tokens"), std::min(7 + sample % 6, words_of_prompt));
+    EXPECT_EQ(line.at("tokens").size(), 9U);
+  }
+  const std::map<std::string, Words> meshes{
+      {"replicas", mesh(1, 4)},
+      {"sharded", set("mesh.data_parallel_shard", "2")},
+      {"matrices", matrices_on(2)},
+      {"experts", mesh(1, 2) + experts_on(2)},
+      {"all", set("mesh.data_parallel_shard", "2") + matrices_on(2) + experts_on(2)},
+  };
+  for (const auto& [name, words] : meshes) {
+    const Outcome outcome = generate(name, words);
+    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+    EXPECT_EQ(texts_of(name), expected) << name;
+  }
+}
+
+TEST_F(Generation, GoesOnWithOtherRanksAndForgetsAndRepeatsNothing) {
+  ASSERT_EQ(generate("through").code, 0);
+  ASSERT_EQ(generate("halves", mesh(1, 2)).code, 0);
+  EXPECT_THAT(job_.checkpoints("halves"), ElementsAre(1, 2, 3, 4));
+  for (const char* name : {"save-3", "save-4"})
+    std::filesystem::remove_all(job_.run_folder("halves") / "checkpoints" / name);
+
+  const Outcome rest = generate("halves", matrices_on(2));
+
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/halves/checkpoints/save-2"));
+  EXPECT_EQ(texts_of("halves"), texts_of("through"));
+}
+
+TEST_F(Generation, EndsTextsBehindStopTokens) {
+  const Words greedy = set("task.temperature", "0");
+  ASSERT_EQ(generate("whole", greedy).code, 0);
+  const auto whole = texts_of("whole");
+  const int stop = whole.at(0).at("tokens")[2].get<int>();
+
+  ASSERT_EQ(generate("cut", greedy + set("task.stop_tokens", "[" + std::to_string(stop) + "]")).code, 0);
+
+  for (const auto& [sample, line] : texts_of("cut")) {
+    auto expected = whole.at(sample).at("tokens").get<std::vector<int>>();
+    const auto end = std::find(expected.begin(), expected.end(), stop);
+    if (end != expected.end()) expected.erase(end + 1, expected.end());
+    EXPECT_EQ(line.at("tokens").get<std::vector<int>>(), expected) << sample;
+  }
+}
+
+TEST_F(Generation, RefusesWhatCannotBe) {
+  const auto refused = [&](const Words& words, const char* text) {
+    const Outcome outcome = generate("refused", words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+  };
+  refused(mesh(2, 1), "cannot send tokens from the last stage to the first");
+  refused(set("mesh.context_parallel_shard", "2"), "cannot share sequences between ranks");
+  refused(set("task.max_new_tokens", "0"), "task.max_new_tokens");
+  const Outcome training = job_.run(set("task", "{name: generation, max_new_tokens: 4}"));
+  EXPECT_EQ(training.code, 2);
+  EXPECT_THAT(training.err, HasSubstr("generation makes texts, and nothing that trains"));
+}
+
+}  // namespace
+}  // namespace d9d::test

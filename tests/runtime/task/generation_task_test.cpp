@@ -1,0 +1,76 @@
+#include "runtime/task/generation_task.hpp"
+
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "runtime/task/generating_model.hpp"
+#include "tests/runtime/family/golden_model.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace d9d::test {
+namespace {
+
+GenerationTaskOptions options_of(std::int64_t max_new_tokens, std::optional<std::int64_t> padding) {
+  GenerationTaskOptions options;
+  options.generate.max_new_tokens = max_new_tokens;
+  options.generate.temperature = 0;
+  options.padding_id = padding;
+  return options;
+}
+
+// Rows of the numbers of both, and a third one that stands for no sample.
+TensorMap batch_of_three() {
+  return {{"input_ids", at::tensor({5L, 9L, 2L, 7L, 7L, 9L, 6L, 7L, 3L, 8L, 1L, 1L}).view({3, 4})},
+          {"sample_numbers", at::tensor({10L, 11L, -1L})}};
+}
+
+TEST(GenerationTask, GoesOnWithEachSample) {
+  const TemporaryFolder folder;
+  GenerationTask task({folder.path() / "results", 0}, options_of(5, 7));
+  const std::shared_ptr<StageModule> stage = stage_of(golden_model("moe"));
+  stage->set_training(false);
+  const TensorMap batch = batch_of_three();
+  const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
+
+  const TensorMap outputs = task.running(stage)->forward(made.inputs, made.shared);
+  task.process_outputs({1, 0, outputs, made.state, {10, 11, -1}});
+  task.finalize();
+
+  GenerateOptions greedy;
+  greedy.temperature = 0;
+  greedy.max_new_tokens = 5;
+  const auto expected = Generator(*stage, greedy, 9).generate({{0, {5, 9, 2}}, {1, {7, 9, 6}}});
+  std::ifstream file(folder.path() / "results" / "00000.jsonl");
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(lines.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(lines[i]["sample"], 10 + i);
+    EXPECT_EQ(lines[i]["prompt_tokens"], 3);
+    EXPECT_EQ(lines[i]["tokens"].get<std::vector<std::int64_t>>(), expected[i]);
+  }
+}
+
+TEST(GeneratingModel, ComputesRowsOfNoSampleOnlyInStep) {
+  const std::shared_ptr<StageModule> stage = stage_of(golden_model("moe"));
+  stage->set_training(false);
+  const TensorMap batch = batch_of_three();
+  const TensorMap shared{{"sample_numbers", batch.at("sample_numbers")},
+                         {"prompt_lengths", at::tensor({4L, 4L, 4L})}};
+  for (const bool in_step : {false, true}) {
+    GenerateOptions options;
+    options.max_new_tokens = 3;
+    options.in_step = in_step;
+
+    const at::Tensor tokens =
+        GeneratingModel(stage, options).forward({{"input_ids", batch.at("input_ids")}}, shared).at("tokens");
+
+    EXPECT_EQ(tokens[2][0].item<std::int64_t>() >= 0, in_step);
+    EXPECT_GE(tokens[1][2].item<std::int64_t>(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test
