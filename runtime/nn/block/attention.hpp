@@ -12,8 +12,9 @@ namespace d9d {
 
 class Attention : public torch::nn::Module {
  public:
-  // x [B, S, H]; cos and sin as RotaryTable gives them -> [B, S, H].
-  virtual at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const = 0;
+  // x [B, S, H]; cos and sin as RotaryTable gives them; document_starts as in AttentionRule -> [B, S, H].
+  virtual at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                             const at::Tensor& document_starts = {}) const = 0;
   // Makes the block tensor-parallel over heads. Afterwards x and the result hold this
   // rank's tokens, as `tokens` says. Input error when the ranks cannot share the heads.
   virtual void shard(TensorParallel& tensor, const ActivationShards& tokens) = 0;

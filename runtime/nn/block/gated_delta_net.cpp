@@ -1,5 +1,6 @@
 #include "runtime/nn/block/gated_delta_net.hpp"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/sigmoid.h>
 
 #include <cmath>
@@ -66,15 +67,35 @@ at::Tensor GatedDeltaNet::mixed(const std::vector<at::Tensor>& qkv, const at::Te
                                    {.scale = scale, .normalise = true, .chunk = delta_chunk});
 }
 
-at::Tensor GatedDeltaNet::forward(const at::Tensor& x, const at::Tensor& /*cos*/,
-                                  const at::Tensor& /*sin*/) const {
+// Each document alone, because neither the convolution nor the state may reach over its beginning.
+at::Tensor GatedDeltaNet::mixed_by_document(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,
+                                            const at::Tensor& document_starts) const {
+  const std::int64_t length = document_starts.size(1);
+  const auto* start = document_starts.const_data_ptr<std::int64_t>();
+  std::vector<at::Tensor> rows;
+  for (std::int64_t b = 0; b < document_starts.size(0); ++b, start += length) {
+    std::vector<at::Tensor> documents;
+    for (std::int64_t first = 0, end = 0; first < length; first = end) {
+      while (end < length && start[end] == start[first]) ++end;
+      const auto part = [&](const at::Tensor& x) { return x.narrow(0, b, 1).narrow(1, first, end - first); };
+      documents.push_back(mixed({part(qkv[0]), part(qkv[1]), part(qkv[2])}, part(gates)));
+    }
+    rows.push_back(at::cat(documents, 1));
+  }
+  return at::cat(rows, 0);
+}
+
+at::Tensor GatedDeltaNet::forward(const at::Tensor& x, const at::Tensor& /*cos*/, const at::Tensor& /*sin*/,
+                                  const at::Tensor& document_starts) const {
   const at::Tensor all = tokens_.gather(x);
   const std::int64_t dk = options_.key_head_dim, wide = group_ * options_.value_head_dim;
   // Split together, so that backward puts the gradients together in one pass.
   const auto qkvz =
       in_proj_qkvz_->forward(all).unflatten(-1, {key_heads_, -1}).split_with_sizes({dk, dk, wide, wide}, -1);
   const at::Tensor gates = in_proj_ba_->forward(all).unflatten(-1, {key_heads_, -1});
-  const at::Tensor normed = norm_->forward(mixed(qkvz, gates));
+  const at::Tensor read =
+      document_starts.defined() ? mixed_by_document(qkvz, gates, document_starts) : mixed(qkvz, gates);
+  const at::Tensor normed = norm_->forward(read);
   const at::Tensor gated = kernels::silu_mul(qkvz[3], normed.view(qkvz[3].sizes()));
   return out_proj_->forward_shared(gated.flatten(2), tokens_);
 }

@@ -17,7 +17,8 @@ class GroupedQueryAttention final : public Attention {
  public:
   GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options);
 
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                     const at::Tensor& document_starts = {}) const override;
   // Shards q_proj and o_proj by heads, and k_proj and v_proj as well when the ranks divide the key heads.
   // Otherwise those two stay whole, and this rank's queries read one of their heads.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;

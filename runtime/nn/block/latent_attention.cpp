@@ -60,7 +60,8 @@ LatentAttention::Heads LatentAttention::projected(const at::Tensor& x) const {
   return {q_proj_->forward(all[0].contiguous()), all[1]};
 }
 
-at::Tensor LatentAttention::forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const {
+at::Tensor LatentAttention::forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                    const at::Tensor& document_starts) const {
   const auto [queries, keys] = projected(x);
   const auto q =
       queries.unflatten(-1, {num_heads_, -1}).split_with_sizes({options_.plain_dim, options_.rotary_dim}, -1);
@@ -73,7 +74,7 @@ at::Tensor LatentAttention::forward(const at::Tensor& x, const at::Tensor& cos, 
       kernels::rope(q[1].contiguous(), k[1].unsqueeze(2).contiguous(), cos, sin, style);
   const at::Tensor shared = k_rotated.expand({-1, -1, num_heads_, -1});
   const at::Tensor mixed = core_->attend(at::cat({q[0], q_rotated}, -1), at::cat({kv[0], shared}, -1),
-                                         kv[1].contiguous(), {options_.scale, 0});
+                                         kv[1].contiguous(), {options_.scale, 0, document_starts});
   return o_proj_->forward_shared(mixed.flatten(2), tokens_);
 }
 

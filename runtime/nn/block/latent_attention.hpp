@@ -17,7 +17,8 @@ class LatentAttention final : public Attention {
   LatentAttention(ParameterMaker& make, const LatentAttentionOptions& options);
 
   // cos and sin as RotaryTable gives them for rotary_dim, laid out for the pairs that the options say.
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                     const at::Tensor& document_starts = {}) const override;
   // Shards q_b_proj (q_proj), kv_b_proj and o_proj by heads. The projections to latents stay whole: each rank
   // computes the latents of its tokens and gathers those of the others, which are narrower than the input.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;

@@ -30,8 +30,8 @@ Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& conte
       unit.enter({hidden.residual, hidden.delta, hidden.router_sums}, recompute);
   const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
   const at::Tensor attended =
-      window_rope_ ? self_attn_->forward(before_attention, context.window_cos, context.window_sin)
-                   : self_attn_->forward(before_attention, context.cos, context.sin);
+      self_attn_->forward(before_attention, window_rope_ ? context.window_cos : context.cos,
+                          window_rope_ ? context.window_sin : context.sin, context.document_starts);
   const Residual middle{entering, normed_by(attended_norm_, attended)};
   const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
   const at::Tensor mixed = normed_by(fed_norm_, mlp_->forward(before_mlp, recompute));

@@ -25,6 +25,7 @@ struct Residual {
 struct LayerContext {
   at::Tensor cos, sin;
   at::Tensor window_cos, window_sin;  // of layers that turn by the windows' RoPE; undefined without any
+  at::Tensor document_starts = {};    // see AttentionRule
 };
 
 class DecoderLayer : public torch::nn::Module {
