@@ -12,7 +12,7 @@ namespace d9d::kernels {
 
 // Softmax attention of q [B, Sq, Hq, D] over k [B, Sk, Hkv, D] and v [B, Sk, Hkv, Dv]; `out` has
 // `dtype`: q's, or fp32 if blocks are to be merged. With
-// `mask` every query must see at least one key; with first_keys it may see none, and then out is 0 and lse -inf.
+// `mask` every query must see at least one key. With first_keys it may see none: out is 0 and lse -inf then.
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
                                const FirstKeys& first_keys = {});

@@ -56,8 +56,8 @@ class Packing : public CurveTest {
   }
 };
 
-// A step of all documents, so that its loss is the mean over the same tokens in both ways. What is evaluated after
-// a step is what the next one begins with.
+// A step of all documents, so that its loss is the mean over the same tokens in both ways. What is evaluated
+// after a step is what the next one begins with.
 TEST_F(Packing, TrainsAndEvaluatesAsOnDocumentsOneByOne) {
   const Words one_by_one = data(text(", samples: document")), packed = data(text(", samples: packed"));
   ASSERT_EQ(samples_of(one_by_one), "160");

@@ -81,8 +81,8 @@ TEST(PackedAttention, ARowOfOneDocumentHasTheSameBitsAsWithoutStarts) {
   EXPECT_TRUE(packed.equal(attention(q, k, k, causal_mask, 0.25)));
 }
 
-// A rank has the last 100 tokens of each row, and gets the 100 before: of the first row the last 10 of these are
-// of a document that goes on, of the second none is.
+// A rank has the last 100 tokens of each row, and gets the 100 before: of the first row the last 10 of these
+// are of a document that goes on, of the second none is.
 TEST(PackedAttention, BlocksOfKeysOfWhichQueriesSeeNoneMergeToTheWhole) {
   const at::Tensor starts = starts_of({{90, 35, 75}, {40, 60, 100}});
   const auto late = [](const at::Tensor& x) { return x.narrow(1, 100, 100); };

@@ -27,8 +27,8 @@ struct AttentionHeads {
   GemmInput k, v;
 };
 
-// out_g = softmax(scale q_g k^T) v; lse_g [queries] = log of the softmax's denominator. Of a query that sees no
-// key: 0, and -inf.
+// out_g = softmax(scale q_g k^T) v; lse_g [queries] = log of the softmax's denominator. Of a query that sees
+// no key: 0, and -inf.
 void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, const GemmOutput* out,
                       float* const* lse);
 

@@ -1,6 +1,6 @@
 #pragma once
-// A line of chat data as text with markers, in parts that count in the loss and parts that do not. The parts are
-// tokenised apart: a model that is asked sees a prompt without its answer, so there the tokens end, too.
+// A line of chat data as text with markers, in parts that count in the loss and parts that do not. The parts
+// are tokenised apart: a model that is asked sees a prompt without its answer, so there the tokens end, too.
 
 #include <string>
 #include <string_view>

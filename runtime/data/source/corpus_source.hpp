@@ -5,8 +5,8 @@
 // document: the same of each document alone; its last sample is filled up at its end with inputs `pad_id` and
 //           labels ignored_label. Under causal attention no token sees them. A document of one token has no
 //           sample.
-// packed:   several documents one after the other, as packed_rows.hpp puts them, filled up in the same way. The
-//           sample says where each document begins; so does what fills it up.
+// packed:   several documents one after the other, as packed_rows.hpp puts them, filled up in the same way.
+//           The sample says where each document begins, and what fills it up.
 // Labels that the corpus does not count are ignored_label.
 
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// Documents of a corpus cut into samples' lengths: a document of n tokens has n - 1 inputs with labels, in pieces
-// of `length` inputs; the last one is shorter. A document of one token has none.
+// Documents of a corpus cut into samples' lengths: a document of n tokens has n - 1 inputs with labels, in
+// pieces of `length` inputs; the last one is shorter. A document of one token has none.
 
 #include <cstdint>
 #include <functional>

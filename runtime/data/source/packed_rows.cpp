@@ -15,8 +15,8 @@ using Row = std::vector<std::size_t>;  // numbers of pieces
 constexpr std::uint64_t rows_at_once = 32;    // of which the last one is filled badly
 constexpr std::size_t pieces_at_once = 8192;  // a row is asked for by packing all of them
 
-// The longest first, each into the fullest row that has room. Equal ones in their order, so that the result is
-// the same everywhere.
+// The longest first, each into the fullest row that has room.
+// Equal ones in their order, so that the result is the same everywhere.
 std::vector<Row> pack(const std::vector<Piece>& pieces, std::uint64_t length) {
   Row order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

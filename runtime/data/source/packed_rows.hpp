@@ -1,8 +1,8 @@
 #pragma once
 // Documents packed into rows of one length: each piece (document_pieces.hpp) is in one row, whole, and no row
-// holds more than `length` inputs. Rows are a function of their number, so the position in packed data stays one
-// number: consecutive pieces are taken together until they would fill 32 rows, and these are packed by best fit
-// decreasing (Johnson, "Near-optimal bin packing algorithms", MIT 1973), without a table of all pieces.
+// holds more than `length` inputs. Rows are a function of their number, so the position in packed data stays
+// one number: consecutive pieces are taken together until they would fill 32 rows, and these are packed by
+// best fit decreasing (Johnson, "Near-optimal bin packing algorithms", MIT 1973). No table of all pieces.
 
 #include "runtime/data/source/document_pieces.hpp"
 

@@ -13,7 +13,7 @@ namespace d9d {
 // Input error for a token that the tokenizer does not have.
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer);
 
-// Input error for a tokenizer (`path`) with ids that are not below the model's vocabulary, where that is known.
+// Input error for a tokenizer (`path`) with ids that are not below the model's vocabulary, if it is known.
 void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
                        std::optional<std::int64_t> ids_below);
 

@@ -1,8 +1,8 @@
 #pragma once
 // Samples that were tokenised before: an .npy file of integers [samples, length], mapped. With a labels file
 // (same shape, already shifted, -100 ignored) sample i is row i of both. Without, the label of a position is
-// the token after it and the last position has none, so the length stays. With a file of positions (same shape) a
-// row holds several documents, each from a position 0 on; without labels the last token of each has none.
+// the token after it and the last position has none, so the length stays. With a file of positions (same
+// shape) a row holds several documents, each from a position 0 on, whose last tokens have no label either.
 
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/npy.hpp"

@@ -7,8 +7,8 @@
 //   in_proj_ba   [.., H]  per key head: of each of its value heads what beta comes from, then a of the decay
 //   conv1d [C, 1, K]      C: all queries, all keys, all values
 //   A_log, dt_bias [value heads], norm [value head dim], out_proj [H, values]
-// States begin at zero with each sequence of the batch, and with each document of a row that holds several, and so
-// does the convolution; positions do not matter to them.
+// States begin at zero with each sequence of the batch, and with each document of a row that holds several,
+// and so does the convolution; positions do not matter to them.
 
 #include "runtime/nn/block/attention.hpp"
 #include "runtime/nn/block/block_options.hpp"

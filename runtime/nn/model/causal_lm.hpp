@@ -8,9 +8,8 @@
 // First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H];
 //            in training with a balance loss, router_sums [3, E].
 // Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where
-//            ranks share sequences and the RoPE depends on their length, sequence_length int64 []; with a
-//            summary of hidden states (hidden_states.hpp), hidden_states_snapshot; where rows hold several
-//            documents, document_starts (document_starts.hpp).
+//            ranks share sequences and the RoPE depends on their length, sequence_length int64 []; of rows of
+//            several documents document_starts; with a summary of hidden states, hidden_states_snapshot.
 // Last out:  the outputs of the head, and hidden_states_snapshot.
 // Tied embeddings or predicted further tokens: the last stage has a copy of the embedding (tensor/tied.hpp).
 
