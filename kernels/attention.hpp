@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "kernels/attention_mask.hpp"
+#include "kernels/ops/attention_ops.hpp"
 
 namespace d9d::kernels {
 
@@ -10,7 +10,8 @@ namespace d9d::kernels {
 // al. 2023). q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv], fp32, bf16 or fp64, strided rows allowed
 // -> [B, S, Hq, Dv]. `mask` says which keys a query sees; none is computed for the others but those of its
 // neighbours. Never holds S x S scores (online softmax, Dao et al. 2022, algorithm 1).
+// `first_keys`: FirstKeys of attention_ops.hpp, as of several documents in one row. Every query sees a key.
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                     double scale);
+                     double scale, const FirstKeys& first_keys = {});
 
 }  // namespace d9d::kernels

@@ -12,9 +12,10 @@ namespace d9d::kernels {
 
 // Softmax attention of q [B, Sq, Hq, D] over k [B, Sk, Hkv, D] and v [B, Sk, Hkv, Dv]; `out` has
 // `dtype`: q's, or fp32 if blocks are to be merged. With
-// `mask` every query must see at least one key.
+// `mask` every query must see at least one key. With first_keys it may see none: out is 0 and lse -inf then.
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                               const AttentionMask& mask, double scale, at::ScalarType dtype);
+                               const AttentionMask& mask, double scale, at::ScalarType dtype,
+                               const FirstKeys& first_keys = {});
 
 // This block's share of the gradients, in `dtype`; `forward` is the result over all blocks. The gradient of a
 // query is the sum of the shares of its blocks, and so is that of a key.
@@ -22,9 +23,11 @@ AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const a
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, const AttentionMask& mask,
-                                                 double scale, at::ScalarType dtype);
+                                                 double scale, at::ScalarType dtype,
+                                                 const FirstKeys& first_keys = {});
 
-// into := attention over the keys of both blocks. May be views. out and lse have one dtype, fp32 or fp64.
+// into := attention over the keys of both blocks. May be views. out and lse have one dtype, fp32 or fp64. In
+// `into` every query has seen a key.
 void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block);
 
 }  // namespace d9d::kernels

@@ -35,39 +35,53 @@ bool is_plain(const AttentionMask& mask, const at::Tensor& q, const at::Tensor& 
   return mask == full_mask || (mask == causal_mask && q.size(1) == k.size(1));
 }
 
-// Queries and the keys they see, each from `first` on. A mask's keys are a band, so that queries are taken
-// some at a time with the keys that one of them sees: neither scores nor biases exist for the others.
+// What queries see: the mask, and of one sequence its first keys (null: the mask alone).
+struct Seen {
+  AttentionMask mask;
+  const int64_t* first_keys;
+  int64_t keys;
+
+  int64_t first(int64_t i) const {
+    return first_keys ? std::max(first_key(mask, i), first_keys[i]) : first_key(mask, i);
+  }
+  int64_t end(int64_t i) const { return end_of_keys(mask, i, keys); }
+};
+
+// Queries and the keys they see, each from `first` on. The keys are a band, so that queries are taken some at
+// a time with the keys that one of them sees: neither scores nor biases exist for the others. At least one
+// key, though no query may see it.
 struct Rectangle {
   int64_t first, queries;
   int64_t first_key, keys;
 };
-std::vector<Rectangle> rectangles_of(const AttentionMask& mask, const at::Tensor& q, const at::Tensor& k) {
+std::vector<Rectangle> rectangles_of(const Seen& seen, int64_t all) {
   constexpr int64_t queries_at_once = 128;
   std::vector<Rectangle> rectangles;
-  for (int64_t first = 0; first < q.size(1); first += queries_at_once) {
-    const int64_t queries = std::min(queries_at_once, q.size(1) - first);
-    const int64_t key = first_key(mask, first);
-    rectangles.push_back({first, queries, key, end_of_keys(mask, first + queries - 1, k.size(1)) - key});
+  for (int64_t first = 0; first < all; first += queries_at_once) {
+    const int64_t queries = std::min(queries_at_once, all - first);
+    const int64_t end = seen.end(first + queries - 1);
+    const int64_t key = std::min(seen.first(first), end - 1);
+    rectangles.push_back({first, queries, key, end - key});
   }
   return rectangles;
 }
 
 template <class T>
-at::Tensor biases_of(const AttentionMask& mask, const Rectangle& at, at::ScalarType dtype) {
+at::Tensor biases_of(const Seen& seen, const Rectangle& at, at::ScalarType dtype) {
   at::Tensor bias = at::full({1, 1, at.queries, at.keys}, -std::numeric_limits<double>::infinity(), dtype);
   auto* row = static_cast<T*>(bias.data_ptr());
   for (int64_t i = 0; i < at.queries; ++i, row += at.keys) {
-    const int64_t begin = std::max(first_key(mask, at.first + i), at.first_key) - at.first_key;
-    const int64_t end = end_of_keys(mask, at.first + i, at.first_key + at.keys) - at.first_key;
-    std::fill(row + begin, row + end, T(0));
+    const int64_t begin = std::max(seen.first(at.first + i), at.first_key) - at.first_key;
+    const int64_t end = seen.end(at.first + i) - at.first_key;
+    if (begin < end) std::fill(row + begin, row + end, T(0));
   }
   return bias;
 }
 
 // Additive, 0 where the query sees the key. bf16 has fp32 biases, as torch wants them.
-at::Tensor biases_of(const AttentionMask& mask, const Rectangle& at, const at::Tensor& q) {
-  return q.scalar_type() == at::kDouble ? biases_of<double>(mask, at, at::kDouble)
-                                        : biases_of<float>(mask, at, at::kFloat);
+at::Tensor biases_of(const Seen& seen, const Rectangle& at, const at::Tensor& q) {
+  return q.scalar_type() == at::kDouble ? biases_of<double>(seen, at, at::kDouble)
+                                        : biases_of<float>(seen, at, at::kFloat);
 }
 
 AttentionBlock forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
@@ -97,39 +111,93 @@ at::Tensor keys_of(const at::Tensor& x, const Rectangle& at) {
   return x.narrow(1, at.first_key, at.keys);
 }
 
-}  // namespace
+// Biases that are all infinite make no softmax.
+void clear_blind(const AttentionBlock& part, const Seen& seen, const Rectangle& at) {
+  for (int64_t i = 0; i < at.queries; ++i) {
+    if (seen.first(at.first + i) < seen.end(at.first + i)) continue;
+    part.out.select(1, i).zero_();
+    part.lse.select(2, i).fill_(-std::numeric_limits<double>::infinity());
+  }
+}
 
-AttentionBlock attention_portable(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                  const AttentionMask& mask, double scale, at::ScalarType dtype) {
-  if (is_plain(mask, q, k)) return forward_of(q, k, v, mask == causal_mask, {}, scale, dtype);
+AttentionBlock banded_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Seen& seen,
+                              double scale, at::ScalarType dtype) {
   std::vector<at::Tensor> outs, lses;
-  for (const Rectangle& at : rectangles_of(mask, q, k)) {
+  for (const Rectangle& at : rectangles_of(seen, q.size(1))) {
     const AttentionBlock part = forward_of(queries_of(q, at), keys_of(k, at), keys_of(v, at), false,
-                                           biases_of(mask, at, q), scale, dtype);
+                                           biases_of(seen, at, q), scale, dtype);
+    if (seen.first_keys) clear_blind(part, seen, at);
     outs.push_back(part.out);
     lses.push_back(part.lse);
   }
   return {at::cat(outs, 1), at::cat(lses, 2)};
 }
 
-AttentionBlockGradients attention_backward_portable(const at::Tensor& grad, const at::Tensor& q,
-                                                    const at::Tensor& k, const at::Tensor& v,
-                                                    const AttentionBlock& forward, const AttentionMask& mask,
-                                                    double scale, at::ScalarType dtype) {
-  if (is_plain(mask, q, k)) return backward_of(grad, q, k, v, forward, mask == causal_mask, {}, scale, dtype);
+AttentionBlockGradients banded_backward(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
+                                        const at::Tensor& v, const AttentionBlock& forward, const Seen& seen,
+                                        double scale, at::ScalarType dtype) {
   const auto sums =
       q.options().requires_grad(false).dtype(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
   std::vector<at::Tensor> dqs;
   const at::Tensor dk = at::zeros(k.sizes(), sums), dv = at::zeros(v.sizes(), sums);
-  for (const Rectangle& at : rectangles_of(mask, q, k)) {
+  for (const Rectangle& at : rectangles_of(seen, q.size(1))) {
     const AttentionBlock whole{queries_of(forward.out, at), forward.lse.narrow(2, at.first, at.queries)};
     const auto part = backward_of(queries_of(grad, at), queries_of(q, at), keys_of(k, at), keys_of(v, at),
-                                  whole, false, biases_of(mask, at, q), scale, sums.dtype().toScalarType());
+                                  whole, false, biases_of(seen, at, q), scale, sums.dtype().toScalarType());
     dqs.push_back(part.dq.to(dtype));
     keys_of(dk, at).add_(part.dk);
     keys_of(dv, at).add_(part.dv);
   }
   return {at::cat(dqs, 1), dk.to(dtype), dv.to(dtype)};
+}
+
+// f(part of a tensor [B, ..], what its queries see) for each sequence, as their bands differ.
+template <class F>
+void for_each_sequence(const AttentionMask& mask, const at::Tensor& k, const FirstKeys& first_keys, F&& f) {
+  for (int64_t b = 0; b < k.size(0); ++b) {
+    const auto sequence = [b](const at::Tensor& x) { return x.narrow(0, b, 1); };
+    f(sequence, Seen{mask, first_keys.const_data_ptr<int64_t>() + b * first_keys.size(1), k.size(1)});
+  }
+}
+
+}  // namespace
+
+AttentionBlock attention_portable(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                  const AttentionMask& mask, double scale, at::ScalarType dtype,
+                                  const FirstKeys& first_keys) {
+  if (!first_keys.defined()) {
+    if (is_plain(mask, q, k)) return forward_of(q, k, v, mask == causal_mask, {}, scale, dtype);
+    return banded_forward(q, k, v, {mask, nullptr, k.size(1)}, scale, dtype);
+  }
+  std::vector<at::Tensor> outs, lses;
+  for_each_sequence(mask, k, first_keys, [&](const auto& of, const Seen& seen) {
+    const AttentionBlock part = banded_forward(of(q), of(k), of(v), seen, scale, dtype);
+    outs.push_back(part.out);
+    lses.push_back(part.lse);
+  });
+  return {at::cat(outs, 0), at::cat(lses, 0)};
+}
+
+AttentionBlockGradients attention_backward_portable(const at::Tensor& grad, const at::Tensor& q,
+                                                    const at::Tensor& k, const at::Tensor& v,
+                                                    const AttentionBlock& forward, const AttentionMask& mask,
+                                                    double scale, at::ScalarType dtype,
+                                                    const FirstKeys& first_keys) {
+  if (!first_keys.defined()) {
+    if (is_plain(mask, q, k)) {
+      return backward_of(grad, q, k, v, forward, mask == causal_mask, {}, scale, dtype);
+    }
+    return banded_backward(grad, q, k, v, forward, {mask, nullptr, k.size(1)}, scale, dtype);
+  }
+  std::vector<at::Tensor> dqs, dks, dvs;
+  for_each_sequence(mask, k, first_keys, [&](const auto& of, const Seen& seen) {
+    const auto part = banded_backward(of(grad), of(q), of(k), of(v), {of(forward.out), of(forward.lse)}, seen,
+                                      scale, dtype);
+    dqs.push_back(part.dq);
+    dks.push_back(part.dk);
+    dvs.push_back(part.dv);
+  });
+  return {at::cat(dqs, 0), at::cat(dks, 0), at::cat(dvs, 0)};
 }
 
 }  // namespace d9d::kernels::cpu

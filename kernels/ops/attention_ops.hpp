@@ -32,6 +32,10 @@ struct AttentionBlock {
   at::Tensor lse;  // log of the softmax's denominator, [B, Hq, Sq], fp64 for fp64 inputs, else fp32
 };
 
+// int64 [B, Sq], ascending in each row: of the keys that the mask shows it, query i of sequence b sees only
+// those from [b, i] on; so documents in one row do not see each other. Undefined: all of them.
+using FirstKeys = at::Tensor;
+
 struct AttentionBlockGradients {
   at::Tensor dq, dk, dv;
 };
@@ -47,15 +51,16 @@ struct AttentionOps {
                    const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style)>
       rope_backward{"rope_backward"};
 
-  // Every query sees at least one key.
+  // Every query sees at least one key of the mask, but with first_keys maybe none: then out is 0, lse -inf.
   Op<AttentionBlock(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                    double scale, at::ScalarType dtype)>
+                    double scale, at::ScalarType dtype, const FirstKeys& first_keys)>
       attention_block{"attention_block"};
   Op<AttentionBlockGradients(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
                              const at::Tensor& v, const AttentionBlock& forward, const AttentionMask& mask,
-                             double scale, at::ScalarType dtype)>
+                             double scale, at::ScalarType dtype, const FirstKeys& first_keys)>
       attention_block_backward{"attention_block_backward"};
-  // into := attention over the keys of both blocks. out and lse of both are fp32, or fp64.
+  // into := attention over the keys of both blocks. out and lse of both are fp32, or fp64; in `into` every
+  // query has seen a key.
   Op<void(const AttentionBlock& into, const AttentionBlock& block)> merge_attention_block{
       "merge_attention_block"};
 };

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/corpus/megatron_corpus.hpp"
+#include "runtime/data/source/chat_source.hpp"
 #include "runtime/data/source/mixture_source.hpp"
 #include "runtime/data/source/synthetic_source.hpp"
 #include "runtime/data/source/text_source.hpp"
@@ -36,6 +37,10 @@ Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
                           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
                           .vocab_size = needs.ids_below,
                           .what = "the file"});
+}
+
+Source build(const ChatDataConfig& config, const SourceNeeds& needs) {
+  return std::make_shared<ChatSource>(config, needs.ids_below);
 }
 
 Source build(const OwnDataConfig& config, const SourceNeeds& needs) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/data/chat_data_config.hpp"
 #include "runtime/data/megatron_data_config.hpp"
 #include "runtime/data/own_data_config.hpp"
 #include "runtime/data/synthetic_data_config.hpp"
@@ -16,10 +17,11 @@
 
 namespace d9d {
 
-using PartConfig =
-    std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig, OwnDataConfig>;
+using PartConfig = std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig,
+                                ChatDataConfig, OwnDataConfig>;
 constexpr auto choices_of(config::Tag<PartConfig>) {
-  return config::Choices<4>{"source", {{{"synthetic", ""}, {"text", ""}, {"tokens", ""}, {"megatron", ""}}}};
+  return config::Choices<5>{
+      "source", {{{"synthetic", ""}, {"text", ""}, {"tokens", ""}, {"megatron", ""}, {"chat", ""}}}};
 }
 
 // `weight`, and beside it the keys of the source.

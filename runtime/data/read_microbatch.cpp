@@ -3,12 +3,24 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "runtime/base/error.hpp"
 
 namespace d9d {
+
+namespace {
+
+bool has_documents(const Sample& sample) {
+  return !sample.document_starts.empty();
+}
+
+void fill_starts(const Sample& sample, std::int64_t* starts, std::int64_t length) {
+  std::fill(starts, starts + length, 0);
+  std::ranges::copy(sample.document_starts, starts);
+}
+
+}  // namespace
 
 TensorMap make_microbatch(std::span<const Sample> samples) {
   D9D_CHECK(!samples.empty(), "a microbatch without samples");
@@ -16,6 +28,8 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
   const auto length = static_cast<std::int64_t>(samples[0].input_ids.size());
   const auto make = [&] { return at::empty({batch, length}, at::kLong); };
   TensorMap out{{"input_ids", make()}, {"labels", make()}, {"position_ids", make()}};
+  const bool packed = std::ranges::any_of(samples, has_documents);
+  if (packed) out["document_starts"] = make();
   const auto row = [&](const char* name, std::int64_t b) {
     return out.at(name).mutable_data_ptr<std::int64_t>() + b * length;
   };
@@ -27,7 +41,14 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
                 sample.input_ids.size(), sample.labels.size(), length);
     std::ranges::copy(sample.input_ids, row("input_ids", b));
     std::ranges::copy(sample.labels, row("labels", b));
-    std::iota(row("position_ids", b), row("position_ids", b) + length, std::int64_t{0});
+    D9D_REQUIRE(
+        sample.document_starts.empty() || static_cast<std::int64_t>(sample.document_starts.size()) == length,
+        "sample {} of the microbatch has {} document starts, expected {} or none", b,
+        sample.document_starts.size(), length);
+    if (packed) fill_starts(sample, row("document_starts", b), length);
+    for (std::int64_t i = 0; i < length; ++i) {
+      row("position_ids", b)[i] = i - (packed ? row("document_starts", b)[i] : 0);
+    }
   }
   return out;
 }

@@ -11,7 +11,8 @@
 namespace d9d {
 
 // input_ids, labels and position_ids (0 to S-1 in every row), int64
-// [B, S] on the CPU. Samples of different lengths are an input error.
+// [B, S] on the CPU. Samples of different lengths are an input error. Where a sample holds several documents:
+// document_starts int64 [B, S], where in its row the document of each token begins and positions are 0.
 TensorMap make_microbatch(std::span<const Sample> samples);
 
 // Microbatch `microbatch` of `data_rank`, in the step whose first sample, of all data ranks, is `step_begin`.

@@ -14,6 +14,8 @@ constexpr std::int64_t ignored_label = -100;
 struct Sample {
   std::vector<std::int64_t> input_ids;  // [S]
   std::vector<std::int64_t> labels;     // [S], already shifted; ignored_label where there is none
+  // Of samples with several documents [S]: the position at which each token's document begins. Empty: one.
+  std::vector<std::int64_t> document_starts = {};
   bool operator==(const Sample&) const = default;
 };
 

@@ -7,15 +7,17 @@
 
 namespace d9d {
 
-enum class SampleUnit { row, document };
-BOOST_DESCRIBE_ENUM(SampleUnit, row, document)
+enum class SampleUnit { row, document, packed };
+BOOST_DESCRIBE_ENUM(SampleUnit, row, document, packed)
 
 namespace data_keys {
 inline constexpr config::Key samples{
     "samples", "",
     "row: the documents one after the other, cut every sequence_length tokens; document: one document, "
     "filled "
-    "up at its end with tokens that do not count in the loss; a longer one goes on in further samples"};
+    "up at its end with tokens that do not count in the loss; a longer one goes on in further samples; "
+    "packed: "
+    "as many whole documents as fit, which do not see each other and whose positions each begin at 0"};
 }  // namespace data_keys
 
 }  // namespace d9d

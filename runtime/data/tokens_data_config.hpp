@@ -18,8 +18,9 @@ struct TokensDataConfig {
   bool shuffle = false;
   std::optional<std::int64_t> seed;
   Epochs epochs;
+  std::optional<std::string> position_ids;
 };
-BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs))
+BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs, position_ids))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
   return std::array{
@@ -30,6 +31,9 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
       Key{"shuffle", "", "another order in every epoch, instead of the file's"},
       data_keys::seed,
       data_keys::epochs,
+      Key{"position_ids", "",
+          ".npy file [samples, length] of each token's position in its document, for rows of several "
+          "documents: 0 begins one, which does not see those before it; without it a row is one document"},
   };
 }
 

@@ -39,7 +39,8 @@ TensorMap split_sequence(TensorMap batch, const ContextPlace& place) {
   batch["sequence_length"] = at::add(at::max(batch.at("position_ids")), 1);
   const std::vector<TokenRange> ranges = tokens_of(place.order, place.rank, place.ranks, length);
   for (auto& [name, tensor] : batch) {
-    const bool by_token = tensor.dim() >= 2 && tensor.sizes().slice(0, 2) == ids.sizes();
+    const bool by_token =
+        tensor.dim() >= 2 && tensor.sizes().slice(0, 2) == ids.sizes() && name != "document_starts";
     if (by_token) tensor = take(tensor, ranges);
   }
   return batch;

@@ -8,7 +8,8 @@
 namespace d9d {
 
 // Keeps this rank's tokens of every tensor [B, S, ..] of a
-// batch with input_ids [B, S]; other tensors stay whole.
+// batch with input_ids [B, S]; other tensors stay whole, and so does document_starts (a token attends to the
+// document's tokens on all ranks).
 // position_ids (added as 0 .. S - 1 if absent) tell where in the sequence a token is; sequence_length,
 // int64 [], how long the sequences are: one more than the largest position. With one rank it returns the
 // batch unchanged. Input error without input_ids or when the ranks cannot share S.

@@ -47,6 +47,12 @@ class SourceFeed final : public MicrobatchFeed {
                   ErrorInside::is_named, [&] {
                     return options_.task->build_forward_inputs({step, index, batch});
                   });
+    D9D_REQUIRE(
+        !batch.contains("document_starts") || made.shared.contains("document_starts") ||
+            made.inputs.contains("document_starts"),
+        "rows of the batch hold several documents, and the task does not hand on where they begin, so "
+        "they would see each other; add the batch's document_starts to the shared inputs, or use "
+        "data.samples: document");
     if (numbers.defined()) made.state[sample_numbers] = numbers;
     inputs.microbatches.push_back(options_.table->put(std::make_unique<MicrobatchParcel>(
         MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)})));

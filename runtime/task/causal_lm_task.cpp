@@ -26,7 +26,8 @@ ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& contex
       given != context.batch.end() ? given->second : at::arange(ids.size(1), ids.options()).expand_as(ids);
   const at::Tensor counted = at::ne(labels, ignored_label).sum();
   TensorMap shared{{"labels", labels}, {"position_ids", positions}};
-  for (const char* name : {"sequence_length", "hidden_states_agg_mask", "next_ids", "next_labels"}) {
+  for (const char* name :
+       {"sequence_length", "document_starts", "hidden_states_agg_mask", "next_ids", "next_labels"}) {
     const auto found = context.batch.find(name);
     if (found != context.batch.end()) shared.insert(*found);
   }

@@ -25,7 +25,7 @@ ForwardInputs ClassificationTask::build_forward_inputs(const MicrobatchContext& 
   const at::Tensor& labels = tensor_at(context.batch, "labels", "the batch");
   const at::Tensor mask = at::ne(labels, ignored_label);
   TensorMap shared{{"pooling_mask", mask.to(at::kLong)}};
-  for (const char* name : {"position_ids", "sequence_length", "hidden_states_agg_mask"}) {
+  for (const char* name : {"position_ids", "document_starts", "sequence_length", "hidden_states_agg_mask"}) {
     const auto given = context.batch.find(name);
     if (given != context.batch.end()) shared.insert(*given);
   }

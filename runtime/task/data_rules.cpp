@@ -35,16 +35,25 @@ void check_source_name(const DataPart& part, const JobConfig& job, Issues& issue
                         " (one of your own needs its library in `plugins`)"});
 }
 
+std::optional<std::string> tokenizer_of(const DataPart& part) {
+  return std::visit(
+      [](const auto& source) -> std::optional<std::string> {
+        if constexpr (requires { source.tokenizer; }) return source.tokenizer;
+        return std::nullopt;
+      },
+      part.source);
+}
+
 // The checkpoints carry one tokenizer.
 void check_tokenizers(const std::vector<DataPart>& parts, Issues& issues) {
-  const TextDataConfig* first = nullptr;
+  std::optional<std::string> first;
   for (const DataPart& part : parts) {
-    const auto* text = std::get_if<TextDataConfig>(&part.source);
-    if (!text) continue;
-    if (!first) first = text;
-    if (text->tokenizer == first->tokenizer) continue;
+    const std::optional<std::string> tokenizer = tokenizer_of(part);
+    if (!tokenizer) continue;
+    if (!first) first = tokenizer;
+    if (tokenizer == first) continue;
     issues.push_back({part.path + ".tokenizer",
-                      fmt::format("{}, but another part has {}", text->tokenizer, first->tokenizer),
+                      fmt::format("{}, but another part has {}", *tokenizer, *first),
                       "give all parts one tokenizer: a token has to mean the same in all of them"});
   }
 }

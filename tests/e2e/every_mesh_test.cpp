@@ -87,6 +87,7 @@ struct Family {
   double tolerance = gradient_tolerance;  // of each tensor's norm
   const char* vocabulary = "vocab_size: 90";
   bool context = true;  // whether ranks can share sequences
+  bool packed = false;  // rows hold documents of 5 to 10 tokens
 
   friend void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
 };
@@ -122,6 +123,9 @@ class EveryMesh : public testing::TestWithParam<Family> {
                           return sample == 5 || column >= counted || below(4) == 0 ? -100
                                                                                    : below(vocabulary_size);
                         }));
+    job_.folder().write("positions.npy", npy_file(sizes_.samples, sizes_.length, [](int sample, int column) {
+                          return static_cast<std::int32_t>(column % (5 + sample % 6));
+                        }));
     const std::string run = "alone" + std::to_string(ranks);
     const double largest = train(run + "inf", infinity_norm()).norm;
     alone_ = train(run, {});
@@ -142,7 +146,7 @@ class EveryMesh : public testing::TestWithParam<Family> {
   }
 
   Training train(const std::string& run, const Words& words, int steps = 1) {
-    const Outcome outcome = job_.run(named(run) + set("optimizer", GetParam().optimizer) + words);
+    const Outcome outcome = job_.run(named(run) + set("optimizer", GetParam().optimizer) + packing() + words);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.code == 0 ? training_of(run, steps) : Training();
   }
@@ -160,6 +164,7 @@ class EveryMesh : public testing::TestWithParam<Family> {
     return result;
   }
 
+  static Words packing() { return GetParam().packed ? set("data.position_ids", "positions.npy") : Words(); }
   static Words infinity_norm() { return set("trainer.gradient_clipping.norm_type", "inf"); }
 
   void expect_same(const DeviceMeshParameters& mesh, bool checkpointed, const std::string& order,
@@ -178,7 +183,7 @@ class EveryMesh : public testing::TestWithParam<Family> {
     SCOPED_TRACE(text_of(mesh) + " in two processes");
     const std::string run = "run" + std::to_string(runs_++);
     const auto [first, second] = job_.start_two(
-        mesh.world_size(), named(run) + set("optimizer", GetParam().optimizer) + words_of(mesh));
+        mesh.world_size(), named(run) + set("optimizer", GetParam().optimizer) + packing() + words_of(mesh));
     EXPECT_EQ(first->wait(), 0) << first->err();
     EXPECT_EQ(second->wait(), 0) << second->err();
     if (HasFailure()) return;
@@ -261,18 +266,29 @@ TEST_P(EveryMeshOfTwo, TrainsAsOneRank) {
   expect_same_on(meshes(2));
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
-                         testing::Values(Family{"qwen2", qwen2_model, 51},
-                                         Family{"mistral", mistral_model, 39},
-                                         Family{"mixtral", mixtral_model, 43, true},
-                                         Family{"classifier", classifier_model, 47},
-                                         Family{.name = "split_vocabulary",
-                                                .keys = dense_model_half_frozen,
-                                                .gradients = 48,
-                                                .vocabulary = split_vocabulary},
-                                         Family{"deepseek_v3", deepseek_v3_model, 63, true},
-                                         Family{"predicting", predicting_model, 103, true}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Families, EveryMeshOfTwo,
+    testing::Values(
+        Family{"qwen2", qwen2_model, 51}, Family{"mistral", mistral_model, 39},
+        Family{"mixtral", mixtral_model, 43, true}, Family{"classifier", classifier_model, 47},
+        Family{.name = "split_vocabulary",
+               .keys = dense_model_half_frozen,
+               .gradients = 48,
+               .vocabulary = split_vocabulary},
+        Family{"deepseek_v3", deepseek_v3_model, 63, true}, Family{"predicting", predicting_model, 103, true},
+        Family{.name = "packed", .keys = qwen2_moe_model, .gradients = 71, .experts = true, .packed = true},
+        Family{.name = "packed_latent",
+               .keys = deepseek_v3_model,
+               .gradients = 63,
+               .experts = true,
+               .packed = true},
+        Family{.name = "packed_recurrent",
+               .keys = qwen3_next_model,
+               .gradients = 69,
+               .experts = true,
+               .context = false,
+               .packed = true}),
+    [](const auto& info) { return info.param.name; });
 
 // The routers' biases move in every step and decide in the next one who is chosen.
 class BalancedRouters : public EveryMesh {};

@@ -82,13 +82,13 @@ void add_attention(OpTable& table) {
     note("rope_backward");
     return RopeGradients{like(dy, dy.sizes()), weight.defined() ? sums(dy, weight.sizes()) : at::Tensor()};
   };
-  table.attention_block = [](T q, T, T v, const AttentionMask&, double, at::ScalarType dtype) {
+  table.attention_block = [](T q, T, T v, const AttentionMask&, double, at::ScalarType dtype, T) {
     note("attention_block");
     return AttentionBlock{like(q, {q.size(0), q.size(1), q.size(2), v.size(3)}).to(dtype),
                           sums(q, {q.size(0), q.size(2), q.size(1)})};
   };
   table.attention_block_backward = [](T, T q, T k, T v, const AttentionBlock&, const AttentionMask&, double,
-                                      at::ScalarType) {
+                                      at::ScalarType, T) {
     note("attention_block_backward");
     return AttentionBlockGradients{like(q, q.sizes()), like(k, k.sizes()), like(v, v.sizes())};
   };

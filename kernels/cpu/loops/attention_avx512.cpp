@@ -205,7 +205,9 @@ struct Span {
 };
 
 KeyRange keys_of_row(const AttentionShape& shape, int64_t position) {
-  return {first_key(shape.mask, position), end_of_keys(shape.mask, position, shape.keys)};
+  const int64_t of_mask = first_key(shape.mask, position);
+  return {shape.first_keys ? std::max(of_mask, shape.first_keys[position]) : of_mask,
+          end_of_keys(shape.mask, position, shape.keys)};
 }
 KeyRange keys_of_rows(const AttentionShape& shape, int64_t first, int64_t rows) {
   return {keys_of_row(shape, first).first / tile_columns * tile_columns,
@@ -228,10 +230,11 @@ void fill_scores(const Keys& keys, const Span& span, const float* panel, const S
   }
 }
 
-// to [rows, D] = factor * (matrix rows times keys [S, D]).
+// to [rows, D] = factor * (matrix rows times keys [S, D]); 0 where the span sees no key.
 void multiply_keys(const Keys& keys, const Span& span, const ScoreMatrix& matrix, int64_t row, float* to,
                    int64_t stride, const float* factor) {
   const auto tile = by_rows<TileOf<false>::With>[static_cast<std::size_t>(span.rows - 1)];
+  if (span.keys.first >= span.keys.end) std::fill_n(to, span.rows * stride, 0.0f);
   for (int64_t column = 0; column < keys.dim; column += tile_columns) {
     const int64_t columns = std::min(tile_columns, keys.dim - column);
     int64_t kc = 0;
@@ -270,7 +273,7 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
       for (int64_t i = 0; i < span.rows; ++i) {
         const auto [top, total] =
             exponentials(matrix, g * tile_rows + i, keys_of_row(shape, span.first + i), computed);
-        factor[i] = 1.0f / total;
+        factor[i] = total > 0 ? 1.0f / total : 0.0f;
         lse[g][span.first + i] = top + std::log(total);
       }
       multiply_keys(v, span, matrix, g * tile_rows, results, width, factor);

@@ -16,6 +16,8 @@ struct AttentionShape {
   int64_t group;  // query heads that share the key head
   AttentionMask mask;
   float scale;
+  const int64_t* first_keys =
+      nullptr;  // [queries], ascending: no key before it is seen; null: the mask's alone
 };
 
 // One key head and its query heads; storage row i is token i.
@@ -25,7 +27,8 @@ struct AttentionHeads {
   GemmInput k, v;
 };
 
-// out_g = softmax(scale q_g k^T) v; lse_g [queries] = log of the softmax's denominator.
+// out_g = softmax(scale q_g k^T) v; lse_g [queries] = log of the softmax's denominator. Of a query that sees
+// no key: 0, and -inf.
 void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, const GemmOutput* out,
                       float* const* lse);
 

@@ -16,6 +16,8 @@ class TokenCorpus {
   virtual std::uint64_t begin_of(std::uint64_t document) const = 0;
   // Tokens [first, first + out.size()) of the row. Input error for ids that the model does not have.
   virtual void read(std::uint64_t first, std::span<std::int64_t> out) const = 0;
+  // Whether a model is trained to predict this token of the row.
+  virtual bool counts(std::uint64_t /*token*/) const { return true; }
   // Whether ids are known to be the model's only when they are read.
   virtual bool has_unchecked_ids() const { return false; }
 };

@@ -8,20 +8,27 @@
 namespace d9d {
 namespace {
 
-constexpr std::uint64_t stride = 64;
 constexpr std::uint64_t scanned_at_once = 1 << 16;
 
 std::optional<DocumentPieces> pieces_of(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
-  if (options.samples == SampleUnit::row) return std::nullopt;
+  if (options.samples != SampleUnit::document) return std::nullopt;
   return DocumentPieces(corpus, static_cast<std::uint64_t>(options.sequence_length));
 }
 
+std::optional<PackedRows> packed_rows_of(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
+  if (options.samples != SampleUnit::packed) return std::nullopt;
+  const auto length = static_cast<std::uint64_t>(options.sequence_length);
+  return PackedRows(DocumentPieces(corpus, length), length);
+}
+
 std::uint64_t samples_of(const TokenCorpus& corpus, const CorpusSourceOptions& options,
-                         const std::optional<DocumentPieces>& pieces) {
-  if (pieces) {
-    D9D_REQUIRE(pieces->count() > 0, "{} has {} and none of two tokens", options.what,
+                         const std::optional<DocumentPieces>& pieces,
+                         const std::optional<PackedRows>& packed) {
+  if (pieces || packed) {
+    const std::uint64_t count = packed ? packed->count() : pieces->count();
+    D9D_REQUIRE(count > 0, "{} has {} and none of two tokens", options.what,
                 counted(corpus.num_documents(), "document"));
-    return pieces->count();
+    return count;
   }
   const auto length = static_cast<std::uint64_t>(options.sequence_length);
   D9D_REQUIRE(corpus.num_tokens() > length, "{} has {}, expected more than data.sequence_length = {}",
@@ -31,46 +38,36 @@ std::uint64_t samples_of(const TokenCorpus& corpus, const CorpusSourceOptions& o
 
 }  // namespace
 
-DocumentPieces::DocumentPieces(const TokenCorpus& corpus, std::uint64_t length)
-    : corpus_(corpus), length_(length) {
-  const std::uint64_t documents = corpus.num_documents();
-  before_.reserve(documents / stride + 1);
-  for (std::uint64_t document = 0; document < documents; ++document) {
-    if (document % stride == 0) before_.push_back(count_);
-    count_ += of_document(document);
-  }
-}
-
-std::uint64_t DocumentPieces::of_document(std::uint64_t document) const {
-  const std::uint64_t tokens = corpus_.begin_of(document + 1) - corpus_.begin_of(document);
-  return tokens < 2 ? 0 : (tokens - 2) / length_ + 1;
-}
-
-DocumentPieces::Piece DocumentPieces::at(std::uint64_t index) const {
-  D9D_CHECK(index < count_, "piece {} of {}", index, count_);
-  const auto block = std::ranges::upper_bound(before_, index) - before_.begin() - 1;
-  std::uint64_t document = static_cast<std::uint64_t>(block) * stride;
-  std::uint64_t within = index - before_[static_cast<std::size_t>(block)];
-  for (; within >= of_document(document); ++document) within -= of_document(document);
-  const std::uint64_t begin = corpus_.begin_of(document) + within * length_;
-  return {begin, std::min(length_, corpus_.begin_of(document + 1) - 1 - begin)};
-}
-
 CorpusSource::CorpusSource(std::shared_ptr<const TokenCorpus> corpus, const CorpusSourceOptions& options)
     : corpus_(std::move(corpus)),
       options_(options),
       pieces_(pieces_of(*corpus_, options_)),
-      num_samples_(samples_of(*corpus_, options_, pieces_)),
+      packed_(packed_rows_of(*corpus_, options_)),
+      num_samples_(samples_of(*corpus_, options_, pieces_, packed_)),
       order_(num_samples_, options_.shuffle, options_.seed) {}
+
+void CorpusSource::add(const DocumentPieces::Piece& piece, Sample& sample) const {
+  std::vector<std::int64_t> ids(piece.tokens + 1);
+  corpus_->read(piece.begin, ids);
+  const std::size_t start = sample.input_ids.size();
+  sample.input_ids.insert(sample.input_ids.end(), ids.begin(), ids.end() - 1);
+  sample.labels.insert(sample.labels.end(), ids.begin() + 1, ids.end());
+  for (std::uint64_t i = 0; i < piece.tokens; ++i) {
+    if (!corpus_->counts(piece.begin + i + 1)) sample.labels[start + i] = ignored_label;
+  }
+  if (packed_) sample.document_starts.resize(sample.labels.size(), static_cast<std::int64_t>(start));
+}
 
 Sample CorpusSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::uint64_t>(options_.sequence_length);
   const std::uint64_t item = order_.item_at(index);
-  const DocumentPieces::Piece piece =
-      pieces_ ? pieces_->at(item) : DocumentPieces::Piece{item * length, length};
-  std::vector<std::int64_t> ids(piece.tokens + 1);
-  corpus_->read(piece.begin, ids);
-  Sample sample{{ids.begin(), ids.end() - 1}, {ids.begin() + 1, ids.end()}};
+  Sample sample;
+  if (packed_) {
+    for (const DocumentPieces::Piece& piece : packed_->at(item)) add(piece, sample);
+    sample.document_starts.resize(length, static_cast<std::int64_t>(sample.labels.size()));
+  } else {
+    add(pieces_ ? pieces_->at(item) : DocumentPieces::Piece{item * length, length}, sample);
+  }
   sample.input_ids.resize(length, options_.pad_id);
   sample.labels.resize(length, ignored_label);
   return sample;

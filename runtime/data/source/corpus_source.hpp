@@ -5,6 +5,9 @@
 // document: the same of each document alone; its last sample is filled up at its end with inputs `pad_id` and
 //           labels ignored_label. Under causal attention no token sees them. A document of one token has no
 //           sample.
+// packed:   several documents one after the other, as packed_rows.hpp puts them, filled up in the same way.
+//           The sample says where each document begins, and what fills it up.
+// Labels that the corpus does not count are ignored_label.
 
 #include <memory>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "runtime/data/corpus/token_corpus.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/sample_unit.hpp"
+#include "runtime/data/source/packed_rows.hpp"
 #include "runtime/data/source/permutation.hpp"
 
 namespace d9d {
@@ -26,27 +30,6 @@ struct CorpusSourceOptions {
   const char* what = "the text";  // in errors
 };
 
-// Which piece of which document a sample is. Memory: 8 bytes for 64 documents.
-class DocumentPieces {
- public:
-  DocumentPieces(const TokenCorpus& corpus, std::uint64_t length);
-  std::uint64_t count() const { return count_; }
-
-  struct Piece {
-    std::uint64_t begin = 0;   // token of the row
-    std::uint64_t tokens = 0;  // inputs; the labels reach one further
-  };
-  Piece at(std::uint64_t index) const;
-
- private:
-  std::uint64_t of_document(std::uint64_t document) const;
-
-  const TokenCorpus& corpus_;
-  const std::uint64_t length_;
-  std::vector<std::uint64_t> before_;  // pieces before each 64th document
-  std::uint64_t count_ = 0;
-};
-
 class CorpusSource final : public SampleSource {
  public:
   // Input error when the corpus is too short for a sample.
@@ -58,9 +41,12 @@ class CorpusSource final : public SampleSource {
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:
+  void add(const DocumentPieces::Piece& piece, Sample& sample) const;
+
   const std::shared_ptr<const TokenCorpus> corpus_;
   const CorpusSourceOptions options_;
   const std::optional<DocumentPieces> pieces_;  // where a sample is a document
+  const std::optional<PackedRows> packed_;      // where it is several
   const std::uint64_t num_samples_;
   const EpochOrder order_;
 };

@@ -11,12 +11,7 @@ namespace {
 
 Tokenizer open_tokenizer(const TextDataConfig& config, const std::optional<std::int64_t>& ids_below) {
   Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
-  const std::int64_t size = tokenizer.vocab_size();
-  D9D_REQUIRE(
-      !ids_below || size <= *ids_below,
-      "data.tokenizer: the ids of {} go up to {}, but model_provider.model.vocab_size is {}; raise it "
-      "to at least {}",
-      config.tokenizer, size - 1, *ids_below, size);
+  require_ids_below(tokenizer, config.tokenizer, ids_below);
   return tokenizer;
 }
 

@@ -12,6 +12,16 @@ std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer
   return eos;
 }
 
+void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
+                       std::optional<std::int64_t> ids_below) {
+  const std::int64_t size = tokenizer.vocab_size();
+  D9D_REQUIRE(
+      !ids_below || size <= *ids_below,
+      "data.tokenizer: the ids of {} go up to {}, but model_provider.model.vocab_size is {}; raise it "
+      "to at least {}",
+      path, size - 1, *ids_below, size);
+}
+
 void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use) {
   const std::optional<std::int32_t> eos = eos_of(config, tokenizer);
   const auto scratch = tokenizer.make_scratch();

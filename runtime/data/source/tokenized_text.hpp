@@ -13,6 +13,10 @@ namespace d9d {
 // Input error for a token that the tokenizer does not have.
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer);
 
+// Input error for a tokenizer (`path`) with ids that are not below the model's vocabulary, if it is known.
+void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
+                       std::optional<std::int64_t> ids_below);
+
 // Called with the ids of every document, the eos token last, and how many bytes of the files it and those
 // before it took. The ids live only during the call. Input errors name file and line.
 using UseTokens = std::function<void(std::span<const std::int32_t> ids, std::uint64_t bytes)>;

@@ -19,21 +19,22 @@ NpyArray open_tokens(const TokensDataConfig& config) {
   return tokens;
 }
 
-std::optional<NpyArray> open_labels(const TokensDataConfig& config, const NpyArray& tokens) {
-  if (!config.labels) return std::nullopt;
-  NpyArray labels(*config.labels);
-  require_integers(labels, "data.labels");
-  D9D_REQUIRE(labels.shape() == tokens.shape(),
-              "data.labels: {} has shape [{}], expected that of data.tokens, [{}]", *config.labels,
-              fmt::join(labels.shape(), ", "), fmt::join(tokens.shape(), ", "));
-  return labels;
+std::optional<NpyArray> open_beside(const std::optional<std::string>& path, const char* key,
+                                    const NpyArray& tokens) {
+  if (!path) return std::nullopt;
+  NpyArray array(*path);
+  require_integers(array, key);
+  D9D_REQUIRE(array.shape() == tokens.shape(), "{}: {} has shape [{}], expected that of data.tokens, [{}]",
+              key, *path, fmt::join(array.shape(), ", "), fmt::join(tokens.shape(), ", "));
+  return array;
 }
 
 }  // namespace
 
 TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below)
     : tokens_(open_tokens(config)),
-      labels_(open_labels(config, tokens_)),
+      labels_(open_beside(config.labels, "data.labels", tokens_)),
+      positions_(open_beside(config.position_ids, "data.position_ids", tokens_)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
              static_cast<std::uint64_t>(config.seed.value_or(0))),
       ids_below_(ids_below) {}
@@ -55,6 +56,21 @@ void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char*
   }
 }
 
+std::vector<std::int64_t> TokensSource::read_starts(std::int64_t row) const {
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(sequence_length()));
+  positions_->read(row * sequence_length(), starts);
+  std::int64_t expected = 0;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::int64_t position = starts[i];
+    D9D_REQUIRE(position == 0 || position == expected,
+                "{}: row {} holds the position {} at {}, expected {}, or 0 where a document begins",
+                positions_->path().string(), row, position, i, expected);
+    starts[i] = static_cast<std::int64_t>(i) - position;
+    expected = position + 1;
+  }
+  return starts;
+}
+
 Sample TokensSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::size_t>(sequence_length());
   const auto row = static_cast<std::int64_t>(order_.item_at(index));
@@ -64,6 +80,11 @@ Sample TokensSource::at(std::uint64_t index) const {
     read_row(*labels_, row, "label", sample.labels);
   } else {
     std::copy(sample.input_ids.begin() + 1, sample.input_ids.end(), sample.labels.begin());
+  }
+  if (!positions_) return sample;
+  sample.document_starts = read_starts(row);
+  for (std::size_t i = 1; i < length && !labels_; ++i) {
+    if (sample.document_starts[i] == static_cast<std::int64_t>(i)) sample.labels[i - 1] = ignored_label;
   }
   return sample;
 }

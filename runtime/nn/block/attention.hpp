@@ -13,8 +13,9 @@ namespace d9d {
 
 class Attention : public torch::nn::Module {
  public:
-  // x [B, S, H]; cos and sin as RotaryTable gives them -> [B, S, H].
-  virtual at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const = 0;
+  // x [B, S, H]; cos and sin as RotaryTable gives them; document_starts as in AttentionRule -> [B, S, H].
+  virtual at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                             const at::Tensor& document_starts = {}) const = 0;
   // What the block will keep of so many sequences. Default: an input error, it cannot.
   virtual std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const;
   // forward() of new tokens of several sequences, x [1, T, H]: each sees the earlier ones of its sequence, of

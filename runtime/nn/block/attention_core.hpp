@@ -13,6 +13,9 @@ namespace d9d {
 struct AttentionRule {
   double scale = 1;         // of the scores
   std::int64_t window = 0;  // keys that a query sees, its own the last of them; 0: all up to its own
+  // int64 [B, whole S], the same on all ranks that share the sequences: where in its row the document of each
+  // token begins. No token sees another document. Undefined: a row is one document.
+  at::Tensor document_starts = {};
 };
 
 class AttentionCore {

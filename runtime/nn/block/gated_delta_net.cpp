@@ -1,5 +1,6 @@
 #include "runtime/nn/block/gated_delta_net.hpp"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/sigmoid.h>
 
 #include <cmath>
@@ -69,6 +70,33 @@ GatedDeltaNet::DeltaInputs GatedDeltaNet::delta_inputs(const std::vector<at::Ten
   return {q, k, v, decay, at::sigmoid(ba[0].flatten(2).to(decay.scalar_type()))};
 }
 
+// [B, S, value heads, Dv].
+at::Tensor GatedDeltaNet::mixed(const std::vector<at::Tensor>& qkv, const at::Tensor& gates) const {
+  const auto convolve = [this](std::size_t, const at::Tensor& of, std::int64_t row) {
+    return kernels::short_convolution(of, conv1d_->weight, row);
+  };
+  const auto [q, k, v, decay, beta] = delta_inputs(qkv, gates, convolve);
+  return kernels::gated_delta_rule(q, k, v, decay, beta, rule());
+}
+
+// Each document alone, because neither the convolution nor the state may reach over its beginning.
+at::Tensor GatedDeltaNet::mixed_by_document(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,
+                                            const at::Tensor& document_starts) const {
+  const std::int64_t length = document_starts.size(1);
+  const auto* start = document_starts.const_data_ptr<std::int64_t>();
+  std::vector<at::Tensor> rows;
+  for (std::int64_t b = 0; b < document_starts.size(0); ++b, start += length) {
+    std::vector<at::Tensor> documents;
+    for (std::int64_t first = 0, end = 0; first < length; first = end) {
+      while (end < length && start[end] == start[first]) ++end;
+      const auto part = [&](const at::Tensor& x) { return x.narrow(0, b, 1).narrow(1, first, end - first); };
+      documents.push_back(mixed({part(qkv[0]), part(qkv[1]), part(qkv[2])}, part(gates)));
+    }
+    rows.push_back(at::cat(documents, 1));
+  }
+  return at::cat(rows, 0);
+}
+
 // Projections before and behind `mix`, which gives [B, S, value heads, Dv].
 at::Tensor GatedDeltaNet::around(const at::Tensor& x, const Mix& mix) const {
   const at::Tensor all = tokens_.gather(x);
@@ -82,14 +110,10 @@ at::Tensor GatedDeltaNet::around(const at::Tensor& x, const Mix& mix) const {
   return out_proj_->forward_shared(gated.flatten(2), tokens_);
 }
 
-at::Tensor GatedDeltaNet::forward(const at::Tensor& x, const at::Tensor& /*cos*/,
-                                  const at::Tensor& /*sin*/) const {
-  const auto convolve = [this](std::size_t, const at::Tensor& of, std::int64_t row) {
-    return kernels::short_convolution(of, conv1d_->weight, row);
-  };
+at::Tensor GatedDeltaNet::forward(const at::Tensor& x, const at::Tensor& /*cos*/, const at::Tensor& /*sin*/,
+                                  const at::Tensor& document_starts) const {
   return around(x, [&](const std::vector<at::Tensor>& qkv, const at::Tensor& gates) {
-    const auto [q, k, v, decay, beta] = delta_inputs(qkv, gates, convolve);
-    return kernels::gated_delta_rule(q, k, v, decay, beta, rule());
+    return document_starts.defined() ? mixed_by_document(qkv, gates, document_starts) : mixed(qkv, gates);
   });
 }
 

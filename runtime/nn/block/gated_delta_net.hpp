@@ -7,7 +7,8 @@
 //   in_proj_ba   [.., H]  per key head: of each of its value heads what beta comes from, then a of the decay
 //   conv1d [C, 1, K]      C: all queries, all keys, all values
 //   A_log, dt_bias [value heads], norm [value head dim], out_proj [H, values]
-// States begin at zero with each sequence of the batch; positions do not matter to them.
+// States begin at zero with each sequence of the batch, and with each document of a row that holds several,
+// and so does the convolution; positions do not matter to them.
 
 #include <functional>
 
@@ -30,7 +31,8 @@ class GatedDeltaNet final : public Attention {
   GatedDeltaNet(ParameterMaker& make, const DeltaNetOptions& options);
 
   // cos and sin are not read.
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                     const at::Tensor& document_starts = {}) const override;
   std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const override;
   at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                             BlockCache& cache, const NewTokens& tokens) const override;
@@ -52,6 +54,9 @@ class GatedDeltaNet final : public Attention {
   DeltaInputs delta_inputs(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,
                            const Convolve& convolve) const;
   kernels::DeltaRuleOptions rule() const;
+  at::Tensor mixed(const std::vector<at::Tensor>& qkv, const at::Tensor& gates) const;
+  at::Tensor mixed_by_document(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,
+                               const at::Tensor& document_starts) const;
 
   DeltaNetOptions options_;
   std::int64_t key_heads_, first_key_head_ = 0;  // of this rank

@@ -62,7 +62,8 @@ std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tens
 }
 
 at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
-                                           const AttentionCore& core) const {
+                                           const AttentionCore& core,
+                                           const at::Tensor& document_starts) const {
   const auto projected = linear_multi(tokens_.gather(x), {*q_proj_, *k_proj_, *v_proj_});
   const at::Tensor heads = projected[0].unflatten(-1, {num_heads_, -1});
   // Split together, so that backward puts the gradients together in one pass.
@@ -71,15 +72,15 @@ at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor
   const auto [q, k] = rotated(parts[0], projected[1], cos, sin);
   const double scale =
       options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
-  const at::Tensor mixed =
-      core.attend(q, k, key_heads(projected[2], options_.value_head_dim), {scale, options_.window});
+  const at::Tensor mixed = core.attend(q, k, key_heads(projected[2], options_.value_head_dim),
+                                       {scale, options_.window, document_starts});
   const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;
   return o_proj_->forward_shared(gated.flatten(2), tokens_);
 }
 
-at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos,
-                                          const at::Tensor& sin) const {
-  return attended(x, cos, sin, *core_);
+at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                          const at::Tensor& document_starts) const {
+  return attended(x, cos, sin, *core_, document_starts);
 }
 
 std::unique_ptr<BlockCache> GroupedQueryAttention::make_cache(const CacheSize& size) const {

@@ -17,7 +17,8 @@ class GroupedQueryAttention final : public Attention {
  public:
   GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options);
 
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                     const at::Tensor& document_starts = {}) const override;
   std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const override;
   at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                             BlockCache& cache, const NewTokens& tokens) const override;
@@ -29,7 +30,7 @@ class GroupedQueryAttention final : public Attention {
 
  private:
   at::Tensor attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
-                      const AttentionCore& core) const;
+                      const AttentionCore& core, const at::Tensor& document_starts = {}) const;
   std::tuple<at::Tensor, at::Tensor> rotated(const at::Tensor& q, const at::Tensor& keys,
                                              const at::Tensor& cos, const at::Tensor& sin) const;
   at::Tensor key_heads(const at::Tensor& rows, std::int64_t dim) const;

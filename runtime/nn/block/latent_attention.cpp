@@ -62,7 +62,7 @@ LatentAttention::Heads LatentAttention::projected(const at::Tensor& x) const {
 }
 
 at::Tensor LatentAttention::attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
-                                     const AttentionCore& core) const {
+                                     const AttentionCore& core, const at::Tensor& document_starts) const {
   const auto [queries, keys] = projected(x);
   const auto q =
       queries.unflatten(-1, {num_heads_, -1}).split_with_sizes({options_.plain_dim, options_.rotary_dim}, -1);
@@ -75,12 +75,13 @@ at::Tensor LatentAttention::attended(const at::Tensor& x, const at::Tensor& cos,
       kernels::rope(q[1].contiguous(), k[1].unsqueeze(2).contiguous(), cos, sin, style);
   const at::Tensor shared = k_rotated.expand({-1, -1, num_heads_, -1});
   const at::Tensor mixed = core.attend(at::cat({q[0], q_rotated}, -1), at::cat({kv[0], shared}, -1),
-                                       kv[1].contiguous(), {options_.scale, 0});
+                                       kv[1].contiguous(), {options_.scale, 0, document_starts});
   return o_proj_->forward_shared(mixed.flatten(2), tokens_);
 }
 
-at::Tensor LatentAttention::forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const {
-  return attended(x, cos, sin, *core_);
+at::Tensor LatentAttention::forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                    const at::Tensor& document_starts) const {
+  return attended(x, cos, sin, *core_, document_starts);
 }
 
 std::unique_ptr<BlockCache> LatentAttention::make_cache(const CacheSize& size) const {

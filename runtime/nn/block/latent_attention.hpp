@@ -17,7 +17,8 @@ class LatentAttention final : public Attention {
   LatentAttention(ParameterMaker& make, const LatentAttentionOptions& options);
 
   // cos and sin as RotaryTable gives them for rotary_dim, laid out for the pairs that the options say.
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const override;
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                     const at::Tensor& document_starts = {}) const override;
   std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const override;
   at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                             BlockCache& cache, const NewTokens& tokens) const override;
@@ -33,7 +34,7 @@ class LatentAttention final : public Attention {
     at::Tensor keys;     // latent and k_rot of all tokens [B, S, key_rank + rotary_dim]
   };
   at::Tensor attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
-                      const AttentionCore& core) const;
+                      const AttentionCore& core, const at::Tensor& document_starts = {}) const;
   Heads projected(const at::Tensor& x) const;
   at::Tensor key_latent(const at::Tensor& joint) const;
 

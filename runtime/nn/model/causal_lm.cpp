@@ -13,6 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/block/pooled_heads.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
+#include "runtime/nn/model/document_starts.hpp"
 #include "runtime/nn/shard/placing.hpp"
 #include "runtime/tensor/tied.hpp"
 
@@ -283,9 +284,10 @@ LayerContext CausalLm::angles(const TensorMap& shared, const at::Tensor& hidden)
   const bool says_length = shares_sequences_ || shared.contains("sequence_length");
   const at::Tensor length = says_length && by_length ? whole_length(shared) : at::Tensor();
   const auto [cos, sin] = rotary_.front().at_positions(ids, length);
-  if (rotary_.size() == 1) return {cos, sin, {}, {}};
+  const at::Tensor starts = document_starts(shared, ids, shares_sequences_);
+  if (rotary_.size() == 1) return {cos, sin, {}, {}, starts};
   const auto [window_cos, window_sin] = rotary_.back().at_positions(ids, length);
-  return {cos, sin, window_cos, window_sin};
+  return {cos, sin, window_cos, window_sin, starts};
 }
 
 TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared, const LayerContext& context) const {

@@ -29,7 +29,7 @@ std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const Rms
 at::Tensor DecoderLayer::attended(const at::Tensor& x, const LayerContext& context) const {
   const at::Tensor& cos = window_rope_ ? context.window_cos : context.cos;
   const at::Tensor& sin = window_rope_ ? context.window_sin : context.sin;
-  if (context.cache == nullptr) return self_attn_->forward(x, cos, sin);
+  if (context.cache == nullptr) return self_attn_->forward(x, cos, sin, context.document_starts);
   return self_attn_->forward_cached(x, cos, sin, *context.cache, context.pass->tokens);
 }
 

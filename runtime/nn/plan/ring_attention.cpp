@@ -1,5 +1,6 @@
 #include "runtime/nn/plan/ring_attention.hpp"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/stack.h>
@@ -19,16 +20,31 @@ namespace {
 using kernels::AttentionBlock;
 using torch::autograd::variable_list;
 
+// A block, of which queries see the keys of their documents.
+struct DocumentBlock : VisibleBlock {
+  kernels::FirstKeys first_keys;
+};
+
 enum Tag : int { forward_keys, backward_keys, key_gradients };
 
 at::Tensor tokens(const at::Tensor& x, const TokenRange& range) {
   return x.narrow(1, range.first, range.count);
 }
 
+// Where the documents of this rank's tokens begin, [B, S]; undefined where rows are one document.
+at::Tensor own_starts(const at::Tensor& of_all, TokenOrder order, const Communicator& group) {
+  if (!of_all.defined()) return {};
+  std::vector<at::Tensor> parts;
+  for (const TokenRange& range : tokens_of(order, group.rank(), group.size(), of_all.size(1)))
+    parts.push_back(tokens(of_all, range));
+  return at::cat(parts, 1);
+}
+
 struct Ring {
   SharedCommunicator group;
   TokenOrder order;
   AttentionRule rule;
+  at::Tensor starts = own_starts(rule.document_starts, order, *group);
 
   int size() const { return group->size(); }
   int next() const { return (group->rank() + 1) % size(); }
@@ -41,6 +57,26 @@ struct Ring {
     group->receive(received, previous(), tag);
     return received;
   }
+  kernels::FirstKeys first_keys_of(const VisibleBlock& block, int owner) const {
+    if (!starts.defined()) return {};
+    const auto theirs = tokens_of(order, owner, size(), rule.document_starts.size(1));
+    const at::Tensor first_keys = tokens(starts, block.queries).clone(at::MemoryFormat::Contiguous);
+    auto* const key = first_keys.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < first_keys.numel(); ++i) key[i] = keys_before(theirs, block.keys, key[i]);
+    return first_keys;
+  }
+  // The blocks of the keys that are here after `step` steps, but those in which all documents end before the
+  // queries'. Each query's own key is in the first ones of its own rank.
+  std::vector<DocumentBlock> blocks_at(int step, std::int64_t count) const {
+    std::vector<DocumentBlock> blocks;
+    for (const VisibleBlock& block :
+         visible_blocks(order, group->rank(), owner(step), size(), count, rule.window)) {
+      kernels::FirstKeys first_keys = first_keys_of(block, owner(step));
+      const bool hidden = first_keys.defined() && first_keys.min().item<std::int64_t>() == block.keys.count;
+      if (!hidden) blocks.push_back({block, std::move(first_keys)});
+    }
+    return blocks;
+  }
   // f(keys and values [2, B, S, Hkv, D] that are here,
   // their visible blocks, step) for the keys of each rank.
   template <class F>
@@ -49,7 +85,7 @@ struct Ring {
     for (int step = 0; step < size(); ++step) {
       const bool last = step + 1 == size();
       if (!last) group->send(kv, next(), tag);
-      f(kv, visible_blocks(order, group->rank(), owner(step), size(), count, rule.window), step);
+      f(kv, blocks_at(step, count), step);
       if (!last) kv = receive_like(kv, tag);
     }
   }
@@ -60,7 +96,7 @@ at::ScalarType wide(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-using Blocks = std::vector<VisibleBlock>;
+using Blocks = std::vector<DocumentBlock>;
 
 AttentionBlock rows(const AttentionBlock& block, const TokenRange& range) {
   return {tokens(block.out, range), block.lse.narrow(2, range.first, range.count)};
@@ -86,10 +122,10 @@ void start(AttentionBlock& sum, const AttentionBlock& part, const TokenRange& ra
 AttentionBlock ring_forward(const Ring& ring, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   AttentionBlock sum;
   ring.go_round(at::stack({k, v}), forward_keys, [&](const at::Tensor& kv, const Blocks& blocks, int step) {
-    for (const VisibleBlock& block : blocks) {
-      const AttentionBlock part =
-          kernels::attention_block(tokens(q, block.queries), tokens(kv[0], block.keys),
-                                   tokens(kv[1], block.keys), block.mask, ring.rule.scale, wide(q));
+    for (const DocumentBlock& block : blocks) {
+      const AttentionBlock part = kernels::attention_block(
+          tokens(q, block.queries), tokens(kv[0], block.keys), tokens(kv[1], block.keys), block.mask,
+          ring.rule.scale, wide(q), block.first_keys);
       if (step == 0 && block.queries == block.keys) {
         start(sum, part, block.queries, q.size(1));  // with each query's own key
       } else {
@@ -107,10 +143,11 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
   at::Tensor dkv;  // of the keys that are here, of the ranks they have been to
   const auto visit = [&](const at::Tensor& kv, const Blocks& blocks, int step) {
     if (step > 0) dkv = ring.receive_like(dkv, key_gradients);
-    for (const VisibleBlock& block : blocks) {
+    for (const DocumentBlock& block : blocks) {
       const auto part = kernels::attention_block_backward(
           tokens(grad, block.queries), tokens(q, block.queries), tokens(kv[0], block.keys),
-          tokens(kv[1], block.keys), rows(forward, block.queries), block.mask, ring.rule.scale, wide(q));
+          tokens(kv[1], block.keys), rows(forward, block.queries), block.mask, ring.rule.scale, wide(q),
+          block.first_keys);
       if (!dq.defined() && block.queries.count == q.size(1)) {
         dq = part.dq;
         dkv = at::stack({part.dk, part.dv});

@@ -19,6 +19,14 @@ std::vector<TokenRange> tokens_of(TokenOrder order, int rank, int ranks, std::in
   return {{rank * chunk, chunk}, {(unit - 1 - rank) * chunk, chunk}};
 }
 
+std::int64_t keys_before(const std::vector<TokenRange>& tokens, const TokenRange& keys,
+                         std::int64_t position) {
+  std::int64_t before = 0;
+  for (const TokenRange& range : tokens)
+    before += std::clamp<std::int64_t>(position - range.first, 0, range.count);
+  return std::clamp<std::int64_t>(before - keys.first, 0, keys.count);
+}
+
 namespace {
 
 std::optional<VisibleBlock> visible_block(TokenOrder order, int rank, int owner, std::int64_t count) {

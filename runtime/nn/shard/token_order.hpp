@@ -27,6 +27,11 @@ std::int64_t length_unit(TokenOrder order, int ranks);
 // not divisible by length_unit() is a bug.
 std::vector<TokenRange> tokens_of(TokenOrder order, int rank, int ranks, std::int64_t length);
 
+// A rank holds `tokens` and shows `keys` of them, counted from its
+// first: how many of these keys come before the global `position`.
+std::int64_t keys_before(const std::vector<TokenRange>& tokens, const TokenRange& keys,
+                         std::int64_t position);
+
 // Queries of one rank against keys of another, each counted from that rank's first token; every query sees at
 // least one key of the block.
 struct VisibleBlock {

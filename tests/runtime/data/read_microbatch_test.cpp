@@ -70,6 +70,20 @@ TEST(Microbatch, HoldsInputsLabelsAndPositionsAsInt64) {
   EXPECT_EQ(microbatch.at("position_ids").const_data_ptr<std::int64_t>()[5], 2);
 }
 
+TEST(Microbatch, OfPackedDocumentsCountsPositionsFromTheirStarts) {
+  const std::vector<Sample> samples{{{5, 6, 7}, {6, 7, 8}, {0, 1, 1}}, {{1, 2, 3}, {2, 3, 4}}};
+
+  const TensorMap microbatch = make_microbatch(samples);
+
+  const auto values = [&](const char* name) {
+    const auto* const first = microbatch.at(name).const_data_ptr<std::int64_t>();
+    return Rows(first, first + 6);
+  };
+  EXPECT_EQ(values("document_starts"), (Rows{0, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(values("position_ids"), (Rows{0, 0, 1, 0, 1, 2}));
+  EXPECT_THROW(make_microbatch(std::vector<Sample>{{{5, 6}, {6, 7}, {0}}}), Error);
+}
+
 TEST(Microbatch, RefusesSamplesOfDifferentLength) {
   const std::vector<Sample> samples{{{5, 6, 7}, {6, 7, 8}}, {{1, 2}, {2, 3}}};
 

@@ -44,6 +44,18 @@ TEST(ContextSplit, CutsPositionsThatTheBatchBrings) {
   EXPECT_EQ(mine.at("sequence_length").item<std::int64_t>(), 108);
 }
 
+TEST(ContextSplit, LeavesTheStartsOfAllDocuments) {
+  const at::Tensor starts = row({0, 0, 0, 3, 3, 3, 3, 7}).view({1, 8});
+  const TensorMap batch{{"input_ids", numbers({1, 8})},
+                        {"document_starts", starts},
+                        {"position_ids", numbers({1, 8}) - starts}};
+
+  const TensorMap mine = split_sequence(batch, {.rank = 1, .ranks = 2, .order = TokenOrder::zigzag});
+
+  EXPECT_TRUE(at::equal(mine.at("document_starts"), starts));
+  EXPECT_TRUE(at::equal(mine.at("position_ids"), row({2, 0, 1, 2}).view({1, 4})));
+}
+
 TEST(ContextSplit, LeavesTheBatchOfARankAloneAsItIs) {
   const TensorMap batch{{"input_ids", numbers({1, 7})}};
 

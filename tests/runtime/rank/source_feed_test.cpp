@@ -10,6 +10,7 @@
 #include "runtime/data/sample_source.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/task/task.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -84,6 +85,32 @@ TEST_F(SourceFeedTest, GoesOnAtTheSampleOfTheCheckpoint) {
 
   EXPECT_EQ(rows(*feed->load(11)), (Rows{100, 101, 102, 103}));
   EXPECT_EQ(rows(*feed->load(12)), (Rows{108, 109, 110, 111}));
+}
+
+// Sample i holds two documents.
+class PackedSource final : public SampleSource {
+ public:
+  std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
+  std::int64_t sequence_length() const override { return 4; }
+  std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
+  Sample at(std::uint64_t /*index*/) const override { return {{1, 2, 3, 4}, {2, 3, 4, 5}, {0, 0, 2, 2}}; }
+};
+
+class ForgetfulTask final : public TrainTask {
+ public:
+  ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override {
+    return {.inputs = {{"input_ids", context.batch.at("input_ids")}}, .shared = {}, .state = {}};
+  }
+  Loss compute_loss(const LossContext& /*context*/) const override { return {}; }
+};
+
+TEST_F(SourceFeedTest, RefusesATaskThatForgetsWhereDocumentsBegin) {
+  options.source = std::make_shared<PackedSource>();
+  EXPECT_TRUE(make_source_feed(options)->load(0));
+  options.task = std::make_shared<ForgetfulTask>();
+
+  EXPECT_THAT(test::error_of([&] { make_source_feed(options)->load(0); }, ErrorKind::input),
+              HasSubstr("the task does not hand on where they begin"));
 }
 
 TEST_F(SourceFeedTest, GivesNoStepThatReachesBeyondTheEnd) {

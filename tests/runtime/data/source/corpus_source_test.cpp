@@ -73,6 +73,15 @@ TEST(CorpusSource, OfManyDocumentsHasEveryLabelOnce) {
   EXPECT_EQ(labels, expected);
 }
 
+TEST(CorpusSource, OfPackedDocumentsSaysWhereTheyBegin) {
+  const CorpusSource source = source_of({3, 1, 6, 3, 4}, SampleUnit::packed, 5);
+
+  ASSERT_EQ(source.num_samples(), 3U);
+  EXPECT_EQ(source.at(0), (Sample{{1, 2, 14, 15, 16}, {2, 3, 15, 16, 17}, {0, 0, 2, 2, 2}}));
+  EXPECT_EQ(source.at(1), (Sample{{5, 6, 7, 8, 9}, {6, 7, 8, 9, 10}, {0, 0, 0, 0, 0}}));
+  EXPECT_EQ(source.at(2), (Sample{{11, 12, 99, 99, 99}, {12, 13, -100, -100, -100}, {0, 0, 2, 2, 2}}));
+}
+
 TEST(CorpusSource, RefusesACorpusWithoutOneSample) {
   EXPECT_THAT(test::error_of([] { source_of({3}, SampleUnit::row); }, ErrorKind::input),
               HasSubstr("the text has 3 tokens, expected more than data.sequence_length = 3"));

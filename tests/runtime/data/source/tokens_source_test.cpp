@@ -44,6 +44,19 @@ TEST(TokensSource, TakesLabelsAsTheyAreWhenGiven) {
   EXPECT_EQ(source.at(0), (Sample{{1, 2, 3}, {-100, 9, 0}}));
 }
 
+TEST(TokensSource, KnowsTheDocumentsOfARowByTheirPositions) {
+  const Folder folder;
+  const std::string tokens = array(folder, "t.npy", {1, 5}, {1, 2, 3, 4, 5});
+  const std::string positions = array(folder, "p.npy", {1, 5}, {0, 1, 0, 1, 2});
+
+  const Sample sample = TokensSource({.tokens = tokens, .position_ids = positions}).at(0);
+
+  EXPECT_EQ(sample, (Sample{{1, 2, 3, 4, 5}, {2, ignored_label, 4, 5, ignored_label}, {0, 0, 2, 2, 2}}));
+  EXPECT_THAT(
+      tokens_error({.tokens = tokens, .position_ids = array(folder, "q.npy", {1, 5}, {0, 1, 3, 4, 5})}),
+      HasSubstr("row 0 holds the position 3 at 2, expected 2, or 0 where a document begins"));
+}
+
 TEST(TokensSource, VisitsEveryRowOncePerEpochWhenShuffled) {
   const Folder folder;
   std::vector<std::int32_t> values(64);

@@ -98,6 +98,21 @@ TEST(GatedDeltaNet, BeginsEachSequenceWithoutAState) {
   EXPECT_LT(relative_difference(made(x.narrow(0, 1, 1)), made(x).narrow(0, 1, 1)), 1e-12);
 }
 
+TEST(GatedDeltaNet, BeginsEachDocumentOfARowWithoutAState) {
+  const MadeDeltaNet made;
+  const at::Tensor x = values({2, 30, 10}, 1), starts = at::zeros({2, 30}, at::kLong);
+  starts[1].narrow(0, 2, 25).fill_(2);
+  starts[1].narrow(0, 27, 3).fill_(27);
+
+  const at::Tensor packed = made.block.forward(x, {}, {}, starts);
+
+  EXPECT_LT(relative_difference(packed[0], made(x)[0]), 1e-12);
+  for (const auto& [first, count] : {std::pair{0, 2}, {2, 25}, {27, 3}}) {
+    const at::Tensor alone = made(x.narrow(0, 1, 1).narrow(1, first, count));
+    EXPECT_LT(relative_difference(packed.narrow(0, 1, 1).narrow(1, first, count), alone), 1e-12) << first;
+  }
+}
+
 TEST(GatedDeltaNet, StartsWithDecaysThatDiffer) {
   const at::Tensor rates = MadeDeltaNet().weight("A_log").exp();
 

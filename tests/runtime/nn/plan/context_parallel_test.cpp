@@ -1,6 +1,7 @@
 // Ranks that share sequences train as one rank does, whichever way attention reaches the rest.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "runtime/base/error.hpp"
@@ -104,6 +105,29 @@ TEST(ContextParallelMesh, WindowsThatDifferByLayerReachOverRanks) {
         ParallelCase given =
             shared_sequences({.context_parallel_shard = 4}, {attention, order}, Qwen3Kind::dense);
         given.model.windows = {width, {false, true}};
+        expect_equal_training(given);
+      }
+    }
+  }
+}
+
+// Documents that end within chunks, at their ends, and reach over several ranks.
+TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
+  for (const TokenOrder order : {TokenOrder::zigzag, TokenOrder::contiguous}) {
+    for (const ContextAttention attention : {ContextAttention::ring, ContextAttention::ulysses}) {
+      for (const std::int64_t width : {0, 3}) {
+        SCOPED_TRACE(width);
+        ParallelCase given =
+            shared_sequences({.context_parallel_shard = 4}, {attention, order}, Qwen3Kind::dense);
+        if (width > 0) given.model.windows = {width, {false, true}};
+        const at::Tensor starts = at::zeros({8, 16}, at::kLong);
+        for (std::int64_t sample = 0; sample < 7; ++sample) {
+          starts[sample].narrow(0, 2 * sample + 1, 15 - 2 * sample).fill_(2 * sample + 1);
+          starts[sample].narrow(0, 14, 2).fill_(14);
+        }
+        given.batch["document_starts"] = starts;
+        given.batch["position_ids"] = at::arange(16, at::kLong) - starts;
+        given.enable_checkpointing = width > 0;
         expect_equal_training(given);
       }
     }

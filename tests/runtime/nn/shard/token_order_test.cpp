@@ -111,5 +111,16 @@ TEST(Zigzag, GivesEveryRankTheSameWork) {
   for (int rank = 1; rank < 4; ++rank) EXPECT_EQ(work(rank), work(0));
 }
 
+TEST(TokenOrder, CountsTheKeysBeforeAPosition) {
+  const auto held = tokens_of(TokenOrder::zigzag, 1, 2, 16);                      // 4 to 11
+  const std::vector<TokenRange> outer = tokens_of(TokenOrder::zigzag, 0, 2, 16);  // 0 to 3, 12 to 15
+
+  EXPECT_EQ(keys_before(held, {0, 8}, 3), 0);
+  EXPECT_EQ(keys_before(held, {0, 8}, 6), 2);
+  EXPECT_EQ(keys_before(held, {4, 4}, 6), 0) << "of the keys from the fifth on";
+  EXPECT_EQ(keys_before(outer, {0, 8}, 9), 4);
+  EXPECT_EQ(keys_before(outer, {0, 4}, 14), 4) << "at most all of them";
+}
+
 }  // namespace
 }  // namespace d9d

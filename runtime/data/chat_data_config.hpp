@@ -1,0 +1,73 @@
+#pragma once
+// The keys of `data` with `source: chat`.
+
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/data/epochs.hpp"
+#include "runtime/data/sample_unit.hpp"
+
+namespace d9d {
+
+struct RoleMarkers {
+  std::string prefix;
+  std::string suffix;
+};
+BOOST_DESCRIBE_STRUCT(RoleMarkers, (), (prefix, suffix))
+constexpr auto keys_of(config::Tag<RoleMarkers>) {
+  return std::array{config::Key{"prefix", "", "text before a message of the role"},
+                    config::Key{"suffix", "", "text after it; it counts in the loss where the message does"}};
+}
+
+struct ChatDataConfig {
+  std::vector<std::string> files;
+  std::string tokenizer;
+  std::int64_t sequence_length = 0;
+  std::map<std::string, RoleMarkers> roles;
+  std::vector<std::string> trained_roles{"assistant"};
+  std::string begin;
+  std::string messages_field = "messages";
+  std::string role_field = "role";
+  std::string content_field = "content";
+  std::optional<std::string> eos_token;
+  SampleUnit samples = SampleUnit::packed;
+  bool shuffle = false;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
+};
+BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
+                      (files, tokenizer, sequence_length, roles, trained_roles, begin, messages_field,
+                       role_field, content_field, eos_token, samples, shuffle, seed, epochs))
+constexpr auto keys_of(config::Tag<ChatDataConfig>) {
+  using config::Key;
+  return std::array{
+      Key{"files", "",
+          "files or patterns of JSON lines: {messages: [{role: ..., content: ...}, ...]}, or {prompt: ..., "
+          "completion: ...} of plain text without markers, of which the completion counts in the loss",
+          config::required},
+      Key{"tokenizer", "", "a Hugging Face tokenizer.json", config::required},
+      Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      Key{"roles", "",
+          "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "
+          "{prefix: \"A: \", suffix: \"\\n\"}}"},
+      Key{"trained_roles", "", "the roles whose messages count in the loss, with their suffixes"},
+      Key{"begin", "", "text before every conversation"},
+      Key{"messages_field", "", "the key of a line's messages"},
+      Key{"role_field", "", "the key of a message's role"},
+      Key{"content_field", "", "the key of a message's text"},
+      Key{"eos_token", "",
+          "the token put after every conversation; it counts in the loss where what is before it does"},
+      data_keys::samples,
+      Key{"shuffle", "", "another order of samples in every epoch, instead of the files'"},
+      data_keys::seed,
+      data_keys::epochs,
+  };
+}
+
+}  // namespace d9d

@@ -1,0 +1,28 @@
+#pragma once
+// Conversations, tokenised here and kept in memory; of their tokens only those count in the loss that the
+// model is to say. Samples of a CorpusSource, a conversation a document.
+
+#include "runtime/data/chat_data_config.hpp"
+#include "runtime/data/corpus/token_corpus.hpp"
+#include "runtime/data/source/corpus_source.hpp"
+#include "runtime/data/tokenizer.hpp"
+
+namespace d9d {
+
+class ChatSource final : public SampleSource {
+ public:
+  // Reads and tokenises everything. Input errors: those of TextSource and of chat_parts(), and data of which
+  // no token counts. `config.seed` chooses the shuffled orders; none counts as 0.
+  explicit ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below = {});
+  std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
+  std::int64_t sequence_length() const override { return samples_.sequence_length(); }
+  std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
+  Sample at(std::uint64_t index) const override { return samples_.at(index); }
+
+ private:
+  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer);
+
+  const CorpusSource samples_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,69 @@
+#include "runtime/data/source/chat_lines.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ChatDataConfig chat_markers() {
+  ChatDataConfig config;
+  config.begin = "<s>";
+  config.roles = {
+      {"system", {"[sys]", "\n"}}, {"user", {"[user]", "\n"}}, {"assistant", {"[bot]", "[end]\n"}}};
+  return config;
+}
+
+std::string error_of_line(const std::string& line) {
+  return test::error_of([&] { chat_parts(chat_markers(), line, "talk.jsonl:7"); }, ErrorKind::input);
+}
+
+TEST(ChatLines, CountWhatTheAssistantSaysAndItsSuffix) {
+  EXPECT_THAT(
+      chat_parts(chat_markers(), R"({"messages": [
+                 {"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"},
+                 {"role": "assistant", "content": "good day"}, {"role": "user", "content": "bye"},
+                 {"role": "assistant", "content": "farewell"}]})",
+                 "here"),
+      ElementsAre(ChatPart{"<s>[sys]be kind\n[user]hello\n[bot]", false}, ChatPart{"good day[end]\n", true},
+                  ChatPart{"[user]bye\n[bot]", false}, ChatPart{"farewell[end]\n", true}));
+}
+
+TEST(ChatLines, CountTheRolesAndReadTheKeysThatTheJobNames) {
+  ChatDataConfig config = chat_markers();
+  config.trained_roles = {"user"};
+  config.messages_field = "conversations";
+  config.role_field = "from";
+  config.content_field = "value";
+
+  EXPECT_THAT(chat_parts(config, R"({"conversations": [{"from": "user", "value": "hello"},
+                                                       {"from": "assistant", "value": "hm"}]})",
+                         "here"),
+              ElementsAre(ChatPart{"<s>[user]", false}, ChatPart{"hello\n", true},
+                          ChatPart{"[bot]hm[end]\n", false}));
+}
+
+TEST(ChatLines, CountACompletionAndNoPrompt) {
+  EXPECT_THAT(chat_parts(chat_markers(), R"({"prompt": "2 + 2 = ", "completion": "4"})", "here"),
+              ElementsAre(ChatPart{"<s>2 + 2 = ", false}, ChatPart{"4", true}));
+}
+
+TEST(ChatLines, SayWhatALineLacks) {
+  EXPECT_THAT(error_of_line("[1]"), HasSubstr("talk.jsonl:7: not a JSON object"));
+  EXPECT_THAT(error_of_line(R"({"text": "a"})"), HasSubstr("name the key of the messages with "
+                                                           "data.messages_field"));
+  EXPECT_THAT(error_of_line(R"({"prompt": "a", "completion": 4})"),
+              HasSubstr("no text under \"completion\""));
+  EXPECT_THAT(error_of_line(R"({"messages": [{"role": "tool", "content": "a"}]})"),
+              HasSubstr("a message has the role \"tool\", which data.roles lacks; add `tool: {prefix"));
+  EXPECT_THAT(error_of_line(R"({"messages": [{"role": "user", "content": null}]})"),
+              HasSubstr("no text under \"content\""));
+}
+
+}  // namespace
+}  // namespace d9d

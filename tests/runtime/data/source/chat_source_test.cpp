@@ -1,0 +1,76 @@
+#include "runtime/data/source/chat_source.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/data/folder.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string tokenizer_of_chat = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/qwen.json";
+
+ChatDataConfig chat_of(std::string file) {
+  ChatDataConfig config;
+  config.files = {std::move(file)};
+  config.tokenizer = tokenizer_of_chat;
+  config.sequence_length = 64;
+  config.roles = {{"user", {"Q: ", "\n"}}, {"assistant", {"A: ", "\n"}}};
+  config.eos_token = "<|endoftext|>";
+  return config;
+}
+
+std::string decoded(const std::vector<std::int64_t>& ids) {
+  std::vector<std::int32_t> narrow;
+  for (const std::int64_t id : ids) {
+    if (id != ignored_label) narrow.push_back(static_cast<std::int32_t>(id));
+  }
+  return Tokenizer::from_file(tokenizer_of_chat).decode(narrow, false);
+}
+
+TEST(ChatSource, HasLabelsForWhatTheModelIsToSay) {
+  const Folder folder;
+  const ChatSource source(chat_of(folder.write("talk.jsonl", R"(
+{"messages": [{"role": "user", "content": "what is a stone?"}, {"role": "assistant", "content": "a small rock"}]}
+{"prompt": "the house of ", "completion": "the king"}
+)")));
+
+  ASSERT_EQ(source.num_samples(), 1U);
+  const Sample sample = source.at(0);
+
+  EXPECT_EQ(decoded(sample.labels), "a small rock\n<|endoftext|>the king<|endoftext|>");
+  EXPECT_THAT(decoded(sample.input_ids),
+              HasSubstr("Q: what is a stone?\nA: a small rock\nthe house of the king<|endoftext|>"));
+  // A label is the token after its input.
+  std::size_t second = 0;
+  for (std::size_t i = 0; i + 1 < sample.labels.size(); ++i) {
+    if (sample.document_starts[i + 1] > 0 && second == 0) second = i + 1;
+    if (sample.labels[i] == ignored_label || sample.document_starts[i + 1] != sample.document_starts[i])
+      continue;
+    EXPECT_EQ(sample.labels[i], sample.input_ids[i + 1]);
+  }
+  EXPECT_EQ(sample.document_starts[second], static_cast<std::int64_t>(second));
+}
+
+TEST(ChatSource, RefusesDataOfWhichNothingCounts) {
+  const Folder folder;
+  ChatDataConfig config = chat_of(
+      folder.write("talk.jsonl", R"({"messages": [{"role": "user", "content": "what is a stone?"}]})"));
+
+  EXPECT_THAT(test::error_of([&] { const ChatSource source(config); }, ErrorKind::input),
+              HasSubstr("data.trained_roles: no conversation has a message of these roles"));
+}
+
+TEST(ChatSource, NamesTheLineOfAnError) {
+  const Folder folder;
+  const std::string file = folder.write("talk.jsonl", "{\"prompt\": \"a\", \"completion\": \"b\"}\n{}\n");
+
+  EXPECT_THAT(test::error_of([&] { const ChatSource source(chat_of(file)); }, ErrorKind::input),
+              HasSubstr(file + ":2: neither a list under \"messages\""));
+}
+
+}  // namespace
+}  // namespace d9d
