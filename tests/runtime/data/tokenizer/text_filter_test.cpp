@@ -1,0 +1,55 @@
+#include "runtime/data/tokenizer/text_filter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runtime/data/tokenizer/normalizer.hpp"
+#include "runtime/data/tokenizer/utf8.hpp"
+
+namespace d9d {
+namespace {
+
+bool is_listed(const nlohmann::json& ranges, char32_t value) {
+  return std::ranges::any_of(ranges, [&](const nlohmann::json& range) {
+    return value >= range[0].get<char32_t>() && value <= range[1].get<char32_t>();
+  });
+}
+
+// tests/golden/tokenizer/make_kinds.py tried every character with the library: which ones are taken away
+// between two letters, which ones change.
+TEST(TextFilter, DoesToEveryCharacterWhatTheLibraryDoes) {
+  std::ifstream file(D9D_SOURCE_DIR "/tests/golden/tokenizer/classes.json");
+  const nlohmann::json kinds = nlohmann::json::parse(file);
+  NormalizerScratch scratch;
+  RegexScratch regex;
+
+  ASSERT_EQ(kinds.size(), 4u);
+  for (const auto& [name, kind] : kinds.items()) {
+    const Normalizer normalizer = Normalizer::from_json({kind["section"], name});
+    for (char32_t value = 0; value < 0x110000; ++value) {
+      if (value >= 0xD800 && value < 0xE000) continue;
+      std::string text = "a";
+      append_utf8(text, value);
+      text += "b";
+      const auto found = normalizer.apply(text, scratch, regex).text;
+      const bool removed = found == "ab";
+      ASSERT_EQ(removed, is_listed(kind["removed"], value))
+          << name << " " << static_cast<std::uint32_t>(value);
+      ASSERT_EQ(!removed && found != text, is_listed(kind["changed"], value))
+          << name << " " << static_cast<std::uint32_t>(value);
+    }
+  }
+}
+
+TEST(TextFilter, LowersLettersOneOfThemToTwo) {
+  std::string out;
+  apply_filter(TextFilter::lower_case, "AÉ\u0130Σ\U00010D50", out);
+
+  EXPECT_EQ(out, "aéi\u0307σ\U00010D70");
+}
+
+}  // namespace
+}  // namespace d9d
