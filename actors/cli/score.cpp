@@ -17,6 +17,7 @@
 #include "runtime/family/position_limit.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/state/safetensors.hpp"
+#include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/model_use.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -72,12 +73,14 @@ int score(const Arguments& arguments, Console& console) {
 }
 
 // The model's own, unless another one is named.
-Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Arguments& arguments) {
+Tokenizer tokenizer_for(const std::string& model, const Arguments& arguments) {
   if (const auto file = arguments.value("--tokenizer")) return Tokenizer::from_file(*file);
-  const std::string file = join_path(model, "tokenizer.json");
-  D9D_REQUIRE(disk.exists(file),
-              "{} is not there; name the model's tokenizer with --tokenizer TOKENIZER.json", file);
-  return Tokenizer::from_file(file);
+  const auto file = tokenizer_in(model);
+  D9D_REQUIRE(
+      file,
+      "{} has no tokenizer.json and no tokenizer.model; name the model's tokenizer with --tokenizer FILE",
+      model);
+  return Tokenizer::from_file(*file);
 }
 
 // For a text whose length was not asked for: as far as the model's positions go.
@@ -91,7 +94,7 @@ int generate_text(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
-  const Tokenizer tokenizer = tokenizer_for(disk, directory, arguments);
+  const Tokenizer tokenizer = tokenizer_for(directory, arguments);
   const LoadedModel model = load_hugging_face_model(disk, directory);
   const std::string prompt = required(arguments, "--prompt");
   const auto ids = tokenizer.encode(prompt, false);
@@ -127,8 +130,8 @@ Command generate_command() {
           .summary = "text from a Hugging Face folder, until the model ends it or --tokens are made",
           .positional_min = 1,
           .positional_max = 1,
-          .options = {{"--tokenizer", "TOKENIZER.json",
-                       "the model's tokenizer; MODEL_DIR/tokenizer.json by default"},
+          .options = {{"--tokenizer", "FILE",
+                       "the model's tokenizer; MODEL_DIR/tokenizer.json, else .model, by default"},
                       {"--prompt", "TEXT", "how the text begins"},
                       {"--tokens", "N", "new tokens at most, 64 by default"},
                       {"--temperature", "T", "0 takes the most likely token; 0.8 by default"},

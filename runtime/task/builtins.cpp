@@ -12,7 +12,7 @@
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/plugin_source.hpp"
-#include "runtime/task/tokenizer_files.hpp"
+#include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
 
@@ -135,7 +135,7 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
       .seed = static_cast<std::uint64_t>(job.trainer.determinism.base_seed),
       .run = job.trainer.run.name,
       .ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
-      .tokenizer = tokenizer_of_model(disk, job)};
+      .tokenizer = tokenizer_of_model(job)};
   const auto make_own = [&](const OwnDataConfig& own) {
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below);

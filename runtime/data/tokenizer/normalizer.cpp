@@ -92,21 +92,26 @@ NormalizedText Normalizer::apply(std::string_view text, NormalizerScratch& scrat
                                  RegexScratch& regex) const {
   if (steps_.empty()) return {text};
   if (keeps_ascii_ && first_non_ascii(text) == text.size()) return {text};
-  NormalizedText now{text};
+  std::string_view now = text;
+  std::size_t head = text.empty() ? 0 : code_point_at(text, 0).length;
   for (const Step& step : steps_) {
     scratch.next.clear();
-    const bool kept =
-        std::visit([&](const auto& which) { return run(which, now.text, scratch.next, regex); }, step);
+    head = std::visit([&](const auto& which) { return run(which, now, head, scratch.next, regex); }, step);
     std::swap(scratch.current, scratch.next);
-    now = {scratch.current, now.begins_at_begin && kept};
+    now = scratch.current;
   }
-  return now;
+  return {now, head > 0};
 }
 
-bool Normalizer::run(Form form, std::string_view text, std::string& out, RegexScratch&) {
-  int options = UTF8PROC_STABLE;
-  options |= form == Form::nfc || form == Form::nfkc ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
-  if (form == Form::nfkc || form == Form::nfkd) options |= UTF8PROC_COMPAT;
+namespace {
+
+// What is left in front counts as made of the first character, unless that one was gone before.
+std::size_t at_least_first(std::size_t head, std::string_view out, std::size_t made) {
+  if (head == 0 || out.empty()) return 0;
+  return std::min(std::max(made, code_point_at(out, 0).length), out.size());
+}
+
+void append_form(std::string_view text, int options, std::string& out) {
   // ASCII never changes, but its last character may compose with what follows.
   const std::size_t foreign = first_non_ascii(text);
   std::size_t done = foreign == text.size() || foreign == 0 ? foreign : foreign - 1;
@@ -121,45 +126,69 @@ bool Normalizer::run(Form form, std::string_view text, std::string& out, RegexSc
     at += point.length;
   }
   append_normalized(text.substr(done), options, out);
-  return true;
 }
 
-bool Normalizer::run(TextFilter filter, std::string_view text, std::string& out, RegexScratch&) {
-  return apply_filter(filter, text, out);
+}  // namespace
+
+std::size_t Normalizer::run(Form form, std::string_view text, std::size_t head, std::string& out,
+                            RegexScratch&) {
+  int options = UTF8PROC_STABLE;
+  options |= form == Form::nfc || form == Form::nfkc ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
+  if (form == Form::nfkc || form == Form::nfkd) options |= UTF8PROC_COMPAT;
+  append_form(text.substr(0, head), options, out);
+  const std::size_t made = out.size();
+  out.clear();
+  append_form(text, options, out);
+  return at_least_first(head, out, made);
 }
 
-bool Normalizer::run(const Prepend& step, std::string_view text, std::string& out, RegexScratch&) {
+std::size_t Normalizer::run(TextFilter filter, std::string_view text, std::size_t head, std::string& out,
+                            RegexScratch&) {
+  return apply_filter(filter, text, head, out);
+}
+
+std::size_t Normalizer::run(const Prepend& step, std::string_view text, std::size_t head, std::string& out,
+                            RegexScratch&) {
   if (!text.empty()) out.append(step.text);
   out.append(text);
-  return true;
+  return text.empty() ? 0 : head + step.text.size();
 }
 
-bool Normalizer::run(const Replace& step, std::string_view text, std::string& out, RegexScratch& regex) {
+std::size_t Normalizer::run(const Replace& step, std::string_view text, std::size_t head, std::string& out,
+                            RegexScratch& regex) {
   std::size_t done = 0;
-  bool begin_kept = true;
+  std::size_t head_out = 0;
+  const auto copy_to = [&](std::size_t end) {
+    if (done < head) head_out = out.size() + std::min(head, end) - done;
+    out.append(text.substr(done, end - done));
+  };
   for_each_match(step.pattern, text, regex, [&](TextSpan match) {
+    copy_to(match.begin);
+    out.append(step.content);
     // What is put in counts as made of the last character that it replaces.
-    const bool one = match.begin == match.end || next_boundary(text, match.begin) == match.end;
-    if (match.begin == 0) begin_kept = match.end == 0 || (one && !step.content.empty());
-    out.append(text.substr(done, match.begin - done)).append(step.content);
+    if (match.end <= head) head_out = out.size();
     done = match.end;
   });
-  out.append(text.substr(done));
-  return begin_kept;
+  copy_to(text.size());
+  return head_out;
 }
 
-bool Normalizer::run(Strip step, std::string_view text, std::string& out, RegexScratch&) {
+std::size_t Normalizer::run(Strip step, std::string_view text, std::size_t head, std::string& out,
+                            RegexScratch&) {
   const std::size_t left = step.left ? leading_white_space(text) : 0;
   text.remove_prefix(left);
   if (step.right) text.remove_suffix(trailing_white_space(text));
   out.append(text);
-  return left == 0;
+  return head - std::min(head, left);
 }
 
-bool Normalizer::run(const CharacterMap& map, std::string_view text, std::string& out, RegexScratch&) {
-  // Left out or not, the library takes the first character that remains for the first.
+std::size_t Normalizer::run(const CharacterMap& map, std::string_view text, std::size_t head,
+                            std::string& out, RegexScratch&) {
+  map.apply(text.substr(0, head), out);
+  const std::size_t made = out.size();
+  out.clear();
   map.apply(text, out);
-  return true;
+  return at_least_first(head, out, made);
 }
 
 }  // namespace d9d

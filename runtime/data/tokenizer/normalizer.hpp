@@ -21,7 +21,7 @@ struct NormalizerScratch {
 
 struct NormalizedText {
   std::string_view text;
-  // Whether its first character stems from the first of the text before: nothing was left out there.
+  // Whether its first character was made of the first of the text before.
   bool begins_at_begin = true;
 };
 
@@ -52,13 +52,18 @@ class Normalizer {
   void add(const JsonSection& section);
   bool add_plain(std::string_view type);
   void add_bert(const JsonSection& section);
-  // Each says whether the begin was kept.
-  static bool run(Form form, std::string_view text, std::string& out, RegexScratch&);
-  static bool run(TextFilter filter, std::string_view text, std::string& out, RegexScratch&);
-  static bool run(const Prepend& step, std::string_view text, std::string& out, RegexScratch&);
-  static bool run(const Replace& step, std::string_view text, std::string& out, RegexScratch& regex);
-  static bool run(Strip step, std::string_view text, std::string& out, RegexScratch&);
-  static bool run(const CharacterMap& map, std::string_view text, std::string& out, RegexScratch&);
+  // `head` bytes of the text were made of its first character; each returns how many of `out` are.
+  static std::size_t run(Form form, std::string_view text, std::size_t head, std::string& out, RegexScratch&);
+  static std::size_t run(TextFilter filter, std::string_view text, std::size_t head, std::string& out,
+                         RegexScratch&);
+  static std::size_t run(const Prepend& step, std::string_view text, std::size_t head, std::string& out,
+                         RegexScratch&);
+  static std::size_t run(const Replace& step, std::string_view text, std::size_t head, std::string& out,
+                         RegexScratch& regex);
+  static std::size_t run(Strip step, std::string_view text, std::size_t head, std::string& out,
+                         RegexScratch&);
+  static std::size_t run(const CharacterMap& map, std::string_view text, std::size_t head, std::string& out,
+                         RegexScratch&);
 
   std::vector<Step> steps_;
   bool keeps_ascii_ = true;  // all steps leave pure ASCII unchanged

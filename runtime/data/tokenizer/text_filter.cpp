@@ -86,22 +86,22 @@ void add(TextFilter filter, char32_t value, std::string& out) {
 
 }  // namespace
 
-bool apply_filter(TextFilter filter, std::string_view text, std::string& out) {
+std::size_t apply_filter(TextFilter filter, std::string_view text, std::size_t head, std::string& out) {
   const std::size_t before = out.size();
-  bool begin_kept = true;
+  std::size_t head_end = before;
   const bool copies = filter != TextFilter::lower_case;
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
     if (copies && byte >= 0x20 && byte < 0x7F) {
       out.push_back(text[at++]);
-      continue;
+    } else {
+      const CodePoint point = code_point_at(text, at);
+      add(filter, point.value, out);
+      at += point.length;
     }
-    const CodePoint point = code_point_at(text, at);
-    add(filter, point.value, out);
-    at += point.length;
-    if (out.size() == before) begin_kept = false;
+    if (at <= head) head_end = out.size();
   }
-  return begin_kept;
+  return head_end - before;
 }
 
 }  // namespace d9d

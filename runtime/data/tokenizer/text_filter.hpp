@@ -15,7 +15,7 @@ enum class TextFilter {
   lower_case
 };
 
-// Appends what the filter makes of well-formed text. False: characters at the begin were left out.
-bool apply_filter(TextFilter filter, std::string_view text, std::string& out);
+// Appends what the filter makes of well-formed text, and returns how many bytes it made of the first `head`.
+std::size_t apply_filter(TextFilter filter, std::string_view text, std::size_t head, std::string& out);
 
 }  // namespace d9d

@@ -39,6 +39,14 @@ TEST(Normalizer, SaysWhetherCharactersAtTheBeginWereLeftOut) {
   EXPECT_EQ(normalized(R"({"type": "Prepend", "prepend": "_"})", "a"), (Normalized{"_a", true}));
 }
 
+TEST(Normalizer, KnowsWhatAFirstCharacterWasTakenApartInto) {
+  constexpr const char* apart =
+      R"({"type": "Sequence", "normalizers": [{"type": "NFKD"}, {"type": "StripAccents"}]})";
+
+  EXPECT_EQ(normalized(apart, "\u0E33"), (Normalized{"\u0E32", true})) << "a mark and a letter";
+  EXPECT_EQ(normalized(apart, "\u0E4D\u0E32"), (Normalized{"\u0E32", false}));
+}
+
 TEST(Normalizer, TakesAReplacementForMadeOfTheLastCharacterReplaced) {
   const auto replaced = [](const std::string& pattern, const std::string& content, const char* text) {
     const nlohmann::json json = {

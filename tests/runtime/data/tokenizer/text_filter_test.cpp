@@ -46,7 +46,7 @@ TEST(TextFilter, DoesToEveryCharacterWhatTheLibraryDoes) {
 
 TEST(TextFilter, LowersLettersOneOfThemToTwo) {
   std::string out;
-  apply_filter(TextFilter::lower_case, "AÉ\u0130Σ\U00010D50", out);
+  EXPECT_EQ(apply_filter(TextFilter::lower_case, "AÉ\u0130Σ\U00010D50", 3, out), 3u);
 
   EXPECT_EQ(out, "aéi\u0307σ\U00010D70");
 }
