@@ -11,8 +11,8 @@
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
-#include "runtime/task/plugin_source.hpp"
 #include "runtime/task/model_tokenizer.hpp"
+#include "runtime/task/plugin_source.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
 
@@ -129,7 +129,7 @@ std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry
 }
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded, const Disk& disk) {
+                                                const LoadedJob& loaded) {
   const JobConfig& job = loaded.job;
   const SourceContext context{
       .seed = static_cast<std::uint64_t>(job.trainer.determinism.base_seed),

@@ -9,7 +9,6 @@ import pathlib
 import tempfile
 
 import sentencepiece
-from sentencepiece import sentencepiece_model_pb2
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 import make
@@ -29,6 +28,8 @@ def texts():
 
 def character_map():
     """The map of a model that SentencePiece trains with a few rules of its own; its own maps are too large for this folder."""
+    from sentencepiece import sentencepiece_model_pb2  # here: make_sentence_piece.py does without protobuf
+
     rules = [("\u212b", "A"), ("e\u0301", "é"), ("\ufb01", "fi"), ("\u2122", "TM"), ("\x1e", ""), ("\r", " "), ("\n", " "), ("\t", " "),
              ("\u3000", " "), ("\u00a0", " "), ("\x7f", ""), ("\u0300", ""), ("\u03a3", "\u03c3"), ("\u1100\u1161", "\uac00"),
              ("\u0915\u093c", "\u0958"), ("\u00bd", "1/2"), ("A\u030a", "\u00c5"), ("\u2019", "'"), ("🙂", ":-)"), ("\u200b", " ")]
