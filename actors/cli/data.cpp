@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "actors/cli/data_views.hpp"
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "actors/job/work_progress.hpp"
@@ -102,9 +103,12 @@ int inspect(const Arguments& arguments, Console& console) {
 
 int data(const Arguments& arguments, Console& console) {
   const std::string& what = arguments.positional()[0];
+  if (what == "tokenize") return show_tokens(arguments, console);
+  D9D_REQUIRE(arguments.positional().size() == 2, "data {}: expected one file", what);
   if (what == "prepare") return prepare(arguments, console);
+  if (what == "peek") return peek_samples(arguments, console);
   D9D_REQUIRE(what == "inspect", "data: unknown word {}; {}", what,
-              config::suggestion(what, {"prepare", "inspect"}));
+              config::suggestion(what, {"prepare", "inspect", "peek", "tokenize"}));
   return inspect(arguments, console);
 }
 
@@ -113,21 +117,27 @@ int data(const Arguments& arguments, Console& console) {
 Command data_command() {
   return {
       .name = "data",
-      .positional = "prepare JOB.yaml | inspect PREFIX",
-      .summary = "make the token ids of a job's texts once, or show what files of token ids hold",
+      .positional = "prepare JOB.yaml | peek JOB.yaml | inspect PREFIX | tokenize FILE|MODEL_DIR TEXT",
+      .summary =
+          "make the token ids of a job's texts once; show samples, files of token ids, tokens of a text",
       .positional_min = 2,
-      .positional_max = 2,
+      .positional_max = 3,
       .options = {set_option(),
                   {"--tokenizer", "FILE", "inspect: show text instead of ids"},
-                  {"--documents", "N", "inspect: show so many from the beginning (default 1)"}},
+                  {"--documents", "N", "inspect: show so many from the beginning (default 1)"},
+                  {"--samples", "N", "peek: show so many from the beginning (default 2)"}},
       .run = data,
       .details =
           "prepare  tokenises the files of every `source: text` of the job into the folder data.cache, "
           "unless it\n"
           "         has them already; run and check then map them. Any number of hosts may share the folder\n"
-          "inspect  what PREFIX.bin and PREFIX.idx hold: those of prepare, or of Megatron's tools\n\n"
+          "peek     the first samples of the job's data: ids, how many have a label, and their text\n"
+          "inspect  what PREFIX.bin and PREFIX.idx hold: those of prepare, or of Megatron's tools\n"
+          "tokenize what a tokenizer.json, a .model of SentencePiece or a model's folder makes of a text\n\n"
           "    d9d-node data prepare job.yaml --set data.cache=/shared/tokens\n"
-          "    d9d-node data inspect corpus_text_document --tokenizer model/tokenizer.json\n"};
+          "    d9d-node data inspect corpus_text_document --tokenizer model/tokenizer.json\n"
+          "    d9d-node data peek job.yaml --samples 3\n"
+          "    d9d-node data tokenize model \"Hello world\"\n"};
 }
 
 }  // namespace d9d

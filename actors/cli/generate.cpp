@@ -13,6 +13,7 @@
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/state/disk_error.hpp"
+#include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/model_use.hpp"
 
 namespace d9d {
@@ -23,12 +24,14 @@ using Texts = std::vector<std::vector<std::int64_t>>;
 constexpr std::uint64_t prompts_bytes_max = std::uint64_t{1} << 30;
 
 // The model's own, unless another one is named.
-Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Arguments& arguments) {
+Tokenizer tokenizer_for(const std::string& model, const Arguments& arguments) {
   if (const auto file = arguments.value("--tokenizer")) return Tokenizer::from_file(*file);
-  const std::string file = join_path(model, "tokenizer.json");
-  D9D_REQUIRE(disk.exists(file),
-              "{} is not there; name the model's tokenizer with --tokenizer TOKENIZER.json", file);
-  return Tokenizer::from_file(file);
+  const auto file = tokenizer_in(model);
+  D9D_REQUIRE(
+      file,
+      "{} has no tokenizer.json and no tokenizer.model; name the model's tokenizer with --tokenizer FILE",
+      model);
+  return Tokenizer::from_file(*file);
 }
 
 std::string prompt_in(const std::string& line, const std::string& where) {
@@ -127,7 +130,7 @@ int generate_text(const Arguments& arguments, Console& console) {
   const std::string& directory = arguments.positional().front();
   const std::vector<std::string> prompts = prompts_given(disk, arguments);
   const at::ScalarType dtype = dtype_of_use(arguments);
-  const Tokenizer tokenizer = tokenizer_for(disk, directory, arguments);
+  const Tokenizer tokenizer = tokenizer_for(directory, arguments);
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options = options_given(arguments);
   options.ends = stops_given(tokenizer, arguments);
@@ -161,8 +164,8 @@ Command generate_command() {
       .summary = "text from a Hugging Face folder, until the model ends it or --tokens are made",
       .positional_min = 1,
       .positional_max = 1,
-      .options = {{"--tokenizer", "TOKENIZER.json",
-                   "the model's tokenizer; MODEL_DIR/tokenizer.json by default"},
+      .options = {{"--tokenizer", "FILE",
+                   "the model's tokenizer; MODEL_DIR/tokenizer.json, else .model, by default"},
                   {"--prompt", "TEXT", "how a text begins; repeated: several texts", true},
                   {"--prompts", "FILE", "a prompt in each line: text, or .jsonl with the key \"prompt\""},
                   {"--tokens", "N", "new tokens of a text at most, 64 by default"},

@@ -65,9 +65,9 @@ void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
       scanned->samples, counted(scanned->all, scanned->unit)));
 }
 
-void open_data(const LoadedJob& loaded, const Disk& disk, PreparedJob& prepared, Findings& findings) {
+void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
   const bool open = findings.attempt(
-      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded, disk); });
+      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded); });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
@@ -81,10 +81,10 @@ void open_data(const LoadedJob& loaded, const Disk& disk, PreparedJob& prepared,
   });
 }
 
-void open_evaluation(const LoadedJob& loaded, const Disk& disk, PreparedJob& prepared, Findings& findings) {
+void open_evaluation(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
-    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded, disk);
+    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
@@ -129,8 +129,8 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   make_actors(job, prepared, findings);
   look_at_source(job, prepared, findings);
   look_at_export(job, prepared, findings);
-  open_data(loaded, disk, prepared, findings);
-  open_evaluation(loaded, disk, prepared, findings);
+  open_data(loaded, prepared, findings);
+  open_evaluation(loaded, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
   }

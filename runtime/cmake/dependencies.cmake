@@ -17,6 +17,18 @@ pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
+# Optional: the library that reads SentencePiece's .model files. Without it they are refused by name.
+find_path(SENTENCEPIECE_INCLUDE_DIR sentencepiece_processor.h)
+find_library(SENTENCEPIECE_LIBRARY sentencepiece)
+add_library(d9d_sentencepiece INTERFACE)
+add_library(d9d::sentencepiece ALIAS d9d_sentencepiece)
+if(SENTENCEPIECE_INCLUDE_DIR AND SENTENCEPIECE_LIBRARY)
+  target_include_directories(d9d_sentencepiece SYSTEM INTERFACE ${SENTENCEPIECE_INCLUDE_DIR})
+  target_link_libraries(d9d_sentencepiece INTERFACE ${SENTENCEPIECE_LIBRARY})
+else()
+  message(STATUS "no libsentencepiece-dev: building without tokenizers in .model files")
+endif()
+
 include(torch)
 
 # d9d::caf: actors between threads and hosts. Only actors/core includes it.

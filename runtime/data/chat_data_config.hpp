@@ -27,7 +27,7 @@ constexpr auto keys_of(config::Tag<RoleMarkers>) {
 
 struct ChatDataConfig {
   std::vector<std::string> files;
-  std::string tokenizer;
+  std::string tokenizer;  // empty in the file: that of the model's folder
   std::int64_t sequence_length = 0;
   std::map<std::string, RoleMarkers> roles;
   std::vector<std::string> trained_roles{"assistant"};
@@ -51,7 +51,9 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "files or patterns of JSON lines: {messages: [{role: ..., content: ...}, ...]}, or {prompt: ..., "
           "completion: ...} of plain text without markers, of which the completion counts in the loss",
           config::required},
-      Key{"tokenizer", "", "a Hugging Face tokenizer.json", config::required},
+      Key{"tokenizer", "",
+          "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
+          "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "

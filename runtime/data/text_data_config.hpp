@@ -22,12 +22,13 @@ BOOST_DESCRIBE_ENUM(DocumentUnit, file, paragraph, line)
 
 struct TextDataConfig {
   std::vector<std::string> files;
-  std::string tokenizer;
+  std::string tokenizer;  // empty in the file: that of the model's folder
   std::int64_t sequence_length = 0;
   TextFormat format = TextFormat::text;
   std::string text_field = "text";
   DocumentUnit document = DocumentUnit::file;
   std::optional<std::string> eos_token;
+  std::optional<std::int64_t> threads;
   SampleUnit samples = SampleUnit::row;
   std::optional<std::string> cache;
   bool shuffle = false;
@@ -35,20 +36,24 @@ struct TextDataConfig {
   Epochs epochs;
 };
 BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
-                      (files, tokenizer, sequence_length, format, text_field, document, eos_token, samples,
-                       cache, shuffle, seed, epochs))
+                      (files, tokenizer, sequence_length, format, text_field, document, eos_token, threads,
+                       samples, cache, shuffle, seed, epochs))
 constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "", "files or patterns such as text/*.txt, read in this order (a pattern's files by name)",
           config::required},
-      Key{"tokenizer", "", "a Hugging Face tokenizer.json", config::required},
+      Key{"tokenizer", "",
+          "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
+          "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
       Key{"format", "", "what the files hold: plain text, or a JSON object a line"},
       Key{"text_field", "", "with jsonl: the key of the text"},
       Key{"document", "", "with text: what a document is; paragraphs are parted by blank lines"},
       Key{"eos_token", "",
           "the token put after every document; without it documents follow each other directly"},
+      Key{"threads", "", "threads that tokenise before the first step; null: one a core", config::optional,
+          config::at_least(1)},
       data_keys::samples,
       Key{"cache", "",
           "folder of token ids that `d9d-node data prepare` fills; the job maps them instead of tokenising"},

@@ -1,224 +1,75 @@
 #include "runtime/data/tokenizer.hpp"
 
-#include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <unordered_set>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/bpe/added_tokens.hpp"
-#include "runtime/data/bpe/bpe_model.hpp"
-#include "runtime/data/bpe/decoder.hpp"
-#include "runtime/data/bpe/normalizer.hpp"
-#include "runtime/data/bpe/pre_tokenizer.hpp"
-#include "runtime/data/bpe/template_processor.hpp"
-#include "runtime/data/bpe/utf8.hpp"
-#include "runtime/data/bpe/word_cache.hpp"
+#include "runtime/data/tokenizer/json_codec.hpp"
+#include "runtime/data/tokenizer/sentence_piece.hpp"
+#include "runtime/data/tokenizer/utf8.hpp"
 
 namespace d9d {
-namespace {
-
-std::string normalized_content(const AddedToken& token, const Normalizer& normalizer) {
-  NormalizerScratch scratch;
-  RegexScratch regex;
-  return token.normalized ? std::string(normalizer.apply(token.content, scratch, regex)) : token.content;
-}
-
-AddedTokenFinder make_finder(const std::vector<AddedToken>& all, bool normalized,
-                             const Normalizer& normalizer) {
-  std::vector<AddedToken> tokens;
-  std::vector<std::string> texts;
-  for (const AddedToken& token : all) {
-    if (token.normalized != normalized) continue;
-    tokens.push_back(token);
-    texts.push_back(normalized_content(token, normalizer));
-  }
-  return {std::move(tokens), texts};
-}
-
-const nlohmann::json& member(const nlohmann::json& root, const char* key) {
-  static const nlohmann::json null;
-  const auto found = root.find(key);
-  return found == root.end() ? null : *found;
-}
-
-}  // namespace
-
-struct Tokenizer::Parts {
-  explicit Parts(const nlohmann::json& root)
-      : normalizer(Normalizer::from_json({member(root, "normalizer"), "normalizer"})),
-        pre_tokenizer(PreTokenizer::from_json({member(root, "pre_tokenizer"), "pre_tokenizer"})),
-        model({member(root, "model"), "model"}, pre_tokenizer.byte_level()),
-        added(read_added(root)),
-        raw_finder(make_finder(added, false, normalizer)),
-        normalized_finder(make_finder(added, true, normalizer)),
-        around(TemplateProcessor::from_json({member(root, "post_processor"), "post_processor"})),
-        decoder(Decoder::from_json({member(root, "decoder"), "decoder"})) {
-    for (const char* key : {"truncation", "padding"}) {
-      if (!member(root, key).is_null()) JsonSection(member(root, key), key).refuse("a value", "null");
-    }
-    for (const auto& [token, id] : model.vocabulary()) place(id, token);
-    std::unordered_set<std::string> specials;
-    for (const AddedToken& token : added) {
-      place(token.id, token.content);
-      if (token.special) specials.insert(token.content);
-    }
-    decoded = tokens;
-    special.resize(tokens.size());
-    for (const AddedToken& token : added) {
-      decoded[token.id] = normalized_content(token, normalizer);
-      special[token.id] = specials.contains(*decoded[token.id]);
-    }
-  }
-
-  std::vector<AddedToken> read_added(const nlohmann::json& root) const {
-    if (member(root, "added_tokens").is_null()) return {};
-    std::vector<AddedToken> out = added_tokens_from_json({root["added_tokens"], "added_tokens"});
-    for (const AddedToken& token : out) {
-      const std::int32_t known = model.id_of(token.content).value_or(token.id);
-      D9D_REQUIRE(known == token.id,
-                  "added token \"{}\" has id {}, but model.vocab gives it {}; make them agree", token.content,
-                  token.id, known);
-    }
-    return out;
-  }
-
-  void place(std::int32_t id, const std::string& token) {
-    if (static_cast<std::size_t>(id) >= tokens.size()) tokens.resize(id + 1);
-    tokens[id] = token;
-  }
-
-  const Normalizer normalizer;
-  const PreTokenizer pre_tokenizer;
-  const BpeModel model;
-  const std::vector<AddedToken> added;
-  const AddedTokenFinder raw_finder;
-  const AddedTokenFinder normalized_finder;
-  const TemplateProcessor around;
-  const Decoder decoder;
-  std::vector<std::optional<std::string>> tokens;   // by id, as written
-  std::vector<std::optional<std::string>> decoded;  // by id, as the decoder gets it
-  std::vector<bool> special;                        // by id, left out when skipping special tokens
-};
 
 class Tokenizer::Scratch {
  public:
-  explicit Scratch(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  explicit Scratch(std::shared_ptr<const TextCodec> codec)
+      : owner(std::move(codec)), scratch(owner->make_scratch()) {}
 
-  bool belongs_to(const Parts& parts) const { return parts_.get() == &parts; }
-
-  void encode(std::string_view text, std::vector<std::int32_t>& ids) {
-    raw_parts_.clear();
-    parts_->raw_finder.split(text, raw_parts_, regex_);
-    for (const auto& raw : raw_parts_) {
-      if (raw.id) {
-        ids.push_back(*raw.id);
-      } else {
-        encode_between(raw.text, ids);
-      }
-    }
-  }
-
- private:
-  void encode_between(std::string_view text, std::vector<std::int32_t>& ids) {
-    normalized_parts_.clear();
-    const std::string_view normalized = parts_->normalizer.apply(text, normalizer_, regex_);
-    parts_->normalized_finder.split(normalized, normalized_parts_, regex_);
-    for (const auto& part : normalized_parts_) {
-      if (part.id) {
-        ids.push_back(*part.id);
-        continue;
-      }
-      for (const std::string_view word : parts_->pre_tokenizer.split(part.text, pre_tokenizer_, regex_)) {
-        encode_word(word, ids);
-      }
-    }
-  }
-
-  void encode_word(std::string_view word, std::vector<std::int32_t>& ids) {
-    if (const auto known = cache_.find(word)) {
-      ids.insert(ids.end(), known->begin(), known->end());
-      return;
-    }
-    const std::size_t before = ids.size();
-    parts_->model.encode(word, bpe_, ids);
-    cache_.put(word, std::span(ids).subspan(before));
-  }
-
-  const std::shared_ptr<const Parts> parts_;
-  RegexScratch regex_;
-  NormalizerScratch normalizer_;
-  PreTokenizerScratch pre_tokenizer_;
-  BpeScratch bpe_;
-  WordCache cache_;
-  std::vector<AddedTokenFinder::Part> raw_parts_;
-  std::vector<AddedTokenFinder::Part> normalized_parts_;
+  const std::shared_ptr<const TextCodec> owner;  // lives as long as what it made
+  const std::unique_ptr<TextCodec::Scratch> scratch;
 };
+
+Tokenizer::Tokenizer(std::shared_ptr<const TextCodec> codec) : codec_(std::move(codec)) {}
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  D9D_REQUIRE(file, "cannot read the tokenizer file {}; expected a Hugging Face tokenizer.json",
+  D9D_REQUIRE(file,
+              "cannot read the tokenizer file {}; expected a Hugging Face tokenizer.json or a .model of "
+              "SentencePiece",
               path.string());
+  if (path.extension() == ".model") return Tokenizer(read_sentence_piece(path));
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   return from_json(text, path.string());
 }
 
 Tokenizer Tokenizer::from_json(std::string_view json, std::string_view where) {
-  const nlohmann::json root = nlohmann::json::parse(json, nullptr, false);
-  D9D_REQUIRE(root.is_object(), "{} is not a JSON object; expected a Hugging Face tokenizer.json", where);
-  try {
-    return Tokenizer(std::make_shared<const Parts>(root));
-  } catch (const Error& error) {
-    throw Error(error.kind(), error.what(), std::string(where));
-  }
+  return Tokenizer(read_json_codec(json, where));
 }
 
 std::shared_ptr<Tokenizer::Scratch> Tokenizer::make_scratch() const {
-  return std::make_shared<Scratch>(parts_);
+  return std::make_shared<Scratch>(codec_);
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text, bool add_special_tokens) const {
   std::vector<std::int32_t> ids;
-  Scratch scratch(parts_);
+  Scratch scratch(codec_);
   encode(text, add_special_tokens, scratch, ids);
   return ids;
 }
 
 void Tokenizer::encode(std::string_view text, bool add_special_tokens, Scratch& scratch,
                        std::vector<std::int32_t>& ids) const {
-  D9D_CHECK(scratch.belongs_to(*parts_), "a scratch made by another tokenizer");
+  D9D_CHECK(scratch.owner == codec_, "a scratch made by another tokenizer");
   const std::size_t bad = first_invalid_utf8(text);
   D9D_REQUIRE(bad == text.size(),
               "byte {} of the text (0x{:02X}) is not UTF-8; convert the text to UTF-8 first", bad,
               static_cast<unsigned char>(text[bad]));
-  if (add_special_tokens) ids.insert(ids.end(), parts_->around.before.begin(), parts_->around.before.end());
-  scratch.encode(text, ids);
-  if (add_special_tokens) ids.insert(ids.end(), parts_->around.after.begin(), parts_->around.after.end());
+  codec_->encode(text, add_special_tokens, *scratch.scratch, ids);
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const {
-  std::vector<std::string> tokens;
-  tokens.reserve(ids.size());
-  for (const std::int32_t id : ids) {
-    if (id < 0 || id >= vocab_size() || !parts_->decoded[id]) continue;
-    if (skip_special_tokens && parts_->special[id]) continue;
-    tokens.push_back(*parts_->decoded[id]);
-  }
-  return parts_->decoder.decode(std::move(tokens));
+  return codec_->decode(ids, skip_special_tokens);
 }
 
 std::int32_t Tokenizer::vocab_size() const {
-  return static_cast<std::int32_t>(parts_->tokens.size());
+  return codec_->vocab_size();
 }
 
 std::optional<std::int32_t> Tokenizer::token_id(std::string_view token) const {
-  const auto found = std::ranges::find(parts_->added, token, &AddedToken::content);
-  return found != parts_->added.end() ? std::optional(found->id) : parts_->model.id_of(token);
+  return codec_->token_id(token);
 }
 
 std::optional<std::string> Tokenizer::token_text(std::int32_t id) const {
-  if (id < 0 || id >= vocab_size()) return std::nullopt;
-  return parts_->tokens[id];
+  return codec_->token_text(id);
 }
 
 }  // namespace d9d

@@ -1,7 +1,7 @@
 #pragma once
-// Text to token ids and back, by a Hugging Face tokenizer.json with a BPE model: the ids that the
-// `tokenizers` library gives. What the file asks for and we cannot do is refused by name. Immutable, cheap to
-// copy, shared between threads.
+// Text to token ids and back, by a Hugging Face tokenizer.json (the ids that the `tokenizers` library gives;
+// what the file asks for and we cannot do is refused by name) or a .model of SentencePiece. Immutable, cheap
+// to copy, shared between threads.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,11 +14,14 @@
 
 namespace d9d {
 
+class TextCodec;
+
 class Tokenizer {
  public:
   // Working memory and word cache of one thread for one tokenizer; made by make_scratch().
   class Scratch;
 
+  // The end of the name says the kind: `.model`, else JSON.
   static Tokenizer from_file(const std::filesystem::path& path);
   // `where` names the origin in errors.
   static Tokenizer from_json(std::string_view json, std::string_view where);
@@ -37,16 +40,15 @@ class Tokenizer {
 
   // Ids are below this: the highest id + 1 (the library counts tokens; it differs where ids have gaps).
   std::int32_t vocab_size() const;
-  // Of a token as written in the file (byte-level alphabet), added tokens first.
+  // Of a token as written in the file (byte-level alphabet, U+2581 for spaces), added tokens first.
   std::optional<std::int32_t> token_id(std::string_view token) const;
   // As written in the file; nothing for an unknown id.
   std::optional<std::string> token_text(std::int32_t id) const;
 
  private:
-  struct Parts;
-  explicit Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  explicit Tokenizer(std::shared_ptr<const TextCodec> codec);
 
-  std::shared_ptr<const Parts> parts_;
+  std::shared_ptr<const TextCodec> codec_;
 };
 
 }  // namespace d9d

@@ -13,8 +13,8 @@
 #include "runtime/task/generation_task.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
+#include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
-#include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
 
@@ -107,7 +107,7 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
     const std::vector<std::int64_t> of_folder = special_tokens_in(disk, folder).eos;
     ends.insert(ends.end(), of_folder.begin(), of_folder.end());
   }
-  if (const auto file = tokenizer_of_model(disk, loaded.job)) options.tokenizer = Tokenizer::from_file(*file);
+  if (const auto file = tokenizer_of_model(loaded.job)) options.tokenizer = Tokenizer::from_file(*file);
   return options;
 }
 
@@ -168,13 +168,13 @@ std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry
 }
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded, const Disk& disk) {
+                                                const LoadedJob& loaded) {
   const JobConfig& job = loaded.job;
   const SourceContext context{
       .seed = static_cast<std::uint64_t>(job.trainer.determinism.base_seed),
       .run = job.trainer.run.name,
       .ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
-      .tokenizer = tokenizer_of_model(disk, job)};
+      .tokenizer = tokenizer_of_model(job)};
   const auto make_own = [&](const OwnDataConfig& own) {
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below);

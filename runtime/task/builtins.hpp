@@ -19,7 +19,7 @@ std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, con
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job);
 // What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp.
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded, const Disk& disk);
+                                                const LoadedJob& loaded);
 // Without a section the multiplier is 1 at every step.
 std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job);
 

@@ -12,6 +12,7 @@
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/inference_rules.hpp"
 #include "runtime/task/job_validation.hpp"
+#include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/sample_length.hpp"
 
 namespace d9d {
@@ -89,6 +90,7 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   loaded.job = config::decode<JobConfig>(root, problems);
   settle_mode(loaded.job, root, problems);
   problems.throw_if_any();
+  report(loaded.job, settle_tokenizers(loaded.job), root, problems);
   loaded.model = resolve_model(loaded.job, root, problems);
   report(loaded.job, validate(loaded.job, loaded.model.get()), root, problems);
   report(loaded.job, unsupported(loaded.job), root, problems);

@@ -31,7 +31,7 @@ struct SourceContext {
   std::optional<std::int64_t>
       ids_below;  // the model's vocabulary; none: a plugin's model, which does not say
   std::optional<std::string>
-      tokenizer;  // tokenizer.json of the model's folder; none: the job names no such folder
+      tokenizer;  // tokenizer.json or .model of the model's folder; none: the job names no such folder
 };
 
 class Registry {

@@ -9,6 +9,7 @@
 #include "runtime/data/data_parts.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/family/position_limit.hpp"
+#include "runtime/task/model_tokenizer.hpp"
 
 namespace d9d {
 namespace {
@@ -19,9 +20,10 @@ constexpr std::uint64_t bytes_max = 256 << 20;
 constexpr const char* vocabulary_name = "tokenizer.json";
 constexpr const char* settings_name = "tokenizer_config.json";
 constexpr const char* generation_name = "generation_config.json";
-constexpr std::array<const char*, 8> names{
-    vocabulary_name,     settings_name, generation_name, "special_tokens_map.json",
-    "added_tokens.json", "vocab.json",  "merges.txt",    "chat_template.jinja"};
+constexpr const char* pieces_name = "tokenizer.model";
+constexpr std::array<const char*, 9> names{
+    vocabulary_name,     pieces_name,  settings_name, generation_name,      "special_tokens_map.json",
+    "added_tokens.json", "vocab.json", "merges.txt",  "chat_template.jinja"};
 
 Json object_in(const std::string& text, const std::string& path) {
   Json json = Json::parse(text, nullptr, false);
@@ -72,22 +74,13 @@ std::optional<TextTokens> text_of(const JobConfig& job) {
   return std::nullopt;
 }
 
-std::optional<std::string> model_folder(const JobConfig& job) {
-  const auto from = [](const auto& provider) -> std::optional<std::string> {
-    if constexpr (requires { provider.from; }) return provider.from;
-    return std::nullopt;
-  };
-  const auto& source = job.trainer.model_stage_factory.source_checkpoint;
-  return source ? source : std::visit(from, job.model_provider);
-}
-
 // The folder whose files belong to the tokenizer. A file of another name stands alone: what is beside it
 // may be of another tokenizer.
 std::optional<std::string> tokenizer_folder(const JobConfig& job) {
   const auto text = text_of(job);
   if (!text) return model_folder(job);
   const std::filesystem::path path = text->tokenizer;
-  if (path.filename() != vocabulary_name) return std::nullopt;
+  if (path.filename() != vocabulary_name && path.filename() != pieces_name) return std::nullopt;
   return path.has_parent_path() ? path.parent_path().string() : ".";
 }
 
@@ -114,9 +107,11 @@ void name_tokens(Json& settings, const JobConfig& job, const SpecialTokens& toke
   name("pad_token", tokens.pad);
 }
 
-// The general class reads tokenizer.json as it is; a family's own class may add to it.
-Json new_settings(const FamilyModel* model) {
-  Json settings = {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
+// The general class reads tokenizer.json as it is; a family's own class may add to it, and has to read what
+// is in a .model alone.
+Json new_settings(const FamilyModel* model, const TokenizerFiles& files) {
+  Json settings = {{"clean_up_tokenization_spaces", false}};
+  if (files.contains(vocabulary_name)) settings["tokenizer_class"] = "PreTrainedTokenizerFast";
   if (model) settings["model_max_length"] = position_limit(*model);
   return settings;
 }
@@ -152,24 +147,19 @@ TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const 
   TokenizerFiles files;
   if (const auto folder = tokenizer_folder(job)) files = tokenizer_files_in(disk, *folder);
   if (const auto text = text_of(job)) {
-    files[vocabulary_name] = read_text(disk, text->tokenizer, bytes_max);
+    const bool pieces = std::filesystem::path(text->tokenizer).extension() == ".model";
+    files[pieces ? pieces_name : vocabulary_name] = read_text(disk, text->tokenizer, bytes_max);
   }
-  if (!files.contains(vocabulary_name) && !files.contains("vocab.json")) return {};
+  const auto is_there = [&](const char* name) { return files.contains(name); };
+  if (std::ranges::none_of(std::array{vocabulary_name, pieces_name, "vocab.json"}, is_there)) return {};
   SpecialTokens tokens;
   const Json generation = generation_of(disk, job, model, files, tokens);
   if (!generation.empty()) files[generation_name] = generation.dump(2) + "\n";
   const auto given = files.find(settings_name);
-  Json settings = given == files.end() ? new_settings(model) : object_in(given->second, settings_name);
+  Json settings = given == files.end() ? new_settings(model, files) : object_in(given->second, settings_name);
   name_tokens(settings, job, tokens);
   files[settings_name] = settings.dump(2) + "\n";
   return files;
-}
-
-std::optional<std::string> tokenizer_of_model(const Disk& disk, const JobConfig& job) {
-  const auto folder = model_folder(job);
-  if (!folder) return std::nullopt;
-  const std::string path = join_path(*folder, vocabulary_name);
-  return disk.exists(path) ? std::optional(path) : std::nullopt;
 }
 
 TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory) {

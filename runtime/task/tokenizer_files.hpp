@@ -19,8 +19,6 @@ using TokenizerFiles = std::map<std::string, std::string>;  // name in the folde
 // else of model_provider.from. Makes tokenizer_config.json when there is none; generation_config.json
 // gets the special tokens that job, model and folder know. Empty when no tokenizer is known.
 TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const FamilyModel* model);
-// The path of tokenizer.json in the folder that the job's model comes from; none: there is none.
-std::optional<std::string> tokenizer_of_model(const Disk& disk, const JobConfig& job);
 // The tokenizer's files in a checkpoint or in a model's folder.
 TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory);
 // Replaces the tokenizer of the folder, which is made if needed. Does nothing when `files` is empty.

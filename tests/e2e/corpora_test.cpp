@@ -42,6 +42,32 @@ class Corpora : public CurveTest {
   }
 };
 
+TEST_F(Corpora, TakeTheTokenizerOfTheModelsFolderAndCanBeLookedAt) {
+  const std::string keys =
+      "source: text, files: [lines.txt], document: line, sequence_length: 32, threads: 2";
+  std::filesystem::create_directories(job_.folder() / "model");
+  std::filesystem::copy_file(D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json",
+                             job_.folder() / "model/tokenizer.json");
+  const Words folder = set("trainer.model_stage_factory.source_checkpoint", "model");
+
+  const Words job = Words{"data", "peek", "job.yaml"};
+  EXPECT_THAT(out_of(job + data(keys) + folder + Words{"--samples", "1"}),
+              AllOf(HasSubstr("sample 0: 32 tokens, 32 of them with a label"),
+                    HasSubstr("text  the stone of day 0 is the 0 of the house")));
+  const Outcome without = job_.call(job + data(keys));
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("data.tokenizer: missing, and the job names no model's folder"));
+}
+
+TEST_F(Corpora, ATokenizerShowsTheTokensOfAText) {
+  const std::string file = D9D_SOURCE_DIR "/tests/golden/tokenizer/bert.json";
+
+  EXPECT_THAT(out_of({"data", "tokenize", file, "The actor sends"}),
+              AllOf(HasSubstr("[CLS]\n"), HasSubstr("  actor\n"), HasSubstr("decoded: the actor sends\n")));
+  EXPECT_THAT(job_.call({"data", "tokenize", job_.folder().path().string(), "x"}).err,
+              HasSubstr("has no tokenizer.json and no tokenizer.model"));
+}
+
 TEST_F(Corpora, TextIsTheSameFromItsCacheAndAsAMegatronCorpus) {
   const std::string length = ", sequence_length: 32", cached = length + ", cache: tokens";
   run(named("text") + data(text(length)));

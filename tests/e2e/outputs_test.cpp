@@ -224,7 +224,7 @@ TEST_F(Outputs, ACheckpointCarriesTheTokenizerIntoEveryExportAndGenerateFindsIt)
   const Outcome without = job_.call({"generate", "runs", "--prompt", "And God"});
   EXPECT_EQ(without.code, 2);
   EXPECT_THAT(without.err,
-              HasSubstr("runs/tokenizer.json is not there; name the model's tokenizer with --tokenizer"));
+              HasSubstr("runs has no tokenizer.json and no tokenizer.model; name the model's tokenizer with"));
 }
 
 TEST_F(Outputs, AnExportSaysWhatIsMissing) {

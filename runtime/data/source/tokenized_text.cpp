@@ -1,9 +1,59 @@
 #include "runtime/data/source/tokenized_text.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <vector>
+
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/documents.hpp"
+#include "runtime/data/source/ordered_work.hpp"
 
 namespace d9d {
+namespace {
+
+// Documents are handed to a thread in blocks of about so much text: a line alone is not worth the handing over.
+constexpr std::size_t block_bytes = 256 << 10;
+
+struct DocumentBlock {
+  struct Part {
+    std::size_t text_end;
+    std::string where;
+    std::uint64_t bytes_read;
+    std::size_t ids_end = 0;
+  };
+  std::string text;
+  std::vector<Part> parts;
+  std::vector<std::int32_t> ids;
+};
+
+using Scratches = std::vector<std::shared_ptr<Tokenizer::Scratch>>;
+
+void encode_block(const Tokenizer& tokenizer, std::optional<std::int32_t> eos, Tokenizer::Scratch& scratch,
+                  DocumentBlock& block) {
+  std::size_t begin = 0;
+  for (DocumentBlock::Part& part : block.parts) {
+    const auto document = std::string_view(block.text).substr(begin, part.text_end - begin);
+    try {
+      tokenizer.encode(document, false, scratch, block.ids);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.what(), part.where);
+    }
+    if (eos) block.ids.push_back(*eos);
+    part.ids_end = block.ids.size();
+    begin = part.text_end;
+  }
+}
+
+void use_block(const DocumentBlock& block, const UseTokens& use) {
+  std::size_t begin = 0;
+  for (const DocumentBlock::Part& part : block.parts) {
+    use(std::span(block.ids).subspan(begin, part.ids_end - begin), part.bytes_read);
+    begin = part.ids_end;
+  }
+}
+
+}  // namespace
 
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer) {
   if (!config.eos_token) return std::nullopt;
@@ -24,18 +74,23 @@ void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
 
 void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use) {
   const std::optional<std::int32_t> eos = eos_of(config, tokenizer);
-  const auto scratch = tokenizer.make_scratch();
-  std::vector<std::int32_t> ids;
+  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  Scratches scratches(static_cast<std::size_t>(std::max<std::int64_t>(config.threads.value_or(cores), 1)));
+  for (auto& scratch : scratches) scratch = tokenizer.make_scratch();
+  OrderedWork threads(scratches.size());
+  auto block = std::make_shared<DocumentBlock>();
+  const auto hand_over = [&] {
+    threads.give([&, block](std::size_t thread) { encode_block(tokenizer, eos, *scratches[thread], *block); },
+                 [&, block] { use_block(*block, use); });
+    block = std::make_shared<DocumentBlock>();
+  };
   for_each_document(config, [&](const Document& document) {
-    ids.clear();
-    try {
-      tokenizer.encode(document.text, false, *scratch, ids);
-    } catch (const Error& error) {
-      throw Error(error.kind(), error.what(), document.where);
-    }
-    if (eos) ids.push_back(*eos);
-    use(ids, document.bytes_read);
+    block->text += document.text;
+    block->parts.push_back({block->text.size(), document.where, document.bytes_read});
+    if (block->text.size() >= block_bytes) hand_over();
   });
+  hand_over();
+  threads.finish();
 }
 
 }  // namespace d9d

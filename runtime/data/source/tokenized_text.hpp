@@ -17,8 +17,9 @@ std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer
 void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
                        std::optional<std::int64_t> ids_below);
 
-// Called with the ids of every document, the eos token last, and how many bytes of the files it and those
-// before it took. The ids live only during the call. Input errors name file and line.
+// Called in order and by this thread with the ids of every document, the eos token last, and how many bytes
+// of the files it and those before it took. The ids live only during the call. Several threads tokenise
+// (config.threads). Input errors name file and line.
 using UseTokens = std::function<void(std::span<const std::int32_t> ids, std::uint64_t bytes)>;
 void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use);
 

@@ -154,11 +154,14 @@ def fallback():
     return train(t, 900, ["<unk>", "<s>"] + [f"<0x{b:02X}>" for b in range(256)], alphabet=False)
 
 
-def save(name, tokenizer):
+def save(name, tokenizer, cases_of):
     tokenizer = Tokenizer.from_str(tokenizer.to_str())
     (HERE / f"{name}.json").write_text(tokenizer.to_str(pretty=False) + "\n", encoding="utf-8")
+    # As transformers asks for them.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
     cases = []
-    for text in texts():
+    for text in cases_of:
         plain = tokenizer.encode(text, add_special_tokens=False).ids
         special = tokenizer.encode(text, add_special_tokens=True).ids
         case = {"text": text, "ids": plain, "decoded": tokenizer.decode(plain, skip_special_tokens=True)}
@@ -176,4 +179,4 @@ def save(name, tokenizer):
 
 if __name__ == "__main__":
     for maker in (qwen, gpt2, template, scripts, characters, fallback):
-        save(maker.__name__, maker())
+        save(maker.__name__, maker(), texts())

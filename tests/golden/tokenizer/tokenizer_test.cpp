@@ -55,7 +55,9 @@ TEST_P(TokenizerGolden, DecodesToTheTextOfTheTokenizersLibrary) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerGolden,
-                         testing::Values("qwen", "gpt2", "template", "scripts", "characters", "fallback"),
+                         testing::Values("qwen", "gpt2", "template", "scripts", "characters", "fallback",
+                                         "bert", "cased", "roberta", "unigram", "first", "pieces", "llama",
+                                         "prepend", "gemma", "clip", "affixes", "words"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/error.hpp"
+#include "runtime/data/tokenizer.hpp"
 #include "tests/runtime/task/job_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -86,6 +88,24 @@ TEST_F(TokenizerFilesOf, TokensTakeTheTokenizerOfTheFolderThatTheWeightsComeFrom
   EXPECT_EQ(files.at("tokenizer.json"), vocabulary_);
   EXPECT_EQ(json::parse(files.at("generation_config.json")),
             (json{{"eos_token_id", 9}, {"bos_token_id", 8}}));
+}
+
+TEST_F(TokenizerFilesOf, AModelOfSentencePieceIsCarriedUnderItsName) {
+  const std::string pieces = D9D_SOURCE_DIR "/tests/golden/tokenizer/piece_bpe.model";
+  try {
+    Tokenizer::from_file(pieces);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();  // built without the library
+  }
+
+  const TokenizerFiles files = files_of(job(text_data(pieces, ", eos_token: </s>")));
+
+  EXPECT_THAT(files, ElementsAre(Key("generation_config.json"), Key("tokenizer.model"),
+                                 Key("tokenizer_config.json")));
+  EXPECT_EQ(files.at("tokenizer.model"), read_text(disk_, pieces, 1'000'000));
+  EXPECT_EQ(json::parse(files.at("generation_config.json")), (json{{"eos_token_id", 2}}));
+  EXPECT_FALSE(json::parse(files.at("tokenizer_config.json")).contains("tokenizer_class"))
+      << "the general class reads tokenizer.json only";
 }
 
 TEST_F(TokenizerFilesOf, NothingIsCarriedWhereNoTokenizerIsKnown) {

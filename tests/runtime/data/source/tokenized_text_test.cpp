@@ -38,5 +38,55 @@ TEST(TokenizedText, EndsDocumentsWithTheEosTokenThatIsNamed) {
               HasSubstr("data.eos_token = \"<end>\" is not a token of"));
 }
 
+class ManyDocuments : public testing::Test {
+ protected:
+  ManyDocuments() {
+    std::string lines;
+    for (int i = 0; i < 40000; ++i) lines += "the actor sends message " + std::to_string(i) + " to stage\n";
+    config_.files = {folder_.write("a.txt", lines), folder_.write("b.txt", "the end\n")};
+    config_.document = DocumentUnit::line;
+  }
+
+  const Folder folder_;
+  const Tokenizer tokenizer_ = Tokenizer::from_file(D9D_SOURCE_DIR "/tests/golden/tokenizer/qwen.json");
+  TextDataConfig config_;
+};
+
+TEST_F(ManyDocuments, AreTheSameInOrderWhateverThreadsTokenise) {
+  const auto documents = [&](std::int64_t threads) {
+    config_.threads = threads;
+    std::vector<std::vector<std::int32_t>> all;
+    std::uint64_t last = 0;
+    tokenize_documents(config_, tokenizer_, [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
+      EXPECT_GE(bytes, last);
+      last = bytes;
+      all.emplace_back(ids.begin(), ids.end());
+    });
+    return all;
+  };
+
+  const auto one = documents(1);
+
+  ASSERT_EQ(one.size(), 40001u);
+  EXPECT_EQ(one[1234], tokenizer_.encode("the actor sends message 1234 to stage", false));
+  EXPECT_EQ(one.back(), tokenizer_.encode("the end", false));
+  EXPECT_EQ(documents(3), one);
+}
+
+TEST_F(ManyDocuments, AreUsedUpToTheOneThatIsNoText) {
+  config_.files.push_back(folder_.write("c.txt",
+                                        "fine\nb\xFF"
+                                        "d\nfine\n"));
+  std::size_t used = 0;
+
+  const std::string error =
+      test::error_of([&] { tokenize_documents(config_, tokenizer_, [&](auto, std::uint64_t) { ++used; }); },
+                     ErrorKind::input);
+
+  EXPECT_THAT(error, HasSubstr("byte 1 of the text (0xFF) is not UTF-8"));
+  EXPECT_THAT(error, HasSubstr("c.txt:2"));
+  EXPECT_LE(used, 40002u);
+}
+
 }  // namespace
 }  // namespace d9d

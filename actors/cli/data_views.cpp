@@ -1,0 +1,87 @@
+#include "actors/cli/data_views.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "actors/cli/job_options.hpp"
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/data/data_parts.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/data/tokenizer.hpp"
+#include "runtime/state/disk.hpp"
+#include "runtime/task/builtins.hpp"
+#include "runtime/task/model_tokenizer.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::int64_t samples_max = 1'000'000;
+constexpr std::size_t ids_shown = 200;
+
+// That of the texts, else that of the model's folder.
+std::optional<Tokenizer> tokenizer_of(const JobConfig& job) {
+  for (const DataPart& part : parts_of(job.data)) {
+    const auto* text = std::get_if<TextDataConfig>(&part.source);
+    if (text) return Tokenizer::from_file(text->tokenizer);
+  }
+  const auto file = tokenizer_of_model(job);
+  return file ? std::optional(Tokenizer::from_file(*file)) : std::nullopt;
+}
+
+void show_sample(std::uint64_t index, const Sample& sample, const std::optional<Tokenizer>& tokenizer,
+                 Console& console) {
+  const auto labels =
+      std::ranges::count_if(sample.labels, [](std::int64_t id) { return id != ignored_label; });
+  const std::size_t shown = std::min(sample.input_ids.size(), ids_shown);
+  const std::vector<std::int32_t> ids(sample.input_ids.begin(),
+                                      sample.input_ids.begin() + static_cast<std::ptrdiff_t>(shown));
+  const char* more = shown < sample.input_ids.size() ? " ..." : "";
+  console.out << fmt::format("\nsample {}: {}, {} of them with a label\nids   {}{}\n", index,
+                             counted(sample.input_ids.size(), "token"), labels, fmt::join(ids, " "), more);
+  if (tokenizer) console.out << fmt::format("text  {}{}\n", tokenizer->decode(ids, false), more);
+}
+
+}  // namespace
+
+int peek_samples(const Arguments& arguments, Console& console) {
+  const LoadedJob loaded = load_job(arguments.positional()[1], arguments.values("--set"));
+  for (const std::string& warning : loaded.warnings) console.err << "warning: " << warning << "\n";
+  PosixDisk disk;
+  Registry registry = builtin_registry(loaded, disk);
+  for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
+  const auto source = make_source(registry, loaded.job.data, loaded);
+  const auto all = source->num_samples();
+  console.out << (all ? counted(*all, "sample") : std::string("samples without end"))
+              << fmt::format(" of {}\n", counted(source->sequence_length(), "token"));
+  const std::optional<Tokenizer> tokenizer = tokenizer_of(loaded.job);
+  const auto asked = static_cast<std::uint64_t>(arguments.integer("--samples", 0, samples_max).value_or(2));
+  for (std::uint64_t i = 0; i < std::min(asked, all.value_or(asked)); ++i) {
+    show_sample(i, source->at(i), tokenizer, console);
+  }
+  return 0;
+}
+
+int show_tokens(const Arguments& arguments, Console& console) {
+  D9D_REQUIRE(
+      arguments.positional().size() == 3,
+      "data tokenize: expected a tokenizer (or a model's folder) and a text; quote a text with blanks");
+  const std::string& where = arguments.positional()[1];
+  const auto in_folder = std::filesystem::is_directory(where) ? tokenizer_in(where) : std::optional(where);
+  D9D_REQUIRE(in_folder, "{} has no tokenizer.json and no tokenizer.model", where);
+  const Tokenizer tokenizer = Tokenizer::from_file(*in_folder);
+  const auto ids = tokenizer.encode(arguments.positional()[2], true);
+  console.out << fmt::format("{} of {}, whose ids are below {}\n", counted(ids.size(), "token"), *in_folder,
+                             tokenizer.vocab_size());
+  for (const std::int32_t id : ids) {
+    console.out << fmt::format("{:>8}  {}\n", id, tokenizer.token_text(id).value_or("?"));
+  }
+  console.out << fmt::format("decoded: {}\n", tokenizer.decode(ids, true));
+  return 0;
+}
+
+}  // namespace d9d

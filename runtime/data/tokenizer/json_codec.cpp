@@ -1,0 +1,206 @@
+#include "runtime/data/tokenizer/json_codec.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/tokenizer/added_tokens.hpp"
+#include "runtime/data/tokenizer/decoder.hpp"
+#include "runtime/data/tokenizer/normalizer.hpp"
+#include "runtime/data/tokenizer/pre_tokenizer.hpp"
+#include "runtime/data/tokenizer/template_processor.hpp"
+#include "runtime/data/tokenizer/token_model.hpp"
+#include "runtime/data/tokenizer/word_cache.hpp"
+
+namespace d9d {
+namespace {
+
+std::string normalized_content(const AddedToken& token, const Normalizer& normalizer) {
+  NormalizerScratch scratch;
+  RegexScratch regex;
+  return token.normalized ? std::string(normalizer.apply(token.content, scratch, regex).text) : token.content;
+}
+
+AddedTokenFinder make_finder(const std::vector<AddedToken>& all, bool normalized,
+                             const Normalizer& normalizer) {
+  std::vector<AddedToken> tokens;
+  std::vector<std::string> texts;
+  for (const AddedToken& token : all) {
+    if (token.normalized != normalized) continue;
+    tokens.push_back(token);
+    texts.push_back(normalized_content(token, normalizer));
+  }
+  return {std::move(tokens), texts};
+}
+
+const nlohmann::json& member(const nlohmann::json& root, const char* key) {
+  static const nlohmann::json null;
+  const auto found = root.find(key);
+  return found == root.end() ? null : *found;
+}
+
+struct Parts {
+  explicit Parts(const nlohmann::json& root)
+      : normalizer(Normalizer::from_json({member(root, "normalizer"), "normalizer"})),
+        pre_tokenizer(PreTokenizer::from_json({member(root, "pre_tokenizer"), "pre_tokenizer"})),
+        model(read_token_model({member(root, "model"), "model"}, pre_tokenizer.byte_level())),
+        added(read_added(root)),
+        raw_finder(make_finder(added, false, normalizer)),
+        normalized_finder(make_finder(added, true, normalizer)),
+        around(TemplateProcessor::from_json({member(root, "post_processor"), "post_processor"})),
+        decoder(Decoder::from_json({member(root, "decoder"), "decoder"})) {
+    tokens = model->vocabulary().tokens();
+    std::unordered_set<std::string> specials;
+    for (const AddedToken& token : added) {
+      place(token.id, token.content);
+      if (token.special) specials.insert(token.content);
+    }
+    decoded = tokens;
+    special.resize(tokens.size());
+    for (const AddedToken& token : added) {
+      decoded[token.id] = normalized_content(token, normalizer);
+      special[token.id] = specials.contains(*decoded[token.id]);
+    }
+  }
+
+  std::vector<AddedToken> read_added(const nlohmann::json& root) const {
+    if (member(root, "added_tokens").is_null()) return {};
+    std::vector<AddedToken> out = added_tokens_from_json({root["added_tokens"], "added_tokens"});
+    for (const AddedToken& token : out) {
+      const std::int32_t known = model->vocabulary().id_of(token.content).value_or(token.id);
+      D9D_REQUIRE(known == token.id,
+                  "added token \"{}\" has id {}, but model.vocab gives it {}; make them agree", token.content,
+                  token.id, known);
+    }
+    return out;
+  }
+
+  void place(std::int32_t id, const std::string& token) {
+    if (static_cast<std::size_t>(id) >= tokens.size()) tokens.resize(id + 1);
+    tokens[id] = token;
+  }
+
+  const Normalizer normalizer;
+  const PreTokenizer pre_tokenizer;
+  const std::unique_ptr<const TokenModel> model;
+  const std::vector<AddedToken> added;
+  const AddedTokenFinder raw_finder;
+  const AddedTokenFinder normalized_finder;
+  const TemplateProcessor around;
+  const Decoder decoder;
+  std::vector<std::optional<std::string>> tokens;   // by id, as written
+  std::vector<std::optional<std::string>> decoded;  // by id, as the decoder gets it
+  std::vector<bool> special;                        // by id, left out when skipping special tokens
+};
+
+class JsonScratch final : public TextCodec::Scratch {
+ public:
+  explicit JsonScratch(const Parts& parts) : parts_(parts) {}
+
+  void encode(std::string_view text, std::vector<std::int32_t>& ids) {
+    raw_parts_.clear();
+    parts_.raw_finder.split(text, raw_parts_, regex_);
+    for (const auto& raw : raw_parts_) {
+      if (raw.id) {
+        ids.push_back(*raw.id);
+      } else {
+        encode_between(raw.text, raw.text.data() == text.data(), ids);
+      }
+    }
+  }
+
+ private:
+  // `at_begin`: no token stands before the text.
+  void encode_between(std::string_view text, bool at_begin, std::vector<std::int32_t>& ids) {
+    normalized_parts_.clear();
+    const NormalizedText normalized = parts_.normalizer.apply(text, normalizer_, regex_);
+    at_begin = at_begin && normalized.begins_at_begin;
+    parts_.normalized_finder.split(normalized.text, normalized_parts_, regex_);
+    for (const auto& part : normalized_parts_) {
+      if (part.id) {
+        ids.push_back(*part.id);
+        continue;
+      }
+      const bool first = at_begin && part.text.data() == normalized.text.data();
+      for (const std::string_view word :
+           parts_.pre_tokenizer.split(part.text, first, pre_tokenizer_, regex_)) {
+        encode_word(word, ids);
+      }
+    }
+  }
+
+  void encode_word(std::string_view word, std::vector<std::int32_t>& ids) {
+    if (const auto known = cache_.find(word)) {
+      ids.insert(ids.end(), known->begin(), known->end());
+      return;
+    }
+    const std::size_t before = ids.size();
+    parts_.model->encode(word, model_, ids);
+    cache_.put(word, std::span(ids).subspan(before));
+  }
+
+  const Parts& parts_;
+  RegexScratch regex_;
+  NormalizerScratch normalizer_;
+  PreTokenizerScratch pre_tokenizer_;
+  ModelScratch model_;
+  WordCache cache_;
+  std::vector<AddedTokenFinder::Part> raw_parts_;
+  std::vector<AddedTokenFinder::Part> normalized_parts_;
+};
+
+class JsonCodec final : public TextCodec {
+ public:
+  explicit JsonCodec(const nlohmann::json& root) : parts_(root) {}
+
+  std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<JsonScratch>(parts_); }
+
+  void encode(std::string_view text, bool add_special_tokens, Scratch& scratch,
+              std::vector<std::int32_t>& ids) const override {
+    const auto& [before, after] = parts_.around;
+    if (add_special_tokens) ids.insert(ids.end(), before.begin(), before.end());
+    static_cast<JsonScratch&>(scratch).encode(text, ids);
+    if (add_special_tokens) ids.insert(ids.end(), after.begin(), after.end());
+  }
+
+  std::string decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const override {
+    std::vector<std::string> tokens;
+    tokens.reserve(ids.size());
+    for (const std::int32_t id : ids) {
+      if (id < 0 || id >= vocab_size() || !parts_.decoded[id]) continue;
+      if (skip_special_tokens && parts_.special[id]) continue;
+      tokens.push_back(*parts_.decoded[id]);
+    }
+    return parts_.decoder.decode(std::move(tokens));
+  }
+
+  std::int32_t vocab_size() const override { return static_cast<std::int32_t>(parts_.tokens.size()); }
+
+  std::optional<std::int32_t> token_id(std::string_view token) const override {
+    const auto found = std::ranges::find(parts_.added, token, &AddedToken::content);
+    return found != parts_.added.end() ? std::optional(found->id) : parts_.model->vocabulary().id_of(token);
+  }
+
+  std::optional<std::string> token_text(std::int32_t id) const override {
+    if (id < 0 || id >= vocab_size()) return std::nullopt;
+    return parts_.tokens[id];
+  }
+
+ private:
+  const Parts parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<const TextCodec> read_json_codec(std::string_view json, std::string_view where) {
+  const nlohmann::json root = nlohmann::json::parse(json, nullptr, false);
+  D9D_REQUIRE(root.is_object(), "{} is not a JSON object; expected a Hugging Face tokenizer.json", where);
+  try {
+    return std::make_unique<JsonCodec>(root);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), std::string(where));
+  }
+}
+
+}  // namespace d9d

@@ -1,0 +1,70 @@
+#include "runtime/task/model_tokenizer.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace d9d {
+namespace {
+
+void settle_tokenizer(std::string& tokenizer, const std::string& path, const JobConfig& job,
+                      std::vector<JobIssue>& issues) {
+  if (!tokenizer.empty()) return;
+  if (const auto found = tokenizer_of_model(job)) {
+    tokenizer = *found;
+    return;
+  }
+  const auto folder = model_folder(job);
+  issues.push_back({path + ".tokenizer",
+                    folder
+                        ? fmt::format("missing, and {} has no tokenizer.json and no tokenizer.model", *folder)
+                        : "missing, and the job names no model's folder to take it from",
+                    "name a tokenizer.json or a .model of SentencePiece"});
+}
+
+void settle(DataConfig& data, const std::string& path, const JobConfig& job, std::vector<JobIssue>& issues) {
+  const auto settle_source = [&](auto& source, const std::string& its_path) {
+    if constexpr (requires { source.tokenizer; }) settle_tokenizer(source.tokenizer, its_path, job, issues);
+  };
+  std::visit([&](auto& source) { settle_source(source, path); }, data);
+  auto* mixture = std::get_if<MixtureDataConfig>(&data);
+  if (!mixture) return;
+  for (std::size_t i = 0; i < mixture->parts.size(); ++i) {
+    std::visit([&](auto& source) { settle_source(source, fmt::format("{}.parts.{}", path, i)); },
+               mixture->parts[i].source);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> model_folder(const JobConfig& job) {
+  const auto from = [](const auto& provider) -> std::optional<std::string> {
+    if constexpr (requires { provider.from; }) return provider.from;
+    return std::nullopt;
+  };
+  const auto& source = job.trainer.model_stage_factory.source_checkpoint;
+  return source ? source : std::visit(from, job.model_provider);
+}
+
+std::optional<std::string> tokenizer_in(const std::string& folder) {
+  for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
+    const std::filesystem::path path = std::filesystem::path(folder) / name;
+    std::error_code unreadable;
+    if (std::filesystem::exists(path, unreadable)) return path.string();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> tokenizer_of_model(const JobConfig& job) {
+  const auto folder = model_folder(job);
+  return folder ? tokenizer_in(*folder) : std::nullopt;
+}
+
+std::vector<JobIssue> settle_tokenizers(JobConfig& job) {
+  std::vector<JobIssue> issues;
+  settle(job.data, "data", job, issues);
+  if (job.evaluation) settle(job.evaluation->data, "evaluation.data", job, issues);
+  return issues;
+}
+
+}  // namespace d9d

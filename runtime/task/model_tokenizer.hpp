@@ -1,0 +1,22 @@
+#pragma once
+// The tokenizer of a job whose texts name none: that of the folder which the model comes from. Reads no files,
+// only looks whether they are there.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/task/job_validation.hpp"
+
+namespace d9d {
+
+// The folder of the job's weights, else the one that describes its model.
+std::optional<std::string> model_folder(const JobConfig& job);
+// tokenizer.json, else tokenizer.model, of a folder; nothing where neither is there.
+std::optional<std::string> tokenizer_in(const std::string& folder);
+std::optional<std::string> tokenizer_of_model(const JobConfig& job);
+
+// Fills in the tokenizers of `data` and `evaluation.data`; an issue for each text that gets none.
+std::vector<JobIssue> settle_tokenizers(JobConfig& job);
+
+}  // namespace d9d
