@@ -14,8 +14,7 @@ OptionSpec threads_option();
 // Left out: the cores that this process may use, but at most four, because then a disk is the limit.
 int threads_given(const Arguments& arguments);
 
-// Torch's threads on all cores, unless OMP_NUM_THREADS says how many. Environment error where they find no
-// room.
+// Torch's threads on all cores, unless OMP_NUM_THREADS says how many. Environment error: there is no room.
 void use_all_cores_unless_told();
 
 }  // namespace d9d

@@ -68,23 +68,23 @@ void gemm_in_parts(decltype(&gemm_avx512) product, int64_t parts, int64_t m, int
   });
 }
 
-// Whether reading b, the rows of a weight, is nearly all of the work.
-bool is_of_few_rows(const at::Tensor& a, const at::Tensor& b, double beta) {
-  return isa_of_this_machine() >= Isa::avx512 && beta == 0 && a.size(0) <= few_rows_max &&
-         has_dense_rows(a) && has_dense_rows(b.t());
+// Whether reading b, the rows of a weight, is most of the work. For bfloat16 packing them is no slower.
+bool is_of_few_rows(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double beta) {
+  const auto is_float = [](const at::Tensor& x) { return x.scalar_type() == at::kFloat; };
+  return isa_of_this_machine() >= Isa::avx512 && beta == 0 && a.size(0) <= few_rows_max && is_float(a) &&
+         is_float(b) && is_float(c) && has_dense_rows(a) && has_dense_rows(b.t());
 }
 
 // Rows of the weight in parallel.
 void product_of_few_rows(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) {
+  const auto rows = [](const at::Tensor& x) { return FloatRows{x.const_data_ptr<float>(), x.stride(0)}; };
   const int64_t m = a.size(0), n = c.size(1), k = a.size(1);
-  const GemmInput rows = gemm_input(a), weight = gemm_input(b.t());
-  const GemmOutput to{c.data_ptr(), c.stride(0), false, c.scalar_type() == at::kBFloat16};
-  const bool pairs = isa_of_this_machine() >= Isa::avx512_bf16 && rows.bf16 && weight.bf16;
-  const auto product = pairs ? few_rows_bf16 : few_rows_avx512;
-  // As in gemm(): from some two million products on other threads are worth their start.
+  const FloatRows left = rows(a), weight = rows(b.t());
+  // As in gemm(): from a million products on, other threads are worth their start.
   const int64_t grain = std::max<int64_t>(2, (int64_t{1} << 20) / (m * k));
   at::parallel_for(0, n, grain, [&](int64_t begin, int64_t end) {
-    product(m, end - begin, k, rows, from_row(weight, begin), part_of(to, 0, begin));
+    few_rows_avx512(m, end - begin, k, left, {weight.data + begin * weight.stride, weight.stride},
+                    c.data_ptr<float>() + begin, c.stride(0));
   });
 }
 
@@ -123,7 +123,7 @@ void matmul(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, doubl
     return;
   }
   if (a.scalar_type() == at::kDouble || !has_dense_rows(c)) return matmul_by_torch(c, a, b, beta);
-  if (is_of_few_rows(a, b, beta)) return product_of_few_rows(c, a, b);
+  if (is_of_few_rows(c, a, b, beta)) return product_of_few_rows(c, a, b);
   const auto operand = [](const at::Tensor& matrix) {
     if (has_dense_rows(matrix)) return gemm_input(matrix);
     if (has_dense_rows(matrix.t())) return transposed(gemm_input(matrix.t()));

@@ -35,10 +35,9 @@ class InferenceTask {
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
   // What runs in the place of a stage, for example many passes through it; on every rank. Default: the stage.
   virtual std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage) const { return stage; }
-  // On the last stage, without gradients; on one of the ranks that share a tensor-parallel model, with
-  // context parallelism on each rank with its own tokens. Each sample is processed once in a job, also when
-  // the job is stopped and started again: what was processed after the checkpoint that is resumed is
-  // processed anew.
+  // On the last stage, without gradients; on one of the ranks that share a tensor-parallel model, with context
+  // parallelism on each rank with its own tokens. Each sample is processed once in a job, also when the job is
+  // stopped and started again: what was processed after the resumed checkpoint is processed anew.
   virtual void process_outputs(const InferenceContext& context) = 0;
   // Before a checkpoint is written: what was processed so far has to survive the process.
   virtual void flush() {}
@@ -54,8 +53,7 @@ class InferenceTask {
 struct InferencePlace {
   std::filesystem::path results;  // the folder of results, which the first writer makes
   int rank = 0;                   // global
-  // Passes through a stage are made together with ranks of other samples, so that all need equally many of
-  // them.
+  // Ranks of other samples make each pass through a stage together with this one: all need equally many.
   bool in_step = false;
 };
 

@@ -1,20 +1,22 @@
 #pragma once
-// Products of few rows with a stored weight, as in decoding: reading the weight is nearly all of the work, so its
-// rows are read once, where they are, and nothing is packed. No torch (see table.hpp).
+// Products of few fp32 rows with a stored weight, as in decoding: reading the weight is most of the work, so its
+// rows are read where they are, and nothing is packed. No torch (see table.hpp).
 
-#include "kernels/cpu/loops/gemm_avx512.hpp"
+#include <cstdint>
 
 namespace d9d::kernels {
 
 constexpr int64_t few_rows_max = 16;
 
-// c [m, n] = a [m, k] b^T with b [n, k], both stored by rows (`transposed` and `rows` are not read), m at most
-// few_rows_max, fp32 or bf16 each; on the calling thread. Sums are fp32 and rounded once. An element does not
-// depend on m and n. Needs Isa::avx512.
-void few_rows_avx512(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
-                     const GemmOutput& c);
-// The same of two bf16 operands by the instruction that adds products of pairs; needs Isa::avx512_bf16.
-void few_rows_bf16(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
-                   const GemmOutput& c);
+// Rows `stride` elements apart.
+struct FloatRows {
+  const float* data;
+  int64_t stride;
+};
+
+// c [m, n], rows `stride` apart, = a [m, k] b^T with b [n, k]; m at most few_rows_max; on the calling thread. An
+// element does not depend on m and n. Needs Isa::avx512.
+void few_rows_avx512(int64_t m, int64_t n, int64_t k, const FloatRows& a, const FloatRows& b, float* c,
+                     int64_t stride);
 
 }  // namespace d9d::kernels

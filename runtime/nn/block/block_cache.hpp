@@ -18,8 +18,7 @@ struct CacheSize {
   std::int64_t tokens = 0;
 };
 
-// The new tokens of one pass, by sequence. A stretch with past 0 begins its sequence anew, whatever the cache
-// holds of it.
+// The new tokens of one pass, by sequence. A stretch with past 0 begins its sequence anew.
 struct NewTokens {
   kernels::CacheStretches stretches;
 

@@ -13,7 +13,7 @@ at::Tensor indices(const std::vector<std::int64_t>& numbers, const at::Tensor& l
 
 }  // namespace
 
-std::vector<DeltaCache::Group> DeltaCache::groups_of(const NewTokens& tokens) {
+std::vector<DeltaCache::Group> DeltaCache::equal_stretches(const NewTokens& tokens) {
   std::vector<Group> groups;
   std::int64_t token = 0;
   for (const kernels::CacheStretch& stretch : tokens.stretches) {

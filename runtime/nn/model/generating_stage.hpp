@@ -19,8 +19,7 @@ class GeneratingStage {
  public:
   virtual ~GeneratingStage() = default;
 
-  // An empty cache. Input error that says why where the model, or a strategy that it was given, cannot
-  // generate.
+  // An empty cache. Input error that says why where the model, or one of its strategies, cannot generate.
   virtual std::unique_ptr<StageCache> make_cache(const CacheSize& size) const = 0;
   // StageModule::forward() of the new tokens: input_ids int64 [1, T] on the first stage, T =
   // tokens.counted(), else what the stage before gave; positions follow from `tokens`. Without gradients, on

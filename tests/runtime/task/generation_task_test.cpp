@@ -5,7 +5,6 @@
 
 #include <fstream>
 
-#include "runtime/task/generating_model.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -50,25 +49,6 @@ TEST(GenerationTask, GoesOnWithEachSample) {
     EXPECT_EQ(lines[i]["sample"], 10 + i);
     EXPECT_EQ(lines[i]["prompt_tokens"], 3);
     EXPECT_EQ(lines[i]["tokens"].get<std::vector<std::int64_t>>(), expected[i]);
-  }
-}
-
-TEST(GeneratingModel, ComputesRowsOfNoSampleOnlyInStep) {
-  const std::shared_ptr<StageModule> stage = stage_of(golden_model("moe"));
-  stage->set_training(false);
-  const TensorMap batch = batch_of_three();
-  const TensorMap shared{{"sample_numbers", batch.at("sample_numbers")},
-                         {"prompt_lengths", at::tensor({4L, 4L, 4L})}};
-  for (const bool in_step : {false, true}) {
-    GenerateOptions options;
-    options.max_new_tokens = 3;
-    options.in_step = in_step;
-
-    const at::Tensor tokens =
-        GeneratingModel(stage, options).forward({{"input_ids", batch.at("input_ids")}}, shared).at("tokens");
-
-    EXPECT_EQ(tokens[2][0].item<std::int64_t>() >= 0, in_step);
-    EXPECT_GE(tokens[1][2].item<std::int64_t>(), 0);
   }
 }
 

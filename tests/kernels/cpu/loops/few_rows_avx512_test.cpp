@@ -15,7 +15,7 @@ at::Tensor exact(const at::Tensor& a, const at::Tensor& weight) {
   return at::mm(a.to(at::kDouble), weight.to(at::kDouble).t());
 }
 
-// Every number of rows, widths that are no whole vectors, strided rows, results in both types.
+// Every number of rows, widths that are no whole vectors, strided rows; other types go another way.
 TEST(FewRows, AreMultipliedWithAnyWeight) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     for (const auto of_weight : {at::kFloat, at::kBFloat16}) {
