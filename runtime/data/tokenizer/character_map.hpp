@@ -1,5 +1,5 @@
 #pragma once
-// The normalizer Precompiled: what SentencePiece replaces characters by, as it lies in its models. Bytes of a
+// The normalizer Precompiled: what SentencePiece replaces characters by, in the form of its models: bytes of a
 // double array (Aoe, "An efficient digital search algorithm", 1989) that leads from characters to places in
 // a text of replacements, each ended by a zero byte. Immutable.
 
