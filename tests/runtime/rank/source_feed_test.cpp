@@ -106,10 +106,10 @@ class ForgetfulTask final : public TrainTask {
 
 TEST_F(SourceFeedTest, RefusesATaskThatForgetsWhereDocumentsBegin) {
   options.source = std::make_shared<PackedSource>();
-  EXPECT_TRUE(make_source_feed(options)->load(0));
+  EXPECT_TRUE(make_source_feed(options)->load(1));
   options.task = std::make_shared<ForgetfulTask>();
 
-  EXPECT_THAT(test::error_of([&] { make_source_feed(options)->load(0); }, ErrorKind::input),
+  EXPECT_THAT(test::error_of([&] { make_source_feed(options)->load(1); }, ErrorKind::input),
               HasSubstr("the task does not hand on where they begin"));
 }
 
