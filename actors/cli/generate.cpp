@@ -179,7 +179,10 @@ Command generate_command() {
                   {"--dtype", "TYPE", "float32, the default, or bfloat16"},
                   {"--out", "RESULTS.jsonl",
                    "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},
-      .run = generate_text};
+      .run = generate_text,
+      .details =
+          "example: d9d-node generate runs/quickstart/export --prompt \"And God\" --tokens 100 --top-p "
+          "0.9\n"};
 }
 
 }  // namespace d9d
