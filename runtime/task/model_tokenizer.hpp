@@ -1,6 +1,6 @@
 #pragma once
-// The tokenizer of a job whose texts name none: that of the folder which the model comes from. Reads no files,
-// only looks whether they are there.
+// The tokenizer of a job whose texts name none: that of the folder which the model comes from. No file is
+// read here, only looked for.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-// tokenizer_bench TOKENIZER FILE THREADS: tokenises the file, a document a line, in the way of a job whose data is
-// text. Prints one line of JSON: seconds (reading the file's lines is in them, reading the tokenizer is not), tokens,
-// and a checksum of the ids.
+// tokenizer_bench TOKENIZER FILE THREADS: tokenises the file, a document a line, in the way of a job whose
+// data is text. Prints one line of JSON: seconds (reading the file's lines is in them, reading the tokenizer
+// is not), tokens, and a checksum of the ids.
 #include <fmt/format.h>
 #include <zlib.h>
 

@@ -223,8 +223,9 @@ TEST_F(Outputs, ACheckpointCarriesTheTokenizerIntoEveryExportAndGenerateFindsIt)
   EXPECT_THAT(text.out, testing::StartsWith("And God"));
   const Outcome without = job_.call({"generate", "runs", "--prompt", "And God"});
   EXPECT_EQ(without.code, 2);
-  EXPECT_THAT(without.err,
-              HasSubstr("runs has no tokenizer.json and no tokenizer.model; name the model's tokenizer with"));
+  EXPECT_THAT(
+      without.err,
+      HasSubstr("runs has no tokenizer.json and no tokenizer.model; name the model's tokenizer with"));
 }
 
 TEST_F(Outputs, AnExportSaysWhatIsMissing) {

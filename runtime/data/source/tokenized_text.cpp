@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-// Documents are handed to a thread in blocks of about so much text: a line alone is not worth the handing over.
+// A thread gets documents in blocks of about so much text: one line alone is not worth the handing over.
 constexpr std::size_t block_bytes = 256 << 10;
 
 struct DocumentBlock {

@@ -1,7 +1,7 @@
 #pragma once
-// The normalizer Precompiled: what SentencePiece replaces characters by, in the form of its models: bytes of a
-// double array (Aoe, "An efficient digital search algorithm", 1989) that leads from characters to places in
-// a text of replacements, each ended by a zero byte. Immutable.
+// The normalizer Precompiled: what SentencePiece replaces characters by, in the form of its models: a double
+// array (Aoe, "An efficient digital search algorithm", 1989) that leads from characters to places in a text
+// of replacements, each ended by a zero byte. Immutable.
 
 #include <cstdint>
 #include <optional>

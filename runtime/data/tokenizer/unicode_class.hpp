@@ -14,8 +14,8 @@ bool is_white_space(char32_t value);
 // before from what is after.
 bool is_normalization_newer(char32_t value);
 
-// General categories as the library knows them (tables of Unicode 8 and 9; characters that came later have none):
-// M (all marks), Mn (those that take no room), and C without what is not assigned (Cc, Cf, Co).
+// General categories as the library knows them (tables of Unicode 8 and 9; characters that came later have
+// none): M (all marks), Mn (those that take no room), and C without what is not assigned (Cc, Cf, Co).
 bool is_mark(char32_t value);
 bool is_nonspacing_mark(char32_t value);
 bool is_control(char32_t value);
