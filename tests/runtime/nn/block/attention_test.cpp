@@ -9,8 +9,8 @@ namespace {
 
 class Forgetful final : public Attention {
  public:
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& /*cos*/,
-                     const at::Tensor& /*sin*/) const override {
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& /*cos*/, const at::Tensor& /*sin*/,
+                     const at::Tensor& /*starts*/) const override {
     return x;
   }
   void shard(TensorParallel& /*tensor*/, const ActivationShards& /*tokens*/) override {}
