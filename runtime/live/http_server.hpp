@@ -21,8 +21,8 @@ class HttpServer {
   // By path. Called from the server's threads, several at a time. What one throws is answered with 500 and its text.
   using Routes = std::map<std::string, std::function<HttpAnswer()>>;
 
-  // Serves until it is destroyed. Port 0: the system chooses. Environment error that names `key`: the address cannot be
-  // used.
+  // Serves until it is destroyed. Port 0: the system chooses. Environment error, with the name of `key`: the
+  // address cannot be used.
   HttpServer(const HostPort& address, const std::string& key, Routes routes);
   // Waits for the requests under way.
   ~HttpServer();

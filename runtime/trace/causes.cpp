@@ -130,8 +130,8 @@ const Span* Causes::collective_behind(const Span& stall) const {
   return behind;
 }
 
-// Names and sizes do not tell two groups apart that reduce the same at the same time; that their ranks leave together
-// does.
+// Two groups may reduce as much at the same time, under the same name. What tells them apart is that the ranks
+// of one leave together.
 const Span* Causes::latest_peer(const Span& span) const {
   const Span* mine = span.category == Category::stall ? collective_behind(span) : &span;
   if (mine == nullptr || mine->category != Category::collective) return nullptr;

@@ -48,8 +48,7 @@ nlohmann::json json_of(const TrackerValue& value) {
 }  // namespace
 
 void require_client(const std::string& provider) {
-  const std::string code =
-      "import importlib.util, sys; sys.exit(0 if importlib.util.find_spec(sys.argv[1]) else 3)";
+  const std::string code = "import importlib.util, sys\nassert importlib.util.find_spec(sys.argv[1])";
   std::optional<int> ended;
   std::string problem;
   try {

@@ -21,8 +21,8 @@ struct BridgeOptions {
   std::string description = {};
 };
 
-// Input error that says how to install it: the Python that runs the bridge ($D9D_PYTHON, else python3) does not have the
-// client's package.
+// Input error that says how to install it: the client's package is none of the Python that runs the bridge,
+// which is $D9D_PYTHON, else python3.
 void require_client(const std::string& provider);
 
 class BridgeRun final : public TrackerRun {

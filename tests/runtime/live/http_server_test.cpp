@@ -4,10 +4,8 @@
 #include <httplib.h>
 
 #include <atomic>
-#include <chrono>
 #include <future>
 #include <stdexcept>
-#include <thread>
 
 #include "tests/support/error_of.hpp"
 
@@ -84,19 +82,22 @@ TEST(HttpServer, ThePortIsFreeOnceItIsGone) {
 }
 
 TEST(HttpServer, WaitsForARequestThatIsUnderWay) {
-  std::promise<void> begun;
+  std::promise<void> begun, go;
   std::atomic<bool> answered{false};
+  const auto late = [&] {
+    begun.set_value();
+    go.get_future().wait();
+    answered = true;
+    return HttpAnswer{200, "text/plain", "late"};
+  };
   std::future<httplib::Result> client;
+  std::future<void> helper;
   {
-    const HttpServer server(anywhere, "here", {{"/", [&] {
-                                                  begun.set_value();
-                                                  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-                                                  answered = true;
-                                                  return HttpAnswer{200, "text/plain", "late"};
-                                                }}});
+    const HttpServer server(anywhere, "here", {{"/", late}});
     client = std::async(std::launch::async,
                         [port = server.port()] { return httplib::Client("127.0.0.1", port).Get("/"); });
     begun.get_future().wait();
+    helper = std::async(std::launch::async, [&] { go.set_value(); });
   }
   EXPECT_TRUE(answered);
 }
