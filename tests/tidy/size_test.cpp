@@ -25,7 +25,6 @@ const std::map<std::string, std::size_t>& long_headers() {
       {"kernels/cpu/loops/tile_avx512.hpp", 200},
       {"runtime/base/config/codec_choice.hpp", 110},
       {"runtime/base/config/codec_struct.hpp", 130},
-      {"runtime/task/logging_config.hpp", 130},
       {"runtime/family/causal_lm_section.hpp", 107},
       {"runtime/family/qwen3/section.hpp", 111},
       {"runtime/task/trainer_sections.hpp", 160},
