@@ -186,7 +186,7 @@ TEST_F(Inference, GivesTheVectorOfEachSampleOnEveryMesh) {
 }
 
 TEST_F(Inference, AnEmbeddingNeedsItsHeadAndASectionInference) {
-  job_.folder().write("model/config.json", "{}");
+  make_model();
   const Outcome without = infer("refused", set("task", "{name: embedding}"));
   EXPECT_EQ(without.code, 2);
   EXPECT_THAT(without.err, HasSubstr("set `model_provider.head: {kind: embedding}`"));

@@ -50,7 +50,7 @@ TEST_F(OwnData, IsLookedThroughBeforeTheJobStarts) {
   expect_refused(at_home, "data.source: \"repeats\" is not known");
   expect_refused(
       repeats() + set("data.source", "repeat"),
-      "no data source is called \"repeat\"; there are: megatron, mixture, repeats, synthetic, text, "
+      "no data source is called \"repeat\"; there are: chat, megatron, mixture, repeats, synthetic, text, "
       "tokens");
   expect_refused(repeats(", phrases: 2"), "data.phrases: unknown key; did you mean \"phrase\"?");
   expect_refused(repeats(", epochs: none"), "data.epochs: expected a number of epochs");
