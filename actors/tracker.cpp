@@ -25,12 +25,14 @@ void Tracker::started() {
 
 void Tracker::stop() {
   if (options_.hide) options_.hide();
-  for (auto& run : runs_) {
-    try {
-      run->close();
-    } catch (const Error& error) {
-      // What was trained is there all the same.
-      log::warn("{}", error.what());
+  for (const auto step : {&TrackerRun::begin_close, &TrackerRun::close}) {
+    for (auto& run : runs_) {
+      try {
+        ((*run).*step)();
+      } catch (const Error& error) {
+        // What was trained is there all the same.
+        log::warn("{}", error.what());
+      }
     }
   }
   finish();

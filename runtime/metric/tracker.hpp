@@ -44,6 +44,8 @@ class TrackerRun {
 
   // Everything written so far is visible to readers afterwards.
   virtual void flush() = 0;
+  // Nothing more will be written: several runs may get ready for close() at the same time.
+  virtual void begin_close() {}
   // Flushes; later writes are a bug. The destructor closes too, but swallows errors.
   virtual void close() = 0;
 };

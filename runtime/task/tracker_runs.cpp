@@ -57,6 +57,10 @@ class WatchedRun final : public TrackerRun {
     const DiskWatch::Call call(watch_, "write", path_);
     run_->flush();
   }
+  void begin_close() override {
+    const DiskWatch::Call call(watch_, "close", path_);
+    run_->begin_close();
+  }
   void close() override {
     const DiskWatch::Call call(watch_, "close", path_);
     run_->close();

@@ -13,23 +13,37 @@ for lock in glob.glob(os.path.join(folder, "runs/*/trackers/*.lock")):
         fcntl.flock(file, fcntl.LOCK_EX)  # until its bridge has ended
 
 
+def records_of(path):
+    """The records of an offline run, whose client writes them as a log in LevelDB's form and has no reader of it."""
+    header, block, head = 7, 32768, 7  # bytes of the file's head, of a block, before each part of a record
+    full, first, last = 1, 2, 4
+    with open(path, "rb") as file:
+        data = file.read()
+    at, record = header, b""
+    while at + head <= len(data):
+        if block - at % block < head:
+            at += block - at % block
+            continue
+        length, kind = int.from_bytes(data[at + 4:at + 6], "little"), data[at + 6]
+        part = data[at + head:at + head + length]
+        at += head + length
+        record = part if kind in (full, first) else record + part
+        if kind in (full, last):
+            yield record
+
+
 def wandb_losses():
     from wandb.proto import wandb_internal_pb2
-    from wandb.sdk.internal.datastore import DataStore
 
     losses = {}
-    for path in glob.glob(os.path.join(folder, "runs/*/trackers/wandb/offline-run-*/*.wandb")):
-        store = DataStore()
-        store.open_for_scan(path)
-        while True:
-            data = store.scan_data()
-            if data is None:
-                break
+    for path in sorted(glob.glob(os.path.join(folder, "runs/*/trackers/wandb/offline-run-*/*.wandb"))):
+        for data in records_of(path):
             record = wandb_internal_pb2.Record()
             record.ParseFromString(data)
-            items = {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.history.item}
+            items = {item.key or "/".join(item.nested_key): json.loads(item.value_json)
+                     for item in record.history.item}
             if "loss" in items:
-                losses[items["_step"]] = items["loss"]
+                losses[record.history.step.num] = items["loss"]
     return [losses[step] for step in sorted(losses)]
 
 
@@ -44,10 +58,11 @@ def mlflow_losses():
 
 
 def aim_losses():
-    from aim import Repo
+    from aim import Repo, Run
 
-    run, = Repo.from_path(os.path.join(folder, "aim")).iter_runs()
-    for metric in run.metrics():
+    repo = Repo.from_path(os.path.join(folder, "aim"))
+    run_hash, = repo.list_all_runs()
+    for metric in Run(run_hash=run_hash, repo=repo, read_only=True).metrics():
         if metric.name == "loss":
             return metric.values.values_list()
     return []

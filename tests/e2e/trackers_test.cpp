@@ -12,7 +12,9 @@ namespace d9d::test {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* tracker = "{provider: wandb, project: p, mode: offline}";
 
@@ -70,6 +72,15 @@ TEST_F(Trackers, AServiceThatIsGoneCostsNoStep) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.err, HasSubstr("wandb did not get all numbers"));
   EXPECT_EQ(job_.losses("tiny").size(), 20U);
+}
+
+TEST_F(Trackers, ASlowServiceGetsTheRestAfterTheJob) {
+  const Outcome outcome = run({}, {{"FAKE_CLIENT_SECONDS", "1"}});
+
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("wandb still gets its numbers"), Not(HasSubstr("leaving without them"))));
+  EXPECT_LT(calls("log").size(), 20U);
 }
 
 TEST_F(Trackers, AMissingPackageIsSaidBeforeTheFirstStep) {

@@ -111,8 +111,7 @@ class Aim:
         self.run.name = job["run"]
         if job["description"]:
             self.run.description = job["description"]
-        for key, value in hparams.items():
-            self.run["hparams", key] = value
+        self.run["hparams"] = hparams
 
     def send(self, step, values):
         for name, value in values.items():

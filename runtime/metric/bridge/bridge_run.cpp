@@ -1,6 +1,7 @@
 #include "runtime/metric/bridge/bridge_run.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "d9d_bridge_script.h"
 #include "runtime/base/error.hpp"
@@ -9,7 +10,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::chrono::seconds patience_at_the_end{10};
+constexpr std::chrono::seconds patience_at_the_end{7};  // less than actors get to end
 constexpr std::chrono::seconds patience_with_python{30};
 
 std::string python() {
@@ -110,12 +111,20 @@ void BridgeRun::flush() {
   if (!waiting_.empty()) end_step(waiting_.rbegin()->first);
 }
 
-void BridgeRun::close() {
+void BridgeRun::begin_close() {
   if (!values_.is_open()) return;
   flush();
   values_.close();
   process_.end_input();
-  const std::optional<int> code = process_.ended_within(patience_at_the_end);
+  deadline_ = std::chrono::steady_clock::now() + patience_at_the_end;
+}
+
+void BridgeRun::close() {
+  if (std::exchange(closed_, true)) return;
+  begin_close();
+  const auto left = deadline_ - std::chrono::steady_clock::now();
+  const std::optional<int> code =
+      process_.ended_within(std::chrono::duration_cast<std::chrono::milliseconds>(left));
   if (!code) {
     log::info("{} still gets its numbers, from process {}, which ends by itself", provider_, process_.pid());
   } else if (*code != 0) {

@@ -1,8 +1,10 @@
 #pragma once
 // A run of a tracker whose client is a Python package (W&B, MLflow, Aim): bridge.py sends in a process of its own what
-// this appends to a file. Nothing here waits for it but close(), a few seconds.
+// this appends to a file. Nothing here waits for it but close(), up to some seconds after begin_close().
 
+#include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -34,6 +36,7 @@ class BridgeRun final : public TrackerRun {
   void end_step(std::int64_t step) override;
   void hparams(const nlohmann::json& hparams) override;
   void flush() override;
+  void begin_close() override;
   void close() override;
 
  private:
@@ -43,8 +46,9 @@ class BridgeRun final : public TrackerRun {
   const std::filesystem::path log_;
   AppendFile values_;
   std::map<std::int64_t, nlohmann::json> waiting_;  // by step
-  bool lost_ = false;
+  bool lost_ = false, closed_ = false;
   ChildProcess process_;
+  std::chrono::steady_clock::time_point deadline_;  // of the end, once it has begun
 };
 
 }  // namespace d9d
