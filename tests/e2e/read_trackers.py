@@ -59,12 +59,14 @@ def mlflow_losses():
 
 def aim_losses():
     from aim import Repo, Run
+    from aim.sdk.index_manager import RepoIndexManager
 
     repo = Repo.from_path(os.path.join(folder, "aim"))
     run_hash, = repo.list_all_runs()
+    RepoIndexManager.get_index_manager(repo).index(run_hash)  # as `aim up` does
     for metric in Run(run_hash=run_hash, repo=repo, read_only=True).metrics():
         if metric.name == "loss":
-            return metric.values.values_list()
+            return [value for _, value in sorted(zip(*metric.values.sparse_list()))]
     return []
 
 

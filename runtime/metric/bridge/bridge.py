@@ -123,6 +123,8 @@ class Aim:
 
     def end(self, ok):
         self.run["ended"] = "finished" if ok else "failed"
+        if ok:
+            self.run.report_successful_finish()
         self.run.close()
 
 
