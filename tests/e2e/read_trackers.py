@@ -66,7 +66,8 @@ def aim_losses():
     RepoIndexManager.get_index_manager(repo).index(run_hash)  # as `aim up` does
     for metric in Run(run_hash=run_hash, repo=repo, read_only=True).metrics():
         if metric.name == "loss":
-            return [value for _, value in sorted(zip(*metric.values.sparse_list()))]
+            steps, columns = metric.data.items_list()
+            return [value for _, value in sorted(zip(steps, columns[0]))]
     return []
 
 
