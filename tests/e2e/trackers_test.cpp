@@ -75,7 +75,7 @@ TEST_F(Trackers, AServiceThatIsGoneCostsNoStep) {
 }
 
 TEST_F(Trackers, ASlowServiceGetsTheRestAfterTheJob) {
-  const Outcome outcome = run({}, {{"FAKE_CLIENT_SECONDS", "1"}});
+  const Outcome outcome = run({}, {{"FAKE_CLIENT_SECONDS", "5"}});
 
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.err,
