@@ -10,7 +10,6 @@
 #include "actors/cli/job_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/data_parts.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/state/disk.hpp"
@@ -25,10 +24,7 @@ constexpr std::size_t ids_shown = 200;
 
 // That of the texts, else that of the model's folder.
 std::optional<Tokenizer> tokenizer_of(const JobConfig& job) {
-  for (const DataPart& part : parts_of(job.data)) {
-    const auto* text = std::get_if<TextDataConfig>(&part.source);
-    if (text) return Tokenizer::from_file(text->tokenizer);
-  }
+  if (const auto text = text_tokens_of(job)) return Tokenizer::from_file(text->tokenizer);
   const auto file = tokenizer_of_model(job);
   return file ? std::optional(Tokenizer::from_file(*file)) : std::nullopt;
 }

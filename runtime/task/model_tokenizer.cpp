@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "runtime/data/data_parts.hpp"
+
 namespace d9d {
 namespace {
 
@@ -58,6 +60,17 @@ std::optional<std::string> tokenizer_in(const std::string& folder) {
 std::optional<std::string> tokenizer_of_model(const JobConfig& job) {
   const auto folder = model_folder(job);
   return folder ? tokenizer_in(*folder) : std::nullopt;
+}
+
+std::optional<TextTokens> text_tokens_of(const JobConfig& job) {
+  const auto tokens_of_source = [](const auto& source) -> std::optional<TextTokens> {
+    if constexpr (requires { source.tokenizer; }) return TextTokens{source.tokenizer, source.eos_token};
+    return std::nullopt;
+  };
+  for (const DataPart& part : parts_of(job.data)) {
+    if (auto found = std::visit(tokens_of_source, part.source)) return found;
+  }
+  return std::nullopt;
 }
 
 std::vector<JobIssue> settle_tokenizers(JobConfig& job) {

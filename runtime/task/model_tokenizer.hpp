@@ -16,6 +16,14 @@ std::optional<std::string> model_folder(const JobConfig& job);
 std::optional<std::string> tokenizer_in(const std::string& folder);
 std::optional<std::string> tokenizer_of_model(const JobConfig& job);
 
+// What the job's data says of its texts; of a mixture the first part that is text, as all have one tokenizer
+// (data_rules.cpp). Nothing: the data are no texts.
+struct TextTokens {
+  std::string tokenizer;
+  std::optional<std::string> eos_token;
+};
+std::optional<TextTokens> text_tokens_of(const JobConfig& job);
+
 // Fills in the tokenizers of `data` and `evaluation.data`; an issue for each text that gets none.
 std::vector<JobIssue> settle_tokenizers(JobConfig& job);
 

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/data_parts.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/task/model_tokenizer.hpp"
@@ -57,27 +56,10 @@ void add(SpecialTokens& tokens, const SpecialTokens& more) {
   if (!tokens.pad) tokens.pad = more.pad;
 }
 
-struct TextTokens {
-  std::string tokenizer;
-  std::optional<std::string> eos_token;
-};
-
-// Of a mixture the first part that is text: they have one tokenizer (data_rules.cpp).
-std::optional<TextTokens> text_of(const JobConfig& job) {
-  const auto tokens_of_source = [](const auto& source) -> std::optional<TextTokens> {
-    if constexpr (requires { source.tokenizer; }) return TextTokens{source.tokenizer, source.eos_token};
-    return std::nullopt;
-  };
-  for (const DataPart& part : parts_of(job.data)) {
-    if (auto found = std::visit(tokens_of_source, part.source)) return found;
-  }
-  return std::nullopt;
-}
-
 // The folder whose files belong to the tokenizer. A file of another name stands alone: what is beside it
 // may be of another tokenizer.
 std::optional<std::string> tokenizer_folder(const JobConfig& job) {
-  const auto text = text_of(job);
+  const auto text = text_tokens_of(job);
   if (!text) return model_folder(job);
   const std::filesystem::path path = text->tokenizer;
   if (path.filename() != vocabulary_name && path.filename() != pieces_name) return std::nullopt;
@@ -85,7 +67,7 @@ std::optional<std::string> tokenizer_folder(const JobConfig& job) {
 }
 
 std::optional<std::int64_t> eos_of_data(const JobConfig& job) {
-  const auto text = text_of(job);
+  const auto text = text_tokens_of(job);
   if (!text || !text->eos_token) return std::nullopt;
   const auto id = Tokenizer::from_file(text->tokenizer).token_id(*text->eos_token);
   return id ? std::optional<std::int64_t>(*id) : std::nullopt;
@@ -93,7 +75,7 @@ std::optional<std::int64_t> eos_of_data(const JobConfig& job) {
 
 // The tokens that stand for the special ids, for those who read text.
 void name_tokens(Json& settings, const JobConfig& job, const SpecialTokens& tokens) {
-  const auto text = text_of(job);
+  const auto text = text_tokens_of(job);
   if (!text) return;
   const Tokenizer tokenizer = Tokenizer::from_file(text->tokenizer);
   const auto name = [&](const char* key, const std::optional<std::int64_t>& id) {
@@ -146,7 +128,7 @@ Json generation_of(const Disk& disk, const JobConfig& job, const FamilyModel* mo
 TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const FamilyModel* model) {
   TokenizerFiles files;
   if (const auto folder = tokenizer_folder(job)) files = tokenizer_files_in(disk, *folder);
-  if (const auto text = text_of(job)) {
+  if (const auto text = text_tokens_of(job)) {
     const bool pieces = std::filesystem::path(text->tokenizer).extension() == ".model";
     files[pieces ? pieces_name : vocabulary_name] = read_text(disk, text->tokenizer, bytes_max);
   }

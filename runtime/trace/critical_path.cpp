@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
-#include "runtime/trace/causes.hpp"
 
 namespace d9d::trace {
 namespace {
@@ -202,36 +201,24 @@ std::vector<int> whole_steps(const Recording& recording) {
   return steps;
 }
 
-class CriticalPathFinder::Graph {
- public:
-  explicit Graph(const Recording& recording) : recording(recording), causes(recording) {}
-  const Recording& recording;
-  const Causes causes;
-};
-
-CriticalPathFinder::CriticalPathFinder(const Recording& recording)
-    : graph_(std::make_unique<Graph>(recording)) {}
-CriticalPathFinder::~CriticalPathFinder() = default;
-
 CriticalPath CriticalPathFinder::find(int step) const {
-  const Recording& recording = graph_->recording;
   const Span* last = nullptr;
-  for (const Span& span : recording.spans) {
+  for (const Span& span : recording_.spans) {
     if (span.category != Category::step || span.step != step) continue;
     if (last == nullptr || span.end_ns > last->end_ns) last = &span;
   }
   D9D_REQUIRE(last != nullptr, "the trace has no span of step {}; give another --step, or trace it", step);
-  CriticalPath path{step, recording.actors.at(last->actor).rank, last->start_ns, last->end_ns, {}};
+  CriticalPath path{step, recording_.actors.at(last->actor).rank, last->start_ns, last->end_ns, {}};
   // The end of a step is told by the handler that goes on then, or that ended last.
   const Span* end = nullptr;
-  for (const Span& span : recording.spans) {
+  for (const Span& span : recording_.spans) {
     if (span.start_ns > path.end_ns) break;
-    if (span.category != Category::message || recording.actors.at(span.actor).rank != path.rank) continue;
+    if (span.category != Category::message || recording_.actors.at(span.actor).rank != path.rank) continue;
     const auto ends = [&](const Span& other) { return std::min(other.end_ns, path.end_ns); };
     if (end == nullptr || ends(span) >= ends(*end)) end = &span;
   }
   if (end != nullptr)
-    path.parts = joined(Walk(recording, graph_->causes, path.start_ns).back_from({end->actor, path.end_ns}));
+    path.parts = joined(Walk(recording_, causes_, path.start_ns).back_from({end->actor, path.end_ns}));
   return path;
 }
 

@@ -4,10 +4,10 @@
 // for the execution of parallel and distributed programs", ICDCS 1988).
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "runtime/trace/causes.hpp"
 #include "runtime/trace/recorder.hpp"
 
 namespace d9d::trace {
@@ -48,14 +48,13 @@ std::vector<int> whole_steps(const Recording& recording);
 class CriticalPathFinder {
  public:
   // `recording` outlives it.
-  explicit CriticalPathFinder(const Recording& recording);
-  ~CriticalPathFinder();
+  explicit CriticalPathFinder(const Recording& recording) : recording_(recording), causes_(recording) {}
   // Input error: the recording has no such step.
   CriticalPath find(int step) const;
 
  private:
-  class Graph;
-  const std::unique_ptr<const Graph> graph_;
+  const Recording& recording_;
+  const Causes causes_;
 };
 
 }  // namespace d9d::trace
