@@ -1,11 +1,20 @@
 #include "kernels/cpu/isa.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 namespace d9d::kernels {
 namespace {
+
+// Linux gives a process the tile registers when it asks for them (Documentation/arch/x86/xstate.rst).
+bool may_use_tiles() {
+  constexpr int request_permission = 0x1023, tile_data = 18;
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+}
 
 Isa detect() {
   __builtin_cpu_init();
@@ -15,6 +24,9 @@ Isa detect() {
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
   const bool bf16 = v4 && __builtin_cpu_supports("avx512bf16");
+  if (bf16 && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") && may_use_tiles()) {
+    return Isa::amx;
+  }
   return bf16 ? Isa::avx512_bf16 : v4 ? Isa::avx512 : v3 ? Isa::avx2 : Isa::baseline;
 }
 
@@ -22,7 +34,7 @@ Isa choose() {
   const Isa best = detect();
   const char* const asked = std::getenv("D9D_ISA");
   if (asked == nullptr || *asked == '\0') return best;
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
     if (isa <= best && name_of(isa) == std::string(asked)) return isa;
   }
   throw std::invalid_argument(std::string("D9D_ISA is \"") + asked +
@@ -38,6 +50,8 @@ Isa isa_of_this_machine() {
 
 const char* name_of(Isa isa) {
   switch (isa) {
+    case Isa::amx:
+      return "amx";
     case Isa::avx512_bf16:
       return "avx512_bf16";
     case Isa::avx512:

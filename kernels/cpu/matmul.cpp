@@ -51,19 +51,30 @@ GemmOutput part_of(GemmOutput c, int64_t row, int64_t column) {
   return c;
 }
 
+struct Product {
+  decltype(&gemm_avx512) run;
+  int64_t tile_rows;
+  int64_t worth_threads;  // of products: starting the other threads takes some ten microseconds
+};
+Product product_for(bool bf16) {
+  const Isa isa = isa_of_this_machine();
+  if (bf16 && isa >= Isa::amx) return {gemm_amx, 32, int64_t{1} << 23};
+  return {bf16 && isa >= Isa::avx512_bf16 ? gemm_bf16 : gemm_avx512, 14, int64_t{1} << 20};
+}
+
 // Parts of whole tiles along the longer side.
-void gemm_in_parts(decltype(&gemm_avx512) product, int64_t parts, int64_t m, int64_t n, int64_t k,
-                   const GemmInput& a, const GemmInput& b, const GemmOutput& c) {
+void gemm_in_parts(const Product& product, int64_t parts, int64_t m, int64_t n, int64_t k, const GemmInput& a,
+                   const GemmInput& b, const GemmOutput& c) {
   const bool by_column = n >= m;
-  const int64_t tile = by_column ? 32 : 14, total = by_column ? n : m;
+  const int64_t tile = by_column ? 32 : product.tile_rows, total = by_column ? n : m;
   const int64_t tiles = (total + tile - 1) / tile;
   parts = std::min(parts, tiles);
   at::parallel_for(0, parts, 1, [&](int64_t first, int64_t last) {
     const int64_t begin = tiles * first / parts * tile, end = std::min(total, tiles * last / parts * tile);
     if (by_column) {
-      product(m, end - begin, k, a, from_column(b, begin), part_of(c, 0, begin));
+      product.run(m, end - begin, k, a, from_column(b, begin), part_of(c, 0, begin));
     } else {
-      product(end - begin, n, k, from_row(a, begin), b, part_of(c, begin, 0));
+      product.run(end - begin, n, k, from_row(a, begin), b, part_of(c, begin, 0));
     }
   });
 }
@@ -99,17 +110,15 @@ void gemm(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& 
     TORCH_INTERNAL_ASSERT(m == 0 || n == 0 || c.add, "a product over nothing has no value to write");
     return;
   }
-  const Isa isa = isa_of_this_machine();
-  if (isa < Isa::avx512) {
+  if (isa_of_this_machine() < Isa::avx512) {
     gemm_portable(m, n, k, a, b, c);
     return;
   }
-  // Starting the other threads takes some ten microseconds, in which one does about two million products.
-  const bool small = m * n * k < int64_t{1} << 20;
-  const auto product = isa >= Isa::avx512_bf16 && a.bf16 && b.bf16 ? gemm_bf16 : gemm_avx512;
+  const Product product = product_for(a.bf16 && b.bf16);
+  const bool small = m * n * k < product.worth_threads;
   const int64_t threads = small || at::in_parallel_region() ? 1 : at::get_num_threads();
   if (threads == 1) {
-    product(m, n, k, a, b, c);
+    product.run(m, n, k, a, b, c);
   } else {
     gemm_in_parts(product, threads, m, n, k, a, b, c);
   }

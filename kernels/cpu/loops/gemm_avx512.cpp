@@ -7,7 +7,6 @@ namespace {
 
 // A word is one element.
 struct FloatPanels {
-  using Add = MultiplyAdd;
   static constexpr int64_t elements_per_word = 1;
 
   static void pack_rows(const GemmInput& a, int64_t first, int64_t rows, int64_t k0, int64_t kc, float* to) {
@@ -25,7 +24,7 @@ struct FloatPanels {
 
 void gemm_avx512(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b,
                  const GemmOutput& c) {
-  multiply_blocked<FloatPanels>(m, n, k, a, b, c);
+  multiply_blocked<RegisterTiles<FloatPanels, MultiplyAdd>>(m, n, k, a, b, c);
 }
 
 }  // namespace d9d::kernels

@@ -37,5 +37,7 @@ void gemm_avx512(int64_t m, int64_t n, int64_t k, const GemmInput& a, const Gemm
                  const GemmOutput& c);
 // The same of two bf16 operands, in half the time; needs Isa::avx512_bf16.
 void gemm_bf16(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b, const GemmOutput& c);
+// The same by tile registers, several times as fast; needs Isa::amx.
+void gemm_amx(int64_t m, int64_t n, int64_t k, const GemmInput& a, const GemmInput& b, const GemmOutput& c);
 
 }  // namespace d9d::kernels

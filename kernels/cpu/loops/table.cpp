@@ -27,6 +27,7 @@ D9D_TABLES_OF(avx512)
 
 #define D9D_CHOOSE(table)     \
   switch (isa) {              \
+    case Isa::amx:            \
     case Isa::avx512_bf16:    \
     case Isa::avx512:         \
       return avx512::table;   \

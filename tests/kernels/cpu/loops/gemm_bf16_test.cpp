@@ -1,32 +1,100 @@
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/matmul.hpp"
 #include "tests/support/gradcheck.hpp"
 
+using d9d::kernels::gemm_avx512;
+using d9d::kernels::GemmInput;
+using d9d::kernels::GemmOutput;
+using d9d::kernels::Isa;
 using d9d::kernels::cpu::gemm_input;
 using d9d::kernels::cpu::transposed;
 using d9d::test::values;
 
-// Sizes around those of a tile (14 x 32), of a word (2) and of a panel (1024 in k).
-TEST(GemmBf16, EqualsTheProductOfWidenedOperands) {
-  if (d9d::kernels::isa_of_this_machine() < d9d::kernels::Isa::avx512_bf16) {
-    GTEST_SKIP() << "this machine does not multiply bfloat16";
+struct PairProduct {
+  const char* name;
+  Isa needs;
+  decltype(&gemm_avx512) run;
+};
+
+class GemmBf16 : public testing::TestWithParam<PairProduct> {
+ protected:
+  void SetUp() override {
+    if (d9d::kernels::isa_of_this_machine() < GetParam().needs) {
+      GTEST_SKIP() << "this machine has no " << d9d::kernels::name_of(GetParam().needs);
+    }
   }
-  for (const int64_t m : {1, 14, 27}) {
-    for (const int64_t n : {1, 16, 32, 47}) {
-      for (const int64_t k : {1, 2, 63, 1024, 1025}) {
-        SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
-        const auto a = values({m, k}, 1, at::kBFloat16), b = values({n, k}, 2, at::kBFloat16);
-        const auto pairs = at::empty({m, n}), widened = at::empty({m, n});
-        const auto left = gemm_input(a), right = transposed(gemm_input(b));
+};
 
-        d9d::kernels::gemm_bf16(m, n, k, left, right, {pairs.data_ptr(), n});
-        d9d::kernels::gemm_avx512(m, n, k, left, right, {widened.data_ptr(), n});
+namespace {
 
-        d9d::test::expect_close(pairs, widened, 2e-6, "product");
+// A matrix [rows, columns] as an operand, stored as it is or transposed. `stored` keeps its memory.
+GemmInput operand(int64_t rows, int64_t columns, bool is_transposed, unsigned seed, at::Tensor& stored) {
+  stored = values(is_transposed ? at::IntArrayRef{columns, rows} : at::IntArrayRef{rows, columns}, seed,
+                  at::kBFloat16);
+  return is_transposed ? transposed(gemm_input(stored)) : gemm_input(stored);
+}
+
+}  // namespace
+
+// Sizes around those of a tile (14 x 32 and 32 x 32), of a word (2), of a register (32 in k), of the panels packed at
+// once (128 columns) and of a panel (1024 in k).
+TEST_P(GemmBf16, EqualsTheProductOfWidenedOperands) {
+  for (const int64_t m : {1, 14, 17, 33}) {
+    for (const int64_t n : {1, 16, 47, 130}) {
+      for (const int64_t k : {1, 2, 31, 63, 1024, 1025}) {
+        for (const int stored : {0, 1, 2, 3}) {
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", stored " << stored);
+          at::Tensor a, b;
+          const GemmInput left = operand(m, k, (stored & 1) != 0, 1, a),
+                          right = operand(k, n, (stored & 2) != 0, 2, b);
+          const auto pairs = at::empty({m, n}), widened = at::empty({m, n});
+
+          GetParam().run(m, n, k, left, right, {pairs.data_ptr(), n});
+          gemm_avx512(m, n, k, left, right, {widened.data_ptr(), n});
+
+          d9d::test::expect_close(pairs, widened, 2e-6, "product");
+        }
       }
     }
   }
 }
+
+TEST_P(GemmBf16, GathersScattersScalesAndAdds) {
+  constexpr int64_t m = 37, n = 50, k = 1100, rows_of_a = 60;
+  const auto a = values({rows_of_a, k}, 1, at::kBFloat16), b = values({k, n}, 2, at::kBFloat16);
+  const auto before = values({rows_of_a, n}, 3, at::kBFloat16), scale = values({m}, 4, at::kFloat);
+  const auto from = at::arange(m).mul(7).remainder(rows_of_a),
+             to = at::arange(m).mul(11).remainder(rows_of_a);
+  const auto product_of = [&](decltype(&gemm_avx512) run) {
+    at::Tensor c = before.clone();
+    run(m, n, k, gemm_input(a, from.const_data_ptr<int64_t>()), gemm_input(b),
+        {c.data_ptr(), n, true, true, to.const_data_ptr<int64_t>(), scale.const_data_ptr<float>()});
+    return c.to(at::kFloat);
+  };
+  d9d::test::expect_close(product_of(GetParam().run), product_of(gemm_avx512), 4e-3,
+                          "one rounding to bfloat16");
+}
+
+TEST_P(GemmBf16, APartHasTheBitsOfTheWhole) {
+  constexpr int64_t m = 70, n = 200, k = 1500;
+  const auto a = values({m, k}, 1, at::kBFloat16), b = values({n, k}, 2, at::kBFloat16);
+  const auto whole = at::empty({m, n}), part = at::empty({m, n});
+  GetParam().run(m, n, k, gemm_input(a), transposed(gemm_input(b)), {whole.data_ptr(), n});
+  for (const int64_t row : {0, 29}) {
+    const int64_t rows = row == 0 ? 29 : m - 29;
+    GetParam().run(rows, n, k, gemm_input(a.narrow(0, row, rows)), transposed(gemm_input(b)),
+                   {part.select(0, row).data_ptr(), n});
+  }
+  EXPECT_TRUE(at::equal(whole, part));
+}
+
+INSTANTIATE_TEST_SUITE_P(, GemmBf16,
+                         testing::Values(PairProduct{"avx512_bf16", Isa::avx512_bf16,
+                                                     d9d::kernels::gemm_bf16},
+                                         PairProduct{"amx", Isa::amx, d9d::kernels::gemm_amx}),
+                         [](const auto& one) { return std::string(one.param.name); });
