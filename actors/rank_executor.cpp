@@ -23,6 +23,7 @@ void RankExecutor::behavior(Handlers& handlers) {
   handlers.on(this, &RankExecutor::lead_action);
   handlers.on(this, &RankExecutor::bucket_reduced);
   handlers.on(this, &RankExecutor::collect_metrics);
+  handlers.on(this, &RankExecutor::hook_gradients);
   handlers.on(this, &RankExecutor::apply_step);
   handlers.on(this, &RankExecutor::snapshot);
 }
@@ -158,6 +159,20 @@ void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
     taken.setStep(message.getStep());
     taken.setEvaluation(evaluation);
     fill_list(taken.initState(static_cast<unsigned>(state.size())), state);
+  });
+}
+
+void RankExecutor::hook_gradients(wire::HookGradients::Reader message) {
+  const Work work(*this, {.actor = optimizer_track_,
+                          .name = trace_name("gradient hooks"),
+                          .step = trace::step_of_span(message.getStep()),
+                          .category = trace::Category::compute});
+  const HookedGradients hooked =
+      worker_->hook_gradients(message.getStep(), message.getLoss(), message.getWeight());
+  tell<wire::GradientsHooked>({Role::trainer, self().index}, [&](wire::GradientsHooked::Builder reply) {
+    reply.setStep(message.getStep());
+    reply.setNormShare(hooked.norm_share);
+    reply.setSkip(hooked.skip);
   });
 }
 

@@ -3,9 +3,10 @@
 // rank, on its own thread, because it computes. Parent: Node.
 // The law: messages may come in any order, actions run in the order that the worker's RankOrder decides. A
 // handler records the fact and calls advance(); no handler issues a collective.
-// hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics ApplyStep Snapshot
+// hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics HookGradients ApplyStep
+//   Snapshot
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
-//   StepApplied WriteShard MetricState
+//   GradientsHooked StepApplied WriteShard MetricState
 
 #include <functional>
 #include <memory>
@@ -49,6 +50,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   void lead_action(wire::LeadAction::Reader message);
   void bucket_reduced(wire::BucketReduced::Reader message);
   void collect_metrics(wire::CollectMetrics::Reader message);
+  void hook_gradients(wire::HookGradients::Reader message);
   void apply_step(wire::ApplyStep::Reader message);
   void snapshot(wire::Snapshot::Reader message);
 

@@ -1,10 +1,10 @@
 #pragma once
-// Trainer: the step of one rank as a state machine: batch -> begin -> computed -> reduced -> apply -> next.
+// Trainer: the step of one rank as a state machine: batch -> begin -> computed -> reduced (-> hooked) -> apply -> next.
 // Pool: it counts, tells, and calls the task's state and finalize. One per rank. Parent: Node.
 // The next step begins without waiting for the optimizer. The events that follow it do wait, in their order.
-// hears StartTraining BatchReady DataEnded StepComputed ValuesReduced StepApplied MetricState CheckpointCommitted
-//       Signalled Tick
-// says Ready LoadBatches BeginStep ReduceValues ApplyStep Snapshot CollectMetrics CheckpointState FlushTrace
+// hears StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
+//       CheckpointCommitted Signalled Tick
+// says Ready LoadBatches BeginStep ReduceValues HookGradients ApplyStep Snapshot CollectMetrics CheckpointState FlushTrace
 //      StepFinished EvaluationFinished Publish RankFinished
 
 #include <deque>
@@ -35,6 +35,7 @@ class Trainer final : public Actor {
   void data_ended(wire::DataEnded::Reader message);
   void step_computed(wire::StepComputed::Reader message);
   void values_reduced(wire::ValuesReduced::Reader message);
+  void gradients_hooked(wire::GradientsHooked::Reader message);
   void step_applied(wire::StepApplied::Reader message);
   void metric_state(wire::MetricState::Reader message);
   void checkpoint_committed(wire::CheckpointCommitted::Reader message);
@@ -42,10 +43,13 @@ class Trainer final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
-  enum class Phase { waiting, computing, reducing, evaluating, finished };
+  enum class Phase { waiting, computing, reducing, hooking, evaluating, finished };
+  enum Deadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
+  const char* doing() const;  // what phase_ is, for an error
   void ask_for_batches();
   void advance();
   void begin(const LoadedBatch& batch);
+  void hook_gradients(const StepTotals& sums);
   void collect_metrics_when_due();
   void apply(const StepResult& result);
   void report(const StepResult& result);
@@ -81,17 +85,9 @@ class Trainer final : public Actor {
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
-  struct Save {
-    std::uint64_t step, next_sample, tokens_total, skipped;
-  };
-  std::optional<Save> snapshot_in_flight_, snapshot_wanted_;
+  std::optional<TrainerSave> snapshot_in_flight_, snapshot_wanted_;
   std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
-  struct Announcement {
-    std::string event;
-    std::uint64_t step;
-    std::string context;
-  };
-  std::vector<Announcement> events_;  // published, and told as soon as no step is applying
+  std::vector<Announcement> events_;       // published, and told as soon as no step is applying
   SignalWishes wishes_;
   int stop_signal_ = 0;
   bool started_ = false, told_finished_ = false, save_asked_ = false;

@@ -19,6 +19,18 @@ struct TraceWindow {
   std::uint64_t active = 0;
 };
 
+// What a checkpoint keeps of the Trainer, after `step`.
+struct TrainerSave {
+  std::uint64_t step, next_sample, tokens_total, skipped;
+};
+
+// An event that waits for the step's update.
+struct Announcement {
+  std::string event;
+  std::uint64_t step;
+  std::string context;
+};
+
 struct TrainerOptions {
   int rank = 0;
   std::uint64_t total_steps = 0;

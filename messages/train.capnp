@@ -39,6 +39,22 @@ struct ValuesReduced {
   step @2 :UInt64;  # of the request
 }
 
+struct HookGradients {
+  # Trainer -> RankExecutor, in a job with gradient hooks, when the step's sums are known: the reduced gradients become
+  # means and the hooks are called. Reply: GradientsHooked. Repeated: would divide twice, so the Trainer says it once.
+  step @0 :UInt64;
+  weight @1 :Float64;  # of the step, over all ranks
+  loss @2 :Float64;    # the mean
+}
+
+struct GradientsHooked {
+  # RankExecutor -> Trainer, the reply to HookGradients, when the hooks of this rank have returned. The Trainer reduces
+  # both numbers over all ranks and goes on to ApplyStep. A second one for a step is a bug.
+  step @0 :UInt64;
+  normShare @1 :Float64;  # of the hooked gradients, as in StepComputed
+  skip @2 :Bool;          # a hook wants no update
+}
+
 struct ApplyStep {
   # Trainer -> RankExecutor: update the parameters and clear the gradients. Reply: StepApplied; the next
   # BeginStep may come before it. A repeated one would update twice: the Trainer says it once for each step.
@@ -46,7 +62,7 @@ struct ApplyStep {
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   lrMultiplier @2 :Float64;   # of the optimizer's base learning rate
   costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs, to choose the next step's program
-  skip @4 :Bool;              # only clear the gradients: loss or gradient is not finite
+  skip @4 :Bool;              # only clear the gradients: loss or gradient is not finite, or a hook wants no update
 }
 
 struct StepApplied {

@@ -24,6 +24,7 @@
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/phase_losses.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/source_feed.hpp"
@@ -48,6 +49,7 @@ struct RankCast {
   const ScheduleConfig schedule;
   const std::shared_ptr<InferenceTask> inference;  // null: the job trains
   const std::shared_ptr<TrainTask> task;           // or what stands for `inference`
+  const std::vector<std::shared_ptr<GradientHook>> hooks;
   const std::shared_ptr<RankGradients> gradients;
 
   const JobConfig& job() const { return process.job(); }
@@ -71,7 +73,7 @@ struct RankCast {
   CastMember rank_executor() const;
   CastMember trainer() const;
   std::optional<EvaluationOptions> evaluation() const;
-  SourceFeedOptions feed() const;
+  SourceFeedOptions feed(std::int64_t batches) const;
   CastMember loader() const;
   CastMember evaluation_loader() const;
   CastMember metric_collector() const;
@@ -116,7 +118,8 @@ StepEndOptions RankCast::step_end() const {
   const GradientClippingConfig& clipping = job().trainer.gradient_clipping;
   return {.clipping = {clipping.max_norm, clipping.norm_type},
           .non_finite = job().trainer.non_finite_gradients,
-          .skipped_before = counted_before("skipped_steps")};
+          .skipped_before = counted_before("skipped_steps"),
+          .has_hooks = !hooks.empty()};
 }
 
 // What the ranks of the checkpoint had counted goes to the ranks of now in turn: it is summed over all of them
@@ -131,9 +134,11 @@ std::vector<std::string> RankCast::metric_states() const {
 }
 
 std::function<void(Compose&)> RankCast::metrics() const {
-  return [&job = job(), model = process.loaded.model, task = task](Compose& metrics) {
-    declare_metrics(job, model.get(), *task, metrics);
-  };
+  return
+      [&job = job(), model = process.loaded.model, task = task, phases = process.phases](Compose& metrics) {
+        declare_metrics(job, model.get(), *task, metrics);
+        declare_phase_losses(phases, metrics);
+      };
 }
 
 PipelineWorkerOptions RankCast::worker_options() const {
@@ -146,6 +151,8 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .model = process.model,
           .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
           .task = task,
+          .phases = process.phases,
+          .hooks = hooks,
           .optimizer = process.optimizer,
           .gradients = job().trainer.gradient_manager,
           .norm = job().trainer.gradient_clipping.norm_type,
@@ -239,10 +246,10 @@ std::optional<EvaluationOptions> RankCast::evaluation() const {
 }
 
 // Of what both loaders have in common.
-SourceFeedOptions RankCast::feed() const {
+SourceFeedOptions RankCast::feed(std::int64_t batches) const {
   const BatchingConfig& batching = job().trainer.batching;
   const auto& model = process.loaded.model;  // null: a plugin's
-  return {.maths = batch_maths(batching.global_batch_size, batching.microbatch_size,
+  return {.maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
                                plan().parameters().data_parallel()),
           .data_rank = placement.data,
           .task = task,
@@ -253,7 +260,8 @@ SourceFeedOptions RankCast::feed() const {
 }
 
 CastMember RankCast::loader() const {
-  SourceFeedOptions training = feed();
+  SourceFeedOptions training = feed(process.phases.num_batches());
+  training.phases = process.phases;
   training.source = process.source;
   training.first_step = membership().resume_step + 1;
   training.first_sample = membership().resume_sample;
@@ -264,7 +272,8 @@ CastMember RankCast::loader() const {
 }
 
 CastMember RankCast::evaluation_loader() const {
-  SourceFeedOptions evaluation = feed();
+  SourceFeedOptions evaluation = feed(1);
+  evaluation.phase = process.phases.first_training();
   evaluation.source = process.evaluation_source;
   evaluation.cycle_steps = process.evaluation_batches;
   return {at(Role::evaluation_loader), Threading::own_thread,
@@ -347,6 +356,7 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                       .schedule = process.job().trainer.pipelining.schedule,
                       .inference = inference,
                       .task = inference ? as_task(inference) : process.make_task(),
+                      .hooks = process.make_gradient_hooks(),
                       .gradients = std::make_shared<RankGradients>()};
   if (const auto main = resumed.find("0"); main != resumed.end() && main->contains("task"))
     call_user("the task's load_state", ErrorInside::is_named,

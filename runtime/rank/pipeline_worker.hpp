@@ -17,12 +17,14 @@
 #include "runtime/rank/rank_worker.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_config.hpp"
+#include "runtime/task/step_phases.hpp"
 #include "runtime/train/norm_type.hpp"
 
 namespace d9d {
 
 class Communicator;
 class Compose;
+class GradientHook;
 class InferenceTask;
 class ModelProvider;
 class OptimizerProvider;
@@ -44,6 +46,8 @@ struct PipelineWorkerOptions {
   std::shared_ptr<const ModelProvider> model;
   bool model_is_of_plugin = false;  // see plugin_parameters.hpp
   std::shared_ptr<const TrainTask> task;
+  StepPhases phases;                                 // of the task
+  std::vector<std::shared_ptr<GradientHook>> hooks;  // called in their order by hook_gradients()
   std::shared_ptr<const OptimizerProvider> optimizer;
   GradientManagerConfig gradients;
   NormType norm = NormType::l2;  // of the gradients

@@ -168,6 +168,14 @@ std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry
   return registry.make_optimizer(named.name, named.options);
 }
 
+std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& registry,
+                                                               const JobConfig& job) {
+  std::vector<std::shared_ptr<GradientHook>> hooks;
+  for (const config::Named& named : job.gradient_hooks)
+    hooks.push_back(registry.make_gradient_hook(named.name, named.options));
+  return hooks;
+}
+
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
                                                 const LoadedJob& loaded) {
   const JobConfig& job = loaded.job;

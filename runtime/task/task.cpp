@@ -4,6 +4,17 @@
 
 namespace d9d {
 
+std::vector<StepPhase> TrainTask::phases() const {
+  return {};
+}
+
+void TrainTask::carry(const LossContext& context, TensorMap& /*carried*/) const {
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("phase {} of the task's step is forward alone, and the task has no carry() for its outputs",
+                  context.phase));
+}
+
 void TrainTask::create_metrics(Compose& /*metrics*/) const {}
 
 void TrainTask::update_metrics(const LossContext& /*context*/, Compose& /*metrics*/) const {}

@@ -72,6 +72,10 @@ class ScriptedWorker final : public IdleRankWorker {
   }
   StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .norm_share = 0.5}; }
   void apply(double scale, double lr) override { script_.applied.push_back(fmt::format("{} {}", scale, lr)); }
+  HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) override {
+    script_.applied.push_back(fmt::format("hooks of {}: {} {}", step, loss, weight));
+    return {.norm_share = 0.25, .skip = true};
+  }
   void skip() override { script_.applied.emplace_back("skipped"); }
   std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
   std::string metric_state() const override { return std::to_string(script_.metrics.size()); }

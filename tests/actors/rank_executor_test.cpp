@@ -346,5 +346,20 @@ TEST_F(StageTest, LeaderAndFollowerRunTheSameOrder) {
   }
 }
 
+TEST_F(StageTest, CallsTheGradientHooksWhenToldTo) {
+  play();
+  world->say<wire::HookGradients>(executor_id, [](wire::HookGradients::Builder hook) {
+    hook.setStep(3);
+    hook.setLoss(2.5);
+    hook.setWeight(4);
+  });
+
+  EXPECT_THAT(script.applied, ElementsAre("hooks of 3: 2.5 4"));
+  const auto hooked = world->last<wire::GradientsHooked>(trainer_id);
+  EXPECT_EQ(hooked->getStep(), 3U);
+  EXPECT_EQ(hooked->getNormShare(), 0.25);
+  EXPECT_TRUE(hooked->getSkip());
+}
+
 }  // namespace
 }  // namespace d9d

@@ -38,6 +38,7 @@ class IdleRankWorker : public RankWorker {
   RankOrder& order() override { return order_; }
   std::vector<StageTensor> run(const Instruction& /*instruction*/) override { return {}; }
   StepTotals finish_step() override { return {}; }
+  HookedGradients hook_gradients(std::uint64_t, double, double) override { return {}; }
   void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& /*microbatches*/) override {
     order_.begin_step(step, program_);
   }

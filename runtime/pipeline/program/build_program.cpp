@@ -80,6 +80,25 @@ PipelineProgram build_program(const ScheduleConfig& config, int ranks, int micro
                           microbatches);
 }
 
+// Every rank runs one after the other, and neither of the two deadlocks.
+std::shared_ptr<const PipelineProgram> behind_forwards(const PipelineProgram& program, int forwards) {
+  PipelineProgram both =
+      complete_program(build_forward(program.topology, forwards), program.topology, forwards);
+  const auto append = [forwards](Program& to, const Program& from) {
+    for (std::size_t rank = 0; rank < from.size(); ++rank) {
+      for (Instruction instruction : from[rank]) {
+        for (Action& action : instruction.parts) action.microbatch += forwards;
+        to[rank].push_back(std::move(instruction));
+      }
+    }
+  };
+  append(both.compute, program.compute);
+  append(both.full, program.full);
+  both.num_microbatches += program.num_microbatches;
+  both.has_backward = program.has_backward;
+  return std::make_shared<const PipelineProgram>(std::move(both));
+}
+
 std::shared_ptr<const PipelineProgram> parts_apart(std::shared_ptr<const PipelineProgram> program) {
   const auto is_composed = [](const Instruction& instruction) { return instruction.parts.size() > 1; };
   const auto composes = [&](const RankProgram& rank) {

@@ -32,6 +32,10 @@ PipelineProgram complete_program(Program compute, const Topology& topology, int 
 // Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
 
+// `program` with so many further microbatches before its own, which are forward alone: they get the numbers from 0,
+// its own come behind them.
+std::shared_ptr<const PipelineProgram> behind_forwards(const PipelineProgram& program, int forwards);
+
 // The same with the parts of composed actions as instructions of their own, one after the other: the first
 // need not wait for the inputs of the second. For ranks where nothing of the two could overlap.
 std::shared_ptr<const PipelineProgram> parts_apart(std::shared_ptr<const PipelineProgram> program);
