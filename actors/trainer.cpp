@@ -22,13 +22,18 @@ Trainer::Trainer(World& world, TrainerOptions options)
 }
 
 const char* Trainer::doing() const {
-  constexpr const char* names[] = {
-      "waiting for its batch",      "computing",  "reducing loss and norm over all ranks",
-      "calling its gradient hooks", "evaluating", "finished"};
+  constexpr const char* names[] = {"waiting for its batch",
+                                   "computing",
+                                   "reducing loss and norm over all ranks",
+                                   "calling its gradient hooks",
+                                   "evaluating",
+                                   "asleep",
+                                   "finished"};
   return names[static_cast<int>(phase_)];
 }
 
 void Trainer::behavior(Handlers& handlers) {
+  handlers.on(this, &Trainer::listeners);
   handlers.on(this, &Trainer::start_training);
   handlers.on(this, &Trainer::batch_ready);
   handlers.on(this, &Trainer::data_ended);
@@ -39,10 +44,24 @@ void Trainer::behavior(Handlers& handlers) {
   handlers.on(this, &Trainer::metric_state);
   handlers.on(this, &Trainer::checkpoint_committed);
   handlers.on(this, &Trainer::signalled);
+  handlers.on(this, &Trainer::slept);
+  handlers.on(this, &Trainer::wake);
+  handlers.on(this, &Trainer::awake);
   handlers.on(this, &Trainer::tick);
 }
 
 void Trainer::started() {
+  tell<wire::AskForListeners>({Role::event_bus, 0}, [&](wire::AskForListeners::Builder ask) {
+    ask.setRank(static_cast<std::uint32_t>(options_.rank));
+  });
+}
+
+// Ready with the first answer: no event is missed then.
+void Trainer::listeners(wire::Listeners::Reader message) {
+  const bool first = !listened_to_;
+  listened_to_.emplace();
+  for (const auto name : message.getNames()) listened_to_->insert(name);
+  if (!first) return;
   tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) { ready.setRank(options_.rank); });
 }
 
@@ -50,6 +69,7 @@ void Trainer::start_training(wire::StartTraining::Reader message) {
   first_step_ = current_ = message.getFirstStep();
   started_ = true;
   step_begin_ns_ = world().clock.now_ns();
+  options_.events->tell(events::Ready{current_});
   publish(options_.infers ? "inference.ready" : "train.ready");
   if (current_ > options_.total_steps) {
     log::info("the checkpoint is at step {} and the job has {}: nothing left to {}", current_ - 1,
@@ -114,13 +134,13 @@ void Trainer::begin(const LoadedBatch& batch) {
   phase_ = Phase::computing;
   next_sample_ = batch.next_sample;
   publish(options_.infers ? "inference.step.pre" : "train.step.pre");
+  publish(options_.infers ? "inference.forward.pre" : "train.forward_backward.pre");
   tokens_ = batch.tokens;
   tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
     begin.setStep(current_);
     begin.setEvaluation(options_.infers ? 1 : 0);
     fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
   });
-  publish(options_.infers ? "inference.forward.pre" : "train.forward_backward.pre");
 }
 
 // The same on all ranks, because all of them have read the same sums.
@@ -130,7 +150,8 @@ void Trainer::obey(const AgreedWishes& wishes) {
     last_step_ = current_;
   }
   const bool asked = wishes.save || wishes.stop_signal != 0;
-  save_asked_ = asked && options_.saves;
+  save_asked_ = save_asked_ || (asked && options_.saves);
+  sleep_.asked = sleep_.asked || wishes.sleep;
   if (wishes.save && !options_.saves && options_.rank == 0) {
     log::warn("SIGUSR1: checkpointing is off, nothing was saved; set trainer.checkpointing.period_steps");
   }
@@ -148,14 +169,10 @@ void Trainer::after_apply() {
   phase_ = done >= last_step_ ? Phase::finished : Phase::waiting;
   if (phase_ == Phase::waiting) ask_for_batches();
   if (snapshot_wanted_ && !snapshot_in_flight_) take_snapshot();
+  if (std::exchange(sleep_.asked, false) && phase_ == Phase::waiting) return fall_asleep(done);
   finish_when_done();
   advance();
   if (phase_ != Phase::finished || applying_) arm_deadline();
-}
-
-// Into the next step's sums: a step in work is finished.
-void Trainer::signalled(wire::Signalled::Reader message) {
-  wishes_.add(static_cast<int>(message.getSignal()));
 }
 
 void Trainer::finish_when_done() {
@@ -166,6 +183,7 @@ void Trainer::finish_when_done() {
   told_finished_ = true;
   current_ = last_step_;
   options_.finalize_task();
+  options_.events->tell(events::Finished{last_step_, stop_signal_});
   publish(std::string(options_.infers ? "inference." : "train.") +
           (stop_signal_ == 0 ? "finished" : "stopped"));
   tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
@@ -176,7 +194,8 @@ void Trainer::finish_when_done() {
 }
 
 void Trainer::publish(const std::string& event, const std::string& context) {
-  if (options_.rank != 0) return;
+  if (options_.infers && event.starts_with("train.")) return;  // it may sleep, too
+  if (!listened_to_ || !(listened_to_->contains(event) || listened_to_->contains("*"))) return;
   events_.push_back({event, current_, context});
   if (!applying_) tell_events();
 }
@@ -187,6 +206,7 @@ void Trainer::tell_events() {
       publish.setName(announced.event);
       publish.setStep(announced.step);
       publish.setContext(announced.context);
+      publish.setRank(static_cast<std::uint32_t>(options_.rank));
     });
   }
 }
@@ -202,6 +222,7 @@ void Trainer::arm_deadline() {
 void Trainer::tick(wire::Tick::Reader message) {
   if (message.getKind() == checkpoint_deadline) return require_commit_of(message.getValue());
   if (message.getValue() != current_ || (phase_ == Phase::finished && !applying_)) return;
+  if (phase_ == Phase::sleeping) return;           // awake() sets a new one
   if (snapshot_in_flight_) return arm_deadline();  // a slow disk is no hanging step
   if (phase_ == Phase::evaluating && evaluation_->take_progress()) return arm_deadline();
   throw Error(

@@ -38,7 +38,7 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
 void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
   snapshot_in_flight_.reset();
-  if (snapshot_wanted_) take_snapshot();
+  if (snapshot_wanted_ && phase_ != Phase::sleeping) take_snapshot();
   finish_when_done();
   advance();
 }

@@ -98,6 +98,9 @@ void Trainer::apply(const StepResult& result) {
     apply.setGradientScale(result.scale.grad);
     apply.setLrMultiplier(options_.lr_multiplier(current_));
     apply.setSkip(result.skips);
+    apply.setLoss(result.scale.loss);
+    apply.setGradNorm(result.scale.norm);
+    apply.setLearningRate(options_.base_lr * options_.lr_multiplier(current_));
     fill_list(apply.initCosts(static_cast<unsigned>(result.totals.costs.size())), result.totals.costs);
   });
   applying_ = current_;

@@ -63,6 +63,35 @@ struct ApplyStep {
   lrMultiplier @2 :Float64;   # of the optimizer's base learning rate
   costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs, to choose the next step's program
   skip @4 :Bool;              # only clear the gradients: loss or gradient is not finite, or a hook wants no update
+  loss @5 :Float64;           # of the step, for those who hear of its end; may be NaN
+  gradNorm @6 :Float64;
+  learningRate @7 :Float64;   # absolute
+}
+
+struct Sleep {
+  # Trainer -> RankExecutor, behind the ApplyStep of `step` and a Snapshot of it: hand the memory of parameters,
+  # gradients and optimizer back. Reply: Slept. Nothing but Wake may follow it. Repeated: a bug.
+  step @0 :UInt64;   # training steps done
+  file @1 :Text;     # where the bytes wait
+}
+
+struct Slept {
+  # RankExecutor -> Trainer, the reply to Sleep, when the memory is gone. No reply. Repeated: a bug.
+  step @0 :UInt64;
+  bytes @1 :UInt64;  # that this rank has handed back
+}
+
+struct Wake {
+  # A Trainer that got SIGCONT -> every Trainer, and a Trainer -> its RankExecutor: take the memory again. Reply of the
+  # RankExecutor: Awake; of a Trainer: none. A Trainer that sleeps not yet after `step` wakes as soon as it does.
+  # Repeated for a step: ignored by a Trainer; it tells its RankExecutor once.
+  step @0 :UInt64;   # as in Sleep
+}
+
+struct Awake {
+  # RankExecutor -> Trainer, the reply to Wake, when the memory has the same bytes again: the next step begins. No
+  # reply. Repeated: a bug.
+  step @0 :UInt64;
 }
 
 struct StepApplied {

@@ -19,7 +19,6 @@
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
 #include "runtime/task/user_call.hpp"
-#include "runtime/train/gradient_hook.hpp"
 
 namespace d9d {
 namespace {

@@ -30,6 +30,8 @@
 #include "runtime/rank/source_feed.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/inference_as_task.hpp"
+#include "runtime/task/job_paths.hpp"
+#include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -49,6 +51,7 @@ struct RankCast {
   const ScheduleConfig schedule;
   const std::shared_ptr<InferenceTask> inference;  // null: the job trains
   const std::shared_ptr<TrainTask> task;           // or what stands for `inference`
+  const std::shared_ptr<const RankEvents> events;
   const std::vector<std::shared_ptr<GradientHook>> hooks;
   const std::shared_ptr<RankGradients> gradients;
 
@@ -153,6 +156,8 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .task = task,
           .phases = process.phases,
           .hooks = hooks,
+          .events = events,
+          .lr_schedule = process.lr_schedule,
           .optimizer = process.optimizer,
           .gradients = job().trainer.gradient_manager,
           .norm = job().trainer.gradient_clipping.norm_type,
@@ -194,7 +199,9 @@ CastMember RankCast::rank_executor() const {
       .remote_ranks = remote_ranks(),
       .collectives = gradient_collectives(),
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)},
-      .norm = job().trainer.gradient_clipping.norm_type};
+      .norm = job().trainer.gradient_clipping.norm_type,
+      .infers = inference != nullptr,
+      .events = events};
   if (leads) options.followers.assign(peers.begin() + 1, peers.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
 }
@@ -224,6 +231,7 @@ CastMember RankCast::trainer() const {
           [task = task] {
             call_user("the task's finalize", ErrorInside::is_named, [&] { task->finalize(); });
           },
+      .events = events,
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .evaluation = evaluation(),
       .infers = inference != nullptr,
@@ -233,6 +241,8 @@ CastMember RankCast::trainer() const {
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
       .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
+      .sleep_file = (output_dir(job()) / "asleep" / fmt::format("rank-{:05}", rank)).string(),
+      .world_size = plan().world_size(),
       .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable};
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
 }
@@ -268,7 +278,11 @@ CastMember RankCast::loader() const {
   training.end_sample = process.end_sample;
   training.numbers_samples = inference != nullptr;
   return {at(Role::loader), Threading::own_thread,
-          factory_of<Loader>(Loader::MakeFeed([training] { return make_source_feed(training); })), true};
+          factory_of<Loader>(Loader::MakeFeed([training, events = events] {
+            events->tell(events::ConfigurationDataStream{training.source.get()});
+            return make_source_feed(training);
+          })),
+          true};
 }
 
 CastMember RankCast::evaluation_loader() const {
@@ -345,9 +359,24 @@ std::vector<CastMember> RankCast::lanes() const {
 
 }  // namespace
 
+namespace {
+
+// The model's subscriptions before the task's.
+std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, TrainTask& task, int rank) {
+  auto events = std::make_shared<RankEvents>(rank, process.job().inference.has_value());
+  call_user("the model's register_events", ErrorInside::is_named,
+            [&] { process.model->register_events(*events); });
+  call_user("the task's register_events", ErrorInside::is_named, [&] { task.register_events(*events); });
+  events->close();
+  return events;
+}
+
+}  // namespace
+
 std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch,
                                        const nlohmann::json& resumed, int rank) {
   const auto inference = process.make_inference_task ? process.make_inference_task(rank) : nullptr;
+  const auto task = inference ? as_task(inference) : process.make_task();
   const RankCast cast{.process = process,
                       .epoch = epoch,
                       .resumed = resumed,
@@ -355,7 +384,8 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                       .placement = epoch.plan().placement(rank),
                       .schedule = process.job().trainer.pipelining.schedule,
                       .inference = inference,
-                      .task = inference ? as_task(inference) : process.make_task(),
+                      .task = task,
+                      .events = events_of(process, *task, rank),
                       .hooks = process.make_gradient_hooks(),
                       .gradients = std::make_shared<RankGradients>()};
   if (const auto main = resumed.find("0"); main != resumed.end() && main->contains("task"))

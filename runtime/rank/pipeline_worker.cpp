@@ -63,6 +63,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   void skip() override;
+  std::uint64_t sleep(const std::string& file) override { return model_->sleep(file); }
+  void wake() override { model_->wake(); }
   HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) override;
   std::vector<double> take_metrics() override;
   std::vector<double> take_evaluation_metrics() override { return evaluation_->take_metrics(); }

@@ -1,5 +1,6 @@
 #include "runtime/rank/rank_model.hpp"
 
+#include <filesystem>
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -32,6 +33,7 @@ FlatOptions flat_options(const GradientManagerConfig& config) {
 RankModel::RankModel(const PipelineWorkerOptions& options, const Topology& topology,
                      const CommTracing& tracing, const Lanes& lanes)
     : options_(options), topology_(topology) {
+  options_.events->tell(events::ConfigurationStart{options_.plan});
   const OpenGroup open = with_tracing(options_.open_group, tracing, lanes.made);
   groups_ = std::make_unique<StageGroups>(
       options_.plan->domains(), options_.rank,
@@ -51,11 +53,14 @@ RankModel::RankModel(const PipelineWorkerOptions& options, const Topology& topol
   make_optimizer(open);
   if (resumes) resume();
   buffers_->make_equal();
+  options_.events->tell(events::ConfigurationModelStages{flat_.get()});
   sync_ = std::make_unique<GradientSync>(*flat_);
   for (auto& [stage, built] : stages_) {
     built.units = StageUnits(built.module->parameters(), parameters_of(built));
     built.units.after_update();
   }
+  options_.events->tell(events::ConfigurationOptimizer{optimizer_.get()});
+  options_.events->tell(events::ConfigurationLrScheduler{options_.lr_schedule.get()});
 }
 
 std::vector<StageParameter> RankModel::parameters_of(const Stage& built) const {
@@ -133,6 +138,32 @@ void RankModel::make_optimizer(const OpenGroup& open) {
   optimizer_ = options_.optimizer->built_in() != nullptr
                    ? make()
                    : call_user("the optimizer of the plugin", ErrorInside::passes, make);
+}
+
+// Gradients are zero between two steps.
+void RankModel::find_memory() {
+  memory_.emplace(*options_.disk);
+  for (const FlatFamily& family : flat_->families()) memory_->add(family.grad, /*zero=*/true);
+  for (const StateEntry& entry : optimizer_->state_entries()) {
+    if (!entry.packed) memory_->add(entry.tensor);
+    if (!entry.packed) continue;
+    for (const at::Tensor& tensor : entry.packed->memory()) memory_->add(tensor);
+  }
+}
+
+// What was gathered of sharded weights goes with the rest.
+std::uint64_t RankModel::sleep(const std::string& file) {
+  if (!memory_) find_memory();
+  for (const auto& [stage, built] : stages_) built.units.end_step();
+  options_.disk->make_directories(std::filesystem::path(file).parent_path().string());
+  const std::uint64_t bytes = memory_->sleep(file);
+  trim_allocator();
+  return bytes;
+}
+
+void RankModel::wake() {
+  memory_->wake();
+  for (const auto& [stage, built] : stages_) built.units.after_update();
 }
 
 void RankModel::resume() {

@@ -6,6 +6,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/nn/model/layer_distribution.hpp"
@@ -13,6 +15,7 @@
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_buffers.hpp"
 #include "runtime/rank/rank_experts.hpp"
+#include "runtime/rank/slept_memory.hpp"
 #include "runtime/rank/stage_units.hpp"
 #include "runtime/train/gradient_sync.hpp"
 #include "runtime/train/optimizer.hpp"
@@ -46,6 +49,9 @@ class RankModel {
   Optimizer& optimizer() { return *optimizer_; }
   RankBuffers& buffers() { return *buffers_; }
   RankExperts& experts() { return *experts_; }
+  // See RankWorker.
+  std::uint64_t sleep(const std::string& file);
+  void wake();
   // How many tensors of the checkpoint this rank answers for; 0 without one.
   std::uint64_t entries_loaded() const { return entries_loaded_; }
 
@@ -57,6 +63,7 @@ class RankModel {
   void fill_parameters();
   void make_optimizer(const OpenGroup& open);
   void resume();
+  void find_memory();
   std::shared_ptr<Communicator> open_tied(const CommTracing& tracing, const Lanes& lanes) const;
 
   const PipelineWorkerOptions& options_;
@@ -69,6 +76,7 @@ class RankModel {
   std::unique_ptr<RankBuffers> buffers_;
   std::unique_ptr<RankExperts> experts_;
   std::map<int, Stage> stages_;
+  std::optional<SleptMemory> memory_;  // from the first sleep on
   std::uint64_t entries_loaded_ = 0;
 };
 

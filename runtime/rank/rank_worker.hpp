@@ -67,6 +67,12 @@ class RankWorker {
   // Instead of apply(): clears the gradients. Parameters, optimizer state and its count of updates stay.
   virtual void skip() = 0;
 
+  // Between two steps, behind apply() or skip(): writes parameters and optimizer state into a new file and hands their
+  // memory and that of the gradients back. Returns how many bytes. Nothing but wake() may be called then.
+  virtual std::uint64_t sleep(const std::string& file) = 0;
+  // Everything is as it was, to the bit.
+  virtual void wake() = 0;
+
   // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
   virtual std::vector<double> take_metrics() = 0;
   // The same of what was evaluated.

@@ -8,6 +8,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/classification_task.hpp"
+#include "runtime/task/clip_value_hook.hpp"
 #include "runtime/task/embedding_inference.hpp"
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/generation_task.hpp"
@@ -141,6 +142,7 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
       "generation", [&loaded, &disk](const config::Section&, const InferencePlace& place) {
         return std::make_shared<GenerationTask>(place, generation_options(loaded, disk, place));
       });
+  registry.add_gradient_hook("clip_value", make_clip_value_hook);
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);
   return registry;

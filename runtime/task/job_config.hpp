@@ -75,7 +75,7 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
           "your own"},
       Key{"actors", "", "actors of your own; name and their keys"},
       Key{"gradient_hooks", "",
-          "gradient hooks of your own, called in this order in every step; name and their keys"},
+          "`clip_value` (`match`, `limit`) and hooks of your own, called in this order in every step"},
       Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
       Key{"export_shard_gb", "GB", "the most that a file of export_to holds; nodes write whole files",
           optional, above(0)},

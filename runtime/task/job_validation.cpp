@@ -259,10 +259,6 @@ void check_names(const JobConfig& job, Issues& issues) {
   if (!job.actors.empty() && job.plugins.empty()) {
     issues.push_back({"actors", "actors of your own, but no library that has them", "name it in `plugins`"});
   }
-  if (!job.gradient_hooks.empty() && job.plugins.empty()) {
-    issues.push_back(
-        {"gradient_hooks", "hooks of your own, but no library that has them", "name it in `plugins`"});
-  }
 }
 
 }  // namespace

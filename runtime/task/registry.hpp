@@ -1,6 +1,5 @@
 #pragma once
-// Which models, tasks, data sources, optimizers, learning-rate schedules, gradient hooks and mappers a process knows
-// by name.
+// Models, tasks, data sources, optimizers, learning-rate schedules, gradient hooks and mappers by name.
 // Main fills it line by line, plugins add theirs; there is no static registration.
 
 #include <cstdint>

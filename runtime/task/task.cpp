@@ -19,6 +19,8 @@ void TrainTask::create_metrics(Compose& /*metrics*/) const {}
 
 void TrainTask::update_metrics(const LossContext& /*context*/, Compose& /*metrics*/) const {}
 
+void TrainTask::register_events(RankEvents& /*events*/) {}
+
 nlohmann::json TrainTask::hparams() const {
   return nlohmann::json::object();
 }

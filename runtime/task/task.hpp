@@ -21,6 +21,8 @@
 
 namespace d9d {
 
+class RankEvents;
+
 struct MicrobatchContext {
   std::uint64_t step = 0;  // first step is 1; of an evaluation: its batches, counted since the process began
   int microbatch = 0;      // in this rank's part of the phase's batch
@@ -72,6 +74,8 @@ class TrainTask {
   // context parallelism on each rank with its own tokens. So each sample or token is counted once in the job, and the
   // values reported are those of all microbatches of all ranks since the last report.
   virtual void update_metrics(const LossContext& context, Compose& metrics) const;
+  // Once per rank, before anything is built: subscribes to what happens on the rank (rank_events.hpp).
+  virtual void register_events(RankEvents& events);
   virtual nlohmann::json hparams() const;
   // Saved with every checkpoint, given back on resume.
   virtual nlohmann::json state() const;

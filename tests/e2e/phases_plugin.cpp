@@ -1,6 +1,4 @@
-// A plugin for phases_test: a task whose step has several phases, the same mathematics as a step with one phase, and
-// gradient hooks.
-#include <ATen/ops/clamp.h>
+// A plugin for phases_test: a task whose step has several phases or the same mathematics in one, and a hook.
 #include <ATen/ops/exp.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/neg.h>
@@ -26,17 +24,6 @@ BOOST_DESCRIBE_STRUCT(TaskKeys, (), (steps))
 constexpr auto keys_of(d9d::config::Tag<TaskKeys>) {
   using namespace d9d::config;
   return std::array{Key{"steps", "", "halves, paced, one_by_one or a broken list", required}};
-}
-
-struct ClampKeys {
-  std::string match;
-  double limit = 1;
-};
-BOOST_DESCRIBE_STRUCT(ClampKeys, (), (match, limit))
-constexpr auto keys_of(d9d::config::Tag<ClampKeys>) {
-  using namespace d9d::config;
-  return std::array{Key{"match", "", "a part of the parameters' names", required},
-                    Key{"limit", "", "", required}};
 }
 
 struct SkipKeys {
@@ -111,25 +98,6 @@ class PhasedTask final : public d9d::TrainTask {
   const std::string steps_;
 };
 
-// Every element of the named gradients within a limit.
-class Clamp final : public d9d::GradientHook {
- public:
-  explicit Clamp(ClampKeys keys) : keys_(std::move(keys)) {}
-  d9d::HookVerdict gradients_reduced(const d9d::GradientContext& context) override {
-    for (const d9d::NamedGradient& each : context.gradients) {
-      D9D_REQUIRE(each.layout.local_slice().shape() == each.gradient.sizes().vec(),
-                  "{} is no block of its layout", each.name);
-      if (each.name.find(keys_.match) == std::string::npos) continue;
-      at::Tensor gradient = each.gradient;
-      gradient.clamp_(-keys_.limit, keys_.limit);
-    }
-    return d9d::HookVerdict::update;
-  }
-
- private:
-  const ClampKeys keys_;
-};
-
 // Says skip on the ranks that hold a certain parameter only.
 class Skip final : public d9d::GradientHook {
  public:
@@ -137,6 +105,8 @@ class Skip final : public d9d::GradientHook {
   d9d::HookVerdict gradients_reduced(const d9d::GradientContext& context) override {
     if (context.step % static_cast<std::uint64_t>(keys_.every) != 0) return d9d::HookVerdict::update;
     for (const d9d::NamedGradient& each : context.gradients) {
+      D9D_REQUIRE(each.layout.local_slice().shape() == each.gradient.sizes().vec(),
+                  "{} is no block of its layout", each.name);
       if (each.name.find(keys_.holds) != std::string::npos) return d9d::HookVerdict::skip;
     }
     return d9d::HookVerdict::update;
@@ -154,9 +124,6 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   using d9d::config::Section;
   registry.add_task("phased", [](const Section& section) {
     return std::make_shared<phases::PhasedTask>(decode<phases::TaskKeys>(section));
-  });
-  registry.add_gradient_hook("clamp", [](const Section& section) {
-    return std::make_shared<phases::Clamp>(decode<phases::ClampKeys>(section));
   });
   registry.add_gradient_hook("skip", [](const Section& section) {
     return std::make_shared<phases::Skip>(decode<phases::SkipKeys>(section));

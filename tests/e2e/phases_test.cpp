@@ -19,14 +19,14 @@ using testing::SizeIs;
 
 using Gradients = std::map<std::string, at::Tensor>;
 
-Words plugin() {
+Words phases_library() {
   return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_phases_plugin.so]");
 }
 Words phased(const std::string& steps) {
-  return plugin() + set("task", "{name: phased, steps: " + steps + "}");
+  return phases_library() + set("task", "{name: phased, steps: " + steps + "}");
 }
 Words hooks(const std::string& list) {
-  return plugin() + set("gradient_hooks", "[" + list + "]");
+  return phases_library() + set("gradient_hooks", "[" + list + "]");
 }
 Words shards(int ranks) {
   return set("mesh.data_parallel_shard", std::to_string(ranks));
@@ -131,16 +131,16 @@ TEST_F(Phases, ThatCannotBeAreRefusedByName) {
   expect_refused(
       phased("thirds"),
       "trainer.batching.global_batch_size: 8 is not divisible by the batches of the task's step (3)");
-  expect_refused(hooks("{name: clump, match: a, limit: 1}"),
-                 "no gradient hook is called \"clump\"; there are: clamp, skip");
-  expect_refused(hooks("{name: clamp, match: a, limits: 1}"), "gradient_hooks");
-  expect_refused(set("gradient_hooks", "[{name: clamp}]"), "hooks of your own, but no library that has them");
+  expect_refused(hooks("{name: clump, limit: 1}"),
+                 "no gradient hook is called \"clump\"; there are: clip_value, skip");
+  expect_refused(set("gradient_hooks", "[{name: clip_value, limit: 0}]"), "limit");
+  expect_refused(set("gradient_hooks", "[{name: clip_value, limits: 1}]"), "limits: unknown key");
 }
 
 // By hand: each gradient of a run without the hook, clamped; the norm of them all.
 TEST_F(Phases, AreFollowedByHooksOfTheReducedGradients) {
   constexpr double limit = 2e-4;
-  const Words clamp = hooks("{name: clamp, match: self_attn, limit: 2.0e-4}");
+  const Words clamp = set("gradient_hooks", "[{name: clip_value, match: '*self_attn*', limit: 2.0e-4}]");
   run(named("plain") + one_step());
   const Gradients plain = gradients("plain");
   const std::vector<std::pair<std::string, Words>> meshes{{"alone", {}},

@@ -46,6 +46,8 @@ class IdleRankWorker : public RankWorker {
   StepPrograms& programs() override { return programs_; }
   void apply(double /*gradient_scale*/, double /*lr_multiplier*/) override {}
   void skip() override {}
+  std::uint64_t sleep(const std::string& /*file*/) override { return 0; }
+  void wake() override {}
   std::vector<double> take_metrics() override { return {}; }
   std::vector<double> take_evaluation_metrics() override { return {}; }
   std::string metric_state() const override { return {}; }
