@@ -98,6 +98,9 @@ TEST_F(Phases, ThatAreForwardAloneGiveLaterOnesWhatTheyNeed) {
   EXPECT_EQ(job_.exact_curve("alone"), job_.exact_curve("sequential"));
 
   expect_like_alone("stages", phased("paced") + mesh(2, 2) + schedule("1f1b"));
+  const Outcome drawn = job_.call(
+      {"trace", (job_.run_folder("stages") / "traces/trace.json.gz").string(), "--timeline", "stages.svg"});
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
   expect_like_alone("v", phased("paced") + mesh(2, 1) + schedule("dual_pipe_v"));
   expect_like_alone("dynamic", phased("paced") + mesh(2, 1) + schedule("1f1b, zero_bubble: true") +
                                    set("trainer.pipelining.order", "dynamic"));

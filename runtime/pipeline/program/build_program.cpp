@@ -65,10 +65,10 @@ Program build_forward(const Topology& topology, int microbatches) {
   return program;
 }
 
-PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches) {
-  check_compute(compute, topology, microbatches);
+PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches, int forwards) {
+  check_compute(compute, topology, microbatches, forwards);
   Program full = insert_communication(compute, topology, microbatches);
-  check_communication(full, topology, microbatches);
+  check_communication(full, topology, microbatches, forwards);
   const bool has_backward = std::any_of(compute.begin(), compute.end(), [](const RankProgram& rank) {
     return std::any_of(rank.begin(), rank.end(), is_backward);
   });
@@ -80,23 +80,16 @@ PipelineProgram build_program(const ScheduleConfig& config, int ranks, int micro
                           microbatches);
 }
 
-// Every rank runs one after the other, and neither of the two deadlocks.
 std::shared_ptr<const PipelineProgram> behind_forwards(const PipelineProgram& program, int forwards) {
-  PipelineProgram both =
-      complete_program(build_forward(program.topology, forwards), program.topology, forwards);
-  const auto append = [forwards](Program& to, const Program& from) {
-    for (std::size_t rank = 0; rank < from.size(); ++rank) {
-      for (Instruction instruction : from[rank]) {
-        for (Action& action : instruction.parts) action.microbatch += forwards;
-        to[rank].push_back(std::move(instruction));
-      }
+  Program compute = build_forward(program.topology, forwards);
+  for (std::size_t rank = 0; rank < compute.size(); ++rank) {
+    for (Instruction instruction : program.compute[rank]) {
+      for (Action& action : instruction.parts) action.microbatch += forwards;
+      compute[rank].push_back(std::move(instruction));
     }
-  };
-  append(both.compute, program.compute);
-  append(both.full, program.full);
-  both.num_microbatches += program.num_microbatches;
-  both.has_backward = program.has_backward;
-  return std::make_shared<const PipelineProgram>(std::move(both));
+  }
+  return std::make_shared<const PipelineProgram>(
+      complete_program(std::move(compute), program.topology, forwards + program.num_microbatches, forwards));
 }
 
 std::shared_ptr<const PipelineProgram> parts_apart(std::shared_ptr<const PipelineProgram> program) {

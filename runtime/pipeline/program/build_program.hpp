@@ -27,8 +27,10 @@ Program build_compute(const ScheduleConfig& config, int ranks, int microbatches)
 // Forwards alone, over the stages where the topology puts them: stage after stage, breadth first. No rank waits for
 // itself, because a stage's forwards need earlier stages alone.
 Program build_forward(const Topology& topology, int microbatches);
-// Any compute program made ready to run. Deadlocks and broken rules are bugs.
-PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches);
+// Any compute program made ready to run. Of its first `forwards` microbatches it has the forward alone.
+// Deadlocks and broken rules are bugs.
+PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches,
+                                 int forwards = 0);
 // Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
 
