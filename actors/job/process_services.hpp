@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "actors/core/world.hpp"
 #include "actors/job/actor_registry.hpp"
@@ -37,7 +38,10 @@ struct ProcessServices {
   std::function<std::shared_ptr<TrainTask>()> make_task;
   std::function<std::shared_ptr<InferenceTask>(int rank)> make_inference_task{};      // where the job infers
   StepPhases phases{};                                                                // of the task
-  std::function<std::vector<std::shared_ptr<GradientHook>>()> make_gradient_hooks{};  // of one rank
+  // Of one rank.
+  std::function<std::vector<std::shared_ptr<GradientHook>>()> make_gradient_hooks = [] {
+    return std::vector<std::shared_ptr<GradientHook>>();
+  };
   std::uint64_t total_steps = 0;
   std::optional<std::uint64_t> end_sample{};  // where the data ends; nothing: it never does
   net::Gate& gate;
