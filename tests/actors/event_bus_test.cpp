@@ -32,14 +32,14 @@ class EventBusTest : public ::testing::Test {
         who);
   }
   void ask(std::uint32_t rank) {
-    world.say<wire::AskForListeners>(bus_id,
-                                     [&](wire::AskForListeners::Builder message) { message.setRank(rank); },
-                                     {Role::trainer, rank});
+    world.say<wire::AskForListeners>(
+        bus_id, [&](wire::AskForListeners::Builder message) { message.setRank(rank); },
+        ActorId{Role::trainer, rank});
   }
   std::vector<std::string> wanted_of(std::uint64_t rank) {
     std::vector<std::string> names;
-    for (const auto name : world.last<wire::Listeners>({Role::trainer, rank})->getNames())
-      names.emplace_back(name);
+    const auto told = world.last<wire::Listeners>(ActorId{Role::trainer, rank});
+    for (const auto name : told->getNames()) names.emplace_back(name);
     return names;
   }
   void publish(const char* name, std::uint32_t rank = 0) {

@@ -77,7 +77,7 @@ TEST_F(TrainerSleepTest, WakesWithAllRanksAndGoesOn) {
   EXPECT_EQ(wakes(), 0U);
 
   signal(SIGCONT);
-  EXPECT_EQ(world.heard<wire::Wake>({Role::trainer, 1}).size(), 1U);
+  EXPECT_EQ(world.heard<wire::Wake>(ActorId{Role::trainer, 1}).size(), 1U);
   wake(1);
   EXPECT_EQ(wakes(), 1U);
   wake(1);
