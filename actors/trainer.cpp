@@ -51,24 +51,24 @@ void Trainer::behavior(Handlers& handlers) {
 }
 
 void Trainer::started() {
-  tell<wire::AskForListeners>({Role::event_bus, 0}, [&](wire::AskForListeners::Builder ask) {
-    ask.setRank(static_cast<std::uint32_t>(options_.rank));
-  });
+  tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) { ready.setRank(options_.rank); });
 }
 
-// Ready with the first answer: no event is missed then.
 void Trainer::listeners(wire::Listeners::Reader message) {
-  const bool first = !listened_to_;
-  listened_to_.emplace();
-  for (const auto name : message.getNames()) listened_to_->insert(name);
-  if (!first) return;
-  tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) { ready.setRank(options_.rank); });
+  listened_to_.names.emplace();
+  for (const auto name : message.getNames()) listened_to_.names->insert(name);
+  if (!applying_) tell_events();
+  finish_when_done();  // the answer may be all that was missing
 }
 
 void Trainer::start_training(wire::StartTraining::Reader message) {
   first_step_ = current_ = message.getFirstStep();
   started_ = true;
   step_begin_ns_ = world().clock.now_ns();
+  // Not before: the EventBus of another node may not have been there.
+  tell<wire::AskForListeners>({Role::event_bus, 0}, [&](wire::AskForListeners::Builder ask) {
+    ask.setRank(static_cast<std::uint32_t>(options_.rank));
+  });
   options_.events->tell(events::Ready{current_});
   publish(options_.infers ? "inference.ready" : "train.ready");
   if (current_ > options_.total_steps) {
@@ -179,7 +179,9 @@ void Trainer::finish_when_done() {
   const bool saving = snapshot_in_flight_ || snapshot_wanted_;
   // A Loader may be calling the task.
   const bool loading = loaded_ < asked_for_ || (evaluation_ && evaluation_->loading());
-  if (phase_ != Phase::finished || applying_ || saving || loading || told_finished_) return;
+  const bool knows_listeners = listened_to_.names.has_value();
+  if (phase_ != Phase::finished || applying_ || saving || loading || !knows_listeners || told_finished_)
+    return;
   told_finished_ = true;
   current_ = last_step_;
   options_.finalize_task();
@@ -195,13 +197,16 @@ void Trainer::finish_when_done() {
 
 void Trainer::publish(const std::string& event, const std::string& context) {
   if (options_.infers && event.starts_with("train.")) return;  // it may sleep, too
-  if (!listened_to_ || !(listened_to_->contains(event) || listened_to_->contains("*"))) return;
+  if (!listened_to_.maybe(event)) return;
   events_.push_back({event, current_, context});
   if (!applying_) tell_events();
 }
 
+// What happened before the EventBus answered waits for its answer.
 void Trainer::tell_events() {
+  if (!listened_to_.names) return;
   for (const Announcement& announced : std::exchange(events_, {})) {
+    if (!listened_to_.maybe(announced.event)) continue;
     tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
       publish.setName(announced.event);
       publish.setStep(announced.step);

@@ -4,7 +4,7 @@
 // The next step begins without waiting for the optimizer. The events that follow it do wait, in their order.
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
 //       CheckpointCommitted Signalled Slept Wake Awake Tick
-// says AskForListeners Ready LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot CollectMetrics CheckpointState FlushTrace
+// says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot CollectMetrics CheckpointState FlushTrace
 //      StepFinished EvaluationFinished Publish RankFinished
 
 #include "actors/core/actor.hpp"
@@ -88,9 +88,9 @@ class Trainer final : public Actor {
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
   std::optional<TrainerSave> snapshot_in_flight_, snapshot_wanted_;
-  std::optional<std::uint64_t> applying_;             // the step whose ApplyStep has no answer yet
-  std::optional<std::set<std::string>> listened_to_;  // events that somebody wants to hear of
-  std::vector<Announcement> events_;                  // published, and told as soon as no step is applying
+  std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
+  ListenedTo listened_to_;
+  std::vector<Announcement> events_;  // published, and told when no step is applying
   SleepOfRank sleep_;
   SignalWishes wishes_;
   int stop_signal_ = 0;

@@ -37,6 +37,14 @@ struct SleepOfRank {
   std::optional<std::uint64_t> call{};  // somebody said Wake for that sleep
 };
 
+// The events that somebody wants to hear of.
+struct ListenedTo {
+  std::optional<std::set<std::string>> names{};  // none: the EventBus has not answered yet
+  bool maybe(const std::string& event) const {
+    return !names || names->contains(event) || names->contains("*");
+  }
+};
+
 // An event that waits for the step's update.
 struct Announcement {
   std::string event;

@@ -20,7 +20,7 @@ struct Publish {
 }
 
 struct AskForListeners {
-  # Trainer -> EventBus, when it starts: which events does anybody want to hear of? Reply: Listeners, at once and
+  # Trainer -> EventBus, when training starts: which events does anybody want to hear of? Reply: Listeners, at once and
   # after each further Subscribe. Repeated: answered again.
   rank @0 :UInt32;
 }

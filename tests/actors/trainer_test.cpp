@@ -461,5 +461,22 @@ TEST_F(TrainerTest, ACheckpointOfTheLastStepLeavesNothingToTrain) {
   EXPECT_TRUE(world.heard<wire::LoadBatches>().empty());
 }
 
+// The EventBus of another node answers when it can.
+TEST_F(TrainerTest, EventsBeforeTheListenersAreKnownWaitForThem) {
+  options.total_steps = 1;
+  world.play<Trainer>(trainer_id, options);
+  world.say<wire::StartTraining>(trainer_id,
+                                 [](wire::StartTraining::Builder start) { start.setFirstStep(1); });
+  EXPECT_EQ(world.last<wire::AskForListeners>()->getRank(), 0U);
+  step(1);
+  EXPECT_TRUE(events().empty());
+  EXPECT_FALSE(finished()) << "or nobody would hear of the end";
+
+  listeners({"train.ready", "train.finished"});
+
+  EXPECT_THAT(events(), ElementsAre("train.ready", "train.finished"));
+  EXPECT_TRUE(finished());
+}
+
 }  // namespace
 }  // namespace d9d
