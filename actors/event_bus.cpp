@@ -33,6 +33,10 @@ const std::vector<std::string>& event_catalogue() {
       "train.optimizer_step.pre",
       "train.optimizer_step.post",
       "train.step.post",
+      "train.sleep.pre",
+      "train.sleep.post",
+      "train.wake.pre",
+      "train.wake.post",
       "train.evaluation.pre",
       "train.evaluation.post",
       "train.checkpoint.committed",
@@ -60,6 +64,7 @@ const std::vector<std::string>& event_catalogue() {
 void EventBus::behavior(Handlers& handlers) {
   handlers.on(this, &EventBus::subscribe);
   handlers.on(this, &EventBus::publish);
+  handlers.on(this, &EventBus::ask_for_listeners);
 }
 
 void EventBus::subscribe(wire::Subscribe::Reader message) {
@@ -67,7 +72,25 @@ void EventBus::subscribe(wire::Subscribe::Reader message) {
   D9D_REQUIRE(name == every_event || is_known(name),
               "{} subscribed to \"{}\", which is no event; expected * or one of: {}", to_string(sender()),
               name, fmt::join(event_catalogue(), ", "));
-  subscriptions_.push_back({name, sender()});
+  subscriptions_.push_back({name, sender(), message.getEveryRank()});
+  for (const Publisher& publisher : publishers_) tell_listeners(publisher);
+}
+
+void EventBus::ask_for_listeners(wire::AskForListeners::Reader message) {
+  publishers_.push_back({sender(), message.getRank()});
+  tell_listeners(publishers_.back());
+}
+
+void EventBus::tell_listeners(const Publisher& publisher) {
+  std::set<std::string> names;
+  for (const Subscription& subscription : subscriptions_) {
+    if (publisher.rank == 0 || subscription.every_rank) names.insert(subscription.name);
+  }
+  tell<wire::Listeners>(publisher.id, [&](wire::Listeners::Builder listeners) {
+    auto list = listeners.initNames(static_cast<unsigned>(names.size()));
+    unsigned index = 0;
+    for (const std::string& name : names) list.set(index++, name.c_str());
+  });
 }
 
 void EventBus::publish(wire::Publish::Reader message) {
@@ -76,12 +99,14 @@ void EventBus::publish(wire::Publish::Reader message) {
               to_string(sender()), name, fmt::join(event_catalogue(), ", "));
   std::set<ActorId> told;  // who subscribed twice, or to everything beside, hears once
   for (const Subscription& subscription : subscriptions_) {
-    const bool wants = subscription.name == name || subscription.name == every_event;
+    const bool wants = (subscription.name == name || subscription.name == every_event) &&
+                       (message.getRank() == 0 || subscription.every_rank);
     if (!wants || !told.insert(subscription.listener).second) continue;
     tell<wire::Event>(subscription.listener, [&](wire::Event::Builder event) {
       event.setName(name);
       event.setStep(message.getStep());
       event.setContext(message.getContext());
+      event.setRank(message.getRank());
     });
   }
 }

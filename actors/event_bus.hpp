@@ -1,6 +1,6 @@
 #pragma once
 // EventBus: named points of a job that anyone may listen to. Pool. One per job, on node 0. Parent: Node.
-// hears Subscribe Publish    says Event
+// hears Subscribe Publish AskForListeners    says Event Listeners
 
 #include <string>
 #include <vector>
@@ -20,12 +20,21 @@ class EventBus final : public Actor {
 
   void subscribe(wire::Subscribe::Reader message);
   void publish(wire::Publish::Reader message);
+  void ask_for_listeners(wire::AskForListeners::Reader message);
 
  private:
   struct Subscription {
     std::string name;  // "*": everything
     ActorId listener;
+    bool every_rank = false;
   };
+  struct Publisher {
+    ActorId id;
+    std::uint32_t rank;
+  };
+  void tell_listeners(const Publisher& publisher);
+
+  std::vector<Publisher> publishers_;        // that asked
   std::vector<Subscription> subscriptions_;  // in their order
 };
 

@@ -62,7 +62,7 @@ class Node final : public Actor {
   void spawn_all(std::vector<CastMember> members);
   void enter_rest_when_ready();
   void publish_configured(ActorId ready);
-  void publish(const char* event);
+  void publish(const char* event, int rank = 0);
   struct Failure {  // wire::Failed
     wire::Failed::Kind kind;
     std::string text, actor;

@@ -52,21 +52,22 @@ void Node::enter_rest_when_ready() {
   spawn_all(std::exchange(waiting_cast_, {}));
 }
 
-// The events of a job's configuration, told for rank 0's actors: what they stand for is there now.
+// The events of a job's configuration, told for each rank's actors: what they stand for is there now.
 void Node::publish_configured(ActorId ready) {
-  if (ready.index != 0) return;
+  const int rank = rank_of(ready);
   const bool trains = options_.events == "train";
-  if (ready.role == Role::loader) publish("configuration.data_stream");
-  if (ready.role == Role::trainer && trains) publish("configuration.lr_scheduler");
+  if (ready.role == Role::loader) publish("configuration.data_stream", rank);
+  if (ready.role == Role::trainer && trains) publish("configuration.lr_scheduler", rank);
   if (ready.role != Role::rank_executor) return;
-  publish("configuration.model_stages");
-  if (trains) publish("configuration.optimizer");
+  publish("configuration.model_stages", rank);
+  if (trains) publish("configuration.optimizer", rank);
 }
 
-void Node::publish(const char* event) {
+void Node::publish(const char* event, int rank) {
   tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
     publish.setName(options_.events + "." + event);
     publish.setContext("{}");
+    publish.setRank(static_cast<std::uint32_t>(rank));
   });
 }
 
@@ -160,10 +161,11 @@ void Node::signalled(wire::Signalled::Reader message) {
     if (!training) return log::warn("SIGUSR1: training has not begun, there is nothing to save");
     log::info("SIGUSR1: a checkpoint after this step");
   }
+  const bool wish = signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGCONT;
   for (const ActorId child : children_) {
     if (child.role == Role::trainer) pass_signal_to(child, message);
   }
-  if (signal == SIGUSR1) return;
+  if (wish) return;
   stop_signal_ = signal;
   if (training && !message.getNow()) {
     log::info("{}: stopping after this step; a second one leaves at once", signal_name(signal));

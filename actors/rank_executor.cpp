@@ -23,8 +23,11 @@ void RankExecutor::behavior(Handlers& handlers) {
   handlers.on(this, &RankExecutor::lead_action);
   handlers.on(this, &RankExecutor::bucket_reduced);
   handlers.on(this, &RankExecutor::collect_metrics);
+  handlers.on(this, &RankExecutor::hook_gradients);
   handlers.on(this, &RankExecutor::apply_step);
   handlers.on(this, &RankExecutor::snapshot);
+  handlers.on(this, &RankExecutor::sleep);
+  handlers.on(this, &RankExecutor::wake);
 }
 
 void RankExecutor::started() {
@@ -89,6 +92,10 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   for (const std::uint64_t packed : message.getMicrobatches())
     microbatches.push_back(Ticket::from_packed(packed));
   evaluation_ = message.getEvaluation();
+  if (is_step()) {
+    options_.events->tell(events::StepPre{step()});
+    options_.events->tell(events::ForwardPre{step()});
+  }
   if (evaluation_ == 0) {
     worker_->begin_step(step(), microbatches);
   } else {
@@ -161,6 +168,20 @@ void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
   });
 }
 
+void RankExecutor::hook_gradients(wire::HookGradients::Reader message) {
+  const Work work(*this, {.actor = optimizer_track_,
+                          .name = trace_name("gradient hooks"),
+                          .step = trace::step_of_span(message.getStep()),
+                          .category = trace::Category::compute});
+  const HookedGradients hooked =
+      worker_->hook_gradients(message.getStep(), message.getLoss(), message.getWeight());
+  tell<wire::GradientsHooked>({Role::trainer, self().index}, [&](wire::GradientsHooked::Builder reply) {
+    reply.setStep(message.getStep());
+    reply.setNormShare(hooked.norm_share);
+    reply.setSkip(hooked.skip);
+  });
+}
+
 void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
   {
     const Work work(*this, {.actor = optimizer_track_,
@@ -170,8 +191,12 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
     if (message.getSkip()) {
       worker_->skip();
     } else {
+      options_.events->tell(events::OptimizerStepPre{message.getStep()});
       worker_->apply(message.getGradientScale(), message.getLrMultiplier());
+      options_.events->tell(events::OptimizerStepPost{message.getStep()});
     }
+    options_.events->tell(events::StepPost{message.getStep(), message.getLoss(), message.getGradNorm(),
+                                           message.getLearningRate(), message.getSkip()});
   }
   tell<wire::StepApplied>({Role::trainer, self().index},
                           [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });
@@ -193,6 +218,24 @@ void RankExecutor::snapshot(wire::Snapshot::Reader message) {
     state.setStep(message.getStep());
     state.setState(worker_->metric_state());
   });
+}
+
+void RankExecutor::sleep(wire::Sleep::Reader message) {
+  options_.events->tell(events::SleepPre{message.getStep()});
+  const std::uint64_t bytes = worker_->sleep(message.getFile());
+  options_.events->tell(events::SleepPost{message.getStep(), bytes});
+  tell<wire::Slept>({Role::trainer, self().index}, [&](wire::Slept::Builder slept) {
+    slept.setStep(message.getStep());
+    slept.setBytes(bytes);
+  });
+}
+
+void RankExecutor::wake(wire::Wake::Reader message) {
+  options_.events->tell(events::WakePre{message.getStep()});
+  worker_->wake();
+  options_.events->tell(events::WakePost{message.getStep()});
+  tell<wire::Awake>({Role::trainer, self().index},
+                    [&](wire::Awake::Builder awake) { awake.setStep(message.getStep()); });
 }
 
 void RankExecutor::advance() {
@@ -295,6 +338,8 @@ void RankExecutor::finish_step_when_done() {
   if (!in_step_ || reductions_pending_ > 0 || !worker_->order().step_done()) return;
   in_step_ = false;
   const StepTotals totals = evaluation_ == 0 ? worker_->finish_step() : worker_->finish_evaluation();
+  if (is_step()) options_.events->tell(events::ForwardPost{step()});
+  if (options_.infers) options_.events->tell(events::StepPost{.step = step()});
   tell<wire::StepComputed>({Role::trainer, self().index}, [&](wire::StepComputed::Builder computed) {
     computed.setStep(step());
     computed.setEvaluation(evaluation_);

@@ -3,9 +3,10 @@
 // rank, on its own thread, because it computes. Parent: Node.
 // The law: messages may come in any order, actions run in the order that the worker's RankOrder decides. A
 // handler records the fact and calls advance(); no handler issues a collective.
-// hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics ApplyStep Snapshot
+// hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics HookGradients ApplyStep
+//   Snapshot Sleep Wake
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
-//   StepApplied WriteShard MetricState
+//   GradientsHooked StepApplied WriteShard MetricState Slept Awake
 
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "runtime/pipeline/step_observer.hpp"
 #include "runtime/rank/comm_tracing.hpp"
 #include "runtime/rank/rank_worker.hpp"
+#include "runtime/task/rank_events.hpp"
 #include "runtime/train/norm_type.hpp"
 
 namespace d9d {
@@ -33,7 +35,9 @@ struct RankExecutorOptions {
   std::vector<ActorId> collectives;  // by reduce group
   ActorId checkpoint_writer;
   NormType norm = NormType::l2;  // how shares of the gradient norm are joined
-  std::vector<int> followers;    // ranks that run actions in the order of this one (rank_order.hpp)
+  bool infers = false;           // all steps are evaluations
+  std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
+  std::vector<int> followers;  // ranks that run actions in the order of this one (rank_order.hpp)
 };
 
 class RankExecutor final : public Actor, private BucketObserver {
@@ -49,8 +53,11 @@ class RankExecutor final : public Actor, private BucketObserver {
   void lead_action(wire::LeadAction::Reader message);
   void bucket_reduced(wire::BucketReduced::Reader message);
   void collect_metrics(wire::CollectMetrics::Reader message);
+  void hook_gradients(wire::HookGradients::Reader message);
   void apply_step(wire::ApplyStep::Reader message);
   void snapshot(wire::Snapshot::Reader message);
+  void sleep(wire::Sleep::Reader message);
+  void wake(wire::Wake::Reader message);
 
  private:
   CommTracing comm_tracing();
@@ -64,6 +71,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   void send_tensor(const StageTensor& tensor);
   void bucket_complete(int bucket) override;
   void finish_step_when_done();
+  bool is_step() const { return evaluation_ == 0 || options_.infers; }  // what is in work is no evaluation
   double seconds_since(std::int64_t begin_ns);
   double now() { return seconds_since(0); }
 

@@ -1,7 +1,7 @@
 #pragma once
 // What signals asked of this rank, and how all ranks come to one answer at one step: every rank adds its wishes
 // to the totals that a step sums over all ranks anyway. No message can come too late for a rank then, and it
-// costs three doubles. The Trainer's bookkeeping.
+// costs four doubles. The Trainer's bookkeeping.
 
 #include <string>
 
@@ -13,18 +13,20 @@ namespace d9d {
 struct AgreedWishes {
   int stop_signal = 0;  // SIGTERM before SIGINT where ranks got different ones; 0 = go on
   bool save = false;    // a checkpoint was asked for
+  bool sleep = false;   // memory is to be handed back
 };
 
 class SignalWishes {
  public:
   void add(int signal);
-  // A wish to save is added to the totals of one step, a wish to stop to those of every step.
+  // A wish to save or to sleep is added to the totals of one step, a wish to stop to those of every step.
   void add_to(StepTotals& totals);
 
  private:
   bool terminate_ = false;
   bool interrupt_ = false;
   bool save_ = false;
+  bool sleep_ = false;
 };
 
 // `totals`: of all ranks.

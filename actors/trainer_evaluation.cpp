@@ -48,7 +48,7 @@ void Trainer::evaluated(wire::ValuesReduced::Reader message) {
   const StepTotals totals = step_totals_from(to_vector<double>(message.getValues()));
   const AgreedWishes wishes = agreed_wishes(totals);
   const bool stop = wishes.stop_signal != 0;
-  if (wishes.save || stop) obey(wishes);
+  if (wishes.save || wishes.sleep || stop) obey(wishes);
   if (evaluation_->reduced(totals, stop)) finish_evaluation();
 }
 

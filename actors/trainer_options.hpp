@@ -3,12 +3,17 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "actors/evaluation_run.hpp"
 #include "messages/actor_id.hpp"
+#include "runtime/task/rank_events.hpp"
 #include "runtime/train/step_end.hpp"
 
 namespace d9d {
@@ -17,6 +22,34 @@ namespace d9d {
 struct TraceWindow {
   std::uint64_t period = 0;
   std::uint64_t active = 0;
+};
+
+// What a checkpoint keeps of the Trainer, after `step`.
+struct TrainerSave {
+  std::uint64_t step, next_sample, tokens_total, skipped;
+};
+
+// Where a Trainer is between two steps without memory.
+struct SleepOfRank {
+  bool asked = false;                   // all ranks have agreed to sleep after this step
+  std::uint64_t after = 0;              // the steps done when it fell asleep last
+  bool is_deep = false;                 // the memory is gone
+  std::optional<std::uint64_t> call{};  // somebody said Wake for that sleep
+};
+
+// The events that somebody wants to hear of.
+struct ListenedTo {
+  std::optional<std::set<std::string>> names{};  // none: the EventBus has not answered yet
+  bool maybe(const std::string& event) const {
+    return !names || names->contains(event) || names->contains("*");
+  }
+};
+
+// An event that waits for the step's update.
+struct Announcement {
+  std::string event;
+  std::uint64_t step;
+  std::string context;
 };
 
 struct TrainerOptions {
@@ -32,7 +65,8 @@ struct TrainerOptions {
   bool counts_tokens = true;                    // one rank of those that see the same tokens does
   std::function<std::string()> task_state;      // JSON; rank 0 only
   std::function<void()> finalize_task = [] {};  // once, at the end of a job that did not fail
-  std::optional<TraceWindow> trace_window;      // rank 0 only
+  std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
+  std::optional<TraceWindow> trace_window;  // rank 0 only
   std::optional<EvaluationOptions> evaluation;
   bool infers = false;  // every step is forward alone, and nothing is applied
   int num_nodes = 1;
@@ -41,7 +75,9 @@ struct TrainerOptions {
   std::chrono::milliseconds first_step_timeout{10'000'000};
   std::chrono::milliseconds step_timeout{100'000};
   std::chrono::milliseconds checkpoint_timeout{3'600'000};  // from the snapshot to the commit
-  bool saves = true;                                        // checkpointing is on: a signal may ask for one
+  std::string sleep_file = "asleep";                        // where the rank's bytes wait
+  int world_size = 1;
+  bool saves = true;  // checkpointing is on: a signal may ask for one
 };
 
 }  // namespace d9d

@@ -7,6 +7,7 @@ struct Subscribe {
   # Any actor -> EventBus: from then on the sender gets every Event of that name. No reply. An
   # unknown name is an input error of the sender. Repeated: the sender still gets each Event once.
   name @0 :Text;   # of the catalogue, e.g. "train.step.post"; "*" = all
+  everyRank @1 :Bool;  # false: of a rank's events those of rank 0 alone
 }
 
 struct Publish {
@@ -15,6 +16,19 @@ struct Publish {
   name @0 :Text;
   step @1 :UInt64;
   context @2 :Text;   # JSON of the event's context
+  rank @3 :UInt32;    # where it happened
+}
+
+struct AskForListeners {
+  # Trainer -> EventBus, when training starts: which events does anybody want to hear of? Reply: Listeners, at once and
+  # after each further Subscribe. Repeated: answered again.
+  rank @0 :UInt32;
+}
+
+struct Listeners {
+  # EventBus -> Trainer: the events of this rank that somebody wants to hear of; it publishes no others, so that an
+  # event without listeners costs no message. No reply. Repeated: the last one counts.
+  names @0 :List(Text);   # "*" = all
 }
 
 struct Event {
@@ -23,4 +37,5 @@ struct Event {
   name @0 :Text;      # as published, and so the other fields
   step @1 :UInt64;
   context @2 :Text;
+  rank @3 :UInt32;
 }

@@ -39,6 +39,22 @@ struct ValuesReduced {
   step @2 :UInt64;  # of the request
 }
 
+struct HookGradients {
+  # Trainer -> RankExecutor, in a job with gradient hooks, when the step's sums are known: the reduced gradients become
+  # means and the hooks are called. Reply: GradientsHooked. Repeated: would divide twice, so the Trainer says it once.
+  step @0 :UInt64;
+  weight @1 :Float64;  # of the step, over all ranks
+  loss @2 :Float64;    # the mean
+}
+
+struct GradientsHooked {
+  # RankExecutor -> Trainer, the reply to HookGradients, when the hooks of this rank have returned. The Trainer reduces
+  # both numbers over all ranks and goes on to ApplyStep. A second one for a step is a bug.
+  step @0 :UInt64;
+  normShare @1 :Float64;  # of the hooked gradients, as in StepComputed
+  skip @2 :Bool;          # a hook wants no update
+}
+
 struct ApplyStep {
   # Trainer -> RankExecutor: update the parameters and clear the gradients. Reply: StepApplied; the next
   # BeginStep may come before it. A repeated one would update twice: the Trainer says it once for each step.
@@ -46,7 +62,36 @@ struct ApplyStep {
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   lrMultiplier @2 :Float64;   # of the optimizer's base learning rate
   costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs, to choose the next step's program
-  skip @4 :Bool;              # only clear the gradients: loss or gradient is not finite
+  skip @4 :Bool;              # only clear the gradients: loss or gradient is not finite, or a hook wants no update
+  loss @5 :Float64;           # of the step, for those who hear of its end; may be NaN
+  gradNorm @6 :Float64;
+  learningRate @7 :Float64;   # absolute
+}
+
+struct Sleep {
+  # Trainer -> RankExecutor, behind the ApplyStep of `step` and a Snapshot of it: hand the memory of parameters,
+  # gradients and optimizer back. Reply: Slept. Nothing but Wake may follow it. Repeated: a bug.
+  step @0 :UInt64;   # training steps done
+  file @1 :Text;     # where the bytes wait
+}
+
+struct Slept {
+  # RankExecutor -> Trainer, the reply to Sleep, when the memory is gone. No reply. Repeated: a bug.
+  step @0 :UInt64;
+  bytes @1 :UInt64;  # that this rank has handed back
+}
+
+struct Wake {
+  # A Trainer that got SIGCONT -> every Trainer, and a Trainer -> its RankExecutor: take the memory again. Reply of the
+  # RankExecutor: Awake; of a Trainer: none. A Trainer that sleeps not yet after `step` wakes as soon as it does.
+  # Repeated for a step: ignored by a Trainer; it tells its RankExecutor once.
+  step @0 :UInt64;   # as in Sleep
+}
+
+struct Awake {
+  # RankExecutor -> Trainer, the reply to Wake, when the memory has the same bytes again: the next step begins. No
+  # reply. Repeated: a bug.
+  step @0 :UInt64;
 }
 
 struct StepApplied {

@@ -9,6 +9,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/task/folder_conversion.hpp"
+#include "runtime/task/plugin_library.hpp"
 #include "runtime/task/registry.hpp"
 
 namespace d9d {
@@ -63,8 +64,7 @@ int convert(const Arguments& arguments, Console& console) {
   tell_left(summary.left_tensors, "tensors", console);
   tell_left(summary.left_files, "folder", console);
   console.out << fmt::format("converted {} to {}: {}, {} in {}\n", conversion.from, conversion.to,
-                             counted(summary.num_tensors, "tensor"),
-                             size_text(summary.bytes),
+                             counted(summary.num_tensors, "tensor"), size_text(summary.bytes),
                              counted(summary.num_shards, "file"));
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "runtime/state/disk.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/model_tokenizer.hpp"
+#include "runtime/task/plugin_library.hpp"
 
 namespace d9d {
 namespace {

@@ -12,6 +12,7 @@
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/export_checkpoint.hpp"
 #include "runtime/task/model_provider.hpp"
+#include "runtime/task/plugin_library.hpp"
 
 namespace d9d {
 namespace {

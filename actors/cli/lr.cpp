@@ -11,6 +11,7 @@
 #include "runtime/report/line_chart.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/builtins.hpp"
+#include "runtime/task/plugin_library.hpp"
 
 namespace d9d {
 namespace {

@@ -1,6 +1,7 @@
 #include "actors/job/actor_registry.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/task/plugin_library.hpp"
 #include "runtime/task/registry.hpp"
 
 namespace d9d {

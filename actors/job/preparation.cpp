@@ -15,8 +15,10 @@
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/job_length.hpp"
 #include "runtime/task/model_provider.hpp"
+#include "runtime/task/plugin_library.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
 namespace {
@@ -121,9 +123,13 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
     if (job.inference) {
       make_inference_task(prepared.registry, job, 0);
     } else {
-      make_task(prepared.registry, job);
+      const auto task = make_task(prepared.registry, job);
+      prepared.phases =
+          StepPhases(call_user("the task's phases", ErrorInside::passes, [&] { return task->phases(); }));
+      require_phases(job, prepared.phases);
     }
   });
+  findings.attempt("gradient_hooks", [&] { make_gradient_hooks(prepared.registry, job); });
   findings.attempt("optimizer", [&] { prepared.optimizer = make_optimizer(prepared.registry, job); });
   findings.attempt("lr_scheduler", [&] { prepared.lr_schedule = make_lr_schedule(prepared.registry, job); });
   make_actors(job, prepared, findings);

@@ -12,6 +12,7 @@
 #include "actors/job/run_job.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/registry.hpp"
+#include "runtime/task/step_phases.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 
 namespace d9d {
@@ -25,6 +26,7 @@ struct PreparedJob {
   std::shared_ptr<const OptimizerProvider> optimizer;
   std::shared_ptr<const LrSchedule> lr_schedule;
   std::shared_ptr<const SampleSource> source;
+  StepPhases phases;  // of the task
   std::uint64_t total_steps = 0;
   std::optional<std::uint64_t> end_sample;                // where the data ends; nothing: it never does
   std::shared_ptr<const SampleSource> evaluation_source;  // null: the job evaluates nothing

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "actors/core/world.hpp"
 #include "actors/job/actor_registry.hpp"
@@ -15,6 +16,7 @@
 #include "runtime/state/disk_watch.hpp"
 #include "runtime/task/job_load.hpp"
 #include "runtime/task/registry.hpp"
+#include "runtime/task/step_phases.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 
 namespace d9d {
@@ -34,7 +36,12 @@ struct ProcessServices {
   std::shared_ptr<const LrSchedule> lr_schedule{};
   const ActorRegistry& user_actors;
   std::function<std::shared_ptr<TrainTask>()> make_task;
-  std::function<std::shared_ptr<InferenceTask>(int rank)> make_inference_task{};  // where the job infers
+  std::function<std::shared_ptr<InferenceTask>(int rank)> make_inference_task{};      // where the job infers
+  StepPhases phases{};                                                                // of the task
+  // Of one rank.
+  std::function<std::vector<std::shared_ptr<GradientHook>>()> make_gradient_hooks = [] {
+    return std::vector<std::shared_ptr<GradientHook>>();
+  };
   std::uint64_t total_steps = 0;
   std::optional<std::uint64_t> end_sample{};  // where the data ends; nothing: it never does
   net::Gate& gate;

@@ -24,11 +24,14 @@
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/phase_losses.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/source_feed.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/inference_as_task.hpp"
+#include "runtime/task/job_paths.hpp"
+#include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -48,6 +51,8 @@ struct RankCast {
   const ScheduleConfig schedule;
   const std::shared_ptr<InferenceTask> inference;  // null: the job trains
   const std::shared_ptr<TrainTask> task;           // or what stands for `inference`
+  const std::shared_ptr<const RankEvents> events;
+  const std::vector<std::shared_ptr<GradientHook>> hooks;
   const std::shared_ptr<RankGradients> gradients;
 
   const JobConfig& job() const { return process.job(); }
@@ -71,7 +76,7 @@ struct RankCast {
   CastMember rank_executor() const;
   CastMember trainer() const;
   std::optional<EvaluationOptions> evaluation() const;
-  SourceFeedOptions feed() const;
+  SourceFeedOptions feed(std::int64_t batches) const;
   CastMember loader() const;
   CastMember evaluation_loader() const;
   CastMember metric_collector() const;
@@ -116,7 +121,8 @@ StepEndOptions RankCast::step_end() const {
   const GradientClippingConfig& clipping = job().trainer.gradient_clipping;
   return {.clipping = {clipping.max_norm, clipping.norm_type},
           .non_finite = job().trainer.non_finite_gradients,
-          .skipped_before = counted_before("skipped_steps")};
+          .skipped_before = counted_before("skipped_steps"),
+          .has_hooks = !hooks.empty()};
 }
 
 // What the ranks of the checkpoint had counted goes to the ranks of now in turn: it is summed over all of them
@@ -131,9 +137,11 @@ std::vector<std::string> RankCast::metric_states() const {
 }
 
 std::function<void(Compose&)> RankCast::metrics() const {
-  return [&job = job(), model = process.loaded.model, task = task](Compose& metrics) {
-    declare_metrics(job, model.get(), *task, metrics);
-  };
+  return
+      [&job = job(), model = process.loaded.model, task = task, phases = process.phases](Compose& metrics) {
+        declare_metrics(job, model.get(), *task, metrics);
+        declare_phase_losses(phases, metrics);
+      };
 }
 
 PipelineWorkerOptions RankCast::worker_options() const {
@@ -146,6 +154,10 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .model = process.model,
           .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
           .task = task,
+          .phases = process.phases,
+          .hooks = hooks,
+          .events = events,
+          .lr_schedule = process.lr_schedule,
           .optimizer = process.optimizer,
           .gradients = job().trainer.gradient_manager,
           .norm = job().trainer.gradient_clipping.norm_type,
@@ -187,7 +199,9 @@ CastMember RankCast::rank_executor() const {
       .remote_ranks = remote_ranks(),
       .collectives = gradient_collectives(),
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)},
-      .norm = job().trainer.gradient_clipping.norm_type};
+      .norm = job().trainer.gradient_clipping.norm_type,
+      .infers = inference != nullptr,
+      .events = events};
   if (leads) options.followers.assign(peers.begin() + 1, peers.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
 }
@@ -217,6 +231,7 @@ CastMember RankCast::trainer() const {
           [task = task] {
             call_user("the task's finalize", ErrorInside::is_named, [&] { task->finalize(); });
           },
+      .events = events,
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .evaluation = evaluation(),
       .infers = inference != nullptr,
@@ -226,6 +241,8 @@ CastMember RankCast::trainer() const {
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
       .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
+      .sleep_file = (output_dir(job()) / "asleep" / fmt::format("rank-{:05}", rank)).string(),
+      .world_size = plan().world_size(),
       .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable};
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
 }
@@ -239,10 +256,10 @@ std::optional<EvaluationOptions> RankCast::evaluation() const {
 }
 
 // Of what both loaders have in common.
-SourceFeedOptions RankCast::feed() const {
+SourceFeedOptions RankCast::feed(std::int64_t batches) const {
   const BatchingConfig& batching = job().trainer.batching;
   const auto& model = process.loaded.model;  // null: a plugin's
-  return {.maths = batch_maths(batching.global_batch_size, batching.microbatch_size,
+  return {.maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
                                plan().parameters().data_parallel()),
           .data_rank = placement.data,
           .task = task,
@@ -253,18 +270,24 @@ SourceFeedOptions RankCast::feed() const {
 }
 
 CastMember RankCast::loader() const {
-  SourceFeedOptions training = feed();
+  SourceFeedOptions training = feed(process.phases.num_batches());
+  training.phases = process.phases;
   training.source = process.source;
   training.first_step = membership().resume_step + 1;
   training.first_sample = membership().resume_sample;
   training.end_sample = process.end_sample;
   training.numbers_samples = inference != nullptr;
   return {at(Role::loader), Threading::own_thread,
-          factory_of<Loader>(Loader::MakeFeed([training] { return make_source_feed(training); })), true};
+          factory_of<Loader>(Loader::MakeFeed([training, events = events] {
+            events->tell(events::ConfigurationDataStream{training.source.get()});
+            return make_source_feed(training);
+          })),
+          true};
 }
 
 CastMember RankCast::evaluation_loader() const {
-  SourceFeedOptions evaluation = feed();
+  SourceFeedOptions evaluation = feed(1);
+  evaluation.phase = process.phases.first_training();
   evaluation.source = process.evaluation_source;
   evaluation.cycle_steps = process.evaluation_batches;
   return {at(Role::evaluation_loader), Threading::own_thread,
@@ -336,9 +359,24 @@ std::vector<CastMember> RankCast::lanes() const {
 
 }  // namespace
 
+namespace {
+
+// The model's subscriptions before the task's.
+std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, TrainTask& task, int rank) {
+  auto events = std::make_shared<RankEvents>(rank, process.job().inference.has_value());
+  call_user("the model's register_events", ErrorInside::is_named,
+            [&] { process.model->register_events(*events); });
+  call_user("the task's register_events", ErrorInside::is_named, [&] { task.register_events(*events); });
+  events->close();
+  return events;
+}
+
+}  // namespace
+
 std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch,
                                        const nlohmann::json& resumed, int rank) {
   const auto inference = process.make_inference_task ? process.make_inference_task(rank) : nullptr;
+  const auto task = inference ? as_task(inference) : process.make_task();
   const RankCast cast{.process = process,
                       .epoch = epoch,
                       .resumed = resumed,
@@ -346,7 +384,9 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                       .placement = epoch.plan().placement(rank),
                       .schedule = process.job().trainer.pipelining.schedule,
                       .inference = inference,
-                      .task = inference ? as_task(inference) : process.make_task(),
+                      .task = task,
+                      .events = events_of(process, *task, rank),
+                      .hooks = process.make_gradient_hooks(),
                       .gradients = std::make_shared<RankGradients>()};
   if (const auto main = resumed.find("0"); main != resumed.end() && main->contains("task"))
     call_user("the task's load_state", ErrorInside::is_named,

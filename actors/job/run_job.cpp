@@ -261,6 +261,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .user_actors = prepared.user_actors,
                         .make_task = [&] { return make_task(prepared.registry, job); },
                         .make_inference_task = inference_maker(prepared.registry, job),
+                        .phases = prepared.phases,
+                        .make_gradient_hooks = [&] { return make_gradient_hooks(prepared.registry, job); },
                         .total_steps = prepared.total_steps,
                         .end_sample = prepared.end_sample,
                         .gate = gate,

@@ -21,7 +21,7 @@ namespace {
 sigset_t watched() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCONT}) sigaddset(&set, signal);
   return set;
 }
 
@@ -102,6 +102,7 @@ void SignalWatch::take() {
   switch (policy_.arrived(signal, tell_ != nullptr, clock_.now_ns())) {
     case SignalPolicy::Action::ignore:
       if (signal == SIGUSR1) log::warn("SIGUSR1: there is nothing to save now");
+      if (signal == SIGUSR2) log::warn("SIGUSR2: there is no memory to hand back now");
       return;
     case SignalPolicy::Action::tell:
       return tell_(signal, false);

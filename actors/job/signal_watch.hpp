@@ -1,6 +1,6 @@
 #pragma once
-// The signals of this process: SIGTERM, SIGINT and SIGUSR1 are taken from all its threads, and one thread of its own
-// waits for them and tells the job. Nothing happens in an asynchronous handler. Made before any other thread is
+// The signals of this process: SIGTERM, SIGINT, SIGUSR1, SIGUSR2 and SIGCONT are taken from all its threads, and one thread
+// of its own waits for them and tells the job. Nothing happens in an asynchronous handler. Made before any other thread is
 // started, because threads inherit what is blocked; other commands than `run` keep the system's behaviour.
 
 #include <functional>

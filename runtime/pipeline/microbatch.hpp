@@ -22,6 +22,7 @@ struct Microbatch {
   enum class Phase { waiting, forwarded, input_done, finished };
 
   Phase phase = Phase::waiting;
+  bool trains = true;                            // or F is its only action
   MicrobatchTensors given;                       // until F
   Ticket activation, gradient;                   // facts that arrived, until used
   TensorMap leaves;                              // inputs that want a gradient, until B or I

@@ -53,11 +53,14 @@ void StageCore::begin_step(std::uint64_t step, const std::vector<MicrobatchTenso
   D9D_CHECK(microbatches_.empty(), "step {} begins on stage {} before step {} is finished", step, stage(),
             step_);
   D9D_REQUIRE(!microbatches.empty(), "step {} has no microbatches", step);
-  options_.module->set_training(options_.training);  // the module may be another core's, too
+  set_training(options_.training);  // the module may be another core's, too
   step_ = step;
   unfinished_ = static_cast<int>(microbatches.size());
   for (const MicrobatchTensors& given : microbatches) {
     Microbatch mb;
+    mb.trains = options_.training && !given.forward_only;
+    D9D_CHECK(mb.trains || !is_last() || options_.consume_outputs, "nobody takes the outputs of stage {}",
+              stage());
     if (is_first()) mb.given.inputs = given.inputs;
     mb.given.shared = given.shared;
     if (is_last()) mb.given.state = given.state;
@@ -88,7 +91,7 @@ bool StageCore::ready(const Action& action) const {
       return mb.phase == Microbatch::Phase::waiting && (is_first() || mb.activation);
     case ActionKind::backward:
     case ActionKind::backward_input:
-      return options_.training && mb.phase == Microbatch::Phase::forwarded && (is_last() || mb.gradient);
+      return mb.trains && mb.phase == Microbatch::Phase::forwarded && (is_last() || mb.gradient);
     case ActionKind::backward_weight:
       return mb.phase == Microbatch::Phase::input_done;
     default:
@@ -160,9 +163,15 @@ ActionResult StageCore::dispatch(const Action& action) {
   }
 }
 
+void StageCore::set_training(bool trains) {
+  module_trains_ = trains;
+  options_.module->set_training(trains);
+}
+
 ActionResult StageCore::forward(Microbatch& mb, int index) {
-  const c10::AutoGradMode grad_mode(options_.training);
-  if (options_.training) {
+  const c10::AutoGradMode grad_mode(mb.trains);
+  if (mb.trains != module_trains_) set_training(mb.trains);
+  if (mb.trains) {
     mb.work = c10::make_intrusive<WeightWork>(WeightWork::Mode::now, slot_);
     mb.work->set_before_job(options_.before_weight_job);
     mb.work->set_leaves(leaves_);
@@ -178,7 +187,7 @@ ActionResult StageCore::forward(Microbatch& mb, int index) {
   } else {
     result.activation = put_outputs(mb, outputs);
   }
-  if (!options_.training) finish(mb);
+  if (!mb.trains) finish(mb);
   return result;
 }
 
@@ -186,7 +195,7 @@ ActionResult StageCore::forward(Microbatch& mb, int index) {
 TensorMap StageCore::take_activation(Microbatch& mb) {
   TensorMap inputs = std::move(table_.take_as<TensorParcel>(std::exchange(mb.activation, {}))->tensors);
   for (auto& [name, tensor] : inputs) {
-    const bool wants_gradient = options_.training && tensor.requires_grad();
+    const bool wants_gradient = mb.trains && tensor.requires_grad();
     tensor = tensor.detach();
     if (!wants_gradient) continue;
     tensor.requires_grad_(true);
@@ -210,7 +219,7 @@ Ticket StageCore::put_outputs(Microbatch& mb, const TensorMap& outputs) {
 }
 
 void StageCore::finish_forward(Microbatch& mb, const LastStageOutputs& outputs) {
-  if (!options_.training) return options_.consume_outputs(outputs);
+  if (!mb.trains) return options_.consume_outputs(outputs);
   const StageLoss loss = options_.compute_loss(outputs);
   D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
   D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
@@ -290,7 +299,7 @@ void StageCore::finish(Microbatch& mb) {
   mb.work.reset();
   mb.phase = Microbatch::Phase::finished;
   --unfinished_;
-  watch_.end_microbatch(unfinished_ == 0);
+  if (mb.trains) watch_.end_microbatch(unfinished_ == 0);
 }
 
 }  // namespace d9d

@@ -68,6 +68,7 @@ class StageCore {
   std::string error_prefix(const Action& action) const;
   ActionResult dispatch(const Action& action);
   ActionResult forward(Microbatch& mb, int index);
+  void set_training(bool trains);
   TensorMap take_activation(Microbatch& mb);
   Ticket put_outputs(Microbatch& mb, const TensorMap& outputs);
   void finish_forward(Microbatch& mb, const LastStageOutputs& outputs);
@@ -85,6 +86,7 @@ class StageCore {
   const std::shared_ptr<const kernels::WeightWork::Leaves> leaves_;
   ParameterWatch watch_;
   std::uint64_t step_ = 0;
+  bool module_trains_ = true;  // what the module was told last
   std::vector<Microbatch> microbatches_;
   bool split_watched_ = false;
   int unfinished_ = 0;  // microbatches whose last action did not run yet

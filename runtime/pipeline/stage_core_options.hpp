@@ -16,6 +16,8 @@ struct MicrobatchTensors {
   TensorMap inputs;  // of the pipeline; only the first stage looks at it
   TensorMap shared;  // for every stage
   TensorMap state;   // only the last stage looks at it
+  // In training: F alone, without a graph, its outputs to consume_outputs. Such microbatches come first in a step.
+  bool forward_only = false;
 };
 
 // What the last stage's callbacks see, during F.
@@ -42,7 +44,7 @@ struct StageCoreOptions {
   // step of one is finished before that of the other begins.
   bool training = true;
   // Last stage. Training needs compute_loss; the backward is
-  // seeded with weight * loss. Otherwise consume_outputs.
+  // seeded with weight * loss. Otherwise, and for microbatches of forward alone, consume_outputs.
   std::function<StageLoss(const LastStageOutputs&)> compute_loss;
   std::function<void(const LastStageOutputs&)> consume_outputs;
   // Hears which gradients are complete, with `each_microbatch` also after each microbatch; may be null.

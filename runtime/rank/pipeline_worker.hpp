@@ -17,13 +17,17 @@
 #include "runtime/rank/rank_worker.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_config.hpp"
+#include "runtime/task/rank_events.hpp"
+#include "runtime/task/step_phases.hpp"
 #include "runtime/train/norm_type.hpp"
 
 namespace d9d {
 
 class Communicator;
 class Compose;
+class GradientHook;
 class InferenceTask;
+class LrSchedule;
 class ModelProvider;
 class OptimizerProvider;
 class SharedSearch;
@@ -44,6 +48,10 @@ struct PipelineWorkerOptions {
   std::shared_ptr<const ModelProvider> model;
   bool model_is_of_plugin = false;  // see plugin_parameters.hpp
   std::shared_ptr<const TrainTask> task;
+  StepPhases phases;                                 // of the task
+  std::vector<std::shared_ptr<GradientHook>> hooks;  // called in their order by hook_gradients()
+  std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
+  std::shared_ptr<const LrSchedule> lr_schedule;  // for the event
   std::shared_ptr<const OptimizerProvider> optimizer;
   GradientManagerConfig gradients;
   NormType norm = NormType::l2;  // of the gradients
@@ -63,7 +71,7 @@ struct PipelineWorkerOptions {
   OpenPair open_pair;    // to the rank that holds the other copy of tied weights
   std::shared_ptr<RankGradients> shared;
   TensorTable* table = nullptr;
-  const Disk* disk = nullptr;
+  Disk* disk = nullptr;
 };
 
 // `buckets` outlives the worker; it hears nothing before begin_step().

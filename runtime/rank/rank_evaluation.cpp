@@ -40,7 +40,7 @@ StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<S
 }
 
 void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
-  const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state};
+  const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state, options_.phase};
   const Loss loss = options_.task->compute_loss(context);
   D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
   D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,

@@ -25,6 +25,7 @@ struct RankEvaluationOptions {
   int pipeline_rank = 0;
   std::uint64_t noise_seed = 0;
   std::shared_ptr<const TrainTask> task;
+  int phase = 0;  // of the task's step: whose loss it is
   // In an inference job the outputs go there; then the task's loss and metrics are not asked for.
   std::shared_ptr<InferenceTask> inference;
   bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does

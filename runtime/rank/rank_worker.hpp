@@ -23,6 +23,12 @@ struct StageTensor {
   Ticket ticket;  // TensorParcel
 };
 
+// After the gradient hooks of a rank: its share of the norm of all its gradients, and whether a hook wants no update.
+struct HookedGradients {
+  double norm_share = 0;
+  bool skip = false;
+};
+
 class RankWorker {
  public:
   virtual ~RankWorker() = default;
@@ -45,6 +51,8 @@ class RankWorker {
   // rank's loss, weight and costs, and its share of the norm of those gradients whose share no CollectiveWorker
   // has returned: of buckets that need no reduction, and of tied weights.
   virtual StepTotals finish_step() = 0;
+  // Behind finish_step(), in a job with gradient hooks: divides the gradients by the step's weight and calls the hooks.
+  virtual HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) = 0;
   // As begin_step(), of microbatches that are only evaluated: forward alone, in training's place between two steps,
   // with put(), order() and run() until all actions are done. Parameters, gradients and training's metrics stay.
   virtual void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) = 0;
@@ -58,6 +66,12 @@ class RankWorker {
   virtual void apply(double gradient_scale, double lr_multiplier) = 0;
   // Instead of apply(): clears the gradients. Parameters, optimizer state and its count of updates stay.
   virtual void skip() = 0;
+
+  // Between two steps, behind apply() or skip(): writes parameters and optimizer state into a new file and hands their
+  // memory and that of the gradients back. Returns how many bytes. Nothing but wake() may be called then.
+  virtual std::uint64_t sleep(const std::string& file) = 0;
+  // Everything is as it was, to the bit.
+  virtual void wake() = 0;
 
   // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
   virtual std::vector<double> take_metrics() = 0;

@@ -23,39 +23,59 @@ class SourceFeed final : public MicrobatchFeed {
   std::optional<StepInputs> load(std::uint64_t step) override {
     D9D_CHECK(step >= options_.first_step, "step {} is asked for, the first one is {}", step,
               options_.first_step);
-    const auto samples = static_cast<std::uint64_t>(options_.maths.global_batch_size);
+    const StepPhases& phases = options_.phases;
+    const auto samples = static_cast<std::uint64_t>(options_.maths.global_batch_size * phases.num_batches());
     std::uint64_t steps = step - options_.first_step;
     if (options_.cycle_steps > 0) steps %= options_.cycle_steps;
     const std::uint64_t begin = options_.first_sample + steps * samples;
     StepInputs inputs{.next_sample = begin + samples};
     const std::uint64_t needed = options_.numbers_samples ? begin + 1 : inputs.next_sample;
     if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
-    for (int i = 0; i < options_.maths.num_microbatches; ++i) add_microbatch(step, begin, i, inputs);
+    inputs.microbatches.resize(static_cast<std::size_t>(phases.size() * options_.maths.num_microbatches));
+    for (int batch = 0; batch < phases.num_batches(); ++batch) add_batch(step, begin, batch, inputs);
     return inputs;
   }
 
  private:
-  void add_microbatch(std::uint64_t step, std::uint64_t begin, int index, StepInputs& inputs) const {
+  // Each microbatch is read once, for all phases that see it. They lie phase after phase.
+  void add_batch(std::uint64_t step, std::uint64_t step_begin, int number, StepInputs& inputs) const {
+    const std::uint64_t begin =
+        step_begin + static_cast<std::uint64_t>(number * options_.maths.global_batch_size);
+    const int count = static_cast<int>(options_.maths.num_microbatches);
+    for (int i = 0; i < count; ++i) {
+      const TensorMap batch = read(begin, i);
+      inputs.tokens += static_cast<std::uint64_t>(batch.at("input_ids").numel());
+      for (int phase = 0; phase < options_.phases.size(); ++phase) {
+        if (options_.phases[phase].batch != number) continue;
+        inputs.microbatches[static_cast<std::size_t>(phase * count + i)] =
+            make({step, i, batch, options_.phase + phase});
+      }
+    }
+  }
+
+  TensorMap read(std::uint64_t begin, int index) const {
     TensorMap whole = read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index);
     add_next_tokens(whole, options_.prediction_depths);
     TensorMap batch = split_sequence(std::move(whole), options_.place);
-    inputs.tokens += static_cast<std::uint64_t>(batch.at("input_ids").numel());
-    const at::Tensor numbers = options_.numbers_samples ? numbers_of(begin, index) : at::Tensor();
-    if (numbers.defined()) batch[sample_numbers] = numbers;
+    if (options_.numbers_samples) batch[sample_numbers] = numbers_of(begin, index);
+    return batch;
+  }
+
+  Ticket make(const MicrobatchContext& context) const {
+    const TensorMap& batch = context.batch;
     ForwardInputs made =
-        call_user(fmt::format("the task's build_forward_inputs of step {}, microbatch {},", step, index),
-                  ErrorInside::is_named, [&] {
-                    return options_.task->build_forward_inputs({step, index, batch});
-                  });
+        call_user(fmt::format("the task's build_forward_inputs of step {}, microbatch {},", context.step,
+                              context.microbatch),
+                  ErrorInside::is_named, [&] { return options_.task->build_forward_inputs(context); });
     D9D_REQUIRE(
         !batch.contains("document_starts") || made.shared.contains("document_starts") ||
             made.inputs.contains("document_starts"),
         "rows of the batch hold several documents, and the task does not hand on where they begin, so "
         "they would see each other; add the batch's document_starts to the shared inputs, or use "
         "data.samples: document");
-    if (numbers.defined()) made.state[sample_numbers] = numbers;
-    inputs.microbatches.push_back(options_.table->put(std::make_unique<MicrobatchParcel>(
-        MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)})));
+    if (options_.numbers_samples) made.state[sample_numbers] = batch.at(sample_numbers);
+    return options_.table->put(std::make_unique<MicrobatchParcel>(
+        MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)}));
   }
 
   at::Tensor numbers_of(std::uint64_t begin, int microbatch) const {

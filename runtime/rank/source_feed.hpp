@@ -8,6 +8,7 @@
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/rank/context_place.hpp"
 #include "runtime/rank/microbatch_feed.hpp"
+#include "runtime/task/step_phases.hpp"
 
 namespace d9d {
 
@@ -16,13 +17,16 @@ class TrainTask;
 
 struct SourceFeedOptions {
   std::shared_ptr<const SampleSource> source;
-  BatchMaths maths;
+  BatchMaths maths;  // of each of the step's batches
+  StepPhases phases{};
   int data_rank = 0;
   // The first step that this process computes and its first sample, of all data ranks: from the checkpoint.
   std::uint64_t first_step = 1;
   std::uint64_t first_sample = 0;
   // No step reaches beyond this sample; nothing: the data has no end.
   std::optional<std::uint64_t> end_sample{};
+  // Of a feed with one phase, an evaluation's: the number that the task is told.
+  int phase = 0;
   // After so many steps the samples begin anew, as every evaluation has the same ones; 0: never.
   std::uint64_t cycle_steps = 0;
   // Of an inference job: the state of a microbatch gets the numbers of its samples, -1 for those from end_sample on,

@@ -1,6 +1,7 @@
 #include "runtime/report/timeline.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -165,10 +166,23 @@ std::string text_of(const RankActions& actions, const std::vector<int>& ranks) {
   return text;
 }
 
+// The first microbatches that ran forward alone, where others trained (task/step_phases.hpp).
+int forwards_alone(const RankActions& actions) {
+  int first_trained = std::numeric_limits<int>::max();
+  for (const auto& [rank, mine] : actions) {
+    for (const MeasuredAction& a : mine) {
+      for (const Action& part : a.instruction.parts) {
+        if (part.kind != ActionKind::forward) first_trained = std::min(first_trained, part.microbatch);
+      }
+    }
+  }
+  return first_trained == std::numeric_limits<int>::max() ? 0 : first_trained;
+}
+
 // Checks that the trace has all of the step.
 std::optional<PipelineProgram> whole_program(const RankActions& actions, std::string& why) {
   try {
-    return parse_program(text_of(actions, first_pipeline(actions)));
+    return parse_program(text_of(actions, first_pipeline(actions)), forwards_alone(actions));
   } catch (const Error& error) {
     why = error.what();
     return std::nullopt;

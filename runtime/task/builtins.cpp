@@ -8,6 +8,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/classification_task.hpp"
+#include "runtime/task/clip_value_hook.hpp"
 #include "runtime/task/embedding_inference.hpp"
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/generation_task.hpp"
@@ -141,6 +142,7 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
       "generation", [&loaded, &disk](const config::Section&, const InferencePlace& place) {
         return std::make_shared<GenerationTask>(place, generation_options(loaded, disk, place));
       });
+  registry.add_gradient_hook("clip_value", make_clip_value_hook);
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);
   return registry;
@@ -166,6 +168,14 @@ std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry
   if (const auto built_in = known_optimizer(job.optimizer)) return provider_of(*built_in);
   const auto& named = std::get<config::Named>(job.optimizer);
   return registry.make_optimizer(named.name, named.options);
+}
+
+std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& registry,
+                                                               const JobConfig& job) {
+  std::vector<std::shared_ptr<GradientHook>> hooks;
+  for (const config::Named& named : job.gradient_hooks)
+    hooks.push_back(registry.make_gradient_hook(named.name, named.options));
+  return hooks;
 }
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,

@@ -17,6 +17,9 @@ std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& 
 // Of a job that infers. Makes no file.
 std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank);
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job);
+// The hooks of one rank, in their order.
+std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& registry,
+                                                               const JobConfig& job);
 // What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp.
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
                                                 const LoadedJob& loaded);

@@ -17,6 +17,7 @@ class InferenceAsTask final : public TrainTask {
   Loss compute_loss(const LossContext& /*context*/) const override {
     fail(ErrorKind::bug, "an inference task has no loss", __FILE__, __LINE__);
   }
+  void register_events(RankEvents& events) override { inference_->register_events(events); }
   nlohmann::json hparams() const override { return inference_->hparams(); }
   nlohmann::json state() const override { return inference_->state(); }
   void load_state(const nlohmann::json& state) override { inference_->load_state(state); }

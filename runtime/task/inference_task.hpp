@@ -41,6 +41,8 @@ class InferenceTask {
   virtual void process_outputs(const InferenceContext& context) = 0;
   // Before a checkpoint is written: what was processed so far has to survive the process.
   virtual void flush() {}
+  // As TrainTask::register_events.
+  virtual void register_events(RankEvents& /*events*/) {}
   virtual nlohmann::json hparams() const { return nlohmann::json::object(); }
   // Of rank 0: saved with every checkpoint, given back on resume.
   virtual nlohmann::json state() const { return nlohmann::json::object(); }

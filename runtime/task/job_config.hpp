@@ -1,5 +1,5 @@
 #pragma once
-// A whole job file: d9d's keys (reference, appendix A), and ours: task, plugins, actors, export_to,
+// A whole job file: d9d's keys (reference, appendix A), and ours: task, plugins, actors, gradient_hooks, export_to,
 // output_dir, node, debug. Relative paths are relative to the working directory, as in the original.
 
 #include <boost/describe/class.hpp>
@@ -40,6 +40,7 @@ struct JobConfig {
   TaskConfig task;
   std::vector<std::string> plugins;
   std::vector<config::Named> actors;
+  std::vector<config::Named> gradient_hooks;
   std::optional<std::string> export_to;
   double export_shard_gb = 4;
   std::optional<std::string> export_adapter_to;
@@ -51,8 +52,8 @@ struct JobConfig {
 };
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
                       (mesh, parallelism, trainer, inference, model_provider, data, evaluation, optimizer,
-                       lr_scheduler, task, plugins, actors, export_to, export_shard_gb, export_adapter_to,
-                       output_dir, node, debug))
+                       lr_scheduler, task, plugins, actors, gradient_hooks, export_to, export_shard_gb,
+                       export_adapter_to, output_dir, node, debug))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
   using namespace config;
@@ -73,6 +74,8 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
           "of "
           "your own"},
       Key{"actors", "", "actors of your own; name and their keys"},
+      Key{"gradient_hooks", "",
+          "`clip_value` (`match`, `limit`) and hooks of your own, called in this order in every step"},
       Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
       Key{"export_shard_gb", "GB", "the most that a file of export_to holds; nodes write whole files",
           optional, above(0)},

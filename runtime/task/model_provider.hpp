@@ -12,6 +12,7 @@
 
 namespace d9d {
 
+class RankEvents;
 class StageGroups;
 class StageModule;
 struct ExportWork;
@@ -64,6 +65,8 @@ class ModelProvider {
   // Writes what adapters added to the model of a committed checkpoint as a folder that peft can load.
   // Default: an input error.
   virtual void export_adapter(const std::string& checkpoint, const std::string& target) const;
+  // Once per rank, before the task's: subscribes to what happens on the rank (rank_events.hpp).
+  virtual void register_events(RankEvents& /*events*/) const {}
   // The hyperparameters that trackers record.
   virtual nlohmann::json hparams() const;
 };

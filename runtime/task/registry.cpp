@@ -1,7 +1,5 @@
 #include "runtime/task/registry.hpp"
 
-#include <dlfcn.h>
-
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -53,6 +51,10 @@ void Registry::add_source(const std::string& name, MakeSource make) {
   add(sources_, "data source", name, std::move(make));
 }
 
+void Registry::add_gradient_hook(const std::string& name, MakeGradientHook make) {
+  add(gradient_hooks_, "gradient hook", name, std::move(make));
+}
+
 void Registry::add_mapper(const std::string& name, MakeMapper make) {
   add(mappers_, "mapper", name, std::move(make));
 }
@@ -100,6 +102,15 @@ std::shared_ptr<const SampleSource> Registry::make_source(const std::string& nam
                    [&] { return make(config, context); });
 }
 
+std::shared_ptr<GradientHook> Registry::make_gradient_hook(const std::string& name,
+                                                           const config::Section& config) const {
+  const MakeGradientHook& make = find(gradient_hooks_, "gradient hook", name);
+  auto hook = call_user(fmt::format("the factory of the gradient hook \"{}\"", name), ErrorInside::passes,
+                        [&] { return make(config); });
+  D9D_REQUIRE(hook != nullptr, "the factory of the gradient hook \"{}\" made none", name);
+  return hook;
+}
+
 std::shared_ptr<const StateMapper> Registry::make_mapper(const std::string& name,
                                                          const std::set<std::string>& stored) const {
   const auto found = mappers_.find(name);
@@ -114,28 +125,6 @@ std::vector<std::string> Registry::mapper_names() const {
   std::vector<std::string> names;
   for (const auto& [name, make] : mappers_) names.push_back(name);
   return names;
-}
-
-void load_plugin(const std::string& path, Registry& registry) {
-  using Register = void (*)(Registry&);
-  const auto enter = reinterpret_cast<Register>(plugin_function(path, "d9d_register"));
-  const bool has_actors = plugin_function(path, "d9d_register_actors") != nullptr;
-  D9D_REQUIRE(enter != nullptr || has_actors,
-              "the plugin {} has neither `extern \"C\" void d9d_register(d9d::Registry&)` nor "
-              "`d9d_register_actors(d9d::ActorRegistry&)`",
-              path);
-  if (enter == nullptr) return;
-  call_user(fmt::format("d9d_register of the plugin {}", path), ErrorInside::passes,
-            [&] { enter(registry); });
-}
-
-void* plugin_function(const std::string& path, const char* name) {
-  // Loading again gives the same library; it is never closed, because what it made may live on.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    throw Error(ErrorKind::input, fmt::format("cannot load the plugin {}: {}", path, dlerror()));
-  }
-  return dlsym(library, name);
 }
 
 }  // namespace d9d

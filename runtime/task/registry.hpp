@@ -1,5 +1,5 @@
 #pragma once
-// Which models, tasks, data sources, optimizers, learning-rate schedules and mappers a process knows by name.
+// Models, tasks, data sources, optimizers, learning-rate schedules, gradient hooks and mappers by name.
 // Main fills it line by line, plugins add theirs; there is no static registration.
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 namespace d9d {
 
+class GradientHook;
 class LrSchedule;
 class ModelProvider;
 class OptimizerProvider;
@@ -49,6 +50,8 @@ class Registry {
   // Made once in each process; see runtime/data/sample_source.hpp for what it has to promise.
   using MakeSource = std::function<std::shared_ptr<const SampleSource>(const config::Section& config,
                                                                        const SourceContext& context)>;
+  // One for each rank; see runtime/train/gradient_hook.hpp.
+  using MakeGradientHook = std::function<std::shared_ptr<GradientHook>(const config::Section& config)>;
   // `stored`: the names of the tensors of the folder that `d9d-node convert` reads.
   using MakeMapper = std::function<std::shared_ptr<const StateMapper>(const std::set<std::string>& stored)>;
 
@@ -60,6 +63,7 @@ class Registry {
   void add_optimizer(const std::string& name, MakeOptimizer make);
   void add_lr_schedule(const std::string& name, MakeLrSchedule make);
   void add_source(const std::string& name, MakeSource make);
+  void add_gradient_hook(const std::string& name, MakeGradientHook make);
   void add_mapper(const std::string& name, MakeMapper make);
 
   // An unknown name is an input error that lists the names there are.
@@ -74,6 +78,8 @@ class Registry {
                                                      const config::Section& config) const;
   std::shared_ptr<const SampleSource> make_source(const std::string& name, const config::Section& config,
                                                   const SourceContext& context) const;
+  std::shared_ptr<GradientHook> make_gradient_hook(const std::string& name,
+                                                   const config::Section& config) const;
   // Null for an unknown name.
   std::shared_ptr<const StateMapper> make_mapper(const std::string& name,
                                                  const std::set<std::string>& stored) const;
@@ -86,15 +92,8 @@ class Registry {
   std::map<std::string, MakeOptimizer> optimizers_;
   std::map<std::string, MakeLrSchedule> lr_schedules_;
   std::map<std::string, MakeSource> sources_;
+  std::map<std::string, MakeGradientHook> gradient_hooks_;
   std::map<std::string, MakeMapper> mappers_;
 };
-
-// Loads a shared library built against the package d9d; it defines
-//   extern "C" void d9d_register(d9d::Registry& registry);
-// The library stays loaded for the life of the process. Input
-// error: no such file, no such function, another version.
-void load_plugin(const std::string& path, Registry& registry);
-// A function of a plugin by its C name; null when it has none.
-void* plugin_function(const std::string& path, const char* name);
 
 }  // namespace d9d

@@ -4,9 +4,22 @@
 
 namespace d9d {
 
+std::vector<StepPhase> TrainTask::phases() const {
+  return {};
+}
+
+void TrainTask::carry(const LossContext& context, TensorMap& /*carried*/) const {
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("phase {} of the task's step is forward alone, and the task has no carry() for its outputs",
+                  context.phase));
+}
+
 void TrainTask::create_metrics(Compose& /*metrics*/) const {}
 
 void TrainTask::update_metrics(const LossContext& /*context*/, Compose& /*metrics*/) const {}
+
+void TrainTask::register_events(RankEvents& /*events*/) {}
 
 nlohmann::json TrainTask::hparams() const {
   return nlohmann::json::object();

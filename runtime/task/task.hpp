@@ -3,7 +3,7 @@
 // One task object per rank. Three threads call it, possibly at the same time:
 //   build_forward_inputs         the Loader's, ahead of the step: step 8 may be built while step 7 is computed; that
 //                                of the evaluation's Loader, where the job has one
-//   compute_loss, update_metrics the compute thread of the last stage
+//   compute_loss, update_metrics, carry  the compute thread of the last stage
 //   state, finalize              the Trainer's
 // So the first three are const and keep the data of a microbatch in `state` of ForwardInputs. An exception of any of
 // them ends the job with its text; throw d9d::Error(ErrorKind::input, ...) where the user's file or data is at fault.
@@ -11,17 +11,23 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/metric/compose.hpp"
+#include "runtime/task/step_phases.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {
 
+class RankEvents;
+
 struct MicrobatchContext {
   std::uint64_t step = 0;  // first step is 1; of an evaluation: its batches, counted since the process began
-  int microbatch = 0;      // in this rank's pack
+  int microbatch = 0;      // in this rank's part of the phase's batch
   const TensorMap& batch;  // as the data source made it
+  int phase = 0;           // of phases(); of an evaluation the first one that trains
 };
 
 struct ForwardInputs {
@@ -35,6 +41,10 @@ struct LossContext {
   int microbatch = 0;
   const TensorMap& outputs;  // of the last stage
   const TensorMap& state;
+  int phase = 0;  // as in MicrobatchContext
+  // What carry() left of this step's forward phases over the same batch, for each of this rank's microbatches;
+  // that of this one is carried[microbatch]. Empty when no phase is forward alone, and in an evaluation.
+  std::span<const TensorMap> carried = {};
 };
 
 // The step's loss is sum(loss * weight) / sum(weight) over
@@ -47,8 +57,14 @@ struct Loss {
 class TrainTask {
  public:
   virtual ~TrainTask() = default;
+  // What a step is made of (step_phases.hpp), the same on every rank and at every step. Empty: one phase that trains
+  // on all of the step's samples. build_forward_inputs, compute_loss and update_metrics are told the phase.
+  virtual std::vector<StepPhase> phases() const;
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
   virtual Loss compute_loss(const LossContext& context) const = 0;
+  // After the forward of a microbatch of a forward phase: what is put into `carried`, the slot of this microbatch and
+  // batch, is detached and kept until the end of the step for later phases. Called on every rank of the last stage.
+  virtual void carry(const LossContext& context, TensorMap& carried) const;
   // Declares the metrics of this task by name, the same on every rank:
   //   metrics.add("auroc", std::make_unique<BinaryAuroc>());
   // Any Metric will do, those of runtime/metric and a plugin's own. May be called more than once.
@@ -58,6 +74,8 @@ class TrainTask {
   // context parallelism on each rank with its own tokens. So each sample or token is counted once in the job, and the
   // values reported are those of all microbatches of all ranks since the last report.
   virtual void update_metrics(const LossContext& context, Compose& metrics) const;
+  // Once per rank, before anything is built: subscribes to what happens on the rank (rank_events.hpp).
+  virtual void register_events(RankEvents& events);
   virtual nlohmann::json hparams() const;
   // Saved with every checkpoint, given back on resume.
   virtual nlohmann::json state() const;

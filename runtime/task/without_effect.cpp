@@ -99,10 +99,11 @@ void of_plugins(const JobConfig& job, Issues& issues) {
   };
   if (own_model || is_own_data(job.data) || (job.evaluation && is_own_data(job.evaluation->data)) ||
       is_own(job.task) || is_own(job.optimizer) || (job.lr_scheduler && is_own(*job.lr_scheduler)) ||
-      !job.actors.empty() || job.plugins.empty())
+      !job.actors.empty() || !job.gradient_hooks.empty() || job.plugins.empty())
     return;
   issues.push_back({"plugins",
-                    "neither model_provider, data, task, optimizer, lr_scheduler nor actors name anything of "
+                    "neither model_provider, data, task, optimizer, lr_scheduler, gradient_hooks nor actors "
+                    "name anything of "
                     "them",
                     "leave it out"});
 }

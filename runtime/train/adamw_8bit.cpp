@@ -42,6 +42,8 @@ class ByteMoment final : public NarrowState {
     kernels::quantize_blocks(values.reshape({-1}).to(at::kFloat), block_, book_, codes_, scales_);
   }
 
+  std::vector<at::Tensor> memory() const override { return {codes_, scales_}; }
+
   // Elements begin .. begin + values.numel(), from the start of a block.
   void read(std::int64_t begin, const at::Tensor& values) const {
     kernels::dequantize_blocks(codes_.narrow(0, begin, values.numel()), scales_of(begin, values), block_,

@@ -28,6 +28,8 @@ class NarrowState {
   virtual at::Tensor unpack() const = 0;
   // Takes what was saved. What unpack() gave becomes the same state again, bit for bit.
   virtual void pack(const at::Tensor& values) const = 0;
+  // The tensors that hold it.
+  virtual std::vector<at::Tensor> memory() const { return {}; }
 };
 
 // One tensor of the training state, as a checkpoint names it.

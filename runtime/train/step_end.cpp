@@ -8,23 +8,35 @@
 namespace d9d {
 
 std::vector<StepReduction> StepEnd::reductions_of(const StepTotals& mine) const {
-  if (options_.clipping.norm_type == NormType::l2) return {{ReduceOp::sum, to_values(mine)}};
+  const bool is_sum = options_.clipping.norm_type == NormType::l2;
+  if (is_sum && !options_.has_hooks) return {{ReduceOp::sum, to_values(mine)}};
   StepTotals sums = mine;
   sums.norm_share = 0;
+  if (options_.has_hooks) return {{ReduceOp::sum, to_values(sums)}};
   return {{ReduceOp::sum, to_values(sums)}, {ReduceOp::max, {mine.norm_share}}};
 }
 
+StepReduction StepEnd::reduction_of_hooked(double norm_share, bool skip) const {
+  const bool is_sum = options_.clipping.norm_type == NormType::l2;
+  return {is_sum ? ReduceOp::sum : ReduceOp::max, {norm_share, skip ? 1.0 : 0.0}};
+}
+
 std::optional<StepResult> StepEnd::add(std::span<const double> values) {
+  const bool hooked = options_.has_hooks;
+  bool hook_skips = false;
   if (sums_) {
-    D9D_CHECK(values.size() == 1, "the maximum of a step has {} values", values.size());
+    D9D_CHECK(values.size() == (hooked ? 2 : 1), "the norm of a step has {} values", values.size());
     sums_->norm_share = values.front();
+    hook_skips = hooked && values.back() > 0;
   } else {
     sums_ = step_totals_from(values);
-    if (options_.clipping.norm_type == NormType::inf) return std::nullopt;
+    if (hooked || options_.clipping.norm_type == NormType::inf) return std::nullopt;
   }
-  StepResult result{.totals = *std::exchange(sums_, std::nullopt)};
-  result.scale = step_scale(result.totals, options_.clipping);
-  result.skips = skips(result.scale);
+  StepResult result{.totals = *std::exchange(sums_, std::nullopt), .scale = {}, .hook_skips = hook_skips};
+  result.scale =
+      step_scale(result.totals, options_.clipping, hooked ? GradientsAre::means : GradientsAre::sums);
+  if (hook_skips) ++skipped_;
+  result.skips = hook_skips || skips(result.scale);
   return result;
 }
 

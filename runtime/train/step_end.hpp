@@ -25,6 +25,8 @@ struct StepEndOptions {
   ClippingOptions clipping;
   NonFiniteOptions non_finite;
   std::uint64_t skipped_before = 0;  // updates that the resumed checkpoint's job had skipped
+  // Gradient hooks run between the sums of the step and its norm (gradient_hook.hpp).
+  bool has_hooks = false;
 };
 
 struct StepReduction {
@@ -35,7 +37,8 @@ struct StepReduction {
 struct StepResult {
   StepTotals totals;  // of all ranks
   StepScale scale;
-  bool skips = false;  // the update
+  bool skips = false;       // the update
+  bool hook_skips = false;  // because a gradient hook says so
 };
 
 class StepEnd {
@@ -44,6 +47,10 @@ class StepEnd {
 
   // What has to be reduced over all ranks, in this order.
   std::vector<StepReduction> reductions_of(const StepTotals& mine) const;
+  // With hooks: the sums after the first reduction, when the hooks are due; null before it and in a step without hooks.
+  const StepTotals* sums_for_hooks() const { return options_.has_hooks && sums_ ? &*sums_ : nullptr; }
+  // After them: what is reduced then, of this rank's share of the norm, and whether a hook of it says skip.
+  StepReduction reduction_of_hooked(double norm_share, bool skip) const;
   // Takes the reduced values in that order; returns the result with the last of them. Input error when no token
   // counts. Environment error, with what to try, when loss or norm is not finite and the job has to stop.
   std::optional<StepResult> add(std::span<const double> values);
@@ -56,7 +63,7 @@ class StepEnd {
   [[noreturn]] void refuse(const StepScale& scale) const;
 
   StepEndOptions options_;
-  std::optional<StepTotals> sums_;  // reduced, while the maximum is still missing
+  std::optional<StepTotals> sums_;  // reduced, while norm or maximum is still missing
   std::uint64_t skipped_;
   std::int64_t in_a_row_ = 0;
 };

@@ -27,7 +27,12 @@ struct StepScale {
   bool is_finite() const { return std::isfinite(loss) && std::isfinite(norm); }
 };
 
+// What the gradients are when the norm's shares are taken: sums over the microbatches, or already divided by the
+// weight (gradient hooks see means).
+enum class GradientsAre { sums, means };
+
 // `totals`: of all ranks. Input error when no token counts.
-StepScale step_scale(const StepTotals& totals, const ClippingOptions& clipping);
+StepScale step_scale(const StepTotals& totals, const ClippingOptions& clipping,
+                     GradientsAre gradients = GradientsAre::sums);
 
 }  // namespace d9d

@@ -14,10 +14,11 @@ struct StepTotals {
   double norm_share = 0;  // of the gradient of loss_sum: each rank's share (norm_type.hpp)
   double tokens = 0;
 
-  // Ranks that were asked to stop by SIGTERM or SIGINT, or to write a checkpoint.
+  // Ranks that were asked to stop by SIGTERM or SIGINT, to write a checkpoint, to hand their memory back.
   double terminates = 0;
   double interrupts = 0;
   double saves = 0;
+  double sleeps = 0;
 
   std::vector<double> costs;  // measured by schedule `auto`, when it is time; as many on all ranks
 };

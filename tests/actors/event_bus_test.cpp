@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/task/configuration_events.hpp"
+#include "runtime/task/events.hpp"
 #include "tests/support/actor_world.hpp"
 
 namespace d9d {
@@ -20,12 +22,29 @@ constexpr ActorId second_id{Role::user, 1};
 class EventBusTest : public ::testing::Test {
  protected:
   EventBusTest() { world.play<EventBus>(bus_id); }
-  void subscribe(ActorId who, const char* name) {
+  void subscribe(ActorId who, const char* name, bool every_rank = false) {
     world.say<wire::Subscribe>(
-        bus_id, [&](wire::Subscribe::Builder message) { message.setName(name); }, who);
+        bus_id,
+        [&](wire::Subscribe::Builder message) {
+          message.setName(name);
+          message.setEveryRank(every_rank);
+        },
+        who);
   }
-  void publish(const char* name) {
+  void ask(std::uint32_t rank) {
+    world.say<wire::AskForListeners>(
+        bus_id, [&](wire::AskForListeners::Builder message) { message.setRank(rank); },
+        ActorId{Role::trainer, rank});
+  }
+  std::vector<std::string> wanted_of(std::uint64_t rank) {
+    std::vector<std::string> names;
+    const auto told = world.last<wire::Listeners>(ActorId{Role::trainer, rank});
+    for (const auto name : told->getNames()) names.emplace_back(name);
+    return names;
+  }
+  void publish(const char* name, std::uint32_t rank = 0) {
     world.say<wire::Publish>(bus_id, [&](wire::Publish::Builder message) {
+      message.setRank(rank);
       message.setName(name);
       message.setStep(3);
       message.setContext("{}");
@@ -87,6 +106,50 @@ TEST_F(EventBusTest, AnUnknownNameIsThePublishersFault) {
   publish("train.stepp");
 
   EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
+}
+
+TEST_F(EventBusTest, OtherRanksAreHeardByThoseWhoAskForEveryRank) {
+  subscribe(first_id, "train.step.post");
+  subscribe(second_id, "train.step.post", true);
+  publish("train.step.post", 3);
+
+  EXPECT_THAT(listeners(), ElementsAre(second_id));
+  EXPECT_EQ(world.last<wire::Event>(second_id)->getRank(), 3U);
+}
+
+TEST_F(EventBusTest, TellsRanksWhatSomebodyWantsToHearOfThem) {
+  ask(0);
+  ask(1);
+  EXPECT_TRUE(wanted_of(0).empty());
+
+  subscribe(first_id, "train.step.post");
+  EXPECT_THAT(wanted_of(0), ElementsAre("train.step.post"));
+  EXPECT_TRUE(wanted_of(1).empty());
+  subscribe(second_id, "*", true);
+
+  EXPECT_THAT(wanted_of(0), ElementsAre("*", "train.step.post"));
+  EXPECT_THAT(wanted_of(1), ElementsAre("*"));
+}
+
+template <class... Event>
+std::vector<std::string> names_of() {
+  std::vector<std::string> names;
+  for (const auto name : {Event::train..., Event::infer...}) {
+    if (!name.empty()) names.emplace_back(name);
+  }
+  return names;
+}
+
+TEST(EventCatalogue, HasTheEventsThatTasksHear) {
+  const auto& all = event_catalogue();
+  const auto names =
+      names_of<events::ConfigurationStart, events::ConfigurationDataStream, events::ConfigurationModelStages,
+               events::ConfigurationOptimizer, events::ConfigurationLrScheduler, events::Ready,
+               events::StepPre, events::StepPost, events::ForwardPre, events::ForwardPost,
+               events::OptimizerStepPre, events::OptimizerStepPost, events::SleepPre, events::SleepPost,
+               events::WakePre, events::WakePost, events::Finished>();
+  EXPECT_EQ(names.size(), 26U) << "reference, appendix B";
+  for (const std::string& name : names) EXPECT_THAT(all, ::testing::Contains(name));
 }
 
 }  // namespace

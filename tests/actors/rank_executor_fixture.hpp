@@ -72,6 +72,15 @@ class ScriptedWorker final : public IdleRankWorker {
   }
   StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .norm_share = 0.5}; }
   void apply(double scale, double lr) override { script_.applied.push_back(fmt::format("{} {}", scale, lr)); }
+  HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) override {
+    script_.applied.push_back(fmt::format("hooks of {}: {} {}", step, loss, weight));
+    return {.norm_share = 0.25, .skip = true};
+  }
+  std::uint64_t sleep(const std::string& file) override {
+    script_.applied.push_back("sleeps in " + file);
+    return 4096;
+  }
+  void wake() override { script_.applied.emplace_back("awake"); }
   void skip() override { script_.applied.emplace_back("skipped"); }
   std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
   std::string metric_state() const override { return std::to_string(script_.metrics.size()); }
@@ -101,6 +110,7 @@ class StageTest : public ::testing::Test {
                                 .collectives = {gradients_id},
                                 .checkpoint_writer = {Role::checkpoint_writer, 0},
                                 .followers = followers};
+    if (script_events) options.events = script_events;
     world->play<RankExecutor>(executor_id, options);
   }
   void begin(std::uint64_t step) {
@@ -156,6 +166,7 @@ class StageTest : public ::testing::Test {
   Script script{.program = {"1F0", "1F1", "1B0", "1B1"}};
   bool follows = false;
   std::vector<int> followers;
+  std::shared_ptr<const RankEvents> script_events;
   std::unique_ptr<ActorWorld> world;
 };
 

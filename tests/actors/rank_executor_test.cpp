@@ -346,5 +346,66 @@ TEST_F(StageTest, LeaderAndFollowerRunTheSameOrder) {
   }
 }
 
+TEST_F(StageTest, CallsTheGradientHooksWhenToldTo) {
+  play();
+  world->say<wire::HookGradients>(executor_id, [](wire::HookGradients::Builder hook) {
+    hook.setStep(3);
+    hook.setLoss(2.5);
+    hook.setWeight(4);
+  });
+
+  EXPECT_THAT(script.applied, ElementsAre("hooks of 3: 2.5 4"));
+  const auto hooked = world->last<wire::GradientsHooked>(trainer_id);
+  EXPECT_EQ(hooked->getStep(), 3U);
+  EXPECT_EQ(hooked->getNormShare(), 0.25);
+  EXPECT_TRUE(hooked->getSkip());
+}
+
+TEST_F(StageTest, SleepsAndWakesWhenToldTo) {
+  play();
+  world->say<wire::Sleep>(executor_id, [](wire::Sleep::Builder sleep) {
+    sleep.setStep(3);
+    sleep.setFile("asleep/rank-0");
+  });
+  EXPECT_EQ(world->last<wire::Slept>(trainer_id)->getBytes(), 4096U);
+
+  world->say<wire::Wake>(executor_id, [](wire::Wake::Builder wake) { wake.setStep(3); });
+
+  EXPECT_EQ(world->last<wire::Awake>(trainer_id)->getStep(), 3U);
+  EXPECT_THAT(script.applied, ElementsAre("sleeps in asleep/rank-0", "awake"));
+}
+
+TEST_F(StageTest, CallsSubscribersAroundWhatTheEventsName) {
+  const auto all = std::make_shared<RankEvents>(0, false);
+  const auto note = [&](const std::string& name) { script.ran.push_back(name); };
+  all->on<events::StepPre>("me", [&](const events::StepPre&) { note("step.pre"); });
+  all->on<events::ForwardPre>("me", [&](const events::ForwardPre&) { note("forward.pre"); });
+  all->on<events::ForwardPost>("me", [&](const events::ForwardPost&) { note("forward.post"); });
+  all->on<events::OptimizerStepPre>("me", [&](const events::OptimizerStepPre&) {
+    EXPECT_TRUE(script.applied.empty());
+    note("optimizer.pre");
+  });
+  all->on<events::OptimizerStepPost>("me", [&](const events::OptimizerStepPost&) {
+    EXPECT_EQ(script.applied.size(), 1U);
+    note("optimizer.post");
+  });
+  all->on<events::StepPost>(
+      "me", [&](const events::StepPost& post) { note(fmt::format("step.post {}", post.loss)); });
+  script_events = all;
+  script.program = {"1F0"};
+  play();
+
+  begin(1);
+  ready<wire::ActivationReady>(1, 0);
+  world->run();
+  world->say<wire::ApplyStep>(executor_id, [](wire::ApplyStep::Builder apply) {
+    apply.setStep(1);
+    apply.setLoss(2.5);
+  });
+
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "step.pre", "forward.pre", "begin 1 of 2", "1F0",
+                                      "forward.post", "optimizer.pre", "optimizer.post", "step.post 2.5"));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -138,7 +138,7 @@ TEST_F(TrainerEvaluationTest, IsLeftOutWhenASignalEndsTheJob) {
   world.say<wire::ValuesReduced>(
       trainer_id,
       [](wire::ValuesReduced::Builder message) {
-        fill_list(message.initValues(7), std::vector<double>{24, 8, 64, 128, 1, 0, 0});
+        fill_list(message.initValues(8), std::vector<double>{24, 8, 64, 128, 1, 0, 0, 0});
       },
       group_id);
   applied(2);

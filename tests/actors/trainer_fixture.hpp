@@ -35,8 +35,18 @@ class TrainerTest : public ::testing::Test {
 
   void start(std::uint64_t first_step = 1) {
     world.play<Trainer>(trainer_id, options);
+    listeners(wanted);
     world.say<wire::StartTraining>(
         trainer_id, [&](wire::StartTraining::Builder start) { start.setFirstStep(first_step); });
+  }
+  // Of the EventBus: what somebody wants to hear of.
+  void listeners(const std::vector<std::string>& names) {
+    world.say<wire::Listeners>(trainer_id,
+                               [&](wire::Listeners::Builder message) {
+                                 auto list = message.initNames(static_cast<unsigned>(names.size()));
+                                 for (unsigned i = 0; i < list.size(); ++i) list.set(i, names[i].c_str());
+                               },
+                               {Role::event_bus, 0});
   }
   void batch(std::uint64_t step) {
     world.say<wire::BatchReady>(
@@ -66,7 +76,7 @@ class TrainerTest : public ::testing::Test {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
-          auto values = message.initValues(7);
+          auto values = message.initValues(8);
           values.set(0, loss_sum);
           values.set(1, weight);
           values.set(2, norm_share);
@@ -121,7 +131,8 @@ class TrainerTest : public ::testing::Test {
   }
 
   TrainerOptions options;
-  std::set<std::uint64_t> due;  // checkpoints
+  std::vector<std::string> wanted{"*"};  // events
+  std::set<std::uint64_t> due;           // checkpoints
   int finalized = 0;
   ActorWorld world;
 };

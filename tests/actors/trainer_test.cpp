@@ -174,13 +174,18 @@ TEST_F(TrainerTest, Rank0ReportsLossNormRateTokensAndTime) {
   EXPECT_DOUBLE_EQ(report->getStepSeconds(), 0.5);
 }
 
-TEST_F(TrainerTest, OtherRanksReportAndPublishNothing) {
+TEST_F(TrainerTest, OtherRanksReportNothingAndPublishWhatSomebodyWantsOfThem) {
   options.rank = 1;
+  wanted = {};
   start();
-  for (const std::uint64_t number : {1, 2, 3}) step(number);
+  step(1);
+  EXPECT_TRUE(world.heard<wire::Publish>().empty());
+  listeners({"train.step.post"});
+  for (const std::uint64_t number : {2, 3}) step(number);
 
   EXPECT_TRUE(world.heard<wire::StepFinished>().empty());
-  EXPECT_TRUE(world.heard<wire::Publish>().empty());
+  EXPECT_THAT(events(), ElementsAre("train.step.post", "train.step.post"));
+  EXPECT_EQ(world.last<wire::Publish>()->getRank(), 1U);
   EXPECT_EQ(world.last<wire::RankFinished>()->getRank(), 1);
 }
 
@@ -454,6 +459,23 @@ TEST_F(TrainerTest, ACheckpointOfTheLastStepLeavesNothingToTrain) {
   EXPECT_TRUE(finished());
   EXPECT_EQ(finalized, 1);
   EXPECT_TRUE(world.heard<wire::LoadBatches>().empty());
+}
+
+// The EventBus of another node answers when it can.
+TEST_F(TrainerTest, EventsBeforeTheListenersAreKnownWaitForThem) {
+  options.total_steps = 1;
+  world.play<Trainer>(trainer_id, options);
+  world.say<wire::StartTraining>(trainer_id,
+                                 [](wire::StartTraining::Builder start) { start.setFirstStep(1); });
+  EXPECT_EQ(world.last<wire::AskForListeners>()->getRank(), 0U);
+  step(1);
+  EXPECT_TRUE(events().empty());
+  EXPECT_FALSE(finished()) << "or nobody would hear of the end";
+
+  listeners({"train.ready", "train.finished"});
+
+  EXPECT_THAT(events(), ElementsAre("train.ready", "train.finished"));
+  EXPECT_TRUE(finished());
 }
 
 }  // namespace

@@ -27,7 +27,15 @@ struct Member {
 class Listener final : public Actor {
  public:
   using Actor::Actor;
-  void behavior(Handlers& handlers) override { handlers.on(this, &Listener::publish); }
+  void behavior(Handlers& handlers) override {
+    handlers.on(this, &Listener::publish);
+    handlers.on(this, &Listener::ask_for_listeners);
+  }
+  void ask_for_listeners(wire::AskForListeners::Reader message) {
+    tell<wire::Listeners>(sender(), [&](wire::Listeners::Builder listeners) {
+      if (message.getRank() == 0) listeners.initNames(1).set(0, "*");
+    });
+  }
   void started() override {
     tell<wire::Ready>(parent(), [](wire::Ready::Builder) {});
   }

@@ -114,11 +114,11 @@ const std::vector<MessageKind>& every_message() {
       kinds<Failed, Ready, Stop, Join, wire::Refused, Welcome, NodeReady, StartTraining, RankFinished,
             Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
             ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, StepApplied,
-            LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, ApplyStep, StepFinished,
-            EvaluationFinished, Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted,
-            ExportModel, ModelExported, CollectMetrics, MetricsTaken, MetricValues, MetricState, FlushTracker,
-            TrackerFlushed, Subscribe, Publish, Event, FlushTrace, Spans, TraceWritten, ClockProbe,
-            ClockReply>();
+            LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, HookGradients, Sleep, Slept,
+            Wake, Awake, GradientsHooked, ApplyStep, StepFinished, EvaluationFinished, Snapshot, WriteShard,
+            ShardWritten, CheckpointState, CheckpointCommitted, ExportModel, ModelExported, CollectMetrics,
+            MetricsTaken, MetricValues, MetricState, FlushTracker, TrackerFlushed, Subscribe, Publish, Event,
+            AskForListeners, Listeners, FlushTrace, Spans, TraceWritten, ClockProbe, ClockReply>();
   return all;
 }
 

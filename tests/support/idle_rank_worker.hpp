@@ -38,6 +38,7 @@ class IdleRankWorker : public RankWorker {
   RankOrder& order() override { return order_; }
   std::vector<StageTensor> run(const Instruction& /*instruction*/) override { return {}; }
   StepTotals finish_step() override { return {}; }
+  HookedGradients hook_gradients(std::uint64_t, double, double) override { return {}; }
   void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& /*microbatches*/) override {
     order_.begin_step(step, program_);
   }
@@ -45,6 +46,8 @@ class IdleRankWorker : public RankWorker {
   StepPrograms& programs() override { return programs_; }
   void apply(double /*gradient_scale*/, double /*lr_multiplier*/) override {}
   void skip() override {}
+  std::uint64_t sleep(const std::string& /*file*/) override { return 0; }
+  void wake() override {}
   std::vector<double> take_metrics() override { return {}; }
   std::vector<double> take_evaluation_metrics() override { return {}; }
   std::string metric_state() const override { return {}; }

@@ -65,10 +65,10 @@ Program build_forward(const Topology& topology, int microbatches) {
   return program;
 }
 
-PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches) {
-  check_compute(compute, topology, microbatches);
+PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches, int forwards) {
+  check_compute(compute, topology, microbatches, forwards);
   Program full = insert_communication(compute, topology, microbatches);
-  check_communication(full, topology, microbatches);
+  check_communication(full, topology, microbatches, forwards);
   const bool has_backward = std::any_of(compute.begin(), compute.end(), [](const RankProgram& rank) {
     return std::any_of(rank.begin(), rank.end(), is_backward);
   });
@@ -78,6 +78,18 @@ PipelineProgram complete_program(Program compute, const Topology& topology, int 
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches) {
   return complete_program(build_compute(config, ranks, microbatches), topology_of(config, ranks),
                           microbatches);
+}
+
+std::shared_ptr<const PipelineProgram> behind_forwards(const PipelineProgram& program, int forwards) {
+  Program compute = build_forward(program.topology, forwards);
+  for (std::size_t rank = 0; rank < compute.size(); ++rank) {
+    for (Instruction instruction : program.compute[rank]) {
+      for (Action& action : instruction.parts) action.microbatch += forwards;
+      compute[rank].push_back(std::move(instruction));
+    }
+  }
+  return std::make_shared<const PipelineProgram>(
+      complete_program(std::move(compute), program.topology, forwards + program.num_microbatches, forwards));
 }
 
 std::shared_ptr<const PipelineProgram> parts_apart(std::shared_ptr<const PipelineProgram> program) {

@@ -27,10 +27,16 @@ Program build_compute(const ScheduleConfig& config, int ranks, int microbatches)
 // Forwards alone, over the stages where the topology puts them: stage after stage, breadth first. No rank waits for
 // itself, because a stage's forwards need earlier stages alone.
 Program build_forward(const Topology& topology, int microbatches);
-// Any compute program made ready to run. Deadlocks and broken rules are bugs.
-PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches);
+// Any compute program made ready to run. Of its first `forwards` microbatches it has the forward alone.
+// Deadlocks and broken rules are bugs.
+PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches,
+                                 int forwards = 0);
 // Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
+
+// `program` with so many further microbatches before its own, which are forward alone: they get the numbers from 0,
+// its own come behind them.
+std::shared_ptr<const PipelineProgram> behind_forwards(const PipelineProgram& program, int forwards);
 
 // The same with the parts of composed actions as instructions of their own, one after the other: the first
 // need not wait for the inputs of the second. For ranks where nothing of the two could overlap.

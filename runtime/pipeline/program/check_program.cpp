@@ -131,15 +131,15 @@ bool ends_with_rendezvous(const Program& program, const Topology& topology) {
 
 }  // namespace
 
-void check_compute(const Program& program, const Topology& topology, int microbatches) {
+void check_compute(const Program& program, const Topology& topology, int microbatches, int forwards) {
   const Positions at(program, topology, microbatches);
   const bool backward = has_backward(program);
   for (int stage = 0; stage < topology.num_stages(); ++stage) {
-    for (int mb = 0; mb < microbatches; ++mb) check_cell(at, stage, mb, backward);
+    for (int mb = 0; mb < microbatches; ++mb) check_cell(at, stage, mb, backward && mb >= forwards);
   }
 }
 
-void check_communication(const Program& program, const Topology& topology, int microbatches) {
+void check_communication(const Program& program, const Topology& topology, int microbatches, int forwards) {
   const Positions at(program, topology, microbatches);
   const bool backward = has_backward(program);
   for (int stage = 0; stage + 1 < topology.num_stages(); ++stage) {
@@ -147,7 +147,7 @@ void check_communication(const Program& program, const Topology& topology, int m
       check_transfer(at, topology, {ActionKind::send_forward, stage, mb},
                      {ActionKind::receive_forward, stage + 1, mb}, at.of(ActionKind::forward, stage, mb),
                      at.of(ActionKind::forward, stage + 1, mb));
-      if (!backward) continue;
+      if (!backward || mb < forwards) continue;
       check_transfer(at, topology, {ActionKind::send_backward, stage + 1, mb},
                      {ActionKind::receive_backward, stage, mb}, at.of_input_gradient(stage + 1, mb),
                      at.of_input_gradient(stage, mb));

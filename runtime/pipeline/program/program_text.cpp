@@ -86,7 +86,7 @@ StageCosts parse_stage_costs(const std::string& text, std::string_view all) {
 
 }  // namespace
 
-PipelineProgram parse_program(std::string_view text) {
+PipelineProgram parse_program(std::string_view text, int forwards) {
   Program program;
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
@@ -97,7 +97,7 @@ PipelineProgram parse_program(std::string_view text) {
   D9D_REQUIRE(extent.stages > 0, "the program is empty; expected a line of actions per pipeline rank");
   const Topology topology = topology_of(program, extent.stages);
   try {
-    return complete_program(std::move(program), topology, extent.microbatches);
+    return complete_program(std::move(program), topology, extent.microbatches, forwards);
   } catch (const Error& error) {
     // What a builder must never break is a rule for users here; where the code checks it is of no help.
     std::string_view text = error.what();

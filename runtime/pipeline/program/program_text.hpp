@@ -13,7 +13,8 @@ namespace d9d {
 // that begin with # are passed over, and so are SEND and RECV: they are
 // put in anew. Which rank has which stage is read off. Input error: no
 // topology fits, or the program breaks a rule (check_program) or deadlocks.
-PipelineProgram parse_program(std::string_view text);
+// Of its first `forwards` microbatches it has the forward alone.
+PipelineProgram parse_program(std::string_view text, int forwards = 0);
 
 // "F:I:W" or "F:I:W:B" for all stages, or for each of them, parted by commas.
 std::vector<StageCosts> parse_costs(std::string_view text, int num_stages);

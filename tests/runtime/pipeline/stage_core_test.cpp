@@ -396,5 +396,42 @@ TEST_F(StageCoreTest, RefusesFactsAndActionsOutOfTurn) {
   EXPECT_THROW(last.core->begin_step(2, testing::toy_microbatches(1)), Error);
 }
 
+TEST_F(StageCoreTest, RunsMicrobatchesOfForwardAloneBeforeThoseThatTrain) {
+  Lone plain(0, 1);
+  plain.core->begin_step(1, testing::toy_microbatches(1));
+  plain.run("0F0");
+  plain.run("0B0");
+  std::vector<bool> training;
+  Lone lone(0, 1);
+  StageCoreOptions options;
+  options.module = lone.module;
+  options.compute_loss = [&](const LastStageOutputs& outputs) {
+    training.push_back(lone.module->training());
+    return testing::toy_loss(outputs);
+  };
+  options.consume_outputs = [&](const LastStageOutputs& outputs) {
+    training.push_back(lone.module->training());
+    for (const auto& [name, output] : outputs.outputs) EXPECT_FALSE(output.requires_grad()) << name;
+  };
+  lone.core = std::make_unique<StageCore>(std::move(options), lone.table);
+  std::vector<MicrobatchTensors> microbatches{testing::toy_microbatches(1)[0],
+                                              testing::toy_microbatches(1)[0]};
+  microbatches[0].forward_only = true;
+
+  lone.core->begin_step(1, microbatches);
+  lone.run("0F0");
+  EXPECT_FALSE(lone.core->ready(parse_action("0B0")));
+  EXPECT_EQ(lone.core->num_cached(), 1);
+  lone.run("0F1");
+  lone.run("0B1");
+
+  EXPECT_TRUE(lone.core->step_done());
+  EXPECT_EQ(training, (std::vector<bool>{false, true}));
+  const StageTotals totals = lone.core->finish_step(), expected = plain.core->finish_step();
+  EXPECT_EQ(totals.loss_sum, expected.loss_sum);
+  EXPECT_EQ(totals.weight_sum, expected.weight_sum);
+  EXPECT_TRUE(lone.module->gradient("scale").equal(plain.module->gradient("scale")));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -168,5 +168,21 @@ TEST_F(SourceFeedTest, KnowsTheTokensBehindTheCutOfASharedSequence) {
   EXPECT_EQ(next_labels(1), (Rows{8, ignored_label}));
 }
 
+// The step's samples in halves: the first for both phases of batch 0, the second for that of batch 1.
+TEST_F(SourceFeedTest, MakesEachPhaseTheInputsOfItsPartOfTheStep) {
+  options.maths = batch_maths(4, 1, 2);
+  options.phases =
+      StepPhases({{"look", PhaseKind::forward, 0}, {"a", PhaseKind::train, 1}, {"b", PhaseKind::train, 0}});
+  options.data_rank = 1;
+  const auto feed = make_source_feed(options);
+
+  const auto inputs = feed->load(2);
+
+  ASSERT_TRUE(inputs);
+  EXPECT_EQ(inputs->next_sample, 16U);
+  EXPECT_EQ(inputs->tokens, 16U) << "those of a batch once";
+  EXPECT_EQ(rows(*inputs), (Rows{10, 11, 14, 15, 10, 11}));
+}
+
 }  // namespace
 }  // namespace d9d

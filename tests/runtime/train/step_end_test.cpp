@@ -87,5 +87,40 @@ TEST(StepEnd, GivesUpAfterTooManySkippedStepsInARow) {
             HasSubstr("trainer.non_finite_gradients.max_in_a_row"), HasSubstr("Lower the learning rate")));
 }
 
+TEST(StepEnd, TakesTheNormAndASkipFromTheHooksAfterTheSums) {
+  StepEnd hooked({.clipping = {.max_norm = 1.0}, .has_hooks = true});
+
+  const auto reductions = hooked.reductions_of(good);
+  ASSERT_EQ(reductions.size(), 1U);
+  EXPECT_EQ(hooked.sums_for_hooks(), nullptr);
+  EXPECT_FALSE(hooked.add(reductions[0].values));
+  ASSERT_NE(hooked.sums_for_hooks(), nullptr);
+  EXPECT_EQ(hooked.sums_for_hooks()->weight_sum, 4);
+  const StepReduction norm = hooked.reduction_of_hooked(25, false);
+  EXPECT_EQ(norm.operation, ReduceOp::sum);
+  const auto result = hooked.add(norm.values);
+
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->skips);
+  EXPECT_EQ(result->scale.loss, 2);
+  EXPECT_EQ(result->scale.norm, 5) << "gradients are means already";
+  EXPECT_NEAR(result->scale.grad, 0.2, 1e-6);
+  EXPECT_EQ(hooked.sums_for_hooks(), nullptr) << "the next step begins anew";
+}
+
+TEST(StepEnd, SkipsWhereAHookOfAnyRankSaysSo) {
+  for (const NormType type : {NormType::l2, NormType::inf}) {
+    StepEnd hooked({.clipping = {.norm_type = type}, .skipped_before = 4, .has_hooks = true});
+    EXPECT_EQ(hooked.reduction_of_hooked(1, true).operation,
+              type == NormType::l2 ? ReduceOp::sum : ReduceOp::max);
+    hooked.add(hooked.reductions_of(good)[0].values);
+
+    const auto result = hooked.add(std::vector<double>{1, 1});
+
+    EXPECT_TRUE(result->skips && result->hook_skips);
+    EXPECT_EQ(hooked.skipped(), 5U);
+  }
+}
+
 }  // namespace
 }  // namespace d9d

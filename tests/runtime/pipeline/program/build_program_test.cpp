@@ -207,5 +207,19 @@ TEST(ScheduleConfig, IsFoundByNameAndNamesTheOthers) {
   }
 }
 
+TEST(Programs, PutForwardsBeforeThoseThatTrain) {
+  const PipelineProgram trained = build_program(OneFOneBSchedule{1, false, Warmup::textbook}, 2, 2);
+
+  const auto both = behind_forwards(trained, 2);
+
+  EXPECT_EQ(both->num_microbatches, 4);
+  EXPECT_TRUE(both->has_backward);
+  EXPECT_EQ(text_of(both->compute[0]), "0F0 0F1 0F2 0F3 0B2 0B3");
+  EXPECT_EQ(text_of(both->compute[1]), "1F0 1F1 1F2 1B2 1F3 1B3");
+  EXPECT_NO_THROW(check_communication(both->full, both->topology, 4, /*forwards=*/2));
+  EXPECT_THROW(check_compute(both->compute, both->topology, 4), Error)
+      << "two backwards are missing otherwise";
+}
+
 }  // namespace
 }  // namespace d9d

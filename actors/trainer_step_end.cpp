@@ -1,0 +1,177 @@
+// The end of a Trainer's step: what all ranks sum, gradient hooks between sums and norm, the update, the report.
+#include "actors/reduce_operation.hpp"
+#include "actors/trainer.hpp"
+#include "messages/lists.hpp"
+#include "messages/trace.capnp.h"
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+namespace {
+
+// Of the event after a step. JSON has no number that is not finite.
+std::string context_of(const StepResult& result) {
+  if (result.skips) return R"({"loss":null,"grad_norm":null,"skipped":true})";
+  return fmt::format(R"({{"loss":{},"grad_norm":{}}})", result.scale.loss, result.scale.norm);
+}
+
+}  // namespace
+
+void Trainer::step_computed(wire::StepComputed::Reader message) {
+  if (message.getEvaluation() > 0 && !options_.infers) return evaluated(message);
+  D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
+            "step {} was computed while step {} is {}", message.getStep(), current_, doing());
+  phase_ = Phase::reducing;
+  publish(options_.infers ? "inference.forward.post" : "train.forward_backward.post");
+  StepTotals mine{.loss_sum = message.getLossSum(),
+                  .weight_sum = message.getWeightSum(),
+                  .norm_share = message.getNormShare(),
+                  .tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0,
+                  .costs = to_vector<double>(message.getCosts())};
+  wishes_.add_to(mine);
+  if (options_.infers) return reduce_over_world({ReduceOp::sum, to_values(mine)});
+  for (const StepReduction& reduction : step_end_.reductions_of(mine)) reduce_over_world(reduction);
+}
+
+void Trainer::reduce_over_world(const StepReduction& reduction) {
+  tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
+    reduce.setOrder(reductions_++);
+    reduce.setStep(current_);
+    reduce.setOperation(reduce_operations.to_wire(reduction.operation));
+    fill_list(reduce.initValues(static_cast<unsigned>(reduction.values.size())), reduction.values);
+  });
+}
+
+void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
+  if (phase_ == Phase::evaluating) return evaluated(message);
+  const auto values = to_vector<double>(message.getValues());
+  if (options_.infers) return inferred(step_totals_from(values));
+  const auto result = step_end_.add(values);
+  if (!result) {
+    if (const StepTotals* sums = step_end_.sums_for_hooks()) hook_gradients(*sums);
+    return;
+  }
+  collect_metrics_when_due();
+  apply(*result);
+  report(*result);
+  obey(agreed_wishes(result->totals));
+  if (evaluation_ && stop_signal_ == 0 && evaluation_->due(current_)) return evaluate();
+  after_apply();
+}
+
+void Trainer::hook_gradients(const StepTotals& sums) {
+  phase_ = Phase::hooking;
+  tell<wire::HookGradients>({Role::rank_executor, self().index}, [&](wire::HookGradients::Builder hook) {
+    hook.setStep(current_);
+    hook.setWeight(sums.weight_sum);
+    hook.setLoss(sums.loss_sum / sums.weight_sum);
+  });
+}
+
+void Trainer::gradients_hooked(wire::GradientsHooked::Reader message) {
+  D9D_CHECK(phase_ == Phase::hooking && message.getStep() == current_,
+            "gradients of step {} are hooked while step {} is {}", message.getStep(), current_, doing());
+  phase_ = Phase::reducing;
+  reduce_over_world(step_end_.reduction_of_hooked(message.getNormShare(), message.getSkip()));
+}
+
+void Trainer::inferred(const StepTotals& totals) {
+  report({.totals = totals, .scale = {}});
+  obey(agreed_wishes(totals));
+  after_apply();
+}
+
+// Before the optimizer: they are reduced while it works.
+void Trainer::collect_metrics_when_due() {
+  if (!options_.metrics_due(current_)) return;
+  tell<wire::CollectMetrics>({Role::rank_executor, self().index},
+                             [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
+}
+
+// An update that is skipped has no events.
+void Trainer::apply(const StepResult& result) {
+  D9D_CHECK(!applying_, "step {} is applied while the optimizer works on step {}", current_, *applying_);
+  if (!result.skips) publish("train.optimizer_step.pre");
+  tell<wire::ApplyStep>({Role::rank_executor, self().index}, [&](wire::ApplyStep::Builder apply) {
+    apply.setStep(current_);
+    apply.setGradientScale(result.scale.grad);
+    apply.setLrMultiplier(options_.lr_multiplier(current_));
+    apply.setSkip(result.skips);
+    apply.setLoss(result.scale.loss);
+    apply.setGradNorm(result.scale.norm);
+    apply.setLearningRate(options_.base_lr * options_.lr_multiplier(current_));
+    fill_list(apply.initCosts(static_cast<unsigned>(result.totals.costs.size())), result.totals.costs);
+  });
+  applying_ = current_;
+  if (!result.skips) return publish("train.optimizer_step.post");
+  if (options_.rank != 0) return;
+  if (result.hook_skips) {
+    return log::info("a gradient hook skips the update of step {}, {} so far", current_,
+                     counted(step_end_.skipped(), "step"));
+  }
+  log::warn("loss is {} and gradient norm is {}: the update of step {} is skipped, {} so far",
+            result.scale.loss, result.scale.norm, current_, counted(step_end_.skipped(), "step"));
+}
+
+void Trainer::step_applied(wire::StepApplied::Reader message) {
+  D9D_CHECK(applying_ == message.getStep(), "step {} was applied and nobody waits for it", message.getStep());
+  applying_.reset();
+  tell_events();
+  finish_when_done();
+}
+
+void Trainer::report(const StepResult& result) {
+  const StepScale& scale = result.scale;
+  const auto tokens = static_cast<std::uint64_t>(result.totals.tokens);
+  const std::int64_t now = world().clock.now_ns();
+  record_step(now);
+  const double seconds = 1e-9 * static_cast<double>(now - step_begin_ns_);
+  step_begin_ns_ = now;
+  tokens_total_ += tokens;
+  if (options_.rank == 0) {
+    tell<wire::StepFinished>({Role::tracker, 0}, [&](wire::StepFinished::Builder finished) {
+      finished.setStep(current_);
+      finished.setTotalSteps(options_.total_steps);
+      finished.setLoss(scale.loss);
+      finished.setGradNorm(scale.norm);
+      finished.setLearningRate(options_.infers ? 0 : options_.base_lr * options_.lr_multiplier(current_));
+      finished.setTokens(tokens);
+      finished.setStepSeconds(seconds);
+      finished.setWallTime(1e-9 * static_cast<double>(world().clock.wall_ns()));
+      finished.setNextSample(next_sample_);
+      finished.setTokensTotal(tokens_total_);
+      finished.setMetricsFollow(options_.metrics_due(current_));
+      finished.setSkippedSteps(step_end_.skipped());
+      finished.setInference(options_.infers);
+    });
+  }
+  write_trace_when_due();
+  if (options_.infers) return publish("inference.step.post");
+  publish("train.step.post", context_of(result));
+}
+
+void Trainer::record_step(std::int64_t now_ns) {
+  if (world().recorder == nullptr) return;
+  if (steps_track_ == 0) steps_track_ = world().recorder->actor(trace::steps_track, options_.rank);
+  world().recorder->record({.start_ns = step_begin_ns_,
+                            .end_ns = now_ns,
+                            .actor = steps_track_,
+                            .name = trace_name("step"),
+                            .step = static_cast<std::int32_t>(current_),
+                            .category = trace::Category::step});
+}
+
+void Trainer::write_trace_when_due() {
+  if (!options_.trace_window || (current_ - first_step_ + 1) % options_.trace_window->period != 0) return;
+  for (int node = 0; node < options_.num_nodes; ++node) {
+    tell<wire::FlushTrace>(
+        {Role::trace_collector, static_cast<std::uint64_t>(node)}, [&](wire::FlushTrace::Builder flush) {
+          flush.setLabel(fmt::format("step_{}", current_));
+          flush.setNodes(static_cast<std::uint32_t>(options_.num_nodes));
+          flush.setFromStep(static_cast<std::int32_t>(current_ - options_.trace_window->active + 1));
+        });
+  }
+}
+
+}  // namespace d9d

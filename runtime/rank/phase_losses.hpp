@@ -1,0 +1,56 @@
+#pragma once
+// What the last stage of a rank asks the task for in a step, by phase (step_phases.hpp): the loss of a microbatch
+// that trains, and what a forward phase leaves for later ones. Used on the stage's compute thread. Needs torch.
+
+#include <memory>
+#include <vector>
+
+#include "runtime/metric/compose.hpp"
+#include "runtime/pipeline/stage_core_options.hpp"
+#include "runtime/task/step_phases.hpp"
+
+namespace d9d {
+
+class TrainTask;
+
+struct PhaseLossesOptions {
+  std::shared_ptr<const TrainTask> task;
+  StepPhases phases;
+  bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
+  Compose* metrics = nullptr;
+};
+
+class PhaseLosses {
+ public:
+  explicit PhaseLosses(PhaseLossesOptions options) : options_(std::move(options)) {}
+
+  // The step's microbatches lie phase after phase, as many in each: sets forward_only of them. Returns how many of
+  // them are. A number that the phases do not divide is a bug.
+  int begin_step(std::vector<MicrobatchTensors>& microbatches);
+  StageLoss compute(const LastStageOutputs& outputs);
+  void carry(const LastStageOutputs& outputs);
+  // Drops what was carried.
+  void end_step() { carried_.clear(); }
+
+ private:
+  struct Place {
+    int phase, microbatch;
+  };
+  Place place(const LastStageOutputs& outputs) const {
+    return {outputs.microbatch / per_phase_, outputs.microbatch % per_phase_};
+  }
+  std::vector<TensorMap>& carried(int phase) {
+    return carried_.at(static_cast<std::size_t>(options_.phases[phase].batch));
+  }
+
+  const PhaseLossesOptions options_;
+  int per_phase_ = 1;                            // microbatches
+  std::vector<std::vector<TensorMap>> carried_;  // by batch and microbatch; empty without forward phases
+};
+
+// The name of a phase's loss among the metrics.
+std::string phase_loss_name(const StepPhase& phase);
+// A weighted mean for each training phase, where there are several phases.
+void declare_phase_losses(const StepPhases& phases, Compose& metrics);
+
+}  // namespace d9d

@@ -1,0 +1,83 @@
+#pragma once
+// The model of one rank as it trains: the modules of its stages, parallelised, their parameters in flat buffers with
+// gradients and optimizer, and what is kept beside them (buffers, counts of experts). Built once, on the compute
+// thread, together with all other ranks. Needs torch.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/nn/model/layer_distribution.hpp"
+#include "runtime/pipeline/program/topology.hpp"
+#include "runtime/rank/pipeline_worker.hpp"
+#include "runtime/rank/rank_buffers.hpp"
+#include "runtime/rank/rank_experts.hpp"
+#include "runtime/rank/slept_memory.hpp"
+#include "runtime/rank/stage_units.hpp"
+#include "runtime/train/gradient_sync.hpp"
+#include "runtime/train/optimizer.hpp"
+#include "runtime/train/tied_gradients.hpp"
+
+namespace d9d {
+
+class ComputeLanes;
+
+class RankModel {
+ public:
+  struct Stage {
+    std::shared_ptr<StageModule> module;
+    std::size_t first_parameter = 0;  // in flat()
+    std::size_t end_parameter = 0;
+    StageUnits units;
+  };
+  // Two lanes for composed actions, made when the first module asks for a communicator.
+  struct Lanes {
+    std::function<ComputeLanes*()> made;  // null: not yet
+    std::function<ComputeLanes&()> make;
+  };
+  // Builds it, fills it with weights, and loads the checkpoint where the job resumes one. `options` outlives it.
+  RankModel(const PipelineWorkerOptions& options, const Topology& topology, const CommTracing& tracing,
+            const Lanes& lanes);
+
+  std::map<int, Stage>& stages() { return stages_; }  // of this rank, by stage
+  const std::shared_ptr<FlatParameters>& flat() const { return flat_; }
+  GradientSync& sync() { return *sync_; }
+  const TiedGradients& tied() const { return *tied_; }
+  Optimizer& optimizer() { return *optimizer_; }
+  RankBuffers& buffers() { return *buffers_; }
+  RankExperts& experts() { return *experts_; }
+  // See RankWorker.
+  std::uint64_t sleep(const std::string& file);
+  void wake();
+  // How many tensors of the checkpoint this rank answers for; 0 without one.
+  std::uint64_t entries_loaded() const { return entries_loaded_; }
+
+ private:
+  StagePosition position(int stage) const { return {stage, topology_.num_stages()}; }
+  std::vector<StageParameter> parameters_of(const Stage& built) const;
+  std::vector<StageParameter> build_stages();
+  void check_parameters(const OpenGroup& open) const;
+  void fill_parameters();
+  void make_optimizer(const OpenGroup& open);
+  void resume();
+  void find_memory();
+  std::shared_ptr<Communicator> open_tied(const CommTracing& tracing, const Lanes& lanes) const;
+
+  const PipelineWorkerOptions& options_;
+  const Topology topology_;
+  std::shared_ptr<FlatParameters> flat_;
+  std::unique_ptr<GradientSync> sync_;
+  std::unique_ptr<TiedGradients> tied_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<StageGroups> groups_;
+  std::unique_ptr<RankBuffers> buffers_;
+  std::unique_ptr<RankExperts> experts_;
+  std::map<int, Stage> stages_;
+  std::optional<SleptMemory> memory_;  // from the first sleep on
+  std::uint64_t entries_loaded_ = 0;
+};
+
+}  // namespace d9d

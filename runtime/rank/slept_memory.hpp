@@ -1,0 +1,49 @@
+#pragma once
+// Memory of tensors that is handed back to the system and taken again with the same bytes (reference CORE-50 to 52). The
+// addresses stay, so every view of it (parameters, shards, buckets, moments) stays as it is. While it sleeps its pages are
+// gone: to read or write it is a mistake that nothing reports. The bytes are in a file meanwhile. Host memory only.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/state/disk.hpp"
+
+namespace d9d {
+
+class SleptMemory {
+ public:
+  // `disk` outlives it.
+  explicit SleptMemory(Disk& disk) : disk_(disk) {}
+
+  // The whole storage of the tensor, once for all tensors that share it. `zero`: all bytes are zero, so that the file
+  // needs none of them; what is not is a bug.
+  void add(const at::Tensor& tensor, bool zero = false);
+
+  // Writes the bytes into a new file, then gives the pages back. Returns how many bytes went. Environment error of the
+  // disk: then nothing has gone, and nothing is asleep. Twice without wake() is a bug.
+  std::uint64_t sleep(const std::string& file);
+  // Reads them back and removes the file. Environment error when they are not what was written.
+  void wake();
+  bool is_asleep() const { return !file_.empty(); }
+
+ private:
+  struct Region {
+    std::size_t bytes = 0;
+    bool zero = false;
+  };
+  void write(const std::string& file);
+
+  Disk& disk_;
+  std::map<char*, Region> regions_;
+  std::string file_;
+  std::uint64_t checksum_ = 0;
+};
+
+// Gives freed memory that the allocator keeps back to the system.
+void trim_allocator();
+
+}  // namespace d9d

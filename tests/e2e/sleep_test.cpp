@@ -1,0 +1,112 @@
+// A job hands its memory back and takes it again; its curve is that of one that never slept.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "tests/support/curve_test.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Words nap(int after) {
+  return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_events_plugin.so]") +
+         set("actors", "[{name: nap, after: " + std::to_string(after) + "}]");
+}
+// Parameters of about 25 MiB; with gradients and moments 100 MiB.
+Words large() {
+  return set("model_provider.model.hidden_size", "256") +
+         set("model_provider.model.moe_intermediate_size", "1024") +
+         set("model_provider.model.num_hidden_layers", "2");
+}
+
+class Sleep : public CurveTest {
+ protected:
+  // MiB of the process in memory.
+  static double resident(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+    double all = 0, pages = 0;
+    file >> all >> pages;
+    return pages * 4096 / (1 << 20);
+  }
+  void wait_for_steps(Process& process, std::size_t count) {
+    process.wait_until("steps", [&] {
+      std::ifstream file(job_.run_folder("tiny") / "metrics.jsonl");
+      std::size_t lines = 0;
+      for (std::string line; std::getline(file, line);) ++lines;
+      return lines >= count;
+    });
+  }
+  // With a nap in the middle and without, to the bit; the checkpoint after it goes on as well.
+  void expect_unchanged(const std::string& name, const Words& words) {
+    SCOPED_TRACE(name);
+    run(named(name) + words);
+    const Outcome slept = job_.run(named(name + "_slept") + nap(5) + words);
+    ASSERT_EQ(slept.code, 0) << slept.err;
+    EXPECT_THAT(slept.err,
+                AllOf(HasSubstr("asleep after step"), HasSubstr("MiB back"), HasSubstr("awake after step")));
+    EXPECT_EQ(job_.exact_curve(name + "_slept"), job_.exact_curve(name));
+  }
+};
+
+TEST_F(Sleep, HandsMemoryBackBySignalAndGoesOnToTheBit) {
+  run(named("whole") + large());
+  const auto job = job_.start(large());
+  wait_for_steps(*job, 3);
+  const double before = resident(job->pid());
+
+  job->signal(SIGUSR2);
+  job->wait_for_error_text("asleep after step");
+  const double asleep = resident(job->pid());
+  job->signal(SIGUSR2);  // asleep already
+  job->signal(SIGCONT);
+
+  ASSERT_EQ(job->wait(), 0) << job->err();
+  EXPECT_LT(asleep, before - 80) << "of " << before << " MiB";
+  EXPECT_THAT(job->err(), HasSubstr("awake after step"));
+  EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
+  EXPECT_TRUE(std::filesystem::is_empty(job_.run_folder("tiny") / "asleep"));
+}
+
+TEST_F(Sleep, ByAnActorLeavesEveryMeshAndOptimizerAsItWas) {
+  expect_unchanged("alone", {});
+  expect_unchanged("stages", mesh(2, 2) + schedule("1f1b"));
+  expect_unchanged("shards", set("mesh.data_parallel_shard", "2") + experts_on(2));
+  expect_unchanged("matrices",
+                   matrices_on(2) + set("optimizer", "{name: adamw_8bit, lr: 0.003, float32_below: 0}"));
+  expect_unchanged("sgd", set("optimizer", "{name: sgd, lr: 0.1, momentum: 0.9}"));
+}
+
+TEST_F(Sleep, OfTwoProcessesBeginsAndEndsWithASignalToEither) {
+  run(named("whole") + mesh(2, 2) + large());
+  const auto [first, second] = job_.start_two(4, mesh(2, 2) + large());
+  wait_for_steps(*first, 3);
+
+  second->signal(SIGUSR2);
+  first->wait_for_error_text("asleep after step");
+  first->signal(SIGCONT);
+
+  ASSERT_EQ(first->wait(), 0) << first->err();
+  ASSERT_EQ(second->wait(), 0) << second->err();
+  EXPECT_THAT(first->err(), HasSubstr("awake after step"));
+  EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
+}
+
+TEST_F(Sleep, EndsWithTheJobWhereASignalStopsIt) {
+  job_.rewrite("{total_steps: 20}", "{total_steps: 200}");
+  const auto job = job_.start(large());
+  wait_for_steps(*job, 2);
+  job->signal(SIGUSR2);
+  job->wait_for_error_text("asleep after step");
+
+  job->signal(SIGTERM);
+
+  EXPECT_EQ(job->wait(), 128 + SIGTERM) << job->err();
+  EXPECT_THAT(job->err(), HasSubstr("stopped by SIGTERM after step"));
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,95 @@
+#include "runtime/rank/phase_losses.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "runtime/metric/aggregation.hpp"
+#include "runtime/task/task.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using enum PhaseKind;
+
+at::Tensor number(double value) {
+  return at::full({}, value, at::kDouble);
+}
+
+// The loss is the output, and what was carried for the microbatch before it.
+struct AddingTask : TrainTask {
+  ForwardInputs build_forward_inputs(const MicrobatchContext&) const override { return {}; }
+  Loss compute_loss(const LossContext& context) const override {
+    seen.push_back(context.phase * 10 + context.microbatch);
+    at::Tensor loss = context.outputs.at("out");
+    for (const TensorMap& carried : context.carried) loss = loss + carried.at("kept");
+    return {loss, 2};
+  }
+  mutable std::vector<int> seen;
+};
+struct CarryingTask final : AddingTask {
+  void carry(const LossContext& context, TensorMap& carried) const override {
+    carried["kept"] = context.outputs.at("out") * 2;
+  }
+};
+
+struct PhaseLossesTest : ::testing::Test {
+  PhaseLosses losses(std::vector<StepPhase> list, const std::shared_ptr<TrainTask>& task) {
+    const StepPhases phases(std::move(list));
+    declare_phase_losses(phases, metrics);
+    return PhaseLosses({task, phases, true, &metrics});
+  }
+  double compute(PhaseLosses& losses, int microbatch, double output) {
+    return losses.compute({7, microbatch, {{"out", number(output)}}, {}}).loss.item<double>();
+  }
+  double mean(const std::string& phase) {
+    return metrics.get<WeightedMean>("loss_of/" + phase).compute().front().second;
+  }
+
+  Compose metrics;
+  std::shared_ptr<CarryingTask> task = std::make_shared<CarryingTask>();
+};
+
+TEST_F(PhaseLossesTest, TellTheTaskPhaseAndMicrobatchAndCountEachLoss) {
+  PhaseLosses two = losses({{"a", train, 0}, {"b", train, 1}}, task);
+  std::vector<MicrobatchTensors> microbatches(4);
+
+  EXPECT_EQ(two.begin_step(microbatches), 0);
+  for (int i = 0; i < 4; ++i) compute(two, i, i);
+
+  EXPECT_THAT(task->seen, ElementsAre(0, 1, 10, 11));
+  EXPECT_EQ(mean("a"), 0.5);
+  EXPECT_EQ(mean("b"), 2.5);
+}
+
+TEST_F(PhaseLossesTest, KeepWhatIsCarriedForLaterPhasesOfItsBatch) {
+  PhaseLosses three = losses({{"look", forward, 0}, {"a", train, 0}, {"b", train, 1}}, task);
+  std::vector<MicrobatchTensors> microbatches(6);
+
+  EXPECT_EQ(three.begin_step(microbatches), 2);
+  EXPECT_TRUE(microbatches[1].forward_only);
+  EXPECT_FALSE(microbatches[2].forward_only);
+  for (const int i : {0, 1}) three.carry({7, i, {{"out", number(10 + i).requires_grad_(true)}}, {}});
+
+  EXPECT_EQ(compute(three, 2, 1), 1 + 20 + 22) << "of all microbatches";
+  three.end_step();
+  three.begin_step(microbatches);
+  EXPECT_THROW(compute(three, 2, 1), std::out_of_range) << "nothing of the step before";
+}
+
+TEST_F(PhaseLossesTest, AskForCarryWhereAPhaseIsForwardAlone) {
+  const auto plain = std::make_shared<AddingTask>();
+  PhaseLosses two = losses({{"look", forward, 0}, {"a", train, 0}}, plain);
+  std::vector<MicrobatchTensors> microbatches(2);
+  two.begin_step(microbatches);
+
+  EXPECT_THAT(test::error_of([&] { two.carry({7, 0, {}, {}}); }), HasSubstr("has no carry()"));
+}
+
+}  // namespace
+}  // namespace d9d

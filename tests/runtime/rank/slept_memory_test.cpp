@@ -1,0 +1,90 @@
+#include "runtime/rank/slept_memory.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "runtime/base/host_limits.hpp"
+#include "runtime/train/flat_buffer.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t count = 8 << 20;  // 32 MiB of float
+
+// Bytes of this process in memory.
+std::uint64_t resident() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * 4096;
+}
+
+struct SleptMemoryTest : ::testing::Test {
+  SleptMemoryTest() : values(zeroed_flat_buffer(count, at::kFloat, at::kCPU)) {
+    values.copy_(at::arange(count, at::kFloat));
+    memory.add(values);
+  }
+  std::string file() const { return (folder / "rank-0").string(); }
+
+  test::TemporaryFolder folder;
+  PosixDisk disk;
+  at::Tensor values;
+  SleptMemory memory{disk};
+};
+
+TEST_F(SleptMemoryTest, GoesAndComesBackBitForBitUnderAllItsViews) {
+  const at::Tensor view = values.narrow(0, 1000, 1000);
+  const at::Tensor before = view.clone();
+  memory.add(view);  // the same storage
+  const void* const address = view.data_ptr();
+  const std::uint64_t full = resident();
+
+  EXPECT_EQ(memory.sleep(file()), static_cast<std::uint64_t>(count) * 4);
+  EXPECT_TRUE(memory.is_asleep());
+  EXPECT_LT(resident() + (28 << 20), full);
+  EXPECT_EQ(std::filesystem::file_size(file()), static_cast<std::uint64_t>(count) * 4);
+  memory.wake();
+
+  EXPECT_EQ(view.data_ptr(), address);
+  EXPECT_TRUE(view.equal(before));
+  EXPECT_TRUE(values.equal(at::arange(count, at::kFloat)));
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  EXPECT_EQ(memory.sleep(file()), static_cast<std::uint64_t>(count) * 4) << "once more";
+  memory.wake();
+}
+
+TEST_F(SleptMemoryTest, OfZerosNeedsNoFile) {
+  const at::Tensor gradients = zeroed_flat_buffer(count, at::kFloat, at::kCPU);
+  gradients.fill_(1);
+  gradients.zero_();
+  memory.add(gradients, /*zero=*/true);
+  const std::uint64_t full = resident();
+
+  memory.sleep(file());
+
+  EXPECT_LT(resident() + (60 << 20), full);
+  EXPECT_EQ(std::filesystem::file_size(file()), static_cast<std::uint64_t>(count) * 4);
+  memory.wake();
+  EXPECT_EQ(gradients.abs().sum().item<float>(), 0);
+}
+
+TEST_F(SleptMemoryTest, StaysWhereTheFileCannotBeWrittenAndIsNotTakenFromADamagedOne) {
+  EXPECT_THAT(test::error_of([&] { memory.sleep((folder / "nowhere" / "rank").string()); }),
+              HasSubstr("nowhere"));
+  EXPECT_FALSE(memory.is_asleep());
+  EXPECT_EQ(values[5].item<float>(), 5);
+  memory.sleep(file());
+  std::fstream(file(), std::ios::in | std::ios::out | std::ios::binary).seekp(4000).put('x');
+
+  EXPECT_THAT(test::error_of([&] { memory.wake(); }), HasSubstr("is not what was written"));
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,31 @@
+#include "runtime/task/plugin_library.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/task/registry.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(PluginLibrary, ThatIsNotThereIsAnInputErrorWithItsPath) {
+  Registry registry;
+
+  EXPECT_THAT(test::error_of([&] { load_plugin("/nowhere/libmine.so", registry); }, ErrorKind::input),
+              AllOf(HasSubstr("cannot load the plugin /nowhere/libmine.so"), HasSubstr("No such file")));
+}
+
+TEST(PluginLibrary, WithoutADoorIsAnInputErrorThatSaysWhatIsMissing) {
+  Registry registry;
+
+  EXPECT_THAT(test::error_of([&] { load_plugin("libm.so.6", registry); }, ErrorKind::input),
+              AllOf(HasSubstr("the plugin libm.so.6 has neither"), HasSubstr("d9d_register")));
+  EXPECT_EQ(plugin_function("libm.so.6", "d9d_register"), nullptr);
+  EXPECT_NE(plugin_function("libm.so.6", "cos"), nullptr);
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,58 @@
+#include "runtime/task/rank_events.hpp"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(RankEvents, CallSubscribersInTheirOrderWithTheContext) {
+  RankEvents events(3, false);
+  std::vector<std::string> heard;
+  for (const char* who : {"a", "b"}) {
+    events.on<events::StepPost>(who, [&heard, who](const events::StepPost& post) {
+      heard.push_back(who + std::to_string(post.step) + (post.loss == 2.5 ? "!" : ""));
+    });
+  }
+
+  EXPECT_TRUE(events.wanted<events::StepPost>());
+  EXPECT_FALSE(events.wanted<events::StepPre>());
+  events.tell(events::StepPost{.step = 7, .loss = 2.5});
+  events.tell(events::StepPre{8});
+
+  EXPECT_THAT(heard, ElementsAre("a7!", "b7!"));
+}
+
+TEST(RankEvents, GoOnWhenASubscriberThrowsOrComesLate) {
+  RankEvents events(0, false);
+  int heard = 0;
+  events.on<events::StepPre>("bad", [](const events::StepPre&) { throw std::runtime_error("no"); });
+  events.on<events::StepPre>("late", [&](const events::StepPre&) {
+    events.on<events::StepPre>("late", [](const events::StepPre&) {});
+  });
+  events.on<events::StepPre>("good", [&](const events::StepPre&) { ++heard; });
+  events.close();
+
+  events.tell(events::StepPre{1});
+  events.tell(events::StepPre{2});
+
+  EXPECT_EQ(heard, 2);
+  EXPECT_THAT(test::error_of([&] { events.on<events::StepPre>("me", {}); }),
+              HasSubstr("me subscribes to train.step.pre too late"));
+}
+
+TEST(RankEvents, RefuseWhatTheJobDoesNotHave) {
+  RankEvents events(0, true);
+
+  EXPECT_THAT(test::error_of([&] { events.on<events::OptimizerStepPre>("me", {}); }),
+              HasSubstr("me subscribes to an event that this job does not have"));
+}
+
+}  // namespace
+}  // namespace d9d
