@@ -320,15 +320,16 @@ CastMember RankCast::lane(int sender, int receiver) const {
 
 std::vector<CastMember> RankCast::lanes() const {
   std::set<std::pair<int, int>> pairs;  // sender, receiver
+  const auto connect = [&](int sender, int receiver) {
+    if (sender != rank && receiver != rank) return;
+    if (plan().placement(sender).node != plan().placement(receiver).node) pairs.insert({sender, receiver});
+  };
   const std::vector<int> ranks = ranks_of_stages();
   for (std::size_t stage = 0; stage + 1 < ranks.size(); ++stage) {
-    const int here = ranks[stage];
-    const int next = ranks[stage + 1];
-    if (here != rank && next != rank) continue;
-    if (plan().placement(here).node == plan().placement(next).node) continue;
-    pairs.insert({here, next});
-    pairs.insert({next, here});
+    connect(ranks[stage], ranks[stage + 1]);
+    connect(ranks[stage + 1], ranks[stage]);
   }
+  if (inference && inference->passes() > 1) connect(ranks.back(), ranks.front());
   std::vector<CastMember> members;
   for (const auto& [sender, receiver] : pairs) members.push_back(lane(sender, receiver));
   return members;

@@ -383,7 +383,9 @@ std::vector<StageTensor> PipelineWorker::run(const Instruction& instruction) {
   };
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Action& action = instruction.parts[i];
-    pass_on({false, action.stage + 1, action.microbatch, results[i].activation});
+    const auto [stage, microbatch] =
+        evaluating_ ? evaluation_->after(action) : std::pair(action.stage + 1, action.microbatch);
+    pass_on({false, stage, microbatch, results[i].activation});
     pass_on({true, action.stage - 1, action.microbatch, results[i].gradient});
   }
   return outputs;

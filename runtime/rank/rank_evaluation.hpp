@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/metric/compose.hpp"
@@ -38,6 +39,8 @@ class RankEvaluation {
   void begin(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches);
   StageCore& core(int stage) { return *cores_.at(stage); }
   RankOrder& order() { return order_; }
+  // The stage and microbatch that the outputs of a forward are for.
+  std::pair<int, int> after(const Action& action) const;
   // Call it when all actions are done: sums of the last stage, 0 elsewhere.
   StepTotals finish();
 
@@ -45,6 +48,7 @@ class RankEvaluation {
   std::vector<double> take_metrics();
 
  private:
+  int passes() const;
   StageCoreOptions core_options(int stage, const std::shared_ptr<StageModule>& module);
   void add_loss(const LastStageOutputs& outputs);
   void hand_over(const LastStageOutputs& outputs);
@@ -53,6 +57,7 @@ class RankEvaluation {
   RankOrder order_;
   Compose metrics_;
   StepTotals totals_;
+  int microbatches_ = 0;  // of the step's pack
   std::map<int, std::unique_ptr<StageCore>> cores_;
   std::map<std::size_t, std::shared_ptr<const PipelineProgram>> programs_;  // by microbatches
 };

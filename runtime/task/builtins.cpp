@@ -158,8 +158,9 @@ std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& 
 std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank) {
   // Weights are gathered, or tokens sent to experts, across ranks of other samples.
   const bool in_step = job.mesh.data_parallel_shard > 1 || job.mesh.expert_parallel > 1;
+  const int stages = stages_per_rank(job.trainer.pipelining.schedule) * job.mesh.pipeline_parallel;
   return registry.make_inference_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task),
-                                      {results_dir(job), rank, in_step});
+                                      {results_dir(job), rank, in_step, stages});
 }
 
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job) {

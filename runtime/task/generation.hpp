@@ -22,6 +22,12 @@ struct GenerateOptions : TokenChoice {
   bool in_step = false;
 };
 
+bool ends_text(const GenerateOptions& options, std::int64_t token);
+// Drops what a text has behind its end.
+void cut_behind_end(const GenerateOptions& options, std::vector<std::int64_t>& text);
+// Input error where the model cannot generate.
+GeneratingStage& generating_stage(StageModule& model);
+
 struct Prompt {
   std::uint64_t sample = 0;  // its number decides what is drawn
   std::vector<std::int64_t> ids;
@@ -45,7 +51,6 @@ class Generator {
     std::int64_t length() const { return static_cast<std::int64_t>(prompt->ids.size() + made->size()); }
   };
   void advance();
-  bool is_end(std::int64_t token) const;
 
   GeneratingStage& stage_;
   GenerateOptions options_;

@@ -33,7 +33,7 @@ TEST(GenerationTask, GoesOnWithEachSample) {
   const TensorMap batch = batch_of_three();
   const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
 
-  const TensorMap outputs = task.running(stage)->forward(made.inputs, made.shared);
+  const TensorMap outputs = task.running(stage, {})->forward(made.inputs, made.shared);
   task.process_outputs({1, 0, outputs, made.state, {10, 11, -1}});
   task.finalize();
 
