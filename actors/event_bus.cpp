@@ -35,6 +35,7 @@ const std::vector<std::string>& event_catalogue() {
       "train.step.post",
       "train.evaluation.pre",
       "train.evaluation.post",
+      "train.rolled_back",
       "train.checkpoint.committed",
       "train.checkpoint.failed",
       "train.exported",

@@ -4,8 +4,9 @@
 // The law: messages may come in any order, actions run in the order that the worker's RankOrder decides. A
 // handler records the fact and calls advance(); no handler issues a collective.
 // hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics ApplyStep Snapshot
+//   GenerateTexts RestoreState
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
-//   StepApplied WriteShard MetricState
+//   StepApplied WriteShard MetricState TextsGenerated StateRestored
 
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "messages/cluster.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
+#include "messages/texts.capnp.h"
 #include "messages/train.capnp.h"
 #include "runtime/pipeline/step_observer.hpp"
 #include "runtime/rank/comm_tracing.hpp"
@@ -51,6 +53,8 @@ class RankExecutor final : public Actor, private BucketObserver {
   void collect_metrics(wire::CollectMetrics::Reader message);
   void apply_step(wire::ApplyStep::Reader message);
   void snapshot(wire::Snapshot::Reader message);
+  void generate_texts(wire::GenerateTexts::Reader message);
+  void restore_state(wire::RestoreState::Reader message);
 
  private:
   CommTracing comm_tracing();
@@ -64,6 +68,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   void send_tensor(const StageTensor& tensor);
   void bucket_complete(int bucket) override;
   void finish_step_when_done();
+  void tell_texts();
   double seconds_since(std::int64_t begin_ns);
   double now() { return seconds_since(0); }
 
@@ -82,6 +87,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   std::vector<Early> early_;
   bool in_step_ = false;
   std::uint32_t evaluation_ = 0;  // of the BeginStep in work
+  ActorId asker_;                 // of the texts in work
   int reductions_pending_ = 0;
   double norm_share_ = 0;
   double compute_seconds_ = 0;

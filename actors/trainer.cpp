@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/reduce_operation.hpp"
+#include "actors/text_messages.hpp"
 #include "messages/event.capnp.h"
 #include "messages/lists.hpp"
 #include "messages/trace.capnp.h"
@@ -17,8 +18,13 @@ namespace {
 enum Deadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
 
 const char* name_of(int phase) {
-  constexpr const char* names[] = {"waiting for its batch", "computing",
-                                   "reducing loss and norm over all ranks", "evaluating", "finished"};
+  constexpr const char* names[] = {"waiting for its batch",
+                                   "computing",
+                                   "reducing loss and norm over all ranks",
+                                   "evaluating",
+                                   "restoring a checkpoint",
+                                   "making texts",
+                                   "finished"};
   return names[phase];
 }
 
@@ -34,7 +40,12 @@ Trainer::Trainer(World& world, TrainerOptions options)
     : Actor(world),
       options_(std::move(options)),
       tokens_total_(options_.tokens_before),
+      requests_(options_.roll_backs),
       step_end_(options_.step_end) {
+  if (options_.resumed_step) {
+    requests_.taken({*options_.resumed_step, options_.step_end.skipped_before});
+    requests_.committed(*options_.resumed_step);
+  }
   last_step_ = options_.total_steps;
   if (options_.evaluation) evaluation_.emplace(*options_.evaluation, evaluation_actions());
   set_rank(options_.rank);
@@ -50,6 +61,9 @@ void Trainer::behavior(Handlers& handlers) {
   handlers.on(this, &Trainer::metric_state);
   handlers.on(this, &Trainer::checkpoint_committed);
   handlers.on(this, &Trainer::signalled);
+  handlers.on(this, &Trainer::roll_back);
+  handlers.on(this, &Trainer::state_restored);
+  handlers.on(this, &Trainer::generate_texts);
   handlers.on(this, &Trainer::tick);
 }
 
@@ -135,6 +149,7 @@ void Trainer::begin(const LoadedBatch& batch) {
 }
 
 void Trainer::step_computed(wire::StepComputed::Reader message) {
+  if (message.getEvaluation() >= first_texts_evaluation) return texts_computed();
   if (message.getEvaluation() > 0 && !options_.infers) return evaluated(message);
   D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
             "step {} was computed while step {} is {}", message.getStep(), current_,
@@ -147,6 +162,7 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
                   .tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0,
                   .costs = to_vector<double>(message.getCosts())};
   wishes_.add_to(mine);
+  requests_.add_to(mine);
   if (options_.infers) return reduce_over_world({ReduceOp::sum, to_values(mine)});
   for (const StepReduction& reduction : step_end_.reductions_of(mine)) reduce_over_world(reduction);
 }
@@ -170,8 +186,8 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   apply(*result);
   report(*result);
   obey(agreed_wishes(result->totals));
-  if (evaluation_ && stop_signal_ == 0 && evaluation_->due(current_)) return evaluate();
-  after_apply();
+  requests_.agree(result->totals);
+  conclude_step();
 }
 
 void Trainer::inferred(const StepTotals& totals) {
@@ -297,6 +313,7 @@ void Trainer::after_apply() {
 
 void Trainer::take_snapshot() {
   const std::uint64_t step = snapshot_wanted_->step;
+  requests_.taken({step, snapshot_wanted_->skipped});
   snapshot_in_flight_ = std::exchange(snapshot_wanted_, std::nullopt);
   tell<wire::Snapshot>({Role::rank_executor, self().index}, [&](wire::Snapshot::Builder snapshot) {
     snapshot.setStep(step);
@@ -318,15 +335,18 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
     state.setRank(options_.rank);
     state.setNextSample(snapshot_in_flight_->next_sample);
     const auto loss = evaluation_ ? evaluation_->loss_after(message.getStep()) : std::nullopt;
-    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}}})",
-                               metrics, task, snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped,
-                               loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : ""));
+    state.setState(fmt::format(
+        R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}}})", metrics, task,
+        snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped,
+        requests_.roll_backs() > 0 ? fmt::format(R"(,"roll_backs":{})", requests_.roll_backs()) : "",
+        loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : ""));
   });
 }
 
 void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
   snapshot_in_flight_.reset();
+  if (std::string_view(message.getFailure().cStr()).empty()) requests_.committed(message.getStep());
   if (snapshot_wanted_) take_snapshot();
   finish_when_done();
   advance();

@@ -3,9 +3,9 @@
 // Pool: it counts, tells, and calls the task's state and finalize. One per rank. Parent: Node.
 // The next step begins without waiting for the optimizer. The events that follow it do wait, in their order.
 // hears StartTraining BatchReady DataEnded StepComputed ValuesReduced StepApplied MetricState CheckpointCommitted
-//       Signalled Tick
+//       Signalled RollBack StateRestored GenerateTexts Tick
 // says Ready LoadBatches BeginStep ReduceValues ApplyStep Snapshot CollectMetrics CheckpointState FlushTrace
-//      StepFinished EvaluationFinished Publish RankFinished
+//      StepFinished EvaluationFinished RestoreState GenerateTexts TrackValue Publish RankFinished
 
 #include <deque>
 #include <optional>
@@ -13,12 +13,14 @@
 
 #include "actors/core/actor.hpp"
 #include "actors/signal_wishes.hpp"
+#include "actors/step_requests.hpp"
 #include "actors/trainer_options.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/data.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
+#include "messages/texts.capnp.h"
 #include "messages/train.capnp.h"
 #include "runtime/train/step_end.hpp"
 
@@ -39,10 +41,13 @@ class Trainer final : public Actor {
   void metric_state(wire::MetricState::Reader message);
   void checkpoint_committed(wire::CheckpointCommitted::Reader message);
   void signalled(wire::Signalled::Reader message);
+  void roll_back(wire::RollBack::Reader message);
+  void state_restored(wire::StateRestored::Reader message);
+  void generate_texts(wire::GenerateTexts::Reader message);
   void tick(wire::Tick::Reader message);
 
  private:
-  enum class Phase { waiting, computing, reducing, evaluating, finished };
+  enum class Phase { waiting, computing, reducing, evaluating, restoring, generating, finished };
   void ask_for_batches();
   void advance();
   void begin(const LoadedBatch& batch);
@@ -59,6 +64,11 @@ class Trainer final : public Actor {
   void evaluated(wire::StepComputed::Reader message);
   void evaluated(wire::ValuesReduced::Reader message);
   void finish_evaluation();
+  void conclude_step();
+  void restore();
+  void make_texts();
+  void texts_computed();
+  void fill(wire::GenerateTexts::Builder message, const RequestedTexts& texts) const;
   void reduce_over_world(const StepReduction& reduction);
   void publish(const std::string& event, const std::string& context = "{}");
   void tell_events();
@@ -76,6 +86,9 @@ class Trainer final : public Actor {
   std::uint64_t next_sample_ = 0;             // cursor after the current step
   std::uint64_t tokens_ = 0, tokens_total_;   // of this rank in its step; of all ranks in all steps so far
   std::optional<EvaluationRun> evaluation_;   // where the job evaluates
+  std::uint64_t evaluated_ = 0;               // the last step that one followed
+  StepRequests requests_;
+  bool generating_ = false;  // the RankExecutor makes the texts that are due
   StepEnd step_end_;
   std::uint64_t reductions_ = 0;
   std::int64_t step_begin_ns_ = 0;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "actors/evaluation_run.hpp"
+#include "actors/step_requests.hpp"
 #include "messages/actor_id.hpp"
 #include "runtime/train/step_end.hpp"
 
@@ -41,7 +42,11 @@ struct TrainerOptions {
   std::chrono::milliseconds first_step_timeout{10'000'000};
   std::chrono::milliseconds step_timeout{100'000};
   std::chrono::milliseconds checkpoint_timeout{3'600'000};  // from the snapshot to the commit
-  bool saves = true;                                        // checkpointing is on: a signal may ask for one
+  int world_size = 1;
+  RollBackLimits roll_backs;
+  std::function<std::string(std::uint64_t)> checkpoint_dir;  // of the one of this step, committed or resumed
+  std::optional<std::uint64_t> resumed_step;                 // of the checkpoint that is resumed
+  bool saves = true;                                         // checkpointing is on: a signal may ask for one
 };
 
 }  // namespace d9d

@@ -46,6 +46,7 @@ struct ProcessServices {
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
   TokenizerFiles tokenizer{};           // copied into every checkpoint
+  const Registry* registry = nullptr;   // of trackers that plugins bring
 
   const JobConfig& job() const { return loaded.job; }
 };

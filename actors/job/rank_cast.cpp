@@ -27,8 +27,10 @@
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/source_feed.hpp"
+#include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/inference_as_task.hpp"
+#include "runtime/task/job_paths.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -146,6 +148,9 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .model = process.model,
           .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
           .task = task,
+          .begin_task = [task = task](const RankContext& context) { task->begin(context); },
+          .context = process.registry->context(),
+          .first_step = membership().resume_step + 1,
           .optimizer = process.optimizer,
           .gradients = job().trainer.gradient_manager,
           .norm = job().trainer.gradient_clipping.norm_type,
@@ -226,6 +231,18 @@ CastMember RankCast::trainer() const {
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
       .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
+      .world_size = plan().world_size(),
+      .roll_backs = {.count_max = static_cast<std::uint64_t>(config.checkpointing.roll_backs_max),
+                     .before = counted_before("roll_backs"),
+                     .kept = static_cast<std::uint64_t>(config.checkpointing.num_to_keep.value_or(0))},
+      .checkpoint_dir =
+          [&job = job(), resumed = membership().resume_from,
+           at = membership().resume_step](std::uint64_t step) {
+            if (!resumed.empty() && step == at) return resumed;
+            return join_path(checkpoint_dir(job).string(), checkpoint_name(step));
+          },
+      .resumed_step =
+          membership().resume_from.empty() ? std::nullopt : std::optional(membership().resume_step),
       .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable};
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
 }
@@ -329,7 +346,7 @@ std::vector<CastMember> RankCast::lanes() const {
     connect(ranks[stage], ranks[stage + 1]);
     connect(ranks[stage + 1], ranks[stage]);
   }
-  if (inference && inference->passes() > 1) connect(ranks.back(), ranks.front());
+  if ((inference && inference->passes() > 1) || !job().actors.empty()) connect(ranks.back(), ranks.front());
   std::vector<CastMember> members;
   for (const auto& [sender, receiver] : pairs) members.push_back(lane(sender, receiver));
   return members;

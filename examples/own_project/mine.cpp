@@ -23,9 +23,15 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   registry.add_lr_schedule("inverse_root", [](const Section& section) {
     return mine::make_inverse_root(d9d::config::decode<mine::InverseRootConfig>(section));
   });
+  registry.add_tracker("table", [](const Section& section) {
+    return mine::make_table(d9d::config::decode<mine::TableConfig>(section));
+  });
 }
 
 extern "C" void d9d_register_actors(d9d::ActorRegistry& registry) {
+  registry.add("sampler", [](d9d::World& world, const d9d::config::Section& section) {
+    return mine::make_sampler(world, d9d::config::decode<mine::SamplerConfig>(section));
+  });
   registry.add("spike_guard", [](d9d::World& world, const d9d::config::Section& section) {
     return mine::make_spike_guard(world, d9d::config::decode<mine::GuardConfig>(section));
   });

@@ -6,11 +6,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/task/optimizer_keys.hpp"
+#include "runtime/task/registry.hpp"
 
 namespace d9d {
 class Actor;
@@ -73,20 +75,50 @@ constexpr auto keys_of(d9d::config::Tag<InverseRootConfig>) {
   return std::array{Key{"warmup", "steps", "steps until the largest learning rate", required, at_least(1)}};
 }
 
+struct TableConfig {
+  std::string file = "table.csv";
+};
+BOOST_DESCRIBE_STRUCT(TableConfig, (), (file))
+constexpr auto keys_of(d9d::config::Tag<TableConfig>) {
+  return std::array{d9d::config::Key{"file", "", "its name in the run's folder"}};
+}
+
 struct GuardConfig {
   double limit = 3;
+  std::uint64_t quiet = 10;
 };
-BOOST_DESCRIBE_STRUCT(GuardConfig, (), (limit))
+BOOST_DESCRIBE_STRUCT(GuardConfig, (), (limit, quiet))
 constexpr auto keys_of(d9d::config::Tag<GuardConfig>) {
   using namespace d9d::config;
   return std::array{
-      Key{"limit", "times the mean", "a loss above this stops the job", d9d::config::optional, above(1)}};
+      Key{"limit", "times the mean", "a loss above this is a spike", d9d::config::optional, above(1)},
+      Key{"quiet", "steps", "in which nothing is a spike"}};
+}
+
+struct SamplerConfig {
+  std::int64_t every = 0;
+  std::vector<std::string> prompts;
+  std::optional<std::string> tokenizer;
+  std::int64_t tokens = 32;
+  double temperature = 0;
+};
+BOOST_DESCRIBE_STRUCT(SamplerConfig, (), (every, prompts, tokenizer, tokens, temperature))
+constexpr auto keys_of(d9d::config::Tag<SamplerConfig>) {
+  using namespace d9d::config;
+  return std::array{
+      Key{"every", "steps", "period of the samples", required, at_least(1)},
+      Key{"prompts", "", "how the texts begin; without a tokenizer ids with spaces between", required},
+      Key{"tokenizer", "", "a tokenizer.json or .model; null: texts are ids"},
+      Key{"tokens", "", "new tokens of a text", d9d::config::optional, at_least(1)},
+      Key{"temperature", "", "of the logits; 0: the most likely token", d9d::config::optional, at_least(0)}};
 }
 
 std::shared_ptr<d9d::TrainTask> make_smoothed_task(const SmoothedConfig& config);
 std::shared_ptr<const d9d::ModelProvider> make_convolution_model(const ConvolutionConfig& config);
 std::shared_ptr<const d9d::OptimizerProvider> make_lion(const LionConfig& config);
 std::shared_ptr<const d9d::LrSchedule> make_inverse_root(const InverseRootConfig& config);
+d9d::OpenTracker make_table(const TableConfig& config);
+std::unique_ptr<d9d::Actor> make_sampler(d9d::World& world, const SamplerConfig& config);
 std::unique_ptr<d9d::Actor> make_spike_guard(d9d::World& world, const GuardConfig& config);
 
 }  // namespace mine

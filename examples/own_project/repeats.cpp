@@ -19,15 +19,20 @@ class Repeats final : public d9d::SampleSource {
     return static_cast<std::uint64_t>(config_.samples);
   }
   std::int64_t sequence_length() const override { return config_.sequence_length; }
-  std::optional<std::int64_t> vocab_size() const override { return config_.vocab_size; }
+  std::optional<std::int64_t> vocab_size() const override {
+    return config_.vocab_size * (config_.spoiled[0] < config_.spoiled[1] ? 2 : 1);
+  }
 
-  // A pure function of the index, in every epoch the same: so a run may go on with other ranks.
+  // A pure function of the index, in every epoch the same but for what is spoiled: so a run may go on with other ranks.
   d9d::Sample at(std::uint64_t index) const override {
     const d9d::RandomStream phrases(seed_, "phrases", index % *num_samples());
     const auto vocabulary = static_cast<std::uint64_t>(config_.vocab_size);
+    const auto number = static_cast<std::int64_t>(index);
+    const bool spoils = config_.spoiled[0] <= number && number < config_.spoiled[1];
     d9d::Sample sample;
     for (std::int64_t t = 0; t <= config_.sequence_length; ++t) {
-      const auto token = phrases.below(static_cast<std::uint64_t>(t % config_.phrase), vocabulary);
+      const auto token = phrases.below(static_cast<std::uint64_t>(t % config_.phrase), vocabulary) +
+                         (spoils ? vocabulary : 0);
       if (t < config_.sequence_length) sample.input_ids.push_back(static_cast<std::int64_t>(token));
       if (t > 0)
         sample.labels.push_back(t < config_.phrase ? d9d::ignored_label : static_cast<std::int64_t>(token));

@@ -1,13 +1,12 @@
-// An actor: hears of every step, and stops the job when the loss jumps to `limit` times its running mean. The
-// last checkpoint stays, so the run can go on from there with another seed or learning rate.
-#include <fmt/format.h>
-
+// An actor: hears of every step, and has the job go back when the loss jumps to `limit` times its running mean: to the
+// last checkpoint of before the jump, and on with the data that follow.
 #include <nlohmann/json.hpp>
 
 #include "actors/core/actor.hpp"
+#include "messages/checkpoint.capnp.h"
 #include "messages/event.capnp.h"
 #include "mine.hpp"
-#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 
 namespace mine {
 namespace {
@@ -30,12 +29,15 @@ class SpikeGuard final : public d9d::Actor {
     const nlohmann::json context = nlohmann::json::parse(message.getContext().cStr());
     if (context.contains("skipped")) return;  // it has no loss (trainer.non_finite_gradients)
     const double loss = context.at("loss").get<double>();
-    if (mean_ > 0 && loss > config_.limit * mean_) {
-      throw d9d::Error(d9d::ErrorKind::environment,
-                       fmt::format("the loss jumped to {:.3f} at step {}, {:.1f} times its mean of {:.3f}",
-                                   loss, message.getStep(), loss / mean_, mean_));
+    const bool spikes = mean_ > 0 && loss > config_.limit * mean_ && message.getStep() > config_.quiet;
+    if (!spikes) {
+      mean_ = mean_ > 0 ? 0.9 * mean_ + 0.1 * loss : loss;
+      return;
     }
-    mean_ = mean_ > 0 ? 0.9 * mean_ + 0.1 * loss : loss;
+    d9d::log::warn("the loss of step {} is {:.3f}, {:.1f} times its mean", message.getStep(), loss,
+                   loss / mean_);
+    tell<wire::RollBack>({d9d::Role::trainer, 0},
+                         [&](wire::RollBack::Builder ask) { ask.setBefore(message.getStep()); });
   }
 
  private:

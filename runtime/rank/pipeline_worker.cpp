@@ -30,6 +30,8 @@
 #include "runtime/rank/training_state.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/model_provider.hpp"
+#include "runtime/task/prompted_texts.hpp"
+#include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
@@ -71,11 +73,14 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::vector<int> bucket_groups() const override;
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put(const StageTensor& tensor) override;
-  RankOrder& order() override { return evaluating_ ? evaluation_->order() : order_; }
+  RankOrder& order() override { return evaluating_ ? evaluation().order() : order_; }
   std::vector<StageTensor> run(const Instruction& instruction) override;
   StepTotals finish_step() override;
   void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   StepTotals finish_evaluation() override;
+  void begin_texts(std::uint64_t step, const TextRequest& request) override;
+  Texts take_texts() override;
+  void restore(const std::string& checkpoint, std::uint64_t skipped_steps) override;
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   void skip() override;
@@ -89,7 +94,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StageCore& core(int stage) const {
     const auto found = cores_.find(stage);
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
-    return evaluating_ ? evaluation_->core(stage) : *found->second;
+    return evaluating_ ? evaluation().core(stage) : *found->second;
   }
   struct BuiltStage {
     std::shared_ptr<StageModule> module;
@@ -128,6 +133,10 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const BuiltStage& built);
   std::uint64_t noise_seed() const { return stable_hash(fmt::format("{}:{}", options_.seed, options_.rank)); }
+  // The one that runs: of texts that somebody asked for, or of a task's samples.
+  RankEvaluation& evaluation() const { return texts_ ? *texts_ : *evaluation_; }
+  RankEvaluationOptions evaluation_options(std::shared_ptr<InferenceTask> inference) const;
+  void begin_task(const OpenGroup& open) const;
   void make_evaluation();
   std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets) const;
 
@@ -149,6 +158,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::unique_ptr<RankEvaluation> evaluation_;       // where the job evaluates
+  std::shared_ptr<PromptedTexts> prompted_;          // of the texts that were asked for last
+  std::unique_ptr<RankEvaluation> texts_;            // while they are made
   bool evaluating_ = false;
   Compose metrics_;  // of the task; counts on the last stage, between two calls of take_metrics()
   std::uint64_t entries_loaded_ = 0;
@@ -192,19 +203,37 @@ void PipelineWorker::prepare() {
   }
   if (options_.evaluates || options_.inference) make_evaluation();
   options_.shared->parameters = flat_;
+  if (options_.begin_task) begin_task(open);
 }
 
-void PipelineWorker::make_evaluation() {
+// Groups along the axes of any domain; the first domain that has them all.
+void PipelineWorker::begin_task(const OpenGroup& open) const {
+  RankContext context{options_.context};
+  context.rank = options_.rank;
+  context.world_size = options_.plan->world_size();
+  context.placement = options_.plan->placement(options_.rank);
+  context.first_step = options_.first_step;
+  context.group = [&](const std::vector<std::string>& axes) {
+    return RankGroup(open(domain_with(axes, options_.plan->domains()), axes, "task"));
+  };
+  call_user("the task's begin", ErrorInside::passes, [&] { options_.begin_task(context); });
+}
+
+RankEvaluationOptions PipelineWorker::evaluation_options(std::shared_ptr<InferenceTask> inference) const {
   RankEvaluationOptions evaluation{.modules = {},
                                    .topology = topology_,
                                    .pipeline_rank = pipeline_rank_,
                                    .noise_seed = noise_seed(),
                                    .task = options_.task,
-                                   .inference = options_.inference,
+                                   .inference = std::move(inference),
                                    .counts_loss = counts_loss(),
                                    .table = options_.table};
   for (const auto& [stage, built] : stages_) evaluation.modules[stage] = built.module;
-  evaluation_ = std::make_unique<RankEvaluation>(std::move(evaluation));
+  return evaluation;
+}
+
+void PipelineWorker::make_evaluation() {
+  evaluation_ = std::make_unique<RankEvaluation>(evaluation_options(options_.inference));
 }
 
 // Between the ranks of the first and the last stage that have the same place in them.
@@ -384,7 +413,7 @@ std::vector<StageTensor> PipelineWorker::run(const Instruction& instruction) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Action& action = instruction.parts[i];
     const auto [stage, microbatch] =
-        evaluating_ ? evaluation_->after(action) : std::pair(action.stage + 1, action.microbatch);
+        evaluating_ ? evaluation().after(action) : std::pair(action.stage + 1, action.microbatch);
     pass_on({false, stage, microbatch, results[i].activation});
     pass_on({true, action.stage - 1, action.microbatch, results[i].gradient});
   }
@@ -419,13 +448,47 @@ void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Tick
 
 // Units that were gathered for the evaluation go, and those of the next step's begin are asked for again.
 StepTotals PipelineWorker::finish_evaluation() {
-  const StepTotals totals = evaluation_->finish();
+  const StepTotals totals = evaluation().finish();
+  texts_.reset();
   evaluating_ = false;
   for (const auto& [stage, built] : stages_) {
     built.units.end_step();
     built.units.after_update();
   }
   return totals;
+}
+
+// Caches live as long as the request.
+void PipelineWorker::begin_texts(std::uint64_t step, const TextRequest& request) {
+  D9D_CHECK(!evaluating_, "rank {} is in an evaluation", options_.rank);
+  const DeviceMeshParameters& mesh = options_.plan->parameters();
+  D9D_REQUIRE(mesh.context_parallel() == 1,
+              "an actor asks for texts, and ranks that share sequences cannot generate; set the job's "
+              "context_parallel degrees to 1");
+  TextRequest mine = request;
+  mine.options.in_step = mesh.data_parallel_shard > 1 || mesh.expert_parallel > 1;
+  prompted_ = std::make_shared<PromptedTexts>(std::move(mine), topology_.num_stages());
+  texts_ = std::make_unique<RankEvaluation>(evaluation_options(prompted_));
+  std::vector<MicrobatchTensors> microbatches;
+  for (ForwardInputs& made : prompted_->microbatches())
+    microbatches.push_back({std::move(made.inputs), std::move(made.shared), std::move(made.state)});
+  evaluating_ = true;
+  texts_->begin(step, microbatches);
+}
+
+Texts PipelineWorker::take_texts() {
+  const auto prompted = std::exchange(prompted_, nullptr);
+  return prompted && options_.plan->placement(options_.rank).data == 0 ? prompted->take() : Texts();
+}
+
+// A gather of the values that go is awaited first.
+void PipelineWorker::restore(const std::string& checkpoint, std::uint64_t skipped_steps) {
+  for (const auto& [stage, built] : stages_) built.units.end_step();
+  load_training_state(*options_.disk, checkpoint, *optimizer_, buffers_->all(),
+                      options_.checkpoint_only_trainable);
+  optimizer_->set_step_count(optimizer_->step_count() - static_cast<std::int64_t>(skipped_steps));
+  buffers_->make_equal();
+  for (const auto& [stage, built] : stages_) built.units.after_update();
 }
 
 void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {

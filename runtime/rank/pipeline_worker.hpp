@@ -17,6 +17,7 @@
 #include "runtime/rank/rank_worker.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_config.hpp"
+#include "runtime/task/piece_context.hpp"
 #include "runtime/train/norm_type.hpp"
 
 namespace d9d {
@@ -28,6 +29,7 @@ class ModelProvider;
 class OptimizerProvider;
 class SharedSearch;
 class TrainTask;
+struct RankContext;
 struct RankGradients;  // shared with the CollectiveWorkers of the rank; see rank_gradients.hpp
 
 // Opens a communicator between two ranks, given by their place in the job; one of them is this one.
@@ -44,6 +46,9 @@ struct PipelineWorkerOptions {
   std::shared_ptr<const ModelProvider> model;
   bool model_is_of_plugin = false;  // see plugin_parameters.hpp
   std::shared_ptr<const TrainTask> task;
+  std::function<void(const RankContext&)> begin_task;  // TrainTask::begin
+  PieceContext context;                                // that it gets
+  std::uint64_t first_step = 1;
   std::shared_ptr<const OptimizerProvider> optimizer;
   GradientManagerConfig gradients;
   NormType norm = NormType::l2;  // of the gradients

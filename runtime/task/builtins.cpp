@@ -112,10 +112,27 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
   return options;
 }
 
+PieceContext piece_context(const JobConfig& job) {
+  return {.mesh = job.mesh,
+          .run = job.trainer.run.name,
+          .seed = static_cast<std::uint64_t>(job.trainer.determinism.base_seed),
+          .device = config::encode(job.node.device).get<std::string>(),
+          .output_dir = output_dir(job).string()};
+}
+
+// Their names are taken; tracker_runs.hpp opens them.
+void add_trackers(Registry& registry) {
+  for (const config::Choice& choice : choices_of(config::Tag<TrackerConfig>{}).all) {
+    registry.add_tracker(std::string(choice.name),
+                         [](const config::Section&) -> OpenTracker { return nullptr; });
+  }
+}
+
 }  // namespace
 
 Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   Registry registry;
+  registry.set_context(piece_context(loaded.job));
   for (const Family* family : families()) {
     registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
@@ -143,6 +160,7 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
       });
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);
+  add_trackers(registry);
   return registry;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/task/chosen_tokens.hpp"
 #include "runtime/task/inference_task.hpp"
+#include "runtime/task/recomputed_stage.hpp"
 
 namespace d9d {
 namespace {
@@ -38,7 +39,10 @@ struct GeneratingPart::Batch {
 GeneratingPart::GeneratingPart(std::shared_ptr<StageModule> stage, StagePosition position,
                                GenerateOptions options)
     : module_(std::move(stage)),
-      stage_(generating_stage(*module_)),
+      recomputed_(dynamic_cast<GeneratingStage*>(module_.get()) != nullptr
+                      ? nullptr
+                      : std::make_unique<RecomputedStage>(module_)),
+      stage_(recomputed_ ? *recomputed_ : generating_stage(*module_)),
       position_(position),
       options_(std::move(options)) {
   require_possible(options_);
@@ -50,8 +54,9 @@ TensorMap GeneratingPart::forward(const TensorMap& inputs, const TensorMap& shar
   const std::int64_t pass = number_in(shared, pass_number);
   const std::int64_t microbatch = number_in(shared, microbatch_number);
   Batch& batch = pass == 0 ? begin(microbatch, shared) : *batches_.at(microbatch);
-  const Numbers rows = position_.is_first() && pass == 0 ? first_rows(batch)
-                                                         : numbers_of(tensor_at(inputs, "rows", "stage inputs"));
+  const Numbers rows = position_.is_first() && pass == 0
+                           ? first_rows(batch)
+                           : numbers_of(tensor_at(inputs, "rows", "stage inputs"));
   TensorMap outputs = rows.empty() ? TensorMap() : extend(batch, inputs, rows, pass);
   if (position_.is_last()) return choose(batch, outputs, rows, pass);
   outputs["rows"] = at::tensor(rows, at::kLong);

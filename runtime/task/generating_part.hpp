@@ -20,7 +20,7 @@ namespace d9d {
 
 class GeneratingPart final : public StageModule {
  public:
-  // Input error where the model cannot generate.
+  // A stage that keeps nothing of earlier tokens computes them again (recomputed_stage.hpp).
   GeneratingPart(std::shared_ptr<StageModule> stage, StagePosition position, GenerateOptions options);
   ~GeneratingPart() override;
 
@@ -40,6 +40,7 @@ class GeneratingPart final : public StageModule {
                    std::int64_t pass) const;
 
   const std::shared_ptr<StageModule> module_;
+  const std::unique_ptr<GeneratingStage> recomputed_;
   GeneratingStage& stage_;
   const StagePosition position_;
   const GenerateOptions options_;

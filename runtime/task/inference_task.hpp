@@ -37,6 +37,8 @@ struct InferenceContext {
 class InferenceTask {
  public:
   virtual ~InferenceTask() = default;
+  // As TrainTask::begin; on the thread that calls process_outputs.
+  virtual void begin(const RankContext& /*context*/) {}
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
   // What runs in the place of a stage, for example many passes through it; on every rank. Default: the stage.
   virtual std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/config/section.hpp"
+#include "runtime/task/piece_context.hpp"
 
 namespace d9d {
 
@@ -21,6 +22,7 @@ class OptimizerProvider;
 class SampleSource;
 class StateMapper;
 class InferenceTask;
+class TrackerRun;
 class TrainTask;
 struct InferencePlace;
 
@@ -34,23 +36,38 @@ struct SourceContext {
       tokenizer;  // tokenizer.json or .model of the model's folder; none: the job names no such folder
 };
 
+// The run of a tracker: of which job, and where it goes on.
+struct TrackerContext {
+  std::string run, description;
+  std::string folder;  // of the run, on node 0
+  std::int64_t last_step =
+      0;  // of the checkpoint that is resumed; later steps of an earlier attempt are void
+};
+using OpenTracker = std::function<std::unique_ptr<TrackerRun>(const TrackerContext& context)>;
+
 class Registry {
  public:
   // `config`: the keys beside `name` in the job file; decode<T>(config) makes a described struct of them.
   // Called by `d9d-node check` too.
-  using MakeModel = std::function<std::shared_ptr<const ModelProvider>(const config::Section& config)>;
-  using MakeTask = std::function<std::shared_ptr<TrainTask>(const config::Section& config)>;
+  // A PieceMaker may take a PieceContext as well.
+  using MakeModel = PieceMaker<std::shared_ptr<const ModelProvider>>;
+  using MakeTask = PieceMaker<std::shared_ptr<TrainTask>>;
   using MakeInferenceTask = std::function<std::shared_ptr<InferenceTask>(const config::Section& config,
                                                                          const InferencePlace& place)>;
 
-  using MakeOptimizer =
-      std::function<std::shared_ptr<const OptimizerProvider>(const config::Section& config)>;
-  using MakeLrSchedule = std::function<std::shared_ptr<const LrSchedule>(const config::Section& config)>;
+  using MakeOptimizer = PieceMaker<std::shared_ptr<const OptimizerProvider>>;
+  using MakeLrSchedule = PieceMaker<std::shared_ptr<const LrSchedule>>;
+  // Made by `check`, too; what it makes opens the run, once, on node 0.
+  using MakeTracker = PieceMaker<OpenTracker>;
   // Made once in each process; see runtime/data/sample_source.hpp for what it has to promise.
   using MakeSource = std::function<std::shared_ptr<const SampleSource>(const config::Section& config,
                                                                        const SourceContext& context)>;
   // `stored`: the names of the tensors of the folder that `d9d-node convert` reads.
   using MakeMapper = std::function<std::shared_ptr<const StateMapper>(const std::set<std::string>& stored)>;
+
+  // What pieces are told from now on.
+  void set_context(PieceContext context) { context_ = std::move(context); }
+  const PieceContext& context() const { return context_; }
 
   // A name twice is an input error.
   void add_model(const std::string& name, MakeModel make);
@@ -61,6 +78,7 @@ class Registry {
   void add_lr_schedule(const std::string& name, MakeLrSchedule make);
   void add_source(const std::string& name, MakeSource make);
   void add_mapper(const std::string& name, MakeMapper make);
+  void add_tracker(const std::string& name, MakeTracker make);
 
   // An unknown name is an input error that lists the names there are.
   std::shared_ptr<const ModelProvider> make_model(const std::string& name,
@@ -74,6 +92,7 @@ class Registry {
                                                      const config::Section& config) const;
   std::shared_ptr<const SampleSource> make_source(const std::string& name, const config::Section& config,
                                                   const SourceContext& context) const;
+  OpenTracker make_tracker(const std::string& name, const config::Section& config) const;
   // Null for an unknown name.
   std::shared_ptr<const StateMapper> make_mapper(const std::string& name,
                                                  const std::set<std::string>& stored) const;
@@ -87,6 +106,8 @@ class Registry {
   std::map<std::string, MakeLrSchedule> lr_schedules_;
   std::map<std::string, MakeSource> sources_;
   std::map<std::string, MakeMapper> mappers_;
+  std::map<std::string, MakeTracker> trackers_;
+  PieceContext context_;
 };
 
 // Loads a shared library built against the package d9d; it defines

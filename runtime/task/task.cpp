@@ -4,6 +4,8 @@
 
 namespace d9d {
 
+void TrainTask::begin(const RankContext& /*context*/) {}
+
 void TrainTask::create_metrics(Compose& /*metrics*/) const {}
 
 void TrainTask::update_metrics(const LossContext& /*context*/, Compose& /*metrics*/) const {}

@@ -18,6 +18,8 @@
 
 namespace d9d {
 
+struct RankContext;
+
 struct MicrobatchContext {
   std::uint64_t step = 0;  // first step is 1; of an evaluation: its batches, counted since the process began
   int microbatch = 0;      // in this rank's pack
@@ -47,6 +49,9 @@ struct Loss {
 class TrainTask {
  public:
   virtual ~TrainTask() = default;
+  // Once on every rank, before the first step, on the thread that calls compute_loss where the rank has the last stage:
+  // the place to open groups of ranks (rank_context.hpp). build_forward_inputs may be called already.
+  virtual void begin(const RankContext& context);
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
   virtual Loss compute_loss(const LossContext& context) const = 0;
   // Declares the metrics of this task by name, the same on every rank:

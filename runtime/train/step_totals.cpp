@@ -8,9 +8,10 @@ namespace d9d {
 namespace {
 
 // The order in which they travel; the costs follow.
-constexpr std::array<double StepTotals::*, 7> scalars{
-    &StepTotals::loss_sum,   &StepTotals::weight_sum, &StepTotals::norm_share, &StepTotals::tokens,
-    &StepTotals::terminates, &StepTotals::interrupts, &StepTotals::saves};
+constexpr std::array<double StepTotals::*, 9> scalars{
+    &StepTotals::loss_sum, &StepTotals::weight_sum, &StepTotals::norm_share,
+    &StepTotals::tokens,   &StepTotals::terminates, &StepTotals::interrupts,
+    &StepTotals::saves,    &StepTotals::roll_back,  &StepTotals::texts};
 
 }  // namespace
 
