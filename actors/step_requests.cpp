@@ -11,27 +11,31 @@ void StepRequests::taken(TakenCheckpoint checkpoint) {
   taken_[checkpoint.step] = checkpoint;
 }
 
+// One that the job went back over while it was written is none to go back to.
 void StepRequests::committed(std::uint64_t step) {
+  if (!taken_.contains(step)) return;
   committed_.push_back(step);
   if (limits_.kept > 0 && committed_.size() > limits_.kept) committed_.pop_front();
 }
 
 void StepRequests::roll_back(std::uint64_t step) {
   if (step <= gone_) return;
-  const auto newest = std::find_if(committed_.rbegin(), committed_.rend(),
-                                   [&](std::uint64_t saved) { return saved < step; });
+  const auto newest =
+      std::find_if(committed_.rbegin(), committed_.rend(), [&](std::uint64_t saved) { return saved < step; });
   if (newest == committed_.rend()) {
-    throw Error(ErrorKind::environment,
-                fmt::format("an actor asks for the state of before step {}, and no checkpoint of then is there; "
-                            "lower trainer.checkpointing.period_steps, or raise num_to_keep",
-                            step));
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("an actor asks for the state of before step {}, and no checkpoint of then is there; "
+                    "lower trainer.checkpointing.period_steps, or raise num_to_keep",
+                    step));
   }
   if (roll_backs_ >= limits_.count_max) {
-    throw Error(ErrorKind::environment,
-                fmt::format("an actor asks for the state of before step {}, and the job has gone back {} "
-                            "already (trainer.checkpointing.roll_backs_max): lower the learning rate, or look "
-                            "at the data",
-                            step, counted(roll_backs_, "time")));
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("an actor asks for the state of before step {}, and the job has gone back {} "
+                    "already (trainer.checkpointing.roll_backs_max): lower the learning rate, or look "
+                    "at the data",
+                    step, counted(roll_backs_, "time")));
   }
   wanted_ = std::min(*newest, wanted_.value_or(*newest));
 }

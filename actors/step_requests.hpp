@@ -1,7 +1,7 @@
 #pragma once
-// What actors ask of the job: to go back to an earlier checkpoint, and to make texts. Rank 0 is told and adds what is
-// due to the totals that a step sums over all ranks, so that all of them read the same answer at the same step. The
-// Trainer's bookkeeping.
+// What actors ask of the job: to go back to an earlier checkpoint, and to make texts. Rank 0 is told and adds what
+// is due to the totals that a step sums over all ranks, so that all of them read the same answer at the same
+// step. It is the Trainer's bookkeeping.
 
 #include <cstdint>
 #include <deque>

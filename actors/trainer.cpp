@@ -300,7 +300,7 @@ void Trainer::after_apply() {
   if (trained) {
     const bool asked = std::exchange(save_asked_, false);
     if (asked || options_.checkpoint_due(done))
-      snapshot_wanted_ = Save{done, next_sample_, tokens_total_, step_end_.skipped()};
+      snapshot_wanted_ = DueSave{done, next_sample_, tokens_total_, step_end_.skipped()};
     ++current_;
   }
   phase_ = done >= last_step_ ? Phase::finished : Phase::waiting;

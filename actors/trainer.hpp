@@ -14,14 +14,8 @@
 #include "actors/core/actor.hpp"
 #include "actors/signal_wishes.hpp"
 #include "actors/step_requests.hpp"
+#include "actors/trainer_notes.hpp"
 #include "actors/trainer_options.hpp"
-#include "messages/checkpoint.capnp.h"
-#include "messages/cluster.capnp.h"
-#include "messages/data.capnp.h"
-#include "messages/metrics.capnp.h"
-#include "messages/pipeline.capnp.h"
-#include "messages/texts.capnp.h"
-#include "messages/train.capnp.h"
 #include "runtime/train/step_end.hpp"
 
 namespace d9d {
@@ -94,17 +88,9 @@ class Trainer final : public Actor {
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
-  struct Save {
-    std::uint64_t step, next_sample, tokens_total, skipped;
-  };
-  std::optional<Save> snapshot_in_flight_, snapshot_wanted_;
+  std::optional<DueSave> snapshot_in_flight_, snapshot_wanted_;
   std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
-  struct Announcement {
-    std::string event;
-    std::uint64_t step;
-    std::string context;
-  };
-  std::vector<Announcement> events_;  // published, and told as soon as no step is applying
+  std::vector<Announcement> events_;       // published, and told as soon as no step is applying
   SignalWishes wishes_;
   int stop_signal_ = 0;
   bool started_ = false, told_finished_ = false, save_asked_ = false;

@@ -15,7 +15,8 @@ void Trainer::roll_back(wire::RollBack::Reader message) {
 }
 
 void Trainer::generate_texts(wire::GenerateTexts::Reader message) {
-  D9D_REQUIRE(!options_.infers, "{} asks for texts of a model that trains; an inference job has the task generation",
+  D9D_REQUIRE(!options_.infers,
+              "{} asks for texts of a model that trains; an inference job has the task generation",
               to_string(sender()));
   RequestedTexts texts{.number = message.getNumber(),
                        .asker = ActorId::from_packed(message.getAsker()),
@@ -76,7 +77,8 @@ void Trainer::state_restored(wire::StateRestored::Reader message) {
       value.setNumber(static_cast<double>(requests_.roll_backs()));
     });
   }
-  publish("train.rolled_back", fmt::format(R"({{"to":{},"roll_backs":{}}})", to.step, requests_.roll_backs()));
+  publish("train.rolled_back",
+          fmt::format(R"({{"to":{},"roll_backs":{}}})", to.step, requests_.roll_backs()));
   conclude_step();
 }
 

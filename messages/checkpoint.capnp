@@ -68,7 +68,8 @@ struct RestoreState {
 }
 
 struct StateRestored {
-  # RankExecutor -> Trainer of its rank, the reply to RestoreState. No reply: the job goes on. Another one is a bug.
+  # RankExecutor -> Trainer of its rank, the reply to RestoreState. No reply: the job goes on.
+  # Repeated: a bug.
   step @0 :UInt64;            # as in RestoreState
 }
 

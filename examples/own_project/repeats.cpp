@@ -1,14 +1,37 @@
 // Data: phrases of random tokens, each said again and again until the sample
 // is full. The first time nothing can be known of it, so only the repetitions
 // count in the loss: what a model learns here is to copy from its context.
-#include "repeats.hpp"
+#include <boost/describe/class.hpp>
+
+#include "mine.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/config/keys.hpp"
+#include "runtime/task/registry.hpp"
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/task/registry.hpp"
 
 namespace mine {
+
+struct RepeatsConfig {
+  std::int64_t vocab_size = 0;
+  std::int64_t sequence_length = 0;
+  std::int64_t phrase = 8;
+  std::int64_t samples = 1024;
+  std::array<std::int64_t, 2> spoiled = {0, 0};
+};
+BOOST_DESCRIBE_STRUCT(RepeatsConfig, (), (vocab_size, sequence_length, phrase, samples, spoiled))
+constexpr auto keys_of(d9d::config::Tag<RepeatsConfig>) {
+  using namespace d9d::config;
+  return std::array{Key{"vocab_size", "tokens", "ids are below this", required, at_least(1)},
+                    Key{"sequence_length", "tokens", "length of a sample", required, at_least(2)},
+                    Key{"phrase", "tokens", "what is repeated", d9d::config::optional, at_least(1)},
+                    Key{"samples", "", "of an epoch", d9d::config::optional, at_least(1)},
+                    Key{"spoiled", "samples",
+                        "from the first to before the second with ids that no other has: the loss jumps"}};
+}
+
 namespace {
 
 class Repeats final : public d9d::SampleSource {
@@ -47,12 +70,14 @@ class Repeats final : public d9d::SampleSource {
 
 }  // namespace
 
-std::shared_ptr<const d9d::SampleSource> make_repeats(const RepeatsConfig& config,
-                                                      const d9d::SourceContext& context) {
-  D9D_REQUIRE(config.phrase < config.sequence_length,
-              "data.phrase: {} tokens leave no room for a repetition in {}; give fewer", config.phrase,
-              config.sequence_length);
-  return std::make_shared<Repeats>(config, context.seed);
+void add_repeats(d9d::Registry& registry) {
+  registry.add_source("repeats", [](const d9d::config::Section& section, const d9d::SourceContext& context) {
+    const auto config = d9d::config::decode<RepeatsConfig>(section);
+    D9D_REQUIRE(config.phrase < config.sequence_length,
+                "data.phrase: {} tokens leave no room for a repetition in {}; give fewer", config.phrase,
+                config.sequence_length);
+    return std::make_shared<Repeats>(config, context.seed);
+  });
 }
 
 }  // namespace mine

@@ -1,18 +1,42 @@
 // An actor: every n steps it has the model that trains go on with some prompts, and writes the texts to the run's
 // trackers. Training waits while they are made, and its numbers stay the same. Without a tokenizer a text is its ids.
+#include <boost/describe/class.hpp>
+
 #include <fmt/ranges.h>
 
 #include <optional>
 #include <sstream>
 
 #include "actors/core/actor.hpp"
+#include "actors/job/actor_registry.hpp"
 #include "actors/text_messages.hpp"
 #include "messages/event.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "mine.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/config/keys.hpp"
 #include "runtime/data/tokenizer.hpp"
 
 namespace mine {
+
+struct SamplerConfig {
+  std::int64_t every = 0;
+  std::vector<std::string> prompts;
+  std::optional<std::string> tokenizer;
+  std::int64_t tokens = 32;
+  double temperature = 0;
+};
+BOOST_DESCRIBE_STRUCT(SamplerConfig, (), (every, prompts, tokenizer, tokens, temperature))
+constexpr auto keys_of(d9d::config::Tag<SamplerConfig>) {
+  using namespace d9d::config;
+  return std::array{
+      Key{"every", "steps", "period of the samples", required, at_least(1)},
+      Key{"prompts", "", "how the texts begin; without a tokenizer ids with spaces between", required},
+      Key{"tokenizer", "", "a tokenizer.json or .model; null: texts are ids"},
+      Key{"tokens", "", "new tokens of a text", d9d::config::optional, at_least(1)},
+      Key{"temperature", "", "of the logits; 0: the most likely token", d9d::config::optional, at_least(0)}};
+}
+
 namespace {
 
 namespace wire = d9d::wire;
@@ -80,8 +104,10 @@ class Sampler final : public d9d::Actor {
 
 }  // namespace
 
-std::unique_ptr<d9d::Actor> make_sampler(d9d::World& world, const SamplerConfig& config) {
-  return std::make_unique<Sampler>(world, config);
+void add_sampler(d9d::ActorRegistry& registry) {
+  registry.add("sampler", [](d9d::World& world, const d9d::config::Section& section) {
+    return std::make_unique<Sampler>(world, d9d::config::decode<SamplerConfig>(section));
+  });
 }
 
 }  // namespace mine

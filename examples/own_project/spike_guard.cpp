@@ -1,14 +1,32 @@
 // An actor: hears of every step, and has the job go back when the loss jumps to `limit` times its running mean: to the
 // last checkpoint of before the jump, and on with the data that follow.
+#include <boost/describe/class.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include "actors/core/actor.hpp"
+#include "actors/job/actor_registry.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/event.capnp.h"
 #include "mine.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/config/keys.hpp"
 #include "runtime/base/log.hpp"
 
 namespace mine {
+
+struct GuardConfig {
+  double limit = 3;
+  std::uint64_t quiet = 10;
+};
+BOOST_DESCRIBE_STRUCT(GuardConfig, (), (limit, quiet))
+constexpr auto keys_of(d9d::config::Tag<GuardConfig>) {
+  using namespace d9d::config;
+  return std::array{
+      Key{"limit", "times the mean", "a loss above this is a spike", d9d::config::optional, above(1)},
+      Key{"quiet", "steps", "in which nothing is a spike"}};
+}
+
 namespace {
 
 namespace wire = d9d::wire;
@@ -47,8 +65,10 @@ class SpikeGuard final : public d9d::Actor {
 
 }  // namespace
 
-std::unique_ptr<d9d::Actor> make_spike_guard(d9d::World& world, const GuardConfig& config) {
-  return std::make_unique<SpikeGuard>(world, config);
+void add_spike_guard(d9d::ActorRegistry& registry) {
+  registry.add("spike_guard", [](d9d::World& world, const d9d::config::Section& section) {
+    return std::make_unique<SpikeGuard>(world, d9d::config::decode<GuardConfig>(section));
+  });
 }
 
 }  // namespace mine

@@ -1,11 +1,25 @@
 // A tracker: a table of all numbers for a spreadsheet, a line each: step, name, value.
+#include <boost/describe/class.hpp>
+
 #include <fstream>
 
 #include "mine.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/config/keys.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/metric/tracker.hpp"
+#include "runtime/task/registry.hpp"
 
 namespace mine {
+
+struct TableConfig {
+  std::string file = "table.csv";
+};
+BOOST_DESCRIBE_STRUCT(TableConfig, (), (file))
+constexpr auto keys_of(d9d::config::Tag<TableConfig>) {
+  return std::array{d9d::config::Key{"file", "", "its name in the run's folder"}};
+}
+
 namespace {
 
 class Table final : public d9d::TrackerRun {
@@ -34,10 +48,13 @@ class Table final : public d9d::TrackerRun {
 
 }  // namespace
 
-d9d::OpenTracker make_table(const TableConfig& config) {
-  return [config](const d9d::TrackerContext& context) {
-    return std::make_unique<Table>(context.folder + "/" + config.file, context.last_step > 0);
-  };
+// `check` makes the tracker, too; the run is opened when the job starts.
+void add_table(d9d::Registry& registry) {
+  registry.add_tracker("table", [](const d9d::config::Section& section) -> d9d::OpenTracker {
+    return [config = d9d::config::decode<TableConfig>(section)](const d9d::TrackerContext& context) {
+      return std::make_unique<Table>(context.folder + "/" + config.file, context.last_step > 0);
+    };
+  });
 }
 
 }  // namespace mine

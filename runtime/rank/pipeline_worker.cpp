@@ -30,13 +30,11 @@
 #include "runtime/rank/training_state.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/model_provider.hpp"
-#include "runtime/task/prompted_texts.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 #include "runtime/tensor/tied.hpp"
-#include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/frozen_parameters.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
@@ -44,15 +42,6 @@
 
 namespace d9d {
 namespace {
-
-FlatOptions flat_options(const GradientManagerConfig& config) {
-  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
-  // Tensor parallel runs with sequence parallel: each of its ranks sees other tokens or heads, also with the
-  // parameters that all of them hold.
-  options.summed_axes.emplace_back("tp");
-  if (config.grad_dtype) options.grad_dtype = scalar_type_of(*config.grad_dtype);
-  return options;
-}
 
 class PipelineWorker final : public RankWorker, private GradientObserver {
  public:
@@ -79,7 +68,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   StepTotals finish_evaluation() override;
   void begin_texts(std::uint64_t step, const TextRequest& request) override;
-  Texts take_texts() override;
+  Texts take_texts() override { return std::exchange(made_, {}); }
   void restore(const std::string& checkpoint, std::uint64_t skipped_steps) override;
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
@@ -134,10 +123,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StageCoreOptions core_options(int stage, const BuiltStage& built);
   std::uint64_t noise_seed() const { return stable_hash(fmt::format("{}:{}", options_.seed, options_.rank)); }
   // The one that runs: of texts that somebody asked for, or of a task's samples.
-  RankEvaluation& evaluation() const { return texts_ ? *texts_ : *evaluation_; }
+  RankEvaluation& evaluation() const { return texts_ ? texts_->evaluation() : *evaluation_; }
   RankEvaluationOptions evaluation_options(std::shared_ptr<InferenceTask> inference) const;
-  void begin_task(const OpenGroup& open) const;
-  void make_evaluation();
   std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets) const;
 
   const PipelineWorkerOptions options_;
@@ -158,8 +145,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::map<int, BuiltStage> stages_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::unique_ptr<RankEvaluation> evaluation_;       // where the job evaluates
-  std::shared_ptr<PromptedTexts> prompted_;          // of the texts that were asked for last
-  std::unique_ptr<RankEvaluation> texts_;            // while they are made
+  std::unique_ptr<RankTexts> texts_;                 // while they are made
+  Texts made_;
   bool evaluating_ = false;
   Compose metrics_;  // of the task; counts on the last stage, between two calls of take_metrics()
   std::uint64_t entries_loaded_ = 0;
@@ -189,8 +176,7 @@ void PipelineWorker::prepare() {
   make_optimizer(open);
   if (resumes) {
     entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_, buffers_->all(),
-                                          options_.checkpoint_only_trainable);
-    optimizer_->set_step_count(optimizer_->step_count() - static_cast<std::int64_t>(options_.skipped_steps));
+                                          options_.skipped_steps, options_.checkpoint_only_trainable);
   }
   buffers_->make_equal();
   sync_ = std::make_unique<GradientSync>(*flat_);
@@ -201,22 +187,15 @@ void PipelineWorker::prepare() {
   for (const auto& [stage, built] : stages_) {
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, built), *options_.table);
   }
-  if (options_.evaluates || options_.inference) make_evaluation();
+  if (options_.evaluates || options_.inference)
+    evaluation_ = std::make_unique<RankEvaluation>(evaluation_options(options_.inference));
   options_.shared->parameters = flat_;
-  if (options_.begin_task) begin_task(open);
-}
-
-// Groups along the axes of any domain; the first domain that has them all.
-void PipelineWorker::begin_task(const OpenGroup& open) const {
-  RankContext context{options_.context};
-  context.rank = options_.rank;
-  context.world_size = options_.plan->world_size();
-  context.placement = options_.plan->placement(options_.rank);
-  context.first_step = options_.first_step;
-  context.group = [&](const std::vector<std::string>& axes) {
-    return RankGroup(open(domain_with(axes, options_.plan->domains()), axes, "task"));
-  };
-  call_user("the task's begin", ErrorInside::passes, [&] { options_.begin_task(context); });
+  if (options_.begin_task) {
+    call_user("the task's begin", ErrorInside::passes, [&] {
+      options_.begin_task(
+          rank_context(options_.context, *options_.plan, options_.rank, options_.first_step, open));
+    });
+  }
 }
 
 RankEvaluationOptions PipelineWorker::evaluation_options(std::shared_ptr<InferenceTask> inference) const {
@@ -230,10 +209,6 @@ RankEvaluationOptions PipelineWorker::evaluation_options(std::shared_ptr<Inferen
                                    .table = options_.table};
   for (const auto& [stage, built] : stages_) evaluation.modules[stage] = built.module;
   return evaluation;
-}
-
-void PipelineWorker::make_evaluation() {
-  evaluation_ = std::make_unique<RankEvaluation>(evaluation_options(options_.inference));
 }
 
 // Between the ranks of the first and the last stage that have the same place in them.
@@ -449,6 +424,7 @@ void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Tick
 // Units that were gathered for the evaluation go, and those of the next step's begin are asked for again.
 StepTotals PipelineWorker::finish_evaluation() {
   const StepTotals totals = evaluation().finish();
+  if (texts_) made_ = texts_->take();
   texts_.reset();
   evaluating_ = false;
   for (const auto& [stage, built] : stages_) {
@@ -458,35 +434,18 @@ StepTotals PipelineWorker::finish_evaluation() {
   return totals;
 }
 
-// Caches live as long as the request.
 void PipelineWorker::begin_texts(std::uint64_t step, const TextRequest& request) {
   D9D_CHECK(!evaluating_, "rank {} is in an evaluation", options_.rank);
-  const DeviceMeshParameters& mesh = options_.plan->parameters();
-  D9D_REQUIRE(mesh.context_parallel() == 1,
-              "an actor asks for texts, and ranks that share sequences cannot generate; set the job's "
-              "context_parallel degrees to 1");
-  TextRequest mine = request;
-  mine.options.in_step = mesh.data_parallel_shard > 1 || mesh.expert_parallel > 1;
-  prompted_ = std::make_shared<PromptedTexts>(std::move(mine), topology_.num_stages());
-  texts_ = std::make_unique<RankEvaluation>(evaluation_options(prompted_));
-  std::vector<MicrobatchTensors> microbatches;
-  for (ForwardInputs& made : prompted_->microbatches())
-    microbatches.push_back({std::move(made.inputs), std::move(made.shared), std::move(made.state)});
+  texts_ = std::make_unique<RankTexts>(evaluation_options(nullptr), *options_.plan, options_.rank, request);
   evaluating_ = true;
-  texts_->begin(step, microbatches);
-}
-
-Texts PipelineWorker::take_texts() {
-  const auto prompted = std::exchange(prompted_, nullptr);
-  return prompted && options_.plan->placement(options_.rank).data == 0 ? prompted->take() : Texts();
+  texts_->begin(step);
 }
 
 // A gather of the values that go is awaited first.
 void PipelineWorker::restore(const std::string& checkpoint, std::uint64_t skipped_steps) {
   for (const auto& [stage, built] : stages_) built.units.end_step();
-  load_training_state(*options_.disk, checkpoint, *optimizer_, buffers_->all(),
+  load_training_state(*options_.disk, checkpoint, *optimizer_, buffers_->all(), skipped_steps,
                       options_.checkpoint_only_trainable);
-  optimizer_->set_step_count(optimizer_->step_count() - static_cast<std::int64_t>(skipped_steps));
   buffers_->make_equal();
   for (const auto& [stage, built] : stages_) built.units.after_update();
 }

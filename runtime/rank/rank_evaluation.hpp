@@ -13,11 +13,14 @@
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/rank_order.hpp"
 #include "runtime/pipeline/stage_core.hpp"
+#include "runtime/task/text_request.hpp"
 #include "runtime/train/step_totals.hpp"
 
 namespace d9d {
 
 class InferenceTask;
+class Plan;
+class PromptedTexts;
 class TrainTask;
 
 struct RankEvaluationOptions {
@@ -60,6 +63,23 @@ class RankEvaluation {
   int microbatches_ = 0;  // of the step's pack
   std::map<int, std::unique_ptr<StageCore>> cores_;
   std::map<std::size_t, std::shared_ptr<const PipelineProgram>> programs_;  // by microbatches
+};
+
+// The stages of a rank for one TextRequest; its caches live as long.
+class RankTexts {
+ public:
+  // Input error on a mesh whose ranks share sequences. `stages` without a task.
+  RankTexts(RankEvaluationOptions stages, const Plan& plan, int rank, TextRequest request);
+
+  void begin(std::uint64_t step);
+  RankEvaluation& evaluation() { return *evaluation_; }
+  // What came of the prompts, on one rank of the job; empty on the others.
+  Texts take();
+
+ private:
+  std::shared_ptr<PromptedTexts> prompted_;
+  std::unique_ptr<RankEvaluation> evaluation_;
+  const bool takes_;
 };
 
 }  // namespace d9d

@@ -22,8 +22,8 @@ at::Tensor last_tokens(const at::Tensor& labels) {
   return at::zeros_like(labels).scatter_(1, places, 1);
 }
 
-// Packed rows -> int64 [B, S]: 1 at the last token of each document. What fills a row up is a document of which no label
-// counts.
+// Packed rows -> int64 [B, S]: 1 at the last token of each document. What fills a row up is a document of
+// which no label counts.
 at::Tensor last_of_documents(const at::Tensor& labels, const at::Tensor& starts) {
   const std::int64_t rows = labels.size(0), length = labels.size(1);
   at::Tensor mask = at::zeros_like(labels);

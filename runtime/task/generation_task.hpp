@@ -24,7 +24,9 @@ class GenerationTask final : public InferenceTask {
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
   std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage,
                                        StagePosition position) const override;
-  int passes() const override { return stages_ == 1 ? 1 : static_cast<int>(options_.generate.max_new_tokens); }
+  int passes() const override {
+    return stages_ == 1 ? 1 : static_cast<int>(options_.generate.max_new_tokens);
+  }
   void process_outputs(const InferenceContext& context) override;
   void flush() override { lines_.flush(); }
   void finalize() override { lines_.flush(); }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -12,6 +14,8 @@
 
 namespace d9d {
 
+class TrackerRun;
+
 struct PieceContext {
   DeviceMeshParameters mesh;
   std::string run;         // trainer.run.name
@@ -19,6 +23,25 @@ struct PieceContext {
   std::string device;      // node.device: "cpu", "cuda"
   std::string output_dir;  // the run's folder; may not exist yet
 };
+
+// What a data source is made for.
+struct SourceContext {
+  std::uint64_t seed = 0;  // trainer.determinism.base_seed
+  std::string run;         // trainer.run.name
+  std::optional<std::int64_t>
+      ids_below;  // the model's vocabulary; none: a plugin's model, which does not say
+  std::optional<std::string>
+      tokenizer;  // tokenizer.json or .model of the model's folder; none: the job names no such folder
+};
+
+// The run of a tracker: of which job, and where it goes on.
+struct TrackerContext {
+  std::string run, description;
+  std::string folder;  // of the run, on node 0
+  std::int64_t last_step =
+      0;  // of the checkpoint that is resumed; later steps of an earlier attempt are void
+};
+using OpenTracker = std::function<std::unique_ptr<TrackerRun>(const TrackerContext& context)>;
 
 // Makes R from the keys of a section, or from the keys and the context: a plugin gives either.
 template <class R>

@@ -18,7 +18,8 @@ class PromptedTexts final : public InferenceTask {
   // By prompt; complete when all microbatches were processed on this rank, otherwise empty.
   Texts take();
 
-  ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;  // a bug: there is no data
+  ForwardInputs build_forward_inputs(
+      const MicrobatchContext& context) const override;  // a bug: there is no data
   std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage,
                                        StagePosition position) const override;
   int passes() const override;

@@ -22,28 +22,8 @@ class OptimizerProvider;
 class SampleSource;
 class StateMapper;
 class InferenceTask;
-class TrackerRun;
 class TrainTask;
 struct InferencePlace;
-
-// What a data source is made for.
-struct SourceContext {
-  std::uint64_t seed = 0;  // trainer.determinism.base_seed
-  std::string run;         // trainer.run.name
-  std::optional<std::int64_t>
-      ids_below;  // the model's vocabulary; none: a plugin's model, which does not say
-  std::optional<std::string>
-      tokenizer;  // tokenizer.json or .model of the model's folder; none: the job names no such folder
-};
-
-// The run of a tracker: of which job, and where it goes on.
-struct TrackerContext {
-  std::string run, description;
-  std::string folder;  // of the run, on node 0
-  std::int64_t last_step =
-      0;  // of the checkpoint that is resumed; later steps of an earlier attempt are void
-};
-using OpenTracker = std::function<std::unique_ptr<TrackerRun>(const TrackerContext& context)>;
 
 class Registry {
  public:
@@ -65,7 +45,6 @@ class Registry {
   // `stored`: the names of the tensors of the folder that `d9d-node convert` reads.
   using MakeMapper = std::function<std::shared_ptr<const StateMapper>(const std::set<std::string>& stored)>;
 
-  // What pieces are told from now on.
   void set_context(PieceContext context) { context_ = std::move(context); }
   const PieceContext& context() const { return context_; }
 

@@ -17,7 +17,7 @@ namespace d9d::test {
 namespace {
 
 constexpr int prompts_of_family = 13;  // no multiple of a batch
-constexpr int longest_prompt = 9;
+constexpr int longest_prompt = 12;
 constexpr int filling = 89;
 
 constexpr const char* texts_yaml = R"(inference:

@@ -41,7 +41,7 @@ class Prompts : public testing::Test {
                         "{\"prompt\": \"And the king\"}\n\n{\"prompt\": \"I\"}\n"
                         "{\"prompt\": \"In the beginning God created the heaven\"}\n{\"prompt\": \"Now\"}\n"
                         "{\"prompt\": \"The word of the LORD came\"}\n");
-    const Outcome made = job_.run(set("trainer.schedule.total_steps", "4") + set("export_to", "model") +
+    const Outcome made = job_.run(set("trainer.schedule.total_steps", "6") + set("export_to", "model") +
                                   set("model_provider.model.vocab_size", "8192") +
                                   set("trainer.checkpointing.period_steps", "disable"));
     ASSERT_EQ(made.code, 0) << made.err;
