@@ -39,6 +39,7 @@ const std::vector<std::string>& event_catalogue() {
       "train.wake.post",
       "train.evaluation.pre",
       "train.evaluation.post",
+      "train.rolled_back",
       "train.checkpoint.committed",
       "train.checkpoint.failed",
       "train.exported",

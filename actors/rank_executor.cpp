@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "actors/led_instruction.hpp"
+#include "actors/text_messages.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/trace/scoped_span.hpp"
@@ -28,6 +29,8 @@ void RankExecutor::behavior(Handlers& handlers) {
   handlers.on(this, &RankExecutor::snapshot);
   handlers.on(this, &RankExecutor::sleep);
   handlers.on(this, &RankExecutor::wake);
+  handlers.on(this, &RankExecutor::generate_texts);
+  handlers.on(this, &RankExecutor::restore_state);
 }
 
 void RankExecutor::started() {
@@ -238,6 +241,26 @@ void RankExecutor::wake(wire::Wake::Reader message) {
                     [&](wire::Awake::Builder awake) { awake.setStep(message.getStep()); });
 }
 
+void RankExecutor::generate_texts(wire::GenerateTexts::Reader message) {
+  D9D_CHECK(!in_step_, "texts are asked for while step {} is running", step());
+  set_step(message.getStep());
+  in_step_ = true;
+  compute_seconds_ = 0;
+  evaluation_ = first_texts_evaluation + static_cast<std::uint32_t>(message.getNumber());
+  asker_ = ActorId::from_packed(message.getAsker());
+  worker_->begin_texts(step(), text_request_of(message));
+  put_what_came_early();
+  advance();
+}
+
+void RankExecutor::restore_state(wire::RestoreState::Reader message) {
+  D9D_CHECK(!in_step_, "a checkpoint is restored while step {} is running", step());
+  worker_->restore(message.getDirectory(), message.getSkippedSteps());
+  tell<wire::StateRestored>({Role::trainer, self().index}, [&](wire::StateRestored::Builder restored) {
+    restored.setStep(message.getStep());
+  });
+}
+
 void RankExecutor::advance() {
   while (in_step_) {
     const auto next = worker_->order().next(now());
@@ -322,6 +345,15 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
   }
 }
 
+void RankExecutor::tell_texts() {
+  const Texts texts = worker_->take_texts();
+  if (texts.empty()) return;
+  tell<wire::TextsGenerated>(asker_, [&](wire::TextsGenerated::Builder generated) {
+    generated.setStep(step());
+    fill_texts(generated, texts);
+  });
+}
+
 // Inside RankWorker::run(), maybe on the thread of lane 1 or of autograd while this actor's thread waits there:
 // the two never run at a time and hand over under a mutex (step_observer.hpp), so the counter and tell() are safe.
 void RankExecutor::bucket_complete(int bucket) {
@@ -340,6 +372,7 @@ void RankExecutor::finish_step_when_done() {
   const StepTotals totals = evaluation_ == 0 ? worker_->finish_step() : worker_->finish_evaluation();
   if (is_step()) options_.events->tell(events::ForwardPost{step()});
   if (options_.infers) options_.events->tell(events::StepPost{.step = step()});
+  if (evaluation_ >= first_texts_evaluation) tell_texts();
   tell<wire::StepComputed>({Role::trainer, self().index}, [&](wire::StepComputed::Builder computed) {
     computed.setStep(step());
     computed.setEvaluation(evaluation_);

@@ -4,9 +4,9 @@
 // The law: messages may come in any order, actions run in the order that the worker's RankOrder decides. A
 // handler records the fact and calls advance(); no handler issues a collective.
 // hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics HookGradients ApplyStep
-//   Snapshot Sleep Wake
+//   Snapshot Sleep Wake GenerateTexts RestoreState
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
-//   GradientsHooked StepApplied WriteShard MetricState Slept Awake
+//   GradientsHooked StepApplied WriteShard MetricState Slept Awake TextsGenerated StateRestored
 
 #include <functional>
 #include <memory>
@@ -17,6 +17,7 @@
 #include "messages/cluster.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
+#include "messages/texts.capnp.h"
 #include "messages/train.capnp.h"
 #include "runtime/pipeline/step_observer.hpp"
 #include "runtime/rank/comm_tracing.hpp"
@@ -58,6 +59,8 @@ class RankExecutor final : public Actor, private BucketObserver {
   void snapshot(wire::Snapshot::Reader message);
   void sleep(wire::Sleep::Reader message);
   void wake(wire::Wake::Reader message);
+  void generate_texts(wire::GenerateTexts::Reader message);
+  void restore_state(wire::RestoreState::Reader message);
 
  private:
   CommTracing comm_tracing();
@@ -72,6 +75,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   void bucket_complete(int bucket) override;
   void finish_step_when_done();
   bool is_step() const { return evaluation_ == 0 || options_.infers; }  // what is in work is no evaluation
+  void tell_texts();
   double seconds_since(std::int64_t begin_ns);
   double now() { return seconds_since(0); }
 
@@ -90,6 +94,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   std::vector<Early> early_;
   bool in_step_ = false;
   std::uint32_t evaluation_ = 0;  // of the BeginStep in work
+  ActorId asker_;                 // of the texts in work
   int reductions_pending_ = 0;
   double norm_share_ = 0;
   double compute_seconds_ = 0;

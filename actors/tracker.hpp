@@ -1,7 +1,7 @@
 #pragma once
 // Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar.
 // Own thread: it writes files. One per job, on node 0. Parent: Node.
-// hears StepFinished EvaluationFinished MetricValues FlushTracker    says TrackerFlushed
+// hears StepFinished EvaluationFinished MetricValues TrackValue FlushTracker    says TrackerFlushed
 
 #include <functional>
 #include <memory>
@@ -39,6 +39,7 @@ class Tracker final : public Actor {
   void step_finished(wire::StepFinished::Reader message);
   void evaluation_finished(wire::EvaluationFinished::Reader message);
   void metric_values(wire::MetricValues::Reader message);
+  void track_value(wire::TrackValue::Reader message);
   void flush_tracker(wire::FlushTracker::Reader message);
 
  private:
@@ -46,7 +47,7 @@ class Tracker final : public Actor {
     std::uint64_t step;
     ActorId asker;
   };
-  void write(const std::string& name, std::uint64_t step, Scalar value);
+  void write(const std::string& name, std::uint64_t step, const TrackerValue& value);
   void write_progress_of_data(wire::StepFinished::Reader message);
   void answer_when_complete();
 

@@ -15,7 +15,12 @@ Trainer::Trainer(World& world, TrainerOptions options)
     : Actor(world),
       options_(std::move(options)),
       tokens_total_(options_.tokens_before),
+      requests_(options_.roll_backs),
       step_end_(options_.step_end) {
+  if (options_.resumed_step) {
+    requests_.taken({*options_.resumed_step, options_.step_end.skipped_before});
+    requests_.committed(*options_.resumed_step);
+  }
   last_step_ = options_.total_steps;
   if (options_.evaluation) evaluation_.emplace(*options_.evaluation, evaluation_actions());
   set_rank(options_.rank);
@@ -27,6 +32,8 @@ const char* Trainer::doing() const {
                                    "reducing loss and norm over all ranks",
                                    "calling its gradient hooks",
                                    "evaluating",
+                                   "restoring a checkpoint",
+                                   "making texts",
                                    "asleep",
                                    "finished"};
   return names[static_cast<int>(phase_)];
@@ -47,6 +54,9 @@ void Trainer::behavior(Handlers& handlers) {
   handlers.on(this, &Trainer::slept);
   handlers.on(this, &Trainer::wake);
   handlers.on(this, &Trainer::awake);
+  handlers.on(this, &Trainer::roll_back);
+  handlers.on(this, &Trainer::state_restored);
+  handlers.on(this, &Trainer::generate_texts);
   handlers.on(this, &Trainer::tick);
 }
 
@@ -163,7 +173,7 @@ void Trainer::after_apply() {
   if (trained) {
     const bool asked = std::exchange(save_asked_, false);
     if (asked || options_.checkpoint_due(done))
-      snapshot_wanted_ = TrainerSave{done, next_sample_, tokens_total_, step_end_.skipped()};
+      snapshot_wanted_ = DueSave{done, next_sample_, tokens_total_, step_end_.skipped()};
     ++current_;
   }
   phase_ = done >= last_step_ ? Phase::finished : Phase::waiting;

@@ -3,20 +3,15 @@
 // Pool: it counts, tells, and calls the task's state and finalize. One per rank. Parent: Node.
 // The next step begins without waiting for the optimizer. The events that follow it do wait, in their order.
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
-//       CheckpointCommitted Signalled Slept Wake Awake Tick
-// says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot CollectMetrics CheckpointState FlushTrace
-//      StepFinished EvaluationFinished Publish RankFinished
+//       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts Tick
+// says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot CollectMetrics
+//      CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts TrackValue Publish RankFinished
 
 #include "actors/core/actor.hpp"
 #include "actors/signal_wishes.hpp"
+#include "actors/step_requests.hpp"
+#include "actors/trainer_notes.hpp"
 #include "actors/trainer_options.hpp"
-#include "messages/checkpoint.capnp.h"
-#include "messages/cluster.capnp.h"
-#include "messages/data.capnp.h"
-#include "messages/event.capnp.h"
-#include "messages/metrics.capnp.h"
-#include "messages/pipeline.capnp.h"
-#include "messages/train.capnp.h"
 #include "runtime/train/step_end.hpp"
 
 namespace d9d {
@@ -41,10 +36,23 @@ class Trainer final : public Actor {
   void slept(wire::Slept::Reader message);
   void wake(wire::Wake::Reader message);
   void awake(wire::Awake::Reader message);
+  void roll_back(wire::RollBack::Reader message);
+  void state_restored(wire::StateRestored::Reader message);
+  void generate_texts(wire::GenerateTexts::Reader message);
   void tick(wire::Tick::Reader message);
 
  private:
-  enum class Phase { waiting, computing, reducing, hooking, evaluating, sleeping, finished };
+  enum class Phase {
+    waiting,
+    computing,
+    reducing,
+    hooking,
+    evaluating,
+    restoring,
+    generating,
+    sleeping,
+    finished
+  };
   enum Deadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
   const char* doing() const;  // what phase_ is, for an error
   void ask_for_batches();
@@ -66,6 +74,11 @@ class Trainer final : public Actor {
   void evaluated(wire::StepComputed::Reader message);
   void evaluated(wire::ValuesReduced::Reader message);
   void finish_evaluation();
+  void conclude_step();
+  void restore();
+  void make_texts();
+  void texts_computed();
+  void fill(wire::GenerateTexts::Builder message, const RequestedTexts& texts) const;
   void reduce_over_world(const StepReduction& reduction);
   void publish(const std::string& event, const std::string& context = "{}");
   void tell_events();
@@ -83,11 +96,14 @@ class Trainer final : public Actor {
   std::uint64_t next_sample_ = 0, reductions_ = 0;  // cursor after the current step; asked for so far
   std::uint64_t tokens_ = 0, tokens_total_;  // of this rank in its step; of all ranks in all steps so far
   std::optional<EvaluationRun> evaluation_;  // where the job evaluates
+  std::uint64_t evaluated_ = 0;              // the last step that one followed
+  StepRequests requests_;
+  bool generating_ = false;  // the RankExecutor makes the texts that are due
   StepEnd step_end_;
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
-  std::optional<TrainerSave> snapshot_in_flight_, snapshot_wanted_;
+  std::optional<DueSave> snapshot_in_flight_, snapshot_wanted_;
   std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
   ListenedTo listened_to_;
   std::vector<Announcement> events_;  // published, and told when no step is applying

@@ -29,6 +29,7 @@ EvaluationRun::Actions Trainer::evaluation_actions() {
 
 void Trainer::evaluate() {
   phase_ = Phase::evaluating;
+  evaluated_ = current_;
   publish("train.evaluation.pre");
   evaluation_->start(current_, world().clock.now_ns());
 }
@@ -57,7 +58,7 @@ void Trainer::finish_evaluation() {
   step_begin_ns_ = now;  // the next step's time does not count it
   if (!evaluation_->whole()) {
     if (options_.rank == 0) log::warn("the signal cut the evaluation after step {} short", current_);
-    return after_apply();
+    return conclude_step();
   }
   const double loss = evaluation_->loss();
   if (options_.rank == 0) {
@@ -74,7 +75,7 @@ void Trainer::finish_evaluation() {
   });
   publish("train.evaluation.post",
           std::isfinite(loss) ? fmt::format(R"({{"loss":{}}})", loss) : std::string(R"({"loss":null})"));
-  after_apply();
+  conclude_step();
 }
 
 }  // namespace d9d

@@ -3,15 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "actors/evaluation_run.hpp"
+#include "actors/step_requests.hpp"
 #include "messages/actor_id.hpp"
 #include "runtime/task/rank_events.hpp"
 #include "runtime/train/step_end.hpp"
@@ -22,34 +20,6 @@ namespace d9d {
 struct TraceWindow {
   std::uint64_t period = 0;
   std::uint64_t active = 0;
-};
-
-// What a checkpoint keeps of the Trainer, after `step`.
-struct TrainerSave {
-  std::uint64_t step, next_sample, tokens_total, skipped;
-};
-
-// Where a Trainer is between two steps without memory.
-struct SleepOfRank {
-  bool asked = false;                   // all ranks have agreed to sleep after this step
-  std::uint64_t after = 0;              // the steps done when it fell asleep last
-  bool is_deep = false;                 // the memory is gone
-  std::optional<std::uint64_t> call{};  // somebody said Wake for that sleep
-};
-
-// The events that somebody wants to hear of.
-struct ListenedTo {
-  std::optional<std::set<std::string>> names{};  // none: the EventBus has not answered yet
-  bool maybe(const std::string& event) const {
-    return !names || names->contains(event) || names->contains("*");
-  }
-};
-
-// An event that waits for the step's update.
-struct Announcement {
-  std::string event;
-  std::uint64_t step;
-  std::string context;
 };
 
 struct TrainerOptions {
@@ -77,7 +47,10 @@ struct TrainerOptions {
   std::chrono::milliseconds checkpoint_timeout{3'600'000};  // from the snapshot to the commit
   std::string sleep_file = "asleep";                        // where the rank's bytes wait
   int world_size = 1;
-  bool saves = true;  // checkpointing is on: a signal may ask for one
+  RollBackLimits roll_backs;
+  std::function<std::string(std::uint64_t)> checkpoint_dir;  // of the one of this step, committed or resumed
+  std::optional<std::uint64_t> resumed_step;                 // of the checkpoint that is resumed
+  bool saves = true;                                         // checkpointing is on: a signal may ask for one
 };
 
 }  // namespace d9d

@@ -1,4 +1,5 @@
 // The Trainer's checkpoints: at most one is being written.
+#include <string_view>
 #include <utility>
 
 #include "actors/trainer.hpp"
@@ -8,6 +9,7 @@ namespace d9d {
 
 void Trainer::take_snapshot() {
   const std::uint64_t step = snapshot_wanted_->step;
+  requests_.taken({step, snapshot_wanted_->skipped});
   snapshot_in_flight_ = std::exchange(snapshot_wanted_, std::nullopt);
   tell<wire::Snapshot>({Role::rank_executor, self().index}, [&](wire::Snapshot::Builder snapshot) {
     snapshot.setStep(step);
@@ -29,15 +31,18 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
     state.setRank(options_.rank);
     state.setNextSample(snapshot_in_flight_->next_sample);
     const auto loss = evaluation_ ? evaluation_->loss_after(message.getStep()) : std::nullopt;
-    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}}})",
-                               metrics, task, snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped,
-                               loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : ""));
+    state.setState(fmt::format(
+        R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}}})", metrics, task,
+        snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped,
+        requests_.roll_backs() > 0 ? fmt::format(R"(,"roll_backs":{})", requests_.roll_backs()) : "",
+        loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : ""));
   });
 }
 
 void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
   snapshot_in_flight_.reset();
+  if (std::string_view(message.getFailure().cStr()).empty()) requests_.committed(message.getStep());
   if (snapshot_wanted_ && phase_ != Phase::sleeping) take_snapshot();
   finish_when_done();
   advance();

@@ -1,5 +1,6 @@
 // The end of a Trainer's step: what all ranks sum, gradient hooks between sums and norm, the update, the report.
 #include "actors/reduce_operation.hpp"
+#include "actors/text_messages.hpp"
 #include "actors/trainer.hpp"
 #include "messages/lists.hpp"
 #include "messages/trace.capnp.h"
@@ -19,6 +20,7 @@ std::string context_of(const StepResult& result) {
 }  // namespace
 
 void Trainer::step_computed(wire::StepComputed::Reader message) {
+  if (message.getEvaluation() >= first_texts_evaluation) return texts_computed();
   if (message.getEvaluation() > 0 && !options_.infers) return evaluated(message);
   D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
             "step {} was computed while step {} is {}", message.getStep(), current_, doing());
@@ -30,6 +32,7 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
                   .tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0,
                   .costs = to_vector<double>(message.getCosts())};
   wishes_.add_to(mine);
+  requests_.add_to(mine);
   if (options_.infers) return reduce_over_world({ReduceOp::sum, to_values(mine)});
   for (const StepReduction& reduction : step_end_.reductions_of(mine)) reduce_over_world(reduction);
 }
@@ -56,8 +59,8 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   apply(*result);
   report(*result);
   obey(agreed_wishes(result->totals));
-  if (evaluation_ && stop_signal_ == 0 && evaluation_->due(current_)) return evaluate();
-  after_apply();
+  requests_.agree(result->totals);
+  conclude_step();
 }
 
 void Trainer::hook_gradients(const StepTotals& sums) {

@@ -51,6 +51,28 @@ struct CheckpointCommitted {
   failure @2 :Text;     # empty when committed
 }
 
+struct RollBack {
+  # Any actor -> Trainer of rank 0, while the job trains: go back to the newest checkpoint of before `before`, and on with
+  # the data that follow the step on which all ranks agree. No reply: listeners get train.rolled_back. Repeated: has no
+  # effect when that step is gone already; asked about a later one it goes back again, at most
+  # trainer.checkpointing.roll_backs_max times in a job.
+  before @0 :UInt64;    # the first step that went wrong
+}
+
+struct RestoreState {
+  # Trainer -> RankExecutor of its rank, after ApplyStep of `step`: parameters, optimizer and buffers become those of a
+  # committed checkpoint. Reply: StateRestored. Repeated: the same again.
+  step @0 :UInt64;
+  directory @1 :Text;         # of the checkpoint
+  skippedSteps @2 :UInt64;    # of the checkpoint's steps: those that made no update
+}
+
+struct StateRestored {
+  # RankExecutor -> Trainer of its rank, the reply to RestoreState. No reply: the job goes on.
+  # Repeated: a bug.
+  step @0 :UInt64;            # as in RestoreState
+}
+
 struct ExportModel {
   # Coordinator -> CheckpointWriter of every node, when training is over: write a share of a Hugging Face folder
   # from a committed checkpoint. Reply: ModelExported. Said once for each share, and again to node 0 for one

@@ -39,6 +39,17 @@ struct MetricState {
   state @1 :Text;   # JSON
 }
 
+struct TrackValue {
+  # Any actor -> Tracker: a number or a text of a step, for metrics.jsonl and all trackers. No reply. Repeated: written
+  # again. What comes after the checkpoint of its step may be lost when the job is resumed there.
+  step @0 :UInt64;
+  name @1 :Text;       # "samples/0"
+  union {
+    number @2 :Float64;
+    text @3 :Text;
+  }
+}
+
 struct FlushTracker {
   # Coordinator -> Tracker, for the checkpoint of `step` or at the end of the job:
   # make visible what was written so far. Reply: TrackerFlushed, when StepFinished

@@ -1,15 +1,14 @@
 // d9d-node generate: texts from a Hugging Face folder, without a job.
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
 
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/work_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/source/prompt_lines.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/state/disk_error.hpp"
@@ -20,8 +19,6 @@ namespace d9d {
 namespace {
 
 using Texts = std::vector<std::vector<std::int64_t>>;
-
-constexpr std::uint64_t prompts_bytes_max = std::uint64_t{1} << 30;
 
 // The model's own, unless another one is named.
 Tokenizer tokenizer_for(const std::string& model, const Arguments& arguments) {
@@ -34,25 +31,12 @@ Tokenizer tokenizer_for(const std::string& model, const Arguments& arguments) {
   return Tokenizer::from_file(*file);
 }
 
-std::string prompt_in(const std::string& line, const std::string& where) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
-  D9D_REQUIRE(json.is_object() && json.contains("prompt") && json["prompt"].is_string(),
-              "{}: expected an object with the key \"prompt\", a text", where);
-  return json["prompt"].get<std::string>();
-}
-
 // Those of the command line, then a line each of the file.
-std::vector<std::string> prompts_given(const Disk& disk, const Arguments& arguments) {
+std::vector<std::string> prompts_given(const Arguments& arguments) {
   std::vector<std::string> prompts = arguments.values("--prompt");
   if (const auto file = arguments.value("--prompts")) {
-    std::istringstream lines(read_text(disk, *file, prompts_bytes_max));
-    std::size_t number = 0;
-    for (std::string line; std::getline(lines, line);) {
-      ++number;
-      if (line.empty()) continue;
-      prompts.push_back(file->ends_with(".jsonl") ? prompt_in(line, fmt::format("{}:{}", *file, number))
-                                                  : line);
-    }
+    for_each_prompt({*file}, "prompt",
+                    [&](std::string_view prompt, const std::string&) { prompts.emplace_back(prompt); });
   }
   D9D_REQUIRE(!prompts.empty(),
               "there is no prompt: give --prompt TEXT, or --prompts FILE with one in each line");
@@ -113,22 +97,21 @@ std::string line_of(std::size_t sample, const std::string& prompt, const std::st
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-void write_results(const std::string& path, const Tokenizer& tokenizer,
+void write_results(Disk& disk, const std::string& path, const Tokenizer& tokenizer,
                    const std::vector<std::string>& prompts, const Texts& made) {
-  std::ofstream file(path);
+  std::string lines;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    file << line_of(i, prompts[i],
-                    tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())), made[i]);
+    lines += line_of(i, prompts[i],
+                     tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())), made[i]);
   }
-  file.close();
-  if (!file) throw Error(ErrorKind::environment, fmt::format("{} could not be written", path));
+  write_text(disk, path, lines);
 }
 
 int generate_text(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
-  const std::vector<std::string> prompts = prompts_given(disk, arguments);
+  const std::vector<std::string> prompts = prompts_given(arguments);
   const at::ScalarType dtype = dtype_of_use(arguments);
   const Tokenizer tokenizer = tokenizer_for(directory, arguments);
   const Texts ids = encoded(tokenizer, prompts);
@@ -142,7 +125,7 @@ int generate_text(const Arguments& arguments, Console& console) {
   std::int64_t tokens = 0;
   for (const auto& text : made) tokens += std::ssize(text);
   if (const auto out = arguments.value("--out")) {
-    write_results(*out, tokenizer, prompts, made);
+    write_results(disk, *out, tokenizer, prompts, made);
     console.out << fmt::format("{} for {} in {:.2f} s, {:.1f} a second; written to {}\n",
                                counted(tokens, "token"), counted(std::ssize(prompts), "prompt"),
                                seconds.count(), static_cast<double>(tokens) / seconds.count(), *out);

@@ -7,10 +7,12 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "actors/core/actor.hpp"
 #include "runtime/base/config/section.hpp"
+#include "runtime/task/piece_context.hpp"
 
 namespace d9d {
 
@@ -21,13 +23,23 @@ class ActorRegistry {
   // it, to find what is wrong with the keys: what acts belongs into started().
   using Make = std::function<std::unique_ptr<Actor>(World& world, const config::Section& config)>;
 
-  // A name twice is an input error.
+  // A name twice is an input error. `make` may take a PieceContext as its third argument.
   void add(const std::string& name, Make make);
+  template <class F>
+  requires std::is_invocable_v<F, World&, const config::Section&, const PieceContext&>
+  void add(const std::string& name, F make) {
+    add(name, Make([context = context_, make = std::move(make)](World& world, const config::Section& config) {
+          return make(world, config, *context);
+        }));
+  }
+  // What actors are told that are made from now on.
+  void set_context(PieceContext context) { *context_ = std::move(context); }
   // An unknown name is an input error that lists the names there are.
   const Make& find(const std::string& name) const;
 
  private:
   std::map<std::string, Make> makers_;
+  std::shared_ptr<PieceContext> context_ = std::make_shared<PieceContext>();
 };
 
 // Asks a loaded plugin for its actors; one that has none is fine.

@@ -52,8 +52,8 @@ std::unique_ptr<TrackerRun> live_page_of(const ProcessServices& process) {
 CastMember tracker_member(ProcessServices& process, const Membership& membership) {
   TrackerOptions options;
   options.open_runs = [&process, step = membership.resume_step] {
-    auto runs = open_tracker_runs(process.job(), step, job_hparams(process), process.world.clock,
-                                  *process.disk_watch);
+    auto runs = open_tracker_runs(process.job(), *process.registry, step, job_hparams(process),
+                                  process.world.clock, *process.disk_watch);
     if (process.job().node.status) runs.push_back(live_page_of(process));
     return runs;
   };

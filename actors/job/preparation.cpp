@@ -32,6 +32,15 @@ void load_plugins(const JobConfig& job, PreparedJob& prepared, Findings& finding
   }
 }
 
+void make_trackers(const JobConfig& job, const PreparedJob& prepared, Findings& findings) {
+  for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
+    const auto* own = std::get_if<OwnTracker>(&tracker);
+    if (own == nullptr) continue;
+    findings.attempt("trainer.logging.tracker",
+                     [&] { prepared.registry.make_tracker(own->name, own->options); });
+  }
+}
+
 void make_actors(const JobConfig& job, const PreparedJob& prepared, Findings& findings) {
   const SystemClock clock;
   World world{.clock = clock};
@@ -132,7 +141,9 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   findings.attempt("gradient_hooks", [&] { make_gradient_hooks(prepared.registry, job); });
   findings.attempt("optimizer", [&] { prepared.optimizer = make_optimizer(prepared.registry, job); });
   findings.attempt("lr_scheduler", [&] { prepared.lr_schedule = make_lr_schedule(prepared.registry, job); });
+  prepared.user_actors.set_context(prepared.registry.context());
   make_actors(job, prepared, findings);
+  make_trackers(job, prepared, findings);
   look_at_source(job, prepared, findings);
   look_at_export(job, prepared, findings);
   open_data(loaded, prepared, findings);

@@ -36,8 +36,8 @@ struct ProcessServices {
   std::shared_ptr<const LrSchedule> lr_schedule{};
   const ActorRegistry& user_actors;
   std::function<std::shared_ptr<TrainTask>()> make_task;
-  std::function<std::shared_ptr<InferenceTask>(int rank)> make_inference_task{};      // where the job infers
-  StepPhases phases{};                                                                // of the task
+  std::function<std::shared_ptr<InferenceTask>(int rank)> make_inference_task{};  // where the job infers
+  StepPhases phases{};                                                            // of the task
   // Of one rank.
   std::function<std::vector<std::shared_ptr<GradientHook>>()> make_gradient_hooks = [] {
     return std::vector<std::shared_ptr<GradientHook>>();
@@ -53,6 +53,7 @@ struct ProcessServices {
   ProgressDisplay* progress = nullptr;  // node 0
   DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
   TokenizerFiles tokenizer{};           // copied into every checkpoint
+  const Registry* registry = nullptr;   // of trackers that plugins bring
 
   const JobConfig& job() const { return loaded.job; }
 };

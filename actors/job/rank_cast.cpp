@@ -28,6 +28,7 @@
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/source_feed.hpp"
+#include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/inference_as_task.hpp"
 #include "runtime/task/job_paths.hpp"
@@ -158,6 +159,9 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .hooks = hooks,
           .events = events,
           .lr_schedule = process.lr_schedule,
+          .begin_task = [task = task](const RankContext& context) { task->begin(context); },
+          .context = process.registry->context(),
+          .first_step = membership().resume_step + 1,
           .optimizer = process.optimizer,
           .gradients = job().trainer.gradient_manager,
           .norm = job().trainer.gradient_clipping.norm_type,
@@ -243,6 +247,17 @@ CastMember RankCast::trainer() const {
       .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
       .sleep_file = (output_dir(job()) / "asleep" / fmt::format("rank-{:05}", rank)).string(),
       .world_size = plan().world_size(),
+      .roll_backs = {.count_max = static_cast<std::uint64_t>(config.checkpointing.roll_backs_max),
+                     .before = counted_before("roll_backs"),
+                     .kept = static_cast<std::uint64_t>(config.checkpointing.num_to_keep.value_or(0))},
+      .checkpoint_dir =
+          [&job = job(), resumed = membership().resume_from,
+           at = membership().resume_step](std::uint64_t step) {
+            if (!resumed.empty() && step == at) return resumed;
+            return join_path(checkpoint_dir(job).string(), checkpoint_name(step));
+          },
+      .resumed_step =
+          membership().resume_from.empty() ? std::nullopt : std::optional(membership().resume_step),
       .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable};
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
 }
@@ -343,15 +358,16 @@ CastMember RankCast::lane(int sender, int receiver) const {
 
 std::vector<CastMember> RankCast::lanes() const {
   std::set<std::pair<int, int>> pairs;  // sender, receiver
+  const auto connect = [&](int sender, int receiver) {
+    if (sender != rank && receiver != rank) return;
+    if (plan().placement(sender).node != plan().placement(receiver).node) pairs.insert({sender, receiver});
+  };
   const std::vector<int> ranks = ranks_of_stages();
   for (std::size_t stage = 0; stage + 1 < ranks.size(); ++stage) {
-    const int here = ranks[stage];
-    const int next = ranks[stage + 1];
-    if (here != rank && next != rank) continue;
-    if (plan().placement(here).node == plan().placement(next).node) continue;
-    pairs.insert({here, next});
-    pairs.insert({next, here});
+    connect(ranks[stage], ranks[stage + 1]);
+    connect(ranks[stage + 1], ranks[stage]);
   }
+  if ((inference && inference->passes() > 1) || !job().actors.empty()) connect(ranks.back(), ranks.front());
   std::vector<CastMember> members;
   for (const auto& [sender, receiver] : pairs) members.push_back(lane(sender, receiver));
   return members;

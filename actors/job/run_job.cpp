@@ -272,7 +272,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .evaluation_batches = prepared.evaluation_batches,
                         .progress = options.join ? nullptr : &progress,
                         .disk_watch = &disk_watch,
-                        .tokenizer = std::move(prepared.tokenizer)}};
+                        .tokenizer = std::move(prepared.tokenizer),
+                        .registry = &prepared.registry}};
 
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
                                .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};

@@ -1,6 +1,8 @@
 // A language model without attention: layer i adds a gated mix of each token and the one 2^i before it, a
 // causal dilated convolution (van den Oord and others 2016). Splits over pipeline stages like the built-in
 // models, and its matrices over ranks of tensor_parallel by a plan of its own.
+#include <boost/describe/class.hpp>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
@@ -12,13 +14,30 @@
 #include "kernels/linear.hpp"
 #include "kernels/norm.hpp"
 #include "mine.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/config/keys.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/plan/replicate.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
 #include "runtime/task/model_provider.hpp"
+#include "runtime/task/registry.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace mine {
+
+struct ConvolutionConfig {
+  std::int64_t vocab_size = 0;
+  std::int64_t width = 64;
+  std::int64_t layers = 4;
+};
+BOOST_DESCRIBE_STRUCT(ConvolutionConfig, (), (vocab_size, width, layers))
+constexpr auto keys_of(d9d::config::Tag<ConvolutionConfig>) {
+  using namespace d9d::config;
+  return std::array{Key{"vocab_size", "tokens", "size of the vocabulary", required, at_least(1)},
+                    Key{"width", "", "width of the residual stream", d9d::config::optional, at_least(1)},
+                    Key{"layers", "", "layer i looks back 2^i tokens", d9d::config::optional, within(1, 20)}};
+}
+
 namespace {
 
 namespace ops = d9d::kernels;
@@ -114,8 +133,10 @@ class ConvolutionModel final : public d9d::ModelProvider {
 
 }  // namespace
 
-std::shared_ptr<const d9d::ModelProvider> make_convolution_model(const ConvolutionConfig& config) {
-  return std::make_shared<ConvolutionModel>(config);
+void add_convolution_model(d9d::Registry& registry) {
+  registry.add_model("convolution_lm", [](const d9d::config::Section& section) {
+    return std::make_shared<ConvolutionModel>(d9d::config::decode<ConvolutionConfig>(section));
+  });
 }
 
 }  // namespace mine

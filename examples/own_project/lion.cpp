@@ -3,13 +3,36 @@
 //   u = sign(beta1 m + (1 - beta1) g);  w -= lr (u + decay w);  m = beta2 m + (1 - beta2) g
 // FlatOptimizer brings what the job file and checkpoints need: rules for single parameters, float32 masters of
 // bfloat16 weights, state that any mesh reads. An update works on each element alone, so it works on every shard.
+#include <boost/describe/class.hpp>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 
 #include "mine.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/config/keys.hpp"
+#include "runtime/task/optimizer_keys.hpp"
+#include "runtime/task/registry.hpp"
 #include "runtime/train/flat_optimizer.hpp"
 
 namespace mine {
+
+struct LionConfig {
+  double lr = 0;
+  std::array<double, 2> betas = {0.9, 0.99};
+  double weight_decay = 0;
+  std::vector<d9d::ParameterRule> rules;
+};
+BOOST_DESCRIBE_STRUCT(LionConfig, (), (lr, betas, weight_decay, rules))
+constexpr auto keys_of(d9d::config::Tag<LionConfig>) {
+  using namespace d9d::config;
+  return std::array{Key{"lr", "", "learning rate at multiplier 1", required, above(0)},
+                    Key{"betas", "", "shares of the momentum in the direction, and in the next momentum",
+                        d9d::config::optional, below_one()},
+                    Key{"weight_decay", "", "times the learning rate", d9d::config::optional, at_least(0)},
+                    d9d::optimizer_keys::rules};
+}
+
 namespace {
 
 class Lion final : public d9d::FlatOptimizer {
@@ -57,8 +80,10 @@ class LionProvider final : public d9d::OptimizerProvider {
 
 }  // namespace
 
-std::shared_ptr<const d9d::OptimizerProvider> make_lion(const LionConfig& config) {
-  return std::make_shared<LionProvider>(config);
+void add_lion(d9d::Registry& registry) {
+  registry.add_optimizer("lion", [](const d9d::config::Section& section) {
+    return std::make_shared<LionProvider>(d9d::config::decode<LionConfig>(section));
+  });
 }
 
 }  // namespace mine

@@ -1,92 +1,21 @@
 #pragma once
-// What this library brings, and what its sections of a job file may say.
-
-#include <boost/describe/class.hpp>
-
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "runtime/base/config/keys.hpp"
-#include "runtime/task/optimizer_keys.hpp"
+// The pieces of this library, a file each; every function adds one of them under the name that job files use.
 
 namespace d9d {
-class Actor;
-class LrSchedule;
-class ModelProvider;
-class OptimizerProvider;
-class TrainTask;
-struct World;
+class ActorRegistry;
+class Registry;
 }  // namespace d9d
 
 namespace mine {
 
-struct SmoothedConfig {
-  double smoothing = 0.1;
-  double z_loss = 0;
-};
-BOOST_DESCRIBE_STRUCT(SmoothedConfig, (), (smoothing, z_loss))
-constexpr auto keys_of(d9d::config::Tag<SmoothedConfig>) {
-  using namespace d9d::config;
-  return std::array{
-      Key{"smoothing", "", "share of the target spread over all tokens", d9d::config::optional, below_one()},
-      Key{"z_loss", "", "weight of the squared log-sum-exp", d9d::config::optional, at_least(0)}};
-}
+void add_convolution_model(d9d::Registry& registry);
+void add_inverse_root(d9d::Registry& registry);
+void add_lion(d9d::Registry& registry);
+void add_repeats(d9d::Registry& registry);
+void add_smoothed_task(d9d::Registry& registry);
+void add_table(d9d::Registry& registry);
 
-struct ConvolutionConfig {
-  std::int64_t vocab_size = 0;
-  std::int64_t width = 64;
-  std::int64_t layers = 4;
-};
-BOOST_DESCRIBE_STRUCT(ConvolutionConfig, (), (vocab_size, width, layers))
-constexpr auto keys_of(d9d::config::Tag<ConvolutionConfig>) {
-  using namespace d9d::config;
-  return std::array{Key{"vocab_size", "tokens", "size of the vocabulary", required, at_least(1)},
-                    Key{"width", "", "width of the residual stream", d9d::config::optional, at_least(1)},
-                    Key{"layers", "", "layer i looks back 2^i tokens", d9d::config::optional, within(1, 20)}};
-}
-
-struct LionConfig {
-  double lr = 0;
-  std::array<double, 2> betas = {0.9, 0.99};
-  double weight_decay = 0;
-  std::vector<d9d::ParameterRule> rules;
-};
-BOOST_DESCRIBE_STRUCT(LionConfig, (), (lr, betas, weight_decay, rules))
-constexpr auto keys_of(d9d::config::Tag<LionConfig>) {
-  using namespace d9d::config;
-  return std::array{Key{"lr", "", "learning rate at multiplier 1", required, above(0)},
-                    Key{"betas", "", "shares of the momentum in the direction, and in the next momentum",
-                        d9d::config::optional, below_one()},
-                    Key{"weight_decay", "", "times the learning rate", d9d::config::optional, at_least(0)},
-                    d9d::optimizer_keys::rules};
-}
-
-struct InverseRootConfig {
-  std::int64_t warmup = 0;
-};
-BOOST_DESCRIBE_STRUCT(InverseRootConfig, (), (warmup))
-constexpr auto keys_of(d9d::config::Tag<InverseRootConfig>) {
-  using namespace d9d::config;
-  return std::array{Key{"warmup", "steps", "steps until the largest learning rate", required, at_least(1)}};
-}
-
-struct GuardConfig {
-  double limit = 3;
-};
-BOOST_DESCRIBE_STRUCT(GuardConfig, (), (limit))
-constexpr auto keys_of(d9d::config::Tag<GuardConfig>) {
-  using namespace d9d::config;
-  return std::array{
-      Key{"limit", "times the mean", "a loss above this stops the job", d9d::config::optional, above(1)}};
-}
-
-std::shared_ptr<d9d::TrainTask> make_smoothed_task(const SmoothedConfig& config);
-std::shared_ptr<const d9d::ModelProvider> make_convolution_model(const ConvolutionConfig& config);
-std::shared_ptr<const d9d::OptimizerProvider> make_lion(const LionConfig& config);
-std::shared_ptr<const d9d::LrSchedule> make_inverse_root(const InverseRootConfig& config);
-std::unique_ptr<d9d::Actor> make_spike_guard(d9d::World& world, const GuardConfig& config);
+void add_sampler(d9d::ActorRegistry& registry);
+void add_spike_guard(d9d::ActorRegistry& registry);
 
 }  // namespace mine

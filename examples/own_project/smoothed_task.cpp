@@ -1,5 +1,7 @@
 // Next-token prediction with label smoothing (Szegedy and others 2016, section 7) and the z-loss (Chowdhery
 // and others 2022, section 5) that keeps logits from drifting. Works with every model that gives logits.
+#include <boost/describe/class.hpp>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
@@ -12,12 +14,28 @@
 #include <ATen/ops/sum.h>
 
 #include "mine.hpp"
+#include "runtime/base/config/decode.hpp"
+#include "runtime/base/config/keys.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/metric/auroc.hpp"
 #include "runtime/task/metric_values.hpp"
+#include "runtime/task/registry.hpp"
 #include "runtime/task/task.hpp"
 
 namespace mine {
+
+struct SmoothedConfig {
+  double smoothing = 0.1;
+  double z_loss = 0;
+};
+BOOST_DESCRIBE_STRUCT(SmoothedConfig, (), (smoothing, z_loss))
+constexpr auto keys_of(d9d::config::Tag<SmoothedConfig>) {
+  using namespace d9d::config;
+  return std::array{
+      Key{"smoothing", "", "share of the target spread over all tokens", d9d::config::optional, below_one()},
+      Key{"z_loss", "", "weight of the squared log-sum-exp", d9d::config::optional, at_least(0)}};
+}
+
 namespace {
 
 constexpr std::int64_t ignored_label = -100;
@@ -74,8 +92,10 @@ class SmoothedTask final : public d9d::TrainTask {
 
 }  // namespace
 
-std::shared_ptr<d9d::TrainTask> make_smoothed_task(const SmoothedConfig& config) {
-  return std::make_shared<SmoothedTask>(config);
+void add_smoothed_task(d9d::Registry& registry) {
+  registry.add_task("smoothed_lm", [](const d9d::config::Section& section) {
+    return std::make_shared<SmoothedTask>(d9d::config::decode<SmoothedConfig>(section));
+  });
 }
 
 }  // namespace mine

@@ -6,6 +6,7 @@
 #include "runtime/data/corpus/megatron_corpus.hpp"
 #include "runtime/data/source/chat_source.hpp"
 #include "runtime/data/source/mixture_source.hpp"
+#include "runtime/data/source/prompts_source.hpp"
 #include "runtime/data/source/synthetic_source.hpp"
 #include "runtime/data/source/text_source.hpp"
 #include "runtime/data/source/tokens_source.hpp"
@@ -41,6 +42,10 @@ Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
 
 Source build(const ChatDataConfig& config, const SourceNeeds& needs) {
   return std::make_shared<ChatSource>(config, needs.ids_below);
+}
+
+Source build(const PromptsDataConfig& config, const SourceNeeds& needs) {
+  return std::make_shared<PromptsSource>(config, needs.ids_below);
 }
 
 Source build(const OwnDataConfig& config, const SourceNeeds& needs) {

@@ -6,18 +6,20 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/mixture_data_config.hpp"
+#include "runtime/data/prompts_data_config.hpp"
 
 namespace d9d {
 
 using DataConfig = std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig,
-                                ChatDataConfig, MixtureDataConfig, OwnDataConfig>;
+                                ChatDataConfig, PromptsDataConfig, MixtureDataConfig, OwnDataConfig>;
 constexpr auto choices_of(config::Tag<DataConfig>) {
-  return config::Choices<6>{"source",
+  return config::Choices<7>{"source",
                             {{{"synthetic", "endless made-up sequences, the same on every machine"},
                               {"text", "files of text, tokenised and packed"},
                               {"tokens", "an array of token ids"},
                               {"megatron", "documents of token ids in Megatron's .bin and .idx"},
                               {"chat", "conversations, of which what the model is to say counts in the loss"},
+                              {"prompts", "prompts that the task generation goes on with, one a line"},
                               {"mixture", "several sources by weight"}}}};
 }
 

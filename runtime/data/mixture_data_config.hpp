@@ -11,6 +11,7 @@
 #include "runtime/data/chat_data_config.hpp"
 #include "runtime/data/megatron_data_config.hpp"
 #include "runtime/data/own_data_config.hpp"
+#include "runtime/data/prompts_data_config.hpp"
 #include "runtime/data/synthetic_data_config.hpp"
 #include "runtime/data/text_data_config.hpp"
 #include "runtime/data/tokens_data_config.hpp"
@@ -18,10 +19,11 @@
 namespace d9d {
 
 using PartConfig = std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig,
-                                ChatDataConfig, OwnDataConfig>;
+                                ChatDataConfig, PromptsDataConfig, OwnDataConfig>;
 constexpr auto choices_of(config::Tag<PartConfig>) {
-  return config::Choices<5>{
-      "source", {{{"synthetic", ""}, {"text", ""}, {"tokens", ""}, {"megatron", ""}, {"chat", ""}}}};
+  return config::Choices<6>{
+      "source",
+      {{{"synthetic", ""}, {"text", ""}, {"tokens", ""}, {"megatron", ""}, {"chat", ""}, {"prompts", ""}}}};
 }
 
 // `weight`, and beside it the keys of the source.

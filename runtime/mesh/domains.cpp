@@ -1,5 +1,9 @@
 #include "runtime/mesh/domains.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -59,6 +63,20 @@ const Mesh& MeshDomains::mesh_for(const std::string& domain) const {
     known += (known.empty() ? "" : ", ") + entry.name;
   }
   throw Error(ErrorKind::input, fmt::format("no mesh domain \"{}\"; there are {}", domain, known));
+}
+
+std::string domain_with(const std::vector<std::string>& axes, const MeshDomains& domains) {
+  std::string known;
+  for (const Domain& domain : standard_domains()) {
+    const std::vector<std::string>& names = domains.mesh_for(domain.name).axis_names();
+    const bool has_all = std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+      return std::find(names.begin(), names.end(), axis) != names.end();
+    });
+    if (has_all && !axes.empty()) return domain.name;
+    known += fmt::format("{}{}: {}", known.empty() ? "" : "; ", domain.name, fmt::join(names, " "));
+  }
+  throw Error(ErrorKind::input, fmt::format("no domain of the mesh has the axes {}; there are {}",
+                                            fmt::join(axes, ", "), known));
 }
 
 }  // namespace d9d

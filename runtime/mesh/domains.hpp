@@ -52,4 +52,7 @@ class MeshDomains {
   std::vector<Entry> entries_;
 };
 
+// The first of the standard domains that has all of these axes; an input error lists what there is.
+std::string domain_with(const std::vector<std::string>& axes, const MeshDomains& domains);
+
 }  // namespace d9d

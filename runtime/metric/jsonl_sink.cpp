@@ -13,6 +13,7 @@ namespace {
 
 nlohmann::ordered_json to_json(const TrackerValue& value) {
   if (const auto* histogram = std::get_if<Histogram>(&value)) return histogram->counts;
+  if (const auto* text = std::get_if<Text>(&value)) return text->text;
   const auto& scalar = std::get<Scalar>(value);
   const bool exact = std::abs(scalar.value) <= 0x1p53 && std::trunc(scalar.value) == scalar.value;
   if (scalar.integer && exact) return static_cast<std::int64_t>(scalar.value);

@@ -5,6 +5,8 @@
 namespace d9d {
 
 void LogRun::write(const Point& point, const TrackerValue& value) {
+  if (const auto* text = std::get_if<Text>(&value))
+    log::info("step {}: {}: {}", point.step, flat_name(point), text->text);
   const auto* scalar = std::get_if<Scalar>(&value);
   if (scalar == nullptr || scalar->is_time) return;  // a line of the log has its time
   std::string& line = lines_[point.step];

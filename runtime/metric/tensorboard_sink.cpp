@@ -68,6 +68,8 @@ void TensorboardRun::write(const Point& point, const TrackerValue& value) {
   const std::string tag = flat_name(point);
   if (const auto* histogram = std::get_if<Histogram>(&value)) {
     add(event_file::histogram(now(), point.step, tag, *histogram));
+  } else if (const auto* text = std::get_if<Text>(&value)) {
+    add(event_file::text(now(), point.step, tag, text->text));
   } else {
     add(event_file::scalar(now(), point.step, tag, scalar->value));
   }

@@ -30,7 +30,12 @@ struct Histogram {
   std::vector<double> counts;
 };
 
-using TrackerValue = std::variant<Scalar, Histogram>;
+// What a model wrote, for example.
+struct Text {
+  std::string text;
+};
+
+using TrackerValue = std::variant<Scalar, Histogram, Text>;
 
 class TrackerRun {
  public:

@@ -54,6 +54,9 @@ void StageCore::begin_step(std::uint64_t step, const std::vector<MicrobatchTenso
             step_);
   D9D_REQUIRE(!microbatches.empty(), "step {} has no microbatches", step);
   set_training(options_.training);  // the module may be another core's, too
+  D9D_CHECK((options_.passes == 1 || !options_.training) &&
+                static_cast<int>(microbatches.size()) % options_.passes == 0,
+            "{} microbatches in {} passes", microbatches.size(), options_.passes);
   step_ = step;
   unfinished_ = static_cast<int>(microbatches.size());
   for (const MicrobatchTensors& given : microbatches) {
@@ -71,7 +74,7 @@ void StageCore::begin_step(std::uint64_t step, const std::vector<MicrobatchTenso
 
 void StageCore::put_activation(int microbatch, Ticket ticket) {
   Ticket& slot = at(microbatch).activation;
-  D9D_CHECK(!is_first() && !slot && at(microbatch).phase == Microbatch::Phase::waiting,
+  D9D_CHECK(takes_activation(microbatch) && !slot && at(microbatch).phase == Microbatch::Phase::waiting,
             "stage {} got an activation of microbatch {} that it does not expect", stage(), microbatch);
   slot = ticket;
 }
@@ -88,7 +91,8 @@ bool StageCore::ready(const Action& action) const {
   const Microbatch& mb = microbatches_[static_cast<std::size_t>(action.microbatch)];
   switch (action.kind) {
     case ActionKind::forward:
-      return mb.phase == Microbatch::Phase::waiting && (is_first() || mb.activation);
+      return mb.phase == Microbatch::Phase::waiting &&
+             (!takes_activation(action.microbatch) || mb.activation);
     case ActionKind::backward:
     case ActionKind::backward_input:
       return mb.trains && mb.phase == Microbatch::Phase::forwarded && (is_last() || mb.gradient);
@@ -141,6 +145,11 @@ Microbatch& StageCore::at(int microbatch) {
   return microbatches_[static_cast<std::size_t>(microbatch)];
 }
 
+// Of several passes the last one's outputs.
+bool StageCore::consumes(int microbatch) const {
+  return is_last() && microbatch + microbatches_of_pass() >= static_cast<int>(microbatches_.size());
+}
+
 std::string StageCore::error_prefix(const Action& action) const {
   return fmt::format("stage {}, action {}, step {}: ", stage(), to_string(action), step_);
 }
@@ -178,11 +187,11 @@ ActionResult StageCore::forward(Microbatch& mb, int index) {
   }
   const WeightWork::Scope scope(mb.work);
   const MicrobatchTensors given = std::exchange(mb.given, {});
-  const TensorMap inputs = is_first() ? given.inputs : take_activation(mb);
+  const TensorMap inputs = takes_activation(index) ? take_activation(mb) : given.inputs;
   const TensorMap outputs = options_.module->forward(inputs, given.shared);
   mb.phase = Microbatch::Phase::forwarded;
   ActionResult result;
-  if (is_last()) {
+  if (consumes(index)) {
     finish_forward(mb, {step_, index, outputs, given.state});
   } else {
     result.activation = put_outputs(mb, outputs);

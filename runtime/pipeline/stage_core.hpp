@@ -64,6 +64,9 @@ class StageCore {
  private:
   bool is_first() const { return options_.stage == 0; }
   bool is_last() const { return options_.stage == options_.num_stages - 1; }
+  int microbatches_of_pass() const { return static_cast<int>(microbatches_.size()) / options_.passes; }
+  bool takes_activation(int microbatch) const { return !is_first() || microbatch >= microbatches_of_pass(); }
+  bool consumes(int microbatch) const;
   Microbatch& at(int microbatch);
   std::string error_prefix(const Action& action) const;
   ActionResult dispatch(const Action& action);

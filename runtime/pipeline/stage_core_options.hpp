@@ -43,6 +43,9 @@ struct StageCoreOptions {
   // Without training F runs without a graph and is the only action. Cores of both kinds may share a module, if the
   // step of one is finished before that of the other begins.
   bool training = true;
+  // Without training: a step's microbatches are so many passes of equally many, pass after pass. Behind each but the
+  // last pass, the outputs of the last stage are the activation of the first one's microbatch of the next pass.
+  int passes = 1;
   // Last stage. Training needs compute_loss; the backward is
   // seeded with weight * loss. Otherwise, and for microbatches of forward alone, consume_outputs.
   std::function<StageLoss(const LastStageOutputs&)> compute_loss;

@@ -5,7 +5,10 @@
 #include "runtime/metric/compose.hpp"
 #include "runtime/metric/expert_load.hpp"
 #include "runtime/nn/model/model_description.hpp"
+#include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
+#include "runtime/train/flat_parameters.hpp"
 
 namespace d9d {
 namespace {
@@ -45,6 +48,28 @@ void declare_metrics(const JobConfig& job, const ModelDescription* model, const 
   const bool each_layer = job.trainer.logging.expert_load == LoggedLoad::layers;
   metrics.add(expert_load_name,
               std::make_unique<ExpertLoad>(model->num_all_layers(), model->experts_per_layer(), each_layer));
+}
+
+RankContext rank_context(const PieceContext& job, const Plan& plan, int rank, std::uint64_t first_step,
+                         const OpenTaskGroup& open) {
+  RankContext context{job};
+  context.rank = rank;
+  context.world_size = plan.world_size();
+  context.placement = plan.placement(rank);
+  context.first_step = first_step;
+  context.group = [&plan, open](const std::vector<std::string>& axes) {
+    return RankGroup(open(domain_with(axes, plan.domains()), axes, "task"));
+  };
+  return context;
+}
+
+FlatOptions flat_options(const GradientManagerConfig& config) {
+  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
+  // Tensor parallel runs with sequence parallel: each of its ranks sees other tokens or heads, also with the
+  // parameters that all of them hold.
+  options.summed_axes.emplace_back("tp");
+  if (config.grad_dtype) options.grad_dtype = scalar_type_of(*config.grad_dtype);
+  return options;
 }
 
 }  // namespace d9d

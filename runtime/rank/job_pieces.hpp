@@ -3,14 +3,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/task/job_config.hpp"
 
 namespace d9d {
 
+class Communicator;
 class Compose;
+class Plan;
 class TrainTask;
+struct FlatOptions;
 struct ModelDescription;
+struct PieceContext;
+struct RankContext;
 
 // Whether a checkpoint is due after so many steps. An export needs one of the last step, whatever the period.
 std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps);
@@ -25,5 +33,14 @@ bool logs_expert_load(const JobConfig& job, const ModelDescription* model);
 // Declares the metrics of the task, and the loads of experts where logs_expert_load().
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
                      Compose& metrics);
+
+// Of the gradients of a rank.
+FlatOptions flat_options(const GradientManagerConfig& config);
+
+using OpenTaskGroup = std::function<std::shared_ptr<Communicator>(
+    const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
+// What the task of a rank is told. Groups have the axes of the first domain that has them all.
+RankContext rank_context(const PieceContext& job, const Plan& plan, int rank, std::uint64_t first_step,
+                         const OpenTaskGroup& open);
 
 }  // namespace d9d

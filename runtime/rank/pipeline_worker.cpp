@@ -27,6 +27,7 @@
 #include "runtime/rank/rank_model.hpp"
 #include "runtime/rank/training_state.hpp"
 #include "runtime/task/inference_task.hpp"
+#include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
@@ -55,11 +56,14 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::vector<int> bucket_groups() const override;
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put(const StageTensor& tensor) override;
-  RankOrder& order() override { return evaluating_ ? evaluation_->order() : order_; }
+  RankOrder& order() override { return evaluating_ ? evaluation().order() : order_; }
   std::vector<StageTensor> run(const Instruction& instruction) override;
   StepTotals finish_step() override;
   void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   StepTotals finish_evaluation() override;
+  void begin_texts(std::uint64_t step, const TextRequest& request) override;
+  Texts take_texts() override { return std::exchange(made_, {}); }
+  void restore(const std::string& checkpoint, std::uint64_t skipped_steps) override;
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   void skip() override;
@@ -76,7 +80,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StageCore& core(int stage) const {
     const auto found = cores_.find(stage);
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
-    return evaluating_ ? evaluation_->core(stage) : *found->second;
+    return evaluating_ ? evaluation().core(stage) : *found->second;
   }
   // Tensor-parallel ranks compute the same loss of the same samples: one of them counts it.
   bool counts_loss() const { return options_.plan->placement(options_.rank).tensor == 0; }
@@ -99,7 +103,9 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StageCoreOptions core_options(int stage, const RankModel::Stage& built);
   std::shared_ptr<const PipelineProgram> program_of(std::size_t microbatches, int forwards);
   std::uint64_t noise_seed() const { return stable_hash(fmt::format("{}:{}", options_.seed, options_.rank)); }
-  void make_evaluation();
+  // The one that runs: of texts that somebody asked for, or of a task's samples.
+  RankEvaluation& evaluation() const { return texts_ ? texts_->evaluation() : *evaluation_; }
+  RankEvaluationOptions evaluation_options(std::shared_ptr<InferenceTask> inference) const;
   std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets) const;
 
   const PipelineWorkerOptions options_;
@@ -115,6 +121,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::unique_ptr<RankModel> model_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::unique_ptr<RankEvaluation> evaluation_;       // where the job evaluates
+  std::unique_ptr<RankTexts> texts_;                 // while they are made
+  Texts made_;
   bool evaluating_ = false;
   // Of the last step with forward phases: its schedule's program, how many microbatches came before it, and both.
   std::shared_ptr<const PipelineProgram> behind_, program_;
@@ -129,22 +137,30 @@ void PipelineWorker::prepare() {
   model_ = std::make_unique<RankModel>(options_, topology_, tracing_, lanes);
   for (const auto& [stage, built] : model_->stages())
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, built), *options_.table);
-  if (options_.evaluates || options_.inference) make_evaluation();
+  if (options_.evaluates || options_.inference)
+    evaluation_ = std::make_unique<RankEvaluation>(evaluation_options(options_.inference));
   options_.shared->parameters = model_->flat();
+  if (options_.begin_task) {
+    const OpenGroup open = with_tracing(options_.open_group, tracing_, lanes.made);
+    call_user("the task's begin", ErrorInside::passes, [&] {
+      options_.begin_task(
+          rank_context(options_.context, *options_.plan, options_.rank, options_.first_step, open));
+    });
+  }
 }
 
-void PipelineWorker::make_evaluation() {
+RankEvaluationOptions PipelineWorker::evaluation_options(std::shared_ptr<InferenceTask> inference) const {
   RankEvaluationOptions evaluation{.modules = {},
                                    .topology = topology_,
                                    .pipeline_rank = pipeline_rank_,
                                    .noise_seed = noise_seed(),
                                    .task = options_.task,
                                    .phase = options_.phases.first_training(),
-                                   .inference = options_.inference,
+                                   .inference = std::move(inference),
                                    .counts_loss = counts_loss(),
                                    .table = options_.table};
   for (const auto& [stage, built] : model_->stages()) evaluation.modules[stage] = built.module;
-  evaluation_ = std::make_unique<RankEvaluation>(std::move(evaluation));
+  return evaluation;
 }
 
 // A task may have other metrics than the one that wrote the checkpoint.
@@ -260,7 +276,9 @@ std::vector<StageTensor> PipelineWorker::run(const Instruction& instruction) {
   };
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Action& action = instruction.parts[i];
-    pass_on({false, action.stage + 1, action.microbatch, results[i].activation});
+    const auto [stage, microbatch] =
+        evaluating_ ? evaluation().after(action) : std::pair(action.stage + 1, action.microbatch);
+    pass_on({false, stage, microbatch, results[i].activation});
     pass_on({true, action.stage - 1, action.microbatch, results[i].gradient});
   }
   return outputs;
@@ -295,13 +313,26 @@ void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Tick
 
 // Units that were gathered for the evaluation go, and those of the next step's begin are asked for again.
 StepTotals PipelineWorker::finish_evaluation() {
-  const StepTotals totals = evaluation_->finish();
+  const StepTotals totals = evaluation().finish();
+  if (texts_) made_ = texts_->take();
+  texts_.reset();
   evaluating_ = false;
   for (const auto& [stage, built] : model_->stages()) {
     built.units.end_step();
     built.units.after_update();
   }
   return totals;
+}
+
+void PipelineWorker::begin_texts(std::uint64_t step, const TextRequest& request) {
+  D9D_CHECK(!evaluating_, "rank {} is in an evaluation", options_.rank);
+  texts_ = std::make_unique<RankTexts>(evaluation_options(nullptr), *options_.plan, options_.rank, request);
+  evaluating_ = true;
+  texts_->begin(step);
+}
+
+void PipelineWorker::restore(const std::string& checkpoint, std::uint64_t skipped_steps) {
+  model_->restore(checkpoint, skipped_steps);
 }
 
 HookedGradients PipelineWorker::hook_gradients(std::uint64_t step, double loss, double weight) {

@@ -17,6 +17,7 @@
 #include "runtime/rank/rank_worker.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_config.hpp"
+#include "runtime/task/piece_context.hpp"
 #include "runtime/task/rank_events.hpp"
 #include "runtime/task/step_phases.hpp"
 #include "runtime/train/norm_type.hpp"
@@ -32,6 +33,7 @@ class ModelProvider;
 class OptimizerProvider;
 class SharedSearch;
 class TrainTask;
+struct RankContext;
 struct RankGradients;  // shared with the CollectiveWorkers of the rank; see rank_gradients.hpp
 
 // Opens a communicator between two ranks, given by their place in the job; one of them is this one.
@@ -51,7 +53,10 @@ struct PipelineWorkerOptions {
   StepPhases phases;                                 // of the task
   std::vector<std::shared_ptr<GradientHook>> hooks;  // called in their order by hook_gradients()
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
-  std::shared_ptr<const LrSchedule> lr_schedule;  // for the event
+  std::shared_ptr<const LrSchedule> lr_schedule;       // for the event
+  std::function<void(const RankContext&)> begin_task;  // TrainTask::begin
+  PieceContext context;                                // that it gets
+  std::uint64_t first_step = 1;
   std::shared_ptr<const OptimizerProvider> optimizer;
   GradientManagerConfig gradients;
   NormType norm = NormType::l2;  // of the gradients

@@ -1,17 +1,41 @@
 #include "runtime/rank/rank_evaluation.hpp"
 
+#include <ATen/ops/scalar_tensor.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/mesh/plan.hpp"
 #include "runtime/pipeline/action_cursor.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/task/inference_task.hpp"
+#include "runtime/task/prompted_texts.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {
+
+namespace {
+
+// Pass after pass; the inputs of all but the first one come from the last stage.
+std::vector<MicrobatchTensors> in_passes(const std::vector<MicrobatchTensors>& microbatches, int passes) {
+  std::vector<MicrobatchTensors> all;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (std::size_t i = 0; i < microbatches.size(); ++i) {
+      MicrobatchTensors given{.inputs = {}, .shared = microbatches[i].shared, .state = {}};
+      if (pass == 0) given.inputs = microbatches[i].inputs;
+      if (pass + 1 == passes) given.state = microbatches[i].state;
+      given.shared[pass_number] = at::scalar_tensor(pass, at::kLong);
+      given.shared[microbatch_number] = at::scalar_tensor(static_cast<std::int64_t>(i), at::kLong);
+      all.push_back(std::move(given));
+    }
+  }
+  return all;
+}
+
+}  // namespace
 
 // The order is fixed: without backwards there is nothing to choose from.
 RankEvaluation::RankEvaluation(RankEvaluationOptions options)
@@ -24,11 +48,22 @@ RankEvaluation::RankEvaluation(RankEvaluationOptions options)
   }
 }
 
+int RankEvaluation::passes() const {
+  return options_.inference ? options_.inference->passes() : 1;
+}
+
+std::pair<int, int> RankEvaluation::after(const Action& action) const {
+  if (action.stage + 1 < options_.topology.num_stages()) return {action.stage + 1, action.microbatch};
+  return {0, action.microbatch + microbatches_};
+}
+
 StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<StageModule>& module) {
-  const auto running = options_.inference ? options_.inference->running(module) : module;
-  StageCoreOptions core{.module = running, .stage = stage, .num_stages = options_.topology.num_stages()};
+  const int num_stages = options_.topology.num_stages();
+  const auto running = options_.inference ? options_.inference->running(module, {stage, num_stages}) : module;
+  StageCoreOptions core{.module = running, .stage = stage, .num_stages = num_stages};
   core.noise_seed = options_.noise_seed;
   core.training = false;
+  core.passes = passes();
   core.consume_outputs = [this](const LastStageOutputs& outputs) {
     if (options_.inference) {
       hand_over(outputs);
@@ -56,7 +91,8 @@ void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
 void RankEvaluation::hand_over(const LastStageOutputs& outputs) {
   if (!options_.counts_loss) return;
   const at::Tensor samples = tensor_at(outputs.state, sample_numbers, "the microbatch's state");
-  InferenceContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state, {}};
+  InferenceContext context{
+      outputs.step, outputs.microbatch % microbatches_, outputs.outputs, outputs.state, {}};
   const auto* const numbers = samples.const_data_ptr<std::int64_t>();
   context.samples.assign(numbers, numbers + samples.numel());
   call_user("the task's process_outputs", ErrorInside::passes,
@@ -67,12 +103,14 @@ void RankEvaluation::hand_over(const LastStageOutputs& outputs) {
 
 void RankEvaluation::begin(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches) {
   totals_ = {};
-  for (auto& [stage, core] : cores_) core->begin_step(step, microbatches);
+  microbatches_ = static_cast<int>(microbatches.size());
+  const auto of_all_passes = passes() == 1 ? microbatches : in_passes(microbatches, passes());
+  for (auto& [stage, core] : cores_) core->begin_step(step, of_all_passes);
   auto& program = programs_[microbatches.size()];
   if (!program) {
-    const int count = static_cast<int>(microbatches.size());
-    program = std::make_shared<const PipelineProgram>(
-        complete_program(build_forward(options_.topology, count), options_.topology, count));
+    program = std::make_shared<const PipelineProgram>(in_passes(
+        complete_program(build_forward(options_.topology, microbatches_), options_.topology, microbatches_),
+        passes()));
   }
   order_.begin_step(step, program);
 }
@@ -86,6 +124,37 @@ std::vector<double> RankEvaluation::take_metrics() {
   std::vector<double> state = metrics_.state();
   metrics_.reset();
   return state;
+}
+
+namespace {
+
+std::shared_ptr<PromptedTexts> prompted_on(const Plan& plan, int stages, TextRequest request) {
+  const DeviceMeshParameters& mesh = plan.parameters();
+  D9D_REQUIRE(mesh.context_parallel() == 1,
+              "an actor asks for texts, and ranks that share sequences cannot generate; set the job's "
+              "context_parallel degrees to 1");
+  request.options.in_step = mesh.data_parallel_shard > 1 || mesh.expert_parallel > 1;
+  return std::make_shared<PromptedTexts>(std::move(request), stages);
+}
+
+}  // namespace
+
+RankTexts::RankTexts(RankEvaluationOptions stages, const Plan& plan, int rank, TextRequest request)
+    : prompted_(prompted_on(plan, stages.topology.num_stages(), std::move(request))),
+      takes_(plan.placement(rank).data == 0) {
+  stages.inference = prompted_;
+  evaluation_ = std::make_unique<RankEvaluation>(std::move(stages));
+}
+
+Texts RankTexts::take() {
+  return takes_ ? prompted_->take() : Texts();
+}
+
+void RankTexts::begin(std::uint64_t step) {
+  std::vector<MicrobatchTensors> microbatches;
+  for (ForwardInputs& made : prompted_->microbatches())
+    microbatches.push_back({std::move(made.inputs), std::move(made.shared), std::move(made.state)});
+  evaluation_->begin(step, microbatches);
 }
 
 }  // namespace d9d

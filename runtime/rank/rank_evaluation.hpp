@@ -6,17 +6,21 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/metric/compose.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/rank_order.hpp"
 #include "runtime/pipeline/stage_core.hpp"
+#include "runtime/task/text_request.hpp"
 #include "runtime/train/step_totals.hpp"
 
 namespace d9d {
 
 class InferenceTask;
+class Plan;
+class PromptedTexts;
 class TrainTask;
 
 struct RankEvaluationOptions {
@@ -39,6 +43,8 @@ class RankEvaluation {
   void begin(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches);
   StageCore& core(int stage) { return *cores_.at(stage); }
   RankOrder& order() { return order_; }
+  // The stage and microbatch that the outputs of a forward are for.
+  std::pair<int, int> after(const Action& action) const;
   // Call it when all actions are done: sums of the last stage, 0 elsewhere.
   StepTotals finish();
 
@@ -46,6 +52,7 @@ class RankEvaluation {
   std::vector<double> take_metrics();
 
  private:
+  int passes() const;
   StageCoreOptions core_options(int stage, const std::shared_ptr<StageModule>& module);
   void add_loss(const LastStageOutputs& outputs);
   void hand_over(const LastStageOutputs& outputs);
@@ -54,8 +61,26 @@ class RankEvaluation {
   RankOrder order_;
   Compose metrics_;
   StepTotals totals_;
+  int microbatches_ = 0;  // of the step's pack
   std::map<int, std::unique_ptr<StageCore>> cores_;
   std::map<std::size_t, std::shared_ptr<const PipelineProgram>> programs_;  // by microbatches
+};
+
+// The stages of a rank for one TextRequest; its caches live as long.
+class RankTexts {
+ public:
+  // Input error on a mesh whose ranks share sequences. `stages` without a task.
+  RankTexts(RankEvaluationOptions stages, const Plan& plan, int rank, TextRequest request);
+
+  void begin(std::uint64_t step);
+  RankEvaluation& evaluation() { return *evaluation_; }
+  // What came of the prompts, on one rank of the job; empty on the others.
+  Texts take();
+
+ private:
+  std::shared_ptr<PromptedTexts> prompted_;
+  std::unique_ptr<RankEvaluation> evaluation_;
+  const bool takes_;
 };
 
 }  // namespace d9d

@@ -166,10 +166,18 @@ void RankModel::wake() {
   for (const auto& [stage, built] : stages_) built.units.after_update();
 }
 
+// A gather of the values that go is awaited first.
+void RankModel::restore(const std::string& checkpoint, std::uint64_t skipped_steps) {
+  for (const auto& [stage, built] : stages_) built.units.end_step();
+  load_training_state(*options_.disk, checkpoint, *optimizer_, buffers_->all(), skipped_steps,
+                      options_.checkpoint_only_trainable);
+  buffers_->make_equal();
+  for (const auto& [stage, built] : stages_) built.units.after_update();
+}
+
 void RankModel::resume() {
   entries_loaded_ = load_training_state(*options_.disk, options_.resume_from, *optimizer_, buffers_->all(),
-                                        options_.checkpoint_only_trainable);
-  optimizer_->set_step_count(optimizer_->step_count() - static_cast<std::int64_t>(options_.skipped_steps));
+                                        options_.skipped_steps, options_.checkpoint_only_trainable);
 }
 
 }  // namespace d9d

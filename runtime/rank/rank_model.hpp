@@ -52,6 +52,7 @@ class RankModel {
   // See RankWorker.
   std::uint64_t sleep(const std::string& file);
   void wake();
+  void restore(const std::string& checkpoint, std::uint64_t skipped_steps);
   // How many tensors of the checkpoint this rank answers for; 0 without one.
   std::uint64_t entries_loaded() const { return entries_loaded_; }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/pipeline/rank_order.hpp"
 #include "runtime/pipeline/step_programs.hpp"
+#include "runtime/task/text_request.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 #include "runtime/train/step_totals.hpp"
 
@@ -58,6 +59,10 @@ class RankWorker {
   virtual void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) = 0;
   // Instead of finish_step(): this rank's loss and weight.
   virtual StepTotals finish_evaluation() = 0;
+  // As begin_evaluation(), of prompts that the model goes on with; finish_evaluation() ends it. The same on all ranks.
+  virtual void begin_texts(std::uint64_t step, const TextRequest& request) = 0;
+  // What came of them, on one rank of the job; empty on the others.
+  virtual Texts take_texts() = 0;
   // Which program a step runs; schedule `auto` is told here how long actions and transfers took.
   virtual StepPrograms& programs() = 0;
 
@@ -72,6 +77,8 @@ class RankWorker {
   virtual std::uint64_t sleep(const std::string& file) = 0;
   // Everything is as it was, to the bit.
   virtual void wake() = 0;
+  // Between two steps: the state of a committed checkpoint, of whose steps so many made no update.
+  virtual void restore(const std::string& checkpoint, std::uint64_t skipped_steps) = 0;
 
   // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
   virtual std::vector<double> take_metrics() = 0;

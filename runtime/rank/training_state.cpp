@@ -67,7 +67,8 @@ Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<Sta
 }
 
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
-                                  const std::vector<StageBuffer>& buffers, bool only_trainable) {
+                                  const std::vector<StageBuffer>& buffers, std::uint64_t skipped_steps,
+                                  bool only_trainable) {
   const c10::NoGradGuard no_grad;
   const auto reader = CheckpointReader::open(disk, checkpoint);
   std::uint64_t count = 0;
@@ -85,7 +86,7 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
     }
     if (answers_for(*entry.layout)) ++count;
   }
-  optimizer.set_step_count(static_cast<std::int64_t>(reader->manifest().step));
+  optimizer.set_step_count(static_cast<std::int64_t>(reader->manifest().step - skipped_steps));
   return count;
 }
 

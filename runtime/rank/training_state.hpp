@@ -20,12 +20,14 @@ namespace d9d {
 Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
                                TensorTable& table, bool only_trainable = false);
 
-// Fills every parameter, state tensor and buffer from a committed checkpoint and sets the step count. Master
+// Fills every parameter, state tensor and buffer from a committed checkpoint and sets the step count: that
+// of the checkpoint less `skipped_steps`, which made no update. Master
 // weights that it lacks begin as its parameters. Input error: it lacks another tensor, has it in another
 // shape, or has a buffer of another type. Returns how many of its tensors this rank answers for (each one
 // exactly one rank does), so that the sum over all ranks can be held against the whole. With `only_trainable`
 // frozen parameters that it lacks keep their values.
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
-                                  const std::vector<StageBuffer>& buffers, bool only_trainable = false);
+                                  const std::vector<StageBuffer>& buffers, std::uint64_t skipped_steps = 0,
+                                  bool only_trainable = false);
 
 }  // namespace d9d

@@ -113,10 +113,27 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
   return options;
 }
 
+PieceContext piece_context(const JobConfig& job) {
+  return {.mesh = job.mesh,
+          .run = job.trainer.run.name,
+          .seed = static_cast<std::uint64_t>(job.trainer.determinism.base_seed),
+          .device = config::encode(job.node.device).get<std::string>(),
+          .output_dir = output_dir(job).string()};
+}
+
+// Their names are taken; tracker_runs.hpp opens them.
+void add_trackers(Registry& registry) {
+  for (const config::Choice& choice : choices_of(config::Tag<TrackerConfig>{}).all) {
+    registry.add_tracker(std::string(choice.name),
+                         [](const config::Section&) -> OpenTracker { return nullptr; });
+  }
+}
+
 }  // namespace
 
 Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   Registry registry;
+  registry.set_context(piece_context(loaded.job));
   for (const Family* family : families()) {
     registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
@@ -145,6 +162,7 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   registry.add_gradient_hook("clip_value", make_clip_value_hook);
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);
+  add_trackers(registry);
   return registry;
 }
 
@@ -160,8 +178,9 @@ std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& 
 std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank) {
   // Weights are gathered, or tokens sent to experts, across ranks of other samples.
   const bool in_step = job.mesh.data_parallel_shard > 1 || job.mesh.expert_parallel > 1;
+  const int stages = stages_per_rank(job.trainer.pipelining.schedule) * job.mesh.pipeline_parallel;
   return registry.make_inference_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task),
-                                      {results_dir(job), rank, in_step});
+                                      {results_dir(job), rank, in_step, stages});
 }
 
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job) {

@@ -1,6 +1,5 @@
 #include "runtime/task/causal_lm_task.hpp"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ne.h>
@@ -8,6 +7,7 @@
 
 #include "runtime/data/sample_source.hpp"
 #include "runtime/metric/aggregation.hpp"
+#include "runtime/task/token_inputs.hpp"
 
 namespace d9d {
 namespace {
@@ -19,19 +19,15 @@ std::string loss_of_depth(std::int64_t depth) {
 }  // namespace
 
 ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& context) const {
-  const at::Tensor& ids = tensor_at(context.batch, "input_ids", "the batch");
+  ForwardInputs made = token_inputs(context.batch);
   const at::Tensor& labels = tensor_at(context.batch, "labels", "the batch");
-  const auto given = context.batch.find("position_ids");
-  const at::Tensor positions =
-      given != context.batch.end() ? given->second : at::arange(ids.size(1), ids.options()).expand_as(ids);
-  const at::Tensor counted = at::ne(labels, ignored_label).sum();
-  TensorMap shared{{"labels", labels}, {"position_ids", positions}};
-  for (const char* name :
-       {"sequence_length", "document_starts", "hidden_states_agg_mask", "next_ids", "next_labels"}) {
+  made.shared["labels"] = labels;
+  for (const char* name : {"next_ids", "next_labels"}) {
     const auto found = context.batch.find(name);
-    if (found != context.batch.end()) shared.insert(*found);
+    if (found != context.batch.end()) made.shared.insert(*found);
   }
-  return {{{"input_ids", ids}}, std::move(shared), {{"num_tokens", counted}}};
+  made.state["num_tokens"] = at::ne(labels, ignored_label).sum();
+  return made;
 }
 
 Loss CausalLmTask::compute_loss(const LossContext& context) const {

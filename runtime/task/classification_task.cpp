@@ -11,6 +11,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/metric/aggregation.hpp"
+#include "runtime/task/token_inputs.hpp"
 
 namespace d9d {
 namespace {
@@ -24,14 +25,10 @@ const at::Tensor& classes_of(const LossContext& context) {
 ForwardInputs ClassificationTask::build_forward_inputs(const MicrobatchContext& context) const {
   const at::Tensor& labels = tensor_at(context.batch, "labels", "the batch");
   const at::Tensor mask = at::ne(labels, ignored_label);
-  TensorMap shared{{"pooling_mask", mask.to(at::kLong)}};
-  for (const char* name : {"position_ids", "document_starts", "sequence_length", "hidden_states_agg_mask"}) {
-    const auto given = context.batch.find(name);
-    if (given != context.batch.end()) shared.insert(*given);
-  }
-  return {{{"input_ids", tensor_at(context.batch, "input_ids", "the batch")}},
-          std::move(shared),
-          {{"classes", at::masked_select(labels, mask)}}};
+  ForwardInputs made = token_inputs(context.batch);
+  made.shared["pooling_mask"] = mask.to(at::kLong);
+  made.state["classes"] = at::masked_select(labels, mask);
+  return made;
 }
 
 Loss ClassificationTask::compute_loss(const LossContext& context) const {

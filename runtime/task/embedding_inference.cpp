@@ -2,11 +2,13 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ne.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/task/token_inputs.hpp"
 
 namespace d9d {
 namespace {
@@ -20,30 +22,58 @@ at::Tensor last_tokens(const at::Tensor& labels) {
   return at::zeros_like(labels).scatter_(1, places, 1);
 }
 
+// Packed rows -> int64 [B, S]: 1 at the last token of each document. What fills a row up is a document of
+// which no label counts.
+at::Tensor last_of_documents(const at::Tensor& labels, const at::Tensor& starts) {
+  const std::int64_t rows = labels.size(0), length = labels.size(1);
+  at::Tensor mask = at::zeros_like(labels);
+  const auto counts = at::ne(labels, ignored_label);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    bool counted = false;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const auto start = starts[row][i].item<std::int64_t>();
+      counted = (counted && start != i) || counts[row][i].item<bool>();
+      const bool ends = i + 1 == length || starts[row][i + 1].item<std::int64_t>() != start;
+      if (ends && counted) mask[row][i] = 1;
+    }
+  }
+  return mask;
+}
+
 }  // namespace
 
 ForwardInputs EmbeddingInference::build_forward_inputs(const MicrobatchContext& context) const {
   const at::Tensor& labels = tensor_at(context.batch, "labels", "the batch");
-  TensorMap shared{{"pooling_mask", last_tokens(labels)}};
-  for (const char* name : {"position_ids", "sequence_length", "hidden_states_agg_mask"}) {
-    const auto given = context.batch.find(name);
-    if (given != context.batch.end()) shared.insert(*given);
-  }
-  return {{{"input_ids", tensor_at(context.batch, "input_ids", "the batch")}}, std::move(shared), {}};
+  ForwardInputs made = token_inputs(context.batch);
+  const auto starts = context.batch.find("document_starts");
+  const bool packed = starts != context.batch.end();
+  const at::Tensor mask = packed ? last_of_documents(labels, starts->second) : last_tokens(labels);
+  made.shared["pooling_mask"] = mask;
+  if (packed) made.state["vectors_of_rows"] = mask.sum(1);
+  return made;
 }
 
 void EmbeddingInference::process_outputs(const InferenceContext& context) {
   const at::Tensor vectors = tensor_at(context.outputs, "embeddings", "the last stage's output")
                                  .to(at::kCPU, at::kFloat)
                                  .contiguous();
-  D9D_CHECK(vectors.dim() == 2 && vectors.size(0) == static_cast<std::int64_t>(context.samples.size()),
-            "{} samples in a microbatch of {}", context.samples.size(), vectors.size(0));
-  const auto* values = vectors.const_data_ptr<float>();
+  const auto packed = context.state.find("vectors_of_rows");
+  const auto rows = static_cast<std::int64_t>(context.samples.size());
+  const at::Tensor counts =
+      packed != context.state.end() ? packed->second.cpu() : at::ones({rows}, at::kLong);
+  D9D_CHECK(vectors.dim() == 2 && vectors.size(0) == counts.sum().item<std::int64_t>(),
+            "{} vectors of a microbatch of {}", vectors.size(0), rows);
+  const auto* begin = vectors.const_data_ptr<float>();
   const std::int64_t width = vectors.size(1);
-  for (std::size_t row = 0; row < context.samples.size(); ++row) {
-    if (context.samples[row] < 0) continue;
-    const float* begin = values + static_cast<std::int64_t>(row) * width;
-    lines_.add(context.samples[row], {{"embedding", std::vector<float>(begin, begin + width)}});
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t sample = context.samples[static_cast<std::size_t>(row)];
+    for (std::int64_t i = 0; i < counts[row].item<std::int64_t>(); ++i, begin += width) {
+      if (sample < 0) continue;
+      nlohmann::ordered_json line;
+      if (packed != context.state.end()) line["document"] = i;
+      line["embedding"] = std::vector<float>(begin, begin + width);
+      lines_.add(sample, std::move(line));
+    }
   }
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 // The built-in inference task `embedding`, for a model with `head: {kind: embedding}`: a line {"sample", "embedding":
 // [D numbers]} for each sample, the head's vector at the sample's last token. That is the token after the last one
-// that has a label: the end of a text that is filled up, else the last token of the row.
+// that has a label: the end of a text that is filled up, else the last token of the row. Of rows of several documents
+// (data.samples: packed) a line for each document with two tokens at least: {"sample", "document", "embedding"}, counted
+// in the row from 0.
 
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/result_lines.hpp"

@@ -1,26 +1,18 @@
 #include "runtime/task/generation.hpp"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/task/chosen_tokens.hpp"
 
 namespace d9d {
 namespace {
 
 // Of prompts in one pass: bounds memory. One prompt is never cut.
 constexpr std::int64_t prompt_tokens_max = 8192;
-
-GeneratingStage& generating(StageModule& model) {
-  auto* const found = dynamic_cast<GeneratingStage*>(&model);
-  D9D_REQUIRE(found != nullptr,
-              "the model cannot generate: it keeps nothing of earlier tokens; implement GeneratingStage "
-              "(runtime/nn/model/generating_stage.hpp) for it");
-  return *found;
-}
 
 void require_room(const Prompt& prompt, const GenerateOptions& options, std::int64_t room) {
   D9D_REQUIRE(!prompt.ids.empty(), "prompt {} has no tokens; give at least one", prompt.sample);
@@ -32,18 +24,32 @@ void require_room(const Prompt& prompt, const GenerateOptions& options, std::int
 
 }  // namespace
 
+GeneratingStage& generating_stage(StageModule& model) {
+  auto* const found = dynamic_cast<GeneratingStage*>(&model);
+  D9D_REQUIRE(found != nullptr,
+              "the model cannot generate: it keeps nothing of earlier tokens; implement GeneratingStage "
+              "(runtime/nn/model/generating_stage.hpp) for it");
+  return *found;
+}
+
+bool ends_text(const GenerateOptions& options, std::int64_t token) {
+  return std::find(options.ends.begin(), options.ends.end(), token) != options.ends.end();
+}
+
+void cut_behind_end(const GenerateOptions& options, std::vector<std::int64_t>& text) {
+  const auto end =
+      std::find_if(text.begin(), text.end(), [&](std::int64_t token) { return ends_text(options, token); });
+  if (end != text.end()) text.erase(end + 1, text.end());
+}
+
 Generator::Generator(StageModule& model, GenerateOptions options, std::int64_t room)
-    : stage_(generating(model)), options_(std::move(options)), room_(room) {
+    : stage_(generating_stage(model)), options_(std::move(options)), room_(room) {
   require_possible(options_);
   D9D_REQUIRE(options_.max_new_tokens > 0 && options_.sequences > 0,
               "max_new_tokens is {} and sequences {}; both are at least 1", options_.max_new_tokens,
               options_.sequences);
   cache_ = stage_.make_cache({options_.sequences, room});
   for (std::int64_t sequence = options_.sequences; sequence-- > 0;) free_.push_back(sequence);
-}
-
-bool Generator::is_end(std::int64_t token) const {
-  return std::find(options_.ends.begin(), options_.ends.end(), token) != options_.ends.end();
 }
 
 std::vector<std::vector<std::int64_t>> Generator::generate(const std::vector<Prompt>& prompts) {
@@ -63,11 +69,7 @@ std::vector<std::vector<std::int64_t>> Generator::generate(const std::vector<Pro
     }
     advance();
   }
-  for (auto& text : made) {
-    const auto end =
-        std::find_if(text.begin(), text.end(), [this](std::int64_t token) { return is_end(token); });
-    if (end != text.end()) text.erase(end + 1, text.end());
-  }
+  for (auto& text : made) cut_behind_end(options_, text);
   return made;
 }
 
@@ -89,20 +91,13 @@ void Generator::advance() {
   const TensorMap outputs =
       stage_.extend({{"input_ids", at::tensor(ids, at::kLong).unsqueeze(0)}},
                     {{"logit_positions", at::tensor(last, at::kLong)}}, *cache_, tokens);
-  const at::Tensor logits =
-      tensor_at(outputs, "logits", "the model's outputs")[0].to(at::kCPU, at::kFloat).contiguous();
-  const auto words = static_cast<std::size_t>(logits.size(1));
-  at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Text& text = texts_[static_cast<std::size_t>(i)];
-      const double uniform = uniform_of(options_, text.prompt->sample, text.made->size());
-      const float* const row = logits.const_data_ptr<float>() + static_cast<std::size_t>(i) * words;
-      text.made->push_back(choose_token({row, words}, options_, uniform));
-    }
-  });
+  std::vector<TokenPlace> places;
+  for (const Text& text : texts_) places.push_back({text.prompt->sample, text.made->size()});
+  const auto chosen = chosen_tokens(tensor_at(outputs, "logits", "the model's outputs")[0], places, options_);
+  for (std::size_t i = 0; i < texts_.size(); ++i) texts_[i].made->push_back(chosen[i]);
   std::erase_if(texts_, [this](const Text& text) {
     const bool full = static_cast<std::int64_t>(text.made->size()) == options_.max_new_tokens;
-    if (!full && (options_.in_step || !is_end(text.made->back()))) return false;
+    if (!full && (options_.in_step || !ends_text(options_, text.made->back()))) return false;
     free_.push_back(text.sequence);
     return true;
   });

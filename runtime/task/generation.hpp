@@ -8,19 +8,16 @@
 #include <vector>
 
 #include "runtime/nn/model/generating_stage.hpp"
-#include "runtime/task/token_choice.hpp"
+#include "runtime/task/generate_options.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
 
-struct GenerateOptions : TokenChoice {
-  std::int64_t max_new_tokens = 100;
-  std::vector<std::int64_t> ends = {};  // tokens behind which a text ends
-  std::int64_t sequences = 8;           // at once
-  // Ranks compute together, so that each has to make as many passes as the others: max_new_tokens for each
-  // generate(), whose prompts are all computed at once.
-  bool in_step = false;
-};
+bool ends_text(const GenerateOptions& options, std::int64_t token);
+// Drops what a text has behind its end.
+void cut_behind_end(const GenerateOptions& options, std::vector<std::int64_t>& text);
+// Input error where the model cannot generate.
+GeneratingStage& generating_stage(StageModule& model);
 
 struct Prompt {
   std::uint64_t sample = 0;  // its number decides what is drawn
@@ -45,7 +42,6 @@ class Generator {
     std::int64_t length() const { return static_cast<std::int64_t>(prompt->ids.size() + made->size()); }
   };
   void advance();
-  bool is_end(std::int64_t token) const;
 
   GeneratingStage& stage_;
   GenerateOptions options_;

@@ -31,7 +31,10 @@ constexpr auto keys_of(config::Tag<GenerationConfig>) {
       Key{"top_k", "", "choose among so many most likely tokens; 0: all", optional, at_least(0)},
       Key{"top_p", "", "choose among the most likely tokens that have this share; 1: all"},
       Key{"stop_tokens", "", "ids that end a text beside the model's own"},
-      Key{"padding_id", "", "at the end of a sample: no part of the prompt; null: all tokens are"},
+      Key{"padding_id", "",
+          "at the end of a sample: no part of the prompt; null: all tokens are, but for what fills up "
+          "data.source: "
+          "prompts"},
   };
 }
 

@@ -10,19 +10,13 @@ namespace d9d {
 namespace {
 
 void check_generation_mesh(const JobConfig& job, std::vector<JobIssue>& issues) {
-  const int stages = job.mesh.pipeline_parallel, context = job.mesh.context_parallel();
-  if (stages > 1) {
-    issues.push_back(
-        {"mesh.pipeline_parallel",
-         fmt::format("{}, and the task generation cannot send tokens from the last stage to the first",
-                     stages),
-         "set it to 1; use data_parallel_shard or tensor_parallel for a model that is too large"});
-  }
-  if (context > 1) {
-    issues.push_back({"mesh.context_parallel_shard",
-                      "the task generation cannot share sequences between ranks",
-                      "set context_parallel_shard and context_parallel_replicate to 1"});
-  }
+  if (job.mesh.context_parallel() == 1) return;
+  issues.push_back(
+      {"mesh.context_parallel_shard",
+       "the task generation cannot share sequences between ranks: a pass has one new token of each "
+       "text, which one rank computes",
+       "set context_parallel_shard and context_parallel_replicate to 1, and use the ranks for "
+       "pipeline_parallel, tensor_parallel or data_parallel_shard"});
 }
 
 void check_prompt_room(const JobConfig& job, const GenerationConfig& task, const FamilyModel& model,

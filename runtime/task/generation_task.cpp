@@ -1,17 +1,37 @@
 #include "runtime/task/generation_task.hpp"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/eq.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/logical_not.h>
 #include <ATen/ops/ne.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/sample_source.hpp"
 #include "runtime/task/generating_model.hpp"
+#include "runtime/task/generating_part.hpp"
+#include "runtime/task/token_inputs.hpp"
 
 namespace d9d {
 namespace {
 
+// Where rows say which document a token is of, a prompt is the first one; the others may only fill up.
+at::Tensor first_documents(const at::Tensor& starts, const at::Tensor& labels) {
+  const at::Tensor first = at::eq(starts, 0);
+  D9D_REQUIRE(
+      !at::ne(labels, ignored_label).logical_and(at::logical_not(first)).any().item<bool>(),
+      "a sample has several documents, and a prompt is one; use data.source: prompts, or data.samples: "
+      "document");
+  return first.sum(1);
+}
+
 // Of rows [B, S] up to their last token that is not padding, int64 [B].
-at::Tensor prompt_lengths(const at::Tensor& ids, const std::optional<std::int64_t>& padding) {
+at::Tensor prompt_lengths(const TensorMap& batch, const std::optional<std::int64_t>& padding) {
+  const at::Tensor& ids = tensor_at(batch, "input_ids", "the batch");
+  const auto starts = batch.find("document_starts");
+  if (!padding && starts != batch.end())
+    return first_documents(starts->second, tensor_at(batch, "labels", "the batch"));
   if (!padding) return at::full({ids.size(0)}, ids.size(1), at::kLong);
   const at::Tensor places = at::arange(1, ids.size(1) + 1, at::kLong);
   return at::ne(ids, *padding).mul(places).amax(1);
@@ -21,14 +41,18 @@ at::Tensor prompt_lengths(const at::Tensor& ids, const std::optional<std::int64_
 
 ForwardInputs GenerationTask::build_forward_inputs(const MicrobatchContext& context) const {
   const at::Tensor& ids = tensor_at(context.batch, "input_ids", "the batch");
-  const at::Tensor lengths = prompt_lengths(ids, options_.padding_id);
-  return {{{"input_ids", ids}},
-          {{"prompt_lengths", lengths},
-           {"sample_numbers", tensor_at(context.batch, "sample_numbers", "the batch")}},
-          {{"prompt_lengths", lengths}}};
+  const at::Tensor lengths = prompt_lengths(context.batch, options_.padding_id);
+  ForwardInputs made = token_inputs(context.batch);
+  made.shared["prompt_lengths"] = made.state["prompt_lengths"] = lengths;
+  made.shared["prompt_room"] = at::scalar_tensor(ids.size(1), at::kLong);
+  made.shared["sample_numbers"] = tensor_at(context.batch, "sample_numbers", "the batch");
+  return made;
 }
 
-std::shared_ptr<StageModule> GenerationTask::running(std::shared_ptr<StageModule> stage) const {
+std::shared_ptr<StageModule> GenerationTask::running(std::shared_ptr<StageModule> stage,
+                                                     StagePosition position) const {
+  if (position.num_stages > 1)
+    return std::make_shared<GeneratingPart>(std::move(stage), position, options_.generate);
   return std::make_shared<GeneratingModel>(std::move(stage), options_.generate);
 }
 

@@ -20,15 +20,20 @@ struct GenerationTaskOptions {
 class GenerationTask final : public InferenceTask {
  public:
   GenerationTask(const InferencePlace& place, GenerationTaskOptions options)
-      : lines_(place.results, place.rank), options_(std::move(options)) {}
+      : lines_(place.results, place.rank), stages_(place.stages), options_(std::move(options)) {}
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
-  std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage) const override;
+  std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage,
+                                       StagePosition position) const override;
+  int passes() const override {
+    return stages_ == 1 ? 1 : static_cast<int>(options_.generate.max_new_tokens);
+  }
   void process_outputs(const InferenceContext& context) override;
   void flush() override { lines_.flush(); }
   void finalize() override { lines_.flush(); }
 
  private:
   ResultLines lines_;
+  const int stages_;
   const GenerationTaskOptions options_;
 };
 

@@ -11,6 +11,7 @@ class InferenceAsTask final : public TrainTask {
  public:
   explicit InferenceAsTask(std::shared_ptr<InferenceTask> inference) : inference_(std::move(inference)) {}
 
+  void begin(const RankContext& context) override { inference_->begin(context); }
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override {
     return inference_->build_forward_inputs(context);
   }

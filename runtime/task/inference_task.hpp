@@ -14,10 +14,15 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "runtime/nn/model/layer_distribution.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
+
+// Shared inputs of a stage where a task makes several passes, int64 []: from 0.
+inline constexpr const char* pass_number = "pass_number";
+inline constexpr const char* microbatch_number = "microbatch_number";  // in this rank's pack
 
 struct InferenceContext {
   std::uint64_t step = 0;
@@ -32,9 +37,18 @@ struct InferenceContext {
 class InferenceTask {
  public:
   virtual ~InferenceTask() = default;
+  // As TrainTask::begin; on the thread that calls process_outputs.
+  virtual void begin(const RankContext& /*context*/) {}
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
   // What runs in the place of a stage, for example many passes through it; on every rank. Default: the stage.
-  virtual std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage) const { return stage; }
+  virtual std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage,
+                                               StagePosition /*position*/) const {
+    return stage;
+  }
+  // How often each microbatch goes through all stages; behind each pass but the last one, what the last stage gives is
+  // what the first one gets. The shared inputs then have pass_number and microbatch_number. Passes of the microbatches
+  // of a step take turns, so that with as many of them as stages no stage waits for another.
+  virtual int passes() const { return 1; }
   // On the last stage, without gradients; on one of the ranks that share a tensor-parallel model, with context
   // parallelism on each rank with its own tokens. Each sample is processed once in a job, also when the job is
   // stopped and started again: what was processed after the resumed checkpoint is processed anew.
@@ -57,6 +71,7 @@ struct InferencePlace {
   int rank = 0;                   // global
   // Ranks of other samples make each pass through a stage together with this one: all need equally many.
   bool in_step = false;
+  int stages = 1;  // of the pipeline
 };
 
 }  // namespace d9d

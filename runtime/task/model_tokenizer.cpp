@@ -64,7 +64,11 @@ std::optional<std::string> tokenizer_of_model(const JobConfig& job) {
 
 std::optional<TextTokens> text_tokens_of(const JobConfig& job) {
   const auto tokens_of_source = [](const auto& source) -> std::optional<TextTokens> {
-    if constexpr (requires { source.tokenizer; }) return TextTokens{source.tokenizer, source.eos_token};
+    if constexpr (requires { source.eos_token; }) {
+      return TextTokens{source.tokenizer, source.eos_token};
+    } else if constexpr (requires { source.tokenizer; }) {
+      return TextTokens{source.tokenizer, std::nullopt};
+    }
     return std::nullopt;
   };
   for (const DataPart& part : parts_of(job.data)) {

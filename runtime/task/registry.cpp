@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/metric/tracker.hpp"
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {
@@ -63,13 +64,13 @@ std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& nam
                                                           const config::Section& config) const {
   const MakeModel& make = find(models_, "model", name);
   return call_user(fmt::format("the factory of the model \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config); });
+                   [&] { return make(config, context_); });
 }
 
 std::shared_ptr<TrainTask> Registry::make_task(const std::string& name, const config::Section& config) const {
   const MakeTask& make = find(tasks_, "task", name);
   return call_user(fmt::format("the factory of the task \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config); });
+                   [&] { return make(config, context_); });
 }
 
 std::shared_ptr<InferenceTask> Registry::make_inference_task(const std::string& name,
@@ -84,14 +85,14 @@ std::shared_ptr<const OptimizerProvider> Registry::make_optimizer(const std::str
                                                                   const config::Section& config) const {
   const MakeOptimizer& make = find(optimizers_, "optimizer", name);
   return call_user(fmt::format("the factory of the optimizer \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config); });
+                   [&] { return make(config, context_); });
 }
 
 std::shared_ptr<const LrSchedule> Registry::make_lr_schedule(const std::string& name,
                                                              const config::Section& config) const {
   const MakeLrSchedule& make = find(lr_schedules_, "learning-rate schedule", name);
   return call_user(fmt::format("the factory of the learning-rate schedule \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config); });
+                   [&] { return make(config, context_); });
 }
 
 std::shared_ptr<const SampleSource> Registry::make_source(const std::string& name,
@@ -106,9 +107,19 @@ std::shared_ptr<GradientHook> Registry::make_gradient_hook(const std::string& na
                                                            const config::Section& config) const {
   const MakeGradientHook& make = find(gradient_hooks_, "gradient hook", name);
   auto hook = call_user(fmt::format("the factory of the gradient hook \"{}\"", name), ErrorInside::passes,
-                        [&] { return make(config); });
+                        [&] { return make(config, context_); });
   D9D_REQUIRE(hook != nullptr, "the factory of the gradient hook \"{}\" made none", name);
   return hook;
+}
+
+void Registry::add_tracker(const std::string& name, MakeTracker make) {
+  add(trackers_, "tracker", name, std::move(make));
+}
+
+OpenTracker Registry::make_tracker(const std::string& name, const config::Section& config) const {
+  const MakeTracker& make = find(trackers_, "tracker", name);
+  return call_user(fmt::format("the factory of the tracker \"{}\"", name), ErrorInside::passes,
+                   [&] { return make(config, context_); });
 }
 
 std::shared_ptr<const StateMapper> Registry::make_mapper(const std::string& name,

@@ -1,6 +1,6 @@
 #pragma once
-// Models, tasks, data sources, optimizers, learning-rate schedules, gradient hooks and mappers by name.
-// Main fills it line by line, plugins add theirs; there is no static registration.
+// Models, tasks, data sources, optimizers, learning-rate schedules, gradient hooks, trackers and mappers by
+// name. Main fills it line by line, plugins add theirs; there is no static registration.
 
 #include <cstdint>
 #include <functional>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/config/section.hpp"
+#include "runtime/task/piece_context.hpp"
 
 namespace d9d {
 
@@ -25,35 +26,30 @@ class InferenceTask;
 class TrainTask;
 struct InferencePlace;
 
-// What a data source is made for.
-struct SourceContext {
-  std::uint64_t seed = 0;  // trainer.determinism.base_seed
-  std::string run;         // trainer.run.name
-  std::optional<std::int64_t>
-      ids_below;  // the model's vocabulary; none: a plugin's model, which does not say
-  std::optional<std::string>
-      tokenizer;  // tokenizer.json or .model of the model's folder; none: the job names no such folder
-};
-
 class Registry {
  public:
   // `config`: the keys beside `name` in the job file; decode<T>(config) makes a described struct of them.
   // Called by `d9d-node check` too.
-  using MakeModel = std::function<std::shared_ptr<const ModelProvider>(const config::Section& config)>;
-  using MakeTask = std::function<std::shared_ptr<TrainTask>(const config::Section& config)>;
+  // A PieceMaker may take a PieceContext as well.
+  using MakeModel = PieceMaker<std::shared_ptr<const ModelProvider>>;
+  using MakeTask = PieceMaker<std::shared_ptr<TrainTask>>;
   using MakeInferenceTask = std::function<std::shared_ptr<InferenceTask>(const config::Section& config,
                                                                          const InferencePlace& place)>;
 
-  using MakeOptimizer =
-      std::function<std::shared_ptr<const OptimizerProvider>(const config::Section& config)>;
-  using MakeLrSchedule = std::function<std::shared_ptr<const LrSchedule>(const config::Section& config)>;
+  using MakeOptimizer = PieceMaker<std::shared_ptr<const OptimizerProvider>>;
+  using MakeLrSchedule = PieceMaker<std::shared_ptr<const LrSchedule>>;
+  // Made by `check`, too; what it makes opens the run, once, on node 0.
+  using MakeTracker = PieceMaker<OpenTracker>;
   // Made once in each process; see runtime/data/sample_source.hpp for what it has to promise.
   using MakeSource = std::function<std::shared_ptr<const SampleSource>(const config::Section& config,
                                                                        const SourceContext& context)>;
   // One for each rank; see runtime/train/gradient_hook.hpp.
-  using MakeGradientHook = std::function<std::shared_ptr<GradientHook>(const config::Section& config)>;
+  using MakeGradientHook = PieceMaker<std::shared_ptr<GradientHook>>;
   // `stored`: the names of the tensors of the folder that `d9d-node convert` reads.
   using MakeMapper = std::function<std::shared_ptr<const StateMapper>(const std::set<std::string>& stored)>;
+
+  void set_context(PieceContext context) { context_ = std::move(context); }
+  const PieceContext& context() const { return context_; }
 
   // A name twice is an input error.
   void add_model(const std::string& name, MakeModel make);
@@ -65,6 +61,7 @@ class Registry {
   void add_source(const std::string& name, MakeSource make);
   void add_gradient_hook(const std::string& name, MakeGradientHook make);
   void add_mapper(const std::string& name, MakeMapper make);
+  void add_tracker(const std::string& name, MakeTracker make);
 
   // An unknown name is an input error that lists the names there are.
   std::shared_ptr<const ModelProvider> make_model(const std::string& name,
@@ -80,6 +77,7 @@ class Registry {
                                                   const SourceContext& context) const;
   std::shared_ptr<GradientHook> make_gradient_hook(const std::string& name,
                                                    const config::Section& config) const;
+  OpenTracker make_tracker(const std::string& name, const config::Section& config) const;
   // Null for an unknown name.
   std::shared_ptr<const StateMapper> make_mapper(const std::string& name,
                                                  const std::set<std::string>& stored) const;
@@ -94,6 +92,8 @@ class Registry {
   std::map<std::string, MakeSource> sources_;
   std::map<std::string, MakeGradientHook> gradient_hooks_;
   std::map<std::string, MakeMapper> mappers_;
+  std::map<std::string, MakeTracker> trackers_;
+  PieceContext context_;
 };
 
 }  // namespace d9d

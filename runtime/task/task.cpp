@@ -14,6 +14,7 @@ void TrainTask::carry(const LossContext& context, TensorMap& /*carried*/) const 
       fmt::format("phase {} of the task's step is forward alone, and the task has no carry() for its outputs",
                   context.phase));
 }
+void TrainTask::begin(const RankContext& /*context*/) {}
 
 void TrainTask::create_metrics(Compose& /*metrics*/) const {}
 

@@ -22,6 +22,7 @@
 namespace d9d {
 
 class RankEvents;
+struct RankContext;
 
 struct MicrobatchContext {
   std::uint64_t step = 0;  // first step is 1; of an evaluation: its batches, counted since the process began
@@ -60,6 +61,9 @@ class TrainTask {
   // What a step is made of (step_phases.hpp), the same on every rank and at every step. Empty: one phase that trains
   // on all of the step's samples. build_forward_inputs, compute_loss and update_metrics are told the phase.
   virtual std::vector<StepPhase> phases() const;
+  // Once on every rank, before the first step, on the thread that calls compute_loss where the rank has the last stage:
+  // the place to open groups of ranks (rank_context.hpp). build_forward_inputs may be called already.
+  virtual void begin(const RankContext& context);
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;
   virtual Loss compute_loss(const LossContext& context) const = 0;
   // After the forward of a microbatch of a forward phase: what is put into `carried`, the slot of this microbatch and

@@ -10,6 +10,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/task/client_tracker_config.hpp"
+#include "runtime/task/own_tracker_config.hpp"
 
 namespace d9d {
 
@@ -34,8 +35,8 @@ constexpr auto keys_of(config::Tag<TensorboardTracker>) {
       config::Key{"log_dir", "", "folder of the event files; null: `<output_dir>/tensorboard`"}};
 }
 
-using TrackerConfig =
-    std::variant<NullTracker, LogTracker, TensorboardTracker, AimTracker, WandbTracker, MlflowTracker>;
+using TrackerConfig = std::variant<NullTracker, LogTracker, TensorboardTracker, AimTracker, WandbTracker,
+                                   MlflowTracker, OwnTracker>;
 constexpr auto choices_of(config::Tag<TrackerConfig>) {
   return config::Choices<6>{"provider",
                             {{{"null", "Nothing beside `metrics.jsonl`."},

@@ -6,6 +6,7 @@
 #include "runtime/metric/open_tracker.hpp"
 #include "runtime/metric/run_record.hpp"
 #include "runtime/task/job_paths.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
 namespace {
@@ -22,6 +23,8 @@ struct TargetOf {
   TrackerTarget operator()(const TensorboardTracker& tracker) const {
     return TensorboardTarget{tensorboard_dir(job, tracker), host_name()};
   }
+  // Opened by its plugin.
+  TrackerTarget operator()(const OwnTracker&) const { return NullTarget{}; }
   template <class WithClient>
   TrackerTarget operator()(const WithClient& tracker) const {
     const config::Json keys = config::encode(TrackerConfig(tracker));
@@ -72,6 +75,20 @@ class WatchedRun final : public TrackerRun {
   const std::string path_;
 };
 
+std::unique_ptr<TrackerRun> open_own(const JobConfig& job, const Registry& registry, const OwnTracker& own,
+                                     std::int64_t last_step) {
+  const OpenTracker open = registry.make_tracker(own.name, own.options);
+  const std::string whose = fmt::format("the tracker \"{}\"", own.name);
+  auto run = call_user(whose, ErrorInside::passes, [&] {
+    return open({.run = job.trainer.run.name,
+                 .description = job.trainer.run.description.value_or(""),
+                 .folder = output_dir(job).string(),
+                 .last_step = last_step});
+  });
+  D9D_REQUIRE(run != nullptr, "{} opened no run", whose);
+  return run;
+}
+
 }  // namespace
 
 void require_tracker_clients(const JobConfig& job) {
@@ -81,19 +98,28 @@ void require_tracker_clients(const JobConfig& job) {
   }
 }
 
-std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, std::uint64_t last_step,
+std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, const Registry& registry,
+                                                           std::uint64_t last_step,
                                                            const nlohmann::json& hparams, const Clock& clock,
                                                            DiskWatch& watch) {
   const auto resumed = static_cast<std::int64_t>(last_step);
   std::vector<std::unique_ptr<TrackerRun>> runs;
-  const auto add = [&](const TrackerTarget& target, const std::string& path) {
+  const auto add_run = [&](const auto& open, const std::string& path) {
     const DiskWatch::Call call(watch, "open", path);
-    runs.push_back(std::make_unique<WatchedRun>(open_tracker(target, resumed, clock), watch, path));
+    runs.push_back(std::make_unique<WatchedRun>(open(), watch, path));
+  };
+  const auto add = [&](const TrackerTarget& target, const std::string& path) {
+    add_run([&] { return open_tracker(target, resumed, clock); }, path);
   };
   const std::string metrics = metrics_file(job).string();
   add(JsonlTarget{metrics}, metrics);
-  for (const TrackerConfig& tracker : job.trainer.logging.tracker.items)
-    add(std::visit(TargetOf{job}, tracker), output_dir(job).string());
+  for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
+    if (const auto* own = std::get_if<OwnTracker>(&tracker)) {
+      add_run([&] { return open_own(job, registry, *own, resumed); }, output_dir(job).string());
+    } else {
+      add(std::visit(TargetOf{job}, tracker), output_dir(job).string());
+    }
+  }
   for (auto& run : runs) run->hparams(hparams);
   return runs;
 }

@@ -9,6 +9,7 @@
 #include "runtime/metric/tracker.hpp"
 #include "runtime/state/disk_watch.hpp"
 #include "runtime/task/job_config.hpp"
+#include "runtime/task/registry.hpp"
 
 namespace d9d {
 
@@ -17,7 +18,8 @@ void require_tracker_clients(const JobConfig& job);
 
 // `last_step`: of the checkpoint that is resumed, 0 for a fresh run. Clock and watch outlive the runs; every call to
 // them is watched for a disk that hangs.
-std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, std::uint64_t last_step,
+std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, const Registry& registry,
+                                                           std::uint64_t last_step,
                                                            const nlohmann::json& hparams, const Clock& clock,
                                                            DiskWatch& watch);
 

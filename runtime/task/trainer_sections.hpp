@@ -115,17 +115,22 @@ struct CheckpointingConfig {
   std::optional<std::string> save_dir;
   config::Period period_steps;
   std::optional<std::int64_t> num_to_keep;
+  std::int64_t roll_backs_max = 3;
 };
-BOOST_DESCRIBE_STRUCT(CheckpointingConfig, (), (save_dir, period_steps, num_to_keep))
+BOOST_DESCRIBE_STRUCT(CheckpointingConfig, (), (save_dir, period_steps, num_to_keep, roll_backs_max))
 constexpr auto keys_of(config::Tag<CheckpointingConfig>) {
   using namespace config;
-  return std::array{Key{"save_dir", "",
-                        "checkpoints go to `<save_dir>/<run name>/save-<step>/`; null: "
-                        "`<output_dir>/checkpoints/save-<step>/`"},
-                    Key{"period_steps", "steps",
-                        "period of checkpoints; a periodic one also writes after the last step", required},
-                    Key{"num_to_keep", "checkpoints", "the newest so many are kept; null: all",
-                        config::optional, at_least(1)}};
+  return std::array{
+      Key{"save_dir", "",
+          "checkpoints go to `<save_dir>/<run name>/save-<step>/`; null: "
+          "`<output_dir>/checkpoints/save-<step>/`"},
+      Key{"period_steps", "steps", "period of checkpoints; a periodic one also writes after the last step",
+          required},
+      Key{"num_to_keep", "checkpoints", "the newest so many are kept; null: all", config::optional,
+          at_least(1)},
+      Key{"roll_backs_max", "",
+          "how often an actor may have the job go back to its last checkpoint; one more ends it",
+          config::optional, at_least(0)}};
 }
 
 }  // namespace d9d

@@ -57,6 +57,8 @@ class StepEnd {
 
   // Updates skipped so far, those before a resume included.
   std::uint64_t skipped() const { return skipped_; }
+  // The job went back: so many of its steps have left nothing in the state.
+  void set_skipped(std::uint64_t skipped) { skipped_ = skipped; }
 
  private:
   bool skips(const StepScale& scale);

@@ -20,6 +20,11 @@ struct StepTotals {
   double saves = 0;
   double sleeps = 0;
 
+  // What actors asked of rank 0, which alone adds it: the step of a checkpoint to go back to, plus one; how many
+  // requests for texts there are so far.
+  double roll_back = 0;
+  double texts = 0;
+
   std::vector<double> costs;  // measured by schedule `auto`, when it is time; as many on all ranks
 };
 

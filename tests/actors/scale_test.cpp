@@ -105,7 +105,8 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
                           .make_task = [&] { return make_task(registry, loaded.job); },
                           .total_steps = 20,
                           .gate = gate,
-                          .source = nullptr};
+                          .source = nullptr,
+                          .registry = &registry};
   const std::vector<int> ranks_per_node = big_plan().ranks_per_node();
   EpochServices epoch(
       process, {.ranks_per_node = ranks_per_node, .addresses = std::vector<HostPort>(ranks_per_node.size())});

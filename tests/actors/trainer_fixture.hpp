@@ -76,7 +76,7 @@ class TrainerTest : public ::testing::Test {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
-          auto values = message.initValues(8);
+          auto values = message.initValues(10);
           values.set(0, loss_sum);
           values.set(1, weight);
           values.set(2, norm_share);

@@ -83,7 +83,7 @@ TEST_F(TrainerTest, SumsOfThisRankAreReducedOverAllRanksBeforeTheyCount) {
   const auto asked = world.last<wire::ReduceValues>(group_id);
   EXPECT_EQ(asked->getOrder(), 0U);
   EXPECT_EQ(asked->getOperation(), wire::ReduceValues::Operation::SUM);
-  EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64, 0, 0, 0));
+  EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64, 0, 0, 0, 0, 0));
   EXPECT_TRUE(world.heard<wire::ApplyStep>().empty());
 }
 

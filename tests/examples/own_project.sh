@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Three steps of examples/own_project with its task and its model, as an installed d9d-node loads them.
+# examples/own_project as an installed d9d-node loads it: three steps of its task and its model, then its actors at work.
 #   own_project.sh D9D_NODE BUILD_FOLDER
 #
 # The model's own plan must not change the numbers: a second run shares its matrices, too.
@@ -24,3 +24,13 @@ paste <(numbers "$folder/run") <(numbers "$folder/shared") | awk '
   function differ(a, b) { return !(a > 0 && b > 0) || (a - b) ^ 2 > (1e-5 * a) ^ 2 }
   { print; bad += differ($1, $3) || differ($2, $4) }
   END { exit bad > 0 || NR != 3 }' || { echo "losses and gradient norms with shared matrices are others"; exit 1; }
+
+# Samples of one step are spoiled: the guard has the job go back; the sampler's texts are there.
+run="$folder/guarded"
+rm -rf -- "$run"
+"$node" examples/own_project/job.yaml --set "plugins.0=$folder/libmine.so" --set "output_dir=$run" \
+  --set 'data.spoiled=[480,496]' --set trainer.schedule.total_steps=60 2>&1 | tee "$run.log"
+grep -q "going back from step" "$run.log" || { echo "nobody went back"; exit 1; }
+grep -q '"roll_backs":1' "$run/metrics.jsonl" || { echo "no roll-back in metrics.jsonl"; exit 1; }
+[ "$(grep -c '"samples/0":"5 9 2' "$run/metrics.jsonl")" -ge 4 ] || { echo "the sampler's texts are missing"; exit 1; }
+[ "$(grep -c ',loss,' "$run/table.csv")" = 60 ] || { echo "not every loss is in the table"; exit 1; }

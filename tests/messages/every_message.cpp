@@ -12,6 +12,7 @@
 #include "messages/event.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
+#include "messages/texts.capnp.h"
 #include "messages/trace.capnp.h"
 #include "messages/train.capnp.h"
 
@@ -116,7 +117,8 @@ const std::vector<MessageKind>& every_message() {
             ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, StepApplied,
             LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, HookGradients, Sleep, Slept,
             Wake, Awake, GradientsHooked, ApplyStep, StepFinished, EvaluationFinished, Snapshot, WriteShard,
-            ShardWritten, CheckpointState, CheckpointCommitted, ExportModel, ModelExported, CollectMetrics,
+            ShardWritten, CheckpointState, CheckpointCommitted, RollBack, RestoreState, StateRestored,
+            GenerateTexts, TextsGenerated, TrackValue, ExportModel, ModelExported, CollectMetrics,
             MetricsTaken, MetricValues, MetricState, FlushTracker, TrackerFlushed, Subscribe, Publish, Event,
             AskForListeners, Listeners, FlushTrace, Spans, TraceWritten, ClockProbe, ClockReply>();
   return all;

@@ -43,6 +43,11 @@ class IdleRankWorker : public RankWorker {
     order_.begin_step(step, program_);
   }
   StepTotals finish_evaluation() override { return {}; }
+  void begin_texts(std::uint64_t step, const TextRequest& /*request*/) override {
+    order_.begin_step(step, program_);
+  }
+  Texts take_texts() override { return {}; }
+  void restore(const std::string& /*checkpoint*/, std::uint64_t /*skipped_steps*/) override {}
   StepPrograms& programs() override { return programs_; }
   void apply(double /*gradient_scale*/, double /*lr_multiplier*/) override {}
   void skip() override {}

@@ -149,8 +149,8 @@ TEST(Messages, EveryOneIsHeardBySomebodyAndSaidBySomebody) {
     said.merge(names_between(contract, "says", ""));
   }
   said.merge(Names{"Dialed", "PeerDown", "Signalled", "Tick"});  // the host's, timers, the process
-  heard.merge(Names{"Stop", "Event"});                           // every actor's; users' actors'
-  said.merge(Names{"Subscribe"});                                // users' actors'
+  heard.merge(Names{"Stop", "Event", "TextsGenerated"});         // every actor's; users' actors'
+  said.merge(Names{"Subscribe", "RollBack"});                    // users' actors'
   for (const Source* schema : sources_under({"messages"})) {
     if (!schema->path.ends_with(".capnp")) continue;
     for (const std::string& name : all_matches(joined(*schema, any), R"((?:^|\n)struct (\w+) \{)")) {

@@ -23,8 +23,10 @@ const Names& for_plugins() {
       "restrict_to_inputs",
       "select_child_modules",
       "written_shards_from_json",
-      // bytes that differ in size, over the groups that a provider's parallelize() is given
-      "gather_bytes",
+      // what a task does with other ranks
+      "first_then_others",
+      "gather_object",
+      "in_turn",
       // questions to a mesh
       "groups_of",
       "has_context_parallel_replicate",

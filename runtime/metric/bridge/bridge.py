@@ -7,10 +7,11 @@ sent what is left.
 argv[1], JSON: provider, settings (the job's keys of the tracker), values (the file), state (a file: the id of the run
 at the tracker, and the last step of each name that was sent, so that a job that goes on after a stop continues the same
 run and repeats nothing), record (run.jsonl, which says how the job ended), run, description.
-Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | [counts]}}.
+Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | [counts] | text}}.
 """
 
 import fcntl
+import html
 import json
 import os
 import re
@@ -47,8 +48,12 @@ class Wandb:
         def histogram(counts):
             return self.wandb.Histogram(np_histogram=(counts, list(range(len(counts) + 1))))
 
-        self.run.log({name: histogram(value) if isinstance(value, list) else number(value)
-                      for name, value in values.items()}, step=step)
+        def shown(value):
+            if isinstance(value, list):
+                return histogram(value)
+            return self.wandb.Html(html.escape(value)) if isinstance(value, str) else number(value)
+
+        self.run.log({name: shown(value) for name, value in values.items()}, step=step)
 
     def end(self, ok):
         self.run.finish(exit_code=0 if ok else 1)
@@ -85,9 +90,12 @@ class Mlflow:
     def send(self, step, values):
         now = int(time.time() * 1000)
         metrics = [self.metric(self.name(name), number(value), now, step) for name, value in values.items()
-                   if not isinstance(value, list)]
+                   if not isinstance(value, (list, str))]
         if metrics:
             self.client.log_batch(self.run_id, metrics=metrics)
+        for name, value in values.items():
+            if isinstance(value, str):
+                self.client.log_text(self.run_id, value, f"{self.name(name)}/step-{step}.txt")
 
     def end(self, ok):
         self.client.set_terminated(self.run_id, "FINISHED" if ok else "FAILED")
@@ -117,6 +125,8 @@ class Aim:
         for name, value in values.items():
             if isinstance(value, list):
                 value = self.aim.Distribution(hist=value, bin_range=(0, len(value)))
+            elif isinstance(value, str):
+                value = self.aim.Text(value)
             else:
                 value = number(value)
             self.run.track(value, name=name, step=step, context=self.CONTEXT)

@@ -43,6 +43,7 @@ std::vector<std::string> words_of(const BridgeOptions& options) {
 
 nlohmann::json json_of(const TrackerValue& value) {
   if (const auto* histogram = std::get_if<Histogram>(&value)) return histogram->counts;
+  if (const auto* text = std::get_if<Text>(&value)) return text->text;
   return std::get<Scalar>(value).value;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/error.hpp"
 #include "runtime/pipeline/program/auto_schedule.hpp"
 #include "runtime/pipeline/program/builders.hpp"
 #include "runtime/pipeline/program/check_program.hpp"
@@ -73,6 +74,26 @@ PipelineProgram complete_program(Program compute, const Topology& topology, int 
     return std::any_of(rank.begin(), rank.end(), is_backward);
   });
   return {topology, microbatches, std::move(compute), std::move(full), has_backward};
+}
+
+PipelineProgram in_passes(PipelineProgram program, int passes) {
+  D9D_CHECK(passes > 0 && !program.has_backward, "{} passes of a program{}", passes,
+            program.has_backward ? " with backwards" : "");
+  const auto repeat = [&](Program& ranks) {
+    for (RankProgram& rank : ranks) {
+      const RankProgram once = rank;
+      for (int pass = 1; pass < passes; ++pass) {
+        for (Instruction instruction : once) {
+          for (Action& action : instruction.parts) action.microbatch += pass * program.num_microbatches;
+          rank.push_back(std::move(instruction));
+        }
+      }
+    }
+  };
+  repeat(program.compute);
+  repeat(program.full);
+  program.num_microbatches *= passes;
+  return program;
 }
 
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches) {

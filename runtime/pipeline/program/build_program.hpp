@@ -31,6 +31,9 @@ Program build_forward(const Topology& topology, int microbatches);
 // Deadlocks and broken rules are bugs.
 PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches,
                                  int forwards = 0);
+// A forward program so many times, microbatch numbers going on; a pass of a microbatch needs the one before. What is
+// proved of one pass holds for all: each rank is done with a pass before it begins the next one.
+PipelineProgram in_passes(PipelineProgram program, int passes);
 // Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
 

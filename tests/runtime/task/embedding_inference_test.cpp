@@ -41,5 +41,29 @@ TEST(EmbeddingInference, WritesTheVectorOfEachSampleAndNoneOfRowsThatFillUp) {
             "\n");
 }
 
+// Documents of three and two tokens, then two places that fill the row up.
+TEST(EmbeddingInference, OfPackedRowsHasAVectorForEachDocument) {
+  const test::TemporaryFolder folder;
+  EmbeddingInference task({folder.path() / "results", 0});
+  const at::Tensor starts = at::tensor({0, 0, 0, 3, 3, 5, 5}, at::kLong).view({1, 7});
+  const at::Tensor labels = at::tensor({7, 7, 7, 7, -100, -100, -100}, at::kLong).view({1, 7});
+  const TensorMap batch{
+      {"input_ids", at::ones({1, 7}, at::kLong)}, {"labels", labels}, {"document_starts", starts}};
+
+  const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
+  EXPECT_TRUE(made.shared.contains("document_starts"));
+  EXPECT_TRUE(
+      made.shared.at("pooling_mask").equal(at::tensor({0, 0, 1, 0, 1, 0, 0}, at::kLong).view({1, 7})));
+  const TensorMap outputs{{"embeddings", at::arange(2, at::kFloat).view({2, 1})}};
+  task.process_outputs({1, 0, outputs, made.state, {4}});
+  task.finalize();
+
+  EXPECT_EQ(read_whole_file(folder.path() / "results" / "00000.jsonl"),
+            R"({"sample":4,"document":0,"embedding":[0.0]})"
+            "\n"
+            R"({"sample":4,"document":1,"embedding":[1.0]})"
+            "\n");
+}
+
 }  // namespace
 }  // namespace d9d

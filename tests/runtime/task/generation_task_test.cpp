@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "runtime/base/error.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -33,7 +34,7 @@ TEST(GenerationTask, GoesOnWithEachSample) {
   const TensorMap batch = batch_of_three();
   const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
 
-  const TensorMap outputs = task.running(stage)->forward(made.inputs, made.shared);
+  const TensorMap outputs = task.running(stage, {})->forward(made.inputs, made.shared);
   task.process_outputs({1, 0, outputs, made.state, {10, 11, -1}});
   task.finalize();
 
@@ -50,6 +51,21 @@ TEST(GenerationTask, GoesOnWithEachSample) {
     EXPECT_EQ(lines[i]["prompt_tokens"], 3);
     EXPECT_EQ(lines[i]["tokens"].get<std::vector<std::int64_t>>(), expected[i]);
   }
+}
+
+TEST(GenerationTask, TakesTheFirstDocumentOfARowForThePrompt) {
+  const TemporaryFolder folder;
+  const GenerationTask task({folder.path() / "results", 0}, options_of(5, std::nullopt));
+  const auto batch = [](std::int64_t last_label) {
+    return TensorMap{{"input_ids", at::tensor({5L, 9L, 2L, 2L}).view({1, 4})},
+                     {"labels", at::tensor({9L, -100L, -100L, last_label}).view({1, 4})},
+                     {"document_starts", at::tensor({0L, 0L, 2L, 2L}).view({1, 4})},
+                     {"sample_numbers", at::tensor({10L})}};
+  };
+
+  EXPECT_EQ(task.build_forward_inputs({1, 0, batch(-100)}).shared.at("prompt_lengths").item<std::int64_t>(),
+            2);
+  EXPECT_THROW(task.build_forward_inputs({1, 0, batch(3)}), Error);
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+#pragma once
+// The messages of a Trainer, and what it notes of work that others do meanwhile.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "messages/checkpoint.capnp.h"
+#include "messages/cluster.capnp.h"
+#include "messages/data.capnp.h"
+#include "messages/event.capnp.h"
+#include "messages/metrics.capnp.h"
+#include "messages/pipeline.capnp.h"
+#include "messages/texts.capnp.h"
+#include "messages/train.capnp.h"
+
+namespace d9d {
+
+// A checkpoint that is due, or that is being written.
+struct DueSave {
+  std::uint64_t step, next_sample, tokens_total, skipped;
+};
+
+// Where a Trainer is between two steps without memory.
+struct SleepOfRank {
+  bool asked = false;                   // all ranks have agreed to sleep after this step
+  std::uint64_t after = 0;              // the steps done when it fell asleep last
+  bool is_deep = false;                 // the memory is gone
+  std::optional<std::uint64_t> call{};  // somebody said Wake for that sleep
+};
+
+// The events that somebody wants to hear of.
+struct ListenedTo {
+  std::optional<std::set<std::string>> names{};  // none: the EventBus has not answered yet
+  bool maybe(const std::string& event) const {
+    return !names || names->contains(event) || names->contains("*");
+  }
+};
+
+// An event that waits for the update before it.
+struct Announcement {
+  std::string event;
+  std::uint64_t step;
+  std::string context;
+};
+
+}  // namespace d9d

@@ -1,0 +1,40 @@
+#pragma once
+// The keys of `data` with `source: prompts`.
+
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/data/epochs.hpp"
+
+namespace d9d {
+
+struct PromptsDataConfig {
+  std::vector<std::string> files;
+  std::string tokenizer;  // empty in the file: that of the model's folder
+  std::int64_t sequence_length = 0;
+  std::string text_field = "prompt";
+  Epochs epochs;
+};
+BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (), (files, tokenizer, sequence_length, text_field, epochs))
+constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
+  using config::Key;
+  return std::array{
+      Key{"files", "",
+          "files or patterns, read in this order: a prompt a line, empty lines left out; of files that end "
+          "in "
+          ".jsonl a JSON object a line",
+          config::required},
+      Key{"tokenizer", "",
+          "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
+          "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
+      Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
+      Key{"text_field", "", "of .jsonl: the key of the prompt"},
+      data_keys::epochs,
+  };
+}
+
+}  // namespace d9d

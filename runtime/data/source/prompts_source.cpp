@@ -1,0 +1,44 @@
+#include "runtime/data/source/prompts_source.hpp"
+
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/data/source/prompt_lines.hpp"
+#include "runtime/data/source/tokenized_text.hpp"
+#include "runtime/data/tokenizer.hpp"
+
+namespace d9d {
+
+PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below)
+    : length_(config.sequence_length) {
+  const Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
+  require_ids_below(tokenizer, config.tokenizer, ids_below);
+  vocab_size_ = tokenizer.vocab_size();
+  const auto scratch = tokenizer.make_scratch();
+  for_each_prompt(config.files, config.text_field, [&](std::string_view prompt, const std::string& where) {
+    std::vector<std::int32_t> ids;
+    try {
+      tokenizer.encode(prompt, false, *scratch, ids);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.what(), where);
+    }
+    D9D_REQUIRE(!ids.empty(), "{}: the prompt has no tokens; give one at least", where);
+    D9D_REQUIRE(std::ssize(ids) <= length_,
+                "{}: the prompt has {}, data.sequence_length is {}; raise it, or shorten the prompt", where,
+                counted(std::ssize(ids), "token"), length_);
+    prompts_.push_back(std::move(ids));
+  });
+  D9D_REQUIRE(!prompts_.empty(), "data.files: there is no prompt in them; write one a line");
+}
+
+Sample PromptsSource::at(std::uint64_t index) const {
+  const auto& ids = prompts_[index % prompts_.size()];
+  const auto length = static_cast<std::size_t>(length_);
+  Sample sample{{ids.begin(), ids.end()}, std::vector<std::int64_t>(length, ignored_label)};
+  std::copy(ids.begin() + 1, ids.end(), sample.labels.begin());
+  sample.document_starts.assign(ids.size(), 0);
+  sample.document_starts.resize(length, std::ssize(ids));
+  sample.input_ids.resize(length, ids.back());
+  return sample;
+}
+
+}  // namespace d9d

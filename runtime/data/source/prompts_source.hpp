@@ -1,0 +1,28 @@
+#pragma once
+// Prompts for the task `generation`, tokenised here and kept in memory: one in each sample, filled up at its end.
+// document_starts tells a prompt from what fills it up: of its own tokens it is 0.
+
+#include <vector>
+
+#include "runtime/data/prompts_data_config.hpp"
+#include "runtime/data/sample_source.hpp"
+
+namespace d9d {
+
+class PromptsSource final : public SampleSource {
+ public:
+  // Reads and tokenises everything, without special tokens. Input errors: those of for_each_prompt(), no prompt, one
+  // without tokens or with more than config.sequence_length, ids that the model does not have.
+  explicit PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below = {});
+  std::optional<std::uint64_t> num_samples() const override { return prompts_.size(); }
+  std::int64_t sequence_length() const override { return length_; }
+  std::optional<std::int64_t> vocab_size() const override { return vocab_size_; }
+  Sample at(std::uint64_t index) const override;
+
+ private:
+  const std::int64_t length_;
+  std::int64_t vocab_size_ = 0;
+  std::vector<std::vector<std::int32_t>> prompts_;
+};
+
+}  // namespace d9d

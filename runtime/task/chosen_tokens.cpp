@@ -1,0 +1,26 @@
+#include "runtime/task/chosen_tokens.hpp"
+
+#include <ATen/Parallel.h>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+std::vector<std::int64_t> chosen_tokens(const at::Tensor& logits, const std::vector<TokenPlace>& places,
+                                        const TokenChoice& choice) {
+  D9D_CHECK(logits.dim() == 2 && logits.size(0) == std::ssize(places), "{} rows of logits for {} texts",
+            logits.size(0), places.size());
+  const at::Tensor dense = logits.to(at::kCPU, at::kFloat).contiguous();
+  const auto words = static_cast<std::size_t>(dense.size(1));
+  std::vector<std::int64_t> chosen(places.size());
+  at::parallel_for(0, std::ssize(places), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const float* const row = dense.const_data_ptr<float>() + i * words;
+      chosen[i] =
+          choose_token({row, words}, choice, uniform_of(choice, places[i].sample, places[i].position));
+    }
+  });
+  return chosen;
+}
+
+}  // namespace d9d

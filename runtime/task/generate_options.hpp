@@ -1,0 +1,20 @@
+#pragma once
+// How texts are made. No torch.
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/task/token_choice.hpp"
+
+namespace d9d {
+
+struct GenerateOptions : TokenChoice {
+  std::int64_t max_new_tokens = 100;
+  std::vector<std::int64_t> ends = {};  // tokens behind which a text ends
+  std::int64_t sequences = 8;           // at once
+  // Ranks compute together, so that each has to make as many passes as the others: max_new_tokens for each
+  // generate(), whose prompts are all computed at once.
+  bool in_step = false;
+};
+
+}  // namespace d9d

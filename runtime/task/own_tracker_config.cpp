@@ -1,0 +1,26 @@
+#include "runtime/task/own_tracker_config.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr std::string_view provider_key = "provider";
+
+}  // namespace
+
+bool config::Codec<OwnTracker>::read(OwnTracker& out, const Node& node, const Path& path,
+                                     Problems& problems) {
+  return Codec<Named>::read(out, node, path, problems, provider_key);
+}
+
+config::Json config::Codec<OwnTracker>::write(const OwnTracker& tracker) {
+  return Codec<Named>::write(tracker, provider_key);
+}
+
+void config::Codec<OwnTracker>::tables(Reference& reference, const std::string& path, const OwnTracker&) {
+  const std::string title = path + " with another provider";
+  reference.note(title, "Registered by a plugin (`plugins`); the other keys are the plugin's own.");
+  reference.add(
+      {title, {{path + ".provider", "text", "required", "", "name under which the plugin registers it"}}});
+}
+
+}  // namespace d9d

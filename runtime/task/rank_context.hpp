@@ -1,0 +1,27 @@
+#pragma once
+// What a task may know of the rank that it serves, and how it talks to the tasks of other ranks.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/rank_group.hpp"
+#include "runtime/mesh/plan.hpp"
+#include "runtime/task/piece_context.hpp"
+
+namespace d9d {
+
+struct RankContext : PieceContext {
+  int rank = 0;  // global
+  int world_size = 1;
+  RankPlacement placement;       // coordinates on the mesh
+  std::uint64_t first_step = 1;  // of this process: behind the checkpoint that is resumed
+  // The ranks that differ from this one along these axes alone, which one domain of the mesh has (mesh/domains.hpp):
+  // {"dp"}: other samples; {"pp"}: the pipeline; {"world"}: all. Input error for axes that there are not. Opens
+  // communicators, so all ranks of the group ask for it in the same order, in begin(); to be used on the thread that
+  // calls begin(), which is the one of compute_loss and process_outputs.
+  std::function<RankGroup(const std::vector<std::string>& axes)> group;
+};
+
+}  // namespace d9d

@@ -1,0 +1,60 @@
+// A plugin for groups_test: a task that talks to the tasks of other ranks, along every axis of the mesh.
+#include <fstream>
+#include <optional>
+
+#include "runtime/base/error.hpp"
+#include "runtime/task/causal_lm_task.hpp"
+#include "runtime/task/rank_context.hpp"
+#include "runtime/task/registry.hpp"
+
+namespace groups {
+namespace {
+
+class TalkingTask final : public d9d::TrainTask {
+ public:
+  explicit TalkingTask(const d9d::PieceContext& context) : made_for_(context) {}
+
+  void begin(const d9d::RankContext& context) override {
+    nlohmann::json said;
+    for (const std::string axis : {"world", "pp", "dp", "tp", "dp_replicate"}) {
+      const d9d::RankGroup group = context.group({axis});
+      for (const auto& other : group.all_gather_object(context.rank)) said[axis].push_back(other);
+    }
+    const d9d::RankGroup stage = context.group({"dp", "tp"});
+    said["stage"] = stage.all_gather_object(context.rank);
+    const d9d::RankGroup world = context.group({"world"});
+    world.first_then_others(
+        [&] { std::ofstream(folder() + "/order.txt", std::ios::app) << context.rank << "\n"; });
+    D9D_REQUIRE(made_for_.run == context.run && made_for_.mesh == context.mesh, "a factory of another job");
+    said["run"] = context.run;
+    said["seed"] = context.seed;
+    said["device"] = context.device;
+    std::ofstream(folder() + "/rank-" + std::to_string(context.rank) + ".json") << said;
+    replicas_.emplace(context.group({"dp"}));
+  }
+
+  d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    return inner_.build_forward_inputs(context);
+  }
+  // The same weight on all replicas, by their own agreement.
+  d9d::Loss compute_loss(const d9d::LossContext& context) const override {
+    d9d::Loss loss = inner_.compute_loss(context);
+    loss.weight = replicas_->all_reduce(loss.weight) / replicas_->size();
+    return loss;
+  }
+
+ private:
+  static std::string folder() { return "said"; }
+  const d9d::PieceContext made_for_;
+  const d9d::CausalLmTask inner_;
+  std::optional<d9d::RankGroup> replicas_;
+};
+
+}  // namespace
+}  // namespace groups
+
+extern "C" void d9d_register(d9d::Registry& registry) {
+  registry.add_task("talking", [](const d9d::config::Section&, const d9d::PieceContext& context) {
+    return std::make_shared<groups::TalkingTask>(context);
+  });
+}

@@ -1,0 +1,49 @@
+#include "runtime/data/source/prompts_source.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/data/folder.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+PromptsDataConfig prompts_of(std::string file, std::int64_t length) {
+  PromptsDataConfig config;
+  config.files = {std::move(file)};
+  config.tokenizer = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/qwen.json";
+  config.sequence_length = length;
+  return config;
+}
+
+TEST(PromptsSource, SaysWhichTokensFillASampleUp) {
+  const Folder folder;
+  const PromptsSource source(prompts_of(folder.write("p.txt", "the house of the king\na\n"), 24));
+
+  ASSERT_EQ(source.num_samples(), 2U);
+  const Sample one = source.at(1), again = source.at(3);
+  EXPECT_EQ(one, again);
+  const auto prompt = std::count(one.document_starts.begin(), one.document_starts.end(), 0);
+  EXPECT_EQ(prompt, 1);
+  EXPECT_THAT(one.labels, Each(ignored_label)) << "nothing follows a prompt of one token";
+  const Sample longer = source.at(0);
+  EXPECT_EQ(longer.input_ids.size(), 24U);
+  EXPECT_EQ(longer.labels[0], longer.input_ids[1]);
+}
+
+TEST(PromptsSource, RefusesPromptsThatDoNotFit) {
+  const Folder folder;
+  const std::string file = folder.write("p.txt", "a\nthe house of the king and the stone\n");
+
+  EXPECT_THAT(test::error_of([&] { PromptsSource(prompts_of(file, 2)); }),
+              HasSubstr("p.txt:2: the prompt has "));
+  EXPECT_THAT(test::error_of([&] { PromptsSource(prompts_of(folder.write("e.txt", "\n"), 2)); }),
+              HasSubstr("there is no prompt in them"));
+}
+
+}  // namespace
+}  // namespace d9d
