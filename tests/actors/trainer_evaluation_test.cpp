@@ -87,7 +87,7 @@ TEST_F(TrainerEvaluationTest, ReducesWhatThisRankComputed) {
   evaluated(1);
 
   const auto asked = world.last<wire::ReduceValues>(group_id);
-  EXPECT_THAT(to_vector<double>(asked->getValues()), ::testing::ElementsAre(3, 2, 0, 32, 0, 0, 0, 0, 0));
+  EXPECT_THAT(to_vector<double>(asked->getValues()), ::testing::ElementsAre(3, 2, 0, 32, 0, 0, 0, 0, 0, 0));
 }
 
 TEST_F(TrainerEvaluationTest, TheCheckpointOfTheStepWaitsForIt) {
