@@ -8,6 +8,7 @@
 #include "runtime/data/source/mixture_source.hpp"
 #include "runtime/data/source/synthetic_source.hpp"
 #include "runtime/data/source/text_source.hpp"
+#include "runtime/data/source/token_lists_source.hpp"
 #include "runtime/data/source/tokens_source.hpp"
 
 namespace d9d {
@@ -41,6 +42,10 @@ Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
 
 Source build(const ChatDataConfig& config, const SourceNeeds& needs) {
   return std::make_shared<ChatSource>(config, needs.ids_below);
+}
+
+Source build(const TokenListsDataConfig& config, const SourceNeeds& needs) {
+  return std::make_shared<TokenListsSource>(config, needs.ids_below);
 }
 
 Source build(const OwnDataConfig& config, const SourceNeeds& needs) {

@@ -10,14 +10,15 @@
 namespace d9d {
 
 using DataConfig = std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig,
-                                ChatDataConfig, MixtureDataConfig, OwnDataConfig>;
+                                ChatDataConfig, TokenListsDataConfig, MixtureDataConfig, OwnDataConfig>;
 constexpr auto choices_of(config::Tag<DataConfig>) {
-  return config::Choices<6>{"source",
+  return config::Choices<7>{"source",
                             {{{"synthetic", "endless made-up sequences, the same on every machine"},
                               {"text", "files of text, tokenised and packed"},
                               {"tokens", "an array of token ids"},
                               {"megatron", "documents of token ids in Megatron's .bin and .idx"},
                               {"chat", "conversations, of which what the model is to say counts in the loss"},
+                              {"token_lists", "lists of token ids in Arrow, Parquet or JSONL files"},
                               {"mixture", "several sources by weight"}}}};
 }
 

@@ -13,15 +13,21 @@
 #include "runtime/data/own_data_config.hpp"
 #include "runtime/data/synthetic_data_config.hpp"
 #include "runtime/data/text_data_config.hpp"
+#include "runtime/data/token_lists_data_config.hpp"
 #include "runtime/data/tokens_data_config.hpp"
 
 namespace d9d {
 
 using PartConfig = std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig,
-                                ChatDataConfig, OwnDataConfig>;
+                                ChatDataConfig, TokenListsDataConfig, OwnDataConfig>;
 constexpr auto choices_of(config::Tag<PartConfig>) {
-  return config::Choices<5>{
-      "source", {{{"synthetic", ""}, {"text", ""}, {"tokens", ""}, {"megatron", ""}, {"chat", ""}}}};
+  return config::Choices<6>{"source",
+                            {{{"synthetic", ""},
+                              {"text", ""},
+                              {"tokens", ""},
+                              {"megatron", ""},
+                              {"chat", ""},
+                              {"token_lists", ""}}}};
 }
 
 // `weight`, and beside it the keys of the source.

@@ -11,11 +11,14 @@ namespace {
 using Issues = std::vector<JobIssue>;
 
 void of_text(const std::string& path, const TextDataConfig& data, Issues& issues) {
-  if (data.format == TextFormat::jsonl) {
-    issues.push_back({path + ".document", "a line of a jsonl file is a document", "leave it out"});
+  if (data.format == TextFormat::text) {
+    issues.push_back({path + ".text_field", "the files are plain text",
+                      "leave it out, or set format to jsonl, parquet or arrow"});
   } else {
-    issues.push_back(
-        {path + ".text_field", "the files are plain text", "leave it out, or set format: jsonl"});
+    const bool is_jsonl = data.format == TextFormat::jsonl;
+    issues.push_back({path + ".document",
+                      is_jsonl ? "a line of a jsonl file is a document" : "a row of a table is a document",
+                      "leave it out"});
   }
 }
 
