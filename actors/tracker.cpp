@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "messages/lists.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -38,7 +39,7 @@ void Tracker::stop() {
   finish();
 }
 
-void Tracker::write(const std::string& name, std::uint64_t step, Scalar value) {
+void Tracker::write(const std::string& name, std::uint64_t step, const TrackerValue& value) {
   for (auto& run : runs_) run->write({name, static_cast<std::int64_t>(step), {}}, value);
 }
 
@@ -47,18 +48,19 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   const double seconds = message.getStepSeconds();
   const double rate = seconds > 0 ? static_cast<double>(message.getTokens()) / seconds : 0;
   if (!message.getInference()) {
-    write("loss", step, {message.getLoss()});
-    write("grad_norm", step, {message.getGradNorm()});
-    write("lr", step, {message.getLearningRate()});
+    write("loss", step, Scalar{message.getLoss()});
+    write("grad_norm", step, Scalar{message.getGradNorm()});
+    write("lr", step, Scalar{message.getLearningRate()});
   }
-  write("tokens", step, {static_cast<double>(message.getTokens()), true});
-  write("tokens_per_second", step, {rate});
-  write("step_seconds", step, {seconds});
-  write("time", step, {.value = message.getWallTime(), .is_time = true});
+  write("tokens", step, Scalar{static_cast<double>(message.getTokens()), true});
+  write("tokens_per_second", step, Scalar{rate});
+  write("step_seconds", step, Scalar{seconds});
+  write_flops(step, rate);
+  write("time", step, Scalar{.value = message.getWallTime(), .is_time = true});
   if (options_.memory_bytes)
-    write("memory_bytes", step, {static_cast<double>(options_.memory_bytes()), true});
+    write("memory_bytes", step, Scalar{static_cast<double>(options_.memory_bytes()), true});
   if (message.getSkippedSteps() > 0)
-    write("skipped_steps", step, {static_cast<double>(message.getSkippedSteps()), true});
+    write("skipped_steps", step, Scalar{static_cast<double>(message.getSkippedSteps()), true});
   write_progress_of_data(message);
   for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
   if (options_.show) {
@@ -75,22 +77,29 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   answer_when_complete();
 }
 
+void Tracker::write_flops(std::uint64_t step, double tokens_per_second) {
+  if (!options_.flops) return;
+  const double rate = options_.flops->per_token * tokens_per_second;
+  write("flops_per_second", step, Scalar{rate});
+  write("mfu", step, Scalar{rate / options_.flops->peak});
+}
+
 void Tracker::write_progress_of_data(wire::StepFinished::Reader message) {
-  write("tokens_total", message.getStep(), {static_cast<double>(message.getTokensTotal()), true});
+  write("tokens_total", message.getStep(), Scalar{static_cast<double>(message.getTokensTotal()), true});
   if (!std::exchange(asked_epoch_, true) && options_.samples_per_epoch) {
     samples_per_epoch_ = options_.samples_per_epoch();
   }
   if (!samples_per_epoch_) return;
   const double epochs =
       static_cast<double>(message.getNextSample()) / static_cast<double>(*samples_per_epoch_);
-  write("epoch", message.getStep(), {epochs});
+  write("epoch", message.getStep(), Scalar{epochs});
 }
 
 void Tracker::evaluation_finished(wire::EvaluationFinished::Reader message) {
   const std::uint64_t step = message.getStep();
-  write("evaluation/loss", step, {message.getLoss()});
-  write("evaluation/tokens", step, {static_cast<double>(message.getTokens()), true});
-  write("evaluation/seconds", step, {message.getSeconds()});
+  write("evaluation/loss", step, Scalar{message.getLoss()});
+  write("evaluation/tokens", step, Scalar{static_cast<double>(message.getTokens()), true});
+  write("evaluation/seconds", step, Scalar{message.getSeconds()});
   for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
   log::info("evaluation after step {}: loss {:.4f} of {} in {:.1f} s", step, message.getLoss(),
             counted(message.getTokens(), "token"), message.getSeconds());
@@ -105,9 +114,15 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
   const auto values = message.getValues();
   for (unsigned i = 0; i < names.size(); ++i) {
     if (message.getEvaluation() && std::isnan(values[i])) continue;  // it counts in training alone
-    write(prefix + std::string(names[i]), message.getStep(), {values[i]});
+    write(prefix + std::string(names[i]), message.getStep(), Scalar{values[i]});
   }
-  if (names.size() > 0) {
+  const auto histograms = message.getHistograms();
+  for (const auto histogram : histograms) {
+    write(prefix + std::string(histogram.getName()), message.getStep(),
+          Histogram{.counts = to_vector<double>(histogram.getCounts()),
+                    .edges = to_vector<double>(histogram.getEdges())});
+  }
+  if (names.size() > 0 || histograms.size() > 0) {
     for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(message.getStep()));
   }
   ledger_.metrics(message.getStep(), message.getEvaluation());

@@ -166,7 +166,7 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   if (options_.infers) return inferred(step_totals_from(values));
   const auto result = step_end_.add(values);
   if (!result) return;
-  collect_metrics_when_due();
+  collect_metrics_when_due(result->totals);
   apply(*result);
   report(*result);
   obey(agreed_wishes(result->totals));
@@ -194,10 +194,13 @@ void Trainer::obey(const AgreedWishes& wishes) {
 }
 
 // Before the optimizer: they are reduced while it works.
-void Trainer::collect_metrics_when_due() {
+void Trainer::collect_metrics_when_due(const StepTotals& totals) {
   if (!options_.metrics_due(current_)) return;
   tell<wire::CollectMetrics>({Role::rank_executor, self().index},
-                             [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
+                             [&](wire::CollectMetrics::Builder collect) {
+                               collect.setStep(current_);
+                               collect.setGradientScale(1 / totals.weight_sum);
+                             });
 }
 
 // An update that is skipped has no events.

@@ -46,7 +46,7 @@ class Trainer final : public Actor {
   void ask_for_batches();
   void advance();
   void begin(const LoadedBatch& batch);
-  void collect_metrics_when_due();
+  void collect_metrics_when_due(const StepTotals& totals);
   void apply(const StepResult& result);
   void report(const StepResult& result);
   void inferred(const StepTotals& totals);

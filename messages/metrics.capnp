@@ -11,6 +11,7 @@ struct CollectMetrics {
   # of the rank. Repeated: takes what was counted since the last time.
   step @0 :UInt64;
   evaluation @1 :Bool;   # what the evaluation after `step` counted
+  gradientScale @2 :Float64;   # 1 / weight of the step: times gradient sums the gradient of the mean loss
 }
 
 struct MetricsTaken {
@@ -29,6 +30,13 @@ struct MetricValues {
   names @1 :List(Text);      # one for each number that a metric of the task has
   values @2 :List(Float64);  # in the order of `names`
   evaluation @3 :Bool;       # as in CollectMetrics
+  histograms @4 :List(NamedHistogram);   # of the task's metrics and of watched tensors
+
+  struct NamedHistogram {
+    name @0 :Text;
+    edges @1 :List(Float64);    # one more than counts
+    counts @2 :List(Float64);   # counts[i] values lay in [edges[i], edges[i + 1])
+  }
 }
 
 struct MetricState {

@@ -12,7 +12,10 @@ namespace d9d {
 namespace {
 
 nlohmann::ordered_json to_json(const TrackerValue& value) {
-  if (const auto* histogram = std::get_if<Histogram>(&value)) return histogram->counts;
+  if (const auto* histogram = std::get_if<Histogram>(&value)) {
+    if (histogram->edges.empty()) return histogram->counts;
+    return {{"edges", histogram->edges}, {"counts", histogram->counts}};
+  }
   const auto& scalar = std::get<Scalar>(value);
   const bool exact = std::abs(scalar.value) <= 0x1p53 && std::trunc(scalar.value) == scalar.value;
   if (scalar.integer && exact) return static_cast<std::int64_t>(scalar.value);

@@ -28,6 +28,7 @@
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/stage_units.hpp"
 #include "runtime/rank/training_state.hpp"
+#include "runtime/rank/watched_tensors.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
@@ -79,6 +80,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   void skip() override;
+  void watch_tensors(double gradient_scale) override;
   std::vector<double> take_metrics() override;
   std::vector<double> take_evaluation_metrics() override { return evaluation_->take_metrics(); }
   std::string metric_state() const override { return metrics_.to_json().dump(); }
@@ -446,6 +448,11 @@ void PipelineWorker::end_step(bool update) {
   for (const auto& [stage, built] : stages_) built.units.after_update();
   experts_->end_step(update);
   buffers_->make_equal();
+}
+
+void PipelineWorker::watch_tensors(double gradient_scale) {
+  if (options_.watched.empty() || options_.inference) return;
+  d9d::watch_tensors(*flat_, options_.watched, gradient_scale, metrics_.get<TensorStatistics>(statistics_name));
 }
 
 std::vector<double> PipelineWorker::take_metrics() {

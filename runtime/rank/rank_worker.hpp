@@ -59,6 +59,9 @@ class RankWorker {
   // Instead of apply(): clears the gradients. Parameters, optimizer state and its count of updates stay.
   virtual void skip() = 0;
 
+  // Before take_metrics() and apply(): counts the watched parameters and gradients, if there are some, in the metrics.
+  // `gradient_scale`: 1 / weight of the step.
+  virtual void watch_tensors(double /*gradient_scale*/) {}
   // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
   virtual std::vector<double> take_metrics() = 0;
   // The same of what was evaluated.

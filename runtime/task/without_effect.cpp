@@ -43,6 +43,16 @@ void of_profiling(const JobConfig& job, Issues& issues) {
                     "leave it out, or set node.trace: true"});
 }
 
+void of_statistics(const JobConfig& job, Issues& issues) {
+  const LoggingConfig& logging = job.trainer.logging;
+  if (logging.statistics.empty()) {
+    issues.push_back({"trainer.logging.histograms", "no groups of parameters are named",
+                      "leave it out, or set trainer.logging.statistics"});
+  } else if (job.inference) {
+    issues.push_back({"trainer.logging.statistics", "an inference job has no gradients", "leave it out"});
+  }
+}
+
 void of_checkpoints(const TrainerConfig& trainer, Issues& issues) {
   if (trainer.checkpointing.period_steps.kind != config::Period::Kind::disable) return;
   for (const char* key : {"trainer.checkpointing.num_to_keep", "trainer.timeout.checkpoint_timeout"}) {
@@ -94,6 +104,10 @@ void of_plugins(const JobConfig& job, Issues& issues) {
     issues.push_back(
         {"trainer.logging.expert_load", "a plugin's model says nothing of its experts", "leave it out"});
   }
+  if (own_model && job.trainer.logging.peak_flops) {
+    issues.push_back({"trainer.logging.peak_flops", "a plugin's model says nothing of its operations",
+                      "leave it out"});
+  }
   const auto has_own_source = [](const DataPart& part) {
     return std::holds_alternative<OwnDataConfig>(part.source);
   };
@@ -135,6 +149,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   Issues issues;
   of_data(job.data, issues);
   of_profiling(job, issues);
+  of_statistics(job, issues);
   of_checkpoints(job.trainer, issues);
   of_evaluation(job, issues);
   of_frozen(job, issues);

@@ -7,7 +7,7 @@ sent what is left.
 argv[1], JSON: provider, settings (the job's keys of the tracker), values (the file), state (a file: the id of the run
 at the tracker, and the last step of each name that was sent, so that a job that goes on after a stop continues the same
 run and repeats nothing), record (run.jsonl, which says how the job ended), run, description.
-Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | [counts]}}.
+Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | {counts, edges}}}.
 """
 
 import fcntl
@@ -28,6 +28,21 @@ def number(value):
     return float("nan") if value is None else value
 
 
+def evenly(counts, edges, bins=64):
+    """The same counts in bins of one width, each shared out over those that its bin overlaps."""
+    width = (edges[-1] - edges[0]) / len(counts)
+    if all(abs(edges[0] + i * width - edge) <= 1e-9 * width for i, edge in enumerate(edges)):
+        return counts, edges
+    even = [edges[0] + i * (edges[-1] - edges[0]) / bins for i in range(bins + 1)]
+    out = [0.0] * bins
+    for count, low, high in zip(counts, edges, edges[1:]):
+        for i in range(bins):
+            overlap = min(high, even[i + 1]) - max(low, even[i])
+            if overlap > 0:
+                out[i] += count * overlap / (high - low)
+    return out, even
+
+
 class Wandb:
     def __init__(self, job, run_id, hparams):
         import wandb
@@ -44,10 +59,10 @@ class Wandb:
         self.run_id = self.run.id
 
     def send(self, step, values):
-        def histogram(counts):
-            return self.wandb.Histogram(np_histogram=(counts, list(range(len(counts) + 1))))
+        def histogram(value):
+            return self.wandb.Histogram(np_histogram=(value["counts"], value["edges"]))
 
-        self.run.log({name: histogram(value) if isinstance(value, list) else number(value)
+        self.run.log({name: histogram(value) if isinstance(value, dict) else number(value)
                       for name, value in values.items()}, step=step)
 
     def end(self, ok):
@@ -85,7 +100,7 @@ class Mlflow:
     def send(self, step, values):
         now = int(time.time() * 1000)
         metrics = [self.metric(self.name(name), number(value), now, step) for name, value in values.items()
-                   if not isinstance(value, list)]
+                   if not isinstance(value, dict)]
         if metrics:
             self.client.log_batch(self.run_id, metrics=metrics)
 
@@ -115,8 +130,9 @@ class Aim:
 
     def send(self, step, values):
         for name, value in values.items():
-            if isinstance(value, list):
-                value = self.aim.Distribution(hist=value, bin_range=(0, len(value)))
+            if isinstance(value, dict):  # its bins are of one width
+                counts, edges = evenly(value["counts"], value["edges"])
+                value = self.aim.Distribution(hist=counts, bin_range=(edges[0], edges[-1]))
             else:
                 value = number(value)
             self.run.track(value, name=name, step=step, context=self.CONTEXT)

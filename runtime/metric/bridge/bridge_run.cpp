@@ -42,7 +42,11 @@ std::vector<std::string> words_of(const BridgeOptions& options) {
 }
 
 nlohmann::json json_of(const TrackerValue& value) {
-  if (const auto* histogram = std::get_if<Histogram>(&value)) return histogram->counts;
+  if (const auto* histogram = std::get_if<Histogram>(&value)) {
+    std::vector<double> edges;
+    for (std::size_t i = 0; i <= histogram->counts.size(); ++i) edges.push_back(histogram->edge(i));
+    return {{"counts", histogram->counts}, {"edges", edges}};
+  }
   return std::get<Scalar>(value).value;
 }
 
