@@ -137,12 +137,11 @@ Command data_command() {
           "inspect  what PREFIX.bin and PREFIX.idx hold (those of prepare, or of Megatron's tools), a .parquet or "
           ".arrow\n"
           "         file, or a folder of them, such as `datasets` saves\n"
-          "tokenize what a tokenizer.json, a .model of SentencePiece or a model's folder makes of a text\n\n"
-          "    d9d-node data prepare job.yaml --set data.cache=/shared/tokens\n"
-          "    d9d-node data inspect corpus_text_document --tokenizer model/tokenizer.json\n"
-          "    d9d-node data inspect wikitext/train --documents 3\n"
-          "    d9d-node data peek job.yaml --samples 3\n"
-          "    d9d-node data tokenize model \"Hello world\"\n"};
+          "tokenize what a tokenizer.json, a .model of SentencePiece or a model's folder makes of a text\n",
+      .examples = {"data prepare job.yaml --set data.cache=/shared/tokens",
+                   "data inspect corpus_text_document --tokenizer model/tokenizer.json",
+                   "data inspect wikitext/train --documents 3", "data peek job.yaml --samples 3",
+                   "data tokenize model \"Hello world\""}};
 }
 
 }  // namespace d9d

@@ -1,10 +1,8 @@
 #include "runtime/rank/watched_tensors.hpp"
 
 #include <ATen/ops/bincount.h>
-#include <ATen/ops/clamp.h>
 #include <ATen/ops/frexp.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/where.h>
 
 #include <algorithm>
 
@@ -21,10 +19,8 @@ constexpr std::int64_t num_bins = 2 * num_powers + 1;
 // |x| = m 2^e with m in [0.5, 1): e is smallest_power + 1 in the bin next to the small one.
 at::Tensor bins_of(const at::Tensor& values) {
   const at::Tensor exponents = std::get<1>(at::frexp(values)).to(at::kLong);
-  const at::Tensor steps = at::clamp(exponents - smallest_power, std::nullopt, num_powers);
-  const at::Tensor sided = at::where(values < 0, small_bin - steps, small_bin + steps);
-  const at::Tensor is_small = (steps <= 0).logical_or(values == 0);
-  return at::bincount(at::where(is_small, at::full_like(sided, small_bin), sided), {}, num_bins);
+  const at::Tensor steps = exponents.sub(smallest_power).clamp(0, num_powers);
+  return at::bincount(steps.mul(values.sign().to(at::kLong)).add(small_bin), {}, num_bins);
 }
 
 // The elements of a bucket that this rank counts, of one of its parameters.

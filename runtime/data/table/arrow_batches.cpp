@@ -10,6 +10,7 @@
 #include <parquet/schema.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace d9d {
 namespace {
@@ -146,15 +147,19 @@ const arrow::Field& column_of(const arrow::Schema& schema, const std::string& na
 
 void for_each_mapped_batch(const std::shared_ptr<arrow::io::MemoryMappedFile>& mapped, const std::string& file,
                            const std::vector<std::string>& columns, const UseBatch& use) {
-  const auto options = reading_of(*schema_of_mapped(mapped, file), columns);
+  auto options = reading_of(*schema_of_mapped(mapped, file), columns);
   std::uint64_t first = 0;
   const auto give = [&](const std::shared_ptr<arrow::RecordBatch>& batch) {
     use(batch, first);
     first += static_cast<std::uint64_t>(batch->num_rows());
   };
   if (has_file_layout(*mapped, file)) {
+    // Asked for some columns alone, this reader copies them.
+    const std::vector<int> wanted = std::exchange(options.included_fields, {});
     const auto reader = open_file(mapped, options, file);
-    for (int i = 0; i < reader->num_record_batches(); ++i) give(taken(reader->ReadRecordBatch(i), file));
+    for (int i = 0; i < reader->num_record_batches(); ++i) {
+      give(taken(taken(reader->ReadRecordBatch(i), file)->SelectColumns(wanted), file));
+    }
     return;
   }
   const auto reader = open_stream(mapped, options, file);

@@ -20,7 +20,7 @@ class Settings:
 
 class Histogram:
     def __init__(self, np_histogram):
-        self.counts = np_histogram[0]
+        self.counts, self.edges = np_histogram
 
 
 class Run:
@@ -31,7 +31,7 @@ class Run:
         time.sleep(float(os.environ.get("FAKE_CLIENT_SECONDS", "0")))
         if os.environ.get("FAKE_CLIENT_FAILS"):
             raise ConnectionError("the service is gone")
-        plain = {name: value.counts if isinstance(value, Histogram) else value for name, value in values.items()}
+        plain = {name: vars(value) if isinstance(value, Histogram) else value for name, value in values.items()}
         note("log", step=step, values=plain)
 
     def finish(self, exit_code):
