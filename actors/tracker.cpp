@@ -7,6 +7,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/metric/picture_file.hpp"
 
 namespace d9d {
 
@@ -17,6 +18,7 @@ void Tracker::behavior(Handlers& handlers) {
   handlers.on(this, &Tracker::step_finished);
   handlers.on(this, &Tracker::evaluation_finished);
   handlers.on(this, &Tracker::metric_values);
+  handlers.on(this, &Tracker::record_value);
   handlers.on(this, &Tracker::flush_tracker);
 }
 
@@ -127,6 +129,28 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
   }
   ledger_.metrics(message.getStep(), message.getEvaluation());
   answer_when_complete();
+}
+
+void Tracker::record_value(wire::RecordValue::Reader message) {
+  const std::string name = message.getName();
+  const std::uint64_t step = message.getStep();
+  switch (message.which()) {
+    case wire::RecordValue::NUMBER:
+      write(name, step, Scalar{message.getNumber()});
+      break;
+    case wire::RecordValue::TEXT:
+      write(name, step, TextRecord{message.getText()});
+      break;
+    case wire::RecordValue::PICTURE: {
+      const auto bytes = message.getPicture().asChars();
+      Picture picture{std::string(bytes.begin(), bytes.end())};
+      if (!size_of_png(picture.png)) {
+        return log::warn("{} of step {} is no PNG file; it is left out of the trackers", name, step);
+      }
+      write(name, step, picture);
+    }
+  }
+  for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
 }
 
 void Tracker::flush_tracker(wire::FlushTracker::Reader message) {

@@ -1,7 +1,7 @@
 #pragma once
 // Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar.
 // Own thread: it writes files. One per job, on node 0. Parent: Node.
-// hears StepFinished EvaluationFinished MetricValues FlushTracker    says TrackerFlushed
+// hears StepFinished EvaluationFinished MetricValues RecordValue FlushTracker    says TrackerFlushed
 
 #include <functional>
 #include <memory>
@@ -46,6 +46,7 @@ class Tracker final : public Actor {
   void step_finished(wire::StepFinished::Reader message);
   void evaluation_finished(wire::EvaluationFinished::Reader message);
   void metric_values(wire::MetricValues::Reader message);
+  void record_value(wire::RecordValue::Reader message);
   void flush_tracker(wire::FlushTracker::Reader message);
 
  private:

@@ -39,6 +39,19 @@ struct MetricValues {
   }
 }
 
+struct RecordValue {
+  # any actor, also of a plugin -> Tracker, whenever it has something to show beside the numbers of steps:
+  # a text that was generated, a picture. It goes to all trackers of the run, in the line of its step.
+  # No reply. Repeated: written again.
+  step @0 :UInt64;
+  name @1 :Text;          # "samples/first"
+  union {
+    number @2 :Float64;
+    text @3 :Text;
+    picture @4 :Data;     # a PNG file; other bytes are left out with a warning
+  }
+}
+
 struct MetricState {
   # RankExecutor -> Trainer of its rank, the reply to Snapshot: what is counted and not yet reported,
   # for the checkpoint of `step`. No reply: the Trainer passes it on in CheckpointState. Without a

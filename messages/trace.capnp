@@ -4,8 +4,8 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct FlushTrace {
-  # Trainer of rank 0 (a window of steps) or Coordinator (the whole job) ->
-  # TraceCollector of every node: hand over the spans in the rings. Reply: Spans,
+  # Trainer of rank 0 (a window of steps), Node (SIGUSR2, or the live page was
+  # asked) or Coordinator (the whole job) -> TraceCollector of every node: hand over the spans in the rings. Reply: Spans,
   # to node 0. Repeated: handed over again, as another file of the same label.
   label @0 :Text;      # becomes part of the file name; empty = the job's trace
   nodes @1 :UInt32;    # how many nodes take part

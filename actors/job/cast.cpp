@@ -1,5 +1,6 @@
 #include "actors/job/cast.hpp"
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "actors/checkpoint_writer.hpp"
@@ -9,6 +10,7 @@
 #include "actors/job/node_address.hpp"
 #include "actors/job/rank_cast.hpp"
 #include "actors/job/run_folders.hpp"
+#include "actors/job/signal_watch.hpp"
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
@@ -43,12 +45,15 @@ nlohmann::json job_hparams(const ProcessServices& process) {
   return hparams;
 }
 
-std::unique_ptr<TrackerRun> live_page_of(const ProcessServices& process) {
+std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process) {
   const JobConfig& job = process.job();
   return live::open_live_page({.address = status_address(job),
                                .run_dir = output_dir(job),
                                .run = job.trainer.run.name,
-                               .clock = process.world.clock});
+                               .clock = process.world.clock,
+                               .write_trace = [&world = process.world] {
+                                 tell_signal(world, {Role::node, 0}, SIGUSR2, false);
+                               }});
 }
 
 // A forward pass is a third of what training computes.

@@ -41,7 +41,7 @@ struct HttpServer::Impl {
   std::thread thread;
 };
 
-HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes routes)
+HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes pages, Routes actions)
     : impl_(std::make_unique<Impl>()) {
   httplib::Server& server = impl_->server;
   server.set_socket_options(reuse_address_alone);
@@ -49,11 +49,13 @@ HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes r
   server.set_keep_alive_max_count(1);
   server.set_read_timeout(patience);
   server.set_write_timeout(patience);
-  for (auto& [path, route] : routes) {
-    server.Get(path, [route = std::move(route)](const httplib::Request&, httplib::Response& response) {
+  const auto handler = [](std::function<HttpAnswer()> route) {
+    return [route = std::move(route)](const httplib::Request&, httplib::Response& response) {
       answer(route, response);
-    });
-  }
+    };
+  };
+  for (auto& [path, route] : pages) server.Get(path, handler(std::move(route)));
+  for (auto& [path, route] : actions) server.Post(path, handler(std::move(route)));
   int port = address.port;
   const bool bound = port == 0 ? (port = server.bind_to_any_port(address.host)) > 0
                                : server.bind_to_port(address.host, port);

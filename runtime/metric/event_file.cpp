@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "runtime/metric/picture_file.hpp"
 #include "runtime/metric/protobuf_writer.hpp"
 
 namespace d9d::event_file {
@@ -103,6 +104,18 @@ std::string histogram(double time, std::int64_t step, std::string_view tag, cons
   ProtobufWriter value;
   value.bytes(1, tag);
   value.message(5, bins);
+  return summary_event(time, step, value);
+}
+
+std::string picture(double time, std::int64_t step, std::string_view tag, const Picture& picture) {
+  const PictureSize size = size_of_png(picture.png).value_or(PictureSize());
+  ProtobufWriter image, value;
+  image.varint(1, size.height);
+  image.varint(2, size.width);
+  image.varint(3, 4);  // colours: RGBA
+  image.bytes(4, picture.png);
+  value.bytes(1, tag);
+  value.message(4, image);
   return summary_event(time, step, value);
 }
 

@@ -33,7 +33,16 @@ struct Histogram {
   double edge(std::size_t i) const { return edges.empty() ? static_cast<double>(i) : edges[i]; }
 };
 
-using TrackerValue = std::variant<Scalar, Histogram>;
+struct TextRecord {
+  std::string text;
+};
+
+// The bytes of a PNG file.
+struct Picture {
+  std::string png;
+};
+
+using TrackerValue = std::variant<Scalar, Histogram, TextRecord, Picture>;
 
 class TrackerRun {
  public:

@@ -7,10 +7,11 @@ sent what is left.
 argv[1], JSON: provider, settings (the job's keys of the tracker), values (the file), state (a file: the id of the run
 at the tracker, and the last step of each name that was sent, so that a job that goes on after a stop continues the same
 run and repeats nothing), record (run.jsonl, which says how the job ended), run, description.
-Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | {counts, edges}}}.
+Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | {counts, edges} | {text} | {picture: file}}}.
 """
 
 import fcntl
+import html
 import json
 import os
 import re
@@ -59,11 +60,16 @@ class Wandb:
         self.run_id = self.run.id
 
     def send(self, step, values):
-        def histogram(value):
+        def record(value):
+            if not isinstance(value, dict):
+                return number(value)
+            if "text" in value:
+                return self.wandb.Html("<pre>" + html.escape(value["text"]) + "</pre>")
+            if "picture" in value:
+                return self.wandb.Image(value["picture"])
             return self.wandb.Histogram(np_histogram=(value["counts"], value["edges"]))
 
-        self.run.log({name: histogram(value) if isinstance(value, dict) else number(value)
-                      for name, value in values.items()}, step=step)
+        self.run.log({name: record(value) for name, value in values.items()}, step=step)
 
     def end(self, ok):
         self.run.finish(exit_code=0 if ok else 1)
@@ -103,6 +109,11 @@ class Mlflow:
                    if not isinstance(value, dict)]
         if metrics:
             self.client.log_batch(self.run_id, metrics=metrics)
+        for name, value in values.items():
+            if isinstance(value, dict) and "text" in value:
+                self.client.log_text(self.run_id, value["text"], f"{self.name(name)}/{step}.txt")
+            elif isinstance(value, dict) and "picture" in value:
+                self.client.log_artifact(self.run_id, value["picture"], self.name(name))
 
     def end(self, ok):
         self.client.set_terminated(self.run_id, "FINISHED" if ok else "FAILED")
@@ -130,7 +141,11 @@ class Aim:
 
     def send(self, step, values):
         for name, value in values.items():
-            if isinstance(value, dict):  # its bins are of one width
+            if isinstance(value, dict) and "text" in value:
+                value = self.aim.Text(value["text"])
+            elif isinstance(value, dict) and "picture" in value:
+                value = self.aim.Image(value["picture"])
+            elif isinstance(value, dict):  # its bins are of one width
                 counts, edges = evenly(value["counts"], value["edges"])
                 value = self.aim.Distribution(hist=counts, bin_range=(edges[0], edges[-1]))
             else:

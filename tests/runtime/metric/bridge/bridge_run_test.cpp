@@ -72,7 +72,7 @@ TEST_F(BridgeRunTest, TheClientGetsSettingsNumbersAndTheEnd) {
   EXPECT_EQ(seen[0]["dir"], (folder_ / "trackers").string());
   EXPECT_EQ(seen[1], (json{{"call", "log"}, {"step", 1}, {"values", {{"loss", 2.5}}}}));
   EXPECT_EQ(seen[2],
-            (json{{"call", "log"}, {"step", 2}, {"values", {{"loss", 1.25}, {"experts", {3.0, 4.0}}}}}));
+            (json{{"call", "log"}, {"step", 2}, {"values", {{"loss", 1.25}, {"experts", {{"counts", {3.0, 4.0}}, {"edges", {0.0, 1.0, 2.0}}}}}}}));
   EXPECT_EQ(seen[3], (json{{"call", "finish"}, {"exit_code", 0}}));
 }
 
