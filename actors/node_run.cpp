@@ -183,7 +183,8 @@ void Node::signalled(wire::Signalled::Reader message) {
 
 // Of the steps that the rings of all nodes still have.
 void Node::write_trace() {
-  if (phase_ != Phase::training) return log::warn("SIGUSR2: training has not begun, there is no trace to write");
+  if (phase_ != Phase::training)
+    return log::warn("SIGUSR2: training has not begun, there is no trace to write");
   if (world().recorder == nullptr) {
     return log::warn("SIGUSR2: node.trace is false, so nothing was recorded; set it to true");
   }

@@ -196,11 +196,10 @@ void Trainer::obey(const AgreedWishes& wishes) {
 // Before the optimizer: they are reduced while it works.
 void Trainer::collect_metrics_when_due(const StepTotals& totals) {
   if (!options_.metrics_due(current_)) return;
-  tell<wire::CollectMetrics>({Role::rank_executor, self().index},
-                             [&](wire::CollectMetrics::Builder collect) {
-                               collect.setStep(current_);
-                               collect.setGradientScale(1 / totals.weight_sum);
-                             });
+  tell<wire::CollectMetrics>({Role::rank_executor, self().index}, [&](wire::CollectMetrics::Builder collect) {
+    collect.setStep(current_);
+    collect.setGradientScale(1 / totals.weight_sum);
+  });
 }
 
 // An update that is skipped has no events.

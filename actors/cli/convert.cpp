@@ -63,8 +63,7 @@ int convert(const Arguments& arguments, Console& console) {
   tell_left(summary.left_tensors, "tensors", console);
   tell_left(summary.left_files, "folder", console);
   console.out << fmt::format("converted {} to {}: {}, {} in {}\n", conversion.from, conversion.to,
-                             counted(summary.num_tensors, "tensor"),
-                             size_text(summary.bytes),
+                             counted(summary.num_tensors, "tensor"), size_text(summary.bytes),
                              counted(summary.num_shards, "file"));
   return 0;
 }

@@ -120,21 +120,25 @@ int data(const Arguments& arguments, Console& console) {
 Command data_command() {
   return {
       .name = "data",
-      .positional = "prepare JOB.yaml | peek JOB.yaml | inspect PREFIX|FILE|FOLDER | tokenize FILE|MODEL_DIR TEXT",
+      .positional =
+          "prepare JOB.yaml | peek JOB.yaml | inspect PREFIX|FILE|FOLDER | tokenize FILE|MODEL_DIR TEXT",
       .summary =
-          "make the token ids of a job's texts once; show samples, files of token ids, tables, tokens of a text",
+          "make the token ids of a job's texts once; show samples, files of token ids, tables, tokens of a "
+          "text",
       .positional_min = 2,
       .positional_max = 3,
       .options = {set_option(),
                   {"--tokenizer", "FILE", "inspect: show text instead of ids"},
-                  {"--documents", "N", "inspect: show so many documents or rows from the beginning (default 1)"},
+                  {"--documents", "N",
+                   "inspect: show so many documents or rows from the beginning (default 1)"},
                   {"--samples", "N", "peek: show so many from the beginning (default 2)"}},
       .run = data,
       .details =
           "prepare  makes the token ids of every source text, chat or token_lists of the job in the folder\n"
           "         data.cache, unless it has them; run and check then map them. Hosts may share the folder\n"
           "peek     the first samples of the job's data: ids, how many have a label, and their text\n"
-          "inspect  what PREFIX.bin and PREFIX.idx hold (those of prepare, or of Megatron's tools), a .parquet or "
+          "inspect  what PREFIX.bin and PREFIX.idx hold (those of prepare, or of Megatron's tools), a "
+          ".parquet or "
           ".arrow\n"
           "         file, or a folder of them, such as `datasets` saves\n"
           "tokenize what a tokenizer.json, a .model of SentencePiece or a model's folder makes of a text\n",

@@ -69,7 +69,8 @@ int inspect_table(const Arguments& arguments, TableFormat format, Console& conso
     all.pieces += outline.pieces;
     all.columns = std::move(outline.columns);
   }
-  console.out << fmt::format("{}: {} in {}, {}\n", name, counted(all.rows, "row"), counted(files.size(), "file"),
+  console.out << fmt::format("{}: {} in {}, {}\n", name, counted(all.rows, "row"),
+                             counted(files.size(), "file"),
                              counted(all.pieces, format == TableFormat::parquet ? "row group" : "batch"));
   for (const auto& [column, type] : all.columns) console.out << fmt::format("  {}: {}\n", column, type);
   show_rows(files, format, arguments.integer("--documents", 0, rows_max).value_or(1), console);

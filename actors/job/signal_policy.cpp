@@ -12,7 +12,8 @@ constexpr std::chrono::nanoseconds hurry = std::chrono::seconds(2);  // closes f
 }  // namespace
 
 SignalPolicy::Action SignalPolicy::arrived(int signal, bool running, std::int64_t now_ns) {
-  if (signal == SIGUSR1 || signal == SIGUSR2) return running && stop_signal_ == 0 ? Action::tell : Action::ignore;
+  if (signal == SIGUSR1 || signal == SIGUSR2)
+    return running && stop_signal_ == 0 ? Action::tell : Action::ignore;
   if (stop_signal_ == 0) {
     stop_signal_ = signal;
     last_ns_ = now_ns;

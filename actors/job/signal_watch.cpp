@@ -10,7 +10,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "actors/core/mailbox.hpp"
 #include "actors/signal_wishes.hpp"
+#include "messages/cluster.capnp.h"
+#include "messages/encode.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 

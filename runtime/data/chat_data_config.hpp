@@ -45,14 +45,14 @@ struct ChatDataConfig {
   Epochs epochs;
 };
 BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
-                      (files, tokenizer, sequence_length, format, roles, trained_roles, begin,
-                       messages_field, role_field, content_field, eos_token, samples, cache, shuffle, seed,
-                       epochs))
+                      (files, tokenizer, sequence_length, format, roles, trained_roles, begin, messages_field,
+                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs))
 constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
-          "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]}, or {prompt: ..., "
+          "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]}, or {prompt: "
+          "..., "
           "completion: ...} of plain text without markers, of which the completion counts in the loss",
           config::required},
       Key{"tokenizer", "",
@@ -60,7 +60,8 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
       Key{"format", "",
-          "what the files hold: a JSON object a line, or rows of Parquet or Arrow files (those of Hugging Face "
+          "what the files hold: a JSON object a line, or rows of Parquet or Arrow files (those of Hugging "
+          "Face "
           "datasets on disk)"},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "

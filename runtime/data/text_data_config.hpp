@@ -42,15 +42,17 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
-          "files or patterns such as text/*.txt, read in this order (a pattern's files by name); with parquet "
+          "files or patterns such as text/*.txt, read in this order (a pattern's files by name); with "
+          "parquet "
           "and arrow folders as well, those that `datasets` saved among them",
           config::required},
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
-      Key{"format", "", 
-          "what the files hold: plain text, a JSON object a line, or the rows of Parquet or Arrow files (those "
+      Key{"format", "",
+          "what the files hold: plain text, a JSON object a line, or the rows of Parquet or Arrow files "
+          "(those "
           "of Hugging Face datasets on disk)"},
       Key{"text_field", "", "with jsonl: the key of the text; with parquet and arrow: its column"},
       Key{"document", "", "with text: what a document is; paragraphs are parted by blank lines"},

@@ -34,7 +34,8 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
-          "files, patterns or folders (those that `datasets` saved among them), read in this order; a row is a "
+          "files, patterns or folders (those that `datasets` saved among them), read in this order; a row is "
+          "a "
           "document",
           config::required},
       Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
@@ -43,7 +44,8 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
           "unless `cache` has them"},
       Key{"ids_field", "", "the column of lists of token ids"},
       Key{"labels_field", "",
-          "a column of labels, as long as the ids and beside them (not shifted): the id itself, or -100 where "
+          "a column of labels, as long as the ids and beside them (not shifted): the id itself, or -100 "
+          "where "
           "the token does not count in the loss; without it all count"},
       data_keys::samples,
       data_keys::cache,

@@ -69,7 +69,9 @@ class LivePage final : public TrackerRun {
     const double now = 1e-9 * static_cast<double>(options_.clock.wall_ns());
     if (page_.empty() || now - made_at_ >= page_seconds) {
       page_ = report::report_page(report::look_at_run(PosixDisk(), options_.run_dir),
-                                  {.now = now, .build = build_id(), .refresh_seconds = refresh_seconds,
+                                  {.now = now,
+                                   .build = build_id(),
+                                   .refresh_seconds = refresh_seconds,
                                    .asks_for_traces = options_.write_trace != nullptr});
       made_at_ = now;
     }

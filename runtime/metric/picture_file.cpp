@@ -23,7 +23,8 @@ std::uint32_t big_endian(std::string_view bytes) {
 std::string file_name(const Point& point) {
   std::string name = flat_name(point);
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
-  std::ranges::replace_if(name, [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
+  std::ranges::replace_if(
+      name, [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
   return fmt::format("{}-{}.png", name.substr(0, 150), point.step);
 }
 

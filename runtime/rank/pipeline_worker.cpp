@@ -452,7 +452,8 @@ void PipelineWorker::end_step(bool update) {
 
 void PipelineWorker::watch_tensors(double gradient_scale) {
   if (options_.watched.empty() || options_.inference) return;
-  d9d::watch_tensors(*flat_, options_.watched, gradient_scale, metrics_.get<TensorStatistics>(statistics_name));
+  d9d::watch_tensors(*flat_, options_.watched, gradient_scale,
+                     metrics_.get<TensorStatistics>(statistics_name));
 }
 
 std::vector<double> PipelineWorker::take_metrics() {

@@ -13,7 +13,8 @@ namespace d9d {
 namespace {
 
 constexpr std::int64_t num_powers = largest_power - smallest_power;
-constexpr std::int64_t small_bin = num_powers;  // between the bins of negative numbers and those of positive ones
+constexpr std::int64_t small_bin =
+    num_powers;  // between the bins of negative numbers and those of positive ones
 constexpr std::int64_t num_bins = 2 * num_powers + 1;
 
 // |x| = m 2^e with m in [0.5, 1): e is smallest_power + 1 in the bin next to the small one.

@@ -105,8 +105,8 @@ void of_plugins(const JobConfig& job, Issues& issues) {
         {"trainer.logging.expert_load", "a plugin's model says nothing of its experts", "leave it out"});
   }
   if (own_model && job.trainer.logging.peak_flops) {
-    issues.push_back({"trainer.logging.peak_flops", "a plugin's model says nothing of its operations",
-                      "leave it out"});
+    issues.push_back(
+        {"trainer.logging.peak_flops", "a plugin's model says nothing of its operations", "leave it out"});
   }
   const auto has_own_source = [](const DataPart& part) {
     return std::holds_alternative<OwnDataConfig>(part.source);

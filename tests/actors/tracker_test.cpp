@@ -15,6 +15,7 @@ constexpr ActorId tracker_id{Role::tracker, 0};
 struct Ledger {
   std::map<std::string, double> values;
   std::map<std::string, Histogram> histograms;
+  std::map<std::string, std::string> texts;
   std::vector<std::int64_t> ended;
   int flushes = 0;
   bool closed = false;
@@ -26,6 +27,8 @@ class LedgerRun final : public TrackerRun {
   void write(const Point& point, const TrackerValue& value) override {
     if (const auto* histogram = std::get_if<Histogram>(&value)) {
       ledger_.histograms[point.name] = *histogram;
+    } else if (const auto* text = std::get_if<TextRecord>(&value)) {
+      ledger_.texts[point.name] = text->text;
     } else {
       ledger_.values[point.name] = std::get<Scalar>(value).value;
     }
@@ -123,6 +126,29 @@ TEST_F(TrackerTest, WritesHistogramsOfMetrics) {
   EXPECT_EQ(ledger.histograms["metrics/statistics/all/gradient"].edges, (std::vector<double>{0, 1, 4}));
   EXPECT_EQ(ledger.histograms["metrics/statistics/all/gradient"].counts, (std::vector<double>{5, 6}));
   EXPECT_EQ(ledger.ended, std::vector<std::int64_t>{4});
+}
+
+TEST_F(TrackerTest, WritesWhatActorsRecord) {
+  const auto record = [&](const auto& fill) { world.say<wire::RecordValue>(tracker_id, fill); };
+  record([](wire::RecordValue::Builder value) {
+    value.setStep(5);
+    value.setName("samples/first");
+    value.setText("In the beginning");
+  });
+  record([](wire::RecordValue::Builder value) {
+    value.setStep(5);
+    value.setName("reward");
+    value.setNumber(0.5);
+  });
+  record([](wire::RecordValue::Builder value) {
+    value.setName("map");
+    value.setPicture(capnp::Data::Reader(reinterpret_cast<const kj::byte*>("no picture"), 10));
+  });
+
+  EXPECT_EQ(ledger.texts["samples/first"], "In the beginning");
+  EXPECT_EQ(ledger.values["reward"], 0.5);
+  EXPECT_FALSE(ledger.values.contains("map")) << "it is no PNG file";
+  EXPECT_EQ(ledger.ended, (std::vector<std::int64_t>{5, 5}));
 }
 
 TEST_F(TrackerTest, WritesWhatWasEvaluatedUnderNamesOfItsOwn) {

@@ -125,7 +125,8 @@ TEST_F(Corpora, RowsOfTablesAreTheSameAsLinesAndGoOnOnAnotherMesh) {
   const std::string tables = D9D_SOURCE_DIR "/tests/golden/tables/";
   const auto ids = [&](const std::string& files, const std::string& format, const std::string& more = "") {
     return "source: token_lists, files: [" + tables + files + "], format: " + format +
-           ", labels_field: labels, sequence_length: 4, samples: packed, shuffle: true, epochs: as_needed" + more;
+           ", labels_field: labels, sequence_length: 4, samples: packed, shuffle: true, epochs: as_needed" +
+           more;
   };
   const auto text_of = [&](const std::string& files, const std::string& format) {
     return "source: text, files: [" + tables + files + "], format: " + format +

@@ -75,18 +75,19 @@ TEST_F(Trackers, TheClientGetsEveryLossOnceAlsoOfAJobThatGoesOn) {
 
 // Of groups of parameters, on one rank and on a mesh that shards, replicates and cuts the model in stages.
 TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
-  const Words watched =
-      set("trainer.logging.statistics", "{all: '*', norms: '*norm*'}") +
-      set("trainer.logging.histograms", "true") + set("trainer.logging.peak_flops", "1e12") +
-      set("trainer.schedule.total_steps", "3");
+  const Words watched = set("trainer.logging.statistics", "{all: '*', norms: '*norm*'}") +
+                        set("trainer.logging.histograms", "true") +
+                        set("trainer.logging.peak_flops", "1e12") + set("trainer.schedule.total_steps", "3");
   const auto of_mesh = [&](const std::string& name, const Words& mesh) {
     const Outcome outcome = run(named(name) + watched + mesh);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return lines(name);
   };
-  const auto alone = of_mesh("alone", set("mesh.pipeline_parallel", "1") + set("mesh.data_parallel_replicate", "1"));
-  const auto many = of_mesh("many", set("mesh.pipeline_parallel", "2") + set("mesh.data_parallel_replicate", "1") +
-                                        set("mesh.data_parallel_shard", "2"));
+  const auto alone =
+      of_mesh("alone", set("mesh.pipeline_parallel", "1") + set("mesh.data_parallel_replicate", "1"));
+  const auto many =
+      of_mesh("many", set("mesh.pipeline_parallel", "2") + set("mesh.data_parallel_replicate", "1") +
+                          set("mesh.data_parallel_shard", "2"));
 
   ASSERT_EQ(alone.size(), 3U);
   ASSERT_EQ(many.size(), 3U);
@@ -94,8 +95,9 @@ TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
     // The norm of all gradients is counted elsewhere, too.
     const double norm = alone[step]["grad_norm"];
     EXPECT_NEAR(alone[step]["metrics/statistics/all/gradient_norm"].get<double>(), norm, 1e-4 * norm);
-    for (const char* name : {"all/gradient_norm", "all/gradient_max", "all/parameter_norm", "all/parameter_mean",
-                             "norms/gradient_norm", "norms/parameter_max", "norms/parameter_not_finite"}) {
+    for (const char* name :
+         {"all/gradient_norm", "all/gradient_max", "all/parameter_norm", "all/parameter_mean",
+          "norms/gradient_norm", "norms/parameter_max", "norms/parameter_not_finite"}) {
       const std::string key = std::string("metrics/statistics/") + name;
       const double expected = alone[step][key];
       EXPECT_NEAR(many[step][key].get<double>(), expected, 1e-4 * std::abs(expected)) << key;
@@ -112,7 +114,8 @@ TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
     const double flops = alone[step]["flops_per_second"];
     EXPECT_GT(flops, 0);
     EXPECT_DOUBLE_EQ(alone[step]["mfu"].get<double>(), flops / 1e12);
-    EXPECT_NEAR(many[step]["metrics/perplexity"].get<double>(), std::exp(many[step]["loss"].get<double>()), 1e-2);
+    EXPECT_NEAR(many[step]["metrics/perplexity"].get<double>(), std::exp(many[step]["loss"].get<double>()),
+                1e-2);
   }
   const json& sent = calls("log").front()["values"]["metrics/statistics/all/gradient"];
   EXPECT_EQ(sent["edges"].size(), sent["counts"].size() + 1) << "the client gets it as a histogram";

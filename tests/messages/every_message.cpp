@@ -116,9 +116,9 @@ const std::vector<MessageKind>& every_message() {
             ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, StepApplied,
             LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, ApplyStep, StepFinished,
             EvaluationFinished, Snapshot, WriteShard, ShardWritten, CheckpointState, CheckpointCommitted,
-            ExportModel, ModelExported, CollectMetrics, MetricsTaken, MetricValues, RecordValue, MetricState, FlushTracker,
-            TrackerFlushed, Subscribe, Publish, Event, FlushTrace, Spans, TraceWritten, ClockProbe,
-            ClockReply>();
+            ExportModel, ModelExported, CollectMetrics, MetricsTaken, MetricValues, RecordValue, MetricState,
+            FlushTracker, TrackerFlushed, Subscribe, Publish, Event, FlushTrace, Spans, TraceWritten,
+            ClockProbe, ClockReply>();
   return all;
 }
 

@@ -29,7 +29,8 @@ class CountedFiles final : public TokenCorpus {
   void read(std::uint64_t first, std::span<std::int64_t> out) const override { tokens_.read(first, out); }
   bool has_unchecked_ids() const override { return tokens_.has_unchecked_ids(); }
   bool counts(std::uint64_t token) const override {
-    return (static_cast<unsigned>(counted_.bytes()[token / bits_of_byte]) >> (token % bits_of_byte) & 1U) != 0;
+    return (static_cast<unsigned>(counted_.bytes()[token / bits_of_byte]) >> (token % bits_of_byte) & 1U) !=
+           0;
   }
 
  private:

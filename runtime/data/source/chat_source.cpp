@@ -49,7 +49,8 @@ Conversation tokenized(const std::vector<ChatPart>& parts, const Tokenizer& toke
   return conversation;
 }
 
-void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer, const UseMadeDocument& use) {
+void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                        const UseMadeDocument& use) {
   const std::optional<std::int32_t> eos = eos_of_chat(config, tokenizer);
   const auto scratch = tokenizer.make_scratch();
   bool any = false;

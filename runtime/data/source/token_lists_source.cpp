@@ -24,8 +24,8 @@ using UseListRow = std::function<void(const ListRow&)>;
 
 std::vector<std::int64_t> integers_at(const Record& row, const std::string& key, std::string_view named_by) {
   const auto found = row.columns.find(key);
-  D9D_REQUIRE(found != row.columns.end() && found->is_array(), "{}: no list under \"{}\"; name the key with {}",
-              row.where, key, named_by);
+  D9D_REQUIRE(found != row.columns.end() && found->is_array(),
+              "{}: no list under \"{}\"; name the key with {}", row.where, key, named_by);
   std::vector<std::int64_t> out;
   for (const nlohmann::json& value : *found) {
     D9D_REQUIRE(value.is_number_integer(), "{}: \"{}\" has {}, expected integers", row.where, key,
@@ -78,8 +78,8 @@ void counted_by(const ListRow& row, std::vector<bool>& out) {
   out.clear();
   for (std::size_t i = 0; i < row.ids.size(); ++i) {
     D9D_REQUIRE(row.labels[i] == ignored_label || row.labels[i] == row.ids[i],
-                "{}: label {} is {} beside the id {}, expected the id or {}; labels are not shifted", row.where,
-                i, row.labels[i], row.ids[i], ignored_label);
+                "{}: label {} is {} beside the id {}, expected the id or {}; labels are not shifted",
+                row.where, i, row.labels[i], row.ids[i], ignored_label);
     out.push_back(row.labels[i] != ignored_label);
   }
 }
@@ -122,12 +122,11 @@ TokenRecipe token_lists_recipe(const TokenListsDataConfig& config, std::optional
 }
 
 TokenListsSource::TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below)
-    : samples_(read_lists(config, ids_below),
-               {.sequence_length = config.sequence_length,
-                .samples = config.samples,
-                .shuffle = config.shuffle,
-                .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
-                .vocab_size = ids_below,
-                .what = "data.files"}) {}
+    : samples_(read_lists(config, ids_below), {.sequence_length = config.sequence_length,
+                                               .samples = config.samples,
+                                               .shuffle = config.shuffle,
+                                               .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
+                                               .vocab_size = ids_below,
+                                               .what = "data.files"}) {}
 
 }  // namespace d9d

@@ -9,7 +9,8 @@
 namespace d9d {
 
 // Where a model is known, its ids are below `ids_below`.
-TokenRecipe token_lists_recipe(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {});
+TokenRecipe token_lists_recipe(const TokenListsDataConfig& config,
+                               std::optional<std::int64_t> ids_below = {});
 
 class TokenListsSource final : public SampleSource {
  public:
@@ -20,7 +21,9 @@ class TokenListsSource final : public SampleSource {
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
   Sample at(std::uint64_t index) const override { return samples_.at(index); }
-  std::optional<Scanned> scan_ids(const ScanLimits& limits) const override { return samples_.scan_ids(limits); }
+  std::optional<Scanned> scan_ids(const ScanLimits& limits) const override {
+    return samples_.scan_ids(limits);
+  }
 
  private:
   const CorpusSource samples_;

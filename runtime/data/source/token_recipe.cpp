@@ -14,8 +14,7 @@ std::shared_ptr<const TokenCorpus> made_in_memory(const TokenRecipe& recipe) {
     return corpus;
   }
   auto corpus = std::make_shared<CountedCorpus>(recipe.vocab_size);
-  recipe.make(
-      [&](const MadeDocument& document) { corpus->add_document(document.ids, *document.counted); });
+  recipe.make([&](const MadeDocument& document) { corpus->add_document(document.ids, *document.counted); });
   return corpus;
 }
 

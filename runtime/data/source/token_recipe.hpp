@@ -15,7 +15,7 @@
 namespace d9d {
 
 struct MadeDocument {
-  std::span<const std::int32_t> ids;  // live only during the call
+  std::span<const std::int32_t> ids;           // live only during the call
   const std::vector<bool>* counted = nullptr;  // as long; null: all count
   std::uint64_t bytes_read = 0;                // of all files, up to about its end
 };

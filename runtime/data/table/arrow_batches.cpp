@@ -48,8 +48,8 @@ std::shared_ptr<StreamReader> open_stream(const std::shared_ptr<arrow::io::Memor
 
 std::shared_ptr<FileReader> open_file(const std::shared_ptr<arrow::io::MemoryMappedFile>& mapped,
                                       const arrow::ipc::IpcReadOptions& options, const std::string& file) {
-  return taken(
-      FileReader::Open(std::static_pointer_cast<arrow::io::RandomAccessFile>(mapped), options), file);
+  return taken(FileReader::Open(std::static_pointer_cast<arrow::io::RandomAccessFile>(mapped), options),
+               file);
 }
 
 std::shared_ptr<arrow::Schema> schema_of_mapped(const std::shared_ptr<arrow::io::MemoryMappedFile>& mapped,
@@ -145,8 +145,9 @@ const arrow::Field& column_of(const arrow::Schema& schema, const std::string& na
                                             names.empty() ? "its columns" : names, key));
 }
 
-void for_each_mapped_batch(const std::shared_ptr<arrow::io::MemoryMappedFile>& mapped, const std::string& file,
-                           const std::vector<std::string>& columns, const UseBatch& use) {
+void for_each_mapped_batch(const std::shared_ptr<arrow::io::MemoryMappedFile>& mapped,
+                           const std::string& file, const std::vector<std::string>& columns,
+                           const UseBatch& use) {
   auto options = reading_of(*schema_of_mapped(mapped, file), columns);
   std::uint64_t first = 0;
   const auto give = [&](const std::shared_ptr<arrow::RecordBatch>& batch) {

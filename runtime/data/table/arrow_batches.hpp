@@ -35,12 +35,12 @@ const arrow::Field& column_of(const arrow::Schema& schema, const std::string& na
 
 // One after the other, with the columns of these names only, in the file's order; all of them where none is named.
 // `first` is the number of its first row.
-using UseBatch =
-    std::function<void(const std::shared_ptr<arrow::RecordBatch>& batch, std::uint64_t first)>;
+using UseBatch = std::function<void(const std::shared_ptr<arrow::RecordBatch>& batch, std::uint64_t first)>;
 void for_each_batch(const std::string& file, TableFormat format, const std::vector<std::string>& columns,
                     const UseBatch& use);
 // The same of an Arrow file that is mapped already.
-void for_each_mapped_batch(const std::shared_ptr<arrow::io::MemoryMappedFile>& mapped, const std::string& file,
-                           const std::vector<std::string>& columns, const UseBatch& use);
+void for_each_mapped_batch(const std::shared_ptr<arrow::io::MemoryMappedFile>& mapped,
+                           const std::string& file, const std::vector<std::string>& columns,
+                           const UseBatch& use);
 
 }  // namespace d9d

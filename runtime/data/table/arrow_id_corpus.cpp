@@ -75,9 +75,10 @@ class ArrowIdCorpus final : public TokenCorpus {
       batches_.push_back(std::move(added));
     });
     if (unpacked) {
-      log::warn("data.files: {} is compressed, so its ids are kept in memory; `d9d-node data prepare` with "
-                "data.cache makes files of them that are mapped",
-                file);
+      log::warn(
+          "data.files: {} is compressed, so its ids are kept in memory; `d9d-node data prepare` with "
+          "data.cache makes files of them that are mapped",
+          file);
     }
   }
 

@@ -149,8 +149,8 @@ void IntegerLists::check_places(const std::string& where) const {
   std::uint64_t last = place_of(0);
   for (std::uint64_t row = 1; row <= rows_; ++row) {
     const std::uint64_t place = place_of(row);
-    D9D_REQUIRE(place >= last && place <= num_values_, "{}: the list of row {} is outside the column's values",
-                where, row - 1);
+    D9D_REQUIRE(place >= last && place <= num_values_,
+                "{}: the list of row {} is outside the column's values", where, row - 1);
     last = place;
   }
 }
@@ -158,8 +158,8 @@ void IntegerLists::check_places(const std::string& where) const {
 bool IntegerLists::is_within(std::span<const std::byte> bytes) const {
   const auto has = [&](const void* at) {
     const auto* place = static_cast<const std::byte*>(at);
-    return at == nullptr || (std::greater_equal<>()(place, bytes.data()) &&
-                             std::less<>()(place, bytes.data() + bytes.size()));
+    return at == nullptr ||
+           (std::greater_equal<>()(place, bytes.data()) && std::less<>()(place, bytes.data() + bytes.size()));
   };
   return has(values_) && has(narrow_) && has(wide_);
 }

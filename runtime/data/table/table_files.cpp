@@ -26,7 +26,8 @@ Json read_object(const fs::path& path) {
   const Json splits = read_object(folder / "dataset_dict.json").value("splits", Json::array());
   std::string names;
   for (const Json& split : splits) {
-    if (split.is_string()) names += (names.empty() ? "" : ", ") + (folder / split.get<std::string>()).string();
+    if (split.is_string())
+      names += (names.empty() ? "" : ", ") + (folder / split.get<std::string>()).string();
   }
   throw Error(ErrorKind::input, fmt::format("data.files: {} has several splits; name one of {}",
                                             folder.string(), names.empty() ? "its folders" : names));
@@ -59,8 +60,9 @@ std::vector<std::string> files_of_folder(const fs::path& folder, const std::stri
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == "." + ending) out.push_back(entry.path().string());
   }
-  D9D_REQUIRE(!out.empty(), "data.files: the folder {} has no file that ends in .{}; name its files, or set "
-                            "data.format",
+  D9D_REQUIRE(!out.empty(),
+              "data.files: the folder {} has no file that ends in .{}; name its files, or set "
+              "data.format",
               folder.string(), ending);
   std::ranges::sort(out);
   return out;

@@ -43,8 +43,8 @@ struct IdColumns {
   std::string ids;
   std::optional<std::string> labels;  // as long as the ids
 };
-using UseTableIds = std::function<void(std::span<const std::int64_t> ids, std::span<const std::int64_t> labels,
-                                       const TableRow& row)>;
+using UseTableIds = std::function<void(std::span<const std::int64_t> ids,
+                                       std::span<const std::int64_t> labels, const TableRow& row)>;
 void for_each_table_ids(const std::string& file, TableFormat format, const IdColumns& columns,
                         const UseTableIds& use);
 

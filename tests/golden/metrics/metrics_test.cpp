@@ -20,7 +20,8 @@ Json golden_case(const std::string& name) {
 
 // Each rank counts its samples in two batches; the states are reduced as the collectives do it.
 template <class One>
-MetricValues values_on_the_union(const Json& golden, std::size_t width_of_predictions, std::size_t width_of_targets,
+MetricValues values_on_the_union(const Json& golden, std::size_t width_of_predictions,
+                                 std::size_t width_of_targets,
                                  const std::function<std::unique_ptr<One>()>& make) {
   std::vector<double> reduced;
   std::unique_ptr<One> metric;
@@ -55,8 +56,8 @@ void expect_as_scikit_learn(const Problem& problem, const std::string& score,
                             const std::function<void(ConfusionMatrixBuilder&)>& choose) {
   const Json golden = golden_case(problem.name);
   const Json& expected = golden.at("expected").at(score);
-  const auto values = values_on_the_union<ConfusionMatrix>(
-      golden, problem.name == "binary" ? 1 : 4, problem.targets, [&] {
+  const auto values =
+      values_on_the_union<ConfusionMatrix>(golden, problem.name == "binary" ? 1 : 4, problem.targets, [&] {
         ConfusionMatrixBuilder builder = problem.builder();
         choose(builder);
         return builder.build();
@@ -68,7 +69,8 @@ void expect_as_scikit_learn(const Problem& problem, const std::string& score,
   }
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    EXPECT_NEAR(values[i].second, expected[i].get<double>(), 1e-12) << problem.name << " " << score << " " << i;
+    EXPECT_NEAR(values[i].second, expected[i].get<double>(), 1e-12)
+        << problem.name << " " << score << " " << i;
   }
 }
 
@@ -125,8 +127,8 @@ TEST(GoldenMetrics, PerplexityIsTheExponentialOfTheMeanOverAllTokens) {
     perplexity.update(sum / tokens, tokens);
     combine_states(perplexity.layout(), reduced, perplexity.state());
   }
-  EXPECT_NEAR(Perplexity().compute(reduced).front().second, golden.at("expected").at("perplexity").get<double>(),
-              1e-9);
+  EXPECT_NEAR(Perplexity().compute(reduced).front().second,
+              golden.at("expected").at("perplexity").get<double>(), 1e-9);
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ TEST(GoldenTables, AreRowsOfTokenIds) {
   }
   TokenListsDataConfig config;
   config.sequence_length = 5;
-  for (const auto& [file, format] : {std::pair{"saved/train", RowFormat::arrow}, {"zstd.parquet", RowFormat::parquet}}) {
+  for (const auto& [file, format] :
+       {std::pair{"saved/train", RowFormat::arrow}, {"zstd.parquet", RowFormat::parquet}}) {
     for (const bool labelled : {false, true}) {
       config.files = {tables + file};
       config.format = format;
@@ -62,7 +63,8 @@ TEST(GoldenTables, AreRowsOfTokenIds) {
         const auto at = static_cast<std::ptrdiff_t>(5 * i);
         const auto& counted = labelled ? labels : ids;
         EXPECT_EQ(source.at(i).input_ids, std::vector(ids.begin() + at, ids.begin() + at + 5)) << file;
-        EXPECT_EQ(source.at(i).labels, std::vector(counted.begin() + at + 1, counted.begin() + at + 6)) << file;
+        EXPECT_EQ(source.at(i).labels, std::vector(counted.begin() + at + 1, counted.begin() + at + 6))
+            << file;
       }
     }
   }

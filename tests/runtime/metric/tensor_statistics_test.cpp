@@ -26,7 +26,8 @@ std::map<std::string, double> by_name(const MetricValues& values) {
 }
 
 TEST(TensorStatistics, OfAllRanksAreThoseOfAllElements) {
-  const auto bin = static_cast<std::size_t>(std::ranges::find(magnitude_edges(), 1.0) - magnitude_edges().begin());
+  const auto bin =
+      static_cast<std::size_t>(std::ranges::find(magnitude_edges(), 1.0) - magnitude_edges().begin());
   TensorStatistics first({"a", "b"}, true);
   TensorStatistics second({"a", "b"}, true);
   first.update(0, WatchedKind::gradient, counts_in_bin(bin, 1, 3));

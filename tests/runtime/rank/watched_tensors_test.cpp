@@ -19,8 +19,8 @@ std::size_t bin_of(double value) {
 }
 
 TEST(WatchedTensors, CountEveryValueInTheBinOfItsMagnitude) {
-  const std::vector<double> values{1,    1.5,  -1,    -1.5,   0.25,       3,      std::ldexp(1.0, -39),
-                                   -0.0, 1e-20, -1e-20, 100, -200};
+  const std::vector<double> values{1,    1.5,   -1,     -1.5, 0.25, 3, std::ldexp(1.0, -39),
+                                   -0.0, 1e-20, -1e-20, 100,  -200};
   const TensorCounts counts = counts_of(at::tensor(values, at::kDouble), 1);
 
   std::vector<double> expected(counts.bins.size(), 0.0);
@@ -74,9 +74,9 @@ TEST(WatchedTensors, OfReplicasCountEachElementOnce) {
   const auto norm_of = [](const at::Tensor& tensor) { return tensor.to(at::kDouble).norm().item<double>(); };
   EXPECT_NEAR(values["up/gradient_norm"], 10 * norm_of(wave("model.up.weight", {5, 3}, 1)), 1e-5);
   EXPECT_NEAR(values["up/parameter_norm"], norm_of(wave("model.up.weight", {5, 3})), 1e-6);
-  EXPECT_NEAR(values["all/parameter_norm"],
-              std::hypot(norm_of(wave("model.up.weight", {5, 3})), norm_of(wave("model.down.weight", {5, 3}))),
-              1e-6);
+  EXPECT_NEAR(
+      values["all/parameter_norm"],
+      std::hypot(norm_of(wave("model.up.weight", {5, 3})), norm_of(wave("model.down.weight", {5, 3}))), 1e-6);
 }
 
 }  // namespace

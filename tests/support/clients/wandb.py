@@ -23,6 +23,16 @@ class Histogram:
         self.counts, self.edges = np_histogram
 
 
+class Html:
+    def __init__(self, text):
+        self.html = text
+
+
+class Image:
+    def __init__(self, path):
+        self.path = path
+
+
 class Run:
     def __init__(self, run_id):
         self.id = run_id or "the-first-id"
@@ -31,7 +41,7 @@ class Run:
         time.sleep(float(os.environ.get("FAKE_CLIENT_SECONDS", "0")))
         if os.environ.get("FAKE_CLIENT_FAILS"):
             raise ConnectionError("the service is gone")
-        plain = {name: vars(value) if isinstance(value, Histogram) else value for name, value in values.items()}
+        plain = {name: vars(value) if isinstance(value, (Histogram, Html, Image)) else value for name, value in values.items()}
         note("log", step=step, values=plain)
 
     def finish(self, exit_code):

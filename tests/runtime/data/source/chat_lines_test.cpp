@@ -36,7 +36,7 @@ TEST(ChatLines, CountWhatTheAssistantSaysAndItsSuffix) {
                  {"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"},
                  {"role": "assistant", "content": "good day"}, {"role": "user", "content": "bye"},
                  {"role": "assistant", "content": "farewell"}]})",
-                 "here"),
+                    "here"),
       ElementsAre(ChatPart{"<s>[sys]be kind\n[user]hello\n[bot]", false}, ChatPart{"good day[end]\n", true},
                   ChatPart{"[user]bye\n[bot]", false}, ChatPart{"farewell[end]\n", true}));
 }
@@ -50,7 +50,7 @@ TEST(ChatLines, CountTheRolesAndReadTheKeysThatTheJobNames) {
 
   EXPECT_THAT(parts_of_line(config, R"({"conversations": [{"from": "user", "value": "hello"},
                                                        {"from": "assistant", "value": "hm"}]})",
-                         "here"),
+                            "here"),
               ElementsAre(ChatPart{"<s>[user]", false}, ChatPart{"hello\n", true},
                           ChatPart{"[bot]hm[end]\n", false}));
 }

@@ -30,7 +30,11 @@ void expect_same_from_cache(PartConfig part, const std::string& file) {
   EXPECT_FALSE(prepare_part({"data", part}, [](std::uint64_t, std::uint64_t) {})->made);
   const std::string moved = file + ".moved";
   std::filesystem::rename(file, moved);
-  std::visit([&](auto& source) { if constexpr (requires { source.files; }) source.files = {moved}; }, part);
+  std::visit(
+      [&](auto& source) {
+        if constexpr (requires { source.files; }) source.files = {moved};
+      },
+      part);
 
   EXPECT_EQ(samples_of_part(part), made_for_the_job);
 }
@@ -71,7 +75,11 @@ TEST(PreparePart, MakesNothingOfOtherSourcesAndAsksForAFolder) {
   TokenListsDataConfig lists;
   lists.files = {folder.write("ids.jsonl", "{\"input_ids\": [1]}\n")};
   lists.format = RowFormat::jsonl;
-  EXPECT_THAT(test::error_of([&] { prepare_part({"data.parts.1", lists}, ignored); }, ErrorKind::input),
+  EXPECT_THAT(test::error_of(
+                  [&] {
+                    prepare_part({"data.parts.1", lists}, ignored);
+                  },
+                  ErrorKind::input),
               HasSubstr("data.parts.1.cache is missing"));
 }
 

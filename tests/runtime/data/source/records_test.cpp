@@ -34,9 +34,9 @@ TEST(Records, OfJsonLinesComeWithTheirPlaces) {
 TEST(Records, ThatAreNoObjectsAreRefused) {
   const Folder folder;
   const std::string file = folder.write("a.jsonl", "{}\n[1]\n");
-  EXPECT_THAT(
-      test::error_of([&] { for_each_record({file}, RowFormat::jsonl, {}, [](const Record&) {}); }, ErrorKind::input),
-      HasSubstr("a.jsonl:2: not a JSON object; expected one a line"));
+  EXPECT_THAT(test::error_of([&] { for_each_record({file}, RowFormat::jsonl, {}, [](const Record&) {}); },
+                             ErrorKind::input),
+              HasSubstr("a.jsonl:2: not a JSON object; expected one a line"));
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ std::string refusal_of_lists(const TokenListsDataConfig& config, std::optional<s
 
 TEST(TokenListsSource, IsARowOfTheListsCutEveryLength) {
   const Folder folder;
-  const TokenListsSource source(
-      lists_of(folder.write("a.jsonl", "{\"input_ids\": [1, 2, 3]}\n{\"input_ids\": []}\n"
-                                       "{\"input_ids\": [4, 5, 6, 7, 8, 9]}\n")),
-      100000);
+  const TokenListsSource source(lists_of(folder.write("a.jsonl",
+                                                      "{\"input_ids\": [1, 2, 3]}\n{\"input_ids\": []}\n"
+                                                      "{\"input_ids\": [4, 5, 6, 7, 8, 9]}\n")),
+                                100000);
   ASSERT_EQ(source.num_samples(), 2U);
   EXPECT_THAT(source.at(1).input_ids, ElementsAre(5, 6, 7, 8));
   EXPECT_THAT(source.at(1).labels, ElementsAre(6, 7, 8, 9));
@@ -56,12 +56,14 @@ TEST(TokenListsSource, RefusesWhatAreNoIdsOrNoLabels) {
   };
   EXPECT_THAT(refusal_of_lists(with(R"({"ids": [1]})")),
               HasSubstr("a.jsonl:1: no list under \"input_ids\"; name the key with data.ids_field"));
-  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1.5], "labels": [1]})")), HasSubstr("expected integers"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1.5], "labels": [1]})")),
+              HasSubstr("expected integers"));
   EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, -2], "labels": [1, -2]})")),
               HasSubstr("a.jsonl:1: token 1 is -2, expected 0 or more"));
   EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, 600], "labels": [1, 600]})"), 512),
               HasSubstr("token 1 is 600, but model_provider.model.vocab_size is 512"));
-  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, 2], "labels": [2]})")), HasSubstr("2 ids and 1 labels"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, 2], "labels": [2]})")),
+              HasSubstr("2 ids and 1 labels"));
   EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, 2], "labels": [2, -100]})")),
               HasSubstr("label 0 is 2 beside the id 1, expected the id or -100; labels are not shifted"));
 }

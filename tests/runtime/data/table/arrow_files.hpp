@@ -55,7 +55,8 @@ inline std::shared_ptr<arrow::RecordBatch> batch_of(const std::vector<NamedColum
 using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 enum class Layout { stream, file, compressed_stream };
 
-inline std::string write_arrow(const std::string& path, const Batches& batches, Layout layout = Layout::stream) {
+inline std::string write_arrow(const std::string& path, const Batches& batches,
+                               Layout layout = Layout::stream) {
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
   if (layout == Layout::compressed_stream) {
     options.codec = arrow::util::Codec::Create(arrow::Compression::LZ4_FRAME).ValueOrDie();
@@ -71,7 +72,8 @@ inline std::string write_arrow(const std::string& path, const Batches& batches, 
   return path;
 }
 
-inline std::string write_parquet(const std::string& path, const Batches& batches, std::int64_t rows_of_group) {
+inline std::string write_parquet(const std::string& path, const Batches& batches,
+                                 std::int64_t rows_of_group) {
   const auto out = arrow::io::FileOutputStream::Open(path).ValueOrDie();
   const auto table = arrow::Table::FromRecordBatches(batches).ValueOrDie();
   EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, rows_of_group).ok());

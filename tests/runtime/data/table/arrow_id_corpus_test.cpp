@@ -14,7 +14,8 @@ using testing::HasSubstr;
 
 class ArrowIdCorpus : public testing::Test {
  protected:
-  std::string write(const std::string& name, const std::vector<std::vector<std::vector<std::int64_t>>>& batches,
+  std::string write(const std::string& name,
+                    const std::vector<std::vector<std::vector<std::int64_t>>>& batches,
                     test::Layout layout = test::Layout::stream) const {
     test::Batches written;
     for (const auto& rows : batches) {

@@ -37,7 +37,8 @@ TEST_F(ArrowTables, GiveTextsWithTheirPlaces) {
     });
     return out;
   };
-  EXPECT_THAT(texts_of(arrow(), TableFormat::arrow), ElementsAre(Pair("one", 0), Pair("", 1), Pair("caf\u00e9", 2)));
+  EXPECT_THAT(texts_of(arrow(), TableFormat::arrow),
+              ElementsAre(Pair("one", 0), Pair("", 1), Pair("caf\u00e9", 2)));
   EXPECT_EQ(texts_of(parquet(), TableFormat::parquet), texts_of(arrow(), TableFormat::arrow));
   EXPECT_THAT(test::error_of(
                   [&] {
@@ -64,10 +65,10 @@ TEST_F(ArrowTables, GiveIdsWithLabels) {
 
 TEST_F(ArrowTables, GiveTheNamedColumnsThatTheyHave) {
   std::vector<std::string> records;
-  for_each_table_record(parquet(), TableFormat::parquet, {"labels", "absent"},
-                        [&](const nlohmann::json& record, const TableRow&) { records.push_back(record.dump()); });
-  EXPECT_THAT(records,
-              ElementsAre(R"({"labels":[-100,2]})", R"({"labels":[]})", R"({"labels":[3]})"));
+  for_each_table_record(
+      parquet(), TableFormat::parquet, {"labels", "absent"},
+      [&](const nlohmann::json& record, const TableRow&) { records.push_back(record.dump()); });
+  EXPECT_THAT(records, ElementsAre(R"({"labels":[-100,2]})", R"({"labels":[]})", R"({"labels":[3]})"));
   EXPECT_THAT(test::error_of(
                   [&] {
                     for_each_table_record(parquet(), TableFormat::parquet, {"messages"},

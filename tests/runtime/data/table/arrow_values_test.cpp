@@ -67,7 +67,8 @@ TEST(ArrowValues, RefuseListsOfOtherThingsAndPlacesOutOfOrder) {
   };
 
   EXPECT_THAT(refusal_of(test::text_column({"x"})), HasSubstr("a.arrow: a column of the type string"));
-  EXPECT_THAT(refusal_of(test::ids_column<arrow::DoubleBuilder>({{1}})), HasSubstr("lists of the type double"));
+  EXPECT_THAT(refusal_of(test::ids_column<arrow::DoubleBuilder>({{1}})),
+              HasSubstr("lists of the type double"));
   EXPECT_THAT(refusal_of(null_inside), HasSubstr("a null among the integers"));
   EXPECT_THAT(refusal_of(disorder({0, 9, 3})), HasSubstr("the list of row 0 is outside"));
   EXPECT_THAT(refusal_of(disorder({0, 2, 1})), HasSubstr("the list of row 1 is outside"));

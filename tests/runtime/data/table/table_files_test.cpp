@@ -42,14 +42,16 @@ TEST_F(TableFiles, OfASavedDatasetAreThoseOfItsStateInThatOrder) {
 
 TEST_F(TableFiles, SayWhatAFolderLacks) {
   EXPECT_THAT(refusal(), HasSubstr("has no file that ends in .arrow"));
-  folder_.write("set/state.json", R"({"_data_files": [{"filename": "a"}], "_indices_data_files": [{"filename": "i"}]})");
+  folder_.write("set/state.json",
+                R"({"_data_files": [{"filename": "a"}], "_indices_data_files": [{"filename": "i"}]})");
   EXPECT_THAT(refusal(), HasSubstr("dataset.flatten_indices().save_to_disk"));
   folder_.write("set/state.json", R"({"_data_files": []})");
   EXPECT_THAT(refusal(), HasSubstr("_data_files names no file"));
   folder_.write("set/state.json", "[");
   EXPECT_THAT(refusal(), HasSubstr("state.json is no JSON object"));
   folder_.write("set/dataset_dict.json", R"({"splits": ["train", "test"]})");
-  EXPECT_THAT(refusal(), HasSubstr("has several splits; name one of " + inside("train") + ", " + inside("test")));
+  EXPECT_THAT(refusal(),
+              HasSubstr("has several splits; name one of " + inside("train") + ", " + inside("test")));
 }
 
 }  // namespace
