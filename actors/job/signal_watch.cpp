@@ -11,9 +11,8 @@
 #include <cstring>
 
 #include "actors/core/mailbox.hpp"
+#include "actors/node.hpp"
 #include "actors/signal_wishes.hpp"
-#include "messages/cluster.capnp.h"
-#include "messages/encode.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 

@@ -16,8 +16,8 @@ struct PictureSize {
 // What the bytes' header says (PNG, section 11.2.1); nothing: they are no PNG file.
 std::optional<PictureSize> size_of_png(std::string_view png);
 
-// Writes FOLDER/pictures/NAME-STEP.png and returns its path from FOLDER; what is there is replaced. Environment error: it
-// cannot be written.
+// Writes FOLDER/pictures/NAME-STEP.png, in place of what is there,
+// and returns its path from FOLDER. Environment error: it cannot be written.
 std::filesystem::path write_picture(const std::filesystem::path& folder, const Point& point,
                                     const Picture& picture);
 

@@ -10,8 +10,8 @@
 
 namespace d9d {
 
-// Texts, numbers, booleans, nulls, and lists and structs of them. Input error for other types; it begins
-// with `where`.
+// Texts, numbers, booleans, nulls, and lists and structs of them.
+// Input error for other types; it begins with `where`.
 nlohmann::json json_value(const arrow::Array& array, std::int64_t row, const std::string& where);
 
 // The lists of an array, [rows]. Points into the array's buffers.
