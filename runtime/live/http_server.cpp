@@ -49,13 +49,16 @@ HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes p
   server.set_keep_alive_max_count(1);
   server.set_read_timeout(patience);
   server.set_write_timeout(patience);
-  const auto handler = [](std::function<HttpAnswer()> route) {
-    return [route = std::move(route)](const httplib::Request&, httplib::Response& response) {
+  for (auto& [path, route] : pages) {
+    server.Get(path, [route = std::move(route)](const httplib::Request&, httplib::Response& response) {
       answer(route, response);
-    };
-  };
-  for (auto& [path, route] : pages) server.Get(path, handler(std::move(route)));
-  for (auto& [path, route] : actions) server.Post(path, handler(std::move(route)));
+    });
+  }
+  // With a reader that nobody asks for a body: one without a length would be waited for.
+  for (auto& [path, route] : actions) {
+    server.Post(path, [route = std::move(route)](const httplib::Request&, httplib::Response& response,
+                                                 const httplib::ContentReader&) { answer(route, response); });
+  }
   int port = address.port;
   const bool bound = port == 0 ? (port = server.bind_to_any_port(address.host)) > 0
                                : server.bind_to_port(address.host, port);
