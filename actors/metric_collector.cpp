@@ -24,7 +24,7 @@ void MetricCollector::started() {
 void MetricCollector::metrics_taken(wire::MetricsTaken::Reader message) {
   const bool evaluation = message.getEvaluation();
   const std::vector<ReduceOp>& layout = counted(evaluation).layout;
-  if (layout.empty()) return report(message.getStep(), evaluation, {});
+  if (layout.empty()) return report(message.getStep(), evaluation, {}, {});
   collections_.push_back(
       {message.getStep(), evaluation, pack_state(layout, to_vector<double>(message.getState()))});
   if (collections_.size() == 1) reduce(collections_.front().packed.sums, false);
@@ -54,10 +54,12 @@ void MetricCollector::finish_collection() {
   if (!collections_.empty()) reduce(collections_.front().packed.sums, false);
   if (options_.rank != 0) return;
   const Counted& kind = counted(done.evaluation);
-  report(done.step, done.evaluation, kind.metrics.compute(unpack_state(kind.layout, done.packed)));
+  const std::vector<double> state = unpack_state(kind.layout, done.packed);
+  report(done.step, done.evaluation, kind.metrics.compute(state), kind.metrics.histograms(state));
 }
 
-void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricValues& values) {
+void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricValues& values,
+                             const std::vector<NamedHistogram>& histograms) {
   if (options_.rank != 0) return;
   tell<wire::MetricValues>({Role::tracker, 0}, [&](wire::MetricValues::Builder message) {
     message.setStep(step);
@@ -67,6 +69,13 @@ void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricVa
     for (unsigned i = 0; i < names.size(); ++i) {
       names.set(i, values[i].first);
       numbers.set(i, values[i].second);
+    }
+    auto spread = message.initHistograms(static_cast<unsigned>(histograms.size()));
+    for (unsigned i = 0; i < spread.size(); ++i) {
+      const NamedHistogram& histogram = histograms[i];
+      spread[i].setName(histogram.name);
+      fill_list(spread[i].initEdges(static_cast<unsigned>(histogram.edges.size())), histogram.edges);
+      fill_list(spread[i].initCounts(static_cast<unsigned>(histogram.counts.size())), histogram.counts);
     }
   });
 }

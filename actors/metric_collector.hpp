@@ -43,7 +43,8 @@ class MetricCollector final : public Actor {
   };
   void reduce(const std::vector<double>& values, bool maxima);
   void finish_collection();
-  void report(std::uint64_t step, bool evaluation, const MetricValues& values);
+  void report(std::uint64_t step, bool evaluation, const MetricValues& values,
+              const std::vector<NamedHistogram>& histograms);
   const Counted& counted(bool evaluation) const { return evaluation ? evaluation_ : training_; }
 
   MetricCollectorOptions options_;

@@ -2,7 +2,7 @@
 // Node: the root of a process: joins the job, spawns the cast of its ranks, passes messages on to them, reports
 // their failures, ends the process. Pool. One per process.
 // hears Welcome Refused Dialed PeerDown Ready StartTraining RankFinished Failed StopNode Signalled Tick
-// says Join NodeReady StartTraining RankFinished Failed Stop Publish Signalled
+// says Join NodeReady StartTraining RankFinished Failed Stop Publish Signalled FlushTrace
 
 #include <set>
 #include <string>
@@ -73,6 +73,7 @@ class Node final : public Actor {
   void tell_failed(ErrorKind kind, const std::string& text);
   void tell_failed(const Failure& failure);
   void stop_here(int exit_code, const std::string& reason);
+  void write_trace();
   void pass_signal_to(ActorId whom, wire::Signalled::Reader message);
   // `orderly`: the job has not failed, so that no actor waits in a collective.
   void end(int exit_code, const std::string& reason, bool orderly = false);

@@ -7,6 +7,7 @@
 #include "actors/node.hpp"
 #include "actors/signal_wishes.hpp"
 #include "messages/event.capnp.h"
+#include "messages/trace.capnp.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -157,11 +158,12 @@ void Node::signalled(wire::Signalled::Reader message) {
   if (phase_ == Phase::ended) return;
   const bool training = phase_ == Phase::training;
   const bool formed = phase_ >= Phase::meeting;
+  if (signal == SIGUSR2) return write_trace();
   if (signal == SIGUSR1) {
     if (!training) return log::warn("SIGUSR1: training has not begun, there is nothing to save");
     log::info("SIGUSR1: a checkpoint after this step");
   }
-  const bool wish = signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGCONT;
+  const bool wish = signal == SIGUSR1 || signal == SIGTSTP || signal == SIGCONT;
   for (const ActorId child : children_) {
     if (child.role == Role::trainer) pass_signal_to(child, message);
   }
@@ -178,6 +180,25 @@ void Node::signalled(wire::Signalled::Reader message) {
   if (!formed) {
     tell_self_after<wire::Tick>(leave_unformed_after,
                                 [](wire::Tick::Builder tick) { tick.setKind(leave_unformed); });
+  }
+}
+
+// Of the steps that the rings of all nodes still have.
+void Node::write_trace() {
+  if (phase_ != Phase::training)
+    return log::warn("SIGUSR2: training has not begun, there is no trace to write");
+  if (world().recorder == nullptr) {
+    return log::warn("SIGUSR2: node.trace is false, so nothing was recorded; set it to true");
+  }
+  const std::string label = fmt::format("asked_{}_{}", membership_.node, world().clock.wall_ns() / 1'000'000);
+  log::info("SIGUSR2: writing a trace of the last steps, {}", label);
+  const std::size_t nodes = membership_.ranks_per_node.size();
+  for (std::size_t node = 0; node < nodes; ++node) {
+    tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
+      flush.setLabel(label);
+      flush.setNodes(static_cast<std::uint32_t>(nodes));
+      flush.setFromStep(-1);
+    });
   }
 }
 

@@ -163,6 +163,7 @@ void RankExecutor::bucket_reduced(wire::BucketReduced::Reader message) {
 
 void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
   const bool evaluation = message.getEvaluation();
+  if (!evaluation) worker_->watch_tensors(message.getGradientScale());
   const std::vector<double> state = evaluation ? worker_->take_evaluation_metrics() : worker_->take_metrics();
   tell<wire::MetricsTaken>({Role::metric_collector, self().index}, [&](wire::MetricsTaken::Builder taken) {
     taken.setStep(message.getStep());

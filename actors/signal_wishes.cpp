@@ -10,7 +10,7 @@ void SignalWishes::add(int signal) {
   terminate_ = terminate_ || signal == SIGTERM;
   interrupt_ = interrupt_ || signal == SIGINT;
   save_ = save_ || signal == SIGUSR1;
-  sleep_ = sleep_ || signal == SIGUSR2;
+  sleep_ = sleep_ || signal == SIGTSTP;
 }
 
 void SignalWishes::add_to(StepTotals& totals) {

@@ -146,8 +146,8 @@ void TraceCollector::conclude(const std::string& label) {
   }
   const bool asked_by_coordinator = label.empty();
   if (!asked_by_coordinator) {
-    if (!failure.empty()) log::warn("a trace was not written: {}", failure);
-    return;
+    if (!failure.empty()) return log::warn("a trace was not written: {}", failure);
+    return log::info("wrote the trace {}", path);
   }
   tell<wire::TraceWritten>({Role::coordinator, 0}, [&](wire::TraceWritten::Builder written) {
     written.setPath(path);

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <utility>
 
+#include "messages/lists.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/metric/picture_file.hpp"
 
 namespace d9d {
 
@@ -16,7 +18,7 @@ void Tracker::behavior(Handlers& handlers) {
   handlers.on(this, &Tracker::step_finished);
   handlers.on(this, &Tracker::evaluation_finished);
   handlers.on(this, &Tracker::metric_values);
-  handlers.on(this, &Tracker::track_value);
+  handlers.on(this, &Tracker::record_value);
   handlers.on(this, &Tracker::flush_tracker);
 }
 
@@ -55,6 +57,7 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   write("tokens", step, Scalar{static_cast<double>(message.getTokens()), true});
   write("tokens_per_second", step, Scalar{rate});
   write("step_seconds", step, Scalar{seconds});
+  write_flops(step, rate);
   write("time", step, Scalar{.value = message.getWallTime(), .is_time = true});
   if (options_.memory_bytes)
     write("memory_bytes", step, Scalar{static_cast<double>(options_.memory_bytes()), true});
@@ -74,6 +77,13 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   }
   ledger_.finished(step, message.getMetricsFollow());
   answer_when_complete();
+}
+
+void Tracker::write_flops(std::uint64_t step, double tokens_per_second) {
+  if (!options_.flops) return;
+  const double rate = options_.flops->per_token * tokens_per_second;
+  write("flops_per_second", step, Scalar{rate});
+  write("mfu", step, Scalar{rate / options_.flops->peak});
 }
 
 void Tracker::write_progress_of_data(wire::StepFinished::Reader message) {
@@ -108,21 +118,39 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
     if (message.getEvaluation() && std::isnan(values[i])) continue;  // it counts in training alone
     write(prefix + std::string(names[i]), message.getStep(), Scalar{values[i]});
   }
-  if (names.size() > 0) {
+  const auto histograms = message.getHistograms();
+  for (const auto histogram : histograms) {
+    write(prefix + std::string(histogram.getName()), message.getStep(),
+          Histogram{.counts = to_vector<double>(histogram.getCounts()),
+                    .edges = to_vector<double>(histogram.getEdges())});
+  }
+  if (names.size() > 0 || histograms.size() > 0) {
     for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(message.getStep()));
   }
   ledger_.metrics(message.getStep(), message.getEvaluation());
   answer_when_complete();
 }
 
-void Tracker::track_value(wire::TrackValue::Reader message) {
-  const auto step = static_cast<std::int64_t>(message.getStep());
-  if (message.isText()) {
-    write(message.getName(), message.getStep(), Text{message.getText()});
-  } else {
-    write(message.getName(), message.getStep(), Scalar{message.getNumber()});
+void Tracker::record_value(wire::RecordValue::Reader message) {
+  const std::string name = message.getName();
+  const std::uint64_t step = message.getStep();
+  switch (message.which()) {
+    case wire::RecordValue::NUMBER:
+      write(name, step, Scalar{message.getNumber()});
+      break;
+    case wire::RecordValue::TEXT:
+      write(name, step, TextRecord{message.getText()});
+      break;
+    case wire::RecordValue::PICTURE: {
+      const auto bytes = message.getPicture().asChars();
+      Picture picture{std::string(bytes.begin(), bytes.end())};
+      if (!size_of_png(picture.png)) {
+        return log::warn("{} of step {} is no PNG file; it is left out of the trackers", name, step);
+      }
+      write(name, step, picture);
+    }
   }
-  for (auto& run : runs_) run->end_step(step);
+  for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
 }
 
 void Tracker::flush_tracker(wire::FlushTracker::Reader message) {

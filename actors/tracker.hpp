@@ -1,7 +1,7 @@
 #pragma once
 // Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar.
 // Own thread: it writes files. One per job, on node 0. Parent: Node.
-// hears StepFinished EvaluationFinished MetricValues TrackValue FlushTracker    says TrackerFlushed
+// hears StepFinished EvaluationFinished MetricValues RecordValue FlushTracker    says TrackerFlushed
 
 #include <functional>
 #include <memory>
@@ -18,12 +18,19 @@
 
 namespace d9d {
 
+// Floating-point operations of the model, and how many all ranks can do in a second.
+struct ModelFlops {
+  double per_token = 0;
+  double peak = 0;
+};
+
 struct TrackerOptions {
   // Opened on the tracker's thread; on resume they remove what was written after the resumed step.
   std::function<std::vector<std::unique_ptr<TrackerRun>>()> open_runs;
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end
   std::uint64_t resumed_step = 0;
+  std::optional<ModelFlops> flops = {};         // known of built-in models where the job names a peak
   std::function<std::uint64_t()> memory_bytes;  // of this process: node 0's
   // Nothing: the data never ends. Asked at the first step, when the loaders have opened the data.
   std::function<std::optional<std::uint64_t>()> samples_per_epoch;
@@ -39,7 +46,7 @@ class Tracker final : public Actor {
   void step_finished(wire::StepFinished::Reader message);
   void evaluation_finished(wire::EvaluationFinished::Reader message);
   void metric_values(wire::MetricValues::Reader message);
-  void track_value(wire::TrackValue::Reader message);
+  void record_value(wire::RecordValue::Reader message);
   void flush_tracker(wire::FlushTracker::Reader message);
 
  private:
@@ -48,6 +55,7 @@ class Tracker final : public Actor {
     ActorId asker;
   };
   void write(const std::string& name, std::uint64_t step, const TrackerValue& value);
+  void write_flops(std::uint64_t step, double tokens_per_second);
   void write_progress_of_data(wire::StepFinished::Reader message);
   void answer_when_complete();
 

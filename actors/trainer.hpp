@@ -5,7 +5,7 @@
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
 //       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts Tick
 // says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot CollectMetrics
-//      CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts TrackValue Publish RankFinished
+//      CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts RecordValue Publish RankFinished
 
 #include "actors/core/actor.hpp"
 #include "actors/signal_wishes.hpp"
@@ -59,7 +59,7 @@ class Trainer final : public Actor {
   void advance();
   void begin(const LoadedBatch& batch);
   void hook_gradients(const StepTotals& sums);
-  void collect_metrics_when_due();
+  void collect_metrics_when_due(const StepTotals& totals);
   void apply(const StepResult& result);
   void report(const StepResult& result);
   void inferred(const StepTotals& totals);

@@ -71,7 +71,7 @@ void Trainer::state_restored(wire::StateRestored::Reader message) {
   save_asked_ = options_.saves;
   step_begin_ns_ = world().clock.now_ns();
   if (options_.rank == 0) {
-    tell<wire::TrackValue>({Role::tracker, 0}, [&](wire::TrackValue::Builder value) {
+    tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
       value.setStep(current_);
       value.setName("roll_backs");
       value.setNumber(static_cast<double>(requests_.roll_backs()));

@@ -1,4 +1,4 @@
-// The Trainer between two steps without memory: SIGUSR2 of any rank puts all of them to sleep after the same step,
+// The Trainer between two steps without memory: SIGTSTP of any rank puts all of them to sleep after the same step,
 // SIGCONT of any rank wakes all of them.
 #include <csignal>
 
@@ -13,8 +13,8 @@ namespace d9d {
 void Trainer::signalled(wire::Signalled::Reader message) {
   const int signal = static_cast<int>(message.getSignal());
   const bool asleep = phase_ == Phase::sleeping;
-  if (!asleep || signal != SIGUSR2) wishes_.add(signal);
-  if (!asleep || signal == SIGUSR1 || signal == SIGUSR2) return;
+  if (!asleep || signal != SIGTSTP) wishes_.add(signal);
+  if (!asleep || signal == SIGUSR1 || signal == SIGTSTP) return;
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::Wake>({Role::trainer, static_cast<std::uint64_t>(rank)},
                      [&](wire::Wake::Builder wake) { wake.setStep(sleep_.after); });

@@ -55,7 +55,7 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
     if (const StepTotals* sums = step_end_.sums_for_hooks()) hook_gradients(*sums);
     return;
   }
-  collect_metrics_when_due();
+  collect_metrics_when_due(result->totals);
   apply(*result);
   report(*result);
   obey(agreed_wishes(result->totals));
@@ -86,10 +86,12 @@ void Trainer::inferred(const StepTotals& totals) {
 }
 
 // Before the optimizer: they are reduced while it works.
-void Trainer::collect_metrics_when_due() {
+void Trainer::collect_metrics_when_due(const StepTotals& totals) {
   if (!options_.metrics_due(current_)) return;
-  tell<wire::CollectMetrics>({Role::rank_executor, self().index},
-                             [&](wire::CollectMetrics::Builder collect) { collect.setStep(current_); });
+  tell<wire::CollectMetrics>({Role::rank_executor, self().index}, [&](wire::CollectMetrics::Builder collect) {
+    collect.setStep(current_);
+    collect.setGradientScale(1 / totals.weight_sum);
+  });
 }
 
 // An update that is skipped has no events.

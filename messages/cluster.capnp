@@ -67,7 +67,7 @@ struct RankFinished {
 struct Signalled {
   # The process's signal thread -> Node -> its Trainers, and -> Coordinator unless
   # it stops nothing. Also a user's actor -> the Trainer of rank 0. SIGTERM and SIGINT: stop after the step on
-  # which all ranks agree. SIGUSR1: write a checkpoint after that step. SIGUSR2: hand memory
+  # which all ranks agree. SIGUSR1: write a checkpoint after that step. SIGTSTP: hand memory
   # back after that step; SIGCONT: take it again. No reply.
   # Repeated: a second stop changes nothing unless `now` is set; each SIGUSR1 counts.
   signal @0 :UInt32;     # as in signal.h of Linux

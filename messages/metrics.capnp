@@ -11,6 +11,7 @@ struct CollectMetrics {
   # of the rank. Repeated: takes what was counted since the last time.
   step @0 :UInt64;
   evaluation @1 :Bool;   # what the evaluation after `step` counted
+  gradientScale @2 :Float64;   # 1 / weight of the step: times gradient sums the gradient of the mean loss
 }
 
 struct MetricsTaken {
@@ -29,6 +30,26 @@ struct MetricValues {
   names @1 :List(Text);      # one for each number that a metric of the task has
   values @2 :List(Float64);  # in the order of `names`
   evaluation @3 :Bool;       # as in CollectMetrics
+  histograms @4 :List(NamedHistogram);   # of the task's metrics and of watched tensors
+
+  struct NamedHistogram {
+    name @0 :Text;
+    edges @1 :List(Float64);    # one more than counts
+    counts @2 :List(Float64);   # counts[i] values lay in [edges[i], edges[i + 1])
+  }
+}
+
+struct RecordValue {
+  # any actor, also of a plugin -> Tracker, whenever it has something to show beside the numbers of steps:
+  # a text that was generated, a picture. It goes to all trackers of the run, in the line of its step.
+  # No reply. Repeated: written again.
+  step @0 :UInt64;
+  name @1 :Text;          # "samples/first"
+  union {
+    number @2 :Float64;
+    text @3 :Text;
+    picture @4 :Data;     # a PNG file; other bytes are left out with a warning
+  }
 }
 
 struct MetricState {
@@ -37,17 +58,6 @@ struct MetricState {
   # Snapshot of that step it is a bug; repeated before the commit it replaces the one before.
   step @0 :UInt64;
   state @1 :Text;   # JSON
-}
-
-struct TrackValue {
-  # Any actor -> Tracker: a number or a text of a step, for metrics.jsonl and all trackers. No reply. Repeated: written
-  # again. What comes after the checkpoint of its step may be lost when the job is resumed there.
-  step @0 :UInt64;
-  name @1 :Text;       # "samples/0"
-  union {
-    number @2 :Float64;
-    text @3 :Text;
-  }
 }
 
 struct FlushTracker {

@@ -4,9 +4,9 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct FlushTrace {
-  # Trainer of rank 0 (a window of steps) or Coordinator (the whole job) ->
-  # TraceCollector of every node: hand over the spans in the rings. Reply: Spans,
-  # to node 0. Repeated: handed over again, as another file of the same label.
+  # Trainer of rank 0, Node, Coordinator -> TraceCollector of every node, for a window of
+  # steps, on SIGUSR2 or for the live page, for the whole job: hand over the spans in the
+  # rings. Reply: Spans, to node 0. Repeated: handed over again, as another file of the same label.
   label @0 :Text;      # becomes part of the file name; empty = the job's trace
   nodes @1 :UInt32;    # how many nodes take part
   fromStep @2 :Int32;  # spans of earlier steps are left out; -1 = all

@@ -126,7 +126,10 @@ std::string help_of(const std::string& program, const Command& command) {
   for (const auto& [left, right] : rows) width = std::max(width, left.size());
   text += "\noptions:\n";
   for (const auto& [left, right] : rows) text += fmt::format("  {:<{}}  {}\n", left, width, right);
-  return command.details.empty() ? text : text + "\n" + command.details;
+  if (!command.details.empty()) text += "\n" + command.details;
+  if (!command.examples.empty()) text += "\nexamples:\n";
+  for (const std::string& example : command.examples) text += fmt::format("  {} {}\n", program, example);
+  return text;
 }
 
 }  // namespace d9d

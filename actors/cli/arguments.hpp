@@ -58,6 +58,8 @@ struct Command {
   // The exit code. An ErrorKind::input becomes 2, any other exception 1.
   std::function<int(const Arguments&, Console&)> run;
   std::string details = {};  // more lines for `--help`
+  // Whole command lines as a shell takes them, without the program's name: "data peek job.yaml". A test parses them.
+  std::vector<std::string> examples = {};
 };
 
 // `--name value`, `--name=value`, `--` ends the options. Input errors: an unknown option (with the nearest),

@@ -212,7 +212,9 @@ Command check_command() {
            {"--join", "HOST:PORT", "as for `run`: check a process that is not node 0, without connecting"},
            {"--json", "", "print JSON: the summary, and all keys with their values"},
            {"--reference", "", "print the reference of all keys (Markdown)"}},
-          check};
+          check,
+          {},
+          {"check job.yaml", "check job.yaml --set mesh.pipeline_parallel=4 --json", "check --reference"}};
 }
 
 }  // namespace d9d

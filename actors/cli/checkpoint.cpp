@@ -161,9 +161,9 @@ Command checkpoint_command() {
               "inspect  the tensors of a checkpoint or of a Hugging Face folder, and what else it holds\n\n"
               "DIR is a folder save-STEP, or the folder of a run or of its checkpoints: then `verify` takes "
               "all of\n"
-              "them, `inspect` the newest one that is complete.\n\n"
-              "    d9d-node checkpoint list runs/quickstart\n"
-              "    d9d-node checkpoint verify runs/quickstart/checkpoints/save-700\n"};
+              "them, `inspect` the newest one that is complete.\n",
+          .examples = {"checkpoint list runs/quickstart",
+                       "checkpoint verify runs/quickstart/checkpoints/save-700"}};
 }
 
 }  // namespace d9d

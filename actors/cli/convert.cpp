@@ -87,8 +87,7 @@ constexpr const char* convert_details =
     "      - {do: transpose, from: \"*.c_fc.weight\", dims: [0, 1]}    # also squeeze, unsqueeze with dim\n"
     "      - {do: drop, from: \"*.inv_freq\"}\n"
     "      - {do: cast, from: \"*.norm.weight\", dtype: float32}\n\n"
-    "{layer} is any text without a dot, {rest*} may have dots, * is any text.\n\n"
-    "    d9d-node convert --from model --to fused --mapper experts_fused --dtype bfloat16\n";
+    "{layer} is any text without a dot, {rest*} may have dots, * is any text.\n";
 
 }  // namespace
 
@@ -106,7 +105,8 @@ Command convert_command() {
                   {"--replace", "", "the model that --to holds"},
                   {"--plugin", "LIB.so", "a library that registers mappers", true}},
       .run = convert,
-      .details = convert_details};
+      .details = convert_details,
+      .examples = {"convert --from model --to fused --mapper experts_fused --dtype bfloat16"}};
 }
 
 }  // namespace d9d

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "actors/cli/data_views.hpp"
+#include "actors/cli/inspect_table.hpp"
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "actors/job/work_progress.hpp"
@@ -14,7 +15,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/corpus/megatron_corpus.hpp"
 #include "runtime/data/data_parts.hpp"
-#include "runtime/data/source/token_cache.hpp"
+#include "runtime/data/source/prepare_part.hpp"
 #include "runtime/data/tokenizer.hpp"
 
 namespace d9d {
@@ -28,10 +29,10 @@ std::string told(const std::string& prefix, const MegatronCorpus& corpus) {
                      name_of(corpus.type()), counted(corpus.num_documents(), "document"));
 }
 
-PreparedTokens prepare_part(const TextDataConfig& text, Console& console) {
+std::optional<PreparedTokens> prepare_shown(const DataPart& part, Console& console) {
   const SystemClock clock;
   WorkProgress progress(console.err, is_on_terminal(), clock);
-  return prepare_tokens(text, [&](std::uint64_t done, std::uint64_t of) { progress.update(done, of); });
+  return prepare_part(part, [&](std::uint64_t done, std::uint64_t of) { progress.update(done, of); });
 }
 
 int prepare(const Arguments& arguments, Console& console) {
@@ -39,16 +40,15 @@ int prepare(const Arguments& arguments, Console& console) {
   for (const std::string& warning : loaded.warnings) console.err << "warning: " << warning << "\n";
   bool any = false;
   for (const DataPart& part : parts_of(loaded.job.data)) {
-    const auto* text = std::get_if<TextDataConfig>(&part.source);
-    if (!text) continue;
-    D9D_REQUIRE(text->cache, "{}.cache is missing; name the folder in which the job finds its token ids",
-                part.path);
-    const PreparedTokens tokens = prepare_part(*text, console);
-    console.out << fmt::format("{} {}, {}\n", part.path, tokens.made ? "made" : "was there",
-                               told(tokens.prefix, MegatronCorpus(tokens.prefix)));
+    const auto tokens = prepare_shown(part, console);
+    if (!tokens) continue;
+    console.out << fmt::format("{} {}, {}\n", part.path, tokens->made ? "made" : "was there",
+                               told(tokens->prefix, MegatronCorpus(tokens->prefix)));
     any = true;
   }
-  D9D_REQUIRE(any, "data prepare: the job has no data with `source: text`; nothing is to be tokenised");
+  D9D_REQUIRE(any,
+              "data prepare: the job has no data with `source: text`, `chat` or `token_lists`; no ids are to "
+              "be made");
   return 0;
 }
 
@@ -84,6 +84,9 @@ void show_document(const MegatronCorpus& corpus, std::uint64_t document,
 }
 
 int inspect(const Arguments& arguments, Console& console) {
+  if (const auto format = table_format_of_name(arguments.positional()[1])) {
+    return inspect_table(arguments, *format, console);
+  }
   const std::string prefix = prefix_of(arguments.positional()[1]);
   const MegatronCorpus corpus(prefix);
   const std::vector<std::uint64_t> lengths = lengths_of(corpus);
@@ -117,27 +120,32 @@ int data(const Arguments& arguments, Console& console) {
 Command data_command() {
   return {
       .name = "data",
-      .positional = "prepare JOB.yaml | peek JOB.yaml | inspect PREFIX | tokenize FILE|MODEL_DIR TEXT",
+      .positional =
+          "prepare JOB.yaml | peek JOB.yaml | inspect PREFIX|FILE|FOLDER | tokenize FILE|MODEL_DIR TEXT",
       .summary =
-          "make the token ids of a job's texts once; show samples, files of token ids, tokens of a text",
+          "make the token ids of a job's texts once; show samples, files of token ids, tables, tokens of a "
+          "text",
       .positional_min = 2,
       .positional_max = 3,
       .options = {set_option(),
                   {"--tokenizer", "FILE", "inspect: show text instead of ids"},
-                  {"--documents", "N", "inspect: show so many from the beginning (default 1)"},
+                  {"--documents", "N",
+                   "inspect: show so many documents or rows from the beginning (default 1)"},
                   {"--samples", "N", "peek: show so many from the beginning (default 2)"}},
       .run = data,
       .details =
-          "prepare  tokenises the files of every `source: text` of the job into the folder data.cache, "
-          "unless it\n"
-          "         has them already; run and check then map them. Any number of hosts may share the folder\n"
+          "prepare  makes the token ids of every source text, chat or token_lists of the job in the folder\n"
+          "         data.cache, unless it has them; run and check then map them. Hosts may share the folder\n"
           "peek     the first samples of the job's data: ids, how many have a label, and their text\n"
-          "inspect  what PREFIX.bin and PREFIX.idx hold: those of prepare, or of Megatron's tools\n"
-          "tokenize what a tokenizer.json, a .model of SentencePiece or a model's folder makes of a text\n\n"
-          "    d9d-node data prepare job.yaml --set data.cache=/shared/tokens\n"
-          "    d9d-node data inspect corpus_text_document --tokenizer model/tokenizer.json\n"
-          "    d9d-node data peek job.yaml --samples 3\n"
-          "    d9d-node data tokenize model \"Hello world\"\n"};
+          "inspect  what PREFIX.bin and PREFIX.idx hold (those of prepare, or of Megatron's tools), a "
+          ".parquet or "
+          ".arrow\n"
+          "         file, or a folder of them, such as `datasets` saves\n"
+          "tokenize what a tokenizer.json, a .model of SentencePiece or a model's folder makes of a text\n",
+      .examples = {"data prepare job.yaml --set data.cache=/shared/tokens",
+                   "data inspect corpus_text_document --tokenizer model/tokenizer.json",
+                   "data inspect wikitext/train --documents 3", "data peek job.yaml --samples 3",
+                   "data tokenize model \"Hello world\""}};
 }
 
 }  // namespace d9d

@@ -67,7 +67,9 @@ Command export_command() {
       .run = export_folder,
       .details =
           "CHECKPOINT is a folder save-STEP, or the folder of a run's checkpoints: then the newest good "
-          "one is taken. Files of another model in OUT_DIR are replaced, other files stay.\n"};
+          "one is taken. Files of another model in OUT_DIR are replaced, other files stay.\n",
+      .examples = {"export runs/quickstart/checkpoints model",
+                   "export runs/tuned/checkpoints/save-500 adapter --adapter"}};
 }
 
 }  // namespace d9d

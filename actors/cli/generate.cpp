@@ -163,9 +163,8 @@ Command generate_command() {
                   {"--out", "RESULTS.jsonl",
                    "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},
       .run = generate_text,
-      .details =
-          "example: d9d-node generate runs/quickstart/export --prompt \"And God\" --tokens 100 --top-p "
-          "0.9\n"};
+      .examples = {"generate runs/quickstart/export --prompt \"And God\" --tokens 100 --top-p 0.9",
+                   "generate model --prompts questions.jsonl --temperature 0 --out answers.jsonl"}};
 }
 
 }  // namespace d9d

@@ -74,7 +74,8 @@ Command lr_command() {
            {"--svg", "FILE", "also draw the rates"},
            {"--json", "", "print {\"total_steps\", \"lr\", \"multipliers\": [...]}"}},
           print_rates,
-          "Steps count from 0: the multiplier of step 0 is that of the first optimizer step.\n"};
+          "Steps count from 0: the multiplier of step 0 is that of the first optimizer step.\n",
+          {"lr job.yaml --svg lr.svg", "lr job.yaml --steps 1000 --json"}};
 }
 
 }  // namespace d9d

@@ -57,9 +57,8 @@ Command report_command() {
       .details =
           "RUN_DIR is a job's output_dir: runs/NAME without one. The page needs no network and no other "
           "file, follows\nthe reader's light or dark theme, and shows samples*.txt and samples/*.txt of "
-          "the folder as generated text.\n\n"
-          "    d9d-node report runs/quickstart\n"
-          "    d9d-node report runs/quickstart --out page.html --step 100 --step 101\n"};
+          "the folder as generated text.\n",
+      .examples = {"report runs/quickstart", "report runs/quickstart --out page.html --step 100 --step 101"}};
 }
 
 }  // namespace d9d

@@ -56,7 +56,9 @@ Command run_command(const std::string& build, const TensorBytes& tensor_bytes_ma
           "Without --join and --listen the environment counts: NODE_RANK, NNODES, MASTER_ADDR and "
           "MASTER_PORT, "
           "else what srun, mpirun or torchrun say. Without ranks given every process takes an equal share. A "
-          "job that has a committed checkpoint goes on from it, unless --fresh is given.\n"};
+          "job that has a committed checkpoint goes on from it, unless --fresh is given.\n",
+      .examples = {"run job.yaml --set trainer.schedule.total_steps=100",
+                   "run job.yaml --listen 10.0.0.1:29500", "run job.yaml --join 10.0.0.1:29500"}};
 }
 
 }  // namespace d9d

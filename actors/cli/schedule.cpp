@@ -156,7 +156,10 @@ Command schedule_command() {
        {"--transfer", "T", "time of a transfer between ranks, in forwards of a rank or as --costs"},
        {"--svg", "FILE", "also draw it"},
        {"--json", "", "print JSON"}},
-      print_schedule};
+      print_schedule,
+      {},
+      {"schedule --schedule 1f1b --pp 4 --microbatches 8 --svg 1f1b.svg",
+       "schedule --schedule auto --pp 4 --microbatches 8 --costs 1:1:1,1:1:1,1:1:1,2:2:2"}};
 }
 
 }  // namespace d9d

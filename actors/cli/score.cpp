@@ -67,7 +67,8 @@ Command score_command() {
                       {"--labels", "LABELS.npy", "already shifted, -100 ignored; left out: the next token"},
                       {"--out", "OUT.safetensors", "gets token_loss, loss and, with --logits, logits"},
                       {"--logits", "", "write the logits too"}},
-          .run = score};
+          .run = score,
+          .examples = {"score model --tokens ids.npy --out losses.safetensors --logits"}};
 }
 
 }  // namespace d9d

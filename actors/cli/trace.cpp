@@ -78,7 +78,10 @@ Command trace_command() {
            {"--step", "N", "the step of --why (the longest) or --timeline (the last whole one)"},
            {"--for-profilers", "FOLDER",
             "also write a file per rank for tools that know PyTorch profiler files"}},
-          print_trace};
+          print_trace,
+          {},
+          {"trace runs/quickstart/traces/trace.json.gz", "trace trace.json.gz --why --step 12",
+           "trace new.json.gz --against old.json.gz"}};
 }
 
 }  // namespace d9d

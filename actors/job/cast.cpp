@@ -1,20 +1,24 @@
 #include "actors/job/cast.hpp"
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "actors/checkpoint_writer.hpp"
 #include "actors/coordinator.hpp"
 #include "actors/event_bus.hpp"
 #include "actors/job/job_export.hpp"
+#include "actors/job/node_address.hpp"
 #include "actors/job/rank_cast.hpp"
 #include "actors/job/run_folders.hpp"
+#include "actors/job/signal_watch.hpp"
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
-#include "runtime/base/host_port.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/live/live_page.hpp"
+#include "runtime/nn/model/model_costs.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
 #include "runtime/task/inference_task.hpp"
@@ -41,12 +45,24 @@ nlohmann::json job_hparams(const ProcessServices& process) {
   return hparams;
 }
 
-std::unique_ptr<TrackerRun> live_page_of(const ProcessServices& process) {
+std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process) {
   const JobConfig& job = process.job();
-  return live::open_live_page({.address = parse_host_port(*job.node.status, "node.status"),
+  return live::open_live_page({.address = status_address(job),
                                .run_dir = output_dir(job),
                                .run = job.trainer.run.name,
-                               .clock = process.world.clock});
+                               .clock = process.world.clock,
+                               .write_trace = [&world = process.world] {
+                                 tell_signal(world, {Role::node, 0}, SIGUSR2, false);
+                               }});
+}
+
+// A forward pass is a third of what training computes.
+std::optional<ModelFlops> model_flops(const ProcessServices& process) {
+  const auto& peak = process.job().trainer.logging.peak_flops;
+  if (!peak || !process.loaded.model) return std::nullopt;
+  const double training = training_flops_per_token(*process.loaded.model, process.source->sequence_length());
+  return ModelFlops{.per_token = process.job().inference ? training / 3 : training,
+                    .peak = *peak * process.job().mesh.world_size()};
 }
 
 CastMember tracker_member(ProcessServices& process, const Membership& membership) {
@@ -58,6 +74,7 @@ CastMember tracker_member(ProcessServices& process, const Membership& membership
     return runs;
   };
   options.resumed_step = membership.resume_step;
+  options.flops = model_flops(process);
   options.memory_bytes = process_bytes;
   options.samples_per_epoch = [&process] { return process.source->num_samples(); };
   if (ProgressDisplay* progress = process.progress) {

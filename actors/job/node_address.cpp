@@ -62,4 +62,8 @@ HostPort address_of_first_node(const RunOptions& options) {
   return address;
 }
 
+HostPort status_address(const JobConfig& job) {
+  return parse_host_port(*job.node.status, "node.status");
+}
+
 }  // namespace d9d

@@ -13,4 +13,7 @@ AddressOptions address_options(const JobConfig& job, const RunOptions& options);
 // Where node 0 listens, of a process that joins (--join). Input error for what cannot be dialled.
 HostPort address_of_first_node(const RunOptions& options);
 
+// Where node 0 serves the run's page: node.status, which the job has. Input error as parse_host_port().
+HostPort status_address(const JobConfig& job);
+
 }  // namespace d9d

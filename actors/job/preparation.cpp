@@ -112,9 +112,8 @@ void look_at_port(const JobConfig& job, const RunOptions& options) {
 }
 
 void look_at_status_port(const JobConfig& job) {
-  constexpr const char* key = "node.status";
-  const HostPort address = parse_host_port(*job.node.status, key);
-  require_bindable(address.host, address.port, key);
+  const HostPort address = status_address(job);
+  require_bindable(address.host, address.port, "node.status");
 }
 
 }  // namespace

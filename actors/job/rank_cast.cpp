@@ -172,6 +172,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .resume_from = membership().resume_from,
           .skipped_steps = counted_before("skipped_steps"),
           .declare_metrics = metrics(),
+          .watched = job().trainer.logging.statistics,
           .logs_expert_load = logs_expert_load(job(), process.loaded.model.get()),
           .evaluates = job().evaluation.has_value(),
           .inference = inference,

@@ -166,19 +166,6 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
   return node;
 }
 
-// From the thread that waits for signals; the root is gone when the job is over.
-void tell_signal(World& world, ActorId root, int signal, bool now) {
-  const MailboxPtr mailbox = world.book.find_local(root);
-  if (!mailbox) return;
-  const Header header{.epoch = world.epoch.load(), .sender = root, .receiver = root, .sequence = 1};
-  mailbox->deliver(encode<wire::Signalled>(header,
-                                           [&](wire::Signalled::Builder signalled) {
-                                             signalled.setSignal(static_cast<std::uint32_t>(signal));
-                                             signalled.setNow(now);
-                                           }),
-                   nullptr);
-}
-
 // Until the job has ended here, by its node or by the death of its node.
 int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEnd& ended,
              SignalWatch& signals, std::optional<RunFolders>& folders) {

@@ -12,7 +12,7 @@ constexpr std::chrono::nanoseconds hurry = std::chrono::seconds(2);  // closes f
 }  // namespace
 
 SignalPolicy::Action SignalPolicy::arrived(int signal, bool running, std::int64_t now_ns) {
-  const bool is_wish = signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGCONT;
+  const bool is_wish = signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGTSTP || signal == SIGCONT;
   if (is_wish) return running && stop_signal_ == 0 ? Action::tell : Action::ignore;
   if (stop_signal_ == 0) {
     stop_signal_ = signal;

@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "actors/core/mailbox.hpp"
+#include "actors/node.hpp"
 #include "actors/signal_wishes.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -21,7 +23,7 @@ namespace {
 sigset_t watched() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCONT}) sigaddset(&set, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) sigaddset(&set, signal);
   return set;
 }
 
@@ -102,7 +104,8 @@ void SignalWatch::take() {
   switch (policy_.arrived(signal, tell_ != nullptr, clock_.now_ns())) {
     case SignalPolicy::Action::ignore:
       if (signal == SIGUSR1) log::warn("SIGUSR1: there is nothing to save now");
-      if (signal == SIGUSR2) log::warn("SIGUSR2: there is no memory to hand back now");
+      if (signal == SIGTSTP) log::warn("SIGTSTP: there is no memory to hand back now");
+      if (signal == SIGUSR2) log::warn("SIGUSR2: there is no trace to write now");
       return;
     case SignalPolicy::Action::tell:
       return tell_(signal, false);
@@ -113,6 +116,18 @@ void SignalWatch::take() {
     case SignalPolicy::Action::leave:
       return leave(fmt::format("{}: leaving at once", signal_name(signal)));
   }
+}
+
+void tell_signal(World& world, ActorId root, int signal, bool now) {
+  const MailboxPtr mailbox = world.book.find_local(root);
+  if (!mailbox) return;
+  const Header header{.epoch = world.epoch.load(), .sender = root, .receiver = root, .sequence = 1};
+  mailbox->deliver(encode<wire::Signalled>(header,
+                                           [&](wire::Signalled::Builder signalled) {
+                                             signalled.setSignal(static_cast<std::uint32_t>(signal));
+                                             signalled.setNow(now);
+                                           }),
+                   nullptr);
 }
 
 void SignalWatch::leave(const std::string& why) {

@@ -1,6 +1,6 @@
 #pragma once
-// The signals of this process: SIGTERM, SIGINT, SIGUSR1, SIGUSR2 and SIGCONT are taken from all its threads, and one thread
-// of its own waits for them and tells the job. Nothing happens in an asynchronous handler. Made before any other thread is
+// The signals of this process: SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are taken from all its threads, and one
+// thread of its own waits for them and tells the job. Nothing happens in an asynchronous handler. Made before any other thread is
 // started, because threads inherit what is blocked; other commands than `run` keep the system's behaviour.
 
 #include <functional>
@@ -8,10 +8,14 @@
 #include <string>
 #include <thread>
 
+#include "actors/core/world.hpp"
 #include "actors/job/signal_policy.hpp"
 #include "runtime/base/clock.hpp"
 
 namespace d9d {
+
+// Says Signalled to the Node of this process, from any thread that is no actor's. Nothing happens when the job is over.
+void tell_signal(World& world, ActorId root, int signal, bool now);
 
 struct SignalWatchOptions {
   std::chrono::seconds grace{25};

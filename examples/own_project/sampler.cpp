@@ -72,7 +72,7 @@ class Sampler final : public d9d::Actor {
     for (const auto text : message.getTexts()) {
       Ids ids;
       for (const std::int64_t id : text.getIds()) ids.push_back(id);
-      tell<wire::TrackValue>({d9d::Role::tracker, 0}, [&](wire::TrackValue::Builder value) {
+      tell<wire::RecordValue>({d9d::Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
         value.setStep(message.getStep());
         value.setName(fmt::format("samples/{}", prompt));
         value.setText(config_.prompts.at(prompt) + " | " + text_of(ids));

@@ -29,6 +29,7 @@ else()
   message(STATUS "no libsentencepiece-dev: building without tokenizers in .model files")
 endif()
 
+include(arrow)
 include(torch)
 
 # d9d::caf: actors between threads and hosts. Only actors/core includes it.

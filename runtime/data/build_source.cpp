@@ -9,6 +9,7 @@
 #include "runtime/data/source/prompts_source.hpp"
 #include "runtime/data/source/synthetic_source.hpp"
 #include "runtime/data/source/text_source.hpp"
+#include "runtime/data/source/token_lists_source.hpp"
 #include "runtime/data/source/tokens_source.hpp"
 
 namespace d9d {
@@ -46,6 +47,10 @@ Source build(const ChatDataConfig& config, const SourceNeeds& needs) {
 
 Source build(const PromptsDataConfig& config, const SourceNeeds& needs) {
   return std::make_shared<PromptsSource>(config, needs.ids_below);
+}
+
+Source build(const TokenListsDataConfig& config, const SourceNeeds& needs) {
+  return std::make_shared<TokenListsSource>(config, needs.ids_below);
 }
 
 Source build(const OwnDataConfig& config, const SourceNeeds& needs) {

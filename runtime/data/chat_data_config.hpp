@@ -11,6 +11,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/row_format.hpp"
 #include "runtime/data/sample_unit.hpp"
 
 namespace d9d {
@@ -29,6 +30,7 @@ struct ChatDataConfig {
   std::vector<std::string> files;
   std::string tokenizer;  // empty in the file: that of the model's folder
   std::int64_t sequence_length = 0;
+  RowFormat format = RowFormat::jsonl;
   std::map<std::string, RoleMarkers> roles;
   std::vector<std::string> trained_roles{"assistant"};
   std::string begin;
@@ -37,35 +39,42 @@ struct ChatDataConfig {
   std::string content_field = "content";
   std::optional<std::string> eos_token;
   SampleUnit samples = SampleUnit::packed;
+  std::optional<std::string> cache;
   bool shuffle = false;
   std::optional<std::int64_t> seed;
   Epochs epochs;
 };
 BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
-                      (files, tokenizer, sequence_length, roles, trained_roles, begin, messages_field,
-                       role_field, content_field, eos_token, samples, shuffle, seed, epochs))
+                      (files, tokenizer, sequence_length, format, roles, trained_roles, begin, messages_field,
+                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs))
 constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
-          "files or patterns of JSON lines: {messages: [{role: ..., content: ...}, ...]}, or {prompt: ..., "
+          "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]}, or {prompt: "
+          "..., "
           "completion: ...} of plain text without markers, of which the completion counts in the loss",
           config::required},
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      Key{"format", "",
+          "what the files hold: a JSON object a line, or rows of Parquet or Arrow files (those of Hugging "
+          "Face "
+          "datasets on disk)"},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "
           "{prefix: \"A: \", suffix: \"\\n\"}}"},
       Key{"trained_roles", "", "the roles whose messages count in the loss, with their suffixes"},
       Key{"begin", "", "text before every conversation"},
-      Key{"messages_field", "", "the key of a line's messages"},
+      Key{"messages_field", "", "the key (column) of a row's messages"},
       Key{"role_field", "", "the key of a message's role"},
       Key{"content_field", "", "the key of a message's text"},
       Key{"eos_token", "",
           "the token put after every conversation; it counts in the loss where what is before it does"},
       data_keys::samples,
+      data_keys::cache,
       Key{"shuffle", "", "another order of samples in every epoch, instead of the files'"},
       data_keys::seed,
       data_keys::epochs,

@@ -10,15 +10,17 @@
 
 namespace d9d {
 
-using DataConfig = std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig,
-                                ChatDataConfig, PromptsDataConfig, MixtureDataConfig, OwnDataConfig>;
+using DataConfig =
+    std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig, ChatDataConfig,
+                 TokenListsDataConfig, PromptsDataConfig, MixtureDataConfig, OwnDataConfig>;
 constexpr auto choices_of(config::Tag<DataConfig>) {
-  return config::Choices<7>{"source",
+  return config::Choices<8>{"source",
                             {{{"synthetic", "endless made-up sequences, the same on every machine"},
                               {"text", "files of text, tokenised and packed"},
                               {"tokens", "an array of token ids"},
                               {"megatron", "documents of token ids in Megatron's .bin and .idx"},
                               {"chat", "conversations, of which what the model is to say counts in the loss"},
+                              {"token_lists", "lists of token ids in Arrow, Parquet or JSONL files"},
                               {"prompts", "prompts that the task generation goes on with, one a line"},
                               {"mixture", "several sources by weight"}}}};
 }

@@ -21,8 +21,11 @@ struct config::Codec<Epochs> {
   static Json write(const Epochs& epochs);
 };
 
-// Keys of every source that has an end.
+// Keys of several sources.
 namespace data_keys {
+inline constexpr config::Key cache{
+    "cache", "",
+    "folder of token ids that `d9d-node data prepare` fills; the job maps them instead of making them"};
 inline constexpr config::Key seed{"seed", "",
                                   "chooses the shuffled orders; null: trainer.determinism.base_seed does"};
 inline constexpr config::Key epochs{

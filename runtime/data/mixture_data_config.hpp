@@ -14,16 +14,22 @@
 #include "runtime/data/prompts_data_config.hpp"
 #include "runtime/data/synthetic_data_config.hpp"
 #include "runtime/data/text_data_config.hpp"
+#include "runtime/data/token_lists_data_config.hpp"
 #include "runtime/data/tokens_data_config.hpp"
 
 namespace d9d {
 
 using PartConfig = std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig,
-                                ChatDataConfig, PromptsDataConfig, OwnDataConfig>;
+                                ChatDataConfig, TokenListsDataConfig, PromptsDataConfig, OwnDataConfig>;
 constexpr auto choices_of(config::Tag<PartConfig>) {
-  return config::Choices<6>{
-      "source",
-      {{{"synthetic", ""}, {"text", ""}, {"tokens", ""}, {"megatron", ""}, {"chat", ""}, {"prompts", ""}}}};
+  return config::Choices<7>{"source",
+                            {{{"synthetic", ""},
+                              {"text", ""},
+                              {"tokens", ""},
+                              {"megatron", ""},
+                              {"chat", ""},
+                              {"token_lists", ""},
+                              {"prompts", ""}}}};
 }
 
 // `weight`, and beside it the keys of the source.

@@ -14,8 +14,8 @@
 
 namespace d9d {
 
-enum class TextFormat { text, jsonl };
-BOOST_DESCRIBE_ENUM(TextFormat, text, jsonl)
+enum class TextFormat { text, jsonl, parquet, arrow };
+BOOST_DESCRIBE_ENUM(TextFormat, text, jsonl, parquet, arrow)
 
 enum class DocumentUnit { file, paragraph, line };
 BOOST_DESCRIBE_ENUM(DocumentUnit, file, paragraph, line)
@@ -41,22 +41,27 @@ BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
 constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
   return std::array{
-      Key{"files", "", "files or patterns such as text/*.txt, read in this order (a pattern's files by name)",
+      Key{"files", "",
+          "files or patterns such as text/*.txt, read in this order (a pattern's files by name); with "
+          "parquet "
+          "and arrow folders as well, those that `datasets` saved among them",
           config::required},
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
-      Key{"format", "", "what the files hold: plain text, or a JSON object a line"},
-      Key{"text_field", "", "with jsonl: the key of the text"},
+      Key{"format", "",
+          "what the files hold: plain text, a JSON object a line, or the rows of Parquet or Arrow files "
+          "(those "
+          "of Hugging Face datasets on disk)"},
+      Key{"text_field", "", "with jsonl: the key of the text; with parquet and arrow: its column"},
       Key{"document", "", "with text: what a document is; paragraphs are parted by blank lines"},
       Key{"eos_token", "",
           "the token put after every document; without it documents follow each other directly"},
       Key{"threads", "", "threads that tokenise before the first step; null: one a core", config::optional,
           config::at_least(1)},
       data_keys::samples,
-      Key{"cache", "",
-          "folder of token ids that `d9d-node data prepare` fills; the job maps them instead of tokenising"},
+      data_keys::cache,
       Key{"shuffle", "", "another order of samples in every epoch, instead of the text's"},
       data_keys::seed,
       data_keys::epochs,

@@ -41,7 +41,7 @@ struct HttpServer::Impl {
   std::thread thread;
 };
 
-HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes routes)
+HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes pages, Routes actions)
     : impl_(std::make_unique<Impl>()) {
   httplib::Server& server = impl_->server;
   server.set_socket_options(reuse_address_alone);
@@ -49,10 +49,15 @@ HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes r
   server.set_keep_alive_max_count(1);
   server.set_read_timeout(patience);
   server.set_write_timeout(patience);
-  for (auto& [path, route] : routes) {
+  for (auto& [path, route] : pages) {
     server.Get(path, [route = std::move(route)](const httplib::Request&, httplib::Response& response) {
       answer(route, response);
     });
+  }
+  // With a reader that nobody asks for a body: one without a length would be waited for.
+  for (auto& [path, route] : actions) {
+    server.Post(path, [route = std::move(route)](const httplib::Request&, httplib::Response& response,
+                                                 const httplib::ContentReader&) { answer(route, response); });
   }
   int port = address.port;
   const bool bound = port == 0 ? (port = server.bind_to_any_port(address.host)) > 0

@@ -1,5 +1,5 @@
 #pragma once
-// Routes behind a port. GET and HEAD only; each answer closes its connection.
+// Routes behind a port: pages for GET and HEAD, actions for POST. Each answer closes its connection.
 
 #include <functional>
 #include <map>
@@ -23,7 +23,7 @@ class HttpServer {
 
   // Serves until it is destroyed. Port 0: the system chooses. Environment error, with the name of `key`: the
   // address cannot be used.
-  HttpServer(const HostPort& address, const std::string& key, Routes routes);
+  HttpServer(const HostPort& address, const std::string& key, Routes pages, Routes actions = {});
   // Waits for the requests under way.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

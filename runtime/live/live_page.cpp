@@ -21,13 +21,18 @@ constexpr const char* key = "node.status";
 constexpr int refresh_seconds = 10;
 constexpr double page_seconds = 2;  // as long a page is good for all who ask
 constexpr int lowest_priority = 19;
+constexpr std::chrono::nanoseconds trace_pause = std::chrono::seconds(5);
+constexpr const char* plain_text = "text/plain; charset=utf-8";
 
 class LivePage final : public TrackerRun {
  public:
   explicit LivePage(const LivePageOptions& options) : options_(options) {
+    HttpServer::Routes actions;
+    if (options_.write_trace) actions[report::trace_action] = [this] { return write_trace(); };
     server_.emplace(
         options.address, key,
-        HttpServer::Routes{{"/", [this] { return page(); }}, {"/metrics", [this] { return metrics(); }}});
+        HttpServer::Routes{{"/", [this] { return page(); }}, {"/metrics", [this] { return metrics(); }}},
+        std::move(actions));
     log::info("the run's page is at http://{}/", host_port_text(options.address.host, server_->port()));
   }
 
@@ -45,6 +50,18 @@ class LivePage final : public TrackerRun {
     return {.type = prometheus_type, .body = prometheus_text(options_.run, values_.all())};
   }
 
+  // Not more often than somebody could read them: each is a file.
+  HttpAnswer write_trace() {
+    const std::lock_guard lock(asking_);
+    const std::int64_t now = options_.clock.now_ns();
+    if (asked_ns_ && now - *asked_ns_ < trace_pause.count()) {
+      return {.status = 429, .type = plain_text, .body = "A trace was asked for just now; try again soon.\n"};
+    }
+    asked_ns_ = now;
+    options_.write_trace();
+    return {.status = 202, .type = plain_text, .body = "A trace of the last steps is written now.\n"};
+  }
+
   HttpAnswer page() {
     // Of this thread alone: training goes first.
     setpriority(PRIO_PROCESS, 0, lowest_priority);
@@ -52,7 +69,10 @@ class LivePage final : public TrackerRun {
     const double now = 1e-9 * static_cast<double>(options_.clock.wall_ns());
     if (page_.empty() || now - made_at_ >= page_seconds) {
       page_ = report::report_page(report::look_at_run(PosixDisk(), options_.run_dir),
-                                  {.now = now, .build = build_id(), .refresh_seconds = refresh_seconds});
+                                  {.now = now,
+                                   .build = build_id(),
+                                   .refresh_seconds = refresh_seconds,
+                                   .asks_for_traces = options_.write_trace != nullptr});
       made_at_ = now;
     }
     return {.type = "text/html; charset=utf-8", .body = page_};
@@ -61,6 +81,8 @@ class LivePage final : public TrackerRun {
   const LivePageOptions options_;
   LiveValues values_;
   std::mutex making_;
+  std::mutex asking_;
+  std::optional<std::int64_t> asked_ns_;
   std::string page_;
   double made_at_ = 0;
   std::optional<HttpServer> server_;  // the last: its threads use what stands above

@@ -1,7 +1,9 @@
 #pragma once
-// A run's page and numbers, served while it runs: / is the report's page, /metrics what Prometheus reads.
+// A run's page and numbers, served while it runs: / is the report's page, /metrics what Prometheus reads, /trace (POST)
+// asks for a trace.
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,6 +18,8 @@ struct LivePageOptions {
   std::filesystem::path run_dir;
   std::string run;     // its name
   const Clock& clock;  // outlives the page
+  // Writes a trace of the last steps: what POST /trace does, and a button of the page. Called from the server's threads.
+  std::function<void()> write_trace = {};
 };
 
 // A run of a tracker that answers from its own threads until it is closed; the log names its address. Environment error

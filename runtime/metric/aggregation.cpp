@@ -1,5 +1,6 @@
 #include "runtime/metric/aggregation.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "runtime/base/error.hpp"
@@ -25,6 +26,10 @@ MetricValues WeightedMean::compute(std::span<const double> state) const {
 
 void WeightedMean::reset() {
   weighted_sum_ = weight_ = 0;
+}
+
+MetricValues Perplexity::compute(std::span<const double> state) const {
+  return {{"", std::exp(mean_.compute(state).front().second)}};
 }
 
 Accumulator::Accumulator(ReduceOp reduce) : reduce_(reduce), value_(neutral(reduce)) {}

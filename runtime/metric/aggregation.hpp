@@ -1,5 +1,5 @@
 #pragma once
-// The simple metrics: weighted mean, sum, largest and smallest value. State in fp64.
+// The simple metrics: weighted mean, its exponential, sum, largest and smallest value. State in fp64.
 
 #include "runtime/metric/metric.hpp"
 
@@ -22,6 +22,22 @@ class WeightedMean final : public Metric {
  private:
   double weighted_sum_ = 0;
   double weight_ = 0;
+};
+
+// exp of the weighted mean of negative log-likelihoods: the perplexity of the tokens that they are of.
+class Perplexity final : public Metric {
+ public:
+  void update(double mean, double weight) { mean_.update(mean, weight); }
+
+  std::vector<ReduceOp> layout() const override { return mean_.layout(); }
+  std::vector<double> state() const override { return mean_.state(); }
+  void load(std::span<const double> state) override { mean_.load(state); }
+  MetricValues compute(std::span<const double> state) const override;
+  void reset() override { mean_.reset(); }
+  using Metric::compute;
+
+ private:
+  WeightedMean mean_;
 };
 
 // One number joined by sum, maximum or minimum; starts at 0, -infinity or +infinity.

@@ -18,6 +18,10 @@ std::vector<double> state_of(const std::string& name, const Metric& metric, std:
   return state;
 }
 
+std::string joined_name(const std::string& metric, const std::string& part) {
+  return part.empty() ? metric : fmt::format("{}/{}", metric, part);
+}
+
 }  // namespace
 
 void Compose::add(std::string name, std::unique_ptr<Metric> metric) {
@@ -87,10 +91,21 @@ MetricValues Compose::compute(std::span<const double> state) const {
   MetricValues values;
   for_each_part(state, [&](const std::string& name, const Metric& metric, auto part) {
     for (auto& [result, value] : metric.compute(part)) {
-      values.emplace_back(result.empty() ? name : fmt::format("{}/{}", name, result), value);
+      values.emplace_back(joined_name(name, result), value);
     }
   });
   return values;
+}
+
+std::vector<NamedHistogram> Compose::histograms(std::span<const double> state) const {
+  std::vector<NamedHistogram> all;
+  for_each_part(state, [&](const std::string& name, const Metric& metric, auto part) {
+    for (NamedHistogram& histogram : metric.histograms(part)) {
+      histogram.name = joined_name(name, histogram.name);
+      all.push_back(std::move(histogram));
+    }
+  });
+  return all;
 }
 
 void Compose::reset() {

@@ -25,6 +25,7 @@ class Compose : public Metric {
   std::vector<double> state() const override;
   void load(std::span<const double> state) override;
   MetricValues compute(std::span<const double> state) const override;
+  std::vector<NamedHistogram> histograms(std::span<const double> state) const override;
   void reset() override;
   using Metric::compute;
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "runtime/metric/picture_file.hpp"
 #include "runtime/metric/protobuf_writer.hpp"
 
 namespace d9d::event_file {
@@ -86,15 +87,15 @@ std::string histogram(double time, std::int64_t step, std::string_view tag, cons
   double count = 0, sum = 0, sum_of_squares = 0;
   std::vector<double> limits;
   for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
-    const double middle = static_cast<double>(i) + 0.5;
+    const double middle = (histogram.edge(i) + histogram.edge(i + 1)) / 2;
     count += histogram.counts[i];
     sum += histogram.counts[i] * middle;
     sum_of_squares += histogram.counts[i] * middle * middle;
-    limits.push_back(static_cast<double>(i + 1));
+    limits.push_back(histogram.edge(i + 1));
   }
   ProtobufWriter bins;
-  bins.number(1, 0.0);                                           // min
-  bins.number(2, static_cast<double>(histogram.counts.size()));  // max
+  bins.number(1, histogram.edge(0));                        // min
+  bins.number(2, histogram.edge(histogram.counts.size()));  // max
   bins.number(3, count);
   bins.number(4, sum);
   bins.number(5, sum_of_squares);
@@ -103,6 +104,18 @@ std::string histogram(double time, std::int64_t step, std::string_view tag, cons
   ProtobufWriter value;
   value.bytes(1, tag);
   value.message(5, bins);
+  return summary_event(time, step, value);
+}
+
+std::string picture(double time, std::int64_t step, std::string_view tag, const Picture& picture) {
+  const PictureSize size = size_of_png(picture.png).value_or(PictureSize());
+  ProtobufWriter image, value;
+  image.varint(1, size.height);
+  image.varint(2, size.width);
+  image.varint(3, 4);  // colours: RGBA
+  image.bytes(4, picture.png);
+  value.bytes(1, tag);
+  value.message(4, image);
   return summary_event(time, step, value);
 }
 

@@ -21,6 +21,7 @@ std::string file_version(double time);
 std::string session_start(double time, std::int64_t step);
 // fp32, as the format has it.
 std::string scalar(double time, std::int64_t step, std::string_view tag, double value);
+std::string picture(double time, std::int64_t step, std::string_view tag, const Picture& picture);
 std::string histogram(double time, std::int64_t step, std::string_view tag, const Histogram& histogram);
 // Settings for the dashboard of hyperparameters, which compares runs by them. Numbers and booleans stay what they are.
 // Source: tensorboard/plugins/hparams/plugin_data.proto, google/protobuf/struct.proto (Value).

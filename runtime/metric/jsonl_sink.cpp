@@ -7,13 +7,30 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/metric/picture_file.hpp"
 
 namespace d9d {
 namespace {
 
-nlohmann::ordered_json to_json(const TrackerValue& value) {
-  if (const auto* histogram = std::get_if<Histogram>(&value)) return histogram->counts;
-  if (const auto* text = std::get_if<Text>(&value)) return text->text;
+// A picture that has no place on the disk is lost alone.
+nlohmann::ordered_json picture_json(const std::filesystem::path& folder, const Point& point,
+                                    const Picture& picture) {
+  try {
+    return {{"picture", write_picture(folder, point, picture).string()}};
+  } catch (const Error& error) {
+    log::warn("{}", error.what());
+    return nullptr;
+  }
+}
+
+nlohmann::ordered_json to_json(const std::filesystem::path& folder, const Point& point,
+                               const TrackerValue& value) {
+  if (const auto* text = std::get_if<TextRecord>(&value)) return text->text;
+  if (const auto* picture = std::get_if<Picture>(&value)) return picture_json(folder, point, *picture);
+  if (const auto* histogram = std::get_if<Histogram>(&value)) {
+    if (histogram->edges.empty()) return histogram->counts;
+    return {{"edges", histogram->edges}, {"counts", histogram->counts}};
+  }
   const auto& scalar = std::get<Scalar>(value);
   const bool exact = std::abs(scalar.value) <= 0x1p53 && std::trunc(scalar.value) == scalar.value;
   if (scalar.integer && exact) return static_cast<std::int64_t>(scalar.value);
@@ -72,7 +89,7 @@ void JsonlRun::write(const Point& point, const TrackerValue& value) {
   }
   Line& line = lines_[point.step];
   if (line.values.empty()) line.values["step"] = point.step;
-  line.values[flat_name(point)] = to_json(value);
+  line.values[flat_name(point)] = to_json(file_.path().parent_path(), point, value);
   line.changed = true;
 }
 

@@ -5,7 +5,7 @@
 namespace d9d {
 
 void LogRun::write(const Point& point, const TrackerValue& value) {
-  if (const auto* text = std::get_if<Text>(&value))
+  if (const auto* text = std::get_if<TextRecord>(&value))
     log::info("step {}: {}: {}", point.step, flat_name(point), text->text);
   const auto* scalar = std::get_if<Scalar>(&value);
   if (scalar == nullptr || scalar->is_time) return;  // a line of the log has its time

@@ -21,6 +21,13 @@ double neutral(ReduceOp reduce);
 // Name and value; the name is empty where a metric has a single result, and parts are joined by `/`.
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
+// How often values lay in [edges[i], edges[i + 1]).
+struct NamedHistogram {
+  std::string name;  // as in MetricValues
+  std::vector<double> edges;
+  std::vector<double> counts;  // one less
+};
+
 class Metric {
  public:
   virtual ~Metric() = default;
@@ -32,6 +39,8 @@ class Metric {
   virtual void load(std::span<const double> state) = 0;
   // The values to report of a state that was reduced over all ranks.
   virtual MetricValues compute(std::span<const double> state) const = 0;
+  // The same for histograms; most metrics have none.
+  virtual std::vector<NamedHistogram> histograms(std::span<const double> /*state*/) const { return {}; }
   // Every element is neutral afterwards, as in a new object.
   virtual void reset() = 0;
 

@@ -68,8 +68,10 @@ void TensorboardRun::write(const Point& point, const TrackerValue& value) {
   const std::string tag = flat_name(point);
   if (const auto* histogram = std::get_if<Histogram>(&value)) {
     add(event_file::histogram(now(), point.step, tag, *histogram));
-  } else if (const auto* text = std::get_if<Text>(&value)) {
+  } else if (const auto* text = std::get_if<TextRecord>(&value)) {
     add(event_file::text(now(), point.step, tag, text->text));
+  } else if (const auto* picture = std::get_if<Picture>(&value)) {
+    add(event_file::picture(now(), point.step, tag, *picture));
   } else {
     add(event_file::scalar(now(), point.step, tag, scalar->value));
   }

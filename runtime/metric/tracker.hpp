@@ -25,17 +25,24 @@ struct Scalar {
   bool is_time = false;
 };
 
-// counts[i] is how many values lay in [i, i + 1).
+// counts[i] is how many values lay in [edges[i], edges[i + 1]); without edges in [i, i + 1).
 struct Histogram {
   std::vector<double> counts;
+  std::vector<double> edges = {};  // one more than counts, ascending; or none
+
+  double edge(std::size_t i) const { return edges.empty() ? static_cast<double>(i) : edges[i]; }
 };
 
-// What a model wrote, for example.
-struct Text {
+struct TextRecord {
   std::string text;
 };
 
-using TrackerValue = std::variant<Scalar, Histogram, Text>;
+// The bytes of a PNG file.
+struct Picture {
+  std::string png;
+};
+
+using TrackerValue = std::variant<Scalar, Histogram, TextRecord, Picture>;
 
 class TrackerRun {
  public:

@@ -4,6 +4,7 @@
 
 #include "runtime/metric/compose.hpp"
 #include "runtime/metric/expert_load.hpp"
+#include "runtime/metric/tensor_statistics.hpp"
 #include "runtime/nn/model/model_description.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
@@ -18,6 +19,15 @@ std::function<bool(std::uint64_t)> due_after(config::Period period, std::uint64_
     return config::is_due(period, static_cast<std::int64_t>(step), static_cast<std::int64_t>(total_steps),
                           true);
   };
+}
+
+void declare_statistics(const JobConfig& job, Compose& metrics) {
+  const auto& statistics = job.trainer.logging.statistics;
+  if (statistics.empty() || job.inference) return;
+  std::vector<std::string> groups;
+  for (const auto& [group, pattern] : statistics) groups.push_back(group);
+  metrics.add(statistics_name,
+              std::make_unique<TensorStatistics>(std::move(groups), job.trainer.logging.histograms));
 }
 
 }  // namespace
@@ -44,6 +54,7 @@ bool logs_expert_load(const JobConfig& job, const ModelDescription* model) {
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
                      Compose& metrics) {
   task.create_metrics(metrics);
+  declare_statistics(job, metrics);
   if (!logs_expert_load(job, model)) return;
   const bool each_layer = job.trainer.logging.expert_load == LoggedLoad::layers;
   metrics.add(expert_load_name,

@@ -30,7 +30,9 @@ std::function<bool(std::uint64_t)> evaluation_due(const JobConfig& job, std::uin
 inline constexpr const char* expert_load_name = "expert_load";
 // Whether the job asks for them and `model`, the description of a built-in one or null, has experts.
 bool logs_expert_load(const JobConfig& job, const ModelDescription* model);
-// Declares the metrics of the task, and the loads of experts where logs_expert_load().
+// The name of `trainer.logging.statistics` among the metrics; their values are `statistics/...`.
+inline constexpr const char* statistics_name = "statistics";
+// Declares the metrics of the task, the statistics of tensors that the job asks for, and the loads of experts where logs_expert_load().
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
                      Compose& metrics);
 

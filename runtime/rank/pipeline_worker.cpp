@@ -26,6 +26,7 @@
 #include "runtime/rank/rank_hooks.hpp"
 #include "runtime/rank/rank_model.hpp"
 #include "runtime/rank/training_state.hpp"
+#include "runtime/rank/watched_tensors.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
@@ -70,6 +71,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::uint64_t sleep(const std::string& file) override { return model_->sleep(file); }
   void wake() override { model_->wake(); }
   HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) override;
+  void watch_tensors(double gradient_scale) override;
   std::vector<double> take_metrics() override;
   std::vector<double> take_evaluation_metrics() override { return evaluation_->take_metrics(); }
   std::string metric_state() const override { return metrics_.to_json().dump(); }
@@ -360,6 +362,12 @@ void PipelineWorker::end_step(bool update) {
   for (const auto& [stage, built] : model_->stages()) built.units.after_update();
   model_->experts().end_step(update);
   model_->buffers().make_equal();
+}
+
+void PipelineWorker::watch_tensors(double gradient_scale) {
+  if (options_.watched.empty() || options_.inference) return;
+  d9d::watch_tensors(*model_->flat(), options_.watched, gradient_scale,
+                     metrics_.get<TensorStatistics>(statistics_name));
 }
 
 std::vector<double> PipelineWorker::take_metrics() {

@@ -3,6 +3,7 @@
 // torch in this header.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,8 +68,9 @@ struct PipelineWorkerOptions {
   std::string resume_from;                 // committed checkpoint; empty = none
   std::uint64_t skipped_steps = 0;         // of the checkpoint's steps: those that made no update
   std::function<void(Compose&)> declare_metrics;
-  bool logs_expert_load = false;             // expert_load_name is among the metrics
-  bool evaluates = false;                    // begin_evaluation() will be called
+  std::map<std::string, std::string> watched{};  // trainer.logging.statistics
+  bool logs_expert_load = false;                 // expert_load_name is among the metrics
+  bool evaluates = false;                        // begin_evaluation() will be called
   std::shared_ptr<InferenceTask> inference;  // of an inference job: nothing trains, all steps are evaluations
   std::vector<std::string> metric_states;    // JSON of the checkpoint: what this rank goes on counting from
   ParallelOptions parallel;

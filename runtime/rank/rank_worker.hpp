@@ -80,6 +80,9 @@ class RankWorker {
   // Between two steps: the state of a committed checkpoint, of whose steps so many made no update.
   virtual void restore(const std::string& checkpoint, std::uint64_t skipped_steps) = 0;
 
+  // Before take_metrics() and apply(): counts the watched parameters and gradients, if there are some, in the metrics.
+  // `gradient_scale`: 1 / weight of the step.
+  virtual void watch_tensors(double /*gradient_scale*/) {}
   // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
   virtual std::vector<double> take_metrics() = 0;
   // The same of what was evaluated.

@@ -28,6 +28,8 @@ Curves read_curves(const std::filesystem::path& file) {
     }
     ++curves.num_steps;
     for (const auto& [name, value] : line.items()) {
+      if (value.is_string()) curves.texts.push_back({name, step->get<double>(), value.get<std::string>()});
+      if (curves.texts.size() > texts_max) curves.texts.erase(curves.texts.begin());
       if (name == "step" || !(value.is_number() || value.is_null())) continue;
       const auto [place, is_new] = places.emplace(name, curves.all.size());
       if (is_new) curves.all.push_back({name, {}, {}});

@@ -16,8 +16,17 @@ struct Curve {
   std::vector<double> values;
 };
 
+constexpr std::size_t texts_max = 12;
+
+struct RecordedText {
+  std::string name;
+  double step = 0;
+  std::string text;
+};
+
 struct Curves {
   std::vector<Curve> all;            // in the order in which their names appear
+  std::vector<RecordedText> texts;   // the last texts_max of them, as the file has them
   std::size_t num_steps = 0;         // lines with a step
   std::size_t unreadable_lines = 0;  // not JSON, or without a step
 

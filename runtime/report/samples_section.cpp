@@ -20,11 +20,7 @@ struct SampleText {
 };
 
 // Ends between two characters of UTF-8.
-SampleText text_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(bytes_max + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+SampleText cut_text(std::string text) {
   if (text.size() <= bytes_max) return {text, false};
   std::size_t end = bytes_max;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
@@ -32,11 +28,25 @@ SampleText text_of(const std::filesystem::path& path) {
   return {text, true};
 }
 
+SampleText text_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(bytes_max + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return cut_text(std::move(text));
+}
+
 }  // namespace
 
 std::string samples_section(const RunFolder& run) {
-  if (run.samples.empty()) return {};
+  if (run.samples.empty() && run.curves.texts.empty()) return {};
   std::string html;
+  for (const RecordedText& record : run.curves.texts) {
+    const SampleText sample = cut_text(record.text);
+    html += fmt::format("<h3>{}, step {}</h3>\n<pre>{}</pre>\n", xml_text(record.name), record.step,
+                        xml_text(sample.text));
+    if (sample.cut) html += paragraph("The text goes on.", "soft");
+  }
   const std::size_t first = run.samples.size() - std::min(files_max, run.samples.size());
   if (first > 0)
     html += paragraph(fmt::format("The last {} of {} files.", files_max, run.samples.size()), "soft");

@@ -16,6 +16,17 @@ std::string loss_of_depth(std::int64_t depth) {
   return "loss_of_depth_" + std::to_string(depth);
 }
 
+// With several depths of prediction the loss has more in it than the next token's.
+void update_perplexity(const LossContext& context, std::int64_t counted, Perplexity& perplexity) {
+  const auto depths = context.outputs.find("depth_losses");
+  const at::Tensor sum =
+      depths != context.outputs.end()
+          ? depths->second[0][0]
+          : at::sum(tensor_at(context.outputs, "cross_entropy", "the last stage's output"));
+  const auto tokens = static_cast<double>(counted);
+  if (counted > 0) perplexity.update(sum.item<double>() / tokens, tokens);
+}
+
 }  // namespace
 
 ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& context) const {
@@ -40,6 +51,7 @@ Loss CausalLmTask::compute_loss(const LossContext& context) const {
 
 void CausalLmTask::create_metrics(Compose& metrics) const {
   metrics.add("num_tokens", std::make_unique<Accumulator>(ReduceOp::sum));
+  metrics.add("perplexity", std::make_unique<Perplexity>());
   if (prediction_depths_ == 0) return;
   for (std::int64_t depth = 0; depth <= prediction_depths_; ++depth)
     metrics.add(loss_of_depth(depth), std::make_unique<WeightedMean>());
@@ -48,6 +60,7 @@ void CausalLmTask::create_metrics(Compose& metrics) const {
 void CausalLmTask::update_metrics(const LossContext& context, Compose& metrics) const {
   const auto counted = tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>();
   metrics.get<Accumulator>("num_tokens").update(static_cast<double>(counted));
+  update_perplexity(context, counted, metrics.get<Perplexity>("perplexity"));
   if (prediction_depths_ == 0) return;
   const auto losses = context.outputs.find("depth_losses");
   if (losses == context.outputs.end()) return;  // of an evaluation: its loss is the next token's alone

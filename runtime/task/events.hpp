@@ -56,7 +56,7 @@ struct OptimizerStepPost {
   std::uint64_t step = 0;
 };
 
-// Compute, around the loss of memory (SIGUSR2) and its return (SIGCONT), between two steps. Between SleepPost and WakePre
+// Compute, around the loss of memory (SIGTSTP) and its return (SIGCONT), between two steps. Between SleepPost and WakePre
 // parameters, gradients and optimizer state have no values.
 struct SleepPre {
   static constexpr std::string_view train = "train.sleep.pre", infer = "";

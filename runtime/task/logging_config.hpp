@@ -5,6 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "runtime/base/config/codec_maps.hpp"
 #include "runtime/base/config/keys.hpp"
@@ -17,10 +20,15 @@ namespace d9d {
 struct LoggingConfig {
   config::Period period_steps = config::Period::every(1);
   LoggedLoad expert_load = LoggedLoad::none;
+  std::map<std::string, std::string> statistics;
+  bool histograms = false;
+  std::optional<double> peak_flops;
   config::OneOrMany<TrackerConfig> tracker = {{TensorboardTracker{}}};
   std::int64_t max_pending_steps = 2;
 };
-BOOST_DESCRIBE_STRUCT(LoggingConfig, (), (period_steps, expert_load, tracker, max_pending_steps))
+BOOST_DESCRIBE_STRUCT(LoggingConfig, (),
+                      (period_steps, expert_load, statistics, histograms, peak_flops, tracker,
+                       max_pending_steps))
 constexpr auto keys_of(config::Tag<LoggingConfig>) {
   using namespace config;
   return std::array{
@@ -29,6 +37,18 @@ constexpr auto keys_of(config::Tag<LoggingConfig>) {
       Key{"expert_load", "",
           "how evenly tokens go to experts: those of a layer's largest and smallest expert over the mean of "
           "its experts. model: of the most uneven layers; layers: of each layer as well"},
+      Key{"statistics", "",
+          "groups of trainable parameters by patterns of their names, as in {attention: \"*.self_attn.*\", "
+          "all: "
+          "\"*\"}: norm, mean, largest magnitude and what is not finite of their gradients (of the mean "
+          "loss, "
+          "before clipping) and of themselves, every period_steps"},
+      Key{"histograms", "", "histograms of the groups of `statistics` as well"},
+      Key{"peak_flops", "FLOP/s",
+          "what the device of a rank can do at most; then flops_per_second, and mfu: their share of all "
+          "ranks' "
+          "peak, are logged",
+          optional, above(0)},
       Key{"tracker", "", "where numbers go, one or several"},
       Key{"max_pending_steps", "steps", "how far logged values may lag behind the training", config::optional,
           at_least(1), "values travel as messages and training never waits for them"},

@@ -11,11 +11,14 @@ namespace {
 using Issues = std::vector<JobIssue>;
 
 void of_text(const std::string& path, const TextDataConfig& data, Issues& issues) {
-  if (data.format == TextFormat::jsonl) {
-    issues.push_back({path + ".document", "a line of a jsonl file is a document", "leave it out"});
+  if (data.format == TextFormat::text) {
+    issues.push_back({path + ".text_field", "the files are plain text",
+                      "leave it out, or set format to jsonl, parquet or arrow"});
   } else {
-    issues.push_back(
-        {path + ".text_field", "the files are plain text", "leave it out, or set format: jsonl"});
+    const bool is_jsonl = data.format == TextFormat::jsonl;
+    issues.push_back({path + ".document",
+                      is_jsonl ? "a line of a jsonl file is a document" : "a row of a table is a document",
+                      "leave it out"});
   }
 }
 
@@ -38,6 +41,16 @@ void of_profiling(const JobConfig& job, Issues& issues) {
   if (!profiling || !profiling->enabled || job.node.trace) return;
   issues.push_back({"trainer.profiling", "node.trace is false, so nothing is recorded",
                     "leave it out, or set node.trace: true"});
+}
+
+void of_statistics(const JobConfig& job, Issues& issues) {
+  const LoggingConfig& logging = job.trainer.logging;
+  if (logging.statistics.empty()) {
+    issues.push_back({"trainer.logging.histograms", "no groups of parameters are named",
+                      "leave it out, or set trainer.logging.statistics"});
+  } else if (job.inference) {
+    issues.push_back({"trainer.logging.statistics", "an inference job has no gradients", "leave it out"});
+  }
 }
 
 void of_checkpoints(const TrainerConfig& trainer, Issues& issues) {
@@ -91,6 +104,10 @@ void of_plugins(const JobConfig& job, Issues& issues) {
     issues.push_back(
         {"trainer.logging.expert_load", "a plugin's model says nothing of its experts", "leave it out"});
   }
+  if (own_model && job.trainer.logging.peak_flops) {
+    issues.push_back(
+        {"trainer.logging.peak_flops", "a plugin's model says nothing of its operations", "leave it out"});
+  }
   const auto has_own_source = [](const DataPart& part) {
     return std::holds_alternative<OwnDataConfig>(part.source);
   };
@@ -133,6 +150,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   Issues issues;
   of_data(job.data, issues);
   of_profiling(job, issues);
+  of_statistics(job, issues);
   of_checkpoints(job.trainer, issues);
   of_evaluation(job, issues);
   of_frozen(job, issues);

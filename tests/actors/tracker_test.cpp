@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "messages/lists.hpp"
 #include "tests/support/actor_world.hpp"
 
 namespace d9d {
@@ -13,6 +14,8 @@ constexpr ActorId tracker_id{Role::tracker, 0};
 
 struct Ledger {
   std::map<std::string, double> values;
+  std::map<std::string, Histogram> histograms;
+  std::map<std::string, std::string> texts;
   std::vector<std::int64_t> ended;
   int flushes = 0;
   bool closed = false;
@@ -22,7 +25,13 @@ class LedgerRun final : public TrackerRun {
  public:
   explicit LedgerRun(Ledger& ledger) : ledger_(ledger) {}
   void write(const Point& point, const TrackerValue& value) override {
-    ledger_.values[point.name] = std::get<Scalar>(value).value;
+    if (const auto* histogram = std::get_if<Histogram>(&value)) {
+      ledger_.histograms[point.name] = *histogram;
+    } else if (const auto* text = std::get_if<TextRecord>(&value)) {
+      ledger_.texts[point.name] = text->text;
+    } else {
+      ledger_.values[point.name] = std::get<Scalar>(value).value;
+    }
   }
   void end_step(std::int64_t step) override { ledger_.ended.push_back(step); }
   void hparams(const nlohmann::json& /*hparams*/) override {}
@@ -46,6 +55,7 @@ class TrackerTest : public ::testing::Test {
                                        .show = [this](const ProgressState& view) { shown = view; },
                                        .hide = [this] { hidden = true; },
                                        .resumed_step = 3,
+                                       .flops = ModelFlops{.per_token = 6000, .peak = 1e7},
                                        .memory_bytes = [] { return std::uint64_t{1} << 30; },
                                        .samples_per_epoch = [this] { return samples_per_epoch; }});
   }
@@ -73,6 +83,8 @@ TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
   EXPECT_EQ(ledger.values["grad_norm"], 0.5);
   EXPECT_EQ(ledger.values["lr"], 0.1);
   EXPECT_EQ(ledger.values["tokens_per_second"], 500);
+  EXPECT_EQ(ledger.values["flops_per_second"], 3e6);
+  EXPECT_DOUBLE_EQ(ledger.values["mfu"], 0.3);
   EXPECT_EQ(ledger.values["tokens_total"], 4000);
   EXPECT_EQ(ledger.values["epoch"], 1.5);
   EXPECT_EQ(ledger.values["memory_bytes"], 0x1p30);
@@ -100,6 +112,43 @@ TEST_F(TrackerTest, WritesMetricsUnderTheirNames) {
   });
 
   EXPECT_EQ(ledger.values["metrics/accuracy"], 0.75);
+}
+
+TEST_F(TrackerTest, WritesHistogramsOfMetrics) {
+  world.say<wire::MetricValues>(tracker_id, [](wire::MetricValues::Builder values) {
+    values.setStep(4);
+    auto histogram = values.initHistograms(1)[0];
+    histogram.setName("statistics/all/gradient");
+    fill_list(histogram.initEdges(3), std::vector<double>{0, 1, 4});
+    fill_list(histogram.initCounts(2), std::vector<double>{5, 6});
+  });
+
+  EXPECT_EQ(ledger.histograms["metrics/statistics/all/gradient"].edges, (std::vector<double>{0, 1, 4}));
+  EXPECT_EQ(ledger.histograms["metrics/statistics/all/gradient"].counts, (std::vector<double>{5, 6}));
+  EXPECT_EQ(ledger.ended, std::vector<std::int64_t>{4});
+}
+
+TEST_F(TrackerTest, WritesWhatActorsRecord) {
+  const auto record = [&](const auto& fill) { world.say<wire::RecordValue>(tracker_id, fill); };
+  record([](wire::RecordValue::Builder value) {
+    value.setStep(5);
+    value.setName("samples/first");
+    value.setText("In the beginning");
+  });
+  record([](wire::RecordValue::Builder value) {
+    value.setStep(5);
+    value.setName("reward");
+    value.setNumber(0.5);
+  });
+  record([](wire::RecordValue::Builder value) {
+    value.setName("map");
+    value.setPicture(capnp::Data::Reader(reinterpret_cast<const kj::byte*>("no picture"), 10));
+  });
+
+  EXPECT_EQ(ledger.texts["samples/first"], "In the beginning");
+  EXPECT_EQ(ledger.values["reward"], 0.5);
+  EXPECT_FALSE(ledger.values.contains("map")) << "it is no PNG file";
+  EXPECT_EQ(ledger.ended, (std::vector<std::int64_t>{5, 5}));
 }
 
 TEST_F(TrackerTest, WritesWhatWasEvaluatedUnderNamesOfItsOwn) {

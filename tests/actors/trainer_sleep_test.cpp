@@ -56,7 +56,7 @@ class TrainerSleepTest : public TrainerTest {
 TEST_F(TrainerSleepTest, AsksAllRanksAndSleepsBehindTheUpdateOfTheStep) {
   start();
   batch(1);
-  signal(SIGUSR2);
+  signal(SIGTSTP);
   computed(1);
   EXPECT_EQ(to_vector<double>(world.last<wire::ReduceValues>(group_id)->getValues())[7], 1);
   reduced_with(2);
@@ -73,7 +73,7 @@ TEST_F(TrainerSleepTest, WakesWithAllRanksAndGoesOn) {
   slept(1);
   world.after(std::chrono::seconds(2000));
   EXPECT_EQ(failure(), "") << "nobody counts the time";
-  signal(SIGUSR2);
+  signal(SIGTSTP);
   EXPECT_EQ(wakes(), 0U);
 
   signal(SIGCONT);

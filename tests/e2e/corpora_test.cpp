@@ -120,6 +120,38 @@ TEST_F(Corpora, AMixtureGoesOnOnAnotherMesh) {
   expect_same_in_halves("moved", mesh(2, 2) + words, words);
 }
 
+#if D9D_HAS_ARROW
+TEST_F(Corpora, RowsOfTablesAreTheSameAsLinesAndGoOnOnAnotherMesh) {
+  const std::string tables = D9D_SOURCE_DIR "/tests/golden/tables/";
+  const auto ids = [&](const std::string& files, const std::string& format, const std::string& more = "") {
+    return "source: token_lists, files: [" + tables + files + "], format: " + format +
+           ", labels_field: labels, sequence_length: 4, samples: packed, shuffle: true, epochs: as_needed" +
+           more;
+  };
+  const auto text_of = [&](const std::string& files, const std::string& format) {
+    return "source: text, files: [" + tables + files + "], format: " + format +
+           ", tokenizer: " D9D_SOURCE_DIR
+           "/examples/quickstart/tokenizer.json, sequence_length: 4, epochs: as_needed";
+  };
+  const auto both = [&](const std::string& files, const std::string& format) {
+    return data("source: mixture, parts: [{weight: 0.6, " + ids(files, format) + "}, {weight: 0.4, " +
+                text_of(files, format) + "}]");
+  };
+  run(named("alone") + both("saved/train", "arrow"));
+
+  expect_same("parquet", mesh(1, 2) + both("zstd.parquet", "parquet"));
+  expect_same_in_halves("moved", mesh(2, 2) + both("saved/train", "arrow"), both("saved/train", "arrow"));
+
+  const Words cached = data(ids("zstd.parquet", "parquet", ", cache: tokens"));
+  EXPECT_THAT(out_of(Words{"data", "prepare", "job.yaml"} + cached),
+              AllOf(HasSubstr("data made, tokens/"), HasSubstr("21 tokens of int32, 6 documents")));
+  EXPECT_THAT(out_of(Words{"data", "peek", "job.yaml"} + cached), HasSubstr("sample 0: 4 tokens"));
+  EXPECT_THAT(out_of({"data", "inspect", tables + "saved/train", "--documents", "5"}),
+              AllOf(HasSubstr("7 rows in 2 files, 2 batches\n  text: string\n"), HasSubstr("row 0 of "),
+                    HasSubstr("caf\u00e9")));
+}
+#endif
+
 TEST_F(Corpora, AMixtureEndsWithItsFirstPart) {
   const Words words = data(
       "source: mixture, parts: [{weight: 1, " + text(", sequence_length: 32") +

@@ -171,7 +171,7 @@ class Nap final : public d9d::Actor {
   void event(wire::Event::Reader message) {
     const std::string name = message.getName();
     if (name == "train.sleep.post") return signal(SIGCONT);
-    if (message.getStep() == static_cast<std::uint64_t>(keys_.after)) signal(SIGUSR2);
+    if (message.getStep() == static_cast<std::uint64_t>(keys_.after)) signal(SIGTSTP);
   }
 
  private:

@@ -50,8 +50,7 @@ TEST_F(OwnData, IsLookedThroughBeforeTheJobStarts) {
   expect_refused(at_home, "data.source: \"repeats\" is not known");
   expect_refused(repeats() + set("data.source", "repeat"),
                  "no data source is called \"repeat\"; there are: chat, megatron, mixture, prompts, repeats, "
-                 "synthetic, text, "
-                 "tokens");
+                 "synthetic, text, token_lists, tokens");
   expect_refused(repeats(", phrases: 2"), "data.phrases: unknown key; did you mean \"phrase\"?");
   expect_refused(repeats(", epochs: none"), "data.epochs: expected a number of epochs");
   expect_refused(repeats() + set("data.phrase", "32"), "data.phrase: 32 tokens leave no room");

@@ -58,10 +58,10 @@ TEST_F(Sleep, HandsMemoryBackBySignalAndGoesOnToTheBit) {
   wait_for_steps(*job, 3);
   const double before = resident(job->pid());
 
-  job->signal(SIGUSR2);
+  job->signal(SIGTSTP);
   job->wait_for_error_text("asleep after step");
   const double asleep = resident(job->pid());
-  job->signal(SIGUSR2);  // asleep already
+  job->signal(SIGTSTP);  // asleep already
   job->signal(SIGCONT);
 
   ASSERT_EQ(job->wait(), 0) << job->err();
@@ -85,7 +85,7 @@ TEST_F(Sleep, OfTwoProcessesBeginsAndEndsWithASignalToEither) {
   const auto [first, second] = job_.start_two(4, mesh(2, 2) + large());
   wait_for_steps(*first, 3);
 
-  second->signal(SIGUSR2);
+  second->signal(SIGTSTP);
   first->wait_for_error_text("asleep after step");
   first->signal(SIGCONT);
 
@@ -99,7 +99,7 @@ TEST_F(Sleep, EndsWithTheJobWhereASignalStopsIt) {
   job_.rewrite("{total_steps: 20}", "{total_steps: 200}");
   const auto job = job_.start(large());
   wait_for_steps(*job, 2);
-  job->signal(SIGUSR2);
+  job->signal(SIGTSTP);
   job->wait_for_error_text("asleep after step");
 
   job->signal(SIGTERM);

@@ -1,6 +1,8 @@
 // The trace of several real processes, checked arrow by arrow.
 #include <gmock/gmock.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -196,6 +198,54 @@ TEST_F(Traces, TableOfEdgesHasNoTimers) {
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_THAT(table.out,
               AllOf(HasSubstr("20 steps on 2 ranks"), HasSubstr("TensorsAnnounced"), Not(HasSubstr("Tick"))));
+}
+
+// Of a running job, on all its nodes; training goes on.
+TEST_F(Traces, ASignalWritesTheLastStepsOfAllNodes) {
+  job_.rewrite("{total_steps: 20}", "{total_steps: 1000000}");
+  job_.rewrite("{period_steps: last_step}", "{period_steps: 1000000}");
+  const auto [first, second] = job_.start_two(2, mesh(2, 1));
+  const auto steps_in = [&] { return job_.losses("tiny").size(); };
+  first->wait_until("5 steps", [&] { return steps_in() >= 5; });
+  second->signal(SIGUSR2);
+  first->wait_for_error_text("wrote the trace ");
+  const std::size_t steps = steps_in();
+  first->wait_until("more steps", [&] { return steps_in() > steps; });
+  first->signal(SIGTERM);
+  EXPECT_EQ(first->wait(), 128 + SIGTERM) << first->err();
+  second->wait();
+
+  std::vector<std::string> asked;
+  for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder("tiny") / "traces")) {
+    if (entry.path().filename().string().starts_with("asked_1_")) asked.push_back(entry.path().string());
+  }
+  ASSERT_EQ(asked.size(), 1U);
+  const Outcome summary = job_.call({"trace", asked.front()});
+  EXPECT_EQ(summary.code, 0) << summary.err;
+  EXPECT_THAT(summary.out, HasSubstr("steps on 2 ranks"));
+}
+
+// With D9D_HTA_PYTHON, a Python that has HolisticTraceAnalysis: it finds the overlap that we find.
+TEST_F(Traces, HolisticTraceAnalysisFindsTheSameOverlap) {
+  const char* python = std::getenv("D9D_HTA_PYTHON");
+  if (python == nullptr) GTEST_SKIP() << "set D9D_HTA_PYTHON to a Python that has HolisticTraceAnalysis";
+  job_ranks_ = 2;
+  run({"1", "1"});
+  const std::string file = "runs/tiny/traces/trace.json.gz";
+  const Outcome written = job_.call({"trace", file, "--for-profilers", "profiler", "--json"});
+  ASSERT_EQ(written.code, 0) << written.err;
+
+  Process reader({.words = {python, D9D_SOURCE_DIR "/tests/e2e/read_hta.py", "profiler"},
+                  .folder = job_.folder().path(),
+                  .name = "hta"});
+  ASSERT_EQ(reader.wait(), 0) << reader.err();
+  const auto overlap = nlohmann::json::parse(reader.out());
+
+  for (const auto& rank : nlohmann::json::parse(written.out)["ranks"]) {
+    const double all = rank["communication_ns"];
+    const double hidden = 100 * (1 - rank["time_ns"]["exposed_communication"].get<double>() / all);
+    EXPECT_NEAR(overlap[std::to_string(rank["rank"].get<int>())].get<double>(), hidden, 2) << rank["rank"];
+  }
 }
 
 // Every moment of the step has its cause on record: what the walk cannot explain would be idleness.

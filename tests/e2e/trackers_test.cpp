@@ -2,6 +2,7 @@
 // D9D_TRACKERS_PYTHON, a Python that has wandb, mlflow and aim, the real ones are read back, too.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,12 @@ class Trackers : public testing::Test {
     }
     return all;
   }
+  std::vector<json> lines(const std::string& run_name) const {
+    std::vector<json> all;
+    std::ifstream file(job_.run_folder(run_name) / "metrics.jsonl");
+    for (std::string line; std::getline(file, line);) all.push_back(json::parse(line));
+    return all;
+  }
   TinyJob job_;
 };
 
@@ -64,6 +71,54 @@ TEST_F(Trackers, TheClientGetsEveryLossOnceAlsoOfAJobThatGoesOn) {
   EXPECT_EQ(calls("init")[1]["id"], "the-first-id");
   EXPECT_EQ(calls("init")[0]["config"]["optimizer/name"], "adamw");
   EXPECT_EQ(calls("finish")[1]["exit_code"], 0);
+}
+
+// Of groups of parameters, on one rank and on a mesh that shards, replicates and cuts the model in stages.
+TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
+  const Words watched = set("trainer.logging.statistics", "{all: '*', norms: '*norm*'}") +
+                        set("trainer.logging.histograms", "true") +
+                        set("trainer.logging.peak_flops", "1e12") + set("trainer.schedule.total_steps", "3");
+  const auto of_mesh = [&](const std::string& name, const Words& mesh) {
+    const Outcome outcome = run(named(name) + watched + mesh);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return lines(name);
+  };
+  const auto alone =
+      of_mesh("alone", set("mesh.pipeline_parallel", "1") + set("mesh.data_parallel_replicate", "1"));
+  const auto many =
+      of_mesh("many", set("mesh.pipeline_parallel", "2") + set("mesh.data_parallel_replicate", "1") +
+                          set("mesh.data_parallel_shard", "2"));
+
+  ASSERT_EQ(alone.size(), 3U);
+  ASSERT_EQ(many.size(), 3U);
+  for (std::size_t step = 0; step < alone.size(); ++step) {
+    // The norm of all gradients is counted elsewhere, too.
+    const double norm = alone[step]["grad_norm"];
+    EXPECT_NEAR(alone[step]["metrics/statistics/all/gradient_norm"].get<double>(), norm, 1e-4 * norm);
+    for (const char* name :
+         {"all/gradient_norm", "all/gradient_max", "all/parameter_norm", "all/parameter_mean",
+          "norms/gradient_norm", "norms/parameter_max", "norms/parameter_not_finite"}) {
+      const std::string key = std::string("metrics/statistics/") + name;
+      const double expected = alone[step][key];
+      EXPECT_NEAR(many[step][key].get<double>(), expected, 1e-4 * std::abs(expected)) << key;
+    }
+    for (const auto* lines : {&alone, &many}) {
+      const json& histogram = (*lines)[step]["metrics/statistics/all/parameter"];
+      ASSERT_EQ(histogram["edges"].size(), histogram["counts"].size() + 1);
+      double elements = 0;
+      for (const double count : histogram["counts"]) elements += count;
+      double first = 0;
+      for (const double count : alone[0]["metrics/statistics/all/parameter"]["counts"]) first += count;
+      EXPECT_EQ(elements, first) << "every parameter is counted once";
+    }
+    const double flops = alone[step]["flops_per_second"];
+    EXPECT_GT(flops, 0);
+    EXPECT_DOUBLE_EQ(alone[step]["mfu"].get<double>(), flops / 1e12);
+    EXPECT_NEAR(many[step]["metrics/perplexity"].get<double>(), std::exp(many[step]["loss"].get<double>()),
+                1e-2);
+  }
+  const json& sent = calls("log").front()["values"]["metrics/statistics/all/gradient"];
+  EXPECT_EQ(sent["edges"].size(), sent["counts"].size() + 1) << "the client gets it as a histogram";
 }
 
 TEST_F(Trackers, AServiceThatIsGoneCostsNoStep) {

@@ -118,8 +118,8 @@ const std::vector<MessageKind>& every_message() {
             LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, HookGradients, Sleep, Slept,
             Wake, Awake, GradientsHooked, ApplyStep, StepFinished, EvaluationFinished, Snapshot, WriteShard,
             ShardWritten, CheckpointState, CheckpointCommitted, RollBack, RestoreState, StateRestored,
-            GenerateTexts, TextsGenerated, TrackValue, ExportModel, ModelExported, CollectMetrics,
-            MetricsTaken, MetricValues, MetricState, FlushTracker, TrackerFlushed, Subscribe, Publish, Event,
+            GenerateTexts, TextsGenerated, ExportModel, ModelExported, CollectMetrics, MetricsTaken,
+            MetricValues, RecordValue, MetricState, FlushTracker, TrackerFlushed, Subscribe, Publish, Event,
             AskForListeners, Listeners, FlushTrace, Spans, TraceWritten, ClockProbe, ClockReply>();
   return all;
 }

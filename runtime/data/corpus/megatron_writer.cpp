@@ -1,13 +1,9 @@
 #include "runtime/data/corpus/megatron_writer.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/corpus/synced_file.hpp"
 
 namespace d9d {
 namespace {
@@ -15,29 +11,9 @@ namespace {
 constexpr std::string_view magic{"MMIDIDX\x00\x00", 9};
 constexpr std::uint64_t version = 1;
 
-[[noreturn]] void fail_to_write(const std::string& path) {
-  throw Error(ErrorKind::environment, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-}
-
 template <class Value>
 void put(std::ofstream& out, const Value& value) {
   out.write(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-std::ofstream open_new(const std::string& path) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (!out) fail_to_write(path);
-  return out;
-}
-
-// To the disk, so that a rename after it never shows half a file.
-void close_synced(std::ofstream& out, const std::string& path) {
-  out.close();
-  if (!out) fail_to_write(path);
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = file >= 0 && ::fsync(file) == 0;
-  if (file >= 0) ::close(file);
-  if (!synced) fail_to_write(path);
 }
 
 }  // namespace

@@ -40,24 +40,22 @@ void add_message(std::vector<ChatPart>& parts, const ChatDataConfig& config, con
 
 }  // namespace
 
-std::vector<ChatPart> chat_parts(const ChatDataConfig& config, std::string_view line,
+std::vector<ChatPart> chat_parts(const ChatDataConfig& config, const nlohmann::json& row,
                                  const std::string& where) {
-  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-  D9D_REQUIRE(object.is_object(), "{}: not a JSON object; expected one a line", where);
   std::vector<ChatPart> parts;
   add_part(parts, config.begin, false);
-  const auto messages = object.find(config.messages_field);
-  if (messages != object.end() && messages->is_array()) {
+  const auto messages = row.find(config.messages_field);
+  if (messages != row.end() && messages->is_array()) {
     for (const nlohmann::json& message : *messages) add_message(parts, config, message, where);
     return parts;
   }
   D9D_REQUIRE(
-      object.contains("prompt") && object.contains("completion"),
+      row.contains("prompt") && row.contains("completion"),
       "{}: neither a list under \"{}\" nor texts under \"prompt\" and \"completion\"; name the key of "
       "the messages with data.messages_field",
       where, config.messages_field);
-  add_part(parts, text_at(object, "prompt", where), false);
-  add_part(parts, text_at(object, "completion", where), true);
+  add_part(parts, text_at(row, "prompt", where), false);
+  add_part(parts, text_at(row, "completion", where), true);
   return parts;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// A line of chat data as text with markers, in parts that count in the loss and parts that do not. The parts
+// A row of chat data as text with markers, in parts that count in the loss and parts that do not. The parts
 // are tokenised apart: a model that is asked sees a prompt without its answer, so there the tokens end, too.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runtime/data/chat_data_config.hpp"
@@ -16,8 +16,8 @@ struct ChatPart {
   bool operator==(const ChatPart&) const = default;
 };
 
-// `line` is a JSON object (chat_data_config.hpp); input errors begin with `where`.
-std::vector<ChatPart> chat_parts(const ChatDataConfig& config, std::string_view line,
+// `row` is an object (chat_data_config.hpp); input errors begin with `where`.
+std::vector<ChatPart> chat_parts(const ChatDataConfig& config, const nlohmann::json& row,
                                  const std::string& where);
 
 }  // namespace d9d

@@ -1,9 +1,10 @@
 #include "runtime/data/source/chat_source.hpp"
 
+#include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/corpus/counted_corpus.hpp"
+#include "runtime/data/digest.hpp"
 #include "runtime/data/source/chat_lines.hpp"
-#include "runtime/data/source/documents.hpp"
+#include "runtime/data/source/records.hpp"
 #include "runtime/data/source/tokenized_text.hpp"
 
 namespace d9d {
@@ -15,14 +16,11 @@ Tokenizer open_tokenizer_of_chat(const ChatDataConfig& config, std::optional<std
   return tokenizer;
 }
 
-// What reads the lines, and finds the token of their end.
-TextDataConfig lines_of(const ChatDataConfig& config) {
-  TextDataConfig lines;
-  lines.files = config.files;
-  lines.tokenizer = config.tokenizer;
-  lines.document = DocumentUnit::line;
-  lines.eos_token = config.eos_token;
-  return lines;
+std::optional<std::int32_t> eos_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {
+  TextDataConfig text;
+  text.tokenizer = config.tokenizer;
+  text.eos_token = config.eos_token;
+  return eos_of(text, tokenizer);
 }
 
 struct Conversation {
@@ -51,26 +49,25 @@ Conversation tokenized(const std::vector<ChatPart>& parts, const Tokenizer& toke
   return conversation;
 }
 
-std::shared_ptr<const TokenCorpus> read_conversations(const ChatDataConfig& config,
-                                                      const Tokenizer& tokenizer) {
-  const TextDataConfig lines = lines_of(config);
-  const std::optional<std::int32_t> eos = eos_of(lines, tokenizer);
+void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                        const UseMadeDocument& use) {
+  const std::optional<std::int32_t> eos = eos_of_chat(config, tokenizer);
   const auto scratch = tokenizer.make_scratch();
-  auto corpus = std::make_shared<CountedCorpus>(tokenizer.vocab_size());
   bool any = false;
-  for_each_document(lines, [&](const Document& line) {
-    if (line.text.find_first_not_of(" \t") == std::string_view::npos) return;
-    const auto parts = chat_parts(config, line.text, line.where);
+  bool any_counts = false;
+  const std::vector<std::string> columns{config.messages_field, "prompt", "completion"};
+  for_each_record(config.files, config.format, columns, [&](const Record& row) {
+    const auto parts = chat_parts(config, row.columns, row.where);
     if (parts.empty()) return;
-    Conversation conversation = tokenized(parts, tokenizer, *scratch, line.where);
+    Conversation conversation = tokenized(parts, tokenizer, *scratch, row.where);
     if (eos) conversation.add({&*eos, 1}, parts.back().counted);
-    corpus->add_document(conversation.ids, conversation.counted);
-    any = any || parts.size() > 1 || parts.front().counted;
+    use({conversation.ids, &conversation.counted, row.bytes_read});
+    any = true;
+    any_counts = any_counts || parts.size() > 1 || parts.front().counted;
   });
-  D9D_REQUIRE(any || corpus->num_documents() == 0,
+  D9D_REQUIRE(any_counts || !any,
               "data.trained_roles: no conversation has a message of these roles, so nothing counts in the "
               "loss");
-  return corpus;
 }
 
 CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {
@@ -78,17 +75,34 @@ CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenize
           .samples = config.samples,
           .shuffle = config.shuffle,
           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
-          .pad_id = eos_of(lines_of(config), tokenizer).value_or(0),
+          .pad_id = eos_of_chat(config, tokenizer).value_or(0),
           .vocab_size = tokenizer.vocab_size(),
           .what = "data.files"};
 }
 
 }  // namespace
 
+TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer) {
+  const config::Json all = config::encode(config);
+  config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}, {"source", "chat"}};
+  for (const char* key : {"format", "roles", "trained_roles", "begin", "messages_field", "role_field",
+                          "content_field", "eos_token"}) {
+    keys[key] = all.at(key);
+  }
+  return {.cache = config.cache,
+          .files = files_of(config.files, config.format),
+          .keys = std::move(keys),
+          .vocab_size = tokenizer.vocab_size(),
+          .some_count = true,
+          .make = [config, &tokenizer](const UseMadeDocument& use) {
+            make_conversations(config, tokenizer, use);
+          }};
+}
+
 ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below)
     : ChatSource(config, open_tokenizer_of_chat(config, ids_below)) {}
 
 ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer)
-    : samples_(read_conversations(config, tokenizer), options_of_chat(config, tokenizer)) {}
+    : samples_(corpus_of(chat_recipe(config, tokenizer)), options_of_chat(config, tokenizer)) {}
 
 }  // namespace d9d

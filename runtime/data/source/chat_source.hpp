@@ -1,13 +1,16 @@
 #pragma once
-// Conversations, tokenised here and kept in memory; of their tokens only those count in the loss that the
-// model is to say. Samples of a CorpusSource, a conversation a document.
+// Conversations, tokenised here and kept in memory, or mapped where data.cache has them; of their tokens only
+// those count in the loss that the model is to say. Samples of a CorpusSource, a conversation a document.
 
 #include "runtime/data/chat_data_config.hpp"
-#include "runtime/data/corpus/token_corpus.hpp"
 #include "runtime/data/source/corpus_source.hpp"
+#include "runtime/data/source/token_recipe.hpp"
 #include "runtime/data/tokenizer.hpp"
 
 namespace d9d {
+
+// `tokenizer` outlives the recipe.
+TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer);
 
 class ChatSource final : public SampleSource {
  public:

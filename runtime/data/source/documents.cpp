@@ -1,11 +1,12 @@
 #include "runtime/data/source/documents.hpp"
 
-#include <glob.h>
-
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/mapped_file.hpp"
+#include "runtime/data/table/table_files.hpp"
+#include "runtime/data/table/tables.hpp"
 
 namespace d9d {
 namespace {
@@ -85,6 +86,46 @@ void use_jsonl(const Place& place, const std::string& field) {
   });
 }
 
+struct TablePlace {
+  const std::string& file;
+  const std::uint64_t bytes_before;
+  const UseDocument& use;
+};
+
+// How many bytes the file has.
+std::uint64_t use_table(const TablePlace& place, TableFormat format, const std::string& column) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(place.file, error);
+  D9D_REQUIRE(!error, "cannot open {}: {}", place.file, error.message());
+  for_each_table_text(place.file, format, column, [&](std::string_view text, const TableRow& row) {
+    if (text.empty()) return;
+    const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
+    place.use({text, fmt::format("{}, row {}", place.file, row.number), place.bytes_before + read});
+  });
+  return bytes;
+}
+
+std::optional<TableFormat> table_format_of(TextFormat format) {
+  if (format == TextFormat::parquet) return TableFormat::parquet;
+  if (format == TextFormat::arrow) return TableFormat::arrow;
+  return std::nullopt;
+}
+
+// Of the files that a folder is asked for; plain text has no ending of its own.
+std::string ending_of(TextFormat format) {
+  switch (format) {
+    case TextFormat::text:
+      return {};
+    case TextFormat::jsonl:
+      return "jsonl";
+    case TextFormat::parquet:
+      return "parquet";
+    case TextFormat::arrow:
+      return "arrow";
+  }
+  return {};
+}
+
 void use_text(const Place& place, DocumentUnit unit) {
   switch (unit) {
     case DocumentUnit::file:
@@ -98,26 +139,17 @@ void use_text(const Place& place, DocumentUnit unit) {
 
 }  // namespace
 
-std::vector<std::string> expand_files(const std::vector<std::string>& files) {
-  std::vector<std::string> out;
-  for (const std::string& name : files) {
-    if (name.find_first_of("*?[") == std::string::npos) {
-      out.push_back(name);
-      continue;
-    }
-    glob_t found{};
-    const int status = ::glob(name.c_str(), 0, nullptr, &found);
-    if (status == 0) out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    ::globfree(&found);
-    D9D_REQUIRE(status == 0, "data.files: nothing matches {}", name);
-  }
-  D9D_REQUIRE(!out.empty(), "data.files is empty; name at least one file");
-  return out;
+std::vector<std::string> files_of(const TextDataConfig& config) {
+  return expand_files(config.files, ending_of(config.format));
 }
 
 void for_each_document(const TextDataConfig& config, const UseDocument& use) {
   std::uint64_t bytes_before = 0;
-  for (const std::string& name : expand_files(config.files)) {
+  for (const std::string& name : files_of(config)) {
+    if (const auto table = table_format_of(config.format)) {
+      bytes_before += use_table({name, bytes_before, use}, *table, config.text_field);
+      continue;
+    }
     const MappedFile file(name);
     const Place place{name, file.text(), bytes_before, use};
     if (config.format == TextFormat::jsonl) {

@@ -11,17 +11,16 @@
 
 namespace d9d {
 
-// Names with * ? or [ become the files they match, sorted;
-// a name or pattern without a file is an input error.
-std::vector<std::string> expand_files(const std::vector<std::string>& files);
+// The files of `config.files`: expand_files().
+std::vector<std::string> files_of(const TextDataConfig& config);
 
 struct Document {
   std::string_view text;         // lives only during the call; never empty
-  std::string where;             // "notes.txt", "notes.jsonl:12"
+  std::string where;             // "notes.txt", "notes.jsonl:12", "notes.parquet, row 11"
   std::uint64_t bytes_read = 0;  // of all files, up to about its end
 };
 
-// One file is mapped at a time.
+// One file is mapped at a time; of Parquet a row group is in memory.
 using UseDocument = std::function<void(const Document&)>;
 void for_each_document(const TextDataConfig& config, const UseDocument& use);
 

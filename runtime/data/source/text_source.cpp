@@ -1,9 +1,9 @@
 #include "runtime/data/source/text_source.hpp"
 
+#include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/log.hpp"
-#include "runtime/data/corpus/memory_corpus.hpp"
-#include "runtime/data/source/token_cache.hpp"
+#include "runtime/data/digest.hpp"
+#include "runtime/data/source/documents.hpp"
 #include "runtime/data/source/tokenized_text.hpp"
 
 namespace d9d {
@@ -18,18 +18,7 @@ Tokenizer open_tokenizer(const TextDataConfig& config, const std::optional<std::
 std::shared_ptr<const TokenCorpus> read_tokens(const TextDataConfig& config, const Tokenizer& tokenizer) {
   D9D_REQUIRE(config.sequence_length >= 1, "data.sequence_length = {}, expected at least 1",
               config.sequence_length);
-  if (auto cached = find_tokens(config)) return cached;
-  if (config.cache) {
-    log::warn(
-        "data.cache: {} has no tokens of these files, so they are tokenised now and kept in memory; "
-        "`d9d-node data prepare` makes them once for all runs",
-        *config.cache);
-  }
-  auto corpus = std::make_shared<MemoryCorpus>(tokenizer.vocab_size());
-  tokenize_documents(config, tokenizer, [&](std::span<const std::int32_t> ids, std::uint64_t /*bytes*/) {
-    corpus->add_document(ids);
-  });
-  return corpus;
+  return corpus_of(text_recipe(config, tokenizer));
 }
 
 CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer) {
@@ -42,6 +31,22 @@ CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& to
 }
 
 }  // namespace
+
+TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer) {
+  const config::Json all = config::encode(config);
+  config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}};
+  for (const char* key : {"format", "text_field", "document", "eos_token"}) keys[key] = all.at(key);
+  return {.cache = config.cache,
+          .files = files_of(config),
+          .keys = std::move(keys),
+          .vocab_size = tokenizer.vocab_size(),
+          .make = [config, &tokenizer](const UseMadeDocument& use) {
+            tokenize_documents(config, tokenizer,
+                               [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
+                                 use({.ids = ids, .bytes_read = bytes});
+                               });
+          }};
+}
 
 TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below)
     : TextSource(config, open_tokenizer(config, ids_below)) {}

@@ -4,10 +4,14 @@
 // for vocabularies up to 65536, else 4); text is not.
 
 #include "runtime/data/source/corpus_source.hpp"
+#include "runtime/data/source/token_recipe.hpp"
 #include "runtime/data/text_data_config.hpp"
 #include "runtime/data/tokenizer.hpp"
 
 namespace d9d {
+
+// `tokenizer` outlives the recipe.
+TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer);
 
 class TextSource final : public SampleSource {
  public:

@@ -10,13 +10,10 @@
 #include <fstream>
 #include <system_error>
 
-#include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/corpus/megatron_corpus.hpp"
+#include "runtime/data/corpus/counted_files.hpp"
 #include "runtime/data/corpus/megatron_writer.hpp"
 #include "runtime/data/digest.hpp"
-#include "runtime/data/source/documents.hpp"
-#include "runtime/data/source/tokenized_text.hpp"
 
 namespace d9d {
 namespace {
@@ -73,36 +70,38 @@ std::string digest_of(const fs::path& file, const fs::path& cache, Notes notes) 
 }
 
 // What the ids are made of.
-config::Json origin_of(const TextDataConfig& config, Notes notes) {
-  const config::Json keys = config::encode(config);
-  config::Json origin = {{"version", cache_version}, {"tokenizer", sha256_of_file(config.tokenizer)}};
-  for (const char* key : {"format", "text_field", "document", "eos_token"}) origin[key] = keys.at(key);
+config::Json origin_of(const TokenRecipe& recipe, Notes notes) {
+  config::Json origin = {{"version", cache_version}};
+  origin.update(recipe.keys);
   origin["files"] = config::Json::array();
-  for (const std::string& file : expand_files(config.files)) {
-    origin["files"].push_back(digest_of(file, *config.cache, notes));
+  for (const std::string& file : recipe.files) {
+    origin["files"].push_back(digest_of(file, *recipe.cache, notes));
   }
   return origin;
 }
 
-fs::path folder_of(const TextDataConfig& config, const config::Json& origin) {
-  return fs::path(*config.cache) / sha256_of(origin.dump()).substr(0, name_digits);
+fs::path folder_of(const TokenRecipe& recipe, const config::Json& origin) {
+  return fs::path(*recipe.cache) / sha256_of(origin.dump()).substr(0, name_digits);
 }
 
 std::string prefix_in(const fs::path& folder) {
   return (folder / "tokens").string();
 }
 
-void write_tokens(const TextDataConfig& config, const fs::path& folder, const TokenProgress& progress) {
+void write_tokens(const TokenRecipe& recipe, const fs::path& folder, const TokenProgress& progress) {
   std::uint64_t all = 0;
-  for (const std::string& file : expand_files(config.files)) all += fs::file_size(file);
-  const Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
-  MegatronWriter writer(prefix_in(folder), tokenizer.vocab_size());
-  tokenize_documents(config, tokenizer, [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
-    writer.add_document(ids);
-    progress(bytes, all);
+  for (const std::string& file : recipe.files) all += fs::file_size(file);
+  MegatronWriter writer(prefix_in(folder), recipe.vocab_size);
+  std::optional<CountedWriter> counted;
+  if (recipe.some_count) counted.emplace(prefix_in(folder));
+  recipe.make([&](const MadeDocument& document) {
+    writer.add_document(document.ids);
+    if (counted) counted->add(*document.counted);
+    progress(document.bytes_read, all);
   });
   D9D_REQUIRE(writer.num_tokens() > 0, "data.files: there is no text in them");
   writer.finish();
+  if (counted) counted->finish();
 }
 
 // Where another process was faster, its folder stays.
@@ -116,22 +115,22 @@ void commit(const fs::path& temporary, const fs::path& folder) {
 
 }  // namespace
 
-std::shared_ptr<const TokenCorpus> find_tokens(const TextDataConfig& config) {
-  if (!config.cache || !fs::is_directory(*config.cache)) return nullptr;
-  const fs::path folder = folder_of(config, origin_of(config, Notes::are_read));
+std::shared_ptr<const TokenCorpus> find_tokens(const TokenRecipe& recipe) {
+  if (!recipe.cache || !fs::is_directory(*recipe.cache)) return nullptr;
+  const fs::path folder = folder_of(recipe, origin_of(recipe, Notes::are_read));
   if (!fs::exists(folder)) return nullptr;
-  return std::make_shared<MegatronCorpus>(prefix_in(folder));
+  return open_counted_files(prefix_in(folder), recipe.ids_below);
 }
 
-PreparedTokens prepare_tokens(const TextDataConfig& config, const TokenProgress& progress) {
-  D9D_CHECK(config.cache, "tokens without a cache");
-  const config::Json origin = origin_of(config, Notes::are_written);
-  const fs::path folder = folder_of(config, origin);
+PreparedTokens prepare_tokens(const TokenRecipe& recipe, const TokenProgress& progress) {
+  D9D_CHECK(recipe.cache, "tokens without a cache");
+  const config::Json origin = origin_of(recipe, Notes::are_written);
+  const fs::path folder = folder_of(recipe, origin);
   if (fs::exists(folder)) return {prefix_in(folder), false};
   const fs::path temporary = folder.string() + own_suffix();
   make_folder(temporary);
   try {
-    write_tokens(config, temporary, progress);
+    write_tokens(recipe, temporary, progress);
     write_renamed(temporary / "origin.json", origin.dump(2) + "\n");
   } catch (...) {
     std::error_code ignored;

@@ -7,7 +7,7 @@ sent what is left.
 argv[1], JSON: provider, settings (the job's keys of the tracker), values (the file), state (a file: the id of the run
 at the tracker, and the last step of each name that was sent, so that a job that goes on after a stop continues the same
 run and repeats nothing), record (run.jsonl, which says how the job ended), run, description.
-Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | [counts] | text}}.
+Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | {counts, edges} | {text} | {picture: file}}}.
 """
 
 import fcntl
@@ -29,6 +29,21 @@ def number(value):
     return float("nan") if value is None else value
 
 
+def evenly(counts, edges, bins=64):
+    """The same counts in bins of one width, each shared out over those that its bin overlaps."""
+    width = (edges[-1] - edges[0]) / len(counts)
+    if all(abs(edges[0] + i * width - edge) <= 1e-9 * width for i, edge in enumerate(edges)):
+        return counts, edges
+    even = [edges[0] + i * (edges[-1] - edges[0]) / bins for i in range(bins + 1)]
+    out = [0.0] * bins
+    for count, low, high in zip(counts, edges, edges[1:]):
+        for i in range(bins):
+            overlap = min(high, even[i + 1]) - max(low, even[i])
+            if overlap > 0:
+                out[i] += count * overlap / (high - low)
+    return out, even
+
+
 class Wandb:
     def __init__(self, job, run_id, hparams):
         import wandb
@@ -45,15 +60,16 @@ class Wandb:
         self.run_id = self.run.id
 
     def send(self, step, values):
-        def histogram(counts):
-            return self.wandb.Histogram(np_histogram=(counts, list(range(len(counts) + 1))))
+        def record(value):
+            if not isinstance(value, dict):
+                return number(value)
+            if "text" in value:
+                return self.wandb.Html("<pre>" + html.escape(value["text"]) + "</pre>")
+            if "picture" in value:
+                return self.wandb.Image(value["picture"])
+            return self.wandb.Histogram(np_histogram=(value["counts"], value["edges"]))
 
-        def shown(value):
-            if isinstance(value, list):
-                return histogram(value)
-            return self.wandb.Html(html.escape(value)) if isinstance(value, str) else number(value)
-
-        self.run.log({name: shown(value) for name, value in values.items()}, step=step)
+        self.run.log({name: record(value) for name, value in values.items()}, step=step)
 
     def end(self, ok):
         self.run.finish(exit_code=0 if ok else 1)
@@ -90,12 +106,14 @@ class Mlflow:
     def send(self, step, values):
         now = int(time.time() * 1000)
         metrics = [self.metric(self.name(name), number(value), now, step) for name, value in values.items()
-                   if not isinstance(value, (list, str))]
+                   if not isinstance(value, dict)]
         if metrics:
             self.client.log_batch(self.run_id, metrics=metrics)
         for name, value in values.items():
-            if isinstance(value, str):
-                self.client.log_text(self.run_id, value, f"{self.name(name)}/step-{step}.txt")
+            if isinstance(value, dict) and "text" in value:
+                self.client.log_text(self.run_id, value["text"], f"{self.name(name)}/{step}.txt")
+            elif isinstance(value, dict) and "picture" in value:
+                self.client.log_artifact(self.run_id, value["picture"], self.name(name))
 
     def end(self, ok):
         self.client.set_terminated(self.run_id, "FINISHED" if ok else "FAILED")
@@ -123,10 +141,13 @@ class Aim:
 
     def send(self, step, values):
         for name, value in values.items():
-            if isinstance(value, list):
-                value = self.aim.Distribution(hist=value, bin_range=(0, len(value)))
-            elif isinstance(value, str):
-                value = self.aim.Text(value)
+            if isinstance(value, dict) and "text" in value:
+                value = self.aim.Text(value["text"])
+            elif isinstance(value, dict) and "picture" in value:
+                value = self.aim.Image(value["picture"])
+            elif isinstance(value, dict):  # its bins are of one width
+                counts, edges = evenly(value["counts"], value["edges"])
+                value = self.aim.Distribution(hist=counts, bin_range=(edges[0], edges[-1]))
             else:
                 value = number(value)
             self.run.track(value, name=name, step=step, context=self.CONTEXT)

@@ -6,6 +6,7 @@
 #include "d9d_bridge_script.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/metric/picture_file.hpp"
 
 namespace d9d {
 namespace {
@@ -41,9 +42,16 @@ std::vector<std::string> words_of(const BridgeOptions& options) {
   return {python(), "-c", bridge_script, job.dump()};
 }
 
-nlohmann::json json_of(const TrackerValue& value) {
-  if (const auto* histogram = std::get_if<Histogram>(&value)) return histogram->counts;
-  if (const auto* text = std::get_if<Text>(&value)) return text->text;
+nlohmann::json json_of(const std::filesystem::path& folder, const Point& point, const TrackerValue& value) {
+  if (const auto* histogram = std::get_if<Histogram>(&value)) {
+    std::vector<double> edges;
+    for (std::size_t i = 0; i <= histogram->counts.size(); ++i) edges.push_back(histogram->edge(i));
+    return {{"counts", histogram->counts}, {"edges", edges}};
+  }
+  if (const auto* text = std::get_if<TextRecord>(&value)) return {{"text", text->text}};
+  if (const auto* picture = std::get_if<Picture>(&value)) {
+    return {{"picture", (folder / write_picture(folder, point, *picture)).string()}};
+  }
   return std::get<Scalar>(value).value;
 }
 
@@ -98,7 +106,11 @@ void BridgeRun::hparams(const nlohmann::json& hparams) {
 void BridgeRun::write(const Point& point, const TrackerValue& value) {
   const auto* scalar = std::get_if<Scalar>(&value);
   if (scalar != nullptr && scalar->is_time) return;
-  waiting_[point.step][flat_name(point)] = json_of(value);
+  try {
+    waiting_[point.step][flat_name(point)] = json_of(log_.parent_path(), point, value);
+  } catch (const Error& error) {
+    log::warn("{}", error.what());
+  }
 }
 
 void BridgeRun::end_step(std::int64_t step) {

@@ -59,5 +59,13 @@ TEST(SignalPolicy, ACheckpointIsAskedForOnlyOfARunningJobThatGoesOn) {
   EXPECT_EQ(policy.arrived(SIGUSR1, is_running, 3 * one_second), Action::ignore) << "it writes one anyway";
 }
 
+TEST(SignalPolicy, ATraceIsAskedForOnlyOfARunningJob) {
+  SignalPolicy policy(std::chrono::seconds(25));
+
+  EXPECT_EQ(policy.arrived(SIGUSR2, !is_running, one_second), Action::ignore);
+  EXPECT_EQ(policy.arrived(SIGUSR2, is_running, one_second), Action::tell);
+  EXPECT_FALSE(policy.deadline_ns().has_value());
+}
+
 }  // namespace
 }  // namespace d9d

@@ -26,10 +26,13 @@ class LivePage : public testing::Test {
     const auto answer = client.Get(path);
     return answer ? answer->body : "nobody answers";
   }
-  void open() {
+  void open(std::function<void()> write_trace = {}) {
     testing::internal::CaptureStderr();
-    page_ = open_live_page(
-        {.address = {"127.0.0.1", 0}, .run_dir = run_.folder().path(), .run = "tiny", .clock = clock_});
+    page_ = open_live_page({.address = {"127.0.0.1", 0},
+                            .run_dir = run_.folder().path(),
+                            .run = "tiny",
+                            .clock = clock_,
+                            .write_trace = std::move(write_trace)});
     port_ = port_in(testing::internal::GetCapturedStderr());
   }
 
@@ -64,6 +67,31 @@ TEST_F(LivePage, AFolderWithoutARunIsAnAnswerAndNoEnd) {
   open();
   EXPECT_THAT(get("/"), HasSubstr("is the folder of no run"));
   EXPECT_THAT(get("/metrics"), HasSubstr("d9d_step"));
+}
+
+TEST_F(LivePage, AsksForATraceByAButtonAndNotTooOften) {
+  run_.steps(3).started(0, test::job_of("tiny", 6));
+  int asked = 0;
+  open([&] { ++asked; });
+  const auto post = [&] {
+    httplib::Client client("127.0.0.1", port_);
+    const auto answer = client.Post("/trace");
+    return answer ? answer->status : 0;
+  };
+
+  EXPECT_THAT(get("/"), HasSubstr("<form method=\"post\" action=\"/trace\">"));
+  EXPECT_EQ(test::markup_problem(get("/")), "");
+  EXPECT_EQ(post(), 202);
+  EXPECT_EQ(post(), 429);
+  EXPECT_EQ(asked, 1);
+  httplib::Client client("127.0.0.1", port_);
+  EXPECT_EQ(client.Get("/trace")->status, 404) << "looking does nothing";
+}
+
+TEST_F(LivePage, WithoutTracesHasNoButton) {
+  run_.steps(3).started(0, test::job_of("tiny", 6));
+  open();
+  EXPECT_THAT(get("/"), Not(HasSubstr("<form")));
 }
 
 TEST_F(LivePage, ClosedItAnswersNobody) {

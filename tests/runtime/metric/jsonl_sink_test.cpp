@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "runtime/base/error.hpp"
+#include "tests/runtime/metric/one_pixel.hpp"
 #include "tests/runtime/metric/sink_fixture.hpp"
 
 namespace d9d {
@@ -37,6 +38,20 @@ TEST_F(Jsonl, KeepsEveryBitOfADouble) {
   one_step(run, 1, value);
 
   EXPECT_EQ(nlohmann::json::parse(content(path())).at("loss").get<double>(), value);
+}
+
+TEST_F(Jsonl, HasHistogramsTextsAndThePathsOfPictures) {
+  JsonlRun run(path(), 0);
+
+  run.write({"gradient", 1}, Histogram{.counts = {3, 5}, .edges = {-2, 0, 8}});
+  run.write({"samples/first", 1}, TextRecord{"In the \"beginning\""});
+  run.write({"map", 1}, Picture{test::png_of_one_pixel()});
+  run.end_step(1);
+
+  const auto line = nlohmann::json::parse(content(path()));
+  EXPECT_EQ(line["gradient"], (nlohmann::json{{"edges", {-2.0, 0.0, 8.0}}, {"counts", {3.0, 5.0}}}));
+  EXPECT_EQ(line["samples/first"], "In the \"beginning\"");
+  EXPECT_EQ(content(folder_ / line["map"]["picture"].get<std::string>()), test::png_of_one_pixel());
 }
 
 TEST_F(Jsonl, WritesWhatIsNoNumberAsNull) {

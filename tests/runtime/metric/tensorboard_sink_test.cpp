@@ -2,6 +2,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/metric/event_reader.hpp"
+#include "tests/runtime/metric/one_pixel.hpp"
 #include "tests/runtime/metric/sink_fixture.hpp"
 
 namespace d9d {
@@ -55,6 +56,35 @@ TEST_F(Tensorboard, WritesHistogramsWithTheirBins) {
   EXPECT_EQ(field(bins, 3).as_double(), 8.0);
   EXPECT_EQ(parse_packed(field(bins, 6).bytes), (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(parse_packed(field(bins, 7).bytes), (std::vector<double>{3, 0, 5}));
+}
+
+TEST_F(Tensorboard, WritesHistogramsWithEdgesOfTheirOwn) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+
+  run.write({"gradient", 1}, Histogram{.counts = {3, 5}, .edges = {-2, 0, 8}});
+  run.flush();
+  const auto bins = parse_message(field(summary_value(parse_events(content(run.path())).at(2)), 5).bytes);
+
+  EXPECT_EQ(field(bins, 1).as_double(), -2.0);
+  EXPECT_EQ(field(bins, 2).as_double(), 8.0);
+  EXPECT_EQ(field(bins, 4).as_double(), 3 * -1.0 + 5 * 4.0);
+  EXPECT_EQ(parse_packed(field(bins, 6).bytes), (std::vector<double>{0, 8}));
+}
+
+TEST_F(Tensorboard, WritesTextsAndPictures) {
+  TensorboardRun run({folder_, "h", 0}, clock_);
+
+  run.write({"samples/first", 4}, TextRecord{"In the beginning"});
+  run.write({"map", 4}, Picture{test::png_of_one_pixel()});
+  run.flush();
+  const auto events = parse_events(content(run.path()));
+
+  EXPECT_EQ(field(summary_value(events.at(2)), 1).bytes, "samples/first");
+  EXPECT_EQ(field(parse_message(field(summary_value(events.at(2)), 8).bytes), 8).bytes, "In the beginning");
+  const auto image = parse_message(field(summary_value(events.at(3)), 4).bytes);
+  EXPECT_EQ(field(image, 1).number, 1U);
+  EXPECT_EQ(field(image, 2).number, 1U);
+  EXPECT_EQ(field(image, 4).bytes, test::png_of_one_pixel());
 }
 
 TEST_F(Tensorboard, WritesSettingsAsATable) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "tests/runtime/report/run_maker.hpp"
 #include "tests/runtime/report/well_formed.hpp"
 
@@ -27,6 +29,19 @@ TEST(SamplesSection, ShowsTextAsItIsAndCutsWhatIsLong) {
                           HasSubstr("<h3>samples/step-9.txt</h3>"), HasSubstr("\u00e4</pre>"),
                           HasSubstr("The file goes on.")));
   EXPECT_LT(html.size(), 20'000U);
+}
+
+TEST(SamplesSection, ShowsTextsThatWereRecordedAmongTheNumbers) {
+  test::RunMaker run;
+  run.steps(1);
+  std::ofstream(run.folder() / "metrics.jsonl", std::ios::app)
+      << R"({"step":2,"loss":1.5,"samples/first":"And God <said>","map":{"picture":"pictures/map-2.png"}})"
+      << "\n";
+
+  const std::string html = samples_section(run.look());
+
+  EXPECT_EQ(test::markup_problem(html), "");
+  EXPECT_THAT(html, AllOf(HasSubstr("<h3>samples/first, step 2</h3>"), HasSubstr("And God &lt;said&gt;")));
 }
 
 TEST(SamplesSection, IsNotThereWithoutSamples) {

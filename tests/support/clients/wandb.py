@@ -20,7 +20,17 @@ class Settings:
 
 class Histogram:
     def __init__(self, np_histogram):
-        self.counts = np_histogram[0]
+        self.counts, self.edges = np_histogram
+
+
+class Html:
+    def __init__(self, text):
+        self.html = text
+
+
+class Image:
+    def __init__(self, path):
+        self.path = path
 
 
 class Run:
@@ -31,7 +41,7 @@ class Run:
         time.sleep(float(os.environ.get("FAKE_CLIENT_SECONDS", "0")))
         if os.environ.get("FAKE_CLIENT_FAILS"):
             raise ConnectionError("the service is gone")
-        plain = {name: value.counts if isinstance(value, Histogram) else value for name, value in values.items()}
+        plain = {name: vars(value) if isinstance(value, (Histogram, Html, Image)) else value for name, value in values.items()}
         note("log", step=step, values=plain)
 
     def finish(self, exit_code):

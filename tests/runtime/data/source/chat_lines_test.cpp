@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "runtime/base/error.hpp"
 #include "tests/support/error_of.hpp"
 
@@ -19,17 +21,22 @@ ChatDataConfig chat_markers() {
   return config;
 }
 
+std::vector<ChatPart> parts_of_line(const ChatDataConfig& config, const std::string& line,
+                                    const std::string& where) {
+  return chat_parts(config, nlohmann::json::parse(line), where);
+}
+
 std::string error_of_line(const std::string& line) {
-  return test::error_of([&] { chat_parts(chat_markers(), line, "talk.jsonl:7"); }, ErrorKind::input);
+  return test::error_of([&] { parts_of_line(chat_markers(), line, "talk.jsonl:7"); }, ErrorKind::input);
 }
 
 TEST(ChatLines, CountWhatTheAssistantSaysAndItsSuffix) {
   EXPECT_THAT(
-      chat_parts(chat_markers(), R"({"messages": [
+      parts_of_line(chat_markers(), R"({"messages": [
                  {"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"},
                  {"role": "assistant", "content": "good day"}, {"role": "user", "content": "bye"},
                  {"role": "assistant", "content": "farewell"}]})",
-                 "here"),
+                    "here"),
       ElementsAre(ChatPart{"<s>[sys]be kind\n[user]hello\n[bot]", false}, ChatPart{"good day[end]\n", true},
                   ChatPart{"[user]bye\n[bot]", false}, ChatPart{"farewell[end]\n", true}));
 }
@@ -41,20 +48,19 @@ TEST(ChatLines, CountTheRolesAndReadTheKeysThatTheJobNames) {
   config.role_field = "from";
   config.content_field = "value";
 
-  EXPECT_THAT(chat_parts(config, R"({"conversations": [{"from": "user", "value": "hello"},
+  EXPECT_THAT(parts_of_line(config, R"({"conversations": [{"from": "user", "value": "hello"},
                                                        {"from": "assistant", "value": "hm"}]})",
-                         "here"),
+                            "here"),
               ElementsAre(ChatPart{"<s>[user]", false}, ChatPart{"hello\n", true},
                           ChatPart{"[bot]hm[end]\n", false}));
 }
 
 TEST(ChatLines, CountACompletionAndNoPrompt) {
-  EXPECT_THAT(chat_parts(chat_markers(), R"({"prompt": "2 + 2 = ", "completion": "4"})", "here"),
+  EXPECT_THAT(parts_of_line(chat_markers(), R"({"prompt": "2 + 2 = ", "completion": "4"})", "here"),
               ElementsAre(ChatPart{"<s>2 + 2 = ", false}, ChatPart{"4", true}));
 }
 
 TEST(ChatLines, SayWhatALineLacks) {
-  EXPECT_THAT(error_of_line("[1]"), HasSubstr("talk.jsonl:7: not a JSON object"));
   EXPECT_THAT(error_of_line(R"({"text": "a"})"), HasSubstr("name the key of the messages with "
                                                            "data.messages_field"));
   EXPECT_THAT(error_of_line(R"({"prompt": "a", "completion": 4})"),

@@ -27,8 +27,9 @@ class TokenCache : public testing::Test {
     config_.cache = folder_.path("cache");
   }
   PreparedTokens prepare() {
-    return prepare_tokens(config_, [&](std::uint64_t done, std::uint64_t of) { progress_ = {done, of}; });
+    return prepare_tokens(recipe(), [&](std::uint64_t done, std::uint64_t of) { progress_ = {done, of}; });
   }
+  TokenRecipe recipe() const { return text_recipe(config_, tokenizer_); }
   static std::vector<Sample> samples_of(const TextDataConfig& config) {
     const TextSource source(config);
     std::vector<Sample> samples;
@@ -38,18 +39,20 @@ class TokenCache : public testing::Test {
 
   const Folder folder_;
   TextDataConfig config_;
+  const Tokenizer tokenizer_ =
+      Tokenizer::from_file(std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/qwen.json");
   std::pair<std::uint64_t, std::uint64_t> progress_;
 };
 
 TEST_F(TokenCache, GivesTheSamplesOfTheTextItself) {
-  EXPECT_EQ(find_tokens(config_), nullptr);
+  EXPECT_EQ(find_tokens(recipe()), nullptr);
   const std::vector<Sample> tokenised = samples_of(config_);
   config_.samples = SampleUnit::document;
   const std::vector<Sample> padded = samples_of(config_);
 
   EXPECT_TRUE(prepare().made);
 
-  ASSERT_NE(find_tokens(config_), nullptr);
+  ASSERT_NE(find_tokens(recipe()), nullptr);
   EXPECT_EQ(samples_of(config_), padded);
   config_.samples = SampleUnit::row;
   EXPECT_EQ(samples_of(config_), tokenised);
@@ -72,15 +75,15 @@ TEST_F(TokenCache, IsMadeOnceForTheSameTextsWhereverTheyLie) {
 TEST_F(TokenCache, IsAnotherOneForAnotherTextOrAnotherKey) {
   prepare();
   config_.document = DocumentUnit::file;
-  EXPECT_EQ(find_tokens(config_), nullptr);
+  EXPECT_EQ(find_tokens(recipe()), nullptr);
   config_.document = DocumentUnit::line;
-  ASSERT_NE(find_tokens(config_), nullptr);
+  ASSERT_NE(find_tokens(recipe()), nullptr);
   config_.eos_token.reset();
-  EXPECT_EQ(find_tokens(config_), nullptr);
+  EXPECT_EQ(find_tokens(recipe()), nullptr);
   config_.eos_token = "<|endoftext|>";
 
   folder_.write("a.txt", "the actor sent \nthe message\n\n");
-  EXPECT_EQ(find_tokens(config_), nullptr);
+  EXPECT_EQ(find_tokens(recipe()), nullptr);
 }
 
 TEST_F(TokenCache, OfAnotherProcessThatWasFasterIsKept) {
@@ -90,7 +93,7 @@ TEST_F(TokenCache, OfAnotherProcessThatWasFasterIsKept) {
 
   // As it is for the slower one: the folder appears while it tokenises.
   fs::rename(folder, folder_.path("aside"));
-  const auto result = prepare_tokens(config_, [&](std::uint64_t, std::uint64_t) {
+  const auto result = prepare_tokens(recipe(), [&](std::uint64_t, std::uint64_t) {
     if (fs::exists(folder_.path("aside"))) fs::rename(folder_.path("aside"), folder);
   });
 

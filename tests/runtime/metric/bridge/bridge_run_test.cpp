@@ -58,6 +58,7 @@ TEST_F(BridgeRunTest, TheClientGetsSettingsNumbersAndTheEnd) {
   run.end_step(1);
   run.write({"loss", 2, {}}, Scalar{1.25});
   run.write({"experts", 2, {}}, Histogram{{3, 4}});
+  run.write({"samples", 2, {}}, TextRecord{"a < b"});
   end(RunOutcome::finished);
   run.close();
 
@@ -71,8 +72,12 @@ TEST_F(BridgeRunTest, TheClientGetsSettingsNumbersAndTheEnd) {
   EXPECT_TRUE(seen[0]["id"].is_null());
   EXPECT_EQ(seen[0]["dir"], (folder_ / "trackers").string());
   EXPECT_EQ(seen[1], (json{{"call", "log"}, {"step", 1}, {"values", {{"loss", 2.5}}}}));
-  EXPECT_EQ(seen[2],
-            (json{{"call", "log"}, {"step", 2}, {"values", {{"loss", 1.25}, {"experts", {3.0, 4.0}}}}}));
+  EXPECT_EQ(seen[2], (json{{"call", "log"},
+                           {"step", 2},
+                           {"values",
+                            {{"loss", 1.25},
+                             {"experts", {{"counts", {3.0, 4.0}}, {"edges", {0.0, 1.0, 2.0}}}},
+                             {"samples", {{"html", "<pre>a &lt; b</pre>"}}}}}}));
   EXPECT_EQ(seen[3], (json{{"call", "finish"}, {"exit_code", 0}}));
 }
 

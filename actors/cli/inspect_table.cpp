@@ -1,0 +1,80 @@
+#include "actors/cli/inspect_table.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/data/table/table_files.hpp"
+
+namespace d9d {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t rows_max = 1'000'000;
+constexpr std::size_t characters_shown = 400;  // of a row
+
+// Ends the loop over the rows.
+struct EnoughRows {};
+
+void show_rows(const std::vector<std::string>& files, TableFormat format, std::int64_t wanted,
+               Console& console) {
+  std::int64_t shown = 0;
+  try {
+    for (const std::string& file : files) {
+      for_each_table_record(file, format, {}, [&](const nlohmann::json& record, const TableRow& row) {
+        if (shown++ == wanted) throw EnoughRows();
+        const std::string text = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        const bool is_long = text.size() > characters_shown;
+        console.out << fmt::format("\nrow {} of {}\n{}{}\n", row.number, file,
+                                   text.substr(0, characters_shown), is_long ? " ..." : "");
+      });
+    }
+  } catch (const EnoughRows&) {
+    return;
+  }
+}
+
+}  // namespace
+
+std::optional<TableFormat> table_format_of_name(const std::string& name) {
+  const auto of_ending = [](const fs::path& path) -> std::optional<TableFormat> {
+    if (path.extension() == ".parquet") return TableFormat::parquet;
+    if (path.extension() == ".arrow") return TableFormat::arrow;
+    return std::nullopt;
+  };
+  std::error_code unreadable;
+  if (!fs::is_directory(name, unreadable)) return of_ending(name);
+  if (fs::exists(fs::path(name) / "dataset_dict.json")) return TableFormat::arrow;
+  for (const fs::directory_entry& entry : fs::directory_iterator(name)) {
+    if (const auto format = of_ending(entry.path())) return format;
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("{} has no file that ends in .parquet or .arrow; name one", name));
+}
+
+int inspect_table(const Arguments& arguments, TableFormat format, Console& console) {
+  const std::string& name = arguments.positional()[1];
+  const auto files = expand_files({name}, format == TableFormat::parquet ? "parquet" : "arrow");
+  TableOutline all;
+  for (const std::string& file : files) {
+    TableOutline outline = outline_of_table(file, format);
+    D9D_REQUIRE(all.columns.empty() || outline.columns == all.columns, "{}: other columns than those of {}",
+                file, files.front());
+    all.rows += outline.rows;
+    all.pieces += outline.pieces;
+    all.columns = std::move(outline.columns);
+  }
+  console.out << fmt::format("{}: {} in {}, {}\n", name, counted(all.rows, "row"),
+                             counted(files.size(), "file"),
+                             counted(all.pieces, format == TableFormat::parquet ? "row group" : "batch"));
+  for (const auto& [column, type] : all.columns) console.out << fmt::format("  {}: {}\n", column, type);
+  show_rows(files, format, arguments.integer("--documents", 0, rows_max).value_or(1), console);
+  return 0;
+}
+
+}  // namespace d9d

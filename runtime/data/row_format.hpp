@@ -1,0 +1,11 @@
+#pragma once
+// Files whose rows have named columns.
+
+#include <boost/describe/enum.hpp>
+
+namespace d9d {
+
+enum class RowFormat { jsonl, parquet, arrow };
+BOOST_DESCRIBE_ENUM(RowFormat, jsonl, parquet, arrow)
+
+}  // namespace d9d

@@ -1,0 +1,32 @@
+#pragma once
+// Lists of token ids, a row a document: those of Arrow files are read where they are mapped; others are made here and
+// kept in memory, or mapped where data.cache has them. Samples of a CorpusSource.
+
+#include "runtime/data/source/corpus_source.hpp"
+#include "runtime/data/source/token_recipe.hpp"
+#include "runtime/data/token_lists_data_config.hpp"
+
+namespace d9d {
+
+// Where a model is known, its ids are below `ids_below`.
+TokenRecipe token_lists_recipe(const TokenListsDataConfig& config,
+                               std::optional<std::int64_t> ids_below = {});
+
+class TokenListsSource final : public SampleSource {
+ public:
+  // Input errors: those of the files (tables.hpp), ids that are negative or that the model does not have (those of
+  // mapped files when they are read), labels of another length than the ids, or other than the id or -100.
+  explicit TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {});
+  std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
+  std::int64_t sequence_length() const override { return samples_.sequence_length(); }
+  std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
+  Sample at(std::uint64_t index) const override { return samples_.at(index); }
+  std::optional<Scanned> scan_ids(const ScanLimits& limits) const override {
+    return samples_.scan_ids(limits);
+  }
+
+ private:
+  const CorpusSource samples_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,38 @@
+#pragma once
+// How the token ids of a source are made of its files, whether for a job's memory or for the cache.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/config/codec.hpp"
+#include "runtime/data/corpus/token_corpus.hpp"
+
+namespace d9d {
+
+struct MadeDocument {
+  std::span<const std::int32_t> ids;           // live only during the call
+  const std::vector<bool>* counted = nullptr;  // as long; null: all count
+  std::uint64_t bytes_read = 0;                // of all files, up to about its end
+};
+using UseMadeDocument = std::function<void(const MadeDocument&)>;
+
+struct TokenRecipe {
+  std::optional<std::string> cache;  // data.cache
+  std::vector<std::string> files;
+  config::Json keys;                        // what else the ids depend on, the tokenizer's digest included
+  std::int64_t vocab_size = 0;              // made ids are below this
+  std::optional<std::int64_t> ids_below{};  // those of the cache are to be checked when they are read
+  bool some_count = false;                  // not all tokens count in the loss
+  // Reads everything, in order. What it uses lives as long as the recipe. Errors are those of the source.
+  std::function<void(const UseMadeDocument&)> make{};
+};
+
+// What the cache has, mapped; else made here and kept in memory, with a warning where there is a cache without them.
+std::shared_ptr<const TokenCorpus> corpus_of(const TokenRecipe& recipe);
+
+}  // namespace d9d

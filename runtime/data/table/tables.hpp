@@ -1,0 +1,65 @@
+#pragma once
+// Parquet files, and Arrow's IPC files in both layouts (the stream that `datasets` writes, and the file). Parquet is
+// read a row group at a time, Arrow is mapped. A build without Arrow's library refuses all of them by name.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/data/corpus/token_corpus.hpp"
+
+namespace d9d {
+
+enum class TableFormat { parquet, arrow };
+
+// Where a row is: its number in the file, from 0, and about which share of the file's rows is read with it.
+struct TableRow {
+  std::uint64_t number = 0;
+  double read = 0;
+};
+
+// Input errors, here and below, name the file: it cannot be read, is of another format, has no such column
+// (they name those that there are) or one of another type.
+
+// Calls with the texts of a column; a null is an empty text. The text lives only during the call.
+using UseTableText = std::function<void(std::string_view text, const TableRow& row)>;
+void for_each_table_text(const std::string& file, TableFormat format, const std::string& column,
+                         const UseTableText& use);
+
+// Calls with those of the columns that the file has, as an object; with no names, all. Values may be texts,
+// numbers, booleans, nulls, and lists and structs of them.
+using UseTableRecord = std::function<void(const nlohmann::json& record, const TableRow& row)>;
+void for_each_table_record(const std::string& file, TableFormat format,
+                           const std::vector<std::string>& columns, const UseTableRecord& use);
+
+// Columns of lists of integers.
+struct IdColumns {
+  std::string ids;
+  std::optional<std::string> labels;  // as long as the ids
+};
+using UseTableIds = std::function<void(std::span<const std::int64_t> ids,
+                                       std::span<const std::int64_t> labels, const TableRow& row)>;
+void for_each_table_ids(const std::string& file, TableFormat format, const IdColumns& columns,
+                        const UseTableIds& use);
+
+// Lists of token ids in Arrow files, a list a document, read where they are mapped: memory holds a table entry per
+// batch of the files. Ids that are not below `ids_below`, or negative, are found when they are read.
+std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>& files,
+                                                 const std::string& column,
+                                                 std::optional<std::int64_t> ids_below);
+
+// What a file holds, without its rows.
+struct TableOutline {
+  std::uint64_t rows = 0;
+  std::uint64_t pieces = 0;                                    // row groups or batches
+  std::vector<std::pair<std::string, std::string>> columns{};  // names and types
+};
+TableOutline outline_of_table(const std::string& file, TableFormat format);
+
+}  // namespace d9d

@@ -1,0 +1,58 @@
+#pragma once
+// The keys of `data` with `source: token_lists`.
+
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/data/epochs.hpp"
+#include "runtime/data/row_format.hpp"
+#include "runtime/data/sample_unit.hpp"
+
+namespace d9d {
+
+struct TokenListsDataConfig {
+  std::vector<std::string> files;
+  std::int64_t sequence_length = 0;
+  RowFormat format = RowFormat::arrow;
+  std::string ids_field = "input_ids";
+  std::optional<std::string> labels_field;
+  SampleUnit samples = SampleUnit::row;
+  std::optional<std::string> cache;
+  bool shuffle = false;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
+};
+BOOST_DESCRIBE_STRUCT(TokenListsDataConfig, (),
+                      (files, sequence_length, format, ids_field, labels_field, samples, cache, shuffle, seed,
+                       epochs))
+constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
+  using config::Key;
+  return std::array{
+      Key{"files", "",
+          "files, patterns or folders (those that `datasets` saved among them), read in this order; a row is "
+          "a "
+          "document",
+          config::required},
+      Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      Key{"format", "",
+          "what the files hold; arrow is read where it is mapped, the ids of the others are kept in memory "
+          "unless `cache` has them"},
+      Key{"ids_field", "", "the column of lists of token ids"},
+      Key{"labels_field", "",
+          "a column of labels, as long as the ids and beside them (not shifted): the id itself, or -100 "
+          "where "
+          "the token does not count in the loss; without it all count"},
+      data_keys::samples,
+      data_keys::cache,
+      Key{"shuffle", "", "another order of samples in every epoch, instead of the files'"},
+      data_keys::seed,
+      data_keys::epochs,
+  };
+}
+
+}  // namespace d9d

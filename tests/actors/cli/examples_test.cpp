@@ -1,0 +1,49 @@
+// The examples of every command's --help are command lines that the command takes.
+#include <gmock/gmock.h>
+
+#include "actors/cli/arguments.hpp"
+#include "actors/cli/commands.hpp"
+#include "actors/cli/running_commands.hpp"
+
+namespace d9d {
+namespace {
+
+std::vector<Command> every_command() {
+  return {run_command("build", {}), check_command(),    schedule_command(), lr_command(),
+          score_command(),          generate_command(), export_command(),   checkpoint_command(),
+          convert_command(),        data_command(),     trace_command(),    report_command()};
+}
+
+// As a shell does, of quotes and blanks.
+std::vector<std::string> shell_words(const std::string& line) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back().push_back(c);
+    }
+  }
+  return words;
+}
+
+TEST(Examples, OfEveryCommandAreShownAndFitItsOptions) {
+  for (const Command& command : every_command()) {
+    ASSERT_FALSE(command.examples.empty()) << command.name;
+    for (const std::string& example : command.examples) {
+      std::vector<std::string> words = shell_words(example);
+      EXPECT_EQ(words.front(), command.name) << example;
+      words.erase(words.begin());
+      EXPECT_NO_THROW(parse_arguments(words, command)) << example;
+      EXPECT_THAT(help_of("d9d-node", command), testing::HasSubstr("  d9d-node " + example + "\n"));
+    }
+    // An example is in no other place, where nothing would parse it.
+    EXPECT_THAT(command.details, testing::Not(testing::HasSubstr("d9d-node " + command.name)));
+  }
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,72 @@
+#include "runtime/data/source/token_lists_source.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/data/folder.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TokenListsDataConfig lists_of(std::string file) {
+  TokenListsDataConfig config;
+  config.files = {std::move(file)};
+  config.format = RowFormat::jsonl;
+  config.sequence_length = 4;
+  return config;
+}
+
+std::string refusal_of_lists(const TokenListsDataConfig& config, std::optional<std::int64_t> below = {}) {
+  return test::error_of([&] { const TokenListsSource source(config, below); }, ErrorKind::input);
+}
+
+TEST(TokenListsSource, IsARowOfTheListsCutEveryLength) {
+  const Folder folder;
+  const TokenListsSource source(lists_of(folder.write("a.jsonl",
+                                                      "{\"input_ids\": [1, 2, 3]}\n{\"input_ids\": []}\n"
+                                                      "{\"input_ids\": [4, 5, 6, 7, 8, 9]}\n")),
+                                100000);
+  ASSERT_EQ(source.num_samples(), 2U);
+  EXPECT_THAT(source.at(1).input_ids, ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(source.at(1).labels, ElementsAre(6, 7, 8, 9));
+}
+
+TEST(TokenListsSource, CountsWhatHasALabel) {
+  const Folder folder;
+  TokenListsDataConfig config =
+      lists_of(folder.write("a.jsonl", "{\"ids\": [1, 2, 3, 4], \"labels\": [-100, -100, 3, 4]}\n"));
+  config.ids_field = "ids";
+  config.labels_field = "labels";
+  config.samples = SampleUnit::document;
+  const TokenListsSource source(config);
+  EXPECT_THAT(source.at(0).input_ids, ElementsAre(1, 2, 3, 0));
+  EXPECT_THAT(source.at(0).labels, ElementsAre(ignored_label, 3, 4, ignored_label));
+}
+
+TEST(TokenListsSource, RefusesWhatAreNoIdsOrNoLabels) {
+  const Folder folder;
+  const auto with = [&](const std::string& line) {
+    TokenListsDataConfig config = lists_of(folder.write("a.jsonl", line));
+    config.labels_field = "labels";
+    return config;
+  };
+  EXPECT_THAT(refusal_of_lists(with(R"({"ids": [1]})")),
+              HasSubstr("a.jsonl:1: no list under \"input_ids\"; name the key with data.ids_field"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1.5], "labels": [1]})")),
+              HasSubstr("expected integers"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, -2], "labels": [1, -2]})")),
+              HasSubstr("a.jsonl:1: token 1 is -2, expected 0 or more"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, 600], "labels": [1, 600]})"), 512),
+              HasSubstr("token 1 is 600, but model_provider.model.vocab_size is 512"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, 2], "labels": [2]})")),
+              HasSubstr("2 ids and 1 labels"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, 2], "labels": [2, -100]})")),
+              HasSubstr("label 0 is 2 beside the id 1, expected the id or -100; labels are not shifted"));
+}
+
+}  // namespace
+}  // namespace d9d
