@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/documents.hpp"
+#include "runtime/data/table/table_files.hpp"
 
 namespace d9d {
 namespace {
