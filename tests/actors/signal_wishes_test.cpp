@@ -52,6 +52,18 @@ TEST(SignalWishes, OneRequestIsOneCheckpoint) {
   EXPECT_FALSE(agreed({&first, &second}).save);
 }
 
+TEST(SignalWishes, OneRequestPutsAllRanksToSleepOnce) {
+  SignalWishes first, second;
+  second.add(SIGUSR2);
+
+  const AgreedWishes wishes = agreed({&first, &second});
+
+  EXPECT_TRUE(wishes.sleep);
+  EXPECT_FALSE(wishes.save);
+  EXPECT_EQ(wishes.stop_signal, 0);
+  EXPECT_FALSE(agreed({&first, &second}).sleep);
+}
+
 TEST(StopReport, SaysFromWhereTheJobGoesOn) {
   EXPECT_EQ(report_of_stop({SIGTERM, 17, "save-17", ""}),
             "stopped by SIGTERM after step 17; start the job again to go on from save-17");
