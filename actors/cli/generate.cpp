@@ -102,7 +102,7 @@ void write_results(Disk& disk, const std::string& path, const Tokenizer& tokeniz
   std::string lines;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     lines += line_of(i, prompts[i],
-                    tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())), made[i]);
+                     tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())), made[i]);
   }
   write_text(disk, path, lines);
 }

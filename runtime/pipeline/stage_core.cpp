@@ -53,7 +53,8 @@ void StageCore::begin_step(std::uint64_t step, const std::vector<MicrobatchTenso
   D9D_CHECK(microbatches_.empty(), "step {} begins on stage {} before step {} is finished", step, stage(),
             step_);
   D9D_REQUIRE(!microbatches.empty(), "step {} has no microbatches", step);
-  D9D_CHECK((options_.passes == 1 || !options_.training) && static_cast<int>(microbatches.size()) % options_.passes == 0,
+  D9D_CHECK((options_.passes == 1 || !options_.training) &&
+                static_cast<int>(microbatches.size()) % options_.passes == 0,
             "{} microbatches in {} passes", microbatches.size(), options_.passes);
   options_.module->set_training(options_.training);  // the module may be another core's, too
   step_ = step;
@@ -87,7 +88,8 @@ bool StageCore::ready(const Action& action) const {
   const Microbatch& mb = microbatches_[static_cast<std::size_t>(action.microbatch)];
   switch (action.kind) {
     case ActionKind::forward:
-      return mb.phase == Microbatch::Phase::waiting && (!takes_activation(action.microbatch) || mb.activation);
+      return mb.phase == Microbatch::Phase::waiting &&
+             (!takes_activation(action.microbatch) || mb.activation);
     case ActionKind::backward:
     case ActionKind::backward_input:
       return options_.training && mb.phase == Microbatch::Phase::forwarded && (is_last() || mb.gradient);

@@ -37,8 +37,8 @@ bool ends_text(const GenerateOptions& options, std::int64_t token) {
 }
 
 void cut_behind_end(const GenerateOptions& options, std::vector<std::int64_t>& text) {
-  const auto end = std::find_if(text.begin(), text.end(),
-                                [&](std::int64_t token) { return ends_text(options, token); });
+  const auto end =
+      std::find_if(text.begin(), text.end(), [&](std::int64_t token) { return ends_text(options, token); });
   if (end != text.end()) text.erase(end + 1, text.end());
 }
 
@@ -93,8 +93,7 @@ void Generator::advance() {
                     {{"logit_positions", at::tensor(last, at::kLong)}}, *cache_, tokens);
   std::vector<TokenPlace> places;
   for (const Text& text : texts_) places.push_back({text.prompt->sample, text.made->size()});
-  const auto chosen =
-      chosen_tokens(tensor_at(outputs, "logits", "the model's outputs")[0], places, options_);
+  const auto chosen = chosen_tokens(tensor_at(outputs, "logits", "the model's outputs")[0], places, options_);
   for (std::size_t i = 0; i < texts_.size(); ++i) texts_[i].made->push_back(chosen[i]);
   std::erase_if(texts_, [this](const Text& text) {
     const bool full = static_cast<std::int64_t>(text.made->size()) == options_.max_new_tokens;

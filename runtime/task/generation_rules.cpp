@@ -11,11 +11,12 @@ namespace {
 
 void check_generation_mesh(const JobConfig& job, std::vector<JobIssue>& issues) {
   if (job.mesh.context_parallel() == 1) return;
-  issues.push_back({"mesh.context_parallel_shard",
-                    "the task generation cannot share sequences between ranks: a pass has one new token of each "
-                    "text, which one rank computes",
-                    "set context_parallel_shard and context_parallel_replicate to 1, and use the ranks for "
-                    "pipeline_parallel, tensor_parallel or data_parallel_shard"});
+  issues.push_back(
+      {"mesh.context_parallel_shard",
+       "the task generation cannot share sequences between ranks: a pass has one new token of each "
+       "text, which one rank computes",
+       "set context_parallel_shard and context_parallel_replicate to 1, and use the ranks for "
+       "pipeline_parallel, tensor_parallel or data_parallel_shard"});
 }
 
 void check_prompt_room(const JobConfig& job, const GenerationConfig& task, const FamilyModel& model,

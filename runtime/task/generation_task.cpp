@@ -19,9 +19,10 @@ namespace {
 // Where rows say which document a token is of, a prompt is the first one; the others may only fill up.
 at::Tensor first_documents(const at::Tensor& starts, const at::Tensor& labels) {
   const at::Tensor first = at::eq(starts, 0);
-  D9D_REQUIRE(!at::ne(labels, ignored_label).logical_and(at::logical_not(first)).any().item<bool>(),
-              "a sample has several documents, and a prompt is one; use data.source: prompts, or data.samples: "
-              "document");
+  D9D_REQUIRE(
+      !at::ne(labels, ignored_label).logical_and(at::logical_not(first)).any().item<bool>(),
+      "a sample has several documents, and a prompt is one; use data.source: prompts, or data.samples: "
+      "document");
   return first.sum(1);
 }
 

@@ -63,7 +63,8 @@ int PromptedTexts::passes() const {
 }
 
 void PromptedTexts::process_outputs(const InferenceContext& context) {
-  const at::Tensor tokens = tensor_at(context.outputs, "tokens", "the last stage's output").cpu().contiguous();
+  const at::Tensor tokens =
+      tensor_at(context.outputs, "tokens", "the last stage's output").cpu().contiguous();
   for (std::int64_t row = 0; row < tokens.size(0); ++row) {
     auto& text = texts_.at(static_cast<std::size_t>(context.samples[static_cast<std::size_t>(row)]));
     const auto* const ids = tokens[row].const_data_ptr<std::int64_t>();

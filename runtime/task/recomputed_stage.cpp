@@ -42,9 +42,10 @@ TensorMap RecomputedStage::extend(const TensorMap& inputs, const TensorMap& shar
     const TensorMap outputs =
         stage_->forward(sequence, {{"position_ids", at::arange(length, at::kLong).unsqueeze(0)}});
     for (const auto& [name, tensor] : outputs) {
-      D9D_REQUIRE(tensor.dim() > 1 && tensor.size(1) == length,
-                  "the output {} of the model has not one row for each of {} tokens, so that it cannot generate",
-                  name, length);
+      D9D_REQUIRE(
+          tensor.dim() > 1 && tensor.size(1) == length,
+          "the output {} of the model has not one row for each of {} tokens, so that it cannot generate",
+          name, length);
       parts[name].push_back(tensor.narrow(1, stretch.past, stretch.count));
     }
   }

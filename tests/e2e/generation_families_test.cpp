@@ -47,9 +47,9 @@ struct GeneratingFamily {
 };
 
 std::string with_four_heads(std::string text) {
-  const std::pair<const char*, const char*> numbers[] = {
-      {"10_KV_HEADS", "40"}, {"6_KV_HEADS", "24"}, {"2_KV_HEADS", "8"},
-      {"KV_HEADS", "4"},     {"LAYERS", "4"},      {"EXPERTS", "8"}};
+  const std::pair<const char*, const char*> numbers[] = {{"10_KV_HEADS", "40"}, {"6_KV_HEADS", "24"},
+                                                         {"2_KV_HEADS", "8"},   {"KV_HEADS", "4"},
+                                                         {"LAYERS", "4"},       {"EXPERTS", "8"}};
   for (const auto& [word, number] : numbers) {
     for (std::size_t at; (at = text.find(word)) != std::string::npos;)
       text.replace(at, std::string(word).size(), number);

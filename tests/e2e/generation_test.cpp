@@ -113,8 +113,10 @@ TEST_F(Generation, EndsTextsBehindStopTokens) {
 
   ASSERT_EQ(generate("cut", greedy + set("task.stop_tokens", "[" + std::to_string(stop) + "]")).code, 0);
 
-  ASSERT_EQ(generate("stages", mesh(2, 1) + greedy + set("task.stop_tokens", "[" + std::to_string(stop) + "]")).code,
-            0);
+  ASSERT_EQ(
+      generate("stages", mesh(2, 1) + greedy + set("task.stop_tokens", "[" + std::to_string(stop) + "]"))
+          .code,
+      0);
   EXPECT_EQ(texts_of("stages"), texts_of("cut"));
   for (const auto& [sample, line] : texts_of("cut")) {
     auto expected = whole.at(sample).at("tokens").get<std::vector<int>>();

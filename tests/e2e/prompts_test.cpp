@@ -51,9 +51,9 @@ class Prompts : public testing::Test {
 };
 
 TEST_F(Prompts, OfDifferentLengthsGoOnAsWithTheCommand) {
-  const Outcome command = job_.call({"generate", "model", "--tokenizer", "tokenizer.json", "--prompts",
-                                     "prompts.jsonl", "--tokens", "6", "--temperature", "0", "--out",
-                                     "out.jsonl"});
+  const Outcome command =
+      job_.call({"generate", "model", "--tokenizer", "tokenizer.json", "--prompts", "prompts.jsonl",
+                 "--tokens", "6", "--temperature", "0", "--out", "out.jsonl"});
   ASSERT_EQ(command.code, 0) << command.err;
   const Outcome job = job_.call({"prompts.yaml"});
   ASSERT_EQ(job.code, 0) << job.err;
@@ -78,7 +78,8 @@ TEST_F(Prompts, RefusesOneThatIsTooLongOrMissing) {
     EXPECT_THAT(outcome.err, HasSubstr(text));
   };
   refused(set("data.sequence_length", "3"), "prompts.jsonl:4: the prompt has ");
-  refused(set("data.text_field", "question"), "prompts.jsonl:1: expected an object with the key \"question\"");
+  refused(set("data.text_field", "question"),
+          "prompts.jsonl:1: expected an object with the key \"question\"");
 }
 
 }  // namespace

@@ -47,15 +47,17 @@ TEST(StepTotals, TravelAsNumbersInOneOrderAndCostsComeLast) {
                           .terminates = 5,
                           .interrupts = 6,
                           .saves = 7,
-                          .costs = {8, 9}};
+                          .roll_back = 8,
+                          .texts = 9,
+                          .costs = {10, 11}};
 
   const std::vector<double> values = to_values(totals);
 
-  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
   const StepTotals back = step_totals_from(values);
   EXPECT_EQ(to_values(back), values);
   EXPECT_EQ(back.saves, 7);
-  EXPECT_THAT(back.costs, ElementsAre(8, 9));
+  EXPECT_THAT(back.costs, ElementsAre(10, 11));
 }
 
 TEST(StepTotals, AreNotReadFromAListThatIsTooShort) {
