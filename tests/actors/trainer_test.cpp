@@ -120,12 +120,12 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
       },
       executor_id);
   EXPECT_THAT(to_vector<double>(world.last<wire::ReduceValues>()->getValues()),
-              ElementsAre(0, 0, 0, 64, 0, 0, 0, 0, 0.5, 0.25));
+              ElementsAre(0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0.5, 0.25));
 
   world.say<wire::ValuesReduced>(
       trainer_id,
       [](wire::ValuesReduced::Builder message) {
-        fill_list(message.initValues(10), std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, 1.5, 0.75});
+        fill_list(message.initValues(12), std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, 0, 0, 1.5, 0.75});
       },
       group_id);
 

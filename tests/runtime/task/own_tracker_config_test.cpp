@@ -9,8 +9,10 @@ namespace d9d {
 namespace {
 
 TEST(OwnTracker, IsWhatNoProviderOfD9dIs) {
+  config::Problems problems;
   const auto tracker =
-      config::decode<TrackerConfig>(config::parse("{provider: table, file: a.csv}", "job.yaml"));
+      config::decode<TrackerConfig>(config::parse("{provider: table, file: a.csv}", "job.yaml"), problems);
+  problems.throw_if_any();
 
   const auto* own = std::get_if<OwnTracker>(&tracker);
   ASSERT_NE(own, nullptr);

@@ -48,15 +48,17 @@ TEST(StepTotals, TravelAsNumbersInOneOrderAndCostsComeLast) {
                           .interrupts = 6,
                           .saves = 7,
                           .sleeps = 8,
-                          .costs = {9, 10}};
+                          .roll_back = 9,
+                          .texts = 10,
+                          .costs = {11, 12}};
 
   const std::vector<double> values = to_values(totals);
 
-  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
   const StepTotals back = step_totals_from(values);
   EXPECT_EQ(to_values(back), values);
   EXPECT_EQ(back.saves, 7);
-  EXPECT_THAT(back.costs, ElementsAre(9, 10));
+  EXPECT_THAT(back.costs, ElementsAre(11, 12));
 }
 
 TEST(StepTotals, AreNotReadFromAListThatIsTooShort) {
