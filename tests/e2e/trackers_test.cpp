@@ -77,7 +77,7 @@ TEST_F(Trackers, TheClientGetsEveryLossOnceAlsoOfAJobThatGoesOn) {
 TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
   const Words watched = set("trainer.logging.statistics", "{all: '*', norms: '*norm*'}") +
                         set("trainer.logging.histograms", "true") +
-                        set("trainer.logging.peak_flops", "1e12") + set("trainer.schedule.total_steps", "3");
+                        set("trainer.logging.peak_flops", "1e12") + set("trainer.schedule.total_steps", "6");
   const auto of_mesh = [&](const std::string& name, const Words& mesh) {
     const Outcome outcome = run(named(name) + watched + mesh);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -89,8 +89,8 @@ TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
       of_mesh("many", set("mesh.pipeline_parallel", "2") + set("mesh.data_parallel_replicate", "1") +
                           set("mesh.data_parallel_shard", "2"));
 
-  ASSERT_EQ(alone.size(), 3U);
-  ASSERT_EQ(many.size(), 3U);
+  ASSERT_EQ(alone.size(), 6U);
+  ASSERT_EQ(many.size(), 6U);
   for (std::size_t step = 0; step < alone.size(); ++step) {
     // The norm of all gradients is counted elsewhere, too.
     const double norm = alone[step]["grad_norm"];
