@@ -117,8 +117,13 @@ TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
     EXPECT_NEAR(many[step]["metrics/perplexity"].get<double>(), std::exp(many[step]["loss"].get<double>()),
                 1e-2);
   }
-  const json& sent = calls("log").front()["values"]["metrics/statistics/all/gradient"];
-  EXPECT_EQ(sent["edges"].size(), sent["counts"].size() + 1) << "the client gets it as a histogram";
+  json sent;
+  for (const json& call : calls("log")) {
+    if (call["values"].contains("metrics/statistics/all/gradient"))
+      sent = call["values"]["metrics/statistics/all/gradient"];
+  }
+  ASSERT_TRUE(sent.contains("edges")) << "the client gets it as a histogram";
+  EXPECT_EQ(sent["edges"].size(), sent["counts"].size() + 1);
 }
 
 TEST_F(Trackers, AServiceThatIsGoneCostsNoStep) {
