@@ -59,7 +59,10 @@ TEST(Messages, EveryFieldOfEveryMessageComesBackAsItWasWritten) {
     EXPECT_EQ(decoded.type(), kind.type);
     const std::string text = dump(decoded, kind);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 0);
-    for (unsigned ordinal = 0; ordinal < kind.schema.getFields().size(); ++ordinal) {
+    for (const auto field : kind.schema.getFields()) {
+      // Of a union the last field that was written is there.
+      if (field.getProto().getDiscriminantValue() != capnp::schema::Field::NO_DISCRIMINANT) continue;
+      const unsigned ordinal = field.getProto().getOrdinal().getExplicit();
       EXPECT_NE(text.find("@" + std::to_string(ordinal) + "="), std::string::npos) << text;
     }
   }
