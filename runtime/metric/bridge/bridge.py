@@ -44,6 +44,15 @@ def evenly(counts, edges, bins=64):
     return out, even
 
 
+def picture(make, path):
+    """None where the client cannot take it, as without pillow: the numbers go on."""
+    try:
+        return make(path)
+    except Exception:
+        traceback.print_exc()
+        return None
+
+
 class Wandb:
     def __init__(self, job, run_id, hparams):
         import wandb
@@ -66,10 +75,11 @@ class Wandb:
             if "text" in value:
                 return self.wandb.Html("<pre>" + html.escape(value["text"]) + "</pre>")
             if "picture" in value:
-                return self.wandb.Image(value["picture"])
+                return picture(self.wandb.Image, value["picture"])
             return self.wandb.Histogram(np_histogram=(value["counts"], value["edges"]))
 
-        self.run.log({name: record(value) for name, value in values.items()}, step=step)
+        records = {name: record(value) for name, value in values.items()}
+        self.run.log({name: value for name, value in records.items() if value is not None}, step=step)
 
     def end(self, ok):
         self.run.finish(exit_code=0 if ok else 1)
@@ -144,7 +154,9 @@ class Aim:
             if isinstance(value, dict) and "text" in value:
                 value = self.aim.Text(value["text"])
             elif isinstance(value, dict) and "picture" in value:
-                value = self.aim.Image(value["picture"])
+                value = picture(self.aim.Image, value["picture"])
+                if value is None:
+                    continue
             elif isinstance(value, dict):  # its bins are of one width
                 counts, edges = evenly(value["counts"], value["edges"])
                 value = self.aim.Distribution(hist=counts, bin_range=(edges[0], edges[-1]))
