@@ -39,7 +39,7 @@ class EvaluationRun {
   EvaluationRun(EvaluationOptions options, Actions actions)
       : options_(std::move(options)), actions_(std::move(actions)) {}
 
-  bool due(std::uint64_t step) const { return options_.due(step); }
+  bool due(std::uint64_t step) const { return step_ != step && options_.due(step); }  // and still to come
   void start(std::uint64_t step, std::int64_t now_ns);
   void loaded(LoadedBatch batch);
   // The tokens of the batch; bug error for another number than the last begun.

@@ -11,6 +11,19 @@
 
 namespace d9d {
 
+const char* name_of(TrainerPhase phase) {
+  constexpr const char* names[] = {"waiting for its batch",
+                                   "computing",
+                                   "reducing loss and norm over all ranks",
+                                   "calling its gradient hooks",
+                                   "evaluating",
+                                   "restoring a checkpoint",
+                                   "making texts",
+                                   "asleep",
+                                   "finished"};
+  return names[static_cast<int>(phase)];
+}
+
 Trainer::Trainer(World& world, TrainerOptions options)
     : Actor(world),
       options_(std::move(options)),
@@ -24,19 +37,6 @@ Trainer::Trainer(World& world, TrainerOptions options)
   last_step_ = options_.total_steps;
   if (options_.evaluation) evaluation_.emplace(*options_.evaluation, evaluation_actions());
   set_rank(options_.rank);
-}
-
-const char* Trainer::doing() const {
-  constexpr const char* names[] = {"waiting for its batch",
-                                   "computing",
-                                   "reducing loss and norm over all ranks",
-                                   "calling its gradient hooks",
-                                   "evaluating",
-                                   "restoring a checkpoint",
-                                   "making texts",
-                                   "asleep",
-                                   "finished"};
-  return names[static_cast<int>(phase_)];
 }
 
 void Trainer::behavior(Handlers& handlers) {
@@ -245,7 +245,7 @@ void Trainer::tick(wire::Tick::Reader message) {
       fmt::format("rank {} did not finish step {} in time: it is {}. Raise trainer.timeout if the step is "
                   "really that slow",
                   options_.rank, applying_.value_or(current_),
-                  applying_ ? "updating the parameters" : doing()));
+                  applying_ ? "updating the parameters" : name_of(phase_)));
 }
 
 }  // namespace d9d

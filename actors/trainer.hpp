@@ -1,7 +1,7 @@
 #pragma once
 // Trainer: the step of one rank as a state machine: batch -> begin -> computed -> reduced (-> hooked) -> apply -> next.
-// Pool: it counts, tells, and calls the task's state and finalize. One per rank. Parent: Node.
-// The next step begins without waiting for the optimizer. The events that follow it do wait, in their order.
+// Pool: it counts, tells, and calls the task's state and finalize. One per rank. Parent: Node. The next step begins
+// without waiting for the optimizer. The events that follow it do wait, in their order.
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
 //       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts Tick
 // says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot CollectMetrics
@@ -42,19 +42,7 @@ class Trainer final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
-  enum class Phase {
-    waiting,
-    computing,
-    reducing,
-    hooking,
-    evaluating,
-    restoring,
-    generating,
-    sleeping,
-    finished
-  };
-  enum Deadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
-  const char* doing() const;  // what phase_ is, for an error
+  using Phase = TrainerPhase;
   void ask_for_batches();
   void advance();
   void begin(const LoadedBatch& batch);
@@ -78,7 +66,6 @@ class Trainer final : public Actor {
   void restore();
   void make_texts();
   void texts_computed();
-  void fill(wire::GenerateTexts::Builder message, const RequestedTexts& texts) const;
   void reduce_over_world(const StepReduction& reduction);
   void publish(const std::string& event, const std::string& context = "{}");
   void tell_events();
@@ -96,9 +83,7 @@ class Trainer final : public Actor {
   std::uint64_t next_sample_ = 0, reductions_ = 0;  // cursor after the current step; asked for so far
   std::uint64_t tokens_ = 0, tokens_total_;  // of this rank in its step; of all ranks in all steps so far
   std::optional<EvaluationRun> evaluation_;  // where the job evaluates
-  std::uint64_t evaluated_ = 0;              // the last step that one followed
   StepRequests requests_;
-  bool generating_ = false;  // the RankExecutor makes the texts that are due
   StepEnd step_end_;
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
@@ -111,6 +96,7 @@ class Trainer final : public Actor {
   SignalWishes wishes_;
   int stop_signal_ = 0;
   bool started_ = false, told_finished_ = false, save_asked_ = false;
+  bool generating_ = false;  // the RankExecutor makes the texts that are due
 };
 
 }  // namespace d9d

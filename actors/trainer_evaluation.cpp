@@ -29,7 +29,6 @@ EvaluationRun::Actions Trainer::evaluation_actions() {
 
 void Trainer::evaluate() {
   phase_ = Phase::evaluating;
-  evaluated_ = current_;
   publish("train.evaluation.pre");
   evaluation_->start(current_, world().clock.now_ns());
 }

@@ -19,6 +19,22 @@
 
 namespace d9d {
 
+enum class TrainerPhase {
+  waiting,
+  computing,
+  reducing,
+  hooking,
+  evaluating,
+  restoring,
+  generating,
+  sleeping,
+  finished
+};
+const char* name_of(TrainerPhase phase);  // for an error
+
+// Of a Tick.
+enum TrainerDeadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
+
 // A checkpoint that is due, or that is being written.
 struct DueSave {
   std::uint64_t step, next_sample, tokens_total, skipped;

@@ -6,6 +6,16 @@
 #include "runtime/base/log.hpp"
 
 namespace d9d {
+namespace {
+
+void fill(wire::GenerateTexts::Builder message, const RequestedTexts& texts, std::uint64_t step) {
+  fill_request(message, texts.request);
+  message.setAsker(texts.asker.packed());
+  message.setNumber(texts.number);
+  message.setStep(step);
+}
+
+}  // namespace
 
 void Trainer::roll_back(wire::RollBack::Reader message) {
   D9D_REQUIRE(!options_.infers, "{} asks for an earlier state, and an inference job has none",
@@ -26,25 +36,18 @@ void Trainer::generate_texts(wire::GenerateTexts::Reader message) {
     texts.asker = sender();
     for (int rank = 1; rank < options_.world_size; ++rank) {
       tell<wire::GenerateTexts>({Role::trainer, static_cast<std::uint64_t>(rank)},
-                                [&](wire::GenerateTexts::Builder passed) { fill(passed, texts); });
+                                [&](wire::GenerateTexts::Builder passed) { fill(passed, texts, current_); });
     }
   }
   requests_.add(std::move(texts));
   if (phase_ == Phase::generating && !generating_) make_texts();
 }
 
-void Trainer::fill(wire::GenerateTexts::Builder message, const RequestedTexts& texts) const {
-  fill_request(message, texts.request);
-  message.setAsker(texts.asker.packed());
-  message.setNumber(texts.number);
-  message.setStep(current_);
-}
-
 // Everything that may follow an update comes back here; the order is the same on all ranks.
 void Trainer::conclude_step() {
   if (requests_.restore()) return restore();
   const bool goes_on = stop_signal_ == 0;
-  if (evaluation_ && goes_on && evaluated_ != current_ && evaluation_->due(current_)) return evaluate();
+  if (evaluation_ && goes_on && evaluation_->due(current_)) return evaluate();
   if (requests_.texts_due() && goes_on) return make_texts();
   after_apply();
 }
@@ -88,7 +91,7 @@ void Trainer::make_texts() {
   generating_ = texts != nullptr;
   if (!generating_) return;  // rank 0 has passed it on
   tell<wire::GenerateTexts>({Role::rank_executor, self().index},
-                            [&](wire::GenerateTexts::Builder message) { fill(message, *texts); });
+                            [&](wire::GenerateTexts::Builder message) { fill(message, *texts, current_); });
 }
 
 void Trainer::texts_computed() {

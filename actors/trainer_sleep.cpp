@@ -32,7 +32,7 @@ void Trainer::fall_asleep(std::uint64_t step) {
 }
 
 void Trainer::slept(wire::Slept::Reader message) {
-  D9D_CHECK(phase_ == Phase::sleeping && !sleep_.is_deep, "a rank sleeps that is {}", doing());
+  D9D_CHECK(phase_ == Phase::sleeping && !sleep_.is_deep, "a rank sleeps that is {}", name_of(phase_));
   sleep_.is_deep = true;
   publish("train.sleep.post", fmt::format(R"({{"bytes":{}}})", message.getBytes()));
   if (options_.rank == 0) {
@@ -58,7 +58,7 @@ void Trainer::wake_when_asleep() {
 
 void Trainer::awake(wire::Awake::Reader message) {
   D9D_CHECK(phase_ == Phase::sleeping && message.getStep() == sleep_.after, "a rank wakes that is {}",
-            doing());
+            name_of(phase_));
   phase_ = Phase::waiting;
   publish("train.wake.post");
   if (options_.rank == 0) log::info("awake after step {}", sleep_.after);

@@ -23,7 +23,7 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   if (message.getEvaluation() >= first_texts_evaluation) return texts_computed();
   if (message.getEvaluation() > 0 && !options_.infers) return evaluated(message);
   D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
-            "step {} was computed while step {} is {}", message.getStep(), current_, doing());
+            "step {} was computed while step {} is {}", message.getStep(), current_, name_of(phase_));
   phase_ = Phase::reducing;
   publish(options_.infers ? "inference.forward.post" : "train.forward_backward.post");
   StepTotals mine{.loss_sum = message.getLossSum(),
@@ -74,7 +74,8 @@ void Trainer::hook_gradients(const StepTotals& sums) {
 
 void Trainer::gradients_hooked(wire::GradientsHooked::Reader message) {
   D9D_CHECK(phase_ == Phase::hooking && message.getStep() == current_,
-            "gradients of step {} are hooked while step {} is {}", message.getStep(), current_, doing());
+            "gradients of step {} are hooked while step {} is {}", message.getStep(), current_,
+            name_of(phase_));
   phase_ = Phase::reducing;
   reduce_over_world(step_end_.reduction_of_hooked(message.getNormShare(), message.getSkip()));
 }
