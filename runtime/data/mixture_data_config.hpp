@@ -21,13 +21,9 @@ namespace d9d {
 using PartConfig = std::variant<SyntheticDataConfig, TextDataConfig, TokensDataConfig, MegatronDataConfig,
                                 ChatDataConfig, PromptsDataConfig, OwnDataConfig>;
 constexpr auto choices_of(config::Tag<PartConfig>) {
-  return config::Choices<6>{"source",
-                            {{{"synthetic", ""},
-                              {"text", ""},
-                              {"tokens", ""},
-                              {"megatron", ""},
-                              {"chat", ""},
-                              {"prompts", ""}}}};
+  return config::Choices<6>{
+      "source",
+      {{{"synthetic", ""}, {"text", ""}, {"tokens", ""}, {"megatron", ""}, {"chat", ""}, {"prompts", ""}}}};
 }
 
 // `weight`, and beside it the keys of the source.

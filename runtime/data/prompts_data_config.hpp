@@ -24,7 +24,8 @@ constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
-          "files or patterns, read in this order: a prompt a line, empty lines left out; of files that end in "
+          "files or patterns, read in this order: a prompt a line, empty lines left out; of files that end "
+          "in "
           ".jsonl a JSON object a line",
           config::required},
       Key{"tokenizer", "",
