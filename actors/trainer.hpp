@@ -12,7 +12,6 @@
 #include "actors/step_requests.hpp"
 #include "actors/trainer_notes.hpp"
 #include "actors/trainer_options.hpp"
-#include "runtime/train/step_end.hpp"
 
 namespace d9d {
 
@@ -21,7 +20,6 @@ class Trainer final : public Actor {
   Trainer(World& world, TrainerOptions options);
   void behavior(Handlers& handlers) override;
   void started() override;
-
   void listeners(wire::Listeners::Reader message);
   void start_training(wire::StartTraining::Reader message);
   void batch_ready(wire::BatchReady::Reader message);

@@ -251,7 +251,21 @@ void check_name(const std::string& path, const Variant& choice, const JobConfig&
                         " (one of your own needs its library in `plugins`)"});
 }
 
+void check_trackers(const JobConfig& job, Issues& issues) {
+  const auto& trackers = job.trainer.logging.tracker.items;
+  for (std::size_t i = 0; i < trackers.size() && job.plugins.empty(); ++i) {
+    const auto* own = std::get_if<OwnTracker>(&trackers[i]);
+    if (own == nullptr) continue;
+    const std::string item = trackers.size() == 1 ? "" : fmt::format(".{}", i);
+    issues.push_back({fmt::format("trainer.logging.tracker{}.provider", item),
+                      fmt::format("\"{}\" is not known", own->name),
+                      config::suggestion(own->name, config::Codec<TrackerConfig>::names()) +
+                          " (one of your own needs its library in `plugins`)"});
+  }
+}
+
 void check_names(const JobConfig& job, Issues& issues) {
+  check_trackers(job, issues);
   check_name("model_provider", job.model_provider, job, issues);
   check_name("optimizer", job.optimizer, job, issues);
   check_name("task", job.task, job, issues);

@@ -31,6 +31,7 @@ class GenerationRules : public testing::Test {
 TEST_F(GenerationRules, HaveNothingAgainstAJobThatFits) {
   job_.mesh.data_parallel_shard = 2;
   job_.mesh.tensor_parallel = 2;
+  job_.mesh.pipeline_parallel = 2;
 
   EXPECT_THAT(paths(), IsEmpty());
 }
@@ -39,9 +40,6 @@ TEST_F(GenerationRules, NameWhatCannotBe) {
   job_.inference.reset();
   EXPECT_THAT(paths(), ElementsAre("task"));
   job_.inference = InferenceConfig{};
-  job_.mesh.pipeline_parallel = 2;
-  EXPECT_THAT(paths(), ElementsAre("mesh.pipeline_parallel"));
-  job_.mesh.pipeline_parallel = 1;
   job_.mesh.context_parallel_replicate = 2;
   EXPECT_THAT(paths(), ElementsAre("mesh.context_parallel_shard"));
   job_.mesh.context_parallel_replicate = 1;
