@@ -219,16 +219,18 @@ TEST(Programs, PutForwardsBeforeThoseThatTrain) {
   EXPECT_NO_THROW(check_communication(both->full, both->topology, 4, /*forwards=*/2));
   EXPECT_THROW(check_compute(both->compute, both->topology, 4), Error)
       << "two backwards are missing otherwise";
-  TEST(InPasses, RepeatsAForwardProgramWithMicrobatchesThatGoOn) {
-    const Topology topology(TopologyKind::loop, 2, 2);
+}
 
-    const PipelineProgram program = in_passes(complete_program(build_forward(topology, 2), topology, 2), 3);
+TEST(InPasses, RepeatsAForwardProgramWithMicrobatchesThatGoOn) {
+  const Topology topology(TopologyKind::loop, 2, 2);
 
-    EXPECT_EQ(program.num_microbatches, 6);
-    std::string second;
-    for (const Instruction& instruction : program.compute[1]) second += to_string(instruction) + " ";
-    EXPECT_EQ(second, "1F0 1F1 1F2 1F3 1F4 1F5 ");
-  }
+  const PipelineProgram program = in_passes(complete_program(build_forward(topology, 2), topology, 2), 3);
+
+  EXPECT_EQ(program.num_microbatches, 6);
+  std::string second;
+  for (const Instruction& instruction : program.compute[1]) second += to_string(instruction) + " ";
+  EXPECT_EQ(second, "1F0 1F1 1F2 1F3 1F4 1F5 ");
+}
 
 }  // namespace
 }  // namespace d9d
