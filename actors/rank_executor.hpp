@@ -46,7 +46,6 @@ class RankExecutor final : public Actor, private BucketObserver {
   RankExecutor(World& world, RankExecutorOptions options);
   void behavior(Handlers& handlers) override;
   void started() override;
-
   void begin_step(wire::BeginStep::Reader message);
   void activation_ready(wire::ActivationReady::Reader message);
   void gradient_ready(wire::GradientReady::Reader message);
@@ -82,9 +81,8 @@ class RankExecutor final : public Actor, private BucketObserver {
   RankExecutorOptions options_;
   std::unique_ptr<RankWorker> worker_;
   std::vector<int> bucket_groups_;
-  std::vector<std::uint32_t> tracks_;  // by stage: a trace track of its own
-  std::uint32_t running_track_ = 0;    // of the action that runs
-  std::uint32_t optimizer_track_ = 0;
+  std::vector<std::uint32_t> tracks_;                      // by stage: a trace track of its own
+  std::uint32_t optimizer_track_ = 0, running_track_ = 0;  // the latter of the action that runs
   // Facts of a step that has not begun here yet: a fast neighbour may be ahead of our BeginStep.
   struct Early {
     std::uint64_t step;
@@ -96,8 +94,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   std::uint32_t evaluation_ = 0;  // of the BeginStep in work
   ActorId asker_;                 // of the texts in work
   int reductions_pending_ = 0;
-  double norm_share_ = 0;
-  double compute_seconds_ = 0;
+  double norm_share_ = 0, compute_seconds_ = 0;
 };
 
 }  // namespace d9d

@@ -65,8 +65,8 @@ void require_shape(const ModelFiles& files, const StateGroup& group, const std::
               files.directory(), to_text(made.sizes().vec()), to_text(group.inputs));
 }
 
-// Blocks of rows of about that size: reading takes little memory beside the parameters, and leaves little behind that
-// the allocator keeps.
+// Blocks of rows of about that size: reading takes little memory beside the parameters, and the allocator
+// keeps little of it afterwards.
 constexpr std::int64_t block_bytes = 4 << 20;
 template <class Visit>
 void for_each_block(const Slice& slice, std::int64_t value_bytes, const Visit& visit) {

@@ -113,8 +113,7 @@ struct FullTiles {
 struct AmxTiles {
   using Rows = FullTiles;
   using Scope = TileRegisters;
-  // Four panels at once: of a row that is not transposed, 64 bytes after 64 bytes of other rows come at less than half
-  // the memory's rate.
+  // Four panels at once: 64 bytes of a row, then 64 of the next one, come at less than half the rate of 256.
   static constexpr int64_t rows_max = most_rows, columns_at_once = 4 * tile_columns;
   static constexpr int64_t elements_per_word = PairPanels::elements_per_word;
   static int64_t panel_size(const GemmInput&) { return most_rows * panel_stride; }

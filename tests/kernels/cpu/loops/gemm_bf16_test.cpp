@@ -1,6 +1,4 @@
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/isa.hpp"
@@ -9,7 +7,6 @@
 
 using d9d::kernels::gemm_avx512;
 using d9d::kernels::GemmInput;
-using d9d::kernels::GemmOutput;
 using d9d::kernels::Isa;
 using d9d::kernels::cpu::gemm_input;
 using d9d::kernels::cpu::transposed;
@@ -62,35 +59,6 @@ TEST_P(GemmBf16, EqualsTheProductOfWidenedOperands) {
       }
     }
   }
-}
-
-TEST_P(GemmBf16, GathersScattersScalesAndAdds) {
-  constexpr int64_t m = 37, n = 50, k = 1100, rows_of_a = 60;
-  const auto a = values({rows_of_a, k}, 1, at::kBFloat16), b = values({k, n}, 2, at::kBFloat16);
-  const auto before = values({rows_of_a, n}, 3, at::kBFloat16), scale = values({m}, 4, at::kFloat);
-  const auto from = at::arange(m).mul(7).remainder(rows_of_a),
-             to = at::arange(m).mul(11).remainder(rows_of_a);
-  const auto product_of = [&](decltype(&gemm_avx512) run) {
-    at::Tensor c = before.clone();
-    run(m, n, k, gemm_input(a, from.const_data_ptr<int64_t>()), gemm_input(b),
-        {c.data_ptr(), n, true, true, to.const_data_ptr<int64_t>(), scale.const_data_ptr<float>()});
-    return c.to(at::kFloat);
-  };
-  d9d::test::expect_close(product_of(GetParam().run), product_of(gemm_avx512), 4e-3,
-                          "one rounding to bfloat16");
-}
-
-TEST_P(GemmBf16, APartHasTheBitsOfTheWhole) {
-  constexpr int64_t m = 70, n = 200, k = 1500;
-  const auto a = values({m, k}, 1, at::kBFloat16), b = values({n, k}, 2, at::kBFloat16);
-  const auto whole = at::empty({m, n}), part = at::empty({m, n});
-  GetParam().run(m, n, k, gemm_input(a), transposed(gemm_input(b)), {whole.data_ptr(), n});
-  for (const int64_t row : {0, 29}) {
-    const int64_t rows = row == 0 ? 29 : m - 29;
-    GetParam().run(rows, n, k, gemm_input(a.narrow(0, row, rows)), transposed(gemm_input(b)),
-                   {part.select(0, row).data_ptr(), n});
-  }
-  EXPECT_TRUE(at::equal(whole, part));
 }
 
 INSTANTIATE_TEST_SUITE_P(, GemmBf16,
