@@ -54,7 +54,7 @@ TEST(SignalWishes, OneRequestIsOneCheckpoint) {
 
 TEST(SignalWishes, OneRequestPutsAllRanksToSleepOnce) {
   SignalWishes first, second;
-  second.add(SIGUSR2);
+  second.add(SIGTSTP);
 
   const AgreedWishes wishes = agreed({&first, &second});
 

@@ -55,7 +55,7 @@ TEST_F(TrainerRequestsTest, TheStateOfACheckpointReplacesThatOfTheStepAndIsSaved
   batch(2);
   roll_back(2);
   computed(2);
-  EXPECT_EQ(world.last<wire::ReduceValues>(group_id)->getValues()[7], 2) << "one more than the step";
+  EXPECT_EQ(world.last<wire::ReduceValues>(group_id)->getValues()[8], 2) << "one more than the step";
 
   reduced_with(2, 0);
   const auto restore = world.last<wire::RestoreState>(executor_id);

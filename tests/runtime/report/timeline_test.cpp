@@ -124,13 +124,13 @@ TEST(Timeline, SaysWhyThereIsNone) {
   TracedRun run;
   run.action(3, 0, "0F0", 0, 1);
   run.action(3, 0, "0F1", 1, 2);
-  run.action(3, 0, "0B1", 2, 3);
+  run.action(3, 0, "0B0", 2, 3);
   const auto error_of = [&](std::optional<int> step) -> std::string {
     return test::error_of([&] { measure_step(run.recording(), step); });
   };
 
   EXPECT_THAT(error_of(8), HasSubstr("no step 8; it has 3 to 3"));
-  EXPECT_THAT(error_of({}), HasSubstr("stage 0 microbatch 0 has 0 B and 0 I"));
+  EXPECT_THAT(error_of({}), HasSubstr("stage 0 microbatch 1 has 0 B and 0 I"));
   EXPECT_THROW(measure_step({}, {}), Error);
 }
 
