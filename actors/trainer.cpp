@@ -73,6 +73,7 @@ void Trainer::listeners(wire::Listeners::Reader message) {
 
 void Trainer::start_training(wire::StartTraining::Reader message) {
   first_step_ = current_ = message.getFirstStep();
+  set_step(current_);
   started_ = true;
   step_begin_ns_ = world().clock.now_ns();
   // Not before: the EventBus of another node may not have been there.

@@ -47,8 +47,8 @@ int prepare(const Arguments& arguments, Console& console) {
     any = true;
   }
   D9D_REQUIRE(any,
-              "data prepare: the job has no data with `source: text`, `chat` or `token_lists`; no ids are to "
-              "be made");
+              "data prepare: no ids are to be made; name the `cache` of data with `source: text`, `chat` or "
+              "`token_lists`");
   return 0;
 }
 

@@ -120,9 +120,8 @@ void expect_close(const at::Tensor& actual, const at::Tensor& expected, double r
   if (actual.numel() == 0) return;
   const at::Tensor difference = (actual.to(at::kDouble) - expected.to(at::kDouble)).abs();
   const double scale = expected.to(at::kDouble).abs().max().item<double>();
-  // Test values are of order one: a result that should be zero by cancellation may miss it by their rounding (1.01e-7 in
-  // fp32 by an Intel Xeon's MKL). A NaN
-  // fails the comparison too.
+  // Test values are of order one: a result that should be zero by cancellation may miss it by their rounding (by
+  // 1.01e-7 in fp32 with the MKL of an Intel Xeon). A NaN fails the comparison too.
   EXPECT_LE(difference.max().item<double>(), relative * std::max(scale, 0.03))
       << what << ", largest value " << scale;
 }

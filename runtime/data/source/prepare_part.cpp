@@ -1,5 +1,7 @@
 #include "runtime/data/source/prepare_part.hpp"
 
+#include <type_traits>
+
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/chat_source.hpp"
 #include "runtime/data/source/text_source.hpp"
@@ -35,7 +37,11 @@ struct Prepare {
 std::optional<PreparedTokens> prepare_part(const DataPart& part, const TokenProgress& progress) {
   return std::visit(
       [&](const auto& source) -> std::optional<PreparedTokens> {
-        if constexpr (requires { source.cache; }) return Prepare{part, progress}(source);
+        if constexpr (requires { source.cache; }) {
+          // Conversations are short; of texts and lists whoever prepares a job expects that they are made.
+          constexpr bool is_chat = std::is_same_v<std::decay_t<decltype(source)>, ChatDataConfig>;
+          if (source.cache || !is_chat) return Prepare{part, progress}(source);
+        }
         return std::nullopt;
       },
       part.source);

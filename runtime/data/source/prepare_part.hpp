@@ -7,7 +7,7 @@
 namespace d9d {
 
 // Makes the token ids of a part in its data.cache unless they are there (prepare_tokens()). Nothing: its source makes no
-// ids. Input error for one that does and names no cache.
+// ids, or is a chat without a cache. Input error for another one that names none.
 std::optional<PreparedTokens> prepare_part(const DataPart& part, const TokenProgress& progress);
 
 }  // namespace d9d
