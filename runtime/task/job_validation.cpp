@@ -19,6 +19,7 @@
 #include "runtime/task/generation_rules.hpp"
 #include "runtime/task/head_rules.hpp"
 #include "runtime/task/optimizer_rules.hpp"
+#include "runtime/task/parameter_patterns.hpp"
 #include "runtime/task/peft_rules.hpp"
 
 namespace d9d {
@@ -151,7 +152,10 @@ void check_stages(const JobConfig& job, const ModelDescription& model, Issues& i
 void check_rules(const JobConfig& job, const FamilyModel& model, Issues& issues) {
   std::vector<JobIssue> found = head_issues(job, model);
   for (JobIssue& issue : peft_issues(job, model)) found.push_back(std::move(issue));
-  if (found.empty()) found = rule_issues(job, model);
+  if (found.empty()) {
+    found = rule_issues(job, model);
+    for (JobIssue& issue : statistics_issues(job, model)) found.push_back(std::move(issue));
+  }
   for (JobIssue& issue : found) issues.push_back(std::move(issue));
 }
 

@@ -1,43 +1,26 @@
 #include "runtime/task/optimizer_rules.hpp"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <set>
 
-#include "runtime/base/config/problems.hpp"
 #include "runtime/base/count.hpp"
-#include "runtime/task/peft_rules.hpp"
-#include "runtime/tensor/stage_module.hpp"
+#include "runtime/task/parameter_patterns.hpp"
 
 namespace d9d {
 namespace {
 
-std::vector<StageParameter> trainable_parameters(const JobConfig& job, const FamilyModel& model) {
-  std::vector<StageParameter> parameters = adapted_parameters(job, model);
-  std::erase_if(parameters,
-                [](const StageParameter& parameter) { return !parameter.tensor.requires_grad(); });
-  return parameters;
-}
-
 // Why no parameter follows the rule.
 JobIssue issue_of(std::size_t index, const ParameterRule& rule, const std::vector<std::string>& parameters) {
   const std::string path = fmt::format("optimizer.rules.{}.match", index);
-  std::vector<std::string_view> names(parameters.begin(), parameters.end());
-  const auto matched = std::count_if(names.begin(), names.end(),
-                                     [&](const auto name) { return matches(rule.match, std::string(name)); });
+  const auto matched = std::count_if(parameters.begin(), parameters.end(),
+                                     [&](const std::string& name) { return matches(rule.match, name); });
   if (matched > 0) {
     return {path,
             fmt::format("\"{}\" matches {}, but rules before it match the same", rule.match,
                         counted(matched, "parameter")),
             "put it before them, or leave it out"};
   }
-  const std::string near = config::nearest(rule.match, names);
-  names.resize(std::min<std::size_t>(names.size(), 3));
-  return {path, fmt::format("\"{}\" matches no parameter of the model", rule.match),
-          near.empty()
-              ? fmt::format("they are called {}, ...; `*` is any part of a name", fmt::join(names, ", "))
-              : fmt::format("did you mean \"{}\"?", near)};
+  return issue_of_no_match(path, rule.match, parameters);
 }
 
 std::string updated_by(const OptimizerOptions& optimizer, const StageParameter& parameter) {
