@@ -133,10 +133,18 @@ void Gate::watch(int fd, unsigned events, int operation) {
   epoll_ctl(epoll_.get(), operation, fd, &event);
 }
 
+void Gate::complain(const Newcomer& who, const std::string& why) {
+  if (!why.empty()) complaints_.add(fmt::format("refused a connection from {}: {}", who.peer(), why));
+}
+
+void Gate::leave(const Newcomer& who) {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, who.fd(), nullptr);
+  by_fd_.erase(who.fd());
+}
+
 void Gate::drop(Newcomers::iterator who, const std::string& why) {
-  if (!why.empty()) complaints_.add(fmt::format("refused a connection from {}: {}", who->peer(), why));
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, who->fd(), nullptr);
-  by_fd_.erase(who->fd());
+  complain(*who, why);
+  leave(*who);
   newcomers_.erase(who);
 }
 
@@ -166,11 +174,11 @@ void Gate::hand_over(Newcomers::iterator who) {
   const std::lock_guard lock(takers_mutex_);
   Taker* const taker = takers_[static_cast<std::size_t>(who->hello().purpose)];
   const Answer answer = taker != nullptr ? taker->ask(who->hello()) : Answer{Verdict::later, {}};
-  // First, because its receiver may close it.
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, who->fd(), nullptr);
+  leave(*who);  // first, because its receiver may close it, and the number is somebody else's then
   std::unique_ptr<Channel> channel = who->answer(answer);
+  if (answer.verdict == Verdict::no) complain(*who, answer.reason);
   if (channel && answer.verdict == Verdict::yes) taker->take(std::move(channel), who->hello());
-  drop(who, answer.verdict == Verdict::no ? answer.reason : std::string());
+  newcomers_.erase(who);
 }
 
 }  // namespace d9d::net

@@ -54,6 +54,8 @@ class Gate {
   void serve_or_drop(Newcomers::iterator who);
   void serve(Newcomers::iterator who);
   void hand_over(Newcomers::iterator who);
+  void complain(const Newcomer& who, const std::string& why);  // nothing without a reason
+  void leave(const Newcomer& who);                             // it is watched no more
   void drop(Newcomers::iterator who, const std::string& why);
   void drop_late();
   int next_wait_ms() const;
