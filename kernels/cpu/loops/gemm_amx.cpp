@@ -18,6 +18,7 @@ void finish_stores() {
 
 constexpr int64_t register_words = 16;  // of k in a tile register
 constexpr int64_t half = 16;            // the rows, or the columns, of a register of sums
+constexpr int64_t words_ahead = 8;      // fetched before they are packed
 
 int64_t whole_registers(int64_t words) {
   return (words + register_words - 1) / register_words * register_words;
@@ -54,12 +55,14 @@ struct alignas(64) SumTile {
 
 // Sums 0, 1 are the upper half's, 2, 3 the lower half's; 4, 5 hold a and 6, 7 hold b.
 template <bool Lower, bool Right>
-void multiply_tile(int64_t words, const float* a, int64_t stride, const float* b, Prefetch& next,
-                   int64_t lines, SumTile& to) {
+void multiply_tile(int64_t words, const float* a, int64_t stride, const float* b, const TileOutput& out,
+                   Prefetch& next, int64_t lines, SumTile& to) {
   constexpr int64_t b_bytes = tile_columns * 4;
   const int64_t a_bytes = stride * 4;
   // Fetched in small portions: a longer one waits for the first of its lines while nothing is multiplied.
-  const int64_t portion = (lines * register_words + words - 1) / words;
+  const auto portion_of = [&](int64_t all) { return (all * register_words + words - 1) / words; };
+  const int64_t portion = portion_of(lines), row_portion = portion_of(out.rows);
+  int64_t row = 0;
   finish_stores();
   _tile_zero(0);
   if constexpr (Right) _tile_zero(1);
@@ -67,6 +70,7 @@ void multiply_tile(int64_t words, const float* a, int64_t stride, const float* b
   if constexpr (Lower && Right) _tile_zero(3);
   for (int64_t word = 0; word < words; word += register_words) {
     next.lines(portion);
+    for (const int64_t end = std::min(out.rows, row + row_portion); row < end; ++row) prefetch_row(out, row);
     _tile_loadd(6, b + word * tile_columns, b_bytes);
     _tile_loadd(4, a + word, a_bytes);
     _tile_dpbf16ps(0, 4, 6);
@@ -86,13 +90,31 @@ void multiply_tile(int64_t words, const float* a, int64_t stride, const float* b
   if constexpr (Lower && Right) _tile_stored(3, to.sums[half] + half, b_bytes);
 }
 
+// A whole row of a tile that is not scaled nor added to bfloat16: rounded to nearest even by the instruction for it, which
+// takes denormals for zero.
+void store_rounded(const float* sums, const float* addend, Bf16* to) {
+  __m512 left = _mm512_load_ps(sums), right = _mm512_load_ps(sums + half);
+  if (addend) {
+    left = _mm512_add_ps(left, _mm512_loadu_ps(addend));
+    right = _mm512_add_ps(right, _mm512_loadu_ps(addend + half));
+  }
+  const __m512bh rounded = _mm512_cvtne2ps_pbh(right, left);
+  _mm512_storeu_si512(to, reinterpret_cast<const __m512i&>(rounded));
+}
+
 template <bool Lower>
 void run_tile(int64_t words, const float* a, int64_t stride, const float* b, const TileOutput& out,
               Prefetch& next, int64_t lines) {
-  prefetch_rows(out);
   SumTile tile;
-  (out.right ? multiply_tile<Lower, true> : multiply_tile<Lower, false>)(words, a, stride, b, next, lines,
-                                                                         tile);
+  (out.right ? multiply_tile<Lower, true> : multiply_tile<Lower, false>)(words, a, stride, b, out, next,
+                                                                         lines, tile);
+  if (out.bf16 && !out.scaled && out.right == 0xffff && !(out.add && out.addend_bf16)) {
+    for (int64_t i = 0; i < out.rows; ++i) {
+      const auto* const addend = out.add ? static_cast<const float*>(out.addend[i]) : nullptr;
+      store_rounded(tile.sums[i], addend, static_cast<Bf16*>(out.row[i]));
+    }
+    return;
+  }
   for (int64_t i = 0; i < out.rows; ++i) {
     put(out, i, 0, out.left, _mm512_load_ps(tile.sums[i]));
     if (out.right) put(out, i, half, out.right, _mm512_load_ps(tile.sums[i] + half));
@@ -147,6 +169,11 @@ struct AmxTiles {
                                to + p * panel_size);
     }
     for (int64_t word = 0; !b.transposed && word < words; ++word) {
+      // The first panels of a product nobody has fetched, and no hardware prefetcher follows such short rows.
+      for (int64_t k = 2 * (word + words_ahead); k < std::min(kc, 2 * (word + words_ahead) + 2); ++k) {
+        const Bf16* const row = storage_row<Bf16>(b, k0 + k) + j;
+        for (int64_t column = 0; column < columns; column += 32) _mm_prefetch(row + column, _MM_HINT_T0);
+      }
       for (int64_t column = 0; column < panels * tile_columns; column += half) {
         float* const panel = to + column / tile_columns * panel_size;
         _mm512_store_ps(

@@ -74,11 +74,9 @@ class Prefetch {
   int64_t row_ = 0, end_ = 0, offset_ = 0, byte_ = 0, bytes_ = 0;
 };
 
-inline void prefetch_rows(const TileOutput& out) {
-  for (int64_t i = 0; i < out.rows; ++i) {
-    _mm_prefetch(static_cast<const char*>(out.row[i]), _MM_HINT_T0);
-    _mm_prefetch(static_cast<const char*>(out.row[i]) + 64, _MM_HINT_T0);
-  }
+inline void prefetch_row(const TileOutput& out, int64_t row) {
+  _mm_prefetch(static_cast<const char*>(out.row[row]), _MM_HINT_T0);
+  if (!out.bf16) _mm_prefetch(static_cast<const char*>(out.row[row]) + 64, _MM_HINT_T0);
 }
 
 template <class Add, bool Transposed>
@@ -88,7 +86,7 @@ struct RegisterTileOf {
     static void run(int64_t words, const float* a, int64_t stride, const float* b, const TileOutput& out,
                     Prefetch& next, int64_t lines) {
       next.lines(lines);
-      prefetch_rows(out);
+      for (int64_t i = 0; i < out.rows; ++i) prefetch_row(out, i);
       Sums<R> sums;
       accumulate<R, Transposed, Add>(words, a, stride, b, sums);
 #pragma GCC unroll 16
@@ -184,6 +182,17 @@ class Product {
     return out;
   }
 
+  // What is packed after the set of panels before column `next`: the set there, or the first one of the next chunk of k.
+  Prefetch prefetch_of(int64_t block, int64_t j0, int64_t j1, int64_t next, int64_t k0, int64_t kc) const {
+    if (next == j1) {
+      next = j0;
+      k0 += kc;
+      kc = std::min(depth, k_ - k0);
+      if (blocks_ > 1) kc = 0;  // other rows of a come first
+    }
+    return Prefetch(b_, next, block == 0 && kc > 0 ? std::min(Tiles::columns_at_once, j1 - next) : 0, k0, kc);
+  }
+
   void multiply(int64_t block, int64_t j0, int64_t j1, int64_t k0, int64_t kc) {
     const int64_t t0 = block * block_tiles_, t1 = std::min(row_tiles_.tiles, t0 + block_tiles_);
     for (int64_t t = t0; t < t1 && !direct_; ++t) {
@@ -193,7 +202,7 @@ class Product {
       float* const panels = packed_b_ + (blocks_ == 1 ? 0 : (j - j0) * panel_words);
       const int64_t next = std::min(j1, j + Tiles::columns_at_once);
       if (block == 0) Tiles::pack_columns(b_, j, next - j, k0, kc, panels);
-      Prefetch prefetch(b_, next, block == 0 ? std::min(Tiles::columns_at_once, j1 - next) : 0, k0, kc);
+      Prefetch prefetch = prefetch_of(block, j0, j1, next, k0, kc);
       const int64_t runs = (next - j + tile_columns - 1) / tile_columns * (t1 - t0);
       const int64_t lines = (prefetch.left() + runs - 1) / runs;
       for (int64_t column = j; column < next; column += tile_columns) {
