@@ -41,50 +41,75 @@ std::vector<int64_t> with_last(at::IntArrayRef sizes, int64_t last) {
   return result;
 }
 
-// Saved: x, then the weights. Inputs: x, weights, biases.
+// scale a b, in a's dtype.
+at::Tensor scaled_product(const at::Tensor& a, const at::Tensor& b, double scale) {
+  const at::Tensor product = at::empty({a.size(0), b.size(1)}, a.options().requires_grad(false));
+  matmul(product, a, b);
+  return scale == 1 ? product : product.mul_(scale);
+}
+
+// Inputs: x, weights, biases, then a and b of each term. Saved: x, weights, then a, b and scale x a^T of each term.
 class LinearNode : public BackwardNode {
  public:
   std::string name() const override { return "d9d::linear"; }
   bool runs_in_halves() const override { return true; }
   std::size_t num_weights = 0;
   std::vector<at::Tensor> biases;  // leaves only matter for their gradient buffers
+  struct Term {
+    std::size_t weight;  // which one it is added to
+    double scale;
+  };
+  std::vector<Term> terms;
 
  protected:
   Gradients backward(Gradients grads) override {
-    const at::Tensor x = saved(0);
+    const at::Tensor x = saved(0), x_rows = as_rows(x);
     std::vector<at::Tensor> weights, rows;
     for (std::size_t i = 0; i < num_weights; ++i) {
       weights.push_back(saved(1 + i));
       rows.push_back(grads[i].defined() ? as_rows(grads[i]) : at::Tensor());
     }
-    Gradients result(1 + num_weights + biases.size());
-    if (wants(0)) result[0] = input_gradient(x, weights, rows);
-    const at::Tensor x_rows = as_rows(x);
+    Gradients result(first_term() + 2 * terms.size());
+    at::Tensor into;  // the gradient of x
+    if (wants(0)) {
+      result[0] = at::empty(x.sizes(), x.options().requires_grad(false));
+      into = result[0].view({-1, x.size(-1)});
+    }
+    double beta = 0;
     for (std::size_t i = 0; i < num_weights; ++i) {
       if (!rows[i].defined()) continue;
+      if (into.defined()) matmul(into, rows[i], weights[i], beta);
+      beta = 1;
       result[1 + i] =
-          weight_gradient(1 + i, weights[i], [grad = rows[i], x_rows](const at::Tensor& into, double beta) {
-            matmul(into, grad.t(), x_rows, beta);
+          weight_gradient(1 + i, weights[i], [grad = rows[i], x_rows](const at::Tensor& sum, double before) {
+            matmul(sum, grad.t(), x_rows, before);
           });
     }
     for (std::size_t i = 0; i < biases.size(); ++i) {
       if (!rows[i].defined() || !biases[i].defined()) continue;
       result[1 + num_weights + i] = bias_gradient(1 + num_weights + i, biases[i], rows[i]);
     }
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      if (rows[terms[i].weight].defined()) term_gradients(i, rows[terms[i].weight], x_rows, into, result);
+    }
     return result;
   }
 
  private:
-  at::Tensor input_gradient(const at::Tensor& x, at::TensorList weights, at::TensorList grads) {
-    at::Tensor gradient = at::empty(x.sizes(), x.options().requires_grad(false));
-    const at::Tensor into = gradient.view({-1, x.size(-1)});
-    double beta = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      if (!grads[i].defined()) continue;
-      matmul(into, grads[i], weights[i], beta);
-      beta = 1;
-    }
-    return gradient;
+  std::size_t first_term() const { return 1 + num_weights + biases.size(); }
+
+  // Adds the term's gradient to `into`, that of x, if it is defined.
+  void term_gradients(std::size_t term, const at::Tensor& grad, const at::Tensor& x, const at::Tensor& into,
+                      Gradients& result) {
+    const std::size_t input = first_term() + 2 * term, first = 1 + num_weights + 3 * term;
+    const at::Tensor a = saved(first), b = saved(first + 1), low = saved(first + 2);
+    result[input + 1] = weight_gradient(
+        input + 1, b, [grad, low](const at::Tensor& sum, double beta) { matmul(sum, grad.t(), low, beta); });
+    if (!into.defined() && !wants(input)) return;
+    const at::Tensor dlow = scaled_product(grad, b, terms[term].scale);
+    if (into.defined()) matmul(into, dlow, a, 1);
+    result[input] = weight_gradient(
+        input, a, [dlow, x](const at::Tensor& sum, double beta) { matmul(sum, dlow.t(), x, beta); });
   }
 
   at::Tensor bias_gradient(std::size_t input, const at::Tensor& bias, const at::Tensor& grad) {
@@ -117,19 +142,39 @@ std::vector<at::Tensor> products(const at::Tensor& x, at::TensorList weights) {
   return results;
 }
 
-}  // namespace
-
-std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights, at::TensorList biases) {
+void check_shapes(const at::Tensor& x, at::TensorList weights, at::TensorList biases,
+                  const std::vector<LowRankTerm>& terms) {
   TORCH_CHECK(!weights.empty(), "linear_multi needs at least one weight");
   TORCH_CHECK(biases.empty() || biases.size() == weights.size(), "linear_multi got ", weights.size(),
               " weights and ", biases.size(), " biases; give as many biases as weights, or none");
+  TORCH_CHECK(terms.empty() || terms.size() == weights.size(), "linear_multi got ", weights.size(),
+              " weights and ", terms.size(), " terms of low rank; give as many as weights, or none");
   for (const auto& weight : weights) {
     TORCH_CHECK(weight.dim() == 2 && weight.size(1) == x.size(-1), "linear of x ", x.sizes(), " with weight ",
                 weight.sizes(), ": expected a weight [N, ", x.size(-1), "]");
   }
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto& [a, b, scale] = terms[i];
+    if (!a.defined()) continue;
+    const int64_t n = weights[i].size(0), k = weights[i].size(1);
+    TORCH_CHECK(a.dim() == 2 && b.dim() == 2 && a.size(1) == k && b.size(0) == n && a.size(0) == b.size(1),
+                "linear of a weight ", weights[i].sizes(), " with a term of low rank ", a.sizes(), ", ",
+                b.sizes(), ": expected [r, ", k, "] and [", n, ", r]");
+  }
+}
+
+}  // namespace
+
+std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights, at::TensorList biases,
+                                     const std::vector<LowRankTerm>& terms) {
+  check_shapes(x, weights, biases, terms);
   std::vector<at::Tensor> inputs{x};
   inputs.insert(inputs.end(), weights.begin(), weights.end());
+  std::vector<at::Tensor> saved = inputs;
   inputs.insert(inputs.end(), biases.begin(), biases.end());
+  for (const LowRankTerm& term : terms) {
+    if (term.a.defined()) inputs.insert(inputs.end(), {term.a, term.b});
+  }
   const auto node = node_for<LinearNode>(inputs);
   std::vector<at::Tensor> results;
   {
@@ -138,18 +183,29 @@ std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights
     for (std::size_t i = 0; i < biases.size(); ++i) {
       if (biases[i].defined()) results[i].add_(biases[i]);
     }
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const auto& [a, b, scale] = terms[i];
+      if (!a.defined()) continue;
+      const at::Tensor low = scaled_product(as_rows(x), a.t(), scale);
+      matmul(results[i].view({-1, b.size(0)}), low, b.t(), 1);
+      if (!node) continue;
+      saved.insert(saved.end(), {a, b, low});
+      node->terms.push_back({i, scale});
+    }
   }
   if (node) {
     node->num_weights = weights.size();
     node->biases = biases.vec();
-    node->save(at::TensorList(inputs).slice(0, 1 + weights.size()));
+    node->save(saved);
     for (const auto& result : results) torch::autograd::set_history(result, node);
   }
   return results;
 }
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
-  return linear_multi(x, {weight}, bias && bias->defined() ? at::TensorList(*bias) : at::TensorList())[0];
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                  const LowRankTerm& term) {
+  const auto biases = bias && bias->defined() ? at::TensorList(*bias) : at::TensorList();
+  return linear_multi(x, {weight}, biases, {term})[0];
 }
 
 }  // namespace d9d::kernels

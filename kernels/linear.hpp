@@ -9,12 +9,22 @@
 
 namespace d9d::kernels {
 
-// y[..., n] = sum_k x[..., k] weight[n, k] + bias[n].   x [.., K], weight [N, K], bias [N] -> [.., N]
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias = {});
+// What low rank adds to a linear: scale (x a^T) b^T, with a [r, K], b [N, r] (LoRA, arXiv 2106.09685, section 4.1). It is
+// added to the product itself, and to the gradient of x, so that nothing of their size is made beside them. x a^T is
+// rounded to x's dtype. a undefined: nothing is added.
+struct LowRankTerm {
+  at::Tensor a, b;
+  double scale = 1;
+};
+
+// y[..., n] = sum_k x[..., k] weight[n, k] + bias[n] + term.   x [.., K], weight [N, K], bias [N] -> [.., N]
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias = {},
+                  const LowRankTerm& term = {});
 
 // Several weights [N_i, K] on one x: the same numbers as one linear each. Weights that follow each other in
 // memory are multiplied as one; the results are then views of one buffer (row stride = sum of the N_i).
-// `biases` is empty or has one entry per weight, undefined where that weight has none.
-std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights, at::TensorList biases = {});
+// `biases` and `terms` are empty or have one entry per weight, undefined where that weight has none.
+std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights, at::TensorList biases = {},
+                                     const std::vector<LowRankTerm>& terms = {});
 
 }  // namespace d9d::kernels

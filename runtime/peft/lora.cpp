@@ -79,6 +79,8 @@ class LowRank {
     return at::div(m.to(lengths.scalar_type()), lengths).to(m.scalar_type());
   }
 
+  double scale() const { return scale_; }
+
   const LoraConfig config;
   const Factors<Leaf> factors;
 
@@ -97,6 +99,11 @@ class LoraBranch final : public LinearBranch, public LowRank<Linear> {
     if (!factors.magnitudes) return {added};
     const at::Tensor scale = row_scale(weight_);
     return {at::mul(added, scale), scale};
+  }
+  kernels::LowRankTerm low_rank() const override {
+    const bool drops = factors.a->is_training() && config.params.dropout > 0;
+    if (factors.magnitudes || drops) return {};
+    return {factors.a->weight, factors.b->weight, this->scale()};
   }
   void follow(const StageParameter& weight, std::vector<StageParameter>& parameters) const override {
     follow_weights(weight, parameters);

@@ -91,6 +91,29 @@ TEST(LinearMulti, AddsTheBiasesThatAreThere) {
       {values({6, 13}, 1), values({5, 13}, 2), values({3, 13}, 3), values({5}, 4)});
 }
 
+TEST(LinearMulti, AddsTheTermsOfLowRankThatAreThere) {
+  d9d::test::expect_matches_in_every_dtype(
+      [](const Tensors& in) {
+        return d9d::kernels::linear_multi(in[0], {in[1], in[2]}, {}, {{}, {in[3], in[4], 0.5}});
+      },
+      [](const Tensors& in) -> Tensors {
+        return {at::linear(in[0], in[1]),
+                at::add(at::linear(in[0], in[2]), at::linear(at::linear(in[0], in[3]), in[4]), 0.5)};
+      },
+      {values({6, 13}, 1), values({5, 13}, 2), values({3, 13}, 3), values({2, 13}, 4), values({3, 2}, 5)});
+}
+
+TEST(Linear, WithATermOfLowRankHasGradientsThatMatchCentralDifferences) {
+  d9d::test::gradcheck(
+      [](const Tensors& in) -> Tensors {
+        return {d9d::kernels::linear(in[0], in[1], in[2], {in[3], in[4], 2.0})};
+      },
+      {values({2, 3}, 1), values({4, 3}, 2), values({4}, 3), values({2, 3}, 4), values({4, 2}, 5)});
+}
+
 TEST(Linear, NamesTheShapesThatDoNotFit) {
+  EXPECT_THROW(
+      d9d::kernels::linear(values({4, 8}, 1), values({7, 8}, 2), {}, {values({2, 8}, 3), values({6, 2}, 4)}),
+      c10::Error);
   EXPECT_THROW(d9d::kernels::linear(values({4, 8}, 1), values({7, 9}, 2)), c10::Error);
 }

@@ -3,6 +3,7 @@
 // all eight tile registers are in use.
 
 #include <atomic>
+#include <type_traits>
 
 #include "kernels/cpu/loops/gemm_avx512.hpp"
 #include "kernels/cpu/loops/gemm_avx512.inl"
@@ -90,16 +91,25 @@ void multiply_tile(int64_t words, const float* a, int64_t stride, const float* b
   if constexpr (Lower && Right) _tile_stored(3, to.sums[half] + half, b_bytes);
 }
 
-// A whole row of a tile that is not scaled nor added to bfloat16: rounded to nearest even by the instruction for it, which
-// takes denormals for zero.
-void store_rounded(const float* sums, const float* addend, Bf16* to) {
+// A whole row of a tile that is not scaled: rounded to nearest even by the instruction for it, which takes denormals for
+// zero. Addend is void when nothing is added.
+template <class Addend>
+void store_rounded(const float* sums, [[maybe_unused]] const void* addend, Bf16* to) {
   __m512 left = _mm512_load_ps(sums), right = _mm512_load_ps(sums + half);
-  if (addend) {
-    left = _mm512_add_ps(left, _mm512_loadu_ps(addend));
-    right = _mm512_add_ps(right, _mm512_loadu_ps(addend + half));
+  if constexpr (!std::is_void_v<Addend>) {
+    const auto* const before = static_cast<const Addend*>(addend);
+    left = _mm512_add_ps(left, load(before, 0xffff));
+    right = _mm512_add_ps(right, load(before + half, 0xffff));
   }
   const __m512bh rounded = _mm512_cvtne2ps_pbh(right, left);
   _mm512_storeu_si512(to, reinterpret_cast<const __m512i&>(rounded));
+}
+
+template <class Addend>
+void store_rounded(const SumTile& tile, const TileOutput& out) {
+  for (int64_t i = 0; i < out.rows; ++i) {
+    store_rounded<Addend>(tile.sums[i], out.addend[i], static_cast<Bf16*>(out.row[i]));
+  }
 }
 
 template <bool Lower>
@@ -108,12 +118,9 @@ void run_tile(int64_t words, const float* a, int64_t stride, const float* b, con
   SumTile tile;
   (out.right ? multiply_tile<Lower, true> : multiply_tile<Lower, false>)(words, a, stride, b, out, next,
                                                                          lines, tile);
-  if (out.bf16 && !out.scaled && out.right == 0xffff && !(out.add && out.addend_bf16)) {
-    for (int64_t i = 0; i < out.rows; ++i) {
-      const auto* const addend = out.add ? static_cast<const float*>(out.addend[i]) : nullptr;
-      store_rounded(tile.sums[i], addend, static_cast<Bf16*>(out.row[i]));
-    }
-    return;
+  if (out.bf16 && !out.scaled && out.right == 0xffff) {
+    if (!out.add) return store_rounded<void>(tile, out);
+    return out.addend_bf16 ? store_rounded<Bf16>(tile, out) : store_rounded<float>(tile, out);
   }
   for (int64_t i = 0; i < out.rows; ++i) {
     put(out, i, 0, out.left, _mm512_load_ps(tile.sums[i]));

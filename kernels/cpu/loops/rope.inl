@@ -1,13 +1,17 @@
 // One head, x and y [dim], cos and sin [rotary]: y = rotate(n) with n = x, or
 // x * scale * (offset + weight) if there is one.
 // Pairs (a, b): a' = a cos - b sin, b' = b cos + a sin.
-template <class T>
+// Normed is a constant, because a loop that asks for it in every element stays scalar.
+template <bool Normed, class T>
 inline void rotate_head(const HeadsShape<T>& shape, const T* x, Sum<T> scale, const Sum<T>* cos, const Sum<T>* sin,
                         T* y) {
   using S = Sum<T>;
   const T* w = shape.weight;
   const int64_t half = shape.rotary / 2;
-  auto normed = [&](int64_t i) { return w ? as_stored<T>(to_sum(x[i]) * scale * (shape.offset + to_sum(w[i]))) : to_sum(x[i]); };
+  auto normed = [=, offset = shape.offset](int64_t i) {
+    if constexpr (Normed) return as_stored<T>(to_sum(x[i]) * scale * (offset + to_sum(w[i])));
+    return to_sum(x[i]);
+  };
   if (shape.interleaved) {
     for (int64_t i = 0; i < half; ++i) {
       const S a = normed(2 * i), b = normed(2 * i + 1);
@@ -63,7 +67,7 @@ void heads(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> x, Rows<con
         scale = S(1) / std::sqrt(squares / S(shape.dim) + shape.eps);
         inverse[token * shape.heads + head] = scale;
       }
-      rotate_head<T>(shape, in, scale, cos.data + token * cos.stride, sin.data + token * sin.stride,
+      (shape.weight ? rotate_head<true, T> : rotate_head<false, T>)(shape, in, scale, cos.data + token * cos.stride, sin.data + token * sin.stride,
                      y + (token * shape.heads + head) * shape.dim);
     }
   }

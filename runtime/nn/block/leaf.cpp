@@ -4,7 +4,6 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/sub.h>
 
-#include "kernels/linear.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/norm.hpp"
 #include "runtime/base/error.hpp"
@@ -13,14 +12,24 @@
 namespace d9d {
 namespace {
 
-// y = weight x + bias, where there is one in the sum. The branch scales the product alone.
-at::Tensor with_branch(const LinearBranch* branch, const at::Tensor& x, const at::Tensor& y,
-                       const at::Tensor& bias) {
-  if (branch == nullptr) return y;
-  const auto [added, scale] = branch->forward(x);
+kernels::LowRankTerm term_of(const Linear& linear) {
+  return linear.branch ? linear.branch->low_rank() : kernels::LowRankTerm();
+}
+
+// y = weight x + bias, where there is one in the sum. The branch scales the product alone; one that is a term of the
+// product is in y already.
+at::Tensor with_branch(const Linear& linear, const kernels::LowRankTerm& term, const at::Tensor& x,
+                       const at::Tensor& y, const at::Tensor& bias) {
+  if (!linear.branch || term.a.defined()) return y;
+  const auto [added, scale] = linear.branch->forward(x);
   if (!scale.defined()) return at::add(y, added);
   const at::Tensor sum = at::add(at::mul(y, scale), added);
   return bias.defined() ? at::add(sum, at::sub(bias, at::mul(bias, scale))) : sum;
+}
+
+at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& bias) {
+  const kernels::LowRankTerm term = term_of(linear);
+  return with_branch(linear, term, x, kernels::linear(x, linear.weight, bias, term), bias);
 }
 
 }  // namespace
@@ -34,30 +43,30 @@ void Linear::add_bias(ParameterMaker& make, const std::string& name) {
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
-  const at::Tensor y = bias.defined() ? kernels::linear(x, weight, bias) : kernels::linear(x, weight);
-  return with_branch(branch.get(), x, y, bias);
+  return product(*this, x, bias);
 }
 
 at::Tensor Linear::forward_shared(const at::Tensor& x, const ActivationShards& positions) const {
   if (!positions.shared()) return forward(x);
-  const at::Tensor share = with_branch(branch.get(), x, kernels::linear(x, weight), {});
-  const at::Tensor own = positions.scatter_sum(share);
+  const at::Tensor own = positions.scatter_sum(product(*this, x, {}));
   return bias.defined() ? at::add(own, bias) : own;
 }
 
 std::vector<at::Tensor> linear_multi(const at::Tensor& x,
                                      const std::vector<std::reference_wrapper<const Linear>>& linears) {
   std::vector<at::Tensor> weights, biases;
+  std::vector<kernels::LowRankTerm> terms;
   for (const Linear& linear : linears) {
     weights.push_back(linear.weight);
+    terms.push_back(term_of(linear));
     if (linear.bias.defined()) biases.push_back(linear.bias);
   }
   D9D_CHECK(biases.empty() || biases.size() == linears.size(), "{} of {} linears have a bias", biases.size(),
             linears.size());
-  std::vector<at::Tensor> results = kernels::linear_multi(x, weights, biases);
+  std::vector<at::Tensor> results = kernels::linear_multi(x, weights, biases, terms);
   for (std::size_t i = 0; i < linears.size(); ++i) {
     const Linear& linear = linears[i];
-    results[i] = with_branch(linear.branch.get(), x, results[i], linear.bias);
+    results[i] = with_branch(linear, terms[i], x, results[i], linear.bias);
   }
   return results;
 }

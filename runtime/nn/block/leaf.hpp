@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "kernels/linear.hpp"
 #include "runtime/nn/block/parameter_maker.hpp"
 
 namespace d9d {
@@ -33,6 +34,9 @@ struct BranchResult {
 class LinearBranch : public Branch {
  public:
   virtual BranchResult forward(const at::Tensor& x) const = 0;
+  // The branch as nothing but a product of two factors, which the linear then computes along with its own; undefined
+  // when it is more than that.
+  virtual kernels::LowRankTerm low_rank() const { return {}; }
 };
 
 // weight [out, in], starts normal. bias [out], starts at zero, exists after add_bias(): linears that share an
