@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/ops.hpp"
@@ -108,6 +109,32 @@ void cross_entropy_of_part(const at::Tensor& logits, const at::Tensor& labels, i
   });
 }
 
+at::Tensor cross_entropy_online(const at::Tensor& logits, const at::Tensor& labels, int64_t first,
+                                const at::Tensor& state) {
+  const int64_t rows = logits.size(0), width = logits.size(1);
+  at::Tensor factor = at::empty({rows}, logits.options());
+  dispatch(logits.scalar_type(), [&](auto tag) {
+    using S = Sum<decltype(tag)>;
+    const auto* label = data_of<int64_t>(labels);
+    S *const largest = data_of<S>(state), *const factors = data_of<S>(factor);
+    for_logits<S>(logits, [&](int64_t i, S* row) {
+      const int64_t column = label[i] - first;
+      const bool here = column >= 0 && column < width;
+      const S before = largest[i];
+      if (here) {
+        largest[2 * rows + i] = row[column];
+        largest[i] = std::max(before, row[column]);
+        row[column] = std::numeric_limits<S>::lowest();  // not in the sum
+      }
+      const S total = loop_table<S>().online_exponentials(width, row, largest + i);
+      factors[i] = std::exp(before - largest[i]);
+      largest[rows + i] = largest[rows + i] * factors[i] + total;
+      if (here) row[column] = 0;
+    });
+  });
+  return factor;
+}
+
 std::optional<double> uniform_value(const at::Tensor& grad) {
   if (grad.numel() == 0) return 1.0;
   const at::Tensor values = grad.to(at::kDouble).contiguous();
@@ -124,6 +151,7 @@ void add_cross_entropy(OpTable& table) {
   table.vocabulary_statistics = vocabulary_statistics;
   table.join_vocabulary = join_vocabulary;
   table.cross_entropy_of_part = cross_entropy_of_part;
+  table.cross_entropy_online = cross_entropy_online;
   table.uniform_value = uniform_value;
 }
 

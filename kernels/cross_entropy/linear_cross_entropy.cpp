@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cross_entropy/blocks.hpp"
+#include "kernels/cross_entropy/columns.hpp"
 #include "kernels/node.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
@@ -178,7 +179,11 @@ at::Tensor loss_of(const at::Tensor& hidden, at::TensorList tables, const at::Te
     node->kept = KeptGradient::make(WeightWork::current(), tables, sums);
     if (node->kept) wanted.dweights = node->kept->dweights();
   }
-  run_blocks(compact, detached(tables), valid, wanted, shared ? &*shared : nullptr);
+  if (!shared && worth_columns(vocabulary_rows(tables), wanted)) {
+    run_columns(compact, detached(tables), valid, wanted);
+  } else {
+    run_blocks(compact, detached(tables), valid, wanted, shared ? &*shared : nullptr);
+  }
   loss.index_copy_(0, valid.index, wanted.loss);
   if (node) {
     node->tokens = hidden.size(0);

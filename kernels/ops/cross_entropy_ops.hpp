@@ -39,6 +39,14 @@ struct CrossEntropyOps {
   // logits := (softmax(logits) - onehot(label)) * softmax[1].
   Op<void(const at::Tensor& logits, const at::Tensor& labels, int64_t first, const at::Tensor& softmax)>
       cross_entropy_of_part{"cross_entropy_of_part"};
+  // For a vocabulary whose columns come one part after the other; `first` is the id of logits' first column.
+  // state [3, n], of the parts so far and then with this one: the largest logit (at first -infinity), the sum of
+  // exp(logit - largest) of all but the label (at first 0), and the label's logit, which stays as it is when it is in
+  // another part. logits := exp(logits - largest), 0 at the label: its part of loss and gradient is a difference that
+  // rounding would spoil. Returns factor [n]: what sums of earlier exponentials are multiplied by,
+  // exp(largest before - largest).
+  Op<at::Tensor(const at::Tensor& logits, const at::Tensor& labels, int64_t first, const at::Tensor& state)>
+      cross_entropy_online{"cross_entropy_online"};
 
   // The value that all entries of `grad` share. None if they differ, or if the device would have to wait to
   // know: the gradient is then computed for each token.

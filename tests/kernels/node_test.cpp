@@ -4,6 +4,8 @@
 #include <ATen/ops/empty_like.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernels/activation.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/attention_block.hpp"
@@ -105,6 +107,19 @@ TEST_F(Nodes, OfTheLossCallTheTableOnly) {
 
   EXPECT_EQ(names(), Names({"valid_tokens", "matmul", "cross_entropy", "matmul", "matmul", "uniform_value",
                             "matmul", "cross_entropy", "matmul"}));
+}
+
+TEST_F(Nodes, OfTheLossOfALongVocabularyCallTheTableOnly) {
+  const at::Tensor hidden = variable({600, 8}), weight = meta({70000, 8}, at::kFloat),
+                   labels = meta({600}, at::kLong);
+
+  backward(kernels::linear_cross_entropy(hidden, weight, labels));
+
+  const Names calls = names();
+  const auto count = [&](const char* name) { return std::count(calls.begin(), calls.end(), name); };
+  EXPECT_EQ(count("cross_entropy_online"), 35 + 9) << "passes of 512 and of 88 tokens";
+  EXPECT_EQ(count("matmul"), 2 * count("cross_entropy_online"));
+  EXPECT_EQ(count("cross_entropy"), 0);
 }
 
 TEST_F(Nodes, OfTheLossOverPartsOfAVocabularyCallTheTableOnly) {

@@ -27,7 +27,7 @@ std::size_t for_each_op(F&& f) {
       &T::merge_attention_block);
   all(&T::write_cache, &T::cached_attention, &T::delta_rule_steps);
   all(&T::valid_tokens, &T::cross_entropy, &T::vocabulary_statistics, &T::join_vocabulary,
-      &T::cross_entropy_of_part, &T::uniform_value);
+      &T::cross_entropy_of_part, &T::cross_entropy_online, &T::uniform_value);
   all(&T::moe_router, &T::moe_router_backward, &T::expert_order, &T::spread_rows, &T::combine_rows,
       &T::row_dots, &T::grouped_product, &T::grouped_dw);
   all(&T::expert_rows, &T::expert_project, &T::expert_combine, &T::expert_row_gradients, &T::expert_dx,

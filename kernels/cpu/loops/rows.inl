@@ -32,6 +32,19 @@ S exponential_sum(int64_t width, const S* z, S* largest) {
   return total;
 }
 
+// z [width] := exp(z - *largest) with *largest := the larger of what it was and max z; returns their sum.
+template <class S>
+S online_exponentials(int64_t width, S* z, S* largest) {
+  S top = *largest;
+#pragma omp simd reduction(max : top)
+  for (int64_t i = 0; i < width; ++i) top = z[i] > top ? z[i] : top;
+  S total = 0;
+#pragma omp simd reduction(+ : total)
+  for (int64_t i = 0; i < width; ++i) total += z[i] = exponential(z[i] - top);
+  *largest = top;
+  return total;
+}
+
 // z [width] := exp(z - shift).
 template <class S>
 void exponentials(int64_t width, S* z, S shift) {

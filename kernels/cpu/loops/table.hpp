@@ -82,6 +82,7 @@ struct LoopTable {
   S (*cross_entropy_row)(int64_t width, S* z, int64_t label, bool gradient, S* inverse);
   // *largest = the largest of z [width]. Returns the sum of exp(z - *largest).
   S (*exponential_sum)(int64_t width, const S* z, S* largest);
+  S (*online_exponentials)(int64_t width, S* z, S* largest);
   // z [width] := exp(z - shift).
   void (*exponentials)(int64_t width, S* z, S shift);
   // probabilities [width] = softmax(z).

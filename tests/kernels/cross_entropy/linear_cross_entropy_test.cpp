@@ -3,6 +3,8 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernels/weight_work.hpp"
 #include "tests/support/gradcheck.hpp"
 
@@ -215,6 +217,63 @@ TEST(LinearCrossEntropy, HoldsOneTemporaryAtATimeAndGivesItBack) {
 
   { const auto dropped = loss_of({hidden, weight}, labels); }
   EXPECT_FALSE(is_borrowed());
+}
+
+// Whose logits are computed some columns after the other.
+constexpr int64_t long_vocabulary = 66000;
+
+TEST(LinearCrossEntropy, OfALongFrozenVocabularyMatchesTheLogits) {
+  const at::Tensor weight = values({long_vocabulary, 5}, 2).to(at::kBFloat16).to(at::kDouble);
+  for (const double size : {1.0, 200.0}) {
+    const auto labels = labels_with_holes(70, long_vocabulary);
+    d9d::test::expect_matches_in_every_dtype(
+        [&](const Tensors& in) -> Tensors {
+          return {d9d::kernels::linear_cross_entropy(in[0], weight.to(in[0].scalar_type()), labels)};
+        },
+        [&](const Tensors& in) -> Tensors {
+          return {reference_loss({in[0], weight.to(in[0].scalar_type())}, labels)};
+        },
+        {values({70, 5}, 1) * size});
+  }
+}
+
+TEST(LinearCrossEntropy, OfALongFrozenVocabularyInTablesIsThatOfOne) {
+  const at::Tensor weight = values({long_vocabulary, 5}, 2);
+  const auto labels = labels_with_holes(40, long_vocabulary);
+
+  d9d::test::expect_matches(
+      [&](const Tensors& in) -> Tensors {
+        return {d9d::kernels::linear_cross_entropy(
+            in[0], {weight.narrow(0, 0, 1), weight.narrow(0, 1, 40000), weight.narrow(0, 40001, 25999)},
+            labels)};
+      },
+      [&](const Tensors& in) -> Tensors {
+        return {reference_loss({in[0], weight}, labels)};
+      },
+      {values({40, 5}, 1)}, at::kDouble);
+}
+
+TEST(LinearCrossEntropy, OfALongFrozenVocabularyDoesNotDependOnTheOtherTokens) {
+  const at::Tensor weight = values({long_vocabulary, 5}, 2), hidden = values({600, 5}, 1);
+  const auto labels = labels_with_holes(600, long_vocabulary);
+
+  const at::Tensor all = d9d::kernels::linear_cross_entropy(hidden, weight, labels);
+
+  const at::Tensor last =
+      d9d::kernels::linear_cross_entropy(hidden.narrow(0, 570, 30), weight, labels.narrow(0, 570, 30));
+  d9d::test::expect_close(all.narrow(0, 570, 30), last, 1e-12, "loss");
+}
+
+// The gradient of a token that the model is sure of is small, and exact all the same.
+TEST(LinearCrossEntropy, OfALongFrozenVocabularyKeepsSmallGradientsInBfloat16) {
+  at::Tensor weight = at::zeros({long_vocabulary, 2}, at::kBFloat16);
+  weight[7].copy_(at::tensor({2.0F, 1.0F}));
+  const at::Tensor hidden = at::tensor({9.0F, 1.0F}).unsqueeze(0).to(at::kBFloat16).requires_grad_(true);
+
+  d9d::kernels::linear_cross_entropy(hidden, weight, at::tensor({int64_t{7}})).sum().backward();
+
+  const double sure = 1 / (1 + (long_vocabulary - 1) * std::exp(-19.0));
+  EXPECT_NEAR(hidden.grad()[0][0].item<double>() / (2 * (sure - 1)), 1, 0.005);
 }
 
 TEST(LinearCrossEntropy, NamesALabelOutsideTheVocabulary) {
