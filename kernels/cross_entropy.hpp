@@ -8,7 +8,7 @@ namespace d9d::kernels {
 
 // loss[t] = logsumexp(z) - z[labels[t]] with z = weight hidden[t]; 0 where labels[t] == ignore_index.
 // hidden [T, H], weight [V, H] of one dtype, labels int64 [T] -> fp32 [T] (fp64 for fp64).
-// Logits exist only for one block of tokens at a time, or, of a vocabulary of more than 64 Ki rows that do not train, for
+// Logits exist only for one block of tokens at a time, or, of a vocabulary of more than 64 Ki rows, for
 // some columns of it. If gradients are wanted, forward also computes them for
 // an upstream gradient of one per token: d hidden [T, H] and d weight [V, H], the latter only if the temporary
 // slot of the current WeightWork is free or if there is no WeightWork. Backward scales them if the upstream

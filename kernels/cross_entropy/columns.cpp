@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/stack.h>
 
 #include <algorithm>
 #include <limits>
@@ -21,6 +22,13 @@ constexpr int64_t columns_min = 1024, columns_max = 8192;
 int64_t columns_for(int64_t tokens) {
   return std::clamp(logits_at_once / std::max<int64_t>(1, tokens), columns_min, columns_max);
 }
+
+// Some rows of a table.
+struct TablePart {
+  std::size_t table;
+  int64_t begin, rows;
+  at::Tensor of(const at::Tensor& all) const { return all.narrow(0, begin, rows); }
+};
 
 // Memory of the columns that are worked on.
 class Columns {
@@ -55,38 +63,79 @@ void add_label_rows(const at::Tensor& dhidden, at::TensorList tables, const at::
   }
 }
 
-// Of tokens that all of one pass over the vocabulary is for; loss and dhidden may be undefined.
-void run_tokens(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
-                const at::Tensor& loss, const at::Tensor& dhidden, const Columns& columns) {
+// f(the rows of a part of the vocabulary, the logits of all tokens there, the id of its first row), part after part.
+template <class F>
+void for_columns(const at::Tensor& hidden, at::TensorList tables, const Columns& columns, F&& f) {
   const int64_t tokens = hidden.size(0), most = columns_for(tokens);
-  const at::Tensor state = at::empty({3, tokens}, hidden.options().dtype(sum_dtype(hidden.scalar_type())));
-  state.zero_();
-  state[0].fill_(-std::numeric_limits<double>::infinity());
   int64_t first = 0;
-  for (const at::Tensor& table : tables) {
-    for (int64_t begin = 0; begin < table.size(0); begin += most) {
-      const at::Tensor rows = table.narrow(0, begin, std::min(most, table.size(0) - begin));
-      const at::Tensor logits = columns.logits(tokens, rows.size(0));
-      matmul(logits, hidden, rows.t());
-      const at::Tensor factor = run_op(&OpTable::cross_entropy_online, logits, labels, first, state);
-      if (dhidden.defined()) {
-        if (first > 0) dhidden.mul_(factor.unsqueeze(1));
-        matmul(dhidden, columns.rounded(logits), rows, first > 0 ? 1 : 0);
-      }
-      first += rows.size(0);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    for (int64_t begin = 0; begin < tables[i].size(0); begin += most) {
+      const TablePart part{i, begin, std::min(most, tables[i].size(0) - begin)};
+      const at::Tensor logits = columns.logits(tokens, part.rows);
+      matmul(logits, hidden, part.of(tables[i]).t());
+      f(part, logits, first + begin);
     }
+    first += tables[i].size(0);
   }
-  const at::Tensor below = state[2] - state[0], others = state[1], total = below.exp() + others;
-  if (loss.defined()) loss.copy_(total).log_().sub_(below);
-  if (!dhidden.defined()) return;
-  dhidden.div_(total.unsqueeze(1));
-  add_label_rows(dhidden, tables, labels, (others / total).neg_());
+}
+
+// What a pass over the vocabulary leaves of the logits, [3, n] (cross_entropy_online).
+struct OnlineSoftmax {
+  at::Tensor state;
+  at::Tensor below() const { return state[2] - state[0]; }
+  at::Tensor others() const { return state[1]; }
+  at::Tensor total() const { return below().exp_() + others(); }
+};
+
+// dhidden, if defined: times total(), and less the label's part.
+OnlineSoftmax softmax_of(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
+                         const at::Tensor& dhidden, const Columns& columns) {
+  const auto sums = hidden.options().dtype(sum_dtype(hidden.scalar_type()));
+  const at::Tensor state = at::empty({3, hidden.size(0)}, sums).zero_();
+  state[0].fill_(-std::numeric_limits<double>::infinity());
+  for_columns(hidden, tables, columns, [&](const TablePart& part, const at::Tensor& logits, int64_t first) {
+    const at::Tensor factor = run_op(&OpTable::cross_entropy_online, logits, labels, first, state);
+    if (!dhidden.defined()) return;
+    if (first > 0) dhidden.mul_(factor.unsqueeze(1));
+    matmul(dhidden, columns.rounded(logits), part.of(tables[part.table]), first > 0 ? 1 : 0);
+  });
+  return {state};
+}
+
+// Adds to the gradients of the tables. The denominators of the softmax are divided out on the side of hidden.
+void add_dweights(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
+                  const OnlineSoftmax& online, const at::Tensor& scale,
+                  const std::vector<at::Tensor>& dweights, double beta, const Columns& columns) {
+  const at::Tensor total = online.total(), softmax = at::stack({online.state[0], total});
+  const at::Tensor factor = scale.defined() ? scale / total : total.reciprocal();
+  const at::Tensor scaled = (hidden * factor.unsqueeze(1)).to(hidden.scalar_type());
+  for_columns(hidden, tables, columns, [&](const TablePart& part, const at::Tensor& logits, int64_t first) {
+    if (!dweights[part.table].defined()) return;
+    run_op(&OpTable::cross_entropy_of_part, logits, labels, first, softmax);
+    matmul(part.of(dweights[part.table]), columns.rounded(logits).t(), scaled, beta);
+  });
+}
+
+// Of tokens that go through the vocabulary together.
+void run_tokens(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
+                const CrossEntropyWanted& wanted, const Columns& columns) {
+  const at::Tensor& dhidden = wanted.dhidden;
+  const OnlineSoftmax online = softmax_of(hidden, tables, labels, dhidden, columns);
+  if (wanted.loss.defined()) wanted.loss.copy_(online.total()).log_().sub_(online.below());
+  if (dhidden.defined()) {
+    const at::Tensor total = online.total();
+    dhidden.div_(total.unsqueeze(1));
+    add_label_rows(dhidden, tables, labels, (online.others() / total).neg_());
+  }
+  if (wanted.dweight()) {
+    add_dweights(hidden, tables, labels, online, wanted.scale, wanted.dweights, wanted.beta, columns);
+  }
 }
 
 }  // namespace
 
-bool worth_columns(int64_t vocabulary, const CrossEntropyWanted& wanted) {
-  return !wanted.dweight() && vocabulary > 64 * columns_min;
+bool worth_columns(int64_t vocabulary) {
+  return vocabulary > 64 * columns_min;
 }
 
 void run_columns(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
@@ -94,10 +143,16 @@ void run_columns(const at::Tensor& hidden, at::TensorList tables, const ValidTok
   const auto options = hidden.options().requires_grad(false);
   const int64_t count = hidden.size(0), most = std::min(tokens_at_once, count);
   const Columns columns(most, options.dtype(sum_dtype(hidden.scalar_type())), options);
+  for (const at::Tensor& dweight : wanted.dweights) {
+    if (count == 0 && dweight.defined() && wanted.beta == 0) dweight.zero_();
+  }
   for (int64_t first = 0; first < count; first += most) {
     const int64_t tokens = std::min(most, count - first);
     const auto of = [&](const at::Tensor& all) { return all.defined() ? all.narrow(0, first, tokens) : all; };
-    run_tokens(of(hidden), tables, of(valid.labels), of(wanted.loss), of(wanted.dhidden), columns);
+    run_tokens(of(hidden), tables, of(valid.labels),
+               {of(wanted.loss), of(wanted.dhidden), wanted.dweights, first == 0 ? wanted.beta : 1,
+                of(wanted.scale)},
+               columns);
   }
 }
 

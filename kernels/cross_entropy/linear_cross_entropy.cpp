@@ -66,6 +66,15 @@ at::Tensor spread(const at::Tensor& compact, const at::Tensor& index, int64_t co
   return all.index_copy_(0, index, compact);
 }
 
+void run(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
+         const CrossEntropyWanted& wanted, std::optional<SharedVocabulary>& shared) {
+  if (!shared && worth_columns(vocabulary_rows(tables))) {
+    run_columns(hidden, tables, valid, wanted);
+  } else {
+    run_blocks(hidden, tables, valid, wanted, shared ? &*shared : nullptr);
+  }
+}
+
 // Inputs: hidden, tables. Saved: compact hidden, index, labels, dhidden (when made), tables.
 class CrossEntropyNode : public BackwardNode {
  public:
@@ -117,7 +126,7 @@ class CrossEntropyNode : public BackwardNode {
                  Gradients& result) {
     const at::Tensor weight = table(0);
     const auto compute = [=, shared = shared](const at::Tensor& into, double beta) mutable {
-      run_blocks(hidden, weight.detach(), valid, {{}, {}, {into}, beta, scale}, shared ? &*shared : nullptr);
+      run(hidden, weight.detach(), valid, {{}, {}, {into}, beta, scale}, shared);
     };
     result[1] = weight_gradient(1, weight, compute, /*reads=*/true);
   }
@@ -131,7 +140,7 @@ class CrossEntropyNode : public BackwardNode {
     }
     const CrossEntropyWanted wanted{{}, {}, dweights, 0, scale};
     if (!wanted.gradient()) return;
-    run_blocks(hidden, tables, valid, wanted, shared ? &*shared : nullptr);
+    run(hidden, tables, valid, wanted, shared);
     for (std::size_t i = 0; i < num_tables; ++i) {
       const auto copy = [dweight = dweights[i]](const at::Tensor& into, double beta) {
         beta == 0 ? into.copy_(dweight) : into.add_(dweight);
@@ -179,11 +188,7 @@ at::Tensor loss_of(const at::Tensor& hidden, at::TensorList tables, const at::Te
     node->kept = KeptGradient::make(WeightWork::current(), tables, sums);
     if (node->kept) wanted.dweights = node->kept->dweights();
   }
-  if (!shared && worth_columns(vocabulary_rows(tables), wanted)) {
-    run_columns(compact, detached(tables), valid, wanted);
-  } else {
-    run_blocks(compact, detached(tables), valid, wanted, shared ? &*shared : nullptr);
-  }
+  run(compact, detached(tables), valid, wanted, shared);
   loss.index_copy_(0, valid.index, wanted.loss);
   if (node) {
     node->tokens = hidden.size(0);

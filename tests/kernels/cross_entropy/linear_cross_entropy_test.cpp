@@ -23,6 +23,10 @@ at::Tensor loss_of(const Tensors& in, const at::Tensor& labels) {
   return d9d::kernels::linear_cross_entropy(in[0], in[1], labels);
 }
 
+at::ScalarType loss_dtype(const at::Tensor& hidden) {
+  return hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
 at::Tensor labels_with_holes(int64_t tokens, int64_t vocabulary) {
   auto labels = integers({tokens}, vocabulary, 5);
   for (int64_t t = 0; t < tokens; t += 3) labels[t] = -100;
@@ -222,7 +226,7 @@ TEST(LinearCrossEntropy, HoldsOneTemporaryAtATimeAndGivesItBack) {
 // Whose logits are computed some columns after the other.
 constexpr int64_t long_vocabulary = 66000;
 
-TEST(LinearCrossEntropy, OfALongFrozenVocabularyMatchesTheLogits) {
+TEST(LinearCrossEntropy, OfALongVocabularyMatchesTheLogits) {
   const at::Tensor weight = values({long_vocabulary, 5}, 2).to(at::kBFloat16).to(at::kDouble);
   for (const double size : {1.0, 200.0}) {
     const auto labels = labels_with_holes(70, long_vocabulary);
@@ -237,7 +241,29 @@ TEST(LinearCrossEntropy, OfALongFrozenVocabularyMatchesTheLogits) {
   }
 }
 
-TEST(LinearCrossEntropy, OfALongFrozenVocabularyInTablesIsThatOfOne) {
+TEST(LinearCrossEntropy, OfALongVocabularyGivesItsRowsTheirGradients) {
+  const auto labels = labels_with_holes(30, long_vocabulary);
+  const auto hidden = values({30, 3}, 1),
+             weight = values({long_vocabulary, 3}, 2).to(at::kBFloat16).to(at::kDouble);
+  for (const auto& factor : {values({30}, 4), at::full({30}, 0.25, at::kDouble)}) {
+    d9d::test::expect_matches_in_every_dtype(
+        [&](const Tensors& in) -> Tensors {
+          const auto loss = d9d::kernels::linear_cross_entropy(
+              in[0], {in[1].narrow(0, 0, 30000), in[1].narrow(0, 30000, 36000)}, labels);
+          return {(loss * factor.to(loss.scalar_type())).sum()};
+        },
+        [&](const Tensors& in) -> Tensors { return {(reference_loss(in, labels) * factor).sum()}; },
+        {hidden, weight});
+    d9d::test::expect_matches_in_every_dtype(
+        [&](const Tensors& in) -> Tensors {
+          return {(loss_of(in, labels) * factor.to(loss_dtype(in[0]))).sum()};
+        },
+        [&](const Tensors& in) -> Tensors { return {(reference_loss(in, labels) * factor).sum()}; },
+        {hidden, weight});
+  }
+}
+
+TEST(LinearCrossEntropy, OfALongVocabularyInTablesIsThatOfOne) {
   const at::Tensor weight = values({long_vocabulary, 5}, 2);
   const auto labels = labels_with_holes(40, long_vocabulary);
 
@@ -253,7 +279,7 @@ TEST(LinearCrossEntropy, OfALongFrozenVocabularyInTablesIsThatOfOne) {
       {values({40, 5}, 1)}, at::kDouble);
 }
 
-TEST(LinearCrossEntropy, OfALongFrozenVocabularyDoesNotDependOnTheOtherTokens) {
+TEST(LinearCrossEntropy, OfALongVocabularyDoesNotDependOnTheOtherTokens) {
   const at::Tensor weight = values({long_vocabulary, 5}, 2), hidden = values({600, 5}, 1);
   const auto labels = labels_with_holes(600, long_vocabulary);
 
@@ -265,7 +291,7 @@ TEST(LinearCrossEntropy, OfALongFrozenVocabularyDoesNotDependOnTheOtherTokens) {
 }
 
 // The gradient of a token that the model is sure of is small, and exact all the same.
-TEST(LinearCrossEntropy, OfALongFrozenVocabularyKeepsSmallGradientsInBfloat16) {
+TEST(LinearCrossEntropy, OfALongVocabularyKeepsSmallGradientsInBfloat16) {
   at::Tensor weight = at::zeros({long_vocabulary, 2}, at::kBFloat16);
   weight[7].copy_(at::tensor({2.0F, 1.0F}));
   const at::Tensor hidden = at::tensor({9.0F, 1.0F}).unsqueeze(0).to(at::kBFloat16).requires_grad_(true);
