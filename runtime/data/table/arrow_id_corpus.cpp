@@ -3,7 +3,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/data/table/arrow_batches.hpp"
 #include "runtime/data/table/arrow_values.hpp"
-#include "runtime/data/table/tables.hpp"
+#include "runtime/data/table/table_readers.hpp"
 
 namespace d9d {
 namespace {
@@ -105,9 +105,9 @@ class ArrowIdCorpus final : public TokenCorpus {
 
 }  // namespace
 
-std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>& files,
-                                                 const std::string& column,
-                                                 std::optional<std::int64_t> ids_below) {
+std::shared_ptr<const TokenCorpus> arrow_tables::map_ids(const std::vector<std::string>& files,
+                                                         const std::string& column,
+                                                         std::optional<std::int64_t> ids_below) {
   return std::make_shared<ArrowIdCorpus>(files, column, ids_below);
 }
 

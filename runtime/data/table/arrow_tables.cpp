@@ -2,7 +2,7 @@
 
 #include "runtime/data/table/arrow_batches.hpp"
 #include "runtime/data/table/arrow_values.hpp"
-#include "runtime/data/table/tables.hpp"
+#include "runtime/data/table/table_readers.hpp"
 
 namespace d9d {
 namespace {
@@ -43,8 +43,8 @@ std::vector<std::string> those_in(const arrow::Schema& schema, const std::vector
 
 }  // namespace
 
-void for_each_table_text(const std::string& file, TableFormat format, const std::string& column,
-                         const UseTableText& use) {
+void arrow_tables::for_each_text(const std::string& file, TableFormat format, const std::string& column,
+                                 const UseTableText& use) {
   const TableSchema schema = schema_of_table(file, format);
   const arrow::DataType& type = *column_of(*schema.columns, column, file, "data.text_field").type();
   D9D_REQUIRE(is_text(type), "{}: the column \"{}\" is of the type {}, expected texts", file, column,
@@ -58,8 +58,8 @@ void for_each_table_text(const std::string& file, TableFormat format, const std:
   });
 }
 
-void for_each_table_record(const std::string& file, TableFormat format,
-                           const std::vector<std::string>& columns, const UseTableRecord& use) {
+void arrow_tables::for_each_record(const std::string& file, TableFormat format,
+                                   const std::vector<std::string>& columns, const UseTableRecord& use) {
   const TableSchema schema = schema_of_table(file, format);
   const std::vector<std::string> there = those_in(*schema.columns, columns);
   if (there.empty() && !columns.empty()) column_of(*schema.columns, columns.front(), file, "data");
@@ -76,8 +76,8 @@ void for_each_table_record(const std::string& file, TableFormat format,
   });
 }
 
-void for_each_table_ids(const std::string& file, TableFormat format, const IdColumns& columns,
-                        const UseTableIds& use) {
+void arrow_tables::for_each_ids(const std::string& file, TableFormat format, const IdColumns& columns,
+                                const UseTableIds& use) {
   const TableSchema schema = schema_of_table(file, format);
   column_of(*schema.columns, columns.ids, file, "data.ids_field");
   std::vector<std::string> names{columns.ids};
@@ -106,7 +106,7 @@ void for_each_table_ids(const std::string& file, TableFormat format, const IdCol
   });
 }
 
-TableOutline outline_of_table(const std::string& file, TableFormat format) {
+TableOutline arrow_tables::outline(const std::string& file, TableFormat format) {
   const TableSchema schema = schema_of_table(file, format);
   TableOutline outline{.rows = schema.rows, .pieces = schema.pieces};
   for (const auto& column : schema.columns->fields()) {

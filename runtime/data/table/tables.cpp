@@ -1,0 +1,81 @@
+#include "runtime/data/table/tables.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/table/table_readers.hpp"
+
+namespace d9d {
+namespace {
+
+std::filesystem::path library_beside_this_one() {
+  Dl_info here{};
+  dladdr(reinterpret_cast<const void*>(&set_table_readers), &here);
+  std::error_code unknown;
+  const auto own = std::filesystem::canonical(here.dli_fname == nullptr ? "" : here.dli_fname, unknown);
+  return own.parent_path() / "libd9d_tables.so";
+}
+
+const TableReaders& load_readers(const std::string& file) {
+  const std::string library = library_beside_this_one();
+  D9D_REQUIRE(
+      std::filesystem::exists(library),
+      "{}: this build has no Arrow library, which reads Parquet and Arrow files ({} does not exist); run "
+      "`bash .ci/deps` and build again, or write the rows as JSON lines (format: jsonl)",
+      file, library);
+  // Stays loaded: corpora that it made live on.
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  D9D_REQUIRE(handle != nullptr, "{}: the library that reads it cannot be loaded: {}; run `bash .ci/deps`",
+              file, dlerror());
+  const auto entry = reinterpret_cast<decltype(&d9d_table_readers)>(dlsym(handle, "d9d_table_readers"));
+  D9D_REQUIRE(entry != nullptr, "{}: {} is of another version of d9d; build both together", file, library);
+  return *entry();
+}
+
+std::mutex readers_mutex;
+const TableReaders* loaded_readers = nullptr;
+
+const TableReaders& readers(const std::string& file) {
+  const std::lock_guard lock(readers_mutex);
+  if (loaded_readers == nullptr) loaded_readers = &load_readers(file);
+  return *loaded_readers;
+}
+
+}  // namespace
+
+const TableReaders* set_table_readers(const TableReaders* chosen) {
+  const std::lock_guard lock(readers_mutex);
+  return std::exchange(loaded_readers, chosen);
+}
+
+void for_each_table_text(const std::string& file, TableFormat format, const std::string& column,
+                         const UseTableText& use) {
+  readers(file).for_each_text(file, format, column, use);
+}
+
+void for_each_table_record(const std::string& file, TableFormat format,
+                           const std::vector<std::string>& columns, const UseTableRecord& use) {
+  readers(file).for_each_record(file, format, columns, use);
+}
+
+void for_each_table_ids(const std::string& file, TableFormat format, const IdColumns& columns,
+                        const UseTableIds& use) {
+  readers(file).for_each_ids(file, format, columns, use);
+}
+
+std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>& files,
+                                                 const std::string& column,
+                                                 std::optional<std::int64_t> ids_below) {
+  return readers(files.front()).map_ids(files, column, ids_below);
+}
+
+TableOutline outline_of_table(const std::string& file, TableFormat format) {
+  return readers(file).outline(file, format);
+}
+
+}  // namespace d9d
