@@ -19,6 +19,10 @@ WAYS = {"LoRA, r = 16": {"model_provider.peft": LORA},
         "LoRA, r = 16, recomputing": {"model_provider.peft": LORA, "model_provider.enable_checkpointing": "true"},
         "LoRA, r = 16, recomputing, moments of 8 bits": {"model_provider.peft": LORA, "optimizer.name": "adamw_8bit",
                                                          "model_provider.enable_checkpointing": "true"},
+        "LoRA, r = 16, recomputing, stochastic rounding": {"model_provider.peft": LORA,
+                                                           "optimizer.name": "stochastic_adamw",
+                                                           "optimizer.state_dtype": "bfloat16",
+                                                           "model_provider.enable_checkpointing": "true"},
         "full training": {}}
 # Adapters in the model's type: faster than peft's own choice, float32.
 PEFT = """import json, resource, sys, time, torch
