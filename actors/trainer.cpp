@@ -196,6 +196,7 @@ void Trainer::finish_when_done() {
   told_finished_ = true;
   current_ = last_step_;
   options_.finalize_task();
+  tell_records();
   options_.events->tell(events::Finished{last_step_, stop_signal_});
   publish(std::string(options_.infers ? "inference." : "train.") +
           (stop_signal_ == 0 ? "finished" : "stopped"));

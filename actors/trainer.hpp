@@ -48,6 +48,7 @@ class Trainer final : public Actor {
   void collect_metrics_when_due(const StepTotals& totals);
   void apply(const StepResult& result);
   void report(const StepResult& result);
+  void tell_records();
   void inferred(const StepTotals& totals);
   void obey(const AgreedWishes& wishes);
   void after_apply();
@@ -93,8 +94,7 @@ class Trainer final : public Actor {
   SleepOfRank sleep_;
   SignalWishes wishes_;
   int stop_signal_ = 0;
-  bool started_ = false, told_finished_ = false, save_asked_ = false;
-  bool generating_ = false;  // the RankExecutor makes the texts that are due
+  bool started_ = false, told_finished_ = false, save_asked_ = false, generating_ = false;
 };
 
 }  // namespace d9d

@@ -12,6 +12,7 @@
 #include "actors/step_requests.hpp"
 #include "messages/actor_id.hpp"
 #include "runtime/task/rank_events.hpp"
+#include "runtime/task/task_records.hpp"
 #include "runtime/train/step_end.hpp"
 
 namespace d9d {
@@ -35,6 +36,7 @@ struct TrainerOptions {
   bool counts_tokens = true;                    // one rank of those that see the same tokens does
   std::function<std::string()> task_state;      // JSON; rank 0 only
   std::function<void()> finalize_task = [] {};  // once, at the end of a job that did not fail
+  std::shared_ptr<TaskRecords> records = std::make_shared<TaskRecords>();
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
   std::optional<TraceWindow> trace_window;  // rank 0 only
   std::optional<EvaluationOptions> evaluation;

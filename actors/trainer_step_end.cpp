@@ -14,7 +14,9 @@ namespace {
 // Of the event after a step. JSON has no number that is not finite.
 std::string context_of(const StepResult& result) {
   if (result.skips) return R"({"loss":null,"grad_norm":null,"skipped":true})";
-  return fmt::format(R"({{"loss":{},"grad_norm":{}}})", result.scale.loss, result.scale.norm);
+  // JSON has neither infinities nor NaN.
+  const auto text = [](double number) { return std::isfinite(number) ? fmt::format("{}", number) : "null"; };
+  return fmt::format(R"({{"loss":{},"grad_norm":{}}})", text(result.scale.loss), text(result.scale.norm));
 }
 
 }  // namespace
@@ -135,6 +137,7 @@ void Trainer::report(const StepResult& result) {
   const double seconds = 1e-9 * static_cast<double>(now - step_begin_ns_);
   step_begin_ns_ = now;
   tokens_total_ += tokens;
+  tell_records();
   if (options_.rank == 0) {
     tell<wire::StepFinished>({Role::tracker, 0}, [&](wire::StepFinished::Builder finished) {
       finished.setStep(current_);
@@ -155,6 +158,20 @@ void Trainer::report(const StepResult& result) {
   write_trace_when_due();
   if (options_.infers) return publish("inference.step.post");
   publish("train.step.post", context_of(result));
+}
+
+void Trainer::tell_records() {
+  for (const TaskRecord& record : options_.records->take()) {
+    tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
+      value.setStep(record.step);
+      value.setName(record.name);
+      if (const auto* number = std::get_if<double>(&record.value)) value.setNumber(*number);
+      if (const auto* text = std::get_if<TextRecord>(&record.value)) value.setText(text->text);
+      if (const auto* picture = std::get_if<Picture>(&record.value))
+        value.setPicture(
+            kj::arrayPtr(reinterpret_cast<const kj::byte*>(picture->png.data()), picture->png.size()));
+    });
+  }
 }
 
 void Trainer::record_step(std::int64_t now_ns) {

@@ -41,7 +41,8 @@ struct MetricValues {
 
 struct RecordValue {
   # any actor, also of a plugin -> Tracker, whenever it has something to show beside the numbers of steps:
-  # a text that was generated, a picture. It goes to all trackers of the run, in the line of its step.
+  # a text that was generated, a picture. Trainer -> Tracker, at the end of a step: what its task recorded.
+  # It goes to all trackers of the run, in the line of its step.
   # No reply. Repeated: written again.
   step @0 :UInt64;
   name @1 :Text;          # "samples/first"

@@ -24,6 +24,8 @@ namespace {
 struct Look {
   std::optional<std::int64_t> sequence_length;
   std::optional<std::uint64_t> samples;  // of an epoch
+  ScheduleConfig schedule;
+  StepPhases phases;
   std::optional<Error> refusal;
 };
 
@@ -111,6 +113,18 @@ std::string data_text(const JobConfig& job, const Look& found) {
                             counted(*found.samples / batch, "step"));
 }
 
+// What the task makes of a step, where that is more than one pass over one batch.
+std::string phase_lines(const StepPhases& phases) {
+  std::string text;
+  for (int i = 0; i < phases.size() && !phases.is_plain(); ++i) {
+    const StepPhase& phase = phases[i];
+    const char* kind = phase.kind == PhaseKind::train ? "forward, loss and backward" : "forward alone";
+    text += line(i == 0 ? "step" : "", fmt::format("{}: {} over batch {} of {}", phase.name, kind,
+                                                   phase.batch + 1, phases.num_batches()));
+  }
+  return text;
+}
+
 std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look& found) {
   const JobConfig& job = loaded.job;
   const auto& steps = job.trainer.schedule.total_steps;
@@ -121,6 +135,7 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          line("weights", source ? "from " + *source
                                 : fmt::format("drawn from seed {}", job.trainer.determinism.base_seed)) +
          line("data", data_text(job, found)) + line("batch", batch_text(job, summary)) +
+         phase_lines(found.phases) +
          line("schedule",
               fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
          line("optimizer", optimizer_text(job)) + decay_lines(summary) +
@@ -153,7 +168,8 @@ std::string tables(const JobSummary& summary) {
 
 // What the job's pieces say of it, or why they cannot be made.
 Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& console) {
-  Look found{.sequence_length = given_length(loaded.job.data)};
+  Look found{.sequence_length = given_length(loaded.job.data),
+             .schedule = loaded.job.trainer.pipelining.schedule};
   PosixDisk disk;
   try {
     const RunOptions options =
@@ -164,6 +180,8 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
     found.sequence_length = prepared.source->sequence_length();
     found.samples = prepared.source->num_samples();
+    found.schedule = prepared.schedule;
+    found.phases = prepared.phases;
   } catch (const Error& error) {
     found.refusal = error;
   }
@@ -184,7 +202,10 @@ int check(const Arguments& arguments, Console& console) {
   D9D_REQUIRE(!arguments.positional().empty(), "check: JOB.yaml is missing; see `check --help`");
   const LoadedJob loaded = load_job(arguments, console);
   const Look found = look_into(loaded, arguments, console);
-  const JobSummary summary = summarize(loaded, found.sequence_length);
+  // A plugin's schedule that cannot be made has no plan to show.
+  if (const auto* own = std::get_if<OwnSchedule>(&found.schedule); own && !own->made)
+    throw found.refusal.value();
+  const JobSummary summary = summarize(loaded, found.schedule, found.sequence_length);
   if (arguments.has("--json")) {
     config::Json out = to_json(summary);
     out["job"] = resolved_keys(loaded.job);

@@ -43,6 +43,7 @@ class TakeOptions {
  public:
   TakeOptions(const Arguments& arguments, int stages) : arguments_(arguments), stages_(stages) {}
 
+  void operator()(OwnSchedule&) const {}  // no name of d9d means it
   template <class Schedule>
   void operator()(Schedule& schedule) const {
     take_stages(schedule);

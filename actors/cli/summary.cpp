@@ -40,14 +40,14 @@ void add_model(const LoadedJob& loaded, const Topology& topology, const Simulati
 
 }  // namespace
 
-JobSummary summarize(const LoadedJob& loaded, std::optional<std::int64_t> sequence_length) {
+JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule,
+                     std::optional<std::int64_t> sequence_length) {
   const JobConfig& job = loaded.job;
   JobSummary summary;
   summary.world_size = job.mesh.world_size();
   summary.num_nodes = summary.world_size / static_cast<int>(job.node.ranks.value_or(summary.world_size));
   summary.microbatches = microbatches_per_step(job);
   summary.sequence_length = sequence_length;
-  const ScheduleConfig& schedule = job.trainer.pipelining.schedule;
   const PipelineProgram program =
       build_program(schedule, job.mesh.pipeline_parallel, static_cast<int>(summary.microbatches));
   const Simulation simulation = simulate(program.compute, program.topology, unit_costs(program.topology));

@@ -37,8 +37,10 @@ struct JobSummary {
   std::vector<OptimizerGroup> groups;           // empty for a plugin's model or optimizer
 };
 
-// `sequence_length`: of a sample, where it is known. Errors as the schedule's builder says.
-JobSummary summarize(const LoadedJob& loaded, std::optional<std::int64_t> sequence_length);
+// `schedule`: the job's; a plugin's has been made. `sequence_length`: of a sample, where it is known.
+// Errors as the schedule's builder says.
+JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule,
+                     std::optional<std::int64_t> sequence_length);
 config::Json to_json(const JobSummary& summary);
 
 }  // namespace d9d

@@ -8,11 +8,12 @@ namespace d9d {
 namespace {
 
 // Slots of the tensor table, summed by reason.
-std::size_t table_slots_of_a_rank(const JobConfig& job, const StepPhases& phases) {
+std::size_t table_slots_of_a_rank(const ProcessServices& process) {
+  const JobConfig& job = process.job();
   const auto steps = static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 1;
   // Of all phases; an evaluation has those of a whole batch.
-  const auto microbatches = static_cast<std::size_t>(microbatches_per_step(job) * phases.size());
-  const auto stages = static_cast<std::size_t>(stages_per_rank(job.trainer.pipelining.schedule));
+  const auto microbatches = static_cast<std::size_t>(microbatches_per_step(job) * process.phases.size());
+  const auto stages = static_cast<std::size_t>(stages_per_rank(process.schedule()));
   const std::size_t inputs = steps * microbatches;          // of the step that waits and those ahead of it
   const std::size_t transfers = 4 * microbatches * stages;  // activations and gradients, both ways
   const std::size_t snapshots = 2;
@@ -40,8 +41,7 @@ CommunicatorOptions communicator_options(const JobConfig& job, const Membership&
 EpochServices::EpochServices(const ProcessServices& process, const Membership& membership)
     : membership_(membership),
       plan_(process.job().mesh, membership.ranks_per_node),
-      table_(plan_.ranks_of_node(membership.node).size() *
-             table_slots_of_a_rank(process.job(), process.phases)),
+      table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(process)),
       transport_(make_transport(process.gate, membership, plan_)),
       factory_(plan_, hub_, transport_.get(), communicator_options(process.job(), membership)) {}
 

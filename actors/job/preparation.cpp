@@ -15,6 +15,7 @@
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/job_length.hpp"
 #include "runtime/task/model_provider.hpp"
+#include "runtime/task/own_schedule_config.hpp"
 #include "runtime/task/plugin_library.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
@@ -137,6 +138,12 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
       require_phases(job, prepared.phases);
     }
   });
+  findings.attempt("trainer.pipelining.schedule", [&] {
+    prepared.schedule = make_schedule(prepared.registry, job);
+    if (const auto* own = std::get_if<OwnSchedule>(&prepared.schedule))
+      require_own_schedule(*own, loaded, prepared.phases);
+  });
+  findings.attempt("collation", [&] { prepared.collation = make_collation(prepared.registry, job); });
   findings.attempt("gradient_hooks", [&] { make_gradient_hooks(prepared.registry, job); });
   findings.attempt("optimizer", [&] { prepared.optimizer = make_optimizer(prepared.registry, job); });
   findings.attempt("lr_scheduler", [&] { prepared.lr_schedule = make_lr_schedule(prepared.registry, job); });

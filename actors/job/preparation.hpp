@@ -26,7 +26,9 @@ struct PreparedJob {
   std::shared_ptr<const OptimizerProvider> optimizer;
   std::shared_ptr<const LrSchedule> lr_schedule;
   std::shared_ptr<const SampleSource> source;
-  StepPhases phases;  // of the task
+  std::shared_ptr<const Collation> collation;  // null: samples are stacked
+  ScheduleConfig schedule;                     // a plugin's has been made
+  StepPhases phases;                           // of the task
   std::uint64_t total_steps = 0;
   std::optional<std::uint64_t> end_sample;                // where the data ends; nothing: it never does
   std::shared_ptr<const SampleSource> evaluation_source;  // null: the job evaluates nothing

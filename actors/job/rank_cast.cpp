@@ -33,6 +33,7 @@
 #include "runtime/task/inference_as_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
+#include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -55,6 +56,7 @@ struct RankCast {
   const std::shared_ptr<const RankEvents> events;
   const std::vector<std::shared_ptr<GradientHook>> hooks;
   const std::shared_ptr<RankGradients> gradients;
+  const std::shared_ptr<TaskRecords> records;
 
   const JobConfig& job() const { return process.job(); }
   const Plan& plan() const { return epoch.plan(); }
@@ -159,7 +161,11 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .hooks = hooks,
           .events = events,
           .lr_schedule = process.lr_schedule,
-          .begin_task = [task = task](const RankContext& context) { task->begin(context); },
+          .begin_task =
+              [task = task, records = records](RankContext context) {
+                context.record = [records](TaskRecord record) { records->add(std::move(record)); };
+                task->begin(context);
+              },
           .context = process.registry->context(),
           .first_step = membership().resume_step + 1,
           .optimizer = process.optimizer,
@@ -236,6 +242,7 @@ CastMember RankCast::trainer() const {
           [task = task] {
             call_user("the task's finalize", ErrorInside::is_named, [&] { task->finalize(); });
           },
+      .records = records,
       .events = events,
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
       .evaluation = evaluation(),
@@ -275,7 +282,8 @@ std::optional<EvaluationOptions> RankCast::evaluation() const {
 SourceFeedOptions RankCast::feed(std::int64_t batches) const {
   const BatchingConfig& batching = job().trainer.batching;
   const auto& model = process.loaded.model;  // null: a plugin's
-  return {.maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
+  return {.collation = process.collation,
+          .maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
                                plan().parameters().data_parallel()),
           .data_rank = placement.data,
           .task = task,
@@ -399,12 +407,13 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                       .resumed = resumed,
                       .rank = rank,
                       .placement = epoch.plan().placement(rank),
-                      .schedule = process.job().trainer.pipelining.schedule,
+                      .schedule = process.schedule(),
                       .inference = inference,
                       .task = task,
                       .events = events_of(process, *task, rank),
                       .hooks = process.make_gradient_hooks(),
-                      .gradients = std::make_shared<RankGradients>()};
+                      .gradients = std::make_shared<RankGradients>(),
+                      .records = std::make_shared<TaskRecords>()};
   if (const auto main = resumed.find("0"); main != resumed.end() && main->contains("task"))
     call_user("the task's load_state", ErrorInside::is_named,
               [&] { cast.task->load_state(main->at("task")); });

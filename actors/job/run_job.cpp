@@ -257,6 +257,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .source = prepared.source,
                         .evaluation_source = prepared.evaluation_source,
                         .evaluation_batches = prepared.evaluation_batches,
+                        .collation = prepared.collation,
+                        .own_schedule = prepared.schedule,
                         .progress = options.join ? nullptr : &progress,
                         .disk_watch = &disk_watch,
                         .tokenizer = std::move(prepared.tokenizer),

@@ -20,6 +20,23 @@ void fill_starts(const Sample& sample, std::int64_t* starts, std::int64_t length
   std::ranges::copy(sample.document_starts, starts);
 }
 
+void add_numbers(std::span<const Sample> samples, TensorMap& out) {
+  for (const auto& [name, first] : samples[0].numbers) {
+    D9D_REQUIRE(!out.contains(name),
+                "the samples have numbers called {}, which is a tensor of every batch; rename them", name);
+    const auto count = static_cast<std::int64_t>(first.size());
+    at::Tensor& rows = out[name] = at::empty({static_cast<std::int64_t>(samples.size()), count}, at::kFloat);
+    float* row = rows.mutable_data_ptr<float>();
+    for (const Sample& sample : samples) {
+      const auto found = sample.numbers.find(name);
+      D9D_REQUIRE(found != sample.numbers.end() && found->second.size() == first.size(),
+                  "the samples of a microbatch differ in their numbers: one has {} of {}, another {}",
+                  first.size(), name, found == sample.numbers.end() ? 0 : found->second.size());
+      row = std::ranges::copy(found->second, row).out;
+    }
+  }
+}
+
 }  // namespace
 
 TensorMap make_microbatch(std::span<const Sample> samples) {
@@ -34,6 +51,8 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
     return out.at(name).mutable_data_ptr<std::int64_t>() + b * length;
   };
   for (std::int64_t b = 0; b < batch; ++b) {
+    D9D_REQUIRE(samples[static_cast<std::size_t>(b)].numbers.size() == samples[0].numbers.size(),
+                "the samples of a microbatch differ in the names of their numbers");
     const Sample& sample = samples[static_cast<std::size_t>(b)];
     D9D_REQUIRE(static_cast<std::int64_t>(sample.input_ids.size()) == length &&
                     static_cast<std::int64_t>(sample.labels.size()) == length,
@@ -50,11 +69,12 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
       row("position_ids", b)[i] = i - (packed ? row("document_starts", b)[i] : 0);
     }
   }
+  add_numbers(samples, out);
   return out;
 }
 
 TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
-                          std::uint64_t step_begin, std::int64_t microbatch) {
+                          std::uint64_t step_begin, std::int64_t microbatch, const Collation* collation) {
   D9D_CHECK(data_rank >= 0 && data_rank < maths.num_data_ranks, "data rank {} of {}", data_rank,
             maths.num_data_ranks);
   std::uint64_t index = maths.first_sample(step_begin, data_rank) +
@@ -62,7 +82,7 @@ TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, s
   std::vector<Sample> samples;
   samples.reserve(static_cast<std::size_t>(maths.microbatch_size));
   for (std::int64_t i = 0; i < maths.microbatch_size; ++i) samples.push_back(source.at(index++));
-  return make_microbatch(samples);
+  return collation != nullptr ? collation->collate(samples) : make_microbatch(samples);
 }
 
 }  // namespace d9d

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "runtime/data/batch_maths.hpp"
+#include "runtime/data/collation.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -12,11 +13,14 @@ namespace d9d {
 
 // input_ids, labels and position_ids (0 to S-1 in every row), int64
 // [B, S] on the CPU. Samples of different lengths are an input error. Where a sample holds several documents:
-// document_starts int64 [B, S], where in its row the document of each token begins and positions are 0.
+// document_starts int64 [B, S], where in its row the document of each token begins and positions are 0. The numbers
+// of samples as fp32 [B, n] under their names; an input error where samples differ in names or in n.
 TensorMap make_microbatch(std::span<const Sample> samples);
 
 // Microbatch `microbatch` of `data_rank`, in the step whose first sample, of all data ranks, is `step_begin`.
+// `collation`: null for make_microbatch.
 TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
-                          std::uint64_t step_begin, std::int64_t microbatch);
+                          std::uint64_t step_begin, std::int64_t microbatch,
+                          const Collation* collation = nullptr);
 
 }  // namespace d9d

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace d9d {
@@ -16,6 +18,8 @@ struct Sample {
   std::vector<std::int64_t> labels;     // [S], already shifted; ignored_label where there is none
   // Of samples with several documents [S]: the position at which each token's document begins. Empty: one.
   std::vector<std::int64_t> document_starts = {};
+  // More of a plugin's sample, by name: a score, the pixels of an image. Tensors fp32 [B, n] of the batch.
+  std::map<std::string, std::vector<float>> numbers = {};
   bool operator==(const Sample&) const = default;
 };
 
@@ -36,10 +40,10 @@ class SampleSource {
   virtual ~SampleSource() = default;
   // Samples of one epoch; nothing: the source is endless.
   virtual std::optional<std::uint64_t> num_samples() const = 0;
-  // Length S of every sample.
+  // Length S of every sample; with a collation of a plugin's (collation.hpp) the most that one has.
   virtual std::int64_t sequence_length() const = 0;
   // Ids are below this, where the source knows.
-  virtual std::optional<std::int64_t> vocab_size() const = 0;
+  virtual std::optional<std::int64_t> vocab_size() const { return std::nullopt; }
   // Any index: after num_samples() the next epoch begins. Errors of the data itself are input errors.
   virtual Sample at(std::uint64_t index) const = 0;
   // Looks for ids that the model does not have, in samples that were not read yet; the error is that of at().

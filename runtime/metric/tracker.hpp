@@ -50,16 +50,16 @@ class TrackerRun {
 
   virtual void write(const Point& point, const TrackerValue& value) = 0;
   // The values of `step` are complete for now: they become visible to readers.
-  virtual void end_step(std::int64_t step) = 0;
+  virtual void end_step(std::int64_t /*step*/) {}
   // Settings of the run; keys of nested objects are joined by `/`.
-  virtual void hparams(const nlohmann::json& hparams) = 0;
+  virtual void hparams(const nlohmann::json& /*hparams*/) {}
 
   // Everything written so far is visible to readers afterwards.
-  virtual void flush() = 0;
+  virtual void flush() {}
   // Nothing more will be written: several runs may get ready for close() at the same time.
   virtual void begin_close() {}
   // Flushes; later writes are a bug. The destructor closes too, but swallows errors.
-  virtual void close() = 0;
+  virtual void close() { flush(); }
 };
 
 // For backends without contexts: the context's values and the name, joined by `/` (TRACK-11).

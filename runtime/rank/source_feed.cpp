@@ -44,7 +44,8 @@ class SourceFeed final : public MicrobatchFeed {
     const int count = static_cast<int>(options_.maths.num_microbatches);
     for (int i = 0; i < count; ++i) {
       const TensorMap batch = read(begin, i);
-      inputs.tokens += static_cast<std::uint64_t>(batch.at("input_ids").numel());
+      const auto ids = batch.find("input_ids");  // a plugin's collation may make none
+      if (ids != batch.end()) inputs.tokens += static_cast<std::uint64_t>(ids->second.numel());
       for (int phase = 0; phase < options_.phases.size(); ++phase) {
         if (options_.phases[phase].batch != number) continue;
         inputs.microbatches[static_cast<std::size_t>(phase * count + i)] =
@@ -54,7 +55,8 @@ class SourceFeed final : public MicrobatchFeed {
   }
 
   TensorMap read(std::uint64_t begin, int index) const {
-    TensorMap whole = read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index);
+    TensorMap whole = read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index,
+                                      options_.collation.get());
     add_next_tokens(whole, options_.prediction_depths);
     TensorMap batch = split_sequence(std::move(whole), options_.place);
     if (options_.numbers_samples) batch[sample_numbers] = numbers_of(begin, index);

@@ -12,12 +12,14 @@
 
 namespace d9d {
 
+class Collation;
 class SampleSource;
 class TrainTask;
 
 struct SourceFeedOptions {
   std::shared_ptr<const SampleSource> source;
-  BatchMaths maths;  // of each of the step's batches
+  std::shared_ptr<const Collation> collation = nullptr;  // null: samples are stacked
+  BatchMaths maths;                                      // of each of the step's batches
   StepPhases phases{};
   int data_rank = 0;
   // The first step that this process computes and its first sample, of all data ranks: from the checkpoint.

@@ -121,6 +121,12 @@ PieceContext piece_context(const JobConfig& job) {
           .output_dir = output_dir(job).string()};
 }
 
+// Their names are taken; build_program() knows them.
+void add_schedules(Registry& registry) {
+  for (const std::string_view name : schedule_names())
+    registry.add_schedule(std::string(name), [](const config::Section&) { return nullptr; });
+}
+
 // Their names are taken; tracker_runs.hpp opens them.
 void add_trackers(Registry& registry) {
   for (const config::Choice& choice : choices_of(config::Tag<TrackerConfig>{}).all) {
@@ -162,6 +168,7 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   registry.add_gradient_hook("clip_value", make_clip_value_hook);
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);
+  add_schedules(registry);
   add_trackers(registry);
   return registry;
 }
@@ -207,10 +214,22 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
       .tokenizer = tokenizer_of_model(job)};
   const auto make_own = [&](const OwnDataConfig& own) {
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
-                                          context.ids_below);
+                                          context.ids_below, job.collation.has_value());
   };
   return build_source(data,
                       {.base_seed = context.seed, .ids_below = context.ids_below, .make_own = make_own});
+}
+
+std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job) {
+  if (!job.collation) return nullptr;
+  return registry.make_collation(job.collation->name, job.collation->options);
+}
+
+ScheduleConfig make_schedule(const Registry& registry, const JobConfig& job) {
+  ScheduleConfig schedule = job.trainer.pipelining.schedule;
+  if (auto* own = std::get_if<OwnSchedule>(&schedule))
+    own->made = registry.make_schedule(own->name, own->options);
+  return schedule;
 }
 
 std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job) {

@@ -23,6 +23,10 @@ std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& r
 // What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp.
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
                                                 const LoadedJob& loaded);
+// Null where the job names none: samples are stacked.
+std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job);
+// That of `trainer.pipelining`; a plugin's has been made.
+ScheduleConfig make_schedule(const Registry& registry, const JobConfig& job);
 // Without a section the multiplier is 1 at every step.
 std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job);
 

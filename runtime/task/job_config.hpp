@@ -34,6 +34,7 @@ struct JobConfig {
   std::optional<InferenceConfig> inference;
   ModelProviderConfig model_provider;
   DataConfig data;
+  std::optional<config::Named> collation;
   std::optional<EvaluationConfig> evaluation;
   OptimizerConfig optimizer;
   std::optional<LrSchedulerConfig> lr_scheduler;
@@ -51,9 +52,9 @@ struct JobConfig {
   std::uint64_t export_shard_bytes() const { return static_cast<std::uint64_t>(export_shard_gb * 1e9 + 0.5); }
 };
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
-                      (mesh, parallelism, trainer, inference, model_provider, data, evaluation, optimizer,
-                       lr_scheduler, task, plugins, actors, gradient_hooks, export_to, export_shard_gb,
-                       export_adapter_to, output_dir, node, debug))
+                      (mesh, parallelism, trainer, inference, model_provider, data, collation, evaluation,
+                       optimizer, lr_scheduler, task, plugins, actors, gradient_hooks, export_to,
+                       export_shard_gb, export_adapter_to, output_dir, node, debug))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
   using namespace config;
@@ -65,14 +66,15 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
       Key{"inference", "", "instead of `trainer`: the model's outputs for the data; null: the job trains"},
       Key{"model_provider", "", "the model", required},
       Key{"data", "", "where samples come from", required},
+      Key{"collation", "",
+          "how samples become the tensors of a microbatch, by a plugin: its name and keys; null: stacked"},
       Key{"evaluation", "", "the loss of other data between steps; null: none"},
       Key{"optimizer", "", "the optimizer; required where the job trains"},
       Key{"lr_scheduler", "", "the learning rate over time; null: constant"},
       Key{"task", "", "inputs and loss; left out: causal_lm"},
       Key{"plugins", "",
-          "shared libraries with tasks, models, data sources, optimizers, learning-rate schedules and actors "
-          "of "
-          "your own"},
+          "shared libraries with tasks, models, data sources, collations, optimizers, learning-rate and "
+          "pipeline schedules, trackers and actors of your own"},
       Key{"actors", "", "actors of your own; name and their keys"},
       Key{"gradient_hooks", "",
           "`clip_value` (`match`, `limit`) and hooks of your own, called in this order in every step"},

@@ -248,34 +248,34 @@ void check_network(const JobConfig& job, Issues& issues) {
 // A name that is not built in is a plugin's; without plugins it is a slip of the pen.
 template <class Variant>
 void check_name(const std::string& path, const Variant& choice, const JobConfig& job, Issues& issues) {
-  const auto* named = std::get_if<config::Named>(&choice);
+  const auto* named = std::get_if<std::variant_size_v<Variant> - 1>(&choice);
   if (!named || !job.plugins.empty()) return;
-  issues.push_back({path + ".name", fmt::format("\"{}\" is not known", named->name),
+  issues.push_back({path, fmt::format("\"{}\" is not known", named->name),
                     config::suggestion(named->name, config::Codec<Variant>::names()) +
                         " (one of your own needs its library in `plugins`)"});
 }
 
 void check_trackers(const JobConfig& job, Issues& issues) {
   const auto& trackers = job.trainer.logging.tracker.items;
-  for (std::size_t i = 0; i < trackers.size() && job.plugins.empty(); ++i) {
-    const auto* own = std::get_if<OwnTracker>(&trackers[i]);
-    if (own == nullptr) continue;
+  for (std::size_t i = 0; i < trackers.size(); ++i) {
     const std::string item = trackers.size() == 1 ? "" : fmt::format(".{}", i);
-    issues.push_back({fmt::format("trainer.logging.tracker{}.provider", item),
-                      fmt::format("\"{}\" is not known", own->name),
-                      config::suggestion(own->name, config::Codec<TrackerConfig>::names()) +
-                          " (one of your own needs its library in `plugins`)"});
+    check_name(fmt::format("trainer.logging.tracker{}.provider", item), trackers[i], job, issues);
   }
 }
 
 void check_names(const JobConfig& job, Issues& issues) {
   check_trackers(job, issues);
-  check_name("model_provider", job.model_provider, job, issues);
-  check_name("optimizer", job.optimizer, job, issues);
-  check_name("task", job.task, job, issues);
-  if (job.lr_scheduler) check_name("lr_scheduler", *job.lr_scheduler, job, issues);
+  check_name("model_provider.name", job.model_provider, job, issues);
+  check_name("optimizer.name", job.optimizer, job, issues);
+  check_name("task.name", job.task, job, issues);
+  check_name("trainer.pipelining.schedule.schedule", job.trainer.pipelining.schedule, job, issues);
+  if (job.lr_scheduler) check_name("lr_scheduler.name", *job.lr_scheduler, job, issues);
   if (!job.actors.empty() && job.plugins.empty()) {
     issues.push_back({"actors", "actors of your own, but no library that has them", "name it in `plugins`"});
+  }
+  if (job.collation && job.plugins.empty()) {
+    issues.push_back(
+        {"collation", "a collation of your own, but no library that has it", "name it in `plugins`"});
   }
 }
 

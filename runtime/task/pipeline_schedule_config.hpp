@@ -8,6 +8,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
+#include "runtime/task/own_schedule_config.hpp"
 
 namespace d9d {
 

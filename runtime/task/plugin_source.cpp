@@ -8,8 +8,8 @@
 namespace d9d {
 
 PluginSource::PluginSource(std::string name, std::shared_ptr<const SampleSource> inner,
-                           std::optional<std::int64_t> ids_below)
-    : name_(std::move(name)), inner_(std::move(inner)), ids_below_(ids_below) {
+                           std::optional<std::int64_t> ids_below, bool lengths_vary)
+    : name_(std::move(name)), inner_(std::move(inner)), ids_below_(ids_below), lengths_vary_(lengths_vary) {
   D9D_REQUIRE(inner_ != nullptr, "data: the factory of the data source \"{}\" made none", name_);
   call_user(fmt::format("the data source \"{}\"", name_), ErrorInside::is_named, [&] {
     num_samples_ = inner_->num_samples();
@@ -30,11 +30,13 @@ Sample PluginSource::at(std::uint64_t index) const {
 
 void PluginSource::check(const Sample& sample, std::uint64_t index) const {
   const auto length = static_cast<std::size_t>(sequence_length_);
+  const auto fits = [&](std::size_t size) { return lengths_vary_ ? size <= length : size == length; };
   D9D_REQUIRE(
-      sample.input_ids.size() == length && sample.labels.size() == length,
+      fits(sample.input_ids.size()) && fits(sample.labels.size()),
       "sample {} of the data source \"{}\" has {} inputs and {} labels, but the source says that each has "
-      "{}; fill them up with labels of {}",
-      index, name_, sample.input_ids.size(), sample.labels.size(), length, ignored_label);
+      "{}{}; fill them up with labels of {}",
+      index, name_, sample.input_ids.size(), sample.labels.size(), lengths_vary_ ? "at most " : "", length,
+      ignored_label);
   const auto is_id = [&](std::int64_t id) { return id >= 0 && (!ids_below_ || id < *ids_below_); };
   const auto is_label = [&](std::int64_t label) { return label == ignored_label || is_id(label); };
   const std::string limit = ids_below_ ? fmt::format(" and less than {}", *ids_below_) : "";

@@ -11,9 +11,10 @@ namespace d9d {
 class PluginSource final : public SampleSource {
  public:
   // `ids_below`: the model's vocabulary, where it is known.
+  // `lengths_vary`: samples may be shorter than sequence_length(), because a plugin's collation makes batches of them.
   // Input error for no source, or one without a length.
   PluginSource(std::string name, std::shared_ptr<const SampleSource> inner,
-               std::optional<std::int64_t> ids_below);
+               std::optional<std::int64_t> ids_below, bool lengths_vary = false);
   std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
   std::int64_t sequence_length() const override { return sequence_length_; }
   std::optional<std::int64_t> vocab_size() const override { return inner_->vocab_size(); }
@@ -27,6 +28,7 @@ class PluginSource final : public SampleSource {
   const std::string name_;
   const std::shared_ptr<const SampleSource> inner_;
   const std::optional<std::int64_t> ids_below_;
+  const bool lengths_vary_;
   std::optional<std::uint64_t> num_samples_;
   std::int64_t sequence_length_ = 0;
 };

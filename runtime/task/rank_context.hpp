@@ -9,6 +9,7 @@
 #include "runtime/comm/rank_group.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/task/piece_context.hpp"
+#include "runtime/task/task_records.hpp"
 
 namespace d9d {
 
@@ -22,6 +23,10 @@ struct RankContext : PieceContext {
   // communicators, so all ranks of the group ask for it in the same order, in begin(); to be used on the thread that
   // calls begin(), which is the one of compute_loss and process_outputs.
   std::function<RankGroup(const std::vector<std::string>& axes)> group;
+  // Shows a text, a picture or a number in the line of its step: in metrics.jsonl, TensorBoard and the other trackers,
+  // when the step ends. From any thread, also after begin(); ranks that record the same name of a step overwrite each
+  // other. Limits and errors: task_records.hpp.
+  std::function<void(TaskRecord record)> record;
 };
 
 }  // namespace d9d

@@ -4,6 +4,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/metric/tracker.hpp"
+#include "runtime/pipeline/program/own_schedule.hpp"
+#include "runtime/task/plugin_collation.hpp"
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {
@@ -23,7 +25,7 @@ const auto& find(const Map& map, const char* what, const std::string& name) {
   throw Error(ErrorKind::input,
               fmt::format("no {} is called \"{}\"; there are: {}. One of your own comes from a library "
                           "named in `plugins`",
-                          what, name, known));
+                          what, name, known.empty() ? "none" : known));
 }
 
 }  // namespace
@@ -50,6 +52,14 @@ void Registry::add_lr_schedule(const std::string& name, MakeLrSchedule make) {
 
 void Registry::add_source(const std::string& name, MakeSource make) {
   add(sources_, "data source", name, std::move(make));
+}
+
+void Registry::add_schedule(const std::string& name, MakeSchedule make) {
+  add(schedules_, "pipeline schedule", name, std::move(make));
+}
+
+void Registry::add_collation(const std::string& name, MakeCollation make) {
+  add(collations_, "collation", name, std::move(make));
 }
 
 void Registry::add_gradient_hook(const std::string& name, MakeGradientHook make) {
@@ -101,6 +111,26 @@ std::shared_ptr<const SampleSource> Registry::make_source(const std::string& nam
   const MakeSource& make = find(sources_, "data source", name);
   return call_user(fmt::format("the factory of the data source \"{}\"", name), ErrorInside::passes,
                    [&] { return make(config, context); });
+}
+
+std::shared_ptr<const PipelineSchedule> Registry::make_schedule(const std::string& name,
+                                                                const config::Section& config) const {
+  const MakeSchedule& make = find(schedules_, "pipeline schedule", name);
+  auto schedule = call_user(fmt::format("the factory of the pipeline schedule \"{}\"", name),
+                            ErrorInside::passes, [&] { return make(config, context_); });
+  D9D_REQUIRE(schedule != nullptr && schedule->build && schedule->stages_per_rank >= 1,
+              "the factory of the pipeline schedule \"{}\" made none that builds programs of at least one "
+              "stage a rank",
+              name);
+  return schedule;
+}
+
+std::shared_ptr<const Collation> Registry::make_collation(const std::string& name,
+                                                          const config::Section& config) const {
+  const MakeCollation& make = find(collations_, "collation", name);
+  return std::make_shared<PluginCollation>(
+      name, call_user(fmt::format("the factory of the collation \"{}\"", name), ErrorInside::passes,
+                      [&] { return make(config, context_); }));
 }
 
 std::shared_ptr<GradientHook> Registry::make_gradient_hook(const std::string& name,

@@ -1,53 +1,19 @@
 #pragma once
-// Models, tasks, data sources, optimizers, learning-rate schedules, gradient hooks, trackers and mappers by
-// name. Main fills it line by line, plugins add theirs; there is no static registration.
+// The pieces of jobs by name: models, tasks, data sources, collations, optimizers, learning-rate and pipeline schedules,
+// gradient hooks, trackers and mappers. Main fills it line by line, plugins add theirs; there is no static registration.
 
-#include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/base/config/section.hpp"
-#include "runtime/task/piece_context.hpp"
+#include "runtime/task/piece_makers.hpp"
 
 namespace d9d {
 
-class GradientHook;
-class LrSchedule;
-class ModelProvider;
-class OptimizerProvider;
-class SampleSource;
-class StateMapper;
-class InferenceTask;
-class TrainTask;
-struct InferencePlace;
-
-class Registry {
+class Registry : public PieceMakers {
  public:
-  // `config`: the keys beside `name` in the job file; decode<T>(config) makes a described struct of them.
-  // Called by `d9d-node check` too.
-  // A PieceMaker may take a PieceContext as well.
-  using MakeModel = PieceMaker<std::shared_ptr<const ModelProvider>>;
-  using MakeTask = PieceMaker<std::shared_ptr<TrainTask>>;
-  using MakeInferenceTask = std::function<std::shared_ptr<InferenceTask>(const config::Section& config,
-                                                                         const InferencePlace& place)>;
-
-  using MakeOptimizer = PieceMaker<std::shared_ptr<const OptimizerProvider>>;
-  using MakeLrSchedule = PieceMaker<std::shared_ptr<const LrSchedule>>;
-  // Made by `check`, too; what it makes opens the run, once, on node 0.
-  using MakeTracker = PieceMaker<OpenTracker>;
-  // Made once in each process; see runtime/data/sample_source.hpp for what it has to promise.
-  using MakeSource = std::function<std::shared_ptr<const SampleSource>(const config::Section& config,
-                                                                       const SourceContext& context)>;
-  // One for each rank; see runtime/train/gradient_hook.hpp.
-  using MakeGradientHook = PieceMaker<std::shared_ptr<GradientHook>>;
-  // `stored`: the names of the tensors of the folder that `d9d-node convert` reads.
-  using MakeMapper = std::function<std::shared_ptr<const StateMapper>(const std::set<std::string>& stored)>;
-
   void set_context(PieceContext context) { context_ = std::move(context); }
   const PieceContext& context() const { return context_; }
 
@@ -58,7 +24,9 @@ class Registry {
   void add_inference_task(const std::string& name, MakeInferenceTask make);
   void add_optimizer(const std::string& name, MakeOptimizer make);
   void add_lr_schedule(const std::string& name, MakeLrSchedule make);
+  void add_schedule(const std::string& name, MakeSchedule make);
   void add_source(const std::string& name, MakeSource make);
+  void add_collation(const std::string& name, MakeCollation make);
   void add_gradient_hook(const std::string& name, MakeGradientHook make);
   void add_mapper(const std::string& name, MakeMapper make);
   void add_tracker(const std::string& name, MakeTracker make);
@@ -75,6 +43,10 @@ class Registry {
                                                      const config::Section& config) const;
   std::shared_ptr<const SampleSource> make_source(const std::string& name, const config::Section& config,
                                                   const SourceContext& context) const;
+  std::shared_ptr<const PipelineSchedule> make_schedule(const std::string& name,
+                                                        const config::Section& config) const;
+  std::shared_ptr<const Collation> make_collation(const std::string& name,
+                                                  const config::Section& config) const;
   std::shared_ptr<GradientHook> make_gradient_hook(const std::string& name,
                                                    const config::Section& config) const;
   OpenTracker make_tracker(const std::string& name, const config::Section& config) const;
@@ -89,7 +61,9 @@ class Registry {
   std::map<std::string, MakeInferenceTask> inference_tasks_;
   std::map<std::string, MakeOptimizer> optimizers_;
   std::map<std::string, MakeLrSchedule> lr_schedules_;
+  std::map<std::string, MakeSchedule> schedules_;
   std::map<std::string, MakeSource> sources_;
+  std::map<std::string, MakeCollation> collations_;
   std::map<std::string, MakeGradientHook> gradient_hooks_;
   std::map<std::string, MakeMapper> mappers_;
   std::map<std::string, MakeTracker> trackers_;

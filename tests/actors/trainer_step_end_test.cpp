@@ -79,5 +79,21 @@ TEST_F(TrainerHooksTest, AnAnswerToNoQuestionIsABug) {
   EXPECT_THAT(failure(), ::testing::HasSubstr("gradients of step 1 are hooked while step 1 is computing"));
 }
 
+TEST_F(TrainerTest, TellsWhatItsTaskRecordedBeforeTheStepIsFinished) {
+  start();
+  batch(1);
+  options.records->add({1, "samples/first", TextRecord{"and the king"}});
+  options.records->add({1, "share", 0.5});
+  computed(1);
+  reduced(24, 8, 9);
+
+  const auto told = world.heard<wire::RecordValue>(ActorId{Role::tracker, 0});
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0]->getText(), "and the king");
+  EXPECT_EQ(told[1]->getNumber(), 0.5);
+  EXPECT_EQ(world.heard<wire::StepFinished>().size(), 1U);
+  EXPECT_TRUE(options.records->take().empty());
+}
+
 }  // namespace
 }  // namespace d9d

@@ -1,4 +1,5 @@
-// A plugin for check_test: a task and an actor with a key each, and a task that cannot be made.
+// A plugin for check_test and own_schedule_test: a task and an actor with a key each, a task that cannot be made, and a
+// schedule that cannot run.
 #include <boost/describe/class.hpp>
 
 #include <ATen/core/Tensor.h>
@@ -13,6 +14,7 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/config/keys.hpp"
 #include "runtime/task/causal_lm_task.hpp"
+#include "runtime/task/own_training.hpp"
 #include "runtime/task/registry.hpp"
 
 namespace {
@@ -43,6 +45,17 @@ class Dice final : public d9d::TrainTask {
   const d9d::CausalLmTask inner_;
 };
 
+d9d::Program backwards_first(const d9d::NoKeys&, int ranks, int microbatches) {
+  d9d::Program program(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const auto kind : {d9d::ActionKind::backward, d9d::ActionKind::forward}) {
+      for (int i = 0; i < microbatches; ++i)
+        program[static_cast<std::size_t>(rank)].push_back({{{kind, rank, i}}});
+    }
+  }
+  return program;
+}
+
 class Quiet final : public d9d::Actor {
  public:
   using Actor::Actor;
@@ -56,6 +69,7 @@ extern "C" void d9d_register(d9d::Registry& registry) {
     d9d::config::decode<StrictConfig>(section);
     return std::make_shared<d9d::CausalLmTask>();
   });
+  d9d::add_schedule(registry, "backwards_first", backwards_first);
   registry.add_task("dice", [](const d9d::config::Section&) { return std::make_shared<Dice>(); });
   registry.add_task("impossible", [](const d9d::config::Section&) -> std::shared_ptr<d9d::TrainTask> {
     throw std::runtime_error("no table of words at /nowhere");

@@ -2,6 +2,8 @@
 // metric of its own.
 #include <boost/describe/class.hpp>
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
@@ -11,18 +13,17 @@
 #include "runtime/metric/confusion_builder.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/metric_values.hpp"
+#include "runtime/task/rank_context.hpp"
 #include "runtime/task/registry.hpp"
+#include "tests/runtime/metric/one_pixel.hpp"
 
 namespace measured {
 
 struct MeasuredConfig {
-  std::string leave_out;
+  std::string leave_out;  // a metric not to declare
+  bool shows = false;     // of each step a text, a number and a picture of the first microbatch on rank 0
 };
-BOOST_DESCRIBE_STRUCT(MeasuredConfig, (), (leave_out))
-constexpr auto keys_of(d9d::config::Tag<MeasuredConfig>) {
-  using namespace d9d::config;
-  return std::array{Key{"leave_out", "", "a metric not to declare", d9d::config::optional}};
-}
+BOOST_DESCRIBE_STRUCT(MeasuredConfig, (), (leave_out, shows))
 
 namespace {
 
@@ -59,7 +60,14 @@ using d9d::WeightedMean;
 
 class MeasuredTask final : public d9d::TrainTask {
  public:
-  explicit MeasuredTask(MeasuredConfig config) : leave_out_(std::move(config.leave_out)) {}
+  explicit MeasuredTask(const MeasuredConfig& config) : leave_out_(config.leave_out), shows_(config.shows) {}
+
+  void begin(const d9d::RankContext& context) override {
+    if (shows_ && context.rank == context.world_size - 1) record_ = context.record;
+  }
+  void finalize() override {
+    if (record_) record_({1, "shown/end", d9d::TextRecord{"all steps are done"}});
+  }
 
   d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
     d9d::ForwardInputs inputs = inner_.build_forward_inputs(context);
@@ -101,12 +109,20 @@ class MeasuredTask final : public d9d::TrainTask {
     if (leave_out_ != "auroc") metrics.get<BinaryAuroc>("auroc").update(probabilities, positive);
     for (const char* name : {"accuracy", "precision", "recall", "f1"})
       metrics.get<ConfusionMatrix>(name).update(scores, classes);
+    if (record_ && context.microbatch == 0) {
+      record_({context.step, "shown/text",
+               d9d::TextRecord{fmt::format("step {} ends with {}", context.step, ids.back())}});
+      record_({context.step, "shown/number", ids.back()});
+      record_({context.step, "shown/picture", d9d::Picture{d9d::test::png_of_one_pixel()}});
+    }
     if (leave_out_ == "everything") metrics.get<WeightedMean>("undeclared").update(1);
   }
 
  private:
   const d9d::CausalLmTask inner_;
   const std::string leave_out_;
+  const bool shows_;
+  std::function<void(d9d::TaskRecord)> record_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/runtime/metric/one_pixel.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -201,6 +202,41 @@ TEST_F(Metrics, OneThatIsUpdatedButNotDeclaredEndsTheJobWithItsName) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("there is no metric \"undeclared\""),
                                  HasSubstr("declares: accuracy, auroc, f1"), Not(HasSubstr("bug"))));
+}
+
+// What a task shows beside its metrics is in the line of its step, in TensorBoard and beside them as a file.
+TEST_F(Metrics, TextsAndPicturesOfATaskAreInTheTrackers) {
+  const Words shown = measured() + set("task.shows", "true") +
+                      set("trainer.logging.tracker", "[{provider: tensorboard}, {provider: log}]");
+  for (const Words& on : {mesh(1, 1), mesh(2, 2)}) {
+    const std::string run = "shown" + std::to_string(on.size()) + on.back();
+    ASSERT_EQ(job_.run(named("shown") + shown + on).code, 0);
+    std::ifstream file(job_.run_folder("shown") / "metrics.jsonl");
+    int step = 0;
+    for (std::string line; std::getline(file, line);) {
+      const auto values = nlohmann::json::parse(line);
+      if (!values.contains("shown/text")) continue;
+      ++step;
+      EXPECT_EQ(values["step"], step);
+      EXPECT_EQ(values["shown/text"], "step " + std::to_string(step) + " ends with " +
+                                          std::to_string(values["shown/number"].get<int>()));
+      EXPECT_EQ(values["shown/number"], static_cast<int>(values["shown/number"].get<double>()));
+      EXPECT_EQ(values.contains("shown/end"), step == 1)
+          << "told when the job ends, in the line that it names";
+      const auto picture = job_.run_folder("shown") / values["shown/picture"]["picture"].get<std::string>();
+      EXPECT_EQ(std::filesystem::file_size(picture), png_of_one_pixel().size());
+    }
+    EXPECT_EQ(step, 5) << run;
+    std::string events;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(job_.run_folder("shown"))) {
+      if (entry.path().filename().string().find("tfevents") == std::string::npos) continue;
+      std::ifstream bytes(entry.path(), std::ios::binary);
+      events.append(std::istreambuf_iterator<char>(bytes), {});
+    }
+    EXPECT_THAT(events, AllOf(HasSubstr("step 5 ends with "), HasSubstr("shown/picture"),
+                              HasSubstr(png_of_one_pixel())));
+    std::filesystem::remove_all(job_.run_folder("shown"));
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ class OwnData : public CurveTest {
  protected:
   static Words repeats(const std::string& keys = "") {
     return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_own_plugin.so]") +
-           set("data", "{source: repeats, sequence_length: 32, vocab_size: 64, phrase: 4" + keys + "}");
+           set("data", "{source: repeats, length: 32, vocab_size: 64, phrase: 4" + keys + "}");
   }
 
   void expect_refused(const Words& words, const std::string& text) {
@@ -45,7 +45,7 @@ TEST_F(OwnData, HasAnEndAndEpochs) {
 }
 
 TEST_F(OwnData, IsLookedThroughBeforeTheJobStarts) {
-  const Words at_home = set("data", "{source: repeats, sequence_length: 32, vocab_size: 64}");
+  const Words at_home = set("data", "{source: repeats, length: 32, vocab_size: 64}");
 
   expect_refused(at_home, "data.source: \"repeats\" is not known");
   expect_refused(repeats() + set("data.source", "repeat"),
@@ -53,7 +53,7 @@ TEST_F(OwnData, IsLookedThroughBeforeTheJobStarts) {
                  "synthetic, text, token_lists, tokens");
   expect_refused(repeats(", phrases: 2"), "data.phrases: unknown key; did you mean \"phrase\"?");
   expect_refused(repeats(", epochs: none"), "data.epochs: expected a number of epochs");
-  expect_refused(repeats() + set("data.phrase", "32"), "data.phrase: 32 tokens leave no room");
+  expect_refused(repeats() + set("data.phrase", "0"), "data.phrase: expected a whole number of at least 1");
   const Outcome checked = job_.call(Words{"check", "job.yaml"} + repeats());
   EXPECT_THAT(checked.out, HasSubstr("data      repeats, 1024 samples, 128 steps an epoch"));
 }
@@ -69,7 +69,7 @@ TEST_F(OwnData, WithIdsThatTheModelDoesNotHaveNamesSourceAndSample) {
 TEST_F(OwnData, IsAPartOfAMixture) {
   const Words mixed =
       repeats() + set("data",
-                      "{source: mixture, parts: [{weight: 3, source: repeats, sequence_length: 32, "
+                      "{source: mixture, parts: [{weight: 3, source: repeats, length: 32, "
                       "vocab_size: 64}, {weight: 1, source: synthetic, sequence_length: 32, vocab_size: "
                       "512}]}");
 
@@ -79,6 +79,28 @@ TEST_F(OwnData, IsAPartOfAMixture) {
                  "data.parts.1: its samples have 16 tokens, those of part 0 have 32");
   expect_refused(mixed + set("data.parts.0.source", "mixture"), "a mixture in a mixture is not supported");
   expect_refused(mixed + set("data.parts.0.weight", "-1"), "data.parts.0.weight: -1 is out of range");
+}
+
+// Every eighth token is hidden from the model.
+TEST_F(OwnData, IsCollatedByAPlugin) {
+  const Words hidden = repeats() + set("collation", "{name: hide, every: 8}");
+  run(named("plain") + repeats());
+  run(named("alone") + hidden);
+
+  EXPECT_NE(job_.exact_curve("alone"), job_.exact_curve("plain"));
+  EXPECT_EQ(job_.values("alone", "metrics/num_tokens"), job_.values("plain", "metrics/num_tokens"));
+  expect_same("replicas", mesh(2, 2) + hidden);
+  expect_same_in_halves("moved", mesh(1, 2) + hidden, hidden);
+}
+
+TEST_F(OwnData, ACollationIsRefusedByNameAndByKey) {
+  expect_refused(repeats() + set("collation", "hidden"),
+                 "no collation is called \"hidden\"; there are: hide");
+  expect_refused(repeats() + set("collation", "{name: hide, evry: 2}"),
+                 "collation.evry: unknown key; did you mean \"every\"?");
+  expect_refused(repeats() + set("collation", "{name: hide, every: 0}"),
+                 "collation.every: expected a whole number of at least 1");
+  expect_refused(set("collation", "hide"), "a collation of your own, but no library that has it");
 }
 
 }  // namespace

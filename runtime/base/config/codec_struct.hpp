@@ -1,5 +1,5 @@
 #pragma once
-// Structs described with BOOST_DESCRIBE_STRUCT and keys_of() (see keys.hpp).
+// Structs described with BOOST_DESCRIBE_STRUCT and keys_of() (see keys.hpp, described_keys.hpp).
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/members.hpp>
@@ -11,14 +11,9 @@
 #include <type_traits>
 
 #include "runtime/base/config/codec_maps.hpp"
-#include "runtime/base/config/keys.hpp"
+#include "runtime/base/config/described_keys.hpp"
 
 namespace d9d::config {
-
-template <class T>
-concept DescribedStruct = std::is_class_v<T> && requires {
-  keys_of(Tag<T>{});
-};
 
 // The shape of a map: unknown keys with the nearest one, missing keys, keys
 // without effect. A null counts as an empty map, so that a section whose lines
@@ -59,7 +54,7 @@ struct Codec<T> {
   // Those of a base first.
   using Members =
       boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
-  static constexpr auto keys = keys_of(Tag<T>{});
+  static constexpr auto keys = keys_with_names<T, Members>();
 
   static consteval bool keys_match_members() {
     std::size_t i = 0;

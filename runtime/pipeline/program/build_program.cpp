@@ -29,6 +29,7 @@ struct Build {
     const Topology topology = topology_of(s, ranks);
     return search_schedule(auto_problem(s, topology, microbatches, unit_costs(topology))).compute;
   }
+  Program operator()(const OwnSchedule& s) const { return build_own(s, ranks, microbatches); }
 };
 
 bool is_backward(const Instruction& instruction) {
@@ -41,15 +42,17 @@ bool is_backward(const Instruction& instruction) {
 
 Topology topology_of(const ScheduleConfig& config, int ranks) {
   const auto* searched = std::get_if<AutoSchedule>(&config);
+  const auto* own = std::get_if<OwnSchedule>(&config);
   const bool v = std::holds_alternative<ZeroBubbleVSchedule>(config) ||
                  std::holds_alternative<DualPipeVSchedule>(config) ||
-                 (searched && searched->topology == TopologyKind::v);
+                 (searched && searched->topology == TopologyKind::v) ||
+                 (own && own->made && own->made->topology == TopologyKind::v);
   return Topology(v ? TopologyKind::v : TopologyKind::loop, ranks, ranks * stages_per_rank(config));
 }
 
 bool composes_actions(const ScheduleConfig& config) {
   const auto* searched = std::get_if<AutoSchedule>(&config);  // takes a fixed one where that is best
-  return std::holds_alternative<DualPipeVSchedule>(config) ||
+  return std::holds_alternative<DualPipeVSchedule>(config) || std::holds_alternative<OwnSchedule>(config) ||
          (searched != nullptr && searched->topology == TopologyKind::v);
 }
 
@@ -97,8 +100,11 @@ PipelineProgram in_passes(PipelineProgram program, int passes) {
 }
 
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches) {
-  return complete_program(build_compute(config, ranks, microbatches), topology_of(config, ranks),
-                          microbatches);
+  const auto* own = std::get_if<OwnSchedule>(&config);
+  Program compute = build_compute(config, ranks, microbatches);
+  const Topology topology = topology_of(config, ranks);
+  if (own == nullptr) return complete_program(std::move(compute), topology, microbatches);
+  return of_own(*own, [&] { return complete_program(std::move(compute), topology, microbatches); });
 }
 
 std::shared_ptr<const PipelineProgram> behind_forwards(const PipelineProgram& program, int forwards) {

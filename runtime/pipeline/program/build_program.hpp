@@ -34,7 +34,8 @@ PipelineProgram complete_program(Program compute, const Topology& topology, int 
 // A forward program so many times, microbatch numbers going on; a pass of a microbatch needs the one before. What is
 // proved of one pass holds for all: each rank is done with a pass before it begins the next one.
 PipelineProgram in_passes(PipelineProgram program, int passes);
-// Input errors as the builders (builders.hpp) say; deadlocks and broken rules are bugs.
+// Input errors as the builders (builders.hpp) say.
+// Deadlocks and broken rules are bugs; of a plugin's schedule they are input errors.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
 
 // `program` with so many further microbatches before its own, which are forward alone: they get the numbers from 0,

@@ -15,7 +15,8 @@ std::vector<ScheduleConfig> each_of(std::index_sequence<I...>) {
 }
 
 std::vector<ScheduleConfig> each_schedule() {
-  return each_of(std::make_index_sequence<std::variant_size_v<ScheduleConfig>>());
+  return each_of(
+      std::make_index_sequence<std::variant_size_v<ScheduleConfig> - 1>());  // OwnSchedule is the last
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ const std::vector<std::string_view>& schedule_names() {
 }
 
 std::string_view name_of(const ScheduleConfig& config) {
-  return std::visit([](const auto& schedule) { return schedule.name; }, config);
+  return std::visit([](const auto& schedule) -> std::string_view { return schedule.name; }, config);
 }
 
 ScheduleConfig schedule_named(std::string_view name) {
@@ -50,6 +51,7 @@ int stages_per_rank(const ScheduleConfig& config) {
     int operator()(const DualPipeVSchedule&) const { return 2; }
     int operator()(const AutoSchedule& s) const { return s.num_stages_per_rank; }
     int operator()(const InferenceSchedule&) const { return 1; }
+    int operator()(const OwnSchedule& s) const { return s.made ? s.made->stages_per_rank : 1; }
   };
   return std::visit(Count{}, config);
 }

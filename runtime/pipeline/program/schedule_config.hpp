@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/pipeline/program/own_schedule.hpp"
 #include "runtime/pipeline/program/topology.hpp"
 
 namespace d9d {
@@ -57,16 +58,16 @@ struct InferenceSchedule {
 };
 
 using ScheduleConfig = std::variant<GpipeSchedule, LoopedBfsSchedule, OneFOneBSchedule, ZeroBubbleVSchedule,
-                                    DualPipeVSchedule, AutoSchedule, InferenceSchedule>;
+                                    DualPipeVSchedule, AutoSchedule, InferenceSchedule, OwnSchedule>;
 
-// In the order of the variant.
+// In the order of the variant; those of plugins have names of their own.
 const std::vector<std::string_view>& schedule_names();
 std::string_view name_of(const ScheduleConfig& config);
 // The schedule of that name with the defaults of its fields.
 // Input error: an unknown name; it lists the known ones.
 ScheduleConfig schedule_named(std::string_view name);
 int stages_per_rank(const ScheduleConfig& config);
-// Whether the schedule has a program for these numbers.
+// Whether the schedule has a program for these numbers. Of a plugin's only its builder knows.
 bool serves(const ScheduleConfig& config, std::int64_t ranks, std::int64_t microbatches);
 
 }  // namespace d9d

@@ -90,5 +90,43 @@ TEST(Microbatch, RefusesSamplesOfDifferentLength) {
   EXPECT_THROW(make_microbatch(samples), Error);
 }
 
+TEST(Microbatch, HasTheNumbersOfItsSamplesByTheirNames) {
+  std::vector<Sample> samples{{{5, 6}, {6, 7}}, {{1, 2}, {2, 3}}};
+  samples[0].numbers["image/pixels"] = {1, 2, 3};
+  samples[1].numbers["image/pixels"] = {4, 5, 6};
+
+  const at::Tensor pixels = make_microbatch(samples).at("image/pixels");
+
+  EXPECT_EQ(pixels.scalar_type(), at::kFloat);
+  EXPECT_EQ(pixels.sizes(), (at::IntArrayRef{2, 3}));
+  EXPECT_EQ(pixels.const_data_ptr<float>()[5], 6);
+  samples[1].numbers["image/pixels"] = {4};
+  EXPECT_THROW(make_microbatch(samples), Error);
+  samples[1].numbers = {{"image/depth", {4, 5, 6}}};
+  EXPECT_THROW(make_microbatch(samples), Error);
+  samples[1].numbers = {};
+  EXPECT_THROW(make_microbatch(samples), Error);
+}
+
+// Labels alone, from last to first.
+class Backwards final : public Collation {
+ public:
+  TensorMap collate(std::span<const Sample> samples) const override {
+    const std::vector<Sample> turned(samples.rbegin(), samples.rend());
+    return {{"labels", make_microbatch(turned).at("labels")}};
+  }
+};
+
+TEST(Microbatch, IsMadeByACollationWhereThereIsOne) {
+  const BatchMaths maths = batch_maths(4, 2, 1);
+  const Backwards backwards;
+
+  const TensorMap batch = read_microbatch(CountingSource(), maths, 0, 0, 1, &backwards);
+
+  const TensorMap plain = read_microbatch(CountingSource(), maths, 0, 0, 1);
+  EXPECT_EQ(batch.size(), 1U);
+  EXPECT_EQ(batch.at("labels")[0][0].item<std::int64_t>(), plain.at("labels")[1][0].item<std::int64_t>());
+}
+
 }  // namespace
 }  // namespace d9d

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/config/count_key.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/config/override.hpp"
 #include "runtime/base/error.hpp"
@@ -27,6 +28,13 @@ BOOST_DESCRIBE_STRUCT(Wheel, (), (radius))
 constexpr auto keys_of(Tag<Wheel>) {
   return std::array{Key{"radius", "m", "size", required, above(0)}};
 }
+
+// Without keys_of().
+struct Bell {
+  Count rings = 3;
+  std::string tone = "high";
+};
+BOOST_DESCRIBE_STRUCT(Bell, (), (rings, tone))
 
 struct Walk {};
 BOOST_DESCRIBE_STRUCT(Walk, (), ())
@@ -272,6 +280,20 @@ TEST(Reference, ListsEveryKeyWithDefaultUnitAndMeaning) {
   EXPECT_THAT(text, HasSubstr("| `wheels.N.radius` | float, > 0 | required | m | size |"));
   EXPECT_THAT(text, HasSubstr("## `mode with mode: ride`\n\non wheels\n"));
   EXPECT_THAT(text, HasSubstr("spokes; **no effect**: wheels are discs"));
+}
+
+TEST(Decode, WithoutKeysEveryMemberIsAnOptionalKey) {
+  Problems problems;
+  const auto bell = decode<Bell>(parse("{rings: 5}", "a.yaml"), problems);
+  problems.throw_if_any();
+  EXPECT_EQ(bell.rings, 5);
+  EXPECT_EQ(bell.tone, "high");
+  EXPECT_EQ(encode(bell).dump(), R"({"rings":5,"tone":"high"})");
+
+  decode<Bell>(parse("{rings: 0, tune: low}", "a.yaml"), problems);
+  EXPECT_THAT(test::error_of([&] { problems.throw_if_any(); }),
+              AllOf(HasSubstr("rings: expected a whole number of at least 1"),
+                    HasSubstr("tune: unknown key; did you mean \"tone\"?")));
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#pragma once
+// The keys of a described struct: what keys_of() says, or, without it, every described member as an optional key of its
+// name, with any value that its type has. The latter is enough for most sections of plugins (count_key.hpp).
+
+#include <boost/describe/members.hpp>
+#include <boost/mp11/algorithm.hpp>
+
+#include <array>
+#include <type_traits>
+
+#include "runtime/base/config/keys.hpp"
+
+namespace d9d::config {
+
+template <class T>
+concept HasKeys = requires {
+  keys_of(Tag<T>{});
+};
+template <class T>
+concept DescribedStruct = std::is_class_v<T> &&
+    (HasKeys<T> || boost::describe::has_describe_members<T>::value);
+
+// `Members`: Boost's list of the described members.
+template <class T, class Members>
+constexpr auto keys_with_names() {
+  if constexpr (HasKeys<T>) {
+    return keys_of(Tag<T>{});
+  } else {
+    std::array<Key, boost::mp11::mp_size<Members>::value> keys{};
+    std::size_t i = 0;
+    boost::mp11::mp_for_each<Members>([&](auto member) { keys[i++].name = member.name; });
+    return keys;
+  }
+}
+
+}  // namespace d9d::config
