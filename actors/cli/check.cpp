@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "actors/cli/device.hpp"
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/summary.hpp"
@@ -27,6 +28,7 @@ struct Look {
   ScheduleConfig schedule;
   StepPhases phases;
   std::optional<Error> refusal;
+  int ranks = 1;  // of this process
 };
 
 std::string short_count(double number) {
@@ -175,6 +177,7 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     const RunOptions options =
         with_environment({.join = arguments.value("--join"), .listen = arguments.value("--listen")},
                          loaded.job, environment_variables());
+    found.ranks = ranks_of_process(loaded.job, options);
     for (const std::string& note : options.notes) console.err << "warning: " << note << "\n";
     const PreparedJob prepared = prepare_job(loaded, options, disk);
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
@@ -188,10 +191,24 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
   return found;
 }
 
-void print(const LoadedJob& loaded, const JobSummary& summary, const Look& found, Console& console) {
+// As `run` does it first of all.
+DeviceSummary look_at_device(const LoadedJob& loaded, const JobSummary& summary, Look& found) {
+  if (loaded.job.node.device == DeviceKind::cpu) return {};
+  DeviceSummary device{find_cuda_driver(), summary.ranks};
+  try {
+    require_device(loaded.job, found.ranks, device);
+  } catch (const Error& error) {
+    found.refusal = error;
+  }
+  return device;
+}
+
+void print(const LoadedJob& loaded, const JobSummary& summary, const DeviceSummary& device, const Look& found,
+           Console& console) {
   const auto ranks = summary.world_size / summary.num_nodes;
   const Plan plan(loaded.job.mesh, std::vector<int>(static_cast<std::size_t>(summary.num_nodes), ranks));
-  console.out << head(loaded, summary, found) << tables(summary) << "\n" << plan.text();
+  console.out << head(loaded, summary, found) << device_text(loaded.job, device) << tables(summary) << "\n"
+              << plan.text();
 }
 
 int check(const Arguments& arguments, Console& console) {
@@ -201,17 +218,19 @@ int check(const Arguments& arguments, Console& console) {
   }
   D9D_REQUIRE(!arguments.positional().empty(), "check: JOB.yaml is missing; see `check --help`");
   const LoadedJob loaded = load_job(arguments, console);
-  const Look found = look_into(loaded, arguments, console);
+  Look found = look_into(loaded, arguments, console);
   // A plugin's schedule that cannot be made has no plan to show.
   if (const auto* own = std::get_if<OwnSchedule>(&found.schedule); own && !own->made)
     throw found.refusal.value();
   const JobSummary summary = summarize(loaded, found.schedule, found.sequence_length);
+  const DeviceSummary device = look_at_device(loaded, summary, found);
   if (arguments.has("--json")) {
     config::Json out = to_json(summary);
+    if (loaded.job.node.device == DeviceKind::cuda) out["device"] = to_json(device);
     out["job"] = resolved_keys(loaded.job);
     console.out << out.dump(2) << "\n";
   } else {
-    print(loaded, summary, found, console);
+    print(loaded, summary, device, found, console);
   }
   console.out.flush();
   // The plan is worth seeing all the same, so the refusal comes after it.

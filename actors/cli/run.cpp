@@ -1,17 +1,27 @@
 // d9d-node run: this host's part of a job.
 #include "actors/cli/running_commands.hpp"
 
+#include "actors/cli/device.hpp"
 #include "actors/cli/job_options.hpp"
+#include "actors/cli/summary.hpp"
 #include "actors/job/launch_environment.hpp"
 #include "actors/job/results.hpp"
 #include "actors/job/run_job.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/task/sample_length.hpp"
 
 namespace d9d {
 namespace {
 
 constexpr double bytes_of_mib = 1 << 20;
 constexpr int wrong_input = 2;  // nothing was begun
+
+// Before anything is written.
+void look_at_device(const LoadedJob& loaded, const RunOptions& options) {
+  if (loaded.job.node.device == DeviceKind::cpu) return;
+  const JobSummary summary = summarize(loaded, sample_length(loaded.job.data));
+  require_device(loaded.job, ranks_of_process(loaded.job, options), {find_cuda_driver(), summary.ranks});
+}
 
 int run(const Arguments& arguments, Console& console, const std::string& build,
         const TensorBytes& tensor_bytes_max) {
@@ -23,6 +33,7 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
                      .fresh = arguments.has("--fresh")};
   options = with_environment(std::move(options), loaded.job, environment_variables());
   for (const std::string& note : options.notes) log::warn("{}", note);
+  look_at_device(loaded, options);
   const int code = run_job(loaded, options);
   const double ranks = static_cast<double>(loaded.job.node.ranks.value_or(loaded.job.mesh.world_size()));
   const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;

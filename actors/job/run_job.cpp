@@ -65,9 +65,7 @@ std::uint32_t ranks_offered(const JobConfig& job, const RunOptions& options) {
 
 int threads_per_rank(const JobConfig& job, const RunOptions& options) {
   if (job.node.threads_per_rank) return static_cast<int>(*job.node.threads_per_rank);
-  const int ranks = static_cast<int>(ranks_offered(job, options));
-  const int here = ranks > 0 ? ranks : job.mesh.world_size();
-  return std::max(1, cores_of_process(options.processes_here) / here);
+  return std::max(1, cores_of_process(options.processes_here) / ranks_of_process(job, options));
 }
 
 // OpenMP and the allocator hang or abort where threads or address space cannot be had.
@@ -76,8 +74,7 @@ void require_room(const JobConfig& job, const RunOptions& options) {
   constexpr int threads_of_a_process = 12;
   constexpr std::uint64_t stack = 8 << 20;
   constexpr std::uint64_t buffers = 384 << 20;
-  const int offered = static_cast<int>(ranks_offered(job, options));
-  const int ranks = offered > 0 ? offered : job.mesh.world_size();
+  const int ranks = ranks_of_process(job, options);
   const int threads = ranks * (threads_of_a_rank + threads_per_rank(job, options)) + threads_of_a_process;
   require_address_space(static_cast<std::uint64_t>(threads) * stack + buffers);
   require_threads(threads);
@@ -205,6 +202,11 @@ int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEn
 }
 
 }  // namespace
+
+int ranks_of_process(const JobConfig& job, const RunOptions& options) {
+  const int offered = static_cast<int>(ranks_offered(job, options));
+  return offered > 0 ? offered : job.mesh.world_size();
+}
 
 int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;

@@ -23,6 +23,9 @@ struct RunOptions {
   std::vector<std::string> notes;     // what the environment says and the user should know
 };
 
+// That compute here, as far as the job and the launcher say it; else all of the mesh.
+int ranks_of_process(const JobConfig& job, const RunOptions& options);
+
 // The exit code: 0 done, 2 the job's input is at fault, 1 anything else. Reports what went wrong on stderr.
 int run_job(const LoadedJob& loaded, const RunOptions& options);
 

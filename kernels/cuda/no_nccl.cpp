@@ -3,7 +3,7 @@
 
 namespace d9d::cuda {
 
-OpenNccl nccl_of_this_build() {
+const nccl::Api* nccl_of_this_build() {
   return nullptr;
 }
 

@@ -1,25 +1,15 @@
 // Unwraps tensors; the arithmetic is in the .cu files.
 #include "kernels/cuda/ops.hpp"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
 
-#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/unwrap.hpp"
 #include "kernels/rows.hpp"
 
 namespace d9d::cuda {
 namespace {
 
 using kernels::as_rows;
-
-ElementType type_of(const at::Tensor& tensor) {
-  const bool is_float = tensor.scalar_type() == at::kFloat;
-  TORCH_CHECK(is_float || tensor.scalar_type() == at::kBFloat16,
-              "the CUDA kernels of d9d take float32 and bfloat16, got ", tensor.scalar_type());
-  return is_float ? ElementType::float32 : ElementType::bfloat16;
-}
 
 ConstRows rows_of(const at::Tensor& matrix) {
   if (!matrix.defined()) return {};
@@ -32,14 +22,6 @@ at::Tensor maybe_rows(const at::Tensor& tensor) {
 
 void* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.data_ptr() : nullptr;
-}
-
-CUstream_st* current_stream(const at::Tensor& tensor) {
-  return c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
-}
-
-void check_launch(int code, const char* op) {
-  TORCH_CHECK(code == 0, op, ": CUDA error ", code);
 }
 
 kernels::Normed rms_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& norm_weight,
@@ -143,6 +125,8 @@ kernels::SiluMulGradients silu_mul_backward_op(const at::Tensor& dout, const at:
 
 kernels::OpTable make_table() {
   kernels::OpTable table;
+  add_matmul(table);
+  add_optimizer(table);
   table.rms_norm = rms_norm;
   table.rms_norm_dx = rms_norm_dx;
   table.rms_norm_dw = rms_norm_dw;

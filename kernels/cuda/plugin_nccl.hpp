@@ -1,12 +1,11 @@
 #pragma once
-// What this build of the plugin can open; CMake chooses nccl.cpp or no_nccl.cpp.
+// NCCL's and CUDA's functions for runtime/comm/nccl; CMake chooses nccl_api.cpp or no_nccl.cpp.
 
-#include "runtime/comm/device_plugin.hpp"
+#include "runtime/comm/nccl/api.hpp"
 
 namespace d9d::cuda {
 
-using OpenNccl = decltype(DevicePluginApi::open_nccl);
-// Null without NCCL.
-OpenNccl nccl_of_this_build();
+// Null where nccl.h was missing.
+const nccl::Api* nccl_of_this_build();
 
 }  // namespace d9d::cuda

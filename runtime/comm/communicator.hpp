@@ -5,8 +5,8 @@
 // may run on one thread each. All ranks of the group must call the same operations in the same
 // order with matching shapes. Shared memory always checks that; checked.hpp does for the others.
 //
-// CPU: a call returns when the result is in place. CUDA: a call is enqueued on the communicator's stream,
-// which first waits for the caller's current stream; wait() makes the current stream wait for it. Errors are
+// CPU: a call returns when the result is in place. CUDA: a call is enqueued on the communicator's stream, which first
+// waits for the caller's current stream; wait() makes the current stream wait for it. Tensors live until then. Errors are
 // environment errors (peer gone, timeout, aborted) with the group's name, the operation and, if known, the
 // peer. After an error the communicator cannot be used: every later call fails in the same way.
 
@@ -58,6 +58,11 @@ class Communicator {
   virtual void send(const at::Tensor& tensor, int receiver, int tag = 0) = 0;
   // `tensor` must be contiguous, with the sender's shape and dtype.
   virtual void receive(at::Tensor& tensor, int sender, int tag = 0) = 0;
+  // A message to `receiver` and one from `sender`, who does the same: one operation where a send would wait on the
+  // device for a peer that sends as well (a ring of two). `in` may be read after end_exchange(), which all ranks call in
+  // the order of their begin_exchange(). On the host: send(out) and then receive(in).
+  virtual void begin_exchange(const at::Tensor& out, int receiver, at::Tensor& in, int sender, int tag);
+  virtual void end_exchange(at::Tensor& in, int sender, int tag);
 
   virtual void wait() {}
   // From any thread: threads that wait in this group get an environment error, and so do all later calls.

@@ -2,28 +2,40 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/communicator.hpp"
 
 namespace d9d {
 
 const char* device_plugin_build() {
-  return __VERSION__ " torch 2.11.0 abi 2";
+  return __VERSION__ " torch 2.11.0 abi 3";
+}
+
+std::string device_plugin_path() {
+  const char* const given = std::getenv("D9D_CUDA_PLUGIN");
+  if (given != nullptr && *given != '\0') return given;
+  Dl_info here{};
+  dladdr(reinterpret_cast<const void*>(&device_plugin_path), &here);
+  std::error_code unknown;
+  const auto library = std::filesystem::canonical(here.dli_fname == nullptr ? "" : here.dli_fname, unknown);
+  return (library.parent_path() / "libd9d_cuda.so").string();
 }
 
 DevicePlugin::DevicePlugin(const std::string& path) {
-  D9D_REQUIRE(
-      std::filesystem::exists(path),
-      "this build has no CUDA plugin: {} does not exist; build on a host with nvcc, or set node.device: cpu",
-      path);
+  D9D_REQUIRE(std::filesystem::exists(path),
+              "this build has no CUDA plugin: {} does not exist; run `D9D_CUDA=1 bash .ci/deps` and build "
+              "again, name it "
+              "in D9D_CUDA_PLUGIN, or set node.device: cpu",
+              path);
   // Stays loaded: objects of its code may outlive every handle.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   D9D_REQUIRE(library != nullptr,
-              "the CUDA plugin cannot be loaded: {}; is CUDA's lib64 folder in LD_LIBRARY_PATH? Or set "
-              "node.device: cpu",
+              "the CUDA plugin cannot be loaded: {}; `D9D_CUDA=1 bash .ci/deps` installs CUDA's libraries "
+              "beside torch, "
+              "or set node.device: cpu",
               dlerror());
   using Entry = const DevicePluginApi* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "d9d_device_plugin"));
@@ -36,12 +48,12 @@ DevicePlugin::DevicePlugin(const std::string& path) {
   api_->register_ops();
 }
 
-std::unique_ptr<Communicator> DevicePlugin::open_nccl(const Group& group, const std::string& folder,
-                                                      int device, std::chrono::milliseconds timeout) const {
+const nccl::Api& DevicePlugin::nccl() const {
   D9D_REQUIRE(
-      api_->open_nccl != nullptr,
-      "this build's CUDA plugin has no NCCL: nccl.h was not found; install NCCL's headers and build again");
-  return api_->open_nccl(group, folder, device, timeout);
+      api_->nccl != nullptr,
+      "this build's CUDA plugin has no NCCL: nccl.h was not found; run `D9D_CUDA=1 bash .ci/deps` and "
+      "build again");
+  return *api_->nccl;
 }
 
 }  // namespace d9d

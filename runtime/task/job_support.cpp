@@ -36,7 +36,6 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_dtypes(job, issues);
-  refuse_if(job.node.device == DeviceKind::cuda, "node.device", "cuda", "choose cpu", issues);
   return issues;
 }
 

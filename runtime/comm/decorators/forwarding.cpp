@@ -68,6 +68,17 @@ void ForwardingCommunicator::receive(at::Tensor& tensor, int sender, int tag) {
          [&](Communicator& to) { to.receive(tensor, sender, tag); });
 }
 
+void ForwardingCommunicator::begin_exchange(const at::Tensor& out, int receiver, at::Tensor& in, int sender,
+                                            int tag) {
+  around({.operation = ForwardedCall::Operation::send, .input = &out},
+         [&](Communicator& to) { to.begin_exchange(out, receiver, in, sender, tag); });
+}
+
+void ForwardingCommunicator::end_exchange(at::Tensor& in, int sender, int tag) {
+  around({.operation = ForwardedCall::Operation::receive, .output = &in},
+         [&](Communicator& to) { to.end_exchange(in, sender, tag); });
+}
+
 void ForwardingCommunicator::wait() {
   around({.operation = ForwardedCall::Operation::wait}, [](Communicator& to) { to.wait(); });
 }

@@ -52,6 +52,9 @@ class ForwardingCommunicator : public Communicator {
   void barrier() final;
   void send(const at::Tensor& tensor, int receiver, int tag) final;
   void receive(at::Tensor& tensor, int sender, int tag) final;
+  // To around() a send and a receive.
+  void begin_exchange(const at::Tensor& out, int receiver, at::Tensor& in, int sender, int tag) final;
+  void end_exchange(at::Tensor& in, int sender, int tag) final;
   void wait() final;
   void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
   void set_timeout(std::chrono::milliseconds timeout) override { inner_->set_timeout(timeout); }

@@ -52,10 +52,15 @@ struct Ring {
   // Whose keys are here after so many steps.
   int owner(int step) const { return (group->rank() + size() - step) % size(); }
 
-  at::Tensor receive_like(const at::Tensor& sent, Tag tag) const {
-    at::Tensor received = at::empty_like(sent);
-    group->receive(received, previous(), tag);
-    return received;
+  // Sends to the next rank; the tensor of the previous one has come after received().
+  at::Tensor pass_on(const at::Tensor& sent, Tag tag) const {
+    at::Tensor coming = at::empty_like(sent);
+    group->begin_exchange(sent, next(), coming, previous(), tag);
+    return coming;
+  }
+  at::Tensor received(at::Tensor coming, Tag tag) const {
+    group->end_exchange(coming, previous(), tag);
+    return coming;
   }
   kernels::FirstKeys first_keys_of(const VisibleBlock& block, int owner) const {
     if (!starts.defined()) return {};
@@ -84,9 +89,9 @@ struct Ring {
     const std::int64_t count = kv.size(2);
     for (int step = 0; step < size(); ++step) {
       const bool last = step + 1 == size();
-      if (!last) group->send(kv, next(), tag);
+      const at::Tensor coming = last ? at::Tensor() : pass_on(kv, tag);
       f(kv, blocks_at(step, count), step);
-      if (!last) kv = receive_like(kv, tag);
+      if (!last) kv = received(coming, tag);
     }
   }
 };
@@ -140,9 +145,10 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
                                                const at::Tensor& k, const at::Tensor& v,
                                                const AttentionBlock& forward) {
   at::Tensor dq;
-  at::Tensor dkv;  // of the keys that are here, of the ranks they have been to
+  at::Tensor dkv;     // of the keys that are here, of the ranks they have been to
+  at::Tensor coming;  // of the keys of the next step
   const auto visit = [&](const at::Tensor& kv, const Blocks& blocks, int step) {
-    if (step > 0) dkv = ring.receive_like(dkv, key_gradients);
+    if (step > 0) dkv = ring.received(coming, key_gradients);
     for (const DocumentBlock& block : blocks) {
       const auto part = kernels::attention_block_backward(
           tokens(grad, block.queries), tokens(q, block.queries), tokens(kv[0], block.keys),
@@ -161,10 +167,10 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
       tokens(dkv[0], block.keys).add_(part.dk);
       tokens(dkv[1], block.keys).add_(part.dv);
     }
-    ring.group->send(dkv, ring.next(), key_gradients);  // after the last step: home
+    coming = ring.pass_on(dkv, key_gradients);  // after the last step: home
   };
   ring.go_round(at::stack({k, v}), backward_keys, visit);
-  dkv = ring.receive_like(dkv, key_gradients).to(k.scalar_type());
+  dkv = ring.received(coming, key_gradients).to(k.scalar_type());
   return {dq.to(q.scalar_type()), dkv[0], dkv[1]};
 }
 

@@ -1,5 +1,4 @@
-// The CUDA plugin against the CPU's ops and against the communicators' contract.
-// Skips itself where it cannot run.
+// The CUDA plugin against the CPU's ops and against the communicators' contract. Needs a GPU.
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
@@ -9,12 +8,11 @@
 #include <thread>
 
 #include "kernels/activation.hpp"
-#include "kernels/linear.hpp"
 #include "kernels/norm.hpp"
-#include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/device_plugin.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "runtime/comm/nccl/world.hpp"
+#include "runtime/comm/shared_memory/shared_memory.hpp"
+#include "tests/kernels/cuda/gpu_fixture.hpp"
 
 namespace d9d {
 namespace {
@@ -35,24 +33,13 @@ void expect_close(const at::Tensor& cuda, const at::Tensor& cpu, at::ScalarType 
       << c10::toString(dtype);
 }
 
-class Cuda : public testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      plugin_ = std::make_unique<DevicePlugin>(D9D_BINARY_DIR "/libd9d_cuda.so");
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-    if (plugin_->num_devices() == 0) GTEST_SKIP() << "no GPU";
-  }
-  std::unique_ptr<DevicePlugin> plugin_;
-};
+using Cuda = test::OnGpu;
 
 at::Tensor leaf_on(at::Device device, const at::Tensor& tensor) {
   return tensor.detach().to(device).requires_grad_();
 }
 
-TEST_F(Cuda, RmsNormEqualsTheCpus) {
+TEST_F(Cuda, SmallRmsNormsEqualTheCpus) {
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     for (const std::int64_t width : {1, 31, 256, 1000}) {
       const auto run = [&](at::Device device) {
@@ -74,7 +61,7 @@ TEST_F(Cuda, RmsNormEqualsTheCpus) {
   }
 }
 
-TEST_F(Cuda, SiluMulEqualsTheCpus) {
+TEST_F(Cuda, SmallSiluMulsEqualTheCpus) {
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     const auto run = [&](at::Device device) {
       // Strided halves, as linear_multi gives them.
@@ -94,24 +81,27 @@ TEST_F(Cuda, AnOpThatIsMissingIsRefusedByName) {
   const at::Tensor x = at::full({2, 2}, 1.0, at::Device(at::kCUDA));
 
   try {
-    kernels::linear(x, x);
-    FAIL() << "there is a product now: take another op";
+    kernels::gelu_mul(x, x);
+    FAIL() << "there is a gelu_mul now: take another op";
   } catch (const c10::Error& error) {
-    EXPECT_NE(std::string(error.what_without_backtrace()).find("matmul has no kernel for tensors of cuda"),
+    EXPECT_NE(std::string(error.what_without_backtrace()).find("gelu_mul has no kernel for tensors of cuda"),
               std::string::npos);
   }
 }
 
-TEST_F(Cuda, NcclSumsBetweenGpusAndTakesCpuTensorsToo) {
-  const int ranks = std::min(plugin_->num_devices(), 4);
-  const test::TemporaryFolder folder;
+// On as many GPUs as there are; with one it is a group of one.
+TEST_F(Cuda, NcclSumsBetweenGpus) {
+  const int ranks = std::min(plugin_.num_devices(), 4);
+  SharedMemoryHub hub;
   std::vector<int> all;
   for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      const auto group = plugin_->open_nccl({"all", all, rank, true}, folder.path().string(), rank,
-                                            std::chrono::seconds(60));
+      const std::chrono::seconds timeout(60);
+      nccl::World world({&plugin_.nccl(), rank, {"world", all, rank, true}, timeout},
+                        [&](const Group& group) { return hub.open(group, timeout); });
+      const auto group = world.open({"all", all, rank, true});
       at::Tensor there =
           at::full({1000}, rank + 1.0, at::Device(at::kCUDA, static_cast<at::DeviceIndex>(rank)));
       at::Tensor here = at::full({3}, rank + 1.0, at::kDouble);

@@ -2,8 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "runtime/base/error.hpp"
-#include "runtime/comm/communicator.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {
@@ -28,6 +29,13 @@ TEST(DevicePlugin, SaysWhatKeepsItFromLoading) {
 
 TEST(DevicePlugin, RefusesALibraryThatIsNone) {
   EXPECT_THAT(refusal("/lib/x86_64-linux-gnu/libm.so.6"), HasSubstr("is not a CUDA plugin of d9d"));
+}
+
+TEST(DevicePlugin, IsBesideTheProgramUnlessTheEnvironmentNamesIt) {
+  EXPECT_EQ(device_plugin_path(), D9D_BINARY_DIR "/tests/runtime/comm/libd9d_cuda.so");
+  setenv("D9D_CUDA_PLUGIN", "/else/where.so", 1);
+  EXPECT_EQ(device_plugin_path(), "/else/where.so");
+  unsetenv("D9D_CUDA_PLUGIN");
 }
 
 }  // namespace

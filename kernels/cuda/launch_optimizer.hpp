@@ -1,0 +1,38 @@
+#pragma once
+// The kernels of optimizers as plain functions; see launch.hpp.
+
+#include "kernels/cuda/launch.hpp"
+
+namespace d9d::cuda {
+
+// One update of four flat buffers of `count` elements, each aligned to 16 bytes. See kernels/optimizer.hpp.
+struct AdamW {
+  std::int64_t count = 0;
+  float* param = nullptr;
+  float* grad = nullptr;
+  float* exp_avg = nullptr;
+  float* exp_avg_sq = nullptr;
+  float decay = 1;  // of the parameters: 1 - lr * weight_decay
+  float rest1 = 0;  // 1 - beta1
+  float beta2 = 0;
+  float rest2 = 0;       // 1 - beta2
+  float step_size = 0;   // lr / (1 - beta1^step)
+  float correction = 1;  // sqrt(1 - beta2^step)
+  float eps = 0;
+  float grad_scale = 1;
+  bool zero_grad = false;
+};
+int adamw(const AdamW& call, CUstream_st* stream);
+
+// total = the sum of the squares of x [count]: fp32 within blocks of fixed size, fp64 between them, always in one order.
+struct SumOfSquares {
+  ElementType type = ElementType::float32;
+  std::int64_t count = 0;
+  const void* x = nullptr;
+  double* partial = nullptr;  // scratch [sum_of_squares_partials(count)]
+  double* total = nullptr;    // [1], on the device
+};
+int sum_of_squares(const SumOfSquares& call, CUstream_st* stream);
+std::int64_t sum_of_squares_partials(std::int64_t count);
+
+}  // namespace d9d::cuda

@@ -1,0 +1,64 @@
+// The ops of optimizers; the arithmetic is in optimizer.cu.
+#include <ATen/ops/empty.h>
+
+#include <cmath>
+
+#include "kernels/cuda/launch_optimizer.hpp"
+#include "kernels/cuda/ops.hpp"
+#include "kernels/cuda/unwrap.hpp"
+
+namespace d9d::cuda {
+namespace {
+
+float* aligned(const at::Tensor& flat, const char* name) {
+  auto* const data = flat.data_ptr<float>();
+  TORCH_CHECK(reinterpret_cast<std::uintptr_t>(data) % 16 == 0, "adamw_step: ", name,
+              " does not begin at a multiple of 16 bytes");
+  return data;
+}
+
+void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
+                const at::Tensor& exp_avg_sq, const kernels::AdamWSettings& s) {
+  const c10::cuda::CUDAGuard guard(param.device());
+  const auto steps = static_cast<double>(s.step);
+  check_launch(adamw({.count = param.numel(),
+                      .param = aligned(param, "param"),
+                      .grad = aligned(grad, "grad"),
+                      .exp_avg = aligned(exp_avg, "exp_avg"),
+                      .exp_avg_sq = aligned(exp_avg_sq, "exp_avg_sq"),
+                      .decay = static_cast<float>(1 - s.lr * s.weight_decay),
+                      .rest1 = static_cast<float>(1 - s.beta1),
+                      .beta2 = static_cast<float>(s.beta2),
+                      .rest2 = static_cast<float>(1 - s.beta2),
+                      .step_size = static_cast<float>(s.lr / (1 - std::pow(s.beta1, steps))),
+                      .correction = static_cast<float>(std::sqrt(1 - std::pow(s.beta2, steps))),
+                      .eps = static_cast<float>(s.eps),
+                      .grad_scale = static_cast<float>(s.grad_scale),
+                      .zero_grad = s.zero_grad},
+                     current_stream(param)),
+               "adamw_step");
+}
+
+double sum_of_squares_op(const at::Tensor& tensor) {
+  const c10::cuda::CUDAGuard guard(tensor.device());
+  const auto options = tensor.options().requires_grad(false).dtype(at::kDouble);
+  const at::Tensor partial = at::empty({sum_of_squares_partials(tensor.numel())}, options);
+  const at::Tensor total = at::empty({1}, options);
+  check_launch(sum_of_squares({.type = type_of(tensor),
+                               .count = tensor.numel(),
+                               .x = tensor.const_data_ptr(),
+                               .partial = partial.data_ptr<double>(),
+                               .total = total.data_ptr<double>()},
+                              current_stream(tensor)),
+               "sum_of_squares");
+  return total.item<double>();
+}
+
+}  // namespace
+
+void add_optimizer(kernels::OpTable& table) {
+  table.adamw_step = adamw_step;
+  table.sum_of_squares = sum_of_squares_op;
+}
+
+}  // namespace d9d::cuda

@@ -1,0 +1,74 @@
+#pragma once
+// What a communicator over NCCL calls of NCCL and of CUDA, as a table of plain functions. libd9d_cuda.so fills it with the
+// functions of these libraries (kernels/cuda/nccl_api.cpp), tests with emulated ones.
+
+#include <c10/core/DeviceType.h>
+#include <c10/core/ScalarType.h>
+
+#include <array>
+#include <cstddef>
+
+#include "runtime/comm/reduce_op.hpp"
+
+namespace d9d::nccl {
+
+using Comm = void*;    // ncclComm_t
+using Stream = void*;  // cudaStream_t
+using Event = void*;   // cudaEvent_t
+
+// ncclResult_t.
+constexpr int success = 0;
+constexpr int system_error = 2;  // of the host, often: a socket is closed
+constexpr int remote_error = 6;
+constexpr int in_progress = 7;
+// cudaErrorNotReady.
+constexpr int not_ready = 600;
+
+// ncclUniqueId: rank 0 makes it, all members need it.
+struct UniqueId {
+  std::array<char, 128> bytes;
+};
+
+struct Api {
+  c10::DeviceType device_type = c10::DeviceType::CUDA;  // of the tensors that these functions reach
+
+  // NCCL; the results are of ncclResult_t. Communicators do not block: calls may give in_progress, and async_error
+  // says when that is over. Counts are elements.
+  const char* (*text_of)(int result) = nullptr;
+  const char* (*last_error)(Comm comm) = nullptr;  // "" for none
+  int (*unique_id)(UniqueId* id) = nullptr;
+  int (*init)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
+  int (*split)(Comm parent, int color, int key, Comm* child) = nullptr;
+  int (*async_error)(Comm comm, int* result) = nullptr;
+  int (*finalize)(Comm comm) = nullptr;  // what is enqueued still runs
+  int (*destroy)(Comm comm) = nullptr;   // after finalize
+  int (*abort)(Comm comm) = nullptr;     // kernels that wait for a peer end; frees the communicator
+  int (*group_start)() = nullptr;        // of the calling thread, until group_end
+  int (*group_end)() = nullptr;
+  int (*all_reduce)(void* data, std::size_t count, c10::ScalarType type, ReduceOp op, Comm comm,
+                    Stream stream) = nullptr;
+  int (*reduce_scatter)(const void* in, void* out, std::size_t count_out, c10::ScalarType type, ReduceOp op,
+                        Comm comm, Stream stream) = nullptr;
+  int (*all_gather)(const void* in, void* out, std::size_t count_in, c10::ScalarType type, Comm comm,
+                    Stream stream) = nullptr;
+  int (*broadcast)(void* data, std::size_t count, c10::ScalarType type, int root, Comm comm,
+                   Stream stream) = nullptr;
+  int (*send)(const void* data, std::size_t count, c10::ScalarType type, int peer, Comm comm,
+              Stream stream) = nullptr;
+  int (*receive)(void* data, std::size_t count, c10::ScalarType type, int peer, Comm comm,
+                 Stream stream) = nullptr;
+
+  // CUDA; the results are of cudaError_t.
+  const char* (*cuda_text_of)(int result) = nullptr;
+  int (*use_device)(int device) = nullptr;         // by the calling thread
+  Stream (*current_stream)(int device) = nullptr;  // where the calling thread's kernels go
+  int (*create_stream)(Stream* stream) = nullptr;  // non-blocking, on the thread's device
+  int (*destroy_stream)(Stream stream) = nullptr;  // what is enqueued still runs
+  int (*create_event)(Event* event) = nullptr;     // without times
+  int (*destroy_event)(Event event) = nullptr;
+  int (*record)(Event event, Stream stream) = nullptr;
+  int (*stream_waits)(Stream stream, Event event) = nullptr;  // the stream, not the caller
+  int (*query)(Event event) = nullptr;                        // success or not_ready
+};
+
+}  // namespace d9d::nccl

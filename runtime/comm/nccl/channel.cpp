@@ -1,0 +1,239 @@
+#include "runtime/comm/nccl/channel.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d::nccl {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds poll_period{1};
+// For the other ranks to notice the same and to say what they launched.
+constexpr milliseconds witness_patience{5'000};
+// For those that are alive to answer, when one of them is not.
+constexpr milliseconds answer_patience{1'000};
+// A thread inside NCCL keeps the communicator; after this it is ended all the same, because that wakes the thread.
+constexpr milliseconds call_patience{1'000};
+// For a thread that launches without a pause.
+constexpr milliseconds look_patience{20};
+const std::string backend = "nccl";
+
+bool is_of_a_peer(int result) {
+  return result == system_error || result == remote_error;
+}
+
+}  // namespace
+
+Channel::Channel(ChannelOptions options, const Open& open) : options_(std::move(options)) {
+  const What what{"open", "", ""};
+  require_cuda(api().use_device(options_.device), what);
+  try {
+    int result = open(&comm_);
+    if (result == success) api().async_error(comm_, &result);
+    require(settled(result, what), what);
+    require_cuda(api().create_stream(&stream_), what);
+  } catch (const Error&) {
+    end_communicator();
+    throw;
+  }
+}
+
+Channel::~Channel() {
+  failed_.set("closed");
+  options_.witnesses->leave(group().name);
+  end_communicator();
+  for (const Launch& launch : launches_) {
+    api().destroy_event(launch.ready);
+    api().destroy_event(launch.done);
+  }
+  for (const Event event : events_) api().destroy_event(event);
+  api().destroy_stream(stream_);
+}
+
+void Channel::launch(const What& what, std::vector<at::Tensor> tensors, const Call& call) {
+  std::deque<Launch> gone;  // freed without the lock
+  const std::lock_guard lock(mutex_);
+  failed_.throw_if_set(what.operation, group().name, backend);
+  require_cuda(api().use_device(options_.device), what);
+  drop_done(gone);
+  Launch launch{what, std::move(tensors), take_event(what), take_event(what)};
+  require_cuda(api().record(launch.ready, api().current_stream(options_.device)), what);
+  require_cuda(api().stream_waits(stream_, launch.ready), what);
+  require_cuda(api().record(launch.ready, stream_), what);
+  options_.witnesses->order.add({group().name, ++launched_, std::string(what.operation) + what.shape});
+  const int result = settled(call(comm_, stream_), what);
+  launches_.push_back(std::move(launch));  // part of it may run
+  require(result, what);
+  require_cuda(api().record(launches_.back().done, stream_), what);
+}
+
+void Channel::wait() {
+  const What what{"wait", "", ""};
+  std::deque<Launch> gone;
+  const std::lock_guard lock(mutex_);
+  failed_.throw_if_set(what.operation, group().name, backend);
+  drop_done(gone);
+  if (launches_.empty()) return;
+  require_cuda(api().use_device(options_.device), what);
+  // A stream keeps its order, so the last launch stands for all.
+  require_cuda(api().stream_waits(api().current_stream(options_.device), launches_.back().done), what);
+}
+
+void Channel::finish(const char* operation) {
+  std::deque<Launch> gone;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    failed_.throw_if_set(operation, group().name, backend);
+    drop_done(gone);
+    if (launches_.empty()) return;
+    changed_.wait_for(lock, poll_period);
+  }
+}
+
+void Channel::close() noexcept {
+  const What what{"close", "", ""};
+  try {
+    finish(what.operation);
+    const std::lock_guard lock(mutex_);
+    require(settled(api().finalize(comm_), what), what);
+    ended_ = api().destroy(comm_) == success;
+  } catch (const std::exception&) {  // it has failed, and whoever used it knows
+  }
+}
+
+int Channel::split(int color, int key, Comm* child) {
+  const What what{"split", "", ""};
+  const std::lock_guard lock(mutex_);
+  failed_.throw_if_set(what.operation, group().name, backend);
+  return settled(api().split(comm_, color, key, child), what);
+}
+
+void Channel::abort(const std::string& reason) noexcept {
+  failed_.set("aborted: " + reason);
+  options_.witnesses->abort(group().name, reason);
+  changed_.notify_all();
+}
+
+void Channel::set_timeout(milliseconds timeout) {
+  const std::lock_guard lock(mutex_);
+  options_.timeout = timeout;
+}
+
+void Channel::look() {
+  if (ended_) return;
+  if (failed_.is_set()) return end_communicator();
+  std::deque<Launch> gone;
+  std::unique_lock lock(mutex_, look_patience);
+  if (!lock.owns_lock() || ended_) return;  // in a call, which looks itself
+  int result = success;
+  api().async_error(comm_, &result);
+  std::optional<std::string> reason;
+  auto patience = std::clamp(options_.timeout, answer_patience, witness_patience);
+  if (result != success && result != in_progress) {
+    patience = is_of_a_peer(result) ? answer_patience : milliseconds{0};
+    reason = fmt::format("{}: {}", api().text_of(result), api().last_error(comm_));
+  } else {
+    drop_done(gone);
+    if (!gone.empty()) changed_.notify_all();
+    reason = overdue();
+  }
+  if (!reason) return;
+  const What what = launches_.empty() ? What{"watch", "", ""} : launches_.front().what;
+  lock.unlock();
+  fail(what, *reason, patience);
+}
+
+// Of the oldest launch, which the others wait for.
+std::optional<std::string> Channel::overdue() {
+  if (launches_.empty()) return std::nullopt;
+  Launch& oldest = launches_.front();
+  const int result = api().query(oldest.done);
+  if (result != success && result != not_ready) return fmt::format("CUDA: {}", api().cuda_text_of(result));
+  const auto now = steady_clock::now();
+  if (oldest.since == Time{} && api().query(oldest.ready) == success) oldest.since = now;
+  if (oldest.since == Time{} || now - oldest.since < options_.timeout) return std::nullopt;
+  return fmt::format("not done {} ms after it could begin", options_.timeout.count());
+}
+
+// Until the communicator is no longer busy with the call.
+int Channel::settled(int result, const What& what) {
+  const auto deadline = steady_clock::now() + options_.timeout;
+  while (result == in_progress) {
+    failed_.throw_if_set(what.operation, group().name, backend);
+    if (steady_clock::now() > deadline) {
+      failed_.set(
+          fmt::format("the ranks {} did not all come within {} ms", members(), options_.timeout.count()));
+      continue;
+    }
+    std::this_thread::sleep_for(poll_period);
+    api().async_error(comm_, &result);
+  }
+  return result;
+}
+
+void Channel::require(int result, const What& what) {
+  if (result == success) return;
+  failed_.set(fmt::format("{}: {}: {}", launch_text(what), api().text_of(result),
+                          comm_ == nullptr ? "" : api().last_error(comm_)));
+  failed_.throw_if_set(what.operation, group().name, backend);
+}
+
+void Channel::require_cuda(int result, const What& what) {
+  if (result == success) return;
+  failed_.set(fmt::format("{}: CUDA: {}", launch_text(what), api().cuda_text_of(result)));
+  failed_.throw_if_set(what.operation, group().name, backend);
+}
+
+Event Channel::take_event(const What& what) {
+  Event event = nullptr;
+  if (events_.empty()) {
+    require_cuda(api().create_event(&event), what);
+    return event;
+  }
+  event = events_.back();
+  events_.pop_back();
+  return event;
+}
+
+void Channel::drop_done(std::deque<Launch>& gone) {
+  while (!launches_.empty() && api().query(launches_.front().done) == success) {
+    Launch& done = launches_.front();
+    events_.push_back(done.ready);
+    events_.push_back(done.done);
+    gone.push_back(std::move(done));
+    launches_.pop_front();
+  }
+}
+
+std::string Channel::members() const {
+  return fmt::format("{}", fmt::join(group().ranks, ", "));
+}
+
+std::string Channel::launch_text(const What& what) const {
+  if (!what.with.empty()) return fmt::format("{}{}{}", what.operation, what.shape, what.with);
+  return fmt::format("{}{} of ranks {}", what.operation, what.shape, members());
+}
+
+void Channel::fail(const What& what, const std::string& reason, milliseconds patience) {
+  const std::string told =
+      patience == milliseconds{0} ? "" : "; " + options_.witnesses->compare(group().name, patience);
+  failed_.set(fmt::format("{}: {}{}", launch_text(what), reason, told));
+  changed_.notify_all();
+  end_communicator();
+}
+
+void Channel::end_communicator() noexcept {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  static_cast<void>(lock.try_lock_for(call_patience));
+  if (comm_ == nullptr || ended_.exchange(true)) return;
+  api().abort(comm_);
+  changed_.notify_all();
+}
+
+}  // namespace d9d::nccl

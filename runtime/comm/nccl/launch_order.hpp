@@ -1,0 +1,54 @@
+#pragma once
+// What a rank has launched on its GPU, over all of its groups. Groups that share a GPU must launch in one order on all
+// ranks; where they did not, kernels wait for each other for ever, and the histories say who differs.
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace d9d::nccl {
+
+struct Launched {
+  std::string group;
+  std::uint64_t number = 0;  // in its group, from 1
+  std::string what;          // equal on all members: "all_reduce(float, 1000 elements)"
+
+  bool operator==(const Launched&) const = default;
+};
+
+struct LaunchHistory {
+  int rank = 0;                    // global
+  std::set<std::string> groups;    // that the rank is in
+  std::vector<Launched> launched;  // the last ones, oldest first
+};
+std::string encode(const LaunchHistory& history);
+LaunchHistory decode_history(const std::string& text);
+
+// Compares what any two ranks have launched in the groups that both are in. "rank 1 launched A where rank 0 launched
+// B"; "rank 1 has not launched A"; none if they agree.
+std::optional<std::string> difference(const std::vector<LaunchHistory>& histories);
+
+// The launches of one rank. Thread-safe.
+class LaunchOrder {
+ public:
+  explicit LaunchOrder(int rank) : rank_(rank) {}
+
+  void join(const std::string& group);
+  void leave(const std::string& group);
+  void add(Launched launched);
+  LaunchHistory history() const;
+
+ private:
+  static constexpr std::size_t kept_max = 128;
+
+  const int rank_;
+  mutable std::mutex mutex_;
+  std::set<std::string> groups_;
+  std::deque<Launched> launched_;
+};
+
+}  // namespace d9d::nccl

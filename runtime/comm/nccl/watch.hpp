@@ -1,0 +1,36 @@
+#pragma once
+// The thread that looks at the NCCL communicators of a rank while the rank computes: NCCL reports an error only when it is
+// asked, and ending a communicator may block.
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace d9d::nccl {
+
+class Channel;
+
+class Watch {
+ public:
+  Watch();
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  void add(Channel& channel);
+  // Afterwards the channel is not looked at.
+  void remove(Channel& channel);
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Channel*> channels_;
+  Channel* looked_at_ = nullptr;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace d9d::nccl

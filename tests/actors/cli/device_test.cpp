@@ -1,0 +1,83 @@
+#include "actors/cli/device.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::int64_t gib = std::int64_t{1} << 30;
+
+JobConfig on_cuda() {
+  JobConfig job;
+  job.node.device = DeviceKind::cuda;
+  return job;
+}
+
+DeviceSummary two_ranks_on(std::int64_t bytes) {
+  return {CudaDriver{13000, {{"H100", bytes}}, ""},
+          {{.pipeline_rank = 0,
+            .parameters = 4 * gib,
+            .gradients = 8 * gib,
+            .optimizer = 16 * gib,
+            .activations = 2 * gib},
+           {.pipeline_rank = 1,
+            .parameters = 4 * gib,
+            .gradients = 8 * gib,
+            .optimizer = 17 * gib,
+            .checkpoint = 99 * gib}}};
+}
+
+std::string refusal_of(const DeviceSummary& summary) {
+  return test::error_of([&] { require_device(on_cuda(), 1, summary); }, ErrorKind::input);
+}
+
+TEST(CliDevice, SaysWhatEachRankNeedsBesideTheCard) {
+  const std::string text = device_text(on_cuda(), two_ranks_on(80 * gib));
+
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("cuda: driver for CUDA 13.0; GPU 0: H100, 80.0 GiB\n"),
+            HasSubstr(
+                "a rank of pp 0 needs 30.0 GiB on its GPU: parameters 4.0 GiB, gradients 8.0 GiB, moments "
+                "and master weights 16.0 GiB, activations 2.0 GiB"),
+            HasSubstr("a rank of pp 1 needs 29.0 GiB")));
+  EXPECT_EQ(device_text(JobConfig{}, {}), "");
+  EXPECT_THAT(device_text(on_cuda(), {}), HasSubstr("no NVIDIA driver on this host"));
+}
+
+TEST(CliDevice, CountsInJson) {
+  const config::Json json = to_json(two_ranks_on(80 * gib));
+
+  EXPECT_EQ(json.at("driver_cuda"), "13.0");
+  EXPECT_EQ(json.at("bytes_needed")[0].get<std::int64_t>(), 30 * gib);
+  EXPECT_TRUE(to_json(DeviceSummary{}).at("driver_cuda").is_null());
+}
+
+TEST(CliDevice, RefusesARankThatIsLargerThanItsCard) {
+  EXPECT_THAT(refusal_of(two_ranks_on(28 * gib)),
+              AllOf(HasSubstr("of a rank of pp 1 are 29.0 GiB, while H100 has 28.0 GiB"),
+                    HasSubstr("data_parallel_shard")));
+}
+
+TEST(CliDevice, RefusesWithoutAPlugin) {
+  setenv("D9D_CUDA_PLUGIN", "/nowhere/plugin.so", 1);
+  const std::string refusal = refusal_of(two_ranks_on(80 * gib));
+  unsetenv("D9D_CUDA_PLUGIN");
+
+  EXPECT_THAT(refusal, HasSubstr("/nowhere/plugin.so does not exist"));
+}
+
+TEST(CliDevice, AsksNothingForTheCpu) {
+  require_device(JobConfig{}, 64, {});
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,125 @@
+// What a launch waits for, what it keeps, and how it fails.
+#include "runtime/comm/nccl/channel.hpp"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/intrusive_ptr.h>
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "tests/runtime/comm/nccl/nccl_world.hpp"
+
+namespace d9d::nccl {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string failure_after(NcclWorld& world, int rank) {
+  return NcclWorld::failure_of([&] { world.all(rank).wait(); });
+}
+
+void sum_ones(Communicator& group) {
+  at::Tensor tensor = at::ones({1000});
+  group.all_reduce(tensor, ReduceOp::sum);
+}
+
+TEST(Channel, WaitsForWhatTheCallersStreamIsStillComputing) {
+  NcclWorld world(2);
+  std::vector<at::Tensor> sums;
+  for (int rank = 0; rank < 2; ++rank) sums.push_back(at::ones({4}));
+  world.fake().hold_compute(0);
+
+  world.run(
+      [&](int rank) { world.all(rank).all_reduce(sums[static_cast<std::size_t>(rank)], ReduceOp::sum); });
+  sums[0].fill_(10);  // what the held stream would have computed by now
+  world.fake().resume();
+  world.run([&](int rank) {
+    world.all(rank).wait();
+    EXPECT_TRUE(world.fake().synchronize(rank));
+  });
+
+  EXPECT_EQ(sums[1][0].item<float>(), 11.0F);
+}
+
+TEST(Channel, KeepsNothingOfAThousandSends) {
+  NcclWorld world(2);
+  std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> sent;
+
+  world.run([&](int rank) {
+    for (int i = 0; i < 1000; ++i) {
+      at::Tensor message = at::full({1000}, i * 1.0);
+      if (rank == 0) sent.emplace_back(message.getIntrusivePtr());
+      if (rank == 0) world.all(rank).send(message, 1);
+      if (rank == 1) world.all(rank).receive(message, 0);
+    }
+    world.all(rank).wait();
+    ASSERT_TRUE(world.fake().synchronize(rank));
+    world.all(rank).wait();  // looks at what is done
+  });
+
+  const auto is_alive = [](const auto& weak) { return !weak.expired(); };
+  const auto kept = [&] { return std::any_of(sent.begin(), sent.end(), is_alive); };
+  // The Watch may be the one that frees the last ones.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (kept() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_FALSE(kept());
+}
+
+TEST(Channel, FinishesWhatWasLaunchedBeforeItCloses) {
+  NcclWorld world(2);
+  std::vector<at::Tensor> sums{at::ones({100}), at::ones({100})};
+
+  world.run([&](int rank) {
+    auto group = world.world(rank).open(NcclWorld::group("short", {0, 1}, rank));
+    group->all_reduce(sums[static_cast<std::size_t>(rank)], ReduceOp::sum);
+    group.reset();
+  });
+
+  EXPECT_EQ(sums[0][99].item<float>(), 2.0F);
+  EXPECT_EQ(sums[1][99].item<float>(), 2.0F);
+}
+
+TEST(Channel, NamesThePeerOfAMessageThatHangs) {
+  NcclWorld world(2, milliseconds(300));
+
+  world.run([&](int rank) {
+    if (rank == 1) return;
+    at::Tensor message = at::ones({10});
+    world.all(0).receive(message, 1);
+    EXPECT_THAT(failure_after(world, 0),
+                AllOf(HasSubstr("environment: wait of group all[0,1] (nccl): receive(Float, 10 elements) "
+                                "from rank 1: not done 300 ms after it could begin"),
+                      HasSubstr("rank 1")));
+  });
+}
+
+TEST(Channel, FailsAllLaterCallsInTheSameWay) {
+  NcclWorld world(2);
+  world.all(0).abort("enough");
+  at::Tensor tensor = at::zeros({2});
+
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(NcclWorld::failure_of([&] { world.all(0).send(tensor, 1); }),
+                HasSubstr("environment: send of group all[0,1] (nccl): aborted: enough"));
+  }
+  world.all(1).abort("enough");
+}
+
+// What one group's failure leaves: the others of the rank go on.
+TEST(Channel, LeavesTheOtherGroupsAlone) {
+  NcclWorld world(2);
+  for (int rank = 0; rank < 2; ++rank) world.all(rank).abort("only this one");
+
+  world.run([&](int rank) {
+    sum_ones(world.more(rank));
+    world.more(rank).wait();
+    EXPECT_TRUE(world.fake().synchronize(rank));
+  });
+}
+
+}  // namespace
+}  // namespace d9d::nccl

@@ -1,0 +1,80 @@
+#pragma once
+// The streams, events, communicators and messages of FakeNccl.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "runtime/comm/nccl/api.hpp"
+
+namespace d9d::nccl {
+namespace fake {
+
+constexpr int internal_error = 3, invalid_argument = 4;
+
+struct FakeEvent {
+  std::uint64_t recorded = 0, done = 0;
+};
+
+struct FakeStream {
+  int device = 0;
+  bool held = false, ends = false;
+  std::deque<std::function<void()>> work;
+  bool busy = false;
+  std::thread thread;
+};
+
+// A collective of one rank, or a batch of messages.
+struct Part {
+  enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast, none } kind = Kind::none;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::size_t count = 0;
+  c10::ScalarType type = c10::ScalarType::Byte;
+  ReduceOp op = ReduceOp::sum;
+  int root = 0;
+};
+struct Meeting {
+  std::map<int, Part> parts;
+  bool done = false;
+};
+struct Message {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t bytes_sent = 0, bytes_taken = 0;
+  bool done = false;
+};
+struct FakeGroup {
+  int size = 0;
+  int arrived = 0;
+  std::map<int, int> devices;  // by rank
+  std::map<std::uint64_t, Meeting> meetings;
+  std::map<std::pair<int, int>, std::map<std::uint64_t, Message>> messages;  // by sender and receiver
+};
+struct FakeComm {
+  std::shared_ptr<FakeGroup> group;
+  int rank = 0, device = 0;
+  bool aborted = false, busy = false;
+  int error = success;
+  std::uint64_t collectives = 0;
+  std::map<int, std::uint64_t> sent, received;  // by peer
+  // A split of this communicator that is under way.
+  int splits = 0;
+};
+struct Post {
+  bool sends = false;
+  int peer = 0;
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t number = 0;
+};
+using CommPtr = std::shared_ptr<FakeComm>;
+
+}  // namespace fake
+}  // namespace d9d::nccl

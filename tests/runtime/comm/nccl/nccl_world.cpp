@@ -1,0 +1,84 @@
+#include "tests/runtime/comm/nccl/nccl_world.hpp"
+
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d::nccl {
+
+Group NcclWorld::group(const std::string& name, const std::vector<int>& ranks, int rank) {
+  Group group{fmt::format("{}[{}]", name, fmt::join(ranks, ",")), ranks, 0, true};
+  group.index = static_cast<int>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
+  return group;
+}
+
+NcclWorld::NcclWorld(int size, std::chrono::milliseconds timeout)
+    : size_(size), worlds_(size), all_(size), more_(size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  run([&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    worlds_[at] = std::make_unique<World>(
+        WorldOptions{&fake_.api(), rank, group("world", ranks, rank), std::chrono::seconds(20)},
+        [&](const Group& host) { return hub_.open(host, std::chrono::seconds(20)); });
+    all_[at] = worlds_[at]->open(group("all", ranks, rank));
+    more_[at] = worlds_[at]->open(group("more", ranks, rank));
+    all_[at]->set_timeout(timeout);
+    more_[at]->set_timeout(timeout);
+  });
+}
+
+NcclWorld::~NcclWorld() {
+  fake_.resume();
+  run([&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    all_[at].reset();
+    more_[at].reset();
+    worlds_[at].reset();
+  });
+}
+
+std::vector<std::string> NcclWorld::run_and_collect(const std::function<void(int)>& work) {
+  std::vector<std::string> errors(static_cast<std::size_t>(size_));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size_; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        work(rank);
+      } catch (const std::exception&) {
+        const Caught caught = describe_current_exception();
+        errors[static_cast<std::size_t>(rank)] = std::string(name_of(caught.kind)) + ": " + caught.what;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+void NcclWorld::run(const std::function<void(int)>& work) {
+  for (const std::string& error : run_and_collect(work)) EXPECT_EQ(error, "");
+}
+
+std::string NcclWorld::failure_of(const std::function<void()>& call) {
+  std::mutex mutex;
+  std::condition_variable pause;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < end) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(name_of(error.kind())) + ": " + error.what();
+    }
+    std::unique_lock lock(mutex);
+    pause.wait_for(lock, std::chrono::milliseconds(5));
+  }
+  return "no failure";
+}
+
+}  // namespace d9d::nccl

@@ -1,0 +1,54 @@
+// What is found and ended while no rank calls anything.
+#include "runtime/comm/nccl/watch.hpp"
+
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+
+#include "tests/runtime/comm/nccl/nccl_world.hpp"
+
+namespace d9d::nccl {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string found_after(NcclWorld& world, int rank) {
+  return NcclWorld::failure_of([&] { world.all(rank).wait(); });
+}
+
+void launch_sum(Communicator& group) {
+  at::Tensor tensor = at::ones({1000});
+  group.all_reduce(tensor, ReduceOp::sum);
+}
+
+TEST(Watch, FindsAnErrorInMidStepWithoutACall) {
+  NcclWorld world(2);
+  world.fake().fail_launch(0, 3);
+
+  world.run([&](int rank) {
+    for (int i = 0; i < 3; ++i) launch_sum(world.all(rank));
+    if (rank == 1) return;
+    EXPECT_THAT(found_after(world, 0), AllOf(HasSubstr("environment"), HasSubstr("internal error")));
+    EXPECT_TRUE(world.fake().synchronize(0));  // nothing waits on the device
+  });
+  world.all(1).abort("the other rank has failed");
+}
+
+TEST(Watch, EndsWhatRunsWhenItIsAborted) {
+  NcclWorld world(2);
+
+  launch_sum(world.all(0));  // rank 1 does not come
+  world.all(0).wait();
+  const auto before = std::chrono::steady_clock::now();
+  world.all(0).abort("node 1 is gone");
+  const auto called_for = std::chrono::steady_clock::now() - before;
+
+  EXPECT_LT(called_for, milliseconds(100));  // it does not end the communicator itself
+  EXPECT_TRUE(world.fake().synchronize(0));
+  EXPECT_THAT(found_after(world, 0),
+              HasSubstr("environment: wait of group all[0,1] (nccl): aborted: node 1 is gone"));
+}
+
+}  // namespace
+}  // namespace d9d::nccl

@@ -1,0 +1,69 @@
+// Whose fault a failure is.
+#include "runtime/comm/nccl/witnesses.hpp"
+
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+
+#include "tests/runtime/comm/nccl/nccl_world.hpp"
+
+namespace d9d::nccl {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string told_after(NcclWorld& world, int rank) {
+  return NcclWorld::failure_of([&] { world.all(rank).wait(); });
+}
+
+void begin_sum(Communicator& group) {
+  at::Tensor tensor = at::ones({1000});
+  group.all_reduce(tensor, ReduceOp::sum);
+}
+
+TEST(Witnesses, NamesGroupOperationAndRanksWhenAPeerIsLost) {
+  NcclWorld world(2);
+  std::vector<std::string> found(2);
+
+  world.run([&](int rank) {
+    begin_sum(world.all(rank));
+    world.all(rank).wait();
+    ASSERT_TRUE(world.fake().synchronize(rank));
+    if (rank == 1) return world.fake().stall(1, true);
+    found[0] = NcclWorld::failure_of([&] { begin_sum(world.all(0)); });
+  });
+
+  EXPECT_THAT(found[0], AllOf(HasSubstr("environment: all_reduce of group all[0,1] (nccl): "),
+                              HasSubstr("all_reduce(Float, 1000 elements) of ranks 0, 1: remote error"),
+                              HasSubstr("the fake's last words"), HasSubstr("not all ranks answer"),
+                              HasSubstr("rank 1")));
+}
+
+TEST(Witnesses, SaysWhichRankDidNotComeToACollective) {
+  NcclWorld world(3, milliseconds(300));
+
+  world.run([&](int rank) {
+    if (rank == 1) return;
+    begin_sum(world.all(rank));
+    EXPECT_THAT(
+        told_after(world, rank),
+        AllOf(HasSubstr("all_reduce(Float, 1000 elements) of ranks 0, 1, 2: not done"), HasSubstr("rank 1")));
+  });
+}
+
+TEST(Witnesses, NamesTheRankThatLaunchesInAnotherOrder) {
+  NcclWorld world(2, milliseconds(300));
+
+  world.run([&](int rank) {
+    begin_sum(rank == 0 ? world.all(rank) : world.more(rank));
+    begin_sum(rank == 0 ? world.more(rank) : world.all(rank));
+    EXPECT_THAT(
+        told_after(world, rank),
+        HasSubstr("rank 1 launched all_reduce(Float, 1000 elements) number 2 of group more[0,1] where "
+                  "rank 0 launched all_reduce(Float, 1000 elements) number 2 of group all[0,1]"));
+  });
+}
+
+}  // namespace
+}  // namespace d9d::nccl
