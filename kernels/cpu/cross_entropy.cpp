@@ -108,6 +108,12 @@ void cross_entropy_of_part(const at::Tensor& logits, const at::Tensor& labels, i
   });
 }
 
+void add_scaled(const at::Tensor& x, const at::Tensor& factor, const at::Tensor& into, double beta) {
+  const at::Tensor wide = factor.to(at::kDouble);
+  const double value = *data_of<double>(wide);
+  beta == 0 ? into.copy_(x).mul_(value) : into.add_(x, value);
+}
+
 std::optional<double> uniform_value(const at::Tensor& grad) {
   if (grad.numel() == 0) return 1.0;
   const at::Tensor values = grad.to(at::kDouble).contiguous();
@@ -125,6 +131,7 @@ void add_cross_entropy(OpTable& table) {
   table.join_vocabulary = join_vocabulary;
   table.cross_entropy_of_part = cross_entropy_of_part;
   table.uniform_value = uniform_value;
+  table.add_scaled = add_scaled;
 }
 
 }  // namespace d9d::kernels::cpu

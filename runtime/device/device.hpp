@@ -44,7 +44,7 @@ class Device {
   Device& operator=(const Device&) = default;
 };
 
-// The host itself.
+// The host itself. Several ranks may have the same one.
 std::shared_ptr<Device> cpu_device();
 // A device of its own on host memory, that runs late and out of order (README.md).
 // `index` counts the devices of the process from 0, at most 8. Safe to call again for the same one.

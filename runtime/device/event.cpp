@@ -5,7 +5,7 @@
 namespace d9d {
 
 void Event::wait(const char* reason) const {
-  if (!state_) return;
+  if (done()) return;
   HostWaits::count(reason);
   state_->wait();
 }

@@ -1,5 +1,6 @@
 #include "runtime/device/host_waits.hpp"
 
+#include <memory>
 #include <mutex>
 
 namespace d9d {
@@ -12,8 +13,8 @@ struct Counted {
 };
 
 Counted& counted() {
-  static Counted of_process;
-  return of_process;
+  static const auto of_process = std::make_unique<Counted>();
+  return *of_process;
 }
 
 const char*& place_of_thread() {

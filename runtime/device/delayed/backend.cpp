@@ -6,9 +6,11 @@
 
 #include <mutex>
 
+#include "kernels/run_op.hpp"
 #include "runtime/device/delayed/fallback.hpp"
 #include "runtime/device/delayed/guard.hpp"
 #include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/delayed/op_table.hpp"
 #include "runtime/device/delayed/torch_ops.hpp"
 
 namespace d9d::delayed {
@@ -39,6 +41,7 @@ struct Backend {
     c10::SetAllocator(c10::kPrivateUse1, &allocations);
     const c10::impl::DeviceGuardImplRegistrar registered(c10::kPrivateUse1, &guard);
     add_torch_ops(aten);
+    kernels::register_ops(c10::kPrivateUse1, &op_table());
     others.fallback(torch::CppFunction::makeFromBoxedFunction<&run_torch_op>());
   }
 };
@@ -46,7 +49,7 @@ struct Backend {
 }  // namespace
 
 void install() {
-  static std::once_flag once;
+  static constinit std::once_flag once;
   std::call_once(once, [] { new Backend; });
 }
 

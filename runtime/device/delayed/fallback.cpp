@@ -1,6 +1,7 @@
 #include "runtime/device/delayed/fallback.hpp"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/GradMode.h>
 
@@ -133,16 +134,29 @@ class Call {
     });
   }
 
+  // Results that torch made without elements get memory of the CPU to grow in.
   void wait_and_run() {
     HostWaits::count(name_.c_str());
     Aliases aliases;
     Stack stack = on_cpu(aliases);
-    machine(current().device).run_behind(current().stream(), [&] { op_.callBoxed(&stack); });
-    for (std::size_t i = 0; i < stack.size(); ++i) {
+    const std::size_t count = op_.schema().returns().size();
+    for (std::size_t i = 0; i < count; ++i) {
       const auto argument = written_argument(op_.schema(), i);
-      stack_.push_back(argument ? arguments_[*argument] : map_tensors(stack[i], [](const at::Tensor& tensor) {
-        return tensor.defined() ? tensor.to(device()) : tensor;
-      }));
+      if (!argument || arguments_[*argument].toTensor().numel() > 0) continue;
+      stack[*argument] = at::empty({0}, arguments_[*argument].toTensor().options().device(c10::kCPU));
+    }
+    machine(current().device).run_behind(current().stream(), [&] { op_.callBoxed(&stack); });
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto argument = written_argument(op_.schema(), i);
+      if (!argument) {
+        stack_.push_back(map_tensors(stack[i], [](const at::Tensor& tensor) {
+          return tensor.defined() ? tensor.to(device()) : tensor;
+        }));
+        continue;
+      }
+      const at::Tensor& written = arguments_[*argument].toTensor();
+      if (written.numel() == 0) written.resize_(stack[i].toTensor().sizes()).copy_(stack[i].toTensor());
+      stack_.push_back(written);
     }
   }
 

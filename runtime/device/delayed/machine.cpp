@@ -237,8 +237,8 @@ Machine& machine(int index) {
   D9D_CHECK(index >= 0 && index < max_devices, "there is no delayed device {}; a process has at most {}",
             index, max_devices);
   // Tensors may be freed after all else, so nothing is destroyed.
-  static std::array<std::atomic<Machine*>, max_devices> machines;
-  static std::mutex mutex;
+  static constinit std::array<std::atomic<Machine*>, max_devices> machines{};
+  static constinit std::mutex mutex;
   auto& place = machines[static_cast<std::size_t>(index)];
   if (Machine* const made = place.load(std::memory_order_acquire)) return *made;
   const std::lock_guard lock(mutex);

@@ -3,7 +3,6 @@
 #include <c10/util/Exception.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -41,13 +40,11 @@ Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh
     Block* const block = found->second;
     of_stream.erase(found);
     in_use_ += block->size - size;
-    peak_ = std::max(peak_, in_use_);
     return block;
   }
   TORCH_CHECK_WITH(OutOfMemoryError, used_ + size <= address_bytes,
                    "a delayed device is out of memory: ", in_use_ - size, " bytes are in use, ", size,
                    " are wanted");
-  peak_ = std::max(peak_, in_use_);
   blocks_.push_back(std::make_unique<Block>(Block{&machine, begin_ + used_, size, stream}));
   fresh = true;
   const std::size_t end = used_ + size;
@@ -85,11 +82,6 @@ void Memory::protect(bool opened, std::size_t begin, std::size_t end) const {
 std::size_t Memory::bytes_in_use() const {
   const std::lock_guard lock(mutex_);
   return in_use_;
-}
-
-std::size_t Memory::peak_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return peak_;
 }
 
 }  // namespace d9d::delayed

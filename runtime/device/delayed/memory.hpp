@@ -38,7 +38,6 @@ class Memory {
   void close();
 
   std::size_t bytes_in_use() const;
-  std::size_t peak_bytes() const;
 
  private:
   void protect(bool opened, std::size_t begin, std::size_t end) const;
@@ -47,7 +46,7 @@ class Memory {
   std::byte* begin_ = nullptr;
   std::size_t used_ = 0;  // bytes from begin_ on that were ever given out
   bool open_ = false;
-  std::size_t in_use_ = 0, peak_ = 0;
+  std::size_t in_use_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::map<int, std::multimap<std::size_t, Block*>> free_;  // by stream, by size
 };

@@ -4,8 +4,10 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/abs.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/result_type.h>
 #include <ATen/ops/unfold_native.h>
@@ -111,7 +113,12 @@ at::Tensor index_select(const at::Tensor& self, int64_t dim, const at::Tensor& i
   return result;
 }
 
-// Neither has it this one.
+// Nor these.
+at::Tensor abs(const at::Tensor& self) {
+  at::Tensor result = at::empty_like(self);
+  return at::abs_out(result, self);
+}
+
 at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
   const OnDevice there(index_of(condition));
   const std::vector<int64_t> sizes =
@@ -137,6 +144,7 @@ void add_torch_ops(torch::Library& aten) {
   aten.impl("_copy_from", copy_from);
   aten.impl("_local_scalar_dense", read_number);
   aten.impl("index_select", index_select);
+  aten.impl("abs", abs);
   aten.impl("where.self", where);
   aten.impl("record_stream", record_stream);
 }

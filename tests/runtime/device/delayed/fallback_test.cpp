@@ -56,6 +56,7 @@ TEST(DelayedFallback, GivesTheBitsOfTheCpu) {
       [](T a, T) { return at::zeros_like(a).index_copy_(0, at::arange(6, a.options().dtype(at::kLong)), a); },
       "index_copy_");
   expect_same_bits([](T a, T) { return a.clone().mul_(3).add_(a).sub_(1).relu_(); }, "in place");
+  expect_same_bits([](T a, T) { return a.abs().log1p(); }, "abs");
   expect_same_bits([](T a, T) { return at::full_like(a, 2).div(a.mean()); }, "full_like");
   expect_same_bits([](T a, T) { return a.lerp(a.square(), 0.25).addcmul(a, a, 2).addcdiv(a, a + 3); },
                    "lerp");
@@ -95,11 +96,13 @@ TEST(DelayedFallback, CountsWaitsByTheOpThatAskedForThem) {
 
   EXPECT_TRUE(at::nonzero(x).cpu().equal(at::nonzero(at::arange(5, at::kFloat))));
   EXPECT_EQ(x.sum().item<float>(), 10);
+  EXPECT_TRUE(x.masked_select(x > 2).cpu().equal(at::arange(3, 5, at::kFloat)));
   EXPECT_TRUE(x.equal(x.clone()));
 
   const HostWaits::Counts expected{{{"", "aten::equal"}, 1},
                                    {{"", "aten::nonzero"}, 1},
-                                   {{"", "copy_ to the host"}, 1},
+                                   {{"", "aten::masked_select"}, 1},
+                                   {{"", "copy_ to the host"}, 2},
                                    {{"", "item"}, 1}};
   EXPECT_EQ(HostWaits::take(), expected);
 }
