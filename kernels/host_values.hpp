@@ -6,7 +6,7 @@
 
 namespace d9d::kernels {
 
-// Remembers that the tensor `there` is a copy of `here`, which nobody writes to from now on. Both are contiguous. The
+// Remembers that the tensor `there` is a copy of `here`, which stays as it is from now on. Both are contiguous. The
 // values are kept until the memory of `there` is freed. Any thread.
 void keep_host_values(const at::Tensor& there, const at::Tensor& here);
 
