@@ -1,5 +1,6 @@
 #include "kernels/split_backward.hpp"
 
+#include <c10/core/AutogradState.h>
 #include <c10/util/Type.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
@@ -24,6 +25,22 @@ using torch::autograd::Edge;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
+// Autograd has a thread for each device but the CPU. While this lives, nodes of all devices run on the caller's, as
+// they all do on the CPU: launches keep their order, and what a node finds by its thread (weight work) is there.
+class OnThisThread {
+ public:
+  explicit OnThisThread(bool wanted) : threads_(state().get_multithreading_enabled()) {
+    if (wanted) state().set_multithreading_enabled(false);
+  }
+  ~OnThisThread() { state().set_multithreading_enabled(threads_); }
+  OnThisThread(const OnThisThread&) = delete;
+  OnThisThread& operator=(const OnThisThread&) = delete;
+
+ private:
+  static c10::AutogradState& state() { return c10::AutogradState::get_tls_state(); }
+  const bool threads_;
+};
+
 void execute(const std::vector<BackwardRoot>& roots, bool keep_graph) {
   torch::autograd::edge_list edges;
   variable_list gradients;
@@ -32,6 +49,7 @@ void execute(const std::vector<BackwardRoot>& roots, bool keep_graph) {
     gradients.push_back(root.gradient);
   }
   if (edges.empty()) return;  // nothing below is trainable
+  const OnThisThread here(gradients.front().defined() && !gradients.front().is_cpu());
   torch::autograd::Engine::get_default_engine().execute(edges, gradients, keep_graph, /*create_graph=*/false,
                                                         /*accumulate_grad=*/true);
 }

@@ -96,7 +96,7 @@ std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosi
       job.trainer.batching.microbatch_size * *work.sequence_length / job.mesh.context_parallel();
   const std::int64_t of_loss = kept_by_loss(loaded);
   std::int64_t largest = 0;
-  for (const StagePosition stage : stages) {
+  for (const StagePosition& stage : stages) {
     const std::int64_t kept =
         activation_bytes(*loaded.model, stage, tokens, static_cast<int>(bytes_of_parameter(job)),
                          checkpoints_activations(job), tensor_parallel, loaded.split);

@@ -135,6 +135,12 @@ at::Tensor cross_entropy_online(const at::Tensor& logits, const at::Tensor& labe
   return factor;
 }
 
+void add_scaled(const at::Tensor& x, const at::Tensor& factor, const at::Tensor& into, double beta) {
+  const at::Tensor wide = factor.to(at::kDouble);
+  const double value = *data_of<double>(wide);
+  beta == 0 ? into.copy_(x).mul_(value) : into.add_(x, value);
+}
+
 std::optional<double> uniform_value(const at::Tensor& grad) {
   if (grad.numel() == 0) return 1.0;
   const at::Tensor values = grad.to(at::kDouble).contiguous();
@@ -153,6 +159,7 @@ void add_cross_entropy(OpTable& table) {
   table.cross_entropy_of_part = cross_entropy_of_part;
   table.cross_entropy_online = cross_entropy_online;
   table.uniform_value = uniform_value;
+  table.add_scaled = add_scaled;
 }
 
 }  // namespace d9d::kernels::cpu

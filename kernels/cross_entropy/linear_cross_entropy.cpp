@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -98,9 +99,8 @@ class CrossEntropyNode : public BackwardNode {
     const at::Tensor scale = at::index_select(grads[0], 0, valid.index).to(sum_dtype(hidden.scalar_type()));
     if (wants(0))
       result[0] = spread(dhidden_one.mul(scale.unsqueeze(1)).to(hidden.scalar_type()), valid.index, tokens);
-    const auto uniform = kept ? run_op(&OpTable::uniform_value, scale) : std::nullopt;
-    if (uniform) {
-      add_kept(*uniform, result);
+    if (kept && is_uniform(grads[0], scale)) {
+      add_kept(scale.numel() > 0 ? scale.narrow(0, 0, 1) : at::ones({1}, scale.options()), result);
     } else if (num_tables == 1) {
       add_later(hidden, valid, scale, result);
     } else {
@@ -113,11 +113,15 @@ class CrossEntropyNode : public BackwardNode {
  private:
   at::Tensor table(std::size_t index) { return saved(4 + index); }
 
-  void add_kept(double factor, Gradients& result) {
+  // The gradient of a sum or a mean is one number that strides of 0 spread, and nobody has to look at it.
+  static bool is_uniform(const at::Tensor& grad, const at::Tensor& scale) {
+    return grad.stride(0) == 0 || run_op(&OpTable::uniform_value, scale).has_value();
+  }
+
+  void add_kept(const at::Tensor& factor, Gradients& result) {
     for (std::size_t i = 0; i < num_tables; ++i) {
       const auto copy = [kept = kept, i, factor](const at::Tensor& into, double beta) {
-        const at::Tensor& dweight = kept->dweights()[i];
-        beta == 0 ? into.copy_(dweight).mul_(factor) : into.add_(dweight, factor);
+        run_op(&OpTable::add_scaled, kept->dweights()[i], factor, into, beta);
       };
       result[1 + i] = weight_gradient(1 + i, table(i), copy);
     }

@@ -29,6 +29,9 @@ struct DenseOps {
   // c [M, N] = a [M, K] b [K, N] + beta c; sizes may be 0. a and b may be transposed views or have strided
   // rows; the rows of c may be strided. fp32 and bf16 may be mixed; sums are fp32 (fp64 for fp64).
   Op<void(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double beta)> matmul{"matmul"};
+  // into = factor * x + beta * into, of one shape. factor has one element; it is read when the op runs.
+  Op<void(const at::Tensor& x, const at::Tensor& factor, const at::Tensor& into, double beta)> add_scaled{
+      "add_scaled"};
 
   // See activation.hpp. The rows of gate [.., I], up [.., I] and dout [.., I] may be strided.
   Op<at::Tensor(const at::Tensor& gate, const at::Tensor& up)> silu_mul{"silu_mul"};

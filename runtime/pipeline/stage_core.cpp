@@ -11,6 +11,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
+#include "runtime/device/host_numbers.hpp"
+#include "runtime/device/host_waits.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
@@ -27,6 +29,21 @@ std::shared_ptr<const WeightWork::Leaves> leaves_for_later(const StageCoreOption
   for (const StageParameter& parameter : options.module->parameters())
     leaves->insert(parameter.tensor.unsafeGetTensorImpl());
   return leaves;
+}
+
+const char* letter_of(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::forward:
+      return "F";
+    case ActionKind::backward:
+      return "B";
+    case ActionKind::backward_input:
+      return "I";
+    case ActionKind::backward_weight:
+      return "W";
+    default:
+      return "";
+  }
 }
 
 }  // namespace
@@ -125,12 +142,19 @@ StageTotals StageCore::finish_step() {
   D9D_CHECK(num_cached() == 0, "{} microbatches of stage {} hold tensors after step {}", num_cached(),
             stage(), step_);
   StageTotals totals;
+  std::vector<at::Tensor> losses;
+  std::vector<double> weights;
   for (const Microbatch& mb : microbatches_) {
     if (!mb.loss.defined() || mb.weight == 0) continue;
-    totals.loss_sum += mb.loss.item().toDouble() * mb.weight;
-    totals.weight_sum += mb.weight;
+    losses.push_back(mb.loss);
+    weights.push_back(mb.weight);
   }
   microbatches_.clear();
+  const std::vector<double> values = host_numbers(losses);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    totals.loss_sum += values[i] * weights[i];
+    totals.weight_sum += weights[i];
+  }
   return totals;
 }
 
@@ -156,6 +180,7 @@ std::string StageCore::error_prefix(const Action& action) const {
 
 ActionResult StageCore::dispatch(const Action& action) {
   const MicrobatchScope scope({options_.noise_seed, step_, action.microbatch});
+  const WaitPlace place(options_.training ? letter_of(action.kind) : "evaluation");
   Microbatch& mb = at(action.microbatch);
   switch (action.kind) {
     case ActionKind::forward:

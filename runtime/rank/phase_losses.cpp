@@ -1,10 +1,21 @@
 #include "runtime/rank/phase_losses.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/host_numbers.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/task/task.hpp"
 
 namespace d9d {
+namespace {
+
+// Filled behind what the device computes now. What is very large stays there, and who looks at it waits.
+at::Tensor host_copy(const at::Tensor& tensor) {
+  constexpr std::size_t bytes_max = std::size_t{16} << 20;
+  const at::Tensor values = tensor.detach();
+  return values.is_cpu() || values.nbytes() > bytes_max ? values : copy_later(values);
+}
+
+}  // namespace
 
 int PhaseLosses::begin_step(std::vector<MicrobatchTensors>& microbatches) {
   const StepPhases& phases = options_.phases;
@@ -22,18 +33,40 @@ int PhaseLosses::begin_step(std::vector<MicrobatchTensors>& microbatches) {
 }
 
 StageLoss PhaseLosses::compute(const LastStageOutputs& outputs) {
-  const auto [phase, microbatch] = place(outputs);
-  LossContext context{outputs.step, microbatch, outputs.outputs, outputs.state, phase};
-  if (!carried_.empty()) context.carried = carried(phase);
-  const Loss loss = options_.task->compute_loss(context);
-  if (options_.counts_loss) {
-    options_.task->update_metrics(context, *options_.metrics);
-    if (!options_.phases.is_plain() && loss.loss.defined() && loss.loss.numel() == 1) {
-      options_.metrics->get<WeightedMean>(phase_loss_name(options_.phases[phase]))
-          .update(loss.loss.item().toDouble(), loss.weight);
-    }
-  }
+  const LossContext seen = context(outputs.step, place(outputs), outputs.outputs, outputs.state);
+  const Loss loss = options_.task->compute_loss(seen);
+  if (options_.counts_loss) options_.device->is_cpu() ? count(seen, loss) : count_later(outputs, loss);
   return {loss.loss, loss.weight};
+}
+
+LossContext PhaseLosses::context(std::uint64_t step, Place place, const TensorMap& outputs,
+                                 const TensorMap& state) {
+  LossContext context{step, place.microbatch, outputs, state, place.phase};
+  if (!carried_.empty()) context.carried = carried(place.phase);
+  return context;
+}
+
+void PhaseLosses::count(const LossContext& context, const Loss& loss) {
+  options_.task->update_metrics(context, *options_.metrics);
+  if (options_.phases.is_plain() || !loss.loss.defined() || loss.loss.numel() != 1) return;
+  options_.metrics->get<WeightedMean>(phase_loss_name(options_.phases[context.phase]))
+      .update(loss.loss.item().toDouble(), loss.weight);
+}
+
+void PhaseLosses::count_later(const LastStageOutputs& outputs, const Loss& loss) {
+  Counted counted{outputs.step, place(outputs), {}, outputs.state, {{}, loss.weight}};
+  for (const auto& [name, output] : outputs.outputs) counted.outputs.emplace(name, host_copy(output));
+  if (loss.loss.defined()) counted.loss.loss = host_copy(loss.loss);
+  later_.push_back(std::move(counted));
+  copied_ = options_.device->record(StreamRole::compute);
+}
+
+void PhaseLosses::end_step() {
+  copied_.wait("metrics");
+  for (const Counted& counted : later_)
+    count(context(counted.step, counted.place, counted.outputs, counted.state), counted.loss);
+  later_.clear();
+  carried_.clear();
 }
 
 void PhaseLosses::carry(const LastStageOutputs& outputs) {

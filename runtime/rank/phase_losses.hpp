@@ -5,19 +5,20 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/device/device.hpp"
 #include "runtime/metric/compose.hpp"
 #include "runtime/pipeline/stage_core_options.hpp"
 #include "runtime/task/step_phases.hpp"
+#include "runtime/task/task.hpp"
 
 namespace d9d {
-
-class TrainTask;
 
 struct PhaseLossesOptions {
   std::shared_ptr<const TrainTask> task;
   StepPhases phases;
   bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
   Compose* metrics = nullptr;
+  std::shared_ptr<Device> device = cpu_device();
 };
 
 class PhaseLosses {
@@ -29,12 +30,19 @@ class PhaseLosses {
   int begin_step(std::vector<MicrobatchTensors>& microbatches);
   StageLoss compute(const LastStageOutputs& outputs);
   void carry(const LastStageOutputs& outputs);
-  // Drops what was carried.
-  void end_step() { carried_.clear(); }
+  // Drops what was carried. On a device other than the CPU metrics are counted here, from copies on the host, because
+  // an update inside an action would wait for the device.
+  void end_step();
 
  private:
   struct Place {
     int phase, microbatch;
+  };
+  struct Counted {
+    std::uint64_t step;
+    Place place;
+    TensorMap outputs, state;
+    Loss loss;
   };
   Place place(const LastStageOutputs& outputs) const {
     return {outputs.microbatch / per_phase_, outputs.microbatch % per_phase_};
@@ -43,8 +51,14 @@ class PhaseLosses {
     return carried_.at(static_cast<std::size_t>(options_.phases[phase].batch));
   }
 
+  LossContext context(std::uint64_t step, Place place, const TensorMap& outputs, const TensorMap& state);
+  void count_later(const LastStageOutputs& outputs, const Loss& loss);
+  void count(const LossContext& context, const Loss& loss);
+
   const PhaseLossesOptions options_;
-  int per_phase_ = 1;                            // microbatches
+  int per_phase_ = 1;  // microbatches
+  std::vector<Counted> later_;
+  Event copied_;                                 // what later_ has is on the host
   std::vector<std::vector<TensorMap>> carried_;  // by batch and microbatch; empty without forward phases
 };
 

@@ -12,11 +12,13 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/device/host_waits.hpp"
 #include "runtime/metric/expert_load.hpp"
 #include "runtime/pipeline/compute_lanes.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
 #include "runtime/pipeline/stage_core.hpp"
 #include "runtime/pipeline/step_programs.hpp"
+#include "runtime/rank/device_inputs.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
@@ -37,10 +39,15 @@
 namespace d9d {
 namespace {
 
+PipelineWorkerOptions with_device(PipelineWorkerOptions options) {
+  if (!options.device) options.device = cpu_device();
+  return options;
+}
+
 class PipelineWorker final : public RankWorker, private GradientObserver {
  public:
   PipelineWorker(PipelineWorkerOptions options, BucketObserver& buckets, CommTracing tracing)
-      : options_(std::move(options)),
+      : options_(with_device(std::move(options))),
         buckets_(buckets),
         tracing_(std::move(tracing)),
         pipeline_rank_(options_.plan->placement(options_.rank).pipeline),
@@ -50,7 +57,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
         order_(
             make_cursor(options_.order, pipeline_rank_, options_.extra_activations),
             [this](const Action& action) { return core(action.stage).ready(action); }, options_.follows),
-        losses_({options_.task, options_.phases, counts_loss(), &metrics_}) {}
+        losses_({options_.task, options_.phases, counts_loss(), &metrics_, options_.device}) {}
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return model_->entries_loaded(); }
@@ -227,7 +234,8 @@ std::vector<MicrobatchTensors> PipelineWorker::take_microbatches(const std::vect
   std::vector<MicrobatchTensors> tensors;
   tensors.reserve(tickets.size());
   for (const Ticket ticket : tickets) {
-    tensors.push_back(std::move(options_.table->take_as<MicrobatchParcel>(ticket)->tensors));
+    tensors.push_back(
+        on_device(std::move(options_.table->take_as<MicrobatchParcel>(ticket)->tensors), *options_.device));
   }
   return tensors;
 }
@@ -287,6 +295,7 @@ std::vector<StageTensor> PipelineWorker::run(const Instruction& instruction) {
 }
 
 StepTotals PipelineWorker::finish_step() {
+  const WaitPlace place("step end");
   StepTotals totals;
   for (auto& [stage, core] : cores_) {
     const StageTotals sums = core->finish_step();

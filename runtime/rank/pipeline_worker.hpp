@@ -27,6 +27,7 @@ namespace d9d {
 
 class Communicator;
 class Compose;
+class Device;
 class GradientHook;
 class InferenceTask;
 class LrSchedule;
@@ -63,6 +64,7 @@ struct PipelineWorkerOptions {
   NormType norm = NormType::l2;  // of the gradients
   std::uint64_t seed = 0;
   int threads = 1;
+  std::shared_ptr<Device> device;          // null: the CPU
   std::string source_checkpoint;           // weights to start from; empty = drawn from the seed
   bool checkpoint_only_trainable = false;  // frozen weights come from where they came from at the start
   std::string resume_from;                 // committed checkpoint; empty = none

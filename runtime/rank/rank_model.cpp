@@ -28,6 +28,18 @@ FlatOptions flat_options(const GradientManagerConfig& config) {
   return options;
 }
 
+// A plugin may have built it where it always does.
+void require_place(StageModule& module, at::Device place) {
+  const auto require = [&](const std::string& name, const at::Tensor& tensor) {
+    D9D_REQUIRE(tensor.device() == place,
+                "{} of the model is on {} and the rank computes on {}; build_stage() has to make it on "
+                "position.device, or the job needs another node.device",
+                name, tensor.device().str(), place.str());
+  };
+  for (const StageParameter& parameter : module.parameters()) require(parameter.name, parameter.tensor);
+  for (const StageBuffer& buffer : module.buffers()) require(buffer.name, buffer.tensor);
+}
+
 }  // namespace
 
 RankModel::RankModel(const PipelineWorkerOptions& options, const Topology& topology,
@@ -75,6 +87,7 @@ std::vector<StageParameter> RankModel::build_stages() {
   for (const int stage : topology_.stages_of(options_.plan->placement(options_.rank).pipeline)) {
     Stage& built = stages_[stage];
     built.module = options_.model->build_stage(position(stage));
+    require_place(*built.module, options_.device->place());
     if (options_.inference) {
       for (const StageParameter& parameter : built.module->parameters())
         parameter.tensor.requires_grad_(false);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/device.hpp"
 #include "runtime/nn/model/layer_distribution.hpp"
 #include "runtime/pipeline/program/topology.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
@@ -57,7 +58,9 @@ class RankModel {
   std::uint64_t entries_loaded() const { return entries_loaded_; }
 
  private:
-  StagePosition position(int stage) const { return {stage, topology_.num_stages()}; }
+  StagePosition position(int stage) const {
+    return {stage, topology_.num_stages(), options_.device->place().str()};
+  }
   std::vector<StageParameter> parameters_of(const Stage& built) const;
   std::vector<StageParameter> build_stages();
   void check_parameters(const OpenGroup& open) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/host_numbers.hpp"
 #include "runtime/rank/shard_parcel.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
@@ -56,13 +57,16 @@ void require_stored(const CheckpointReader& reader, const std::string& checkpoin
 Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
                                TensorTable& table, bool only_trainable) {
   std::vector<NamedSlice> slices;
+  at::Device place = at::kCPU;
   for (const StateEntry& entry : entries_of(optimizer, buffers)) {
     if (!entry.layout->is_writer() || entry.tensor.numel() == 0) continue;
     if (only_trainable && entry.frozen) continue;
     slices.push_back({entry.kind, entry.name, entry.layout->global_shape(), entry.layout->local_slice(),
                       saved_values(entry)});
+    place = entry.tensor.device();
   }
   if (slices.empty()) return {};
+  finish_copies(place);
   return table.put(std::make_unique<ShardParcel>(std::move(slices)));
 }
 

@@ -25,9 +25,10 @@ class FamilyModelProvider final : public ModelProvider {
   }
 
   std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
-    auto stage = model_->build_stage(
-        position,
-        {.dtype = scalar_type_of(dtype_), .checkpoint_activations = enable_checkpointing_, .split = split_});
+    auto stage = model_->build_stage(position, {.dtype = scalar_type_of(dtype_),
+                                                .device = c10::Device(position.device),
+                                                .checkpoint_activations = enable_checkpointing_,
+                                                .split = split_});
     if (adapter_) adapter_->adapt(*stage);
     return stage;
   }

@@ -31,11 +31,25 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
             "choose float32 or bfloat16", issues);
 }
 
+// Where it leads to parts that read the host's memory, or wait for other ranks on the host.
+void refuse_on_delayed(const JobConfig& job, Issues& issues) {
+  if (job.node.device != DeviceKind::delayed) return;
+  const char* const instead = "choose node.device: cpu";
+  const auto refuse = [&](bool given, const char* path, const char* what) {
+    if (given)
+      issues.push_back({path, std::string(what) + " on a delayed device is not supported yet", instead});
+  };
+  refuse(job.mesh.world_size() > 1, "mesh", "more than one rank");
+  refuse(job.inference.has_value(), "inference", "inference");
+  refuse(std::holds_alternative<StochasticAdamWOptions>(job.optimizer), "optimizer.name", "stochastic_adamw");
+}
+
 }  // namespace
 
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_dtypes(job, issues);
+  refuse_on_delayed(job, issues);
   return issues;
 }
 

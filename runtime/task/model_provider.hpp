@@ -24,7 +24,7 @@ class ModelProvider {
  public:
   virtual ~ModelProvider() = default;
 
-  // Builds the layers of one stage, with uninitialised parameters. Called on the stage's compute thread.
+  // Builds the layers of one stage on position.device, uninitialised. Called on the stage's compute thread.
   virtual std::unique_ptr<StageModule> build_stage(StagePosition position) const = 0;
   // Distributes the stage's parameters over the mesh and lets its modules compute with their
   // shards. Called once on the stage's compute thread, before weights are drawn or loaded. Returns

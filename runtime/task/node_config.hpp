@@ -14,8 +14,8 @@
 
 namespace d9d {
 
-enum class DeviceKind { cpu, cuda };
-BOOST_DESCRIBE_ENUM(DeviceKind, cpu, cuda)
+enum class DeviceKind { cpu, cuda, delayed };
+BOOST_DESCRIBE_ENUM(DeviceKind, cpu, cuda, delayed)
 
 struct TlsConfig {
   std::string ca;
@@ -58,7 +58,10 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
       Key{"threads_per_rank", "threads",
           "threads that a rank computes with; null: the host's cores shared evenly", config::optional,
           at_least(1)},
-      Key{"device", "", "where ranks compute"},
+      Key{"device", "",
+          "where ranks compute; `delayed` is the CPU in the shape of a device, for tests of the order of "
+          "work: late, out "
+          "of order, the same numbers"},
       Key{"listen", "",
           "HOST:PORT where node 0 awaits the others: 0.0.0.0 and [::] are all addresses, port 0 chooses one; "
           "null: 127.0.0.1:0"},

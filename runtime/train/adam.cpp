@@ -48,8 +48,8 @@ class Adam final : public FlatOptimizer {
 
   bool has_kernel(const FlatRun& run) const {
     const at::Tensor updated = values(run);
-    return updated.is_cpu() && updated.scalar_type() == at::kFloat && grad(run).scalar_type() == at::kFloat &&
-           is_decoupled() && !options_.amsgrad;
+    return updated.scalar_type() == at::kFloat && grad(run).scalar_type() == at::kFloat && is_decoupled() &&
+           !options_.amsgrad;
   }
 
   void update_fused(const FlatRun& run, double lr, double grad_scale) const {

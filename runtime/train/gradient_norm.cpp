@@ -18,8 +18,7 @@ at::Tensor part_of_replica(const GradientBucket& bucket) {
 }
 
 double sum_of_squares(const at::Tensor& part) {
-  const bool is_flat_kernel =
-      part.is_cpu() && (part.scalar_type() == at::kFloat || part.scalar_type() == at::kBFloat16);
+  const bool is_flat_kernel = part.scalar_type() == at::kFloat || part.scalar_type() == at::kBFloat16;
   if (is_flat_kernel) return kernels::sum_of_squares(part);
   return part.to(at::kDouble).square().sum().item<double>();
 }

@@ -6,37 +6,16 @@
 #include <gtest/gtest.h>
 
 #include "kernels/activation.hpp"
+#include "kernels/ops/every_op.hpp"
 #include "kernels/run_op.hpp"
 
+using d9d::kernels::for_each_op;
 using d9d::kernels::OpTable;
 using d9d::kernels::run_op;
 using testing::AllOf;
 using testing::HasSubstr;
 
 namespace {
-
-// f(&OpTable::op) for every op.
-template <class F>
-std::size_t for_each_op(F&& f) {
-  std::size_t count = 0;
-  const auto all = [&](auto... ops) { (..., (f(ops), ++count)); };
-  using T = OpTable;
-  all(&T::matmul, &T::silu_mul, &T::silu_mul_backward, &T::gelu_mul, &T::gelu_mul_backward, &T::rms_norm,
-      &T::rms_norm_dx, &T::rms_norm_dw, &T::embedding, &T::embedding_dw);
-  all(&T::rope, &T::rope_backward, &T::attention_block, &T::attention_block_backward,
-      &T::merge_attention_block);
-  all(&T::write_cache, &T::cached_attention, &T::delta_rule_steps);
-  all(&T::valid_tokens, &T::cross_entropy, &T::vocabulary_statistics, &T::join_vocabulary,
-      &T::cross_entropy_of_part, &T::cross_entropy_online, &T::uniform_value);
-  all(&T::moe_router, &T::moe_router_backward, &T::expert_order, &T::spread_rows, &T::combine_rows,
-      &T::row_dots, &T::grouped_product, &T::grouped_dw);
-  all(&T::expert_rows, &T::expert_project, &T::expert_combine, &T::expert_row_gradients, &T::expert_dx,
-      &T::expert_dprobs, &T::expert_dw);
-  all(&T::adamw_step, &T::quantize_blocks, &T::dequantize_blocks, &T::sum_of_squares);
-  all(&T::short_convolution, &T::short_convolution_dx, &T::short_convolution_dw, &T::decay_gate,
-      &T::decay_gate_backward, &T::delta_rule, &T::delta_rule_backward);
-  return count;
-}
 
 // Arguments of an op, its tensors on `device`.
 struct Argument {
@@ -74,13 +53,14 @@ std::string refusal(d9d::kernels::Op<Result(Parameters...)> Group::*op, at::Devi
 }  // namespace
 
 TEST(OpTable, IsListedHereAsAWhole) {
-  const std::size_t count = for_each_op([](auto) {});
+  const std::size_t count = for_each_op([]<auto>(){});
 
-  EXPECT_EQ(count * sizeof(d9d::kernels::Op<void()>), sizeof(OpTable)) << "add the new op to for_each_op";
+  EXPECT_EQ(count * sizeof(d9d::kernels::Op<void()>), sizeof(OpTable))
+      << "add the new op to kernels/ops/every_op.hpp";
 }
 
 TEST(OpTable, RefusesEveryOpOnADeviceWithoutATable) {
-  for_each_op([](auto op) {
+  for_each_op([]<auto op>() {
     const std::string name = (d9d::kernels::op_detail::names.*op).name();
     EXPECT_THAT(refusal(op, at::kMeta),
                 AllOf(HasSubstr(name + " has no kernel"), HasSubstr("meta"), HasSubstr("Move the tensors")));
@@ -91,7 +71,7 @@ TEST(OpTable, RefusesEveryOpThatADevicesTableIsWithout) {
   static constexpr OpTable without{};
   d9d::kernels::register_ops(at::kMeta, &without);
 
-  for_each_op([](auto op) {
+  for_each_op([]<auto op>() {
     const std::string name = (d9d::kernels::op_detail::names.*op).name();
     EXPECT_THAT(refusal(op, at::kMeta),
                 AllOf(HasSubstr(name + " has no kernel"), HasSubstr("meta"), HasSubstr("without this op")));
@@ -113,7 +93,7 @@ TEST(OpTable, RefusesTensorsOfTwoDevices) {
 }
 
 TEST(OpTable, OfTheCpuHasEveryOpAndStays) {
-  for_each_op([](auto op) {
+  for_each_op([]<auto op>() {
     const at::Tensor* const none[] = {nullptr};
     const auto& table = d9d::kernels::op_detail::table_of("test", none);
     EXPECT_NE((table.*op).function(), nullptr) << (table.*op).name();

@@ -70,17 +70,18 @@ class Gathered {
     const std::lock_guard lock(mutex_);
     const auto [place, is_new] = entries_.try_emplace(parameter.name);
     Entry& entry = place->second;
+    const at::Tensor own = parameter.tensor.grad().to(at::kCPU);
     if (is_new) {
-      entry.gradient = at::zeros(parameter.layout.global_shape(), parameter.tensor.grad().options());
+      entry.gradient = at::zeros(parameter.layout.global_shape(), own.options());
       entry.found = at::zeros(parameter.layout.global_shape(), at::kBool);
     }
     const Slice slice = parameter.layout.local_slice();
     const at::Tensor found = block_of(entry.found, slice);
     const at::Tensor gradient = block_of(entry.gradient, slice);
     if (found.any().item<bool>()) {
-      EXPECT_TRUE(at::equal(gradient, parameter.tensor.grad())) << "replicas differ in " << parameter.name;
+      EXPECT_TRUE(at::equal(gradient, own)) << "replicas differ in " << parameter.name;
     }
-    gradient.copy_(parameter.tensor.grad());
+    gradient.copy_(own);
     found.fill_(true);
   }
 
@@ -278,6 +279,7 @@ std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<Ran
        .task = task,
        .optimizer = provider_of(AdamWOptions{.lr = 1}),
        .seed = world_seed,
+       .device = given_.device,
        .source_checkpoint = "the given weights",
        .declare_metrics = [task](Compose& metrics) { task->create_metrics(metrics); },
        .parallel = given_.options,

@@ -2,6 +2,7 @@
 // Ranks as threads over shared memory: one training step of a small Qwen3 on a mesh, by the workers a job's
 // actors have (PipelineWorker, a CollectiveWorker per gradient group), to be compared with one rank.
 
+#include "runtime/device/device.hpp"
 #include "runtime/family/qwen3/config.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/plan/parallel_options.hpp"
@@ -22,6 +23,7 @@ struct ParallelCase {
   int microbatches = 1;                 // of each rank; B is divisible by data-parallel ranks times this
   TensorMap weights = {};               // global tensors by name, instead of what the seed draws
   std::optional<PeftConfig> peft = {};  // adapters begin with factors B that are not zero
+  std::shared_ptr<Device> device = {};  // that all ranks compute on; null: the CPU
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
 };

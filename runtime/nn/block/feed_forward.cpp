@@ -5,6 +5,7 @@
 #include <ATen/ops/div.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sign.h>
 #include <ATen/ops/softmax.h>
@@ -24,7 +25,8 @@ namespace {
 void count_tokens(const at::Tensor& experts, at::Tensor& counts) {
   if (!experts.is_cpu()) {
     if (counts.device() != experts.device()) counts = counts.to(experts.device());
-    counts.add_(at::bincount(experts.flatten(), {}, counts.size(0)));
+    const at::Tensor choices = experts.flatten();  // bincount would wait for the device
+    counts.index_add_(0, choices, at::ones_like(choices));
     return;
   }
   const at::Tensor ids = experts.contiguous();

@@ -8,6 +8,7 @@
 #include "kernels/activation.hpp"
 #include "kernels/decay_gate.hpp"
 #include "kernels/delta_rule.hpp"
+#include "kernels/host_values.hpp"
 #include "kernels/short_convolution.hpp"
 #include "kernels/token_cache.hpp"
 #include "runtime/base/error.hpp"
@@ -83,7 +84,8 @@ at::Tensor GatedDeltaNet::mixed(const std::vector<at::Tensor>& qkv, const at::Te
 at::Tensor GatedDeltaNet::mixed_by_document(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,
                                             const at::Tensor& document_starts) const {
   const std::int64_t length = document_starts.size(1);
-  const auto* start = document_starts.const_data_ptr<std::int64_t>();
+  const at::Tensor starts = kernels::fetch_host_values(document_starts).contiguous();
+  const auto* start = starts.const_data_ptr<std::int64_t>();
   std::vector<at::Tensor> rows;
   for (std::int64_t b = 0; b < document_starts.size(0); ++b, start += length) {
     std::vector<at::Tensor> documents;

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/host_values.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -178,11 +179,14 @@ void RotaryTable::choose_frequencies(std::int64_t length) {
   sin_ = at::Tensor();
 }
 
-void RotaryTable::grow(std::int64_t positions) {
-  if (cos_.defined() && cos_.size(0) >= positions) return;
+void RotaryTable::grow(std::int64_t positions, at::Device device) {
+  if (cos_.defined() && cos_.size(0) >= positions && cos_.device() == device) return;
   const auto rows = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(positions, 64))));
   std::tie(cos_, sin_) = cos_sin(at::arange(rows, at::kLong), frequencies_, rope_);
+  if (device.is_cpu()) return;
+  cos_ = cos_.to(device);
+  sin_ = sin_.to(device);
 }
 
 std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& position_ids,
@@ -190,21 +194,23 @@ std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& po
   D9D_REQUIRE(position_ids.dim() == 2 && position_ids.scalar_type() == at::kLong && position_ids.numel() > 0,
               "position_ids has {} dimensions and {} elements, expected int64 [batch, sequence]",
               position_ids.dim(), position_ids.numel());
-  const std::int64_t whole = length.defined() ? length.item<std::int64_t>() : 0;
-  if (!position_ids.is_cpu()) {
+  const std::int64_t whole = length.defined() ? kernels::fetch_host_values(length).item<std::int64_t>() : 0;
+  const at::Tensor known = kernels::host_values(position_ids);
+  if (!known.defined()) {
     if (depends_on_length()) {
       choose_frequencies(whole > 0 ? whole : position_ids.max().item<std::int64_t>() + 1);
     }
     return cos_sin(position_ids, frequencies_, rope_);
   }
-  const at::Tensor ids = position_ids.contiguous();
+  const at::Tensor ids = known.contiguous();
   const Positions seen = inspect(ids);
   choose_frequencies(std::max(whole, seen.largest + 1));
-  grow(seen.largest + 1);
+  grow(seen.largest + 1, position_ids.device());
   const std::int64_t tokens = ids.size(1);
   if (seen.same_run) return {cos_.narrow(0, seen.first, tokens), sin_.narrow(0, seen.first, tokens)};
-  if (seen.same_rows) return {at::index_select(cos_, 0, ids[0]), at::index_select(sin_, 0, ids[0])};
-  const at::Tensor flat = ids.flatten();
+  const at::Tensor there = position_ids.contiguous();
+  if (seen.same_rows) return {at::index_select(cos_, 0, there[0]), at::index_select(sin_, 0, there[0])};
+  const at::Tensor flat = there.flatten();
   const auto rows_of = [&](const at::Tensor& table) {
     return at::index_select(table, 0, flat).view({ids.size(0), tokens, table.size(1)});
   };

@@ -34,7 +34,7 @@ class RotaryTable {
 
  private:
   void choose_frequencies(std::int64_t length);
-  void grow(std::int64_t positions);
+  void grow(std::int64_t positions, at::Device device);
 
   RopeOptions rope_;
   std::int64_t head_dim_;

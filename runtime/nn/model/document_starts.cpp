@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/host_values.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -29,13 +30,13 @@ at::Tensor document_starts(const TensorMap& shared, const at::Tensor& position_i
               "document_starts is a {} tensor of {} elements, expected int64 [batch, sequence] for {} x {} "
               "tokens",
               c10::toString(given.scalar_type()), given.numel(), batch, tokens);
-  const at::Tensor starts = given.contiguous();
+  const at::Tensor starts = kernels::fetch_host_values(given).contiguous();
   const auto* const first = starts.const_data_ptr<std::int64_t>();
   const std::int64_t length = starts.size(1);
   for (std::int64_t b = 0; b < batch; ++b) check_row(first + b * length, length, b);
   const bool packed =
       std::any_of(first, first + starts.numel(), [](std::int64_t start) { return start > 0; });
-  return packed ? starts : at::Tensor();
+  return packed ? given.contiguous() : at::Tensor();
 }
 
 }  // namespace d9d

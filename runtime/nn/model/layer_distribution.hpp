@@ -1,7 +1,8 @@
 #pragma once
-// Which decoder layers a pipeline stage holds (PIPE-02). Pure integers.
+// Which decoder layers a pipeline stage holds (PIPE-02), and where.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace d9d {
@@ -10,6 +11,8 @@ namespace d9d {
 struct StagePosition {
   int stage = 0;  // in [0, num_stages)
   int num_stages = 1;
+  // Where its parameters and buffers are to be made, as torch writes it: "cpu", "cuda:0".
+  std::string device = "cpu";
 
   bool is_first() const { return stage == 0; }
   bool is_last() const { return stage == num_stages - 1; }

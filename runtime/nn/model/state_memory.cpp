@@ -64,7 +64,7 @@ StateMemory state_memory(const ModelDescription& model, const std::vector<StageP
   std::int64_t gathered = 0;       // a unit and the next one
   std::int64_t open = 0;
   std::int64_t largest = 0;
-  for (const StagePosition position : stages) {
+  for (const StagePosition& position : stages) {
     const Units units = units_of(model, position, options, split);
     for (const UnitElements& unit : units) {
       in_units.dense += unit.dense;

@@ -47,7 +47,7 @@ TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {
   const GoldenModel golden = golden_model(GetParam());
   const FamilyModel& config = *golden.model;
 
-  for (const StagePosition position : {StagePosition{0, 1}, StagePosition{0, 2}, StagePosition{1, 2}}) {
+  for (const StagePosition& position : {StagePosition{0, 1}, StagePosition{0, 2}, StagePosition{1, 2}}) {
     std::int64_t built = 0;
     for (const auto& p : config.build_stage(position, {})->parameters()) built += p.tensor.numel();
     EXPECT_EQ(count_parameters(config, position).total, built);

@@ -125,7 +125,7 @@ TEST_P(Prediction, AsksATaskForTheTokensBehindEachToken) {
 }
 
 TEST_P(Prediction, CountsTheParametersThatAreBuilt) {
-  for (const StagePosition position : {StagePosition{0, 1}, StagePosition{0, 2}, StagePosition{1, 2}}) {
+  for (const StagePosition& position : {StagePosition{0, 1}, StagePosition{0, 2}, StagePosition{1, 2}}) {
     std::int64_t built = 0;
     for (const auto& p : golden_.model->build_stage(position, {})->parameters()) built += p.tensor.numel();
     EXPECT_EQ(count_parameters(*golden_.model, position).total, built);

@@ -1,0 +1,59 @@
+#pragma once
+// The tensors inside of what ops take and give, one by one and in order: for_tensors(routing, f) is f(scores),
+// f(probs), f(experts). A value without tensors has none.
+
+#include "kernels/ops/table.hpp"
+
+namespace d9d::kernels {
+
+template <class T, class F>
+void for_tensors(T& value, F&& f) {
+  using Value = std::remove_const_t<T>;
+  const auto each = [&f](auto&... tensors) { (f(tensors), ...); };
+  constexpr auto is = []<class Wanted>() { return std::is_same_v<Value, Wanted>; };
+  if constexpr (is.template operator()<at::Tensor>()) {
+    each(value);
+  } else if constexpr (is.template operator()<Normed>()) {
+    each(value.normed, value.sum, value.inverse);
+  } else if constexpr (is.template operator()<SiluMulGradients>()) {
+    each(value.dgate, value.dup);
+  } else if constexpr (is.template operator()<EmbeddedRows>()) {
+    each(value.embedded, value.rows);
+  } else if constexpr (is.template operator()<RopeAngles>()) {
+    each(value.cos, value.sin);
+  } else if constexpr (is.template operator()<RotatedHeads>()) {
+    each(value.rotated, value.inverse);
+  } else if constexpr (is.template operator()<RopeGradients>()) {
+    each(value.dx, value.dweight);
+  } else if constexpr (is.template operator()<AttentionBlock>()) {
+    each(value.out, value.lse);
+  } else if constexpr (is.template operator()<AttentionBlockGradients>()) {
+    each(value.dq, value.dk, value.dv);
+  } else if constexpr (is.template operator()<ValidTokens>()) {
+    each(value.index, value.labels);
+  } else if constexpr (is.template operator()<Routing>()) {
+    each(value.scores, value.probs, value.experts);
+  } else if constexpr (is.template operator()<ExpertOrder>()) {
+    each(value.offsets, value.map);
+  } else if constexpr (is.template operator()<ExpertRows>()) {
+    each(value.offsets, value.map, value.token, value.scale);
+  } else if constexpr (is.template operator()<ExpertRowGradients>()) {
+    each(value.gate, value.up, value.hidden, value.scale);
+  } else if constexpr (is.template operator()<ExpertFactor>()) {
+    each(value.matrix);
+  } else if constexpr (is.template operator()<ConvolutionGradient>()) {
+    each(value.dx, value.dsum);
+  } else if constexpr (is.template operator()<DecayGradients>()) {
+    each(value.da, value.dlog_rate, value.dbias);
+  } else if constexpr (is.template operator()<DeltaRuleGradients>()) {
+    each(value.dq, value.dk, value.dv, value.ddecay, value.dbeta);
+  } else {
+    // A new struct of tensors needs a line above; what ops take besides has none.
+    static_assert(std::is_arithmetic_v<Value> || std::is_enum_v<Value> ||
+                  std::is_same_v<Value, AttentionMask> || std::is_same_v<Value, RouterRule> ||
+                  std::is_same_v<Value, AdamWSettings> || std::is_same_v<Value, DeltaRuleOptions> ||
+                  std::is_same_v<Value, CacheStretches> || std::is_same_v<Value, std::optional<double>>);
+  }
+}
+
+}  // namespace d9d::kernels

@@ -1,0 +1,63 @@
+// The Device over a machine.
+#include <ATen/core/Tensor.h>
+
+#include <array>
+
+#include "runtime/base/error.hpp"
+#include "runtime/device/delayed/backend.hpp"
+#include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/device.hpp"
+
+namespace d9d {
+namespace {
+
+// By the numbers of their streams.
+constexpr std::array<StreamRole, delayed::num_streams> roles{StreamRole::compute, StreamRole::communicate,
+                                                             StreamRole::copy_in, StreamRole::copy_out};
+
+class MarkedPlace final : public Event::State {
+ public:
+  explicit MarkedPlace(std::shared_ptr<const delayed::Mark> mark) : mark_(std::move(mark)) {}
+  bool reached() const override { return mark_->reached(); }
+  void wait() const override { mark_->machine().reach(*mark_); }
+  const std::shared_ptr<const delayed::Mark>& mark() const { return mark_; }
+
+ private:
+  const std::shared_ptr<const delayed::Mark> mark_;
+};
+
+class DelayedDevice final : public Device {
+ public:
+  explicit DelayedDevice(int index) : index_(index), machine_(delayed::machine(index)) {}
+
+  c10::Device place() const override { return {c10::kPrivateUse1, static_cast<c10::DeviceIndex>(index_)}; }
+  Event record(StreamRole role) override {
+    return Event(std::make_shared<MarkedPlace>(machine_.record(static_cast<int>(role))));
+  }
+  void wait(StreamRole role, const Event& event) override {
+    if (event.done()) return;
+    const auto* const place = dynamic_cast<const MarkedPlace*>(event.state().get());
+    D9D_CHECK(place != nullptr, "a delayed device cannot wait for an event of another kind of device");
+    machine_.wait_for(static_cast<int>(role), place->mark());
+  }
+  void use(const at::Tensor& tensor, StreamRole role) override {
+    if (tensor.device() == this->place()) machine_.use(tensor.storage().data_ptr(), static_cast<int>(role));
+  }
+  StreamRole exchange_stream(StreamRole role) override {
+    const int before = std::exchange(delayed::current().streams[index_], static_cast<int>(role));
+    return roles[static_cast<std::size_t>(before)];
+  }
+
+ private:
+  const int index_;
+  delayed::Machine& machine_;
+};
+
+}  // namespace
+
+std::shared_ptr<Device> delayed_device(int index) {
+  delayed::install();
+  return std::make_shared<DelayedDevice>(index);
+}
+
+}  // namespace d9d

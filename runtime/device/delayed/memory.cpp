@@ -1,0 +1,87 @@
+#include "runtime/device/delayed/memory.hpp"
+
+#include <c10/util/Exception.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace d9d::delayed {
+namespace {
+
+constexpr std::size_t address_bytes = std::size_t{1} << 36;  // addresses cost nothing
+constexpr std::size_t block_step = 512;
+constexpr std::size_t page = 4096;
+
+std::size_t up(std::size_t bytes, std::size_t step) {
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+Memory::Memory() {
+  void* const all =
+      mmap(nullptr, address_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  TORCH_CHECK(all != MAP_FAILED, "cannot reserve addresses for a delayed device: ", std::strerror(errno));
+  begin_ = static_cast<std::byte*>(all);
+}
+
+Memory::~Memory() {
+  munmap(begin_, address_bytes);
+}
+
+Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t size = up(bytes, block_step);
+  in_use_ += size;
+  auto& of_stream = free_[stream];
+  const auto found = of_stream.lower_bound(size);
+  if (found != of_stream.end() && found->first <= 2 * size) {
+    Block* const block = found->second;
+    of_stream.erase(found);
+    in_use_ += block->size - size;
+    return block;
+  }
+  TORCH_CHECK_WITH(OutOfMemoryError, used_ + size <= address_bytes,
+                   "a delayed device is out of memory: ", in_use_ - size, " bytes are in use, ", size,
+                   " are wanted");
+  blocks_.push_back(std::make_unique<Block>(Block{&machine, begin_ + used_, size, stream}));
+  fresh = true;
+  const std::size_t end = used_ + size;
+  if (open_) protect(true, up(used_, page), up(end, page));
+  used_ = end;
+  return blocks_.back().get();
+}
+
+void Memory::give_back(Block* block) {
+  const std::lock_guard lock(mutex_);
+  in_use_ -= block->size;
+  block->users = 0;
+  free_[block->stream].emplace(block->size, block);
+}
+
+void Memory::open() {
+  const std::lock_guard lock(mutex_);
+  open_ = true;
+  protect(true, 0, up(used_, page));
+}
+
+void Memory::close() {
+  const std::lock_guard lock(mutex_);
+  open_ = false;
+  protect(false, 0, up(used_, page));
+}
+
+void Memory::protect(bool opened, std::size_t begin, std::size_t end) const {
+  if (begin == end) return;
+  const int rights = opened ? PROT_READ | PROT_WRITE : PROT_NONE;
+  TORCH_CHECK(mprotect(begin_ + begin, end - begin, rights) == 0,
+              "cannot protect the memory of a delayed device: ", std::strerror(errno));
+}
+
+std::size_t Memory::bytes_in_use() const {
+  const std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+}  // namespace d9d::delayed

@@ -1,0 +1,152 @@
+#include "runtime/device/delayed/torch_ops.hpp"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/ops/_local_scalar_dense.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/result_type.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_native.h>
+#include <ATen/ops/where.h>
+#include <c10/core/Allocator.h>
+#include <torch/library.h>
+
+#include "runtime/device/delayed/aliases.hpp"
+#include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/host_waits.hpp"
+
+namespace d9d::delayed {
+namespace {
+
+constexpr c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
+
+// The device that an argument asks for, else the thread's.
+int index_of(std::optional<at::Device> device) {
+  return device && device->has_index() ? device->index() : current().device;
+}
+int index_of(const at::Tensor& tensor) {
+  return tensor.device().index();
+}
+
+at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype,
+                 std::optional<at::Layout> /*layout*/, std::optional<at::Device> device,
+                 std::optional<bool> /*pin_memory*/, std::optional<at::MemoryFormat> format) {
+  const OnDevice there(index_of(device));
+  return at::detail::empty_generic(size, c10::GetAllocator(c10::kPrivateUse1), keys,
+                                   dtype.value_or(at::kFloat), format);
+}
+
+at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> dtype,
+                         std::optional<at::Layout> /*layout*/, std::optional<at::Device> device,
+                         std::optional<bool> /*pin_memory*/) {
+  const OnDevice there(index_of(device));
+  return at::detail::empty_strided_generic(size, stride, c10::GetAllocator(c10::kPrivateUse1), keys,
+                                           dtype.value_or(at::kFloat));
+}
+
+// Only for tensors that have no elements yet, as results that torch makes before it knows their sizes.
+const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef size,
+                         std::optional<at::MemoryFormat> /*format*/) {
+  const OnDevice there(index_of(self));
+  const auto bytes = at::detail::computeStorageNbytesContiguous(size, self.element_size());
+  c10::StorageImpl* const storage = self.storage().unsafeGetStorageImpl();
+  if (bytes > storage->nbytes()) {
+    TORCH_CHECK(self.numel() == 0, "resize_ of a tensor with elements is not supported on a delayed device");
+    storage->set_data_ptr_noswap(c10::GetAllocator(c10::kPrivateUse1)->allocate(bytes));
+    storage->set_nbytes(bytes);
+  }
+  self.unsafeGetTensorImpl()->set_sizes_contiguous(size);
+  return self;
+}
+
+void queue_copy(const at::Tensor& from, const at::Tensor& into) {
+  machine(current().device).enqueue(current().stream(), [from, into] { into.copy_(from); });
+}
+
+// `non_blocking`: memory of the host is used when the copy runs, as pinned memory is; it is held until then.
+// Otherwise it is read before the call returns, and written before it returns.
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& into, bool non_blocking) {
+  if (self.numel() == 0) return into;
+  const OnDevice there(index_of(is_delayed(self) ? self : into));
+  Aliases aliases;
+  if (is_delayed(self) && is_delayed(into)) {
+    queue_copy(aliases.of(self, "copy_"), aliases.of(into, "copy_"));
+  } else if (is_delayed(into)) {
+    queue_copy(non_blocking ? self.detach() : self.detach().clone(), aliases.of(into, "copy_"));
+  } else if (non_blocking) {
+    queue_copy(aliases.of(self, "copy_"), into.detach());
+  } else {
+    HostWaits::count("copy_ to the host");
+    const at::Tensor alias = aliases.of(self, "copy_");
+    machine(current().device).run_behind(current().stream(), [&] { into.detach().copy_(alias); });
+  }
+  return into;
+}
+
+at::Scalar read_number(const at::Tensor& self) {
+  HostWaits::count("item");
+  const OnDevice there(index_of(self));
+  const at::Tensor alias = Aliases().of(self, "item");
+  at::Scalar number;
+  machine(current().device).run_behind(current().stream(), [&] { number = at::_local_scalar_dense(alias); });
+  return number;
+}
+
+// Torch has it for meta tensors in Python only.
+at::Tensor index_select(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+  const OnDevice there(index_of(self));
+  std::vector<int64_t> sizes = self.sizes().vec();
+  const auto at_dim = static_cast<std::size_t>(dim < 0 ? dim + self.dim() : dim);
+  sizes.at(at_dim) = index.numel();
+  at::Tensor result = at::empty(sizes, self.options());
+  Aliases aliases;
+  machine(current().device)
+      .enqueue(current().stream(),
+               [from = aliases.of(self, "index_select"), index = aliases.of(index, "index_select"),
+                into = aliases.of(result, "index_select"),
+                dim]() mutable { at::index_select_out(into, from, dim, index); });
+  return result;
+}
+
+// Nor these.
+at::Tensor abs(const at::Tensor& self) {
+  at::Tensor result = at::empty_like(self);
+  return at::abs_out(result, self);
+}
+
+at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
+  const OnDevice there(index_of(condition));
+  const std::vector<int64_t> sizes =
+      at::infer_size(condition.sizes(), at::infer_size(self.sizes(), other.sizes()));
+  at::Tensor result = at::empty(sizes, condition.options().dtype(at::result_type(self, other)));
+  return at::where_out(result, condition, self, other);
+}
+
+void record_stream(at::Tensor& self, c10::Stream stream) {
+  machine(self.device().index()).use(self.storage().data_ptr(), static_cast<int>(stream.id()));
+}
+
+}  // namespace
+
+void add_torch_ops(torch::Library& aten) {
+  aten.impl("empty.memory_format", empty);
+  aten.impl("empty_strided", empty_strided);
+  aten.impl("resize_", resize);
+  aten.impl("view", at::native::view);
+  aten.impl("as_strided", at::native::as_strided_tensorimpl);
+  aten.impl("_reshape_alias", at::native::_reshape_alias);
+  aten.impl("unfold", at::native::unfold);
+  aten.impl("_copy_from", copy_from);
+  aten.impl("_local_scalar_dense", read_number);
+  aten.impl("index_select", index_select);
+  aten.impl("abs", abs);
+  aten.impl("where.self", where);
+  aten.impl("record_stream", record_stream);
+}
+
+}  // namespace d9d::delayed

@@ -1,0 +1,66 @@
+#pragma once
+// What a rank computes on. Work is given to streams, one for each role; those of one stream run in the order in
+// which they were given, those of two in any order that their events allow. On the CPU each call has done its work
+// when it returns, so that a stream there is nothing, and all of its events are reached.
+//
+// Tensors' ops go to the stream that is current on their thread: `compute`, unless a StreamScope says otherwise.
+
+#include <c10/core/Device.h>
+
+#include <memory>
+#include <string>
+
+#include "runtime/device/event.hpp"
+
+namespace at {
+class Tensor;
+}
+
+namespace d9d {
+
+enum class StreamRole { compute, communicate, copy_in, copy_out };
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // Where its tensors are.
+  virtual c10::Device place() const = 0;
+  bool is_cpu() const { return place().is_cpu(); }
+
+  // Reached when everything that was given to the stream so far has run.
+  virtual Event record(StreamRole role) = 0;
+  // What is given to the stream from now on runs behind the event. The host does not wait.
+  virtual void wait(StreamRole role, const Event& event) = 0;
+  // Memory of a tensor that was made on another stream is not used again before what the stream was given so far has
+  // run. Called behind the last use.
+  virtual void use(const at::Tensor& tensor, StreamRole role) = 0;
+  // Makes the stream current on this thread; returns the one before.
+  virtual StreamRole exchange_stream(StreamRole role) = 0;
+
+ protected:
+  Device() = default;
+  Device(const Device&) = default;
+  Device& operator=(const Device&) = default;
+};
+
+// The host itself. Several ranks may have the same one.
+std::shared_ptr<Device> cpu_device();
+// A device of its own on host memory, that runs late and out of order (README.md).
+// `index` counts the devices of the process from 0, at most 8. Safe to call again for the same one.
+std::shared_ptr<Device> delayed_device(int index);
+
+// Ops of this thread go to the stream until the scope ends.
+class StreamScope {
+ public:
+  StreamScope(Device& device, StreamRole role) : device_(device), previous_(device.exchange_stream(role)) {}
+  ~StreamScope() { device_.exchange_stream(previous_); }
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  Device& device_;
+  const StreamRole previous_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,32 @@
+#include "runtime/device/host_numbers.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+namespace d9d {
+
+std::vector<double> host_numbers(const std::vector<at::Tensor>& tensors) {
+  std::vector<double> numbers;
+  if (tensors.empty() || tensors.front().is_cpu()) {
+    for (const at::Tensor& tensor : tensors) numbers.push_back(tensor.item().toDouble());
+    return numbers;
+  }
+  std::vector<at::Tensor> wide;
+  for (const at::Tensor& tensor : tensors) wide.push_back(tensor.flatten().to(at::kDouble));
+  const at::Tensor here = at::cat(wide).to(at::kCPU);
+  for (std::int64_t i = 0; i < here.numel(); ++i) numbers.push_back(here[i].item<double>());
+  return numbers;
+}
+
+at::Tensor copy_later(const at::Tensor& tensor) {
+  const at::Tensor here =
+      at::empty(tensor.sizes(), tensor.options().device(at::kCPU).requires_grad(false).pinned_memory(false));
+  return here.copy_(tensor.detach(), /*non_blocking=*/true);
+}
+
+void finish_copies(c10::Device device) {
+  if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
+}
+
+}  // namespace d9d

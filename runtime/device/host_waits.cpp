@@ -1,0 +1,53 @@
+#include "runtime/device/host_waits.hpp"
+
+#include <memory>
+#include <mutex>
+
+namespace d9d {
+namespace {
+
+// Of the process, as devices are: an op that waits has nothing but its tensors.
+struct Counted {
+  std::mutex mutex;
+  HostWaits::Counts counts;
+};
+
+Counted& counted() {
+  static const auto of_process = std::make_unique<Counted>();
+  return *of_process;
+}
+
+const char*& place_of_thread() {
+  thread_local const char* place = "";
+  return place;
+}
+
+}  // namespace
+
+void HostWaits::count(const char* reason) {
+  Counted& all = counted();
+  const std::lock_guard lock(all.mutex);
+  ++all.counts[{place_of_thread(), reason}];
+}
+
+HostWaits::Counts HostWaits::take() {
+  Counted& all = counted();
+  const std::lock_guard lock(all.mutex);
+  return std::exchange(all.counts, {});
+}
+
+std::uint64_t HostWaits::in(const Counts& counts, const std::string& place) {
+  std::uint64_t sum = 0;
+  for (const auto& [key, count] : counts) sum += key.first == place ? count : 0;
+  return sum;
+}
+
+WaitPlace::WaitPlace(const char* name) : previous_(place_of_thread()) {
+  place_of_thread() = name;
+}
+
+WaitPlace::~WaitPlace() {
+  place_of_thread() = previous_;
+}
+
+}  // namespace d9d

@@ -1,0 +1,73 @@
+// A job on a delayed device: everything that it computes is late and out of order, and its numbers are the CPU's.
+#include <gmock/gmock.h>
+
+#include "tests/support/curve_test.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::HasSubstr;
+
+Words delayed() {
+  return set("node.device", "delayed");
+}
+
+class DeviceOfAJob : public CurveTest {
+ protected:
+  std::vector<std::string> curve(const std::string& run, const Words& words,
+                                 const Environment& environment = {}) {
+    const auto process = job_.start(named(run) + words, environment);
+    EXPECT_EQ(process->wait(), 0) << process->err();
+    return job_.exact_curve(run);
+  }
+};
+
+TEST_F(DeviceOfAJob, DelaysWorkAndTrainsToTheBitsOfTheCpu) {
+  const auto expected = curve("cpu", {});
+
+  EXPECT_EQ(expected.size(), 20U);
+  EXPECT_EQ(curve("delayed", delayed()), expected);
+  EXPECT_EQ(curve("again", delayed(), {{"D9D_DELAYED_SEED", "77"}}), expected);
+}
+
+TEST_F(DeviceOfAJob, DelaysOtherOptimizersAndEvaluationsToo) {
+  const Words half = set("model_provider.dtype", "bfloat16") +
+                     set("trainer.gradient_manager.grad_dtype", "float32") +
+                     set("optimizer", "{name: adamw, lr: 0.003, master_weights: true}");
+  const Words others[] = {half, set("optimizer", "{name: muon, lr: 0.01}"),
+                          set("optimizer", "{name: sgd, lr: 0.1, momentum: 0.9}"),
+                          set("trainer.gradient_clipping.norm_type", "inf"),
+                          set("evaluation",
+                              "{period_steps: 10, data: {source: synthetic, sequence_length: 32, "
+                              "vocab_size: 512}, batches: 2}")};
+  int run = 0;
+  for (const Words& words : others) {
+    const std::string name = "run" + std::to_string(run++);
+    EXPECT_EQ(curve(name + "d", words + delayed()), curve(name, words)) << words.back();
+  }
+}
+
+TEST_F(DeviceOfAJob, GoesOnFromACheckpointOfAnotherDevice) {
+  const auto expected = curve("whole", {});
+
+  run_in_halves("from_cpu", {}, delayed());
+  run_in_halves("to_cpu", delayed(), {});
+
+  EXPECT_EQ(job_.exact_curve("from_cpu"), expected);
+  EXPECT_EQ(job_.exact_curve("to_cpu"), expected);
+}
+
+TEST_F(DeviceOfAJob, IsRefusedWhereItLeadsToPartsThatReadTheHost) {
+  const Outcome ranks = job_.run(delayed() + mesh(1, 2));
+  const Outcome rounding = job_.run(delayed() + set("optimizer", "{name: stochastic_adamw, lr: 0.01}") +
+                                    set("model_provider.dtype", "bfloat16"));
+
+  EXPECT_EQ(ranks.code, 2);
+  EXPECT_THAT(ranks.err, HasSubstr("more than one rank on a delayed device is not supported yet"));
+  EXPECT_THAT(ranks.err, HasSubstr("choose node.device: cpu"));
+  EXPECT_EQ(rounding.code, 2);
+  EXPECT_THAT(rounding.err, HasSubstr("stochastic_adamw on a delayed device"));
+}
+
+}  // namespace
+}  // namespace d9d::test

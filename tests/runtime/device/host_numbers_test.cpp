@@ -1,0 +1,41 @@
+#include "runtime/device/host_numbers.hpp"
+
+#include <ATen/ops/scalar_tensor.h>
+#include <gmock/gmock.h>
+
+#include "runtime/device/device.hpp"
+#include "runtime/device/host_waits.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(HostNumbers, OfADeviceComeWithOneWait) {
+  const at::Device place = delayed_device(0)->place();
+  const std::vector<at::Tensor> here{at::scalar_tensor(1.5F), at::scalar_tensor(2.5F).view({1})};
+  HostWaits::take();
+
+  EXPECT_THAT(host_numbers(here), ElementsAre(1.5, 2.5));
+  EXPECT_TRUE(HostWaits::take().empty());
+  EXPECT_THAT(host_numbers({here[0].to(place), here[1].to(place)}), ElementsAre(1.5, 2.5));
+  EXPECT_EQ(HostWaits::take().size(), 1U);
+  EXPECT_TRUE(host_numbers({}).empty());
+}
+
+TEST(HostNumbers, AreInACopyBehindTheStreamThatMadeThem) {
+  const at::Device place = delayed_device(0)->place();
+  const at::Tensor there = at::scalar_tensor(1.5F).to(place);
+
+  const at::Tensor here = copy_later(there.add(1));
+  HostWaits::take();
+  finish_copies(place);
+  finish_copies(at::kCPU);
+
+  EXPECT_TRUE(here.is_cpu());
+  EXPECT_EQ(here.item<float>(), 2.5F);
+  EXPECT_EQ(HostWaits::take().size(), 1U);
+}
+
+}  // namespace
+}  // namespace d9d

@@ -1,0 +1,88 @@
+// A whole step of a rank on a delayed device: the bits of the CPU in every order of work, and a host that does not
+// wait while it has actions to give.
+#include <gtest/gtest.h>
+
+#include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/device.hpp"
+#include "runtime/device/host_waits.hpp"
+#include "runtime/family/hugging_face_config.hpp"
+#include "tests/support/parallel_world.hpp"
+
+namespace d9d::test {
+namespace {
+
+ParallelCase small_case(Qwen3Kind kind, ScheduleConfig schedule) {
+  ParallelCase given{.mesh = {}, .model = tiny_qwen3(kind)};
+  given.batch = tiny_batch(given.model);
+  given.schedule = std::move(schedule);
+  given.microbatches = 4;
+  return given;
+}
+
+void expect_same_bits(ParallelCase given) {
+  const Trained expected = train_once(given);
+  given.device = delayed_device(0);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    delayed::machine(0).reseed(seed);
+    HostWaits::take();
+
+    const Trained trained = train_once(given);
+
+    const HostWaits::Counts waits = HostWaits::take();
+    // For the losses of each stage, and the norm of each bucket.
+    EXPECT_LE(HostWaits::in(waits, "step end"), 6U);
+    for (const auto& [where, count] : waits) {
+      const bool in_action =
+          where.first == "F" || where.first == "B" || where.first == "I" || where.first == "W";
+      EXPECT_FALSE(in_action) << where.second << " waits " << count << " times in " << where.first;
+    }
+    EXPECT_EQ(trained.loss, expected.loss);
+    EXPECT_EQ(trained.norm, expected.norm);
+    ASSERT_EQ(trained.gradients.size(), expected.gradients.size());
+    for (const auto& [name, gradient] : expected.gradients)
+      EXPECT_TRUE(trained.gradients.at(name).equal(gradient)) << name;
+  }
+}
+
+TEST(DelayedStep, OfADenseModelHasTheBitsOfTheCpu) {
+  expect_same_bits(small_case(Qwen3Kind::dense, GpipeSchedule{}));
+}
+
+TEST(DelayedStep, OfStagesThatHandOnTensorsHasTheBitsOfTheCpu) {
+  expect_same_bits(small_case(Qwen3Kind::dense, OneFOneBSchedule{2}));
+}
+
+TEST(DelayedStep, WithBackwardsInHalvesHasTheBitsOfTheCpu) {
+  expect_same_bits(small_case(Qwen3Kind::dense, OneFOneBSchedule{2, true}));
+  expect_same_bits(small_case(Qwen3Kind::dense, ZeroBubbleVSchedule{}));
+}
+
+TEST(DelayedStep, ThatComputesLayersAgainHasTheBitsOfTheCpu) {
+  ParallelCase given = small_case(Qwen3Kind::dense, OneFOneBSchedule{2, true});
+  given.enable_checkpointing = true;
+  expect_same_bits(given);
+}
+
+TEST(DelayedStep, OfAMixtureOfExpertsHasTheBitsOfTheCpu) {
+  expect_same_bits(small_case(Qwen3Kind::moe, GpipeSchedule{}));
+  expect_same_bits(small_case(Qwen3Kind::moe, OneFOneBSchedule{2, true}));
+}
+
+// Windows, biases, tied tables, latent attention, shared experts, routing in groups.
+TEST(DelayedStep, OfEachFamilyHasTheBitsOfTheCpu) {
+  for (const char* name :
+       {"dense_families/llama_bias_tied", "dense_families/mistral_window", "dense_families/qwen2",
+        "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3"}) {
+    SCOPED_TRACE(name);
+    ParallelCase given{.mesh = {}, .model = {}};
+    given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
+    given.batch = tiny_batch(*given.other);
+    given.schedule = OneFOneBSchedule{1, true};
+    given.microbatches = 2;
+    expect_same_bits(given);
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test
