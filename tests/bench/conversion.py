@@ -72,8 +72,8 @@ def timed(command, target, size):
 
 
 def measure(binary, pairs, peers_python=None):
-    rows, ratios = {way: [] for way in WAYS}, {way: [] for way in WAYS}
-    copies = []
+    rows, ratios, working = ({way: [] for way in WAYS} for _ in range(3))
+    copies, starts = [], []
     with tempfile.TemporaryDirectory(prefix="d9d-bench-") as folder:
         source, target = os.path.join(folder, "from"), os.path.join(folder, "to")
         size = write_folder(source)
@@ -82,13 +82,16 @@ def measure(binary, pairs, peers_python=None):
         for _ in range(pairs):
             for way, options in WAYS.items():
                 copies.append(timed(copy, target, size))
+                starts.append(machine.watch([binary, "--version"], stdout=subprocess.DEVNULL)["seconds"])
                 command = [binary, "convert", "--from", source, "--to", target, *options]
                 rows[way].append(timed(command, target, size))
-                ratios[way].append(rows[way][-1]["mb_per_s"] / copies[-1]["mb_per_s"])
+                ratios[way].append(copies[-1]["seconds"] / rows[way][-1]["seconds"])
+                working[way].append(copies[-1]["seconds"] / (rows[way][-1]["seconds"] - starts[-1]))
         transformers = timed([peers_python, "-c", TRANSFORMERS, source, target], target, size) if peers_python else None
     median = lambda runs: {key: statistics.median(run[key] for run in runs) for key in runs[0]}
-    return dict(folder_mb=size / 1e6, copy=median(copies), transformers=transformers,
-                ways={way: dict(**median(rows[way]), ratio_to_copy=statistics.median(ratios[way])) for way in WAYS})
+    return dict(folder_mb=size / 1e6, copy=median(copies), start_s=statistics.median(starts), transformers=transformers,
+                ways={way: dict(**median(rows[way]), ratio_to_copy=statistics.median(ratios[way]),
+                                ratio_without_start=statistics.median(working[way])) for way in WAYS})
 
 
 if __name__ == "__main__":
