@@ -1,29 +1,22 @@
 #include "actors/job/rank_cast.hpp"
 
-#include <fmt/ranges.h>
-
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "actors/collective.hpp"
+#include "actors/job/rank_links.hpp"
 #include "actors/job/run_folders.hpp"
 #include "actors/loader.hpp"
 #include "actors/metric_collector.hpp"
 #include "actors/rank_executor.hpp"
-#include "actors/tensor_lane.hpp"
 #include "actors/trainer.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/comm/communicator.hpp"
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/mesh/action_peers.hpp"
-#include "runtime/pipeline/parcel_wire.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/context_place.hpp"
-#include "runtime/rank/gradient_groups.hpp"
-#include "runtime/rank/group_worker.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/phase_losses.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
@@ -40,9 +33,6 @@
 
 namespace d9d {
 namespace {
-
-// The collectives of a rank; the index is part of their address.
-enum GroupIndex : int { step_group = 0, metric_group = 1, first_gradient_group = 2 };
 
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
@@ -68,6 +58,7 @@ struct RankCast {
   // Global ranks that hold each stage of this rank's pipeline.
   std::vector<int> ranks_of_stages() const;
   std::vector<int> remote_ranks() const;
+  RankLinks links() const { return {epoch, job(), rank, gradients}; }
 
   std::optional<TraceWindow> trace_window() const;
   // What rank 0 had counted in the checkpoint that is resumed; 0 without one.
@@ -84,10 +75,6 @@ struct RankCast {
   CastMember loader() const;
   CastMember evaluation_loader() const;
   CastMember metric_collector() const;
-  std::vector<ActorId> gradient_collectives() const;
-  CastMember collective(int index, const std::string& use, const GradientGroup& group) const;
-  std::vector<CastMember> lanes() const;
-  CastMember lane(int sender, int receiver) const;
 };
 
 std::vector<int> RankCast::ranks_of_stages() const {
@@ -210,7 +197,7 @@ CastMember RankCast::rank_executor() const {
           },
       .rank_of_stage = ranks_of_stages(),
       .remote_ranks = remote_ranks(),
-      .collectives = gradient_collectives(),
+      .collectives = links().gradient_collectives(),
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)},
       .norm = job().trainer.gradient_clipping.norm_type,
       .infers = inference != nullptr,
@@ -329,65 +316,6 @@ CastMember RankCast::metric_collector() const {
   return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
 }
 
-CastMember RankCast::collective(int index, const std::string& use, const GradientGroup& group) const {
-  const auto opener = [&](const std::vector<std::string>& axes, const std::string& purpose) {
-    if (axes.empty()) return OpenCommunicator();
-    return OpenCommunicator([&epoch = epoch, rank = rank, domain = group.domain, axes, purpose] {
-      return epoch.open(rank, domain, axes, purpose);
-    });
-  };
-  // Shards of tensor-parallel blocks are summed over other ranks than the rest, each group in its own time.
-  const std::string scattered = fmt::format("{} scattered, then {}", use, fmt::join(group.axes, "+"));
-  const std::string summed = group.scatter.empty() ? use : use + " of shards";
-  Collective::Options options{
-      make_group_worker({use, opener(group.scatter, scattered), opener(group.axes, summed), gradients,
-                         job().trainer.gradient_clipping.norm_type})};
-  return {collective_id(rank, index), Threading::own_thread, factory_of<Collective>(std::move(options)),
-          true};
-}
-
-std::vector<ActorId> RankCast::gradient_collectives() const {
-  std::vector<ActorId> ids;
-  const auto groups = gradient_groups(plan().domains(), job().parallelism);
-  for (int i = 0; i < static_cast<int>(groups.size()); ++i) {
-    ids.push_back(collective_id(rank, first_gradient_group + i));
-  }
-  return ids;
-}
-
-CastMember RankCast::lane(int sender, int receiver) const {
-  const LaneEnd end = rank == sender ? LaneEnd::sender : LaneEnd::receiver;
-  auto open = [&epoch = epoch, &table = epoch.table(), rank = rank, sender, receiver] {
-    std::shared_ptr<Communicator> pair = epoch.open_pair(rank, sender, receiver, "pipeline");
-    const int peer = 1 - pair->rank();
-    return make_parcel_wire({.communicator = std::move(pair), .peer = peer}, table);
-  };
-  TensorLaneOptions options{sender, receiver, std::move(open)};
-  return {lane_id(sender, receiver, end), Threading::own_thread, factory_of<TensorLane>(std::move(options)),
-          true};
-}
-
-std::vector<CastMember> RankCast::lanes() const {
-  std::set<std::pair<int, int>> pairs;  // sender, receiver
-  const auto connect = [&](int sender, int receiver) {
-    if (sender != rank && receiver != rank) return;
-    if (plan().placement(sender).node != plan().placement(receiver).node) pairs.insert({sender, receiver});
-  };
-  const std::vector<int> ranks = ranks_of_stages();
-  for (std::size_t stage = 0; stage + 1 < ranks.size(); ++stage) {
-    connect(ranks[stage], ranks[stage + 1]);
-    connect(ranks[stage + 1], ranks[stage]);
-  }
-  if ((inference && inference->passes() > 1) || !job().actors.empty()) connect(ranks.back(), ranks.front());
-  std::vector<CastMember> members;
-  for (const auto& [sender, receiver] : pairs) members.push_back(lane(sender, receiver));
-  return members;
-}
-
-}  // namespace
-
-namespace {
-
 // The model's subscriptions before the task's.
 std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, TrainTask& task, int rank) {
   auto events = std::make_shared<RankEvents>(rank, process.job().inference.has_value());
@@ -419,17 +347,12 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
   if (const auto main = resumed.find("0"); main != resumed.end() && main->contains("task"))
     call_user("the task's load_state", ErrorInside::is_named,
               [&] { cast.task->load_state(main->at("task")); });
-  std::vector<CastMember> members{cast.rank_executor(),
-                                  cast.trainer(),
-                                  cast.loader(),
-                                  cast.metric_collector(),
-                                  cast.collective(step_group, "step", {flat_domain, {}, {"world"}}),
-                                  cast.collective(metric_group, "metrics", {flat_domain, {}, {"world"}})};
-  int index = first_gradient_group;
-  for (const GradientGroup& group : gradient_groups(cast.plan().domains(), cast.job().parallelism)) {
-    members.push_back(cast.collective(index++, "gradients", group));
-  }
-  for (CastMember& lane : cast.lanes()) members.push_back(std::move(lane));
+  std::vector<CastMember> members{cast.rank_executor(), cast.trainer(), cast.loader(),
+                                  cast.metric_collector()};
+  const bool writes_texts = (inference && inference->passes() > 1) || !process.job().actors.empty();
+  for (CastMember& member : cast.links().collectives()) members.push_back(std::move(member));
+  for (CastMember& lane : cast.links().lanes(cast.ranks_of_stages(), writes_texts))
+    members.push_back(std::move(lane));
   if (process.job().evaluation) members.push_back(cast.evaluation_loader());
   return members;
 }

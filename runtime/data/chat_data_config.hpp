@@ -58,7 +58,7 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
-      Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      data_keys::sequence_length,
       Key{"format", "",
           "what the files hold: a JSON object a line, or rows of Parquet or Arrow files (those of Hugging "
           "Face "
@@ -75,7 +75,7 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "the token put after every conversation; it counts in the loss where what is before it does"},
       data_keys::samples,
       data_keys::cache,
-      Key{"shuffle", "", "another order of samples in every epoch, instead of the files'"},
+      data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
   };

@@ -28,6 +28,10 @@ inline constexpr config::Key cache{
     "folder of token ids that `d9d-node data prepare` fills; the job maps them instead of making them"};
 inline constexpr config::Key seed{"seed", "",
                                   "chooses the shuffled orders; null: trainer.determinism.base_seed does"};
+inline constexpr config::Key sequence_length{"sequence_length", "tokens", "length of a sample",
+                                             config::required, config::at_least(1)};
+inline constexpr config::Key shuffle{"shuffle", "",
+                                     "another order of samples in every epoch, instead of the files'"};
 inline constexpr config::Key epochs{
     "epochs", "",
     "how often the job may read the data; as_needed: as often as trainer.schedule.total_steps takes. More "

@@ -26,9 +26,9 @@ constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
   using config::Key;
   return std::array{
       Key{"prefix", "", "path of the files prefix.bin and prefix.idx, without their ends", config::required},
-      Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      data_keys::sequence_length,
       data_keys::samples,
-      Key{"shuffle", "", "another order of samples in every epoch, instead of the file's"},
+      data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
   };

@@ -49,7 +49,7 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
-      Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      data_keys::sequence_length,
       Key{"format", "",
           "what the files hold: plain text, a JSON object a line, or the rows of Parquet or Arrow files "
           "(those "
@@ -62,7 +62,7 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
           config::at_least(1)},
       data_keys::samples,
       data_keys::cache,
-      Key{"shuffle", "", "another order of samples in every epoch, instead of the text's"},
+      data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
   };

@@ -38,7 +38,7 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
           "a "
           "document",
           config::required},
-      Key{"sequence_length", "tokens", "length of a sample", config::required, config::at_least(1)},
+      data_keys::sequence_length,
       Key{"format", "",
           "what the files hold; arrow is read where it is mapped, the ids of the others are kept in memory "
           "unless `cache` has them"},
@@ -49,7 +49,7 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
           "the token does not count in the loss; without it all count"},
       data_keys::samples,
       data_keys::cache,
-      Key{"shuffle", "", "another order of samples in every epoch, instead of the files'"},
+      data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
   };

@@ -28,7 +28,7 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
       Key{"labels", "",
           ".npy file of labels [samples, length], already shifted, -100 ignored; without it a position's "
           "label is the next token and the last position has none"},
-      Key{"shuffle", "", "another order in every epoch, instead of the file's"},
+      data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
       Key{"position_ids", "",

@@ -207,11 +207,9 @@ std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& r
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
                                                 const LoadedJob& loaded) {
   const JobConfig& job = loaded.job;
-  const SourceContext context{
-      .seed = static_cast<std::uint64_t>(job.trainer.determinism.base_seed),
-      .run = job.trainer.run.name,
-      .ids_below = loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
-      .tokenizer = tokenizer_of_model(job)};
+  const SourceContext context{registry.context(),
+                              loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
+                              tokenizer_of_model(job)};
   const auto make_own = [&](const OwnDataConfig& own) {
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());

@@ -154,7 +154,7 @@ void check_rules(const JobConfig& job, const FamilyModel& model, Issues& issues)
   for (JobIssue& issue : peft_issues(job, model)) found.push_back(std::move(issue));
   if (found.empty()) {
     found = rule_issues(job, model);
-    for (JobIssue& issue : statistics_issues(job, model)) found.push_back(std::move(issue));
+    for (JobIssue& issue : pattern_issues(job, model)) found.push_back(std::move(issue));
   }
   for (JobIssue& issue : found) issues.push_back(std::move(issue));
 }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/base/config/problems.hpp"
 #include "runtime/task/peft_rules.hpp"
@@ -27,15 +28,25 @@ JobIssue issue_of_no_match(const std::string& path, const std::string& pattern,
               : fmt::format("did you mean \"{}\"?", near)};
 }
 
-std::vector<JobIssue> statistics_issues(const JobConfig& job, const FamilyModel& model) {
+std::vector<JobIssue> pattern_issues(const JobConfig& job, const FamilyModel& model) {
+  std::map<std::string, std::string> patterns;  // by key
+  for (const auto& [group, pattern] : job.trainer.logging.statistics)
+    patterns["trainer.logging.statistics." + group] = pattern;
+  for (std::size_t i = 0; i < job.gradient_hooks.size(); ++i) {
+    const config::Named& hook = job.gradient_hooks[i];
+    if (hook.name != "clip_value") continue;  // a plugin's: only it knows what its keys mean
+    const config::Node* match = hook.options.node.find("match");
+    if (match != nullptr && match->kind == config::Node::Kind::scalar)
+      patterns[fmt::format("gradient_hooks.{}.match", i)] = match->text;
+  }
   std::vector<JobIssue> issues;
-  if (job.trainer.logging.statistics.empty()) return issues;
+  if (patterns.empty()) return issues;
   std::vector<std::string> names;
   for (const StageParameter& parameter : trainable_parameters(job, model)) names.push_back(parameter.name);
-  for (const auto& [group, pattern] : job.trainer.logging.statistics) {
+  for (const auto& [path, pattern] : patterns) {
     const auto fits = [&pattern = pattern](const std::string& name) { return matches(pattern, name); };
-    if (std::any_of(names.begin(), names.end(), fits)) continue;
-    issues.push_back(issue_of_no_match("trainer.logging.statistics." + group, pattern, names));
+    if (std::none_of(names.begin(), names.end(), fits))
+      issues.push_back(issue_of_no_match(path, pattern, names));
   }
   return issues;
 }

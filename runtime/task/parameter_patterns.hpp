@@ -16,7 +16,8 @@ std::vector<StageParameter> trainable_parameters(const JobConfig& job, const Fam
 JobIssue issue_of_no_match(const std::string& path, const std::string& pattern,
                            const std::vector<std::string>& names);
 
-// Groups of trainer.logging.statistics that no parameter belongs to.
-std::vector<JobIssue> statistics_issues(const JobConfig& job, const FamilyModel& model);
+// Groups of trainer.logging.statistics that no parameter belongs to,
+// and hooks `clip_value` of gradient_hooks that clip no gradient.
+std::vector<JobIssue> pattern_issues(const JobConfig& job, const FamilyModel& model);
 
 }  // namespace d9d

@@ -24,14 +24,12 @@ struct PieceContext {
   std::string output_dir;  // the run's folder; may not exist yet
 };
 
-// What a data source is made for.
-struct SourceContext {
-  std::uint64_t seed = 0;  // trainer.determinism.base_seed
-  std::string run;         // trainer.run.name
+// What a data source is made for. A source knows no rank: it gives the same samples to all of them.
+struct SourceContext : PieceContext {
   std::optional<std::int64_t>
       ids_below;  // the model's vocabulary; none: a plugin's model, which does not say
   std::optional<std::string>
-      tokenizer;  // tokenizer.json or .model of the model's folder; none: the job names no such folder
+      tokenizer;  // tokenizer.json or .model of the model's folder; none: no such folder
 };
 
 // The run of a tracker: of which job, and where it goes on.

@@ -128,6 +128,15 @@ TEST_F(Phases, LeaveEvaluationsToTheFirstLoss) {
   EXPECT_LT(losses[1], losses[0]);
 }
 
+TEST_F(Phases, ArePrintedByCheck) {
+  const Outcome outcome = job_.call(Words{"check", "job.yaml"} + phased("paced"));
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("step      look: forward alone over batch 1 of 2\n"
+                                     "          next: forward, loss and backward over batch 1 of 2\n"
+                                     "          copy: forward, loss and backward over batch 2 of 2\n"));
+}
+
 TEST_F(Phases, ThatCannotBeAreRefusedByName) {
   expect_refused(phased("late_forward"),
                  "the forward phase \"look\" of the task's step comes behind a phase that trains");

@@ -45,11 +45,12 @@ def evenly(counts, edges, bins=64):
 
 
 def picture(make, path):
-    """None where the client cannot take it, as without pillow: the numbers go on."""
+    """None where the client cannot take it: the numbers go on."""
     try:
         return make(path)
-    except Exception:
-        traceback.print_exc()
+    except Exception as error:
+        print("the picture %s is left out, because the client cannot read it (%r); that needs pillow beside the client: "
+              "pip install pillow" % (path, error), file=sys.stderr)
         return None
 
 

@@ -21,6 +21,14 @@ TEST(ParameterPatterns, OfStatisticsMatchAParameterOrAreRefused) {
             HasSubstr("`*` is any part of a name")));
 }
 
+TEST(ParameterPatterns, OfClippedGradientsMatchAParameterOrAreRefused) {
+  EXPECT_EQ(error_of({"gradient_hooks=[{name: clip_value, limit: 1}]"}), "no error");
+  EXPECT_EQ(error_of({"gradient_hooks=[{name: clip_value, match: '*.q_proj.*', limit: 1}]"}), "no error");
+  EXPECT_THAT(error_of({"gradient_hooks=[{name: clip_value, limit: 1}, {name: clip_value, match: "
+                        "'*.qproj.*', limit: 1}]"}),
+              HasSubstr("gradient_hooks.1.match: \"*.qproj.*\" matches no parameter of the model"));
+}
+
 TEST(ParameterPatterns, SeeTheParametersThatTrain) {
   const std::string adapters =
       "model_provider.peft={kind: lora, module_name_pattern: '.*q_proj', params: {r: 4, alpha: 8}}";

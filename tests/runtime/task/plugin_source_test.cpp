@@ -65,6 +65,16 @@ TEST(PluginSource, RefusesSamplesThatAreNotWhatItSays) {
   EXPECT_THAT(made({{1, 2}, {-99, 2}}), HasSubstr("holds the label -99, expected -100 or at least 0"));
 }
 
+TEST(PluginSource, SamplesMayBeShorterForACollation) {
+  Sample sample{{1}, {1, 2}};
+  const PluginSource source("mine", std::make_shared<AnySource>(9, 2, [&] { return sample; }), 10,
+                            /*lengths_vary=*/true);
+
+  EXPECT_EQ(source.at(7), sample);
+  sample.input_ids = {1, 2, 3};
+  EXPECT_THAT(test::error_of([&] { source.at(7); }), HasSubstr("says that each has at most 2"));
+}
+
 TEST(PluginSource, WhatItThrowsNamesTheSampleAndIsNoBug) {
   EXPECT_THAT(
       sample_error([]() -> Sample { throw std::runtime_error("no such row"); }, ErrorKind::environment),

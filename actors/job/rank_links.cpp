@@ -1,0 +1,87 @@
+#include "actors/job/rank_links.hpp"
+
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "actors/collective.hpp"
+#include "actors/tensor_lane.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/pipeline/parcel_wire.hpp"
+#include "runtime/rank/gradient_groups.hpp"
+#include "runtime/rank/group_worker.hpp"
+#include "runtime/rank/rank_gradients.hpp"
+
+namespace d9d {
+
+RankLinks::RankLinks(EpochServices& epoch, const JobConfig& job, int rank,
+                     std::shared_ptr<RankGradients> gradients)
+    : epoch_(epoch), job_(job), rank_(rank), gradients_(std::move(gradients)) {}
+
+std::vector<GradientGroup> RankLinks::groups() const {
+  return gradient_groups(epoch_.plan().domains(), job_.parallelism);
+}
+
+CastMember RankLinks::collective(int index, const std::string& use, const GradientGroup& group) const {
+  const auto opener = [&](const std::vector<std::string>& axes, const std::string& purpose) {
+    if (axes.empty()) return OpenCommunicator();
+    return OpenCommunicator([&epoch = epoch_, rank = rank_, domain = group.domain, axes, purpose] {
+      return epoch.open(rank, domain, axes, purpose);
+    });
+  };
+  // Shards of tensor-parallel blocks are summed over other ranks than the rest, each group in its own time.
+  const std::string scattered = fmt::format("{} scattered, then {}", use, fmt::join(group.axes, "+"));
+  const std::string summed = group.scatter.empty() ? use : use + " of shards";
+  Collective::Options options{
+      make_group_worker({use, opener(group.scatter, scattered), opener(group.axes, summed), gradients_,
+                         job_.trainer.gradient_clipping.norm_type})};
+  return {collective_id(rank_, index), Threading::own_thread, factory_of<Collective>(std::move(options)),
+          true};
+}
+
+std::vector<CastMember> RankLinks::collectives() const {
+  const GradientGroup world{flat_domain, {}, {"world"}};
+  std::vector<CastMember> members{collective(step_group, "step", world),
+                                  collective(metric_group, "metrics", world)};
+  int index = first_gradient_group;
+  for (const GradientGroup& group : groups()) members.push_back(collective(index++, "gradients", group));
+  return members;
+}
+
+std::vector<ActorId> RankLinks::gradient_collectives() const {
+  std::vector<ActorId> ids;
+  const int count = static_cast<int>(groups().size());
+  for (int i = 0; i < count; ++i) ids.push_back(collective_id(rank_, first_gradient_group + i));
+  return ids;
+}
+
+CastMember RankLinks::lane(int sender, int receiver) const {
+  const LaneEnd end = rank_ == sender ? LaneEnd::sender : LaneEnd::receiver;
+  auto open = [&epoch = epoch_, &table = epoch_.table(), rank = rank_, sender, receiver] {
+    std::shared_ptr<Communicator> pair = epoch.open_pair(rank, sender, receiver, "pipeline");
+    const int peer = 1 - pair->rank();
+    return make_parcel_wire({.communicator = std::move(pair), .peer = peer}, table);
+  };
+  TensorLaneOptions options{sender, receiver, std::move(open)};
+  return {lane_id(sender, receiver, end), Threading::own_thread, factory_of<TensorLane>(std::move(options)),
+          true};
+}
+
+std::vector<CastMember> RankLinks::lanes(const std::vector<int>& ranks_of_stages, bool closes_circle) const {
+  const Plan& plan = epoch_.plan();
+  std::set<std::pair<int, int>> pairs;  // sender, receiver
+  const auto connect = [&](int sender, int receiver) {
+    if (sender != rank_ && receiver != rank_) return;
+    if (plan.placement(sender).node != plan.placement(receiver).node) pairs.insert({sender, receiver});
+  };
+  for (std::size_t stage = 0; stage + 1 < ranks_of_stages.size(); ++stage) {
+    connect(ranks_of_stages[stage], ranks_of_stages[stage + 1]);
+    connect(ranks_of_stages[stage + 1], ranks_of_stages[stage]);
+  }
+  if (closes_circle) connect(ranks_of_stages.back(), ranks_of_stages.front());
+  std::vector<CastMember> members;
+  for (const auto& [sender, receiver] : pairs) members.push_back(lane(sender, receiver));
+  return members;
+}
+
+}  // namespace d9d
