@@ -82,8 +82,8 @@ class Channel {
 
   ChannelOptions options_;
   comm::AbortFlag failed_;
-  mutable std::timed_mutex mutex_;  // of all that follows, and of calls with comm_
-  std::condition_variable_any changed_;
+  std::mutex mutex_;  // of all that follows, and of calls with comm_
+  std::condition_variable changed_;
   std::atomic<bool> ended_ = false;  // comm_ is gone
   Comm comm_ = nullptr;
   Stream stream_ = nullptr;
