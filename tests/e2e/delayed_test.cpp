@@ -59,8 +59,9 @@ TEST_F(DeviceOfAJob, GoesOnFromACheckpointOfAnotherDevice) {
 
 TEST_F(DeviceOfAJob, IsRefusedWhereItLeadsToPartsThatReadTheHost) {
   const Outcome ranks = job_.run(delayed() + mesh(1, 2));
-  const Outcome rounding = job_.run(delayed() + set("optimizer", "{name: stochastic_adamw, lr: 0.01}") +
-                                    set("model_provider.dtype", "bfloat16"));
+  const Outcome rounding =
+      job_.run(delayed() + set("optimizer", "{name: stochastic_adamw, lr: 0.01, state_dtype: float32}") +
+               set("model_provider.dtype", "bfloat16"));
 
   EXPECT_EQ(ranks.code, 2);
   EXPECT_THAT(ranks.err, HasSubstr("more than one rank on a delayed device is not supported yet"));

@@ -110,10 +110,10 @@ TEST(JobValidation, RefusesWhatADelayedDeviceCannotDo) {
   expect_refused({
       {{"node.device=delayed", "mesh.data_parallel_replicate=2"},
        {"mesh: more than one rank on a delayed device is not supported yet", "choose node.device: cpu"}},
-      {{"node.device=delayed", "optimizer={name: stochastic_adamw, lr: 1}", "model_provider.dtype=bfloat16"},
+      {{"node.device=delayed", "optimizer={name: stochastic_adamw, lr: 1, state_dtype: float32}",
+        "model_provider.dtype=bfloat16"},
        {"optimizer.name: stochastic_adamw on a delayed device is not supported yet"}},
   });
-  EXPECT_NO_THROW(load({"node.device=delayed"}));
 }
 
 TEST(JobValidation, WarnsWhereUpdatesOfBfloat16WeightsAreLost) {
