@@ -193,7 +193,7 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
 
 // As `run` does it first of all.
 DeviceSummary look_at_device(const LoadedJob& loaded, const JobSummary& summary, Look& found) {
-  if (loaded.job.node.device == DeviceKind::cpu) return {};
+  if (loaded.job.node.device != DeviceKind::cuda) return {};
   DeviceSummary device{find_cuda_driver(), summary.ranks};
   try {
     require_device(loaded.job, found.ranks, device);

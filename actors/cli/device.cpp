@@ -54,7 +54,7 @@ std::int64_t device_bytes(const RankMemory& rank) {
 }
 
 std::string device_text(const JobConfig& job, const DeviceSummary& summary) {
-  if (job.node.device == DeviceKind::cpu) return "";
+  if (job.node.device != DeviceKind::cuda) return "";
   std::string text = fmt::format("{:<10}cuda: {}\n", "device", host_text(summary.driver));
   for (const RankMemory& rank : summary.ranks) {
     text += fmt::format(
@@ -79,7 +79,7 @@ config::Json to_json(const DeviceSummary& summary) {
 }
 
 void require_device(const JobConfig& job, int ranks_here, const DeviceSummary& summary) {
-  if (job.node.device == DeviceKind::cpu) return;
+  if (job.node.device != DeviceKind::cuda) return;
   require_gpus(summary.driver, ranks_here);
   require_memory(summary, ranks_here);
   const DevicePlugin plugin;

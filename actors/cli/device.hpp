@@ -21,11 +21,11 @@ struct DeviceSummary {
   std::optional<CudaDriver> driver;
   std::vector<RankMemory> ranks;  // by pipeline rank; empty for a plugin's model
 };
-// "" for `device: cpu`.
+// "" but for `device: cuda`.
 std::string device_text(const JobConfig& job, const DeviceSummary& summary);
 config::Json to_json(const DeviceSummary& summary);
 
-// Nothing for `device: cpu`. Input error with the remedy: no driver, an old one, too few GPUs for `ranks_here`, no
+// Of `device: cuda` alone. Input error with the remedy: no driver, an old one, too few GPUs for `ranks_here`, no
 // plugin, parameters and optimizer that are larger than a GPU. Loads the plugin.
 void require_device(const JobConfig& job, int ranks_here, const DeviceSummary& summary);
 

@@ -18,9 +18,13 @@ constexpr int wrong_input = 2;  // nothing was begun
 
 // Before anything is written.
 void look_at_device(const LoadedJob& loaded, const RunOptions& options) {
-  if (loaded.job.node.device == DeviceKind::cpu) return;
-  const JobSummary summary = summarize(loaded, sample_length(loaded.job.data));
-  require_device(loaded.job, ranks_of_process(loaded.job, options), {find_cuda_driver(), summary.ranks});
+  if (loaded.job.node.device != DeviceKind::cuda) return;
+  const ScheduleConfig& schedule = loaded.job.trainer.pipelining.schedule;
+  // A plugin's schedule is made later: how many activations wait under it nobody knows yet.
+  const auto ranks = std::holds_alternative<OwnSchedule>(schedule)
+                         ? std::vector<RankMemory>()
+                         : summarize(loaded, schedule, sample_length(loaded.job.data)).ranks;
+  require_device(loaded.job, ranks_of_process(loaded.job, options), {find_cuda_driver(), ranks});
 }
 
 int run(const Arguments& arguments, Console& console, const std::string& build,

@@ -182,6 +182,15 @@ TEST_F(DelayedOps, OfTheLossGiveTheBitsOfTheCpu) {
       inputs, 2);
 }
 
+TEST_F(DelayedOps, OfTheLossOfALongVocabularyGiveTheBitsOfTheCpu) {
+  const Tensors inputs{numbers({7, 8}, 1), test::integers({7}, 66000, 5), numbers({66000, 8}, 2)};
+  expect_same_bits(
+      [](const Tensors& in) -> Tensors {
+        return {kernels::linear_cross_entropy(in[0], in[2], in[1]).sum().div(6)};
+      },
+      inputs, 2);
+}
+
 TEST_F(DelayedOps, OfExpertsGiveTheBitsOfTheCpu) {
   expect_same_bits(
       [](const Tensors& in) -> Tensors {
