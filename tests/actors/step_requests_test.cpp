@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 StepRequests with_checkpoints(RollBackLimits limits, const std::vector<std::uint64_t>& steps) {
   StepRequests requests(limits);
