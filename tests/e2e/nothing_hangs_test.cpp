@@ -28,8 +28,10 @@ class NothingHangs : public testing::Test {
     return job_.start(set("plugins", std::string("[") + evil_plugin_file + "]") +
                       set("task", "{name: evil, mode: " + mode + "}") + words);
   }
+  // Long enough that the actor has subscribed before the end.
   std::unique_ptr<Process> start_with_actor(const std::string& mode) {
-    return job_.start(set("plugins", std::string("[") + evil_plugin_file + "]") +
+    return job_.start(set("trainer.schedule.total_steps", "300") +
+                      set("plugins", std::string("[") + evil_plugin_file + "]") +
                       set("actors", "[{name: evil_actor, mode: " + mode + "}]"));
   }
 

@@ -69,8 +69,7 @@ struct LoopTable {
   void (*silu_mul_weighted)(int64_t rows, int64_t width, const S* scale, const S* grad, const T* gate,
                             const T* up, T* dgate, T* dup, T* weighted, S* dscale);
 
-  // y [tokens, heads, dim] = x, normed if there is a weight, then rotated.
-  // inverse [tokens, heads] = 1 / rms of each head, written only with a weight.
+  // y [tokens, heads, dim] = x, normed if there is a weight, then rotated. inverse [tokens, heads] = 1 / rms, if so.
   void (*heads)(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> x, Rows<const S> cos,
                 Rows<const S> sin, T* y, S* inverse);
   // dx [tokens, heads, dim] of `heads`; dw [dim] (may be null) += the weight's gradient.
@@ -82,16 +81,16 @@ struct LoopTable {
   S (*cross_entropy_row)(int64_t width, S* z, int64_t label, bool gradient, S* inverse);
   // *largest = the largest of z [width]. Returns the sum of exp(z - *largest).
   S (*exponential_sum)(int64_t width, const S* z, S* largest);
-  S (*online_exponentials)(int64_t width, S* z, S* largest);
-  // z [width] := exp(z - shift).
+  // z [width] := exp(z - shift); exp(z - *largest) with *largest := the larger of it and max z, returns the sum.
   void (*exponentials)(int64_t width, S* z, S shift);
+  S (*online_exponentials)(int64_t width, S* z, S* largest);
   // probabilities [width] = softmax(z).
   void (*softmax_row)(int64_t width, const T* z, S* probabilities);
 
   // y [width] = sum over j < count of scale[j] * rows[index[j]]; an index < 0 adds nothing, a null scale is one.
   void (*combine_rows)(int64_t count, int64_t width, Rows<const T> rows, const int64_t* index, const S* scale,
                        T* y);
-  // y = scale * x; y += x; x . y.   [width]
+  // y = scale * x; y += x; x . y.
   void (*scale_row)(int64_t width, S scale, const T* x, T* y);
   void (*add_row)(int64_t width, const T* x, S* y);
   S (*dot)(int64_t width, const T* x, const T* y);

@@ -14,8 +14,8 @@ struct TableReaders {
   decltype(&outline_of_table) outline;
 };
 
-// Those to use from now on; null: those of the library beside this one. Returns those before. For programs that are
-// linked with Arrow.
+// Those to use from now on, for a program that is linked with Arrow; null: those of the library beside this one.
+// Returns those that were used before.
 const TableReaders* set_table_readers(const TableReaders* readers);
 
 // The contents of libd9d_tables.so.

@@ -121,7 +121,7 @@ void Machine::reach(const Mark& mark) {
       while (!mark.reached() && mark.machine_.run_one(mark.stream_, missing)) {
       }
     }
-    if (missing) reach(*missing);
+    if (missing) missing->machine_.reach(*missing);  // its errors are that device's
   }
   throw_error();
 }

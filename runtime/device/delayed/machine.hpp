@@ -4,6 +4,8 @@
 // stream, chosen by a generator with a seed. So every order that the events allow happens sooner or later, a
 // given seed repeats it, and what the host reads without a wait has not been computed. Any thread.
 
+#include <c10/core/Allocator.h>
+
 #include <atomic>
 #include <cstdint>
 #include <deque>

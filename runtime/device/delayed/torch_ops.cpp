@@ -120,10 +120,12 @@ at::Tensor abs(const at::Tensor& self) {
 }
 
 at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
-  const OnDevice there(index_of(condition));
+  // Numbers may come from the host.
+  const at::Tensor& on_device = is_delayed(condition) ? condition : is_delayed(self) ? self : other;
+  const OnDevice there(index_of(on_device));
   const std::vector<int64_t> sizes =
       at::infer_size(condition.sizes(), at::infer_size(self.sizes(), other.sizes()));
-  at::Tensor result = at::empty(sizes, condition.options().dtype(at::result_type(self, other)));
+  at::Tensor result = at::empty(sizes, on_device.options().dtype(at::result_type(self, other)));
   return at::where_out(result, condition, self, other);
 }
 
