@@ -87,7 +87,6 @@ TEST(Tidy, NoGlobalIsMutable) {
       "runtime/base/log.cpp: std::function<void()> before_line;",  // progress bar above it is the process's too
       // a test's program, which is linked with Arrow, says so before main; nobody is there to hand it on
       "runtime/data/table/tables.cpp: std::mutex readers_mutex;",
-      "runtime/data/table/tables.cpp: const TableReaders* loaded_readers = nullptr;",
       // a span must not cost a lock: which ring this thread used last
       "runtime/trace/recorder.cpp: thread_local const void* cached_identity = nullptr;",
       "runtime/trace/recorder.cpp: thread_local std::shared_ptr<const char> cached_identity_owner;",
