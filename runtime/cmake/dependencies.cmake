@@ -43,10 +43,11 @@ target_link_libraries(d9d_caf INTERFACE ${CAF_IO_LIBRARY} ${CAF_CORE_LIBRARY} Th
 
 # CUDA: the plugin libd9d_cuda.so, where nvcc is: that of a toolkit, else that of the wheels of .ci/deps.
 set(cuda_wanted ON)
-if("$ENV{D9D_CUDA}" STREQUAL "0")
+if("$ENV{D9D_CUDA}" STREQUAL "0" OR EXISTS "${D9D_TORCH_ROOT}/../nvidia/.d9d-left-out")
   set(cuda_wanted OFF)
 endif()
-option(D9D_CUDA "build the CUDA plugin (default: where nvcc is found, unless the environment has D9D_CUDA=0)" ${cuda_wanted})
+option(D9D_CUDA "build the CUDA plugin (default: where nvcc is found and .ci/deps had CUDA's wheels, unless the \
+environment has D9D_CUDA=0)" ${cuda_wanted})
 if(D9D_CUDA)
   get_filename_component(D9D_CUDA_WHEELS "${D9D_TORCH_ROOT}/../nvidia" ABSOLUTE)
   find_program(D9D_NVCC nvcc PATHS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin "${D9D_CUDA_WHEELS}/cu13/bin")
