@@ -1,6 +1,6 @@
-#include <cmath>
 #include <vector>
 
+#include "kernels/adamw_pass.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/ops.hpp"
 
@@ -9,22 +9,9 @@ namespace {
 
 constexpr int64_t block = int64_t{1} << 16;
 
-AdamWPass pass_of(const AdamWSettings& s) {
-  const double steps = static_cast<double>(s.step);
-  return {.decay = static_cast<float>(1 - s.lr * s.weight_decay),
-          .rest1 = static_cast<float>(1 - s.beta1),
-          .beta2 = static_cast<float>(s.beta2),
-          .rest2 = static_cast<float>(1 - s.beta2),
-          .step_size = static_cast<float>(s.lr / (1 - std::pow(s.beta1, steps))),
-          .correction = static_cast<float>(std::sqrt(1 - std::pow(s.beta2, steps))),
-          .eps = static_cast<float>(s.eps),
-          .grad_scale = static_cast<float>(s.grad_scale),
-          .zero_grad = s.zero_grad};
-}
-
 void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
                 const at::Tensor& exp_avg_sq, const AdamWSettings& settings) {
-  const AdamWPass pass = pass_of(settings);
+  const AdamWPass pass = adamw_pass(settings);
   at::parallel_for(0, param.numel(), block, [&](int64_t begin, int64_t end) {
     flat_loop_table().adamw(end - begin, pass, data_of<float>(param) + begin, data_of<float>(grad) + begin,
                             data_of<float>(exp_avg) + begin, data_of<float>(exp_avg_sq) + begin);

@@ -114,9 +114,6 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
     rounded =
         at::empty({buffer.size(0), std::min(columns_at_once, own)}, hidden.options().requires_grad(false));
   }
-  for (const at::Tensor& dweight : wanted.dweights) {
-    if (count == 0 && dweight.defined() && wanted.beta == 0) dweight.zero_();
-  }
   for (int64_t first = 0; first < count; first += block_rows) {
     const TokenBlock block{first, std::min(block_rows, count - first)};
     const at::Tensor logits = buffer.narrow(0, 0, block.rows);

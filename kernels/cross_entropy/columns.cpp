@@ -143,9 +143,6 @@ void run_columns(const at::Tensor& hidden, at::TensorList tables, const ValidTok
   const auto options = hidden.options().requires_grad(false);
   const int64_t count = hidden.size(0), most = std::min(tokens_at_once, count);
   const Columns columns(most, options.dtype(sum_dtype(hidden.scalar_type())), options);
-  for (const at::Tensor& dweight : wanted.dweights) {
-    if (count == 0 && dweight.defined() && wanted.beta == 0) dweight.zero_();
-  }
   for (int64_t first = 0; first < count; first += most) {
     const int64_t tokens = std::min(most, count - first);
     const auto of = [&](const at::Tensor& all) { return all.defined() ? all.narrow(0, first, tokens) : all; };

@@ -69,6 +69,11 @@ at::Tensor spread(const at::Tensor& compact, const at::Tensor& index, int64_t co
 
 void run(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
          const CrossEntropyWanted& wanted, std::optional<SharedVocabulary>& shared) {
+  if (hidden.size(0) == 0 && wanted.beta == 0) {
+    for (const at::Tensor& dweight : wanted.dweights) {
+      if (dweight.defined()) dweight.zero_();
+    }
+  }
   if (!shared && worth_columns(vocabulary_rows(tables))) {
     run_columns(hidden, tables, valid, wanted);
   } else {

@@ -1,6 +1,7 @@
 #pragma once
 // The kernels of optimizers as plain functions; see launch.hpp.
 
+#include "kernels/adamw_pass.hpp"
 #include "kernels/cuda/launch.hpp"
 
 namespace d9d::cuda {
@@ -12,15 +13,7 @@ struct AdamW {
   float* grad = nullptr;
   float* exp_avg = nullptr;
   float* exp_avg_sq = nullptr;
-  float decay = 1;  // of the parameters: 1 - lr * weight_decay
-  float rest1 = 0;  // 1 - beta1
-  float beta2 = 0;
-  float rest2 = 0;       // 1 - beta2
-  float step_size = 0;   // lr / (1 - beta1^step)
-  float correction = 1;  // sqrt(1 - beta2^step)
-  float eps = 0;
-  float grad_scale = 1;
-  bool zero_grad = false;
+  kernels::AdamWPass pass = {};
 };
 int adamw(const AdamW& call, CUstream_st* stream);
 

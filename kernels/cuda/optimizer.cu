@@ -13,12 +13,12 @@ struct AdamWElement {
   float param, grad, exp_avg, exp_avg_sq;
 };
 
-__device__ inline void update(const AdamW& call, AdamWElement& e) {
-  const float g = e.grad * call.grad_scale;
-  e.exp_avg += call.rest1 * (g - e.exp_avg);
-  e.exp_avg_sq = e.exp_avg_sq * call.beta2 + call.rest2 * g * g;
-  const float denominator = sqrtf(e.exp_avg_sq) / call.correction + call.eps;
-  e.param = e.param * call.decay - call.step_size * (e.exp_avg / denominator);
+__device__ inline void update(const kernels::AdamWPass& pass, AdamWElement& e) {
+  const float g = e.grad * pass.grad_scale;
+  e.exp_avg += pass.rest1 * (g - e.exp_avg);
+  e.exp_avg_sq = e.exp_avg_sq * pass.beta2 + pass.rest2 * g * g;
+  const float denominator = sqrtf(e.exp_avg_sq) / pass.correction + pass.eps;
+  e.param = e.param * pass.decay - pass.step_size * (e.exp_avg / denominator);
 }
 
 // Four elements a thread, 16 bytes of each buffer.
@@ -35,19 +35,19 @@ __global__ void adamw_kernel(AdamW call) {
     AdamWElement e[4] = {
         {p.x, g.x, m.x, v.x}, {p.y, g.y, m.y, v.y}, {p.z, g.z, m.z, v.z}, {p.w, g.w, m.w, v.w}};
 #pragma unroll
-    for (int k = 0; k < 4; ++k) update(call, e[k]);
+    for (int k = 0; k < 4; ++k) update(call.pass, e[k]);
     param[i] = {e[0].param, e[1].param, e[2].param, e[3].param};
     exp_avg[i] = {e[0].exp_avg, e[1].exp_avg, e[2].exp_avg, e[3].exp_avg};
     exp_avg_sq[i] = {e[0].exp_avg_sq, e[1].exp_avg_sq, e[2].exp_avg_sq, e[3].exp_avg_sq};
-    if (call.zero_grad) grad[i] = {0, 0, 0, 0};
+    if (call.pass.zero_grad) grad[i] = {0, 0, 0, 0};
   }
   for (std::int64_t i = 4 * fours + first; i < call.count; i += step) {
     AdamWElement e{call.param[i], call.grad[i], call.exp_avg[i], call.exp_avg_sq[i]};
-    update(call, e);
+    update(call.pass, e);
     call.param[i] = e.param;
     call.exp_avg[i] = e.exp_avg;
     call.exp_avg_sq[i] = e.exp_avg_sq;
-    if (call.zero_grad) call.grad[i] = 0;
+    if (call.pass.zero_grad) call.grad[i] = 0;
   }
 }
 

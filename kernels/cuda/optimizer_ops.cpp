@@ -1,8 +1,6 @@
 // The ops of optimizers; the arithmetic is in optimizer.cu.
 #include <ATen/ops/empty.h>
 
-#include <cmath>
-
 #include "kernels/cuda/launch_optimizer.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
@@ -18,23 +16,14 @@ float* aligned(const at::Tensor& flat, const char* name) {
 }
 
 void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
-                const at::Tensor& exp_avg_sq, const kernels::AdamWSettings& s) {
+                const at::Tensor& exp_avg_sq, const kernels::AdamWSettings& settings) {
   const c10::cuda::CUDAGuard guard(param.device());
-  const auto steps = static_cast<double>(s.step);
   check_launch(adamw({.count = param.numel(),
                       .param = aligned(param, "param"),
                       .grad = aligned(grad, "grad"),
                       .exp_avg = aligned(exp_avg, "exp_avg"),
                       .exp_avg_sq = aligned(exp_avg_sq, "exp_avg_sq"),
-                      .decay = static_cast<float>(1 - s.lr * s.weight_decay),
-                      .rest1 = static_cast<float>(1 - s.beta1),
-                      .beta2 = static_cast<float>(s.beta2),
-                      .rest2 = static_cast<float>(1 - s.beta2),
-                      .step_size = static_cast<float>(s.lr / (1 - std::pow(s.beta1, steps))),
-                      .correction = static_cast<float>(std::sqrt(1 - std::pow(s.beta2, steps))),
-                      .eps = static_cast<float>(s.eps),
-                      .grad_scale = static_cast<float>(s.grad_scale),
-                      .zero_grad = s.zero_grad},
+                      .pass = kernels::adamw_pass(settings)},
                      current_stream(param)),
                "adamw_step");
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/library_folder.hpp"
 
 namespace d9d {
 
@@ -17,11 +18,7 @@ const char* device_plugin_build() {
 std::string device_plugin_path() {
   const char* const given = std::getenv("D9D_CUDA_PLUGIN");
   if (given != nullptr && *given != '\0') return given;
-  Dl_info here{};
-  dladdr(reinterpret_cast<const void*>(&device_plugin_path), &here);
-  std::error_code unknown;
-  const auto library = std::filesystem::canonical(here.dli_fname == nullptr ? "" : here.dli_fname, unknown);
-  return (library.parent_path() / "libd9d_cuda.so").string();
+  return path_beside_this_library("libd9d_cuda.so");
 }
 
 DevicePlugin::DevicePlugin(const std::string& path) {

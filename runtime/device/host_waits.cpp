@@ -17,8 +17,8 @@ Counted& counted() {
   return *of_process;
 }
 
-const char*& place_of_thread() {
-  thread_local const char* place = "";
+std::string_view& place_of_thread() {
+  thread_local std::string_view place;
   return place;
 }
 
@@ -27,7 +27,7 @@ const char*& place_of_thread() {
 void HostWaits::count(const char* reason) {
   Counted& all = counted();
   const std::lock_guard lock(all.mutex);
-  ++all.counts[{place_of_thread(), reason}];
+  ++all.counts[{std::string(place_of_thread()), reason}];
 }
 
 HostWaits::Counts HostWaits::take() {
@@ -42,7 +42,7 @@ std::uint64_t HostWaits::in(const Counts& counts, const std::string& place) {
   return sum;
 }
 
-WaitPlace::WaitPlace(const char* name) : previous_(place_of_thread()) {
+WaitPlace::WaitPlace(std::string_view name) : previous_(place_of_thread()) {
   place_of_thread() = name;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace d9d {
@@ -24,13 +25,13 @@ class HostWaits {
 // Where this thread is, until the scope ends; scopes nest, and the inner one counts.
 class WaitPlace {
  public:
-  explicit WaitPlace(const char* name);
+  explicit WaitPlace(std::string_view name);  // of a text that lives longer
   ~WaitPlace();
   WaitPlace(const WaitPlace&) = delete;
   WaitPlace& operator=(const WaitPlace&) = delete;
 
  private:
-  const char* previous_;
+  std::string_view previous_;
 };
 
 }  // namespace d9d

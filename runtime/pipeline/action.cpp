@@ -21,14 +21,6 @@ constexpr std::array<std::pair<ActionKind, std::string_view>, 8> action_symbols{
     {ActionKind::backward_weight, "W"},
 }};
 
-std::string_view symbol_of(ActionKind kind) {
-  for (const auto& [known, symbol] : action_symbols) {
-    if (known == kind) return symbol;
-  }
-  fail(ErrorKind::bug, fmt::format("no symbol for action kind {}", static_cast<int>(kind)), __FILE__,
-       __LINE__);
-}
-
 // Eats a decimal number from the front; false when there is none.
 bool eat_number(std::string_view& text, int& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -38,6 +30,14 @@ bool eat_number(std::string_view& text, int& value) {
 }
 
 }  // namespace
+
+std::string_view symbol_of(ActionKind kind) {
+  for (const auto& [known, symbol] : action_symbols) {
+    if (known == kind) return symbol;
+  }
+  fail(ErrorKind::bug, fmt::format("no symbol for action kind {}", static_cast<int>(kind)), __FILE__,
+       __LINE__);
+}
 
 bool is_compute(ActionKind kind) {
   return kind <= ActionKind::backward_weight;

@@ -30,6 +30,7 @@ struct Action {
 };
 
 bool is_compute(ActionKind kind);
+std::string_view symbol_of(ActionKind kind);  // "F", "SEND_F", ...
 std::string to_string(const Action& action);
 // "2F3" -> Action; an input error names the text when it is none.
 Action parse_action(std::string_view mnemonic);

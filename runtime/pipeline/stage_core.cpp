@@ -31,21 +31,6 @@ std::shared_ptr<const WeightWork::Leaves> leaves_for_later(const StageCoreOption
   return leaves;
 }
 
-const char* letter_of(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::forward:
-      return "F";
-    case ActionKind::backward:
-      return "B";
-    case ActionKind::backward_input:
-      return "I";
-    case ActionKind::backward_weight:
-      return "W";
-    default:
-      return "";
-  }
-}
-
 }  // namespace
 
 StageCore::StageCore(StageCoreOptions options, TensorTable& table)
@@ -180,7 +165,7 @@ std::string StageCore::error_prefix(const Action& action) const {
 
 ActionResult StageCore::dispatch(const Action& action) {
   const MicrobatchScope scope({options_.noise_seed, step_, action.microbatch});
-  const WaitPlace place(options_.training ? letter_of(action.kind) : "evaluation");
+  const WaitPlace place(options_.training ? symbol_of(action.kind) : "evaluation");
   Microbatch& mb = at(action.microbatch);
   switch (action.kind) {
     case ActionKind::forward:

@@ -22,11 +22,9 @@ config::Json config::Codec<OwnSchedule>::write(const OwnSchedule& schedule) {
   return Codec<Named>::write(schedule, schedule_key);
 }
 
-void config::Codec<OwnSchedule>::tables(Reference& reference, const std::string& path, const OwnSchedule&) {
-  const std::string title = path + " with another schedule";
-  reference.note(title, "Registered by a plugin (`plugins`); the other keys are the plugin's own.");
-  reference.add(
-      {title, {{path + ".schedule", "text", "required", "", "name under which the plugin registers it"}}});
+void config::Codec<OwnSchedule>::tables(Reference& reference, const std::string& path,
+                                        const OwnSchedule& own) {
+  Codec<Named>::tables(reference, path, own, schedule_key);
 }
 
 void require_own_schedule(const OwnSchedule& schedule, const LoadedJob& loaded, const StepPhases& phases) {

@@ -16,11 +16,8 @@ config::Json config::Codec<OwnTracker>::write(const OwnTracker& tracker) {
   return Codec<Named>::write(tracker, provider_key);
 }
 
-void config::Codec<OwnTracker>::tables(Reference& reference, const std::string& path, const OwnTracker&) {
-  const std::string title = path + " with another provider";
-  reference.note(title, "Registered by a plugin (`plugins`); the other keys are the plugin's own.");
-  reference.add(
-      {title, {{path + ".provider", "text", "required", "", "name under which the plugin registers it"}}});
+void config::Codec<OwnTracker>::tables(Reference& reference, const std::string& path, const OwnTracker& own) {
+  Codec<Named>::tables(reference, path, own, provider_key);
 }
 
 }  // namespace d9d

@@ -15,15 +15,6 @@ class OwnData : public CurveTest {
     return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_own_plugin.so]") +
            set("data", "{source: repeats, length: 32, vocab_size: 64, phrase: 4" + keys + "}");
   }
-
-  void expect_refused(const Words& words, const std::string& text) {
-    SCOPED_TRACE(text);
-    for (const Words& command : {Words{"job.yaml"}, Words{"check", "job.yaml"}}) {
-      const Outcome outcome = job_.call(command + words);
-      EXPECT_EQ(outcome.code, 2) << outcome.err;
-      EXPECT_THAT(outcome.err, HasSubstr(text));
-    }
-  }
 };
 
 TEST_F(OwnData, TrainsTheSameOnAnyMeshAndGoesOnOnAnother) {

@@ -20,16 +20,7 @@ Words lion(const std::string& keys = "") {
          set("lr_scheduler", "{name: inverse_root, warmup: 4}");
 }
 
-class OwnOptimizer : public CurveTest {
- protected:
-  void expect_refused(const Words& words, const std::string& text) {
-    for (const Words& command : {Words{"job.yaml"}, Words{"check", "job.yaml"}}) {
-      const Outcome outcome = job_.call(command + words);
-      EXPECT_EQ(outcome.code, 2) << outcome.err;
-      EXPECT_THAT(outcome.err, HasSubstr(text));
-    }
-  }
-};
+class OwnOptimizer : public CurveTest {};
 
 TEST_F(OwnOptimizer, TrainsAndFollowsItsSchedule) {
   run(named("lion") + lion(", rules: [{match: '*norm*', weight_decay: 0}]"));

@@ -46,13 +46,6 @@ class Phases : public CurveTest {
     run(named(name) + words);
     expect_same_as_alone(name);
   }
-  void expect_refused(const Words& words, const std::string& text) {
-    for (const Words& command : {Words{"job.yaml"}, Words{"check", "job.yaml"}}) {
-      const Outcome outcome = job_.call(command + words);
-      EXPECT_EQ(outcome.code, 2) << outcome.err;
-      EXPECT_THAT(outcome.err, HasSubstr(text));
-    }
-  }
   Gradients gradients(const std::string& run) const {
     const auto reader = CheckpointReader::open(disk_, (job_.run_folder(run) / "checkpoints/save-1").string());
     Gradients all;

@@ -65,4 +65,13 @@ void CurveTest::expect_same_in_two_processes(const std::string& name, int ranks,
   expect_same_curve(name);
 }
 
+void CurveTest::expect_refused(const Words& words, const std::string& text) {
+  SCOPED_TRACE(text);
+  for (const Words& command : {Words{"job.yaml"}, Words{"check", "job.yaml"}}) {
+    const Outcome outcome = job_.call(command + words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_THAT(outcome.err, testing::HasSubstr(text));
+  }
+}
+
 }  // namespace d9d::test

@@ -28,6 +28,8 @@ class CurveTest : public testing::Test {
   void expect_same(const std::string& name, const Words& words);
   void expect_same_in_halves(const std::string& name, const Words& first, const Words& second);
   void expect_same_in_two_processes(const std::string& name, int ranks, const Words& words);
+  // By `run` and by `check`: exit code 2, and the error has this text.
+  void expect_refused(const Words& words, const std::string& text);
 
   TinyJob job_;
 };

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/adamw_pass.hpp"
 #include "kernels/cpu/isa.hpp"
 
 namespace d9d::kernels {
@@ -98,16 +99,6 @@ struct LoopTable {
 
 template <class T>
 const LoopTable<T>& loop_table(Isa isa = isa_of_this_machine());
-
-struct AdamWPass {
-  float decay;                // 1 - lr * weight_decay
-  float rest1, beta2, rest2;  // 1 - beta1, beta2, 1 - beta2
-  float step_size;            // lr / (1 - beta1^step)
-  float correction;           // sqrt(1 - beta2^step)
-  float eps;
-  float grad_scale;
-  bool zero_grad;
-};
 
 struct FlatLoopTable {
   void (*adamw)(int64_t count, const AdamWPass& pass, float* param, float* grad, float* exp_avg,

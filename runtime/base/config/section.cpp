@@ -41,11 +41,12 @@ Json Codec<Named>::write(const Named& named, std::string_view key) {
   return map;
 }
 
-void Codec<Named>::tables(Reference& reference, const std::string& path, const Named&) {
-  const std::string title = path + " with another name";
+void Codec<Named>::tables(Reference& reference, const std::string& path, const Named&, std::string_view key) {
+  const std::string title = fmt::format("{} with another {}", path, key);
   reference.note(title, "Registered by a plugin (`plugins`); the other keys are the plugin's own.");
-  reference.add(
-      {title, {{path + ".name", "text", "required", "", "name under which the plugin registers it"}}});
+  reference.add({title,
+                 {{fmt::format("{}.{}", path, key), "text", "required", "",
+                   "name under which the plugin registers it"}}});
 }
 
 }  // namespace d9d::config

@@ -36,7 +36,8 @@ struct Codec<Named> {
   static bool read(Named& out, const Node& node, const Path& path, Problems& problems,
                    std::string_view key = name_key);
   static Json write(const Named& named, std::string_view key = name_key);
-  static void tables(Reference& reference, const std::string& path, const Named&);
+  static void tables(Reference& reference, const std::string& path, const Named&,
+                     std::string_view key = name_key);
 };
 
 }  // namespace d9d::config

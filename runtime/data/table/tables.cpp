@@ -8,21 +8,14 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/library_folder.hpp"
 #include "runtime/data/table/table_readers.hpp"
 
 namespace d9d {
 namespace {
 
-std::filesystem::path library_beside_this_one() {
-  Dl_info here{};
-  dladdr(reinterpret_cast<const void*>(&set_table_readers), &here);
-  std::error_code unknown;
-  const auto own = std::filesystem::canonical(here.dli_fname == nullptr ? "" : here.dli_fname, unknown);
-  return own.parent_path() / "libd9d_tables.so";
-}
-
 const TableReaders& load_readers(const std::string& file) {
-  const std::string library = library_beside_this_one();
+  const std::string library = path_beside_this_library("libd9d_tables.so");
   D9D_REQUIRE(
       std::filesystem::exists(library),
       "{}: this build has no Arrow library, which reads Parquet and Arrow files ({} does not exist); run "

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/net/gate.hpp"
-#include "tests/runtime/task/job_text.hpp"
+#include "tests/actors/job/process_of_a_test.hpp"
 
 namespace d9d {
 namespace {
@@ -15,7 +14,7 @@ class EpochServicesTest : public ::testing::Test {
   // How many parcels the table of `node` takes, where node 0 has one rank of four and node 1 has three.
   std::size_t room(int node) {
     EpochServices epoch(
-        process,
+        process.services,
         {.node = node, .ranks_per_node = {1, 3}, .addresses = {{"127.0.0.1", 4701}, {"127.0.0.1", 4702}}});
     constexpr std::size_t too_many = 1000;
     for (std::size_t parcels = 0; parcels < too_many; ++parcels) {
@@ -29,20 +28,7 @@ class EpochServicesTest : public ::testing::Test {
     return too_many;
   }
 
-  LoadedJob loaded = testing_job::load({"trainer.data_prefetch.prefetch_factor=2"});
-  SystemClock clock;
-  World world{.clock = clock};
-  PosixDisk disk;
-  ActorRegistry no_actors;
-  net::Gate gate;
-  ProcessServices process{.loaded = loaded,
-                          .world = world,
-                          .disk = disk,
-                          .model = nullptr,
-                          .user_actors = no_actors,
-                          .make_task = {},
-                          .gate = gate,
-                          .source = nullptr};
+  ProcessOfATest process{{"trainer.data_prefetch.prefetch_factor=2"}};
 };
 
 TEST_F(EpochServicesTest, TheTensorTableHasRoomForTheRanksOfThisProcessOnly) {

@@ -4,10 +4,8 @@
 
 #include "actors/collective.hpp"
 #include "actors/tensor_lane.hpp"
-#include "runtime/net/gate.hpp"
 #include "runtime/rank/rank_gradients.hpp"
-#include "runtime/state/disk.hpp"
-#include "tests/runtime/task/job_text.hpp"
+#include "tests/actors/job/process_of_a_test.hpp"
 
 namespace d9d {
 namespace {
@@ -20,11 +18,11 @@ using ::testing::UnorderedElementsAre;
 class RankLinksTest : public ::testing::Test {
  protected:
   EpochServices epoch_of(const std::vector<int>& ranks_per_node) {
-    return EpochServices(process_, {.ranks_per_node = ranks_per_node,
-                                    .addresses = std::vector<HostPort>(ranks_per_node.size())});
+    return EpochServices(process_.services, {.ranks_per_node = ranks_per_node,
+                                             .addresses = std::vector<HostPort>(ranks_per_node.size())});
   }
   RankLinks links_of(EpochServices& epoch, int rank) const {
-    return {epoch, loaded_.job, rank, std::make_shared<RankGradients>()};
+    return {epoch, process_.loaded.job, rank, std::make_shared<RankGradients>()};
   }
   static std::vector<ActorId> ids_of(const std::vector<CastMember>& members) {
     std::vector<ActorId> ids;
@@ -32,20 +30,7 @@ class RankLinksTest : public ::testing::Test {
     return ids;
   }
 
-  LoadedJob loaded_ = testing_job::load();
-  SystemClock clock_;
-  World world_{.clock = clock_};
-  PosixDisk disk_;
-  ActorRegistry no_actors_;
-  net::Gate gate_;
-  ProcessServices process_{.loaded = loaded_,
-                           .world = world_,
-                           .disk = disk_,
-                           .model = nullptr,
-                           .user_actors = no_actors_,
-                           .make_task = {},
-                           .gate = gate_,
-                           .source = nullptr};
+  ProcessOfATest process_;
 };
 
 TEST_F(RankLinksTest, HaveACollectiveForEachSum) {
