@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "runtime/base/log.hpp"
+#include "runtime/state/descriptor.hpp"
 #include "runtime/state/disk_error.hpp"
+#include "runtime/state/posix_write_file.hpp"
 
 namespace d9d {
 namespace {
@@ -27,40 +29,6 @@ std::string text_of(const std::string& operation, const std::string& path, int e
   return fmt::format("cannot {} {}: {}{}", operation, path, std::generic_category().message(error_number),
                      hint);
 }
-
-[[noreturn]] void fail_with(const std::string& operation, const std::string& path, int error_number) {
-  throw DiskError(operation, path, error_number);
-}
-
-class Descriptor {
- public:
-  Descriptor(const std::string& operation, const std::string& path, int flags) : path_(path) {
-    do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
-    while (fd_ < 0 && errno == EINTR);
-    if (fd_ < 0) fail_with(operation, path, errno);
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int fd() const { return fd_; }
-  const std::string& path() const { return path_; }
-
-  void sync() {
-    if (::fsync(fd_) != 0) fail_with("sync", path_, errno);
-  }
-  void close() {
-    const int fd = std::exchange(fd_, -1);
-    // Network file systems report a failed write only here.
-    if (::close(fd) != 0 && errno != EINTR) fail_with("close", path_, errno);
-  }
-
- private:
-  std::string path_;
-  int fd_ = -1;
-};
 
 class PosixReadFile final : public ReadFile {
  public:
@@ -94,40 +62,6 @@ class PosixReadFile final : public ReadFile {
  private:
   Descriptor file_;
   std::uint64_t size_ = 0;
-};
-
-constexpr off64_t early_bytes = 1 << 20;
-
-class PosixWriteFile final : public WriteFile {
- public:
-  explicit PosixWriteFile(const std::string& path) : file_("create", path, O_WRONLY | O_CREAT | O_TRUNC) {}
-
-  const std::string& path() const override { return file_.path(); }
-
-  void write(std::uint64_t offset, const void* data, std::size_t bytes) override {
-    const auto* at = static_cast<const char*>(data);
-    const auto begin = static_cast<off64_t>(offset);
-    const auto all = static_cast<off64_t>(bytes);
-    while (bytes > 0) {
-      const auto put = ::pwrite(file_.fd(), at, bytes, static_cast<off_t>(offset));
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) fail_with("write", path(), errno);
-      at += put;
-      offset += static_cast<std::uint64_t>(put);
-      bytes -= static_cast<std::size_t>(put);
-    }
-    // The disk begins now, so that a sync at the end has little left to wait for. Only a hint: a file system that
-    // does not know it begins later.
-    if (all >= early_bytes) ::sync_file_range(file_.fd(), begin, all, SYNC_FILE_RANGE_WRITE);
-  }
-
-  void close(bool sync) override {
-    if (sync) file_.sync();
-    file_.close();
-  }
-
- private:
-  Descriptor file_;
 };
 
 }  // namespace

@@ -21,11 +21,20 @@ class ReadFile {
   virtual void read(std::uint64_t offset, void* into, std::size_t bytes) const = 0;
 };
 
+// What disks and file systems count in, bytes; and how many are missing from `at` to the next multiple.
+inline constexpr std::size_t disk_block = 4096;
+constexpr std::size_t bytes_to_block(std::uint64_t at) {
+  return (disk_block - at % disk_block) % disk_block;
+}
+
 // A new file. Destroyed without close(): whatever was written stays, nothing is promised.
 class WriteFile {
  public:
   virtual ~WriteFile() = default;
   virtual const std::string& path() const = 0;
+  // So many bytes will come: a disk with too little space says so now, and gives neighbouring blocks. No more than a
+  // hint to file systems that cannot.
+  virtual void reserve(std::uint64_t bytes) = 0;
   virtual void write(std::uint64_t offset, const void* data, std::size_t bytes) = 0;
   // With `sync`, returns after the bytes are on stable storage.
   virtual void close(bool sync) = 0;

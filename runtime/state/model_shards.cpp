@@ -68,6 +68,11 @@ void ModelShards::write_at(const std::string& name, std::int64_t first_value, co
   if (file_of(shard)->write_at(name, first_value, part)) count_written(shard);
 }
 
+std::uint64_t ModelShards::offset_of(const std::string& name, std::int64_t first_value) {
+  const StoredTensor stored = file_of(shards_[index_of(name)])->stored(name);
+  return stored.offset + static_cast<std::uint64_t>(first_value) * size_of(stored.spec.dtype);
+}
+
 std::vector<WrittenShard> ModelShards::finish() {
   std::vector<WrittenShard> written;
   for (const auto& shard : shards_) {

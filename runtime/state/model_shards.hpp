@@ -38,6 +38,8 @@ class ModelShards {
   // dtype. Several threads may write at once.
   void write(const std::string& name, const at::Tensor& tensor);
   void write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part);
+  // Where in its file that value is, in bytes.
+  std::uint64_t offset_of(const std::string& name, std::int64_t first_value);
   // All shards, with those of other processes. A bug when tensors of this one's are missing.
   std::vector<WrittenShard> finish();
 

@@ -57,12 +57,13 @@ SafetensorsWriter::SafetensorsWriter(Disk& disk, const std::string& path, std::v
                    [](const auto& a, const auto& b) { return size_of(a.dtype) > size_of(b.dtype); });
   const std::string head = make_safetensors_header(order_, metadata);
   file_ = disk.create(path);
-  file_->write(0, head.data(), head.size());
   std::uint64_t at = head.size();
   for (const auto& spec : order_) {
     waiting_.emplace(spec.name, Waiting{{spec, at}, 0});
     at += spec.bytes();
   }
+  file_->reserve(at);
+  file_->write(0, head.data(), head.size());
 }
 
 StoredTensor SafetensorsWriter::stored(const std::string& name) {

@@ -55,6 +55,8 @@ class SafetensorsWriter {
   // A run of the tensor's values, in row-major order from the one with this number. Whether the tensor is whole
   // now; more values than it has are a bug. Several threads may write at once.
   bool write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part);
+  // Where an announced tensor that is not whole yet lies in the file.
+  StoredTensor stored(const std::string& name);
   // A bug when an announced tensor was never written. With
   // `sync` the bytes are on stable storage when it returns.
   void finish(bool sync);
@@ -66,7 +68,6 @@ class SafetensorsWriter {
     StoredTensor stored;
     std::uint64_t done = 0;  // bytes
   };
-  StoredTensor stored(const std::string& name);
   Waiting& waiting(const std::string& name);  // under the mutex
 
   std::mutex mutex_;  // guards what follows

@@ -26,6 +26,10 @@ class WatchedWrite final : public WriteFile {
  public:
   WatchedWrite(std::unique_ptr<WriteFile> file, DiskWatch& watch) : file_(std::move(file)), watch_(watch) {}
   const std::string& path() const override { return file_->path(); }
+  void reserve(std::uint64_t bytes) override {
+    const Call call(watch_, "reserve space in", path());
+    file_->reserve(bytes);
+  }
   void write(std::uint64_t offset, const void* data, std::size_t bytes) override {
     const Call call(watch_, "write", path());
     file_->write(offset, data, bytes);

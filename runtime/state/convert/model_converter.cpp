@@ -1,88 +1,24 @@
 #include "runtime/state/convert/model_converter.hpp"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <mutex>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/convert/box_cursor.hpp"
+#include "runtime/state/convert/box_filler.hpp"
 #include "runtime/state/convert/conversion_queue.hpp"
 #include "runtime/state/convert/in_threads.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_shards.hpp"
-#include "runtime/state/slice_view.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
 
 constexpr std::uint64_t box_bytes_min = 8;  // one value
-
-// Values keep their order: dims come as they are, new ones between them.
-bool keeps_order(const std::vector<int>& dims) {
-  int last = -1;
-  for (const int dim : dims) {
-    if (dim >= 0 && dim < last) return false;
-    if (dim >= 0) last = dim;
-  }
-  return true;
-}
-
-// Memory for one box, without clearing it.
-class BoxMemory {
- public:
-  explicit BoxMemory(std::uint64_t bytes) : bytes_(bytes), memory_(new std::byte[bytes]) {}
-
-  std::byte* data() const { return memory_.get(); }
-  at::Tensor as(const Shape& shape, at::ScalarType type) const {
-    D9D_CHECK(static_cast<std::uint64_t>(num_elements(shape)) * c10::elementSize(type) <= bytes_,
-              "a box of shape {} has more than {} bytes", to_text(shape), bytes_);
-    return at::from_blob(memory_.get(), shape, at::TensorOptions(type));
-  }
-
- private:
-  std::uint64_t bytes_;
-  std::unique_ptr<std::byte[]> memory_;
-};
-
-// One thread's: fills boxes of outputs with what the mapper's pieces say.
-class BoxFiller {
- public:
-  BoxFiller(const TensorSource& source, const StateMapper& mapper, std::uint64_t box_bytes)
-      : source_(source), mapper_(mapper), part_(box_bytes), staged_(box_bytes) {}
-
-  // Valid until the next one.
-  at::Tensor fill(const ConversionPiece& piece) const {
-    const at::Tensor part = part_.as(piece.box.shape(), scalar_type_of(piece.output.dtype));
-    const auto pieces = mapper_.trace(piece.output.name, piece.box, *piece.shapes);
-    D9D_CHECK(pieces, "the pieces of \"{}\" are known, but not those of a box of it", piece.output.name);
-    for (const auto& from : *pieces) put(from, piece.box, piece.shapes->at(from.input).scalar_type(), part);
-    return part;
-  }
-
- private:
-  void put(const Piece& piece, const Slice& box, at::ScalarType type, const at::Tensor& part) const {
-    if (is_empty(piece.from)) return;
-    const Slice to = relative_to(piece.to, box);
-    const Shape shape = box.shape();
-    if (type == part.scalar_type() && keeps_order(piece.dims) && is_one_run(to, shape)) {
-      const auto offset = static_cast<std::size_t>(first_value(to, shape)) * c10::elementSize(type);
-      return source_.read_into(piece.input, piece.from, part_.data() + offset);
-    }
-    source_.read_into(piece.input, piece.from, staged_.data());
-    slice_view(part, to).copy_(view_of(piece, staged_.as(piece.from.shape(), type)));
-  }
-
-  const TensorSource& source_;
-  const StateMapper& mapper_;
-  const BoxMemory part_;
-  const BoxMemory staged_;
-};
 
 class ConversionRun {
  public:
@@ -137,8 +73,9 @@ class ConversionRun {
         write_applied(*piece->group, shards);
         continue;
       }
-      const at::Tensor part = filler.fill(*piece);
-      shards.write_at(piece->output.name, first_value(piece->box, piece->output.shape), part);
+      const std::int64_t first = first_value(piece->box, piece->output.shape);
+      const at::Tensor part = filler.fill(*piece, shards.offset_of(piece->output.name, first));
+      shards.write_at(piece->output.name, first, part);
       add_done(part.nbytes());
     }
   }

@@ -67,6 +67,10 @@ class QuickDisk : public Disk {
    public:
     HookedWrite(QuickDisk& disk, std::unique_ptr<WriteFile> real) : disk_(disk), real_(std::move(real)) {}
     const std::string& path() const override { return real_->path(); }
+    void reserve(std::uint64_t bytes) override {
+      disk_.before_change("reserve");
+      real_->reserve(bytes);
+    }
     void write(std::uint64_t offset, const void* data, std::size_t bytes) override {
       disk_.before_change("write");
       disk_.before_write(bytes);

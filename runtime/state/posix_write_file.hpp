@@ -1,0 +1,36 @@
+#pragma once
+// WriteFile of the real disk. Large writes from memory that lies as the file does (its address and the offset have the
+// same remainder by disk_block) go to the disk past the page cache, where the file system allows it: nothing is
+// copied, and a folder of 100 GB pushes nothing else out of memory. Others go through the cache, and the disk begins
+// with them at once.
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+
+#include "runtime/state/descriptor.hpp"
+#include "runtime/state/disk.hpp"
+
+namespace d9d {
+
+class PosixWriteFile final : public WriteFile {
+ public:
+  explicit PosixWriteFile(const std::string& path);
+
+  const std::string& path() const override { return file_.path(); }
+  void reserve(std::uint64_t bytes) override;
+  void write(std::uint64_t offset, const void* data, std::size_t bytes) override;
+  void close(bool sync) override;
+
+ private:
+  void write_cached(std::uint64_t offset, const std::byte* data, std::size_t bytes);
+  // False when the file system does not take it.
+  bool write_direct(std::uint64_t offset, const std::byte* data, std::size_t bytes);
+  int direct_descriptor();
+
+  Descriptor file_;
+  std::once_flag asked_for_direct_;
+  std::optional<Descriptor> direct_;  // the same file; none where it cannot be had
+};
+
+}  // namespace d9d
