@@ -85,13 +85,27 @@ TEST(PredictionModel, LeavesTheModulesThatItLacksInTheFolder) {
   EXPECT_FALSE(read.contains("model.layers.3.eh_proj.weight"));
 }
 
+std::string config_with(const nlohmann::json& change) {
+  nlohmann::json document = {{"model_type", "deepseek_v3"}, {"hidden_size", 32}, {"intermediate_size", 48},
+                             {"num_hidden_layers", 5},      {"vocab_size", 64},  {"num_attention_heads", 4}};
+  document.update(change);
+  return document.dump();
+}
+
+TEST(PredictionConfig, AFactorOfZeroIsOneLeftOut) {
+  const auto names_with = [](const nlohmann::json& change) {
+    return outputs_of(*parse_hugging_face_config(config_with(change), "config.json")->to_hugging_face());
+  };
+
+  EXPECT_EQ(names_with({{"mtp_loss_factor", 0.0}, {"num_nextn_predict_layers", 1}}),
+            names_with({{"num_nextn_predict_layers", 1}}));
+  EXPECT_NE(names_with({{"mtp_loss_factor", 0.3}, {"num_nextn_predict_layers", 1}}),
+            names_with({{"num_nextn_predict_layers", 1}}));
+}
+
 TEST(PredictionConfig, RefusesAFactorThatWeighsNothing) {
   const auto error_with = [](const nlohmann::json& change) {
-    nlohmann::json document = {
-        {"model_type", "deepseek_v3"}, {"hidden_size", 32}, {"intermediate_size", 48},
-        {"num_hidden_layers", 5},      {"vocab_size", 64},  {"num_attention_heads", 4}};
-    document.update(change);
-    return d9d::test::error_of([&] { parse_hugging_face_config(document.dump(), "config.json"); },
+    return d9d::test::error_of([&] { parse_hugging_face_config(config_with(change), "config.json"); },
                                ErrorKind::input);
   };
 
