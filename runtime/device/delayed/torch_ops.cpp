@@ -6,6 +6,7 @@
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
@@ -129,6 +130,16 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::
   return at::where_out(result, condition, self, other);
 }
 
+at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
+  const OnDevice there(index_of(self));
+  at::Tensor result = at::empty({}, self.options());
+  Aliases aliases;
+  machine(current().device)
+      .enqueue(current().stream(), [a = aliases.of(self, "dot"), b = aliases.of(other, "dot"),
+                                    into = aliases.of(result, "dot")] { into.copy_(at::dot(a, b)); });
+  return result;
+}
+
 void record_stream(at::Tensor& self, c10::Stream stream) {
   machine(self.device().index()).use(self.storage().data_ptr(), static_cast<int>(stream.id()));
 }
@@ -147,6 +158,7 @@ void add_torch_ops(torch::Library& aten) {
   aten.impl("_local_scalar_dense", read_number);
   aten.impl("index_select", index_select);
   aten.impl("abs", abs);
+  aten.impl("dot", dot);
   aten.impl("where.self", where);
   aten.impl("record_stream", record_stream);
 }
