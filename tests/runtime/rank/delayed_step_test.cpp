@@ -21,10 +21,10 @@ ParallelCase small_case(Qwen3Kind kind, ScheduleConfig schedule) {
 
 void expect_same_bits(ParallelCase given) {
   const Trained expected = train_once(given);
-  given.device = delayed_device(0);
+  given.delayed = true;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    delayed::machine(0).reseed(seed);
+    for (int rank = 0; rank < given.mesh.world_size(); ++rank) delayed::machine(rank).reseed(seed);
     HostWaits::take();
 
     const Trained trained = train_once(given);
