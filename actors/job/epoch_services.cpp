@@ -1,5 +1,6 @@
 #include "actors/job/epoch_services.hpp"
 
+#include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/processes/socket_transport.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
@@ -31,8 +32,14 @@ std::unique_ptr<SocketTransport> make_transport(net::Gate& gate, const Membershi
 }
 
 CommunicatorOptions communicator_options(const JobConfig& job, const Membership& membership) {
+  const bool delayed = job.node.device == DeviceKind::delayed;
+  D9D_REQUIRE(!delayed || membership.ranks_per_node.size() == 1,
+              "node.device: delayed, and the job has {} nodes: delayed devices are those of one process; set "
+              "node.device: cpu, or start one node",
+              membership.ranks_per_node.size());
   return {.timeout = std::chrono::seconds(job.trainer.timeout.init_timeout),
           .check_collectives = job.debug.check_collectives,
+          .devices = delayed,
           .epoch = membership.epoch};
 }
 
@@ -63,6 +70,7 @@ std::shared_ptr<Communicator> EpochServices::kept(std::shared_ptr<Communicator> 
 
 void EpochServices::abort(const std::string& reason) noexcept {
   hub_.abort_all(reason);
+  factory_.abort_devices(reason);
   if (transport_) transport_->abort(reason);
   open_.abort_all(reason);
 }

@@ -161,7 +161,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .norm = job().trainer.gradient_clipping.norm_type,
           .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
           .threads = process.threads_per_rank,
-          .device = job().node.device == DeviceKind::delayed ? delayed_device(0) : cpu_device(),
+          .device = job().node.device == DeviceKind::delayed ? delayed_device(rank) : cpu_device(),
           .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
           .checkpoint_only_trainable = job().trainer.model_stage_factory.checkpoint_only_trainable_parameters,
           .resume_from = membership().resume_from,

@@ -23,15 +23,19 @@ at::Tensor blocks_of(const ShardMap& map, const at::TensorOptions& options) {
 
 }  // namespace
 
+void Pending::wait_for(Communicator& late) {
+  late.wait();
+}
+
 void Communicator::begin_exchange(const at::Tensor& out, int receiver, at::Tensor&, int, int tag) {
   send(out, receiver, tag);
 }
 
-void Communicator::end_exchange(at::Tensor& in, int sender, int tag) {
-  receive(in, sender, tag);
+void Communicator::await_exchange(at::Tensor& in, int sender, int tag) {
+  start_receive(in, sender, tag);
 }
 
-void Communicator::gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) {
+void Communicator::start_gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) {
   comm::check_shards(whole, shard, map, rank(), size(), name());
   at::Tensor blocks = blocks_of(map, whole.options());
   at::Tensor own = shard;
@@ -39,15 +43,14 @@ void Communicator::gather_shards(at::Tensor& whole, const at::Tensor& shard, con
     own = at::zeros({blocks.size(1)}, shard.options());
     own.narrow(0, 0, shard.numel()).copy_(shard);
   }
-  all_gather(blocks, own);
-  wait();
+  all_gather(blocks, own).wait();
   for (const ShardPiece& piece : map.pieces) {
     whole.narrow(0, piece.in_whole, piece.count)
         .copy_(blocks[piece.rank].narrow(0, piece.in_shard, piece.count));
   }
 }
 
-void Communicator::sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) {
+void Communicator::start_sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) {
   comm::check_shards(whole, shard, map, rank(), size(), name());
   at::Tensor blocks = blocks_of(map, whole.options());
   for (const ShardPiece& piece : map.pieces) {
@@ -56,8 +59,7 @@ void Communicator::sum_to_shards(at::Tensor& shard, const at::Tensor& whole, con
         .copy_(whole.narrow(0, piece.in_whole, piece.count));
   }
   at::Tensor own = at::empty({blocks.size(1)}, shard.options());
-  reduce_scatter(own, blocks, ReduceOp::sum);
-  wait();
+  reduce_scatter(own, blocks, ReduceOp::sum).wait();
   shard.copy_(own.narrow(0, 0, shard.numel()));
 }
 

@@ -51,10 +51,16 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const
   if (group.size() == 1) return std::make_unique<SingleCommunicator>(group.name);
   D9D_CHECK(group.one_node || transport_ != nullptr,
             "group {} spans nodes and there is no transport between them", group.name);
-  std::unique_ptr<Communicator> communicator =
-      group.one_node ? hub_.open(group, options_.timeout) : open_across_nodes(group);
+  std::unique_ptr<Communicator> communicator = group.one_node ? open_here(group) : open_across_nodes(group);
   if (!options_.check_collectives) return communicator;
   return make_checked(std::move(communicator), group.ranks[static_cast<std::size_t>(group.index)]);
+}
+
+std::unique_ptr<Communicator> CommunicatorFactory::open_here(const Group& group) const {
+  if (!options_.devices) return hub_.open(group, options_.timeout);
+  Group host = group;
+  host.name += "/host";
+  return devices_->open(group, hub_.open(host, options_.timeout), options_.timeout);
 }
 
 std::unique_ptr<Communicator> CommunicatorFactory::open_across_nodes(const Group& group) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/device_local/device_local.hpp"
 #include "runtime/comm/processes/socket_transport.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/mesh/plan.hpp"
@@ -17,6 +18,7 @@ namespace d9d {
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout{300'000};
   bool check_collectives = false;  // compare what the ranks call and say who did: see checked.hpp
+  bool devices = false;            // ranks compute on devices of this process: see device_local.hpp
   std::uint64_t epoch = 0;         // of the membership: groups of different epochs never meet
 };
 
@@ -34,14 +36,18 @@ class CommunicatorFactory {
   // Opens the communicator for messages from `sender` to
   // `receiver`. The opposite direction needs another one.
   std::unique_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use) const;
+  // The same as SharedMemoryHub::abort_all, of groups between devices.
+  void abort_devices(const std::string& reason) const noexcept { devices_->abort_all(reason); }
 
  private:
   std::unique_ptr<Communicator> open_group(Group group, const std::string& use) const;
+  std::unique_ptr<Communicator> open_here(const Group& group) const;
   std::unique_ptr<Communicator> open_across_nodes(const Group& group) const;
 
   const Plan& plan_;
   SharedMemoryHub& hub_;
   SocketTransport* const transport_;
+  const std::unique_ptr<DeviceHub> devices_ = std::make_unique<DeviceHub>();
   const CommunicatorOptions options_;
 };
 

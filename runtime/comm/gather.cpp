@@ -31,8 +31,7 @@ std::vector<Shape> exchange_shapes(Communicator& communicator, const at::Tensor&
   at::Tensor all = at::empty({communicator.size() * num_fields}, at::kLong);
   const at::Device device = tensor.device();
   at::Tensor there = all.to(device);
-  communicator.all_gather(there, mine.to(device));
-  communicator.wait();
+  communicator.all_gather(there, mine.to(device)).wait();
   all = there.cpu();
   std::vector<Shape> shapes;
   for (int rank = 0; rank < communicator.size(); ++rank) {
@@ -72,8 +71,7 @@ std::vector<at::Tensor> all_gather_variadic(Communicator& communicator, const at
   at::Tensor padded = at::empty({longest}, tensor.options());
   padded.narrow(0, 0, tensor.numel()).copy_(tensor.reshape({-1}));
   at::Tensor all = at::empty({communicator.size(), longest}, tensor.options());
-  communicator.all_gather(all, padded);
-  communicator.wait();
+  communicator.all_gather(all, padded).wait();
   std::vector<at::Tensor> result;
   for (int rank = 0; rank < communicator.size(); ++rank) {
     result.push_back(all.select(0, rank).narrow(0, 0, numel_of(shapes[rank])).view(shapes[rank]));
@@ -95,9 +93,8 @@ std::vector<at::Tensor> gather_variadic(Communicator& communicator, const at::Te
       continue;
     }
     at::Tensor& other = result.emplace_back(at::empty(shapes[rank], tensor.options()));
-    communicator.receive(other, rank, gather_tag);
+    communicator.receive(other, rank, gather_tag).wait();
   }
-  communicator.wait();
   return result;
 }
 

@@ -20,8 +20,7 @@ std::vector<nlohmann::json> parsed(const std::vector<std::string>& texts) {
 
 void RankGroup::all_reduce(at::Tensor& tensor, ReduceOp op) const {
   if (!communicator_) return;
-  communicator_->all_reduce(tensor, op);
-  communicator_->wait();
+  communicator_->all_reduce(tensor, op).wait();
 }
 
 double RankGroup::all_reduce(double value, ReduceOp op) const {
@@ -32,8 +31,7 @@ double RankGroup::all_reduce(double value, ReduceOp op) const {
 
 void RankGroup::broadcast(at::Tensor& tensor, int root) const {
   if (!communicator_) return;
-  communicator_->broadcast(tensor, root);
-  communicator_->wait();
+  communicator_->broadcast(tensor, root).wait();
 }
 
 std::vector<at::Tensor> RankGroup::all_gather(const at::Tensor& tensor) const {

@@ -35,8 +35,17 @@ class Device {
   // Memory of a tensor that was made on another stream is not used again before what the stream was given so far has
   // run. Called behind the last use.
   virtual void use(const at::Tensor& tensor, StreamRole role) = 0;
+  // The same until an event, of this device or of another one that reads the tensor.
+  virtual void use_until(const at::Tensor& tensor, const Event& event) = 0;
   // Makes the stream current on this thread; returns the one before.
   virtual StreamRole exchange_stream(StreamRole role) = 0;
+  virtual StreamRole current_stream() const = 0;
+  // into := from, of one shape and dtype, on the current stream. `from` may be on another device of the kind, whose
+  // streams do not wait for it: order and use_until() are up to the caller.
+  virtual void copy(const at::Tensor& into, const at::Tensor& from) = 0;
+
+  Event record() { return record(current_stream()); }
+  void wait(const Event& event) { wait(current_stream(), event); }
 
  protected:
   Device() = default;
@@ -49,6 +58,8 @@ std::shared_ptr<Device> cpu_device();
 // A device of its own on host memory, that runs late and out of order (README.md).
 // `index` counts the devices of the process from 0, at most 8. Safe to call again for the same one.
 std::shared_ptr<Device> delayed_device(int index);
+// The one where tensors of this place are.
+Device& device_of(c10::Device place);
 
 // Ops of this thread go to the stream until the scope ends.
 class StreamScope {

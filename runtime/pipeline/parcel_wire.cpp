@@ -74,7 +74,7 @@ class CommunicatorWire final : public ParcelWire {
     for (const TransferTensor& tensor : announced) {
       at::Tensor received =
           at::empty(tensor.shape, c10::TensorOptions(static_cast<c10::ScalarType>(tensor.dtype)));
-      if (received.numel() > 0) options_.communicator->receive(received, options_.peer, options_.tag);
+      if (received.numel() > 0) options_.communicator->receive(received, options_.peer, options_.tag).wait();
       if (!tensors.emplace(tensor.name, received.requires_grad_(tensor.requires_grad)).second) {
         refuse(tensor, "twice");
       }

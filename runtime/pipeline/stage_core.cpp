@@ -13,8 +13,8 @@
 #include "runtime/base/host_limits.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/pipeline/handed_tensors.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
-#include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {
 
@@ -212,7 +212,7 @@ ActionResult StageCore::forward(Microbatch& mb, int index) {
 
 // The tensors of the stage before; those that want a gradient become leaves of this stage's graph.
 TensorMap StageCore::take_activation(Microbatch& mb) {
-  TensorMap inputs = std::move(table_.take_as<TensorParcel>(std::exchange(mb.activation, {}))->tensors);
+  TensorMap inputs = take_over(table_, std::exchange(mb.activation, {}), *options_.device);
   for (auto& [name, tensor] : inputs) {
     const bool wants_gradient = mb.trains && tensor.requires_grad();
     tensor = tensor.detach();
@@ -234,7 +234,7 @@ Ticket StageCore::put_outputs(Microbatch& mb, const TensorMap& outputs) {
     }
     activation.emplace(name, std::move(handed));
   }
-  return table_.put(std::make_unique<TensorParcel>(std::move(activation)));
+  return hand_over(table_, std::move(activation), *options_.device);
 }
 
 void StageCore::finish_forward(Microbatch& mb, const LastStageOutputs& outputs) {
@@ -252,9 +252,9 @@ void StageCore::finish_forward(Microbatch& mb, const LastStageOutputs& outputs) 
 
 void StageCore::take_gradients(Microbatch& mb) {
   if (is_last()) return;
-  const auto parcel = table_.take_as<TensorParcel>(std::exchange(mb.gradient, {}));
+  const TensorMap gradients = take_over(table_, std::exchange(mb.gradient, {}), *options_.device);
   for (Root& root : mb.roots)
-    root.at.gradient = tensor_at(parcel->tensors, root.name, "the gradient of the next stage");
+    root.at.gradient = tensor_at(gradients, root.name, "the gradient of the next stage");
 }
 
 // The input half. The first stage has no inputs to give gradients for: its whole backward waits for W.
@@ -310,7 +310,7 @@ Ticket StageCore::put_input_gradients(Microbatch& mb) {
                 name);
     gradients.emplace(name, leaf.grad());
   }
-  return table_.put(std::make_unique<TensorParcel>(std::move(gradients)));
+  return hand_over(table_, std::move(gradients), *options_.device);
 }
 
 // The last action of a microbatch ran.

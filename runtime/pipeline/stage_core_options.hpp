@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/device/device.hpp"
 #include "runtime/pipeline/step_observer.hpp"
 #include "runtime/tensor/stage_module.hpp"
 #include "runtime/tensor/tensor_map.hpp"
@@ -36,6 +37,7 @@ struct StageLoss {
 
 struct StageCoreOptions {
   std::shared_ptr<StageModule> module;
+  std::shared_ptr<Device> device = cpu_device();  // that it computes on
   int stage = 0;
   int num_stages = 1;
   // Of what modules draw in forward (runtime/tensor/microbatch_scope.hpp).

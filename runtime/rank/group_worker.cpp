@@ -3,6 +3,8 @@
 #include <ATen/ops/from_blob.h>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/device/device.hpp"
+#include "runtime/device/host_waits.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
@@ -23,9 +25,14 @@ class GroupWorker final : public CollectiveWorker {
 
   double reduce_bucket(int bucket) override {
     const GradientBucket& reduced = bucket_at(bucket);
-    if (scatter_ && !reduced.unit->reduce_gradient(reduced.grad, *scatter_)) return 0;
-    if (sum_) reduce_gradients(reduced, *sum_);
-    return reduced.tied ? 0 : share_of_norm(reduced, options_.norm);
+    const WaitPlace place("gradients");
+    Device& device = device_of(reduced.grad.device());
+    const StreamScope scope(device, StreamRole::communicate);
+    device.wait(options_.gradients->events.complete(bucket));
+    const bool whole = !scatter_ || reduced.unit->reduce_gradient(reduced.grad, *scatter_);
+    if (whole && sum_) reduce_gradients(reduced, *sum_);
+    options_.gradients->events.set_reduced(bucket, device.record());
+    return whole && !reduced.tied ? share_of_norm(reduced, options_.norm) : 0;
   }
 
   std::uint64_t bucket_bytes(int bucket) const override {
@@ -36,7 +43,7 @@ class GroupWorker final : public CollectiveWorker {
   void reduce_values(std::vector<double>& values, ReduceOp operation) override {
     if (values.empty()) return;
     at::Tensor view = at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kDouble);
-    sum_->all_reduce(view, operation);
+    sum_->all_reduce(view, operation).wait();
   }
 
  private:

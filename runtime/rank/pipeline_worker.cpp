@@ -107,6 +107,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
            });
   }
   void make_metrics();
+  void wait_for_reductions();
   void end_step(bool update);
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const RankModel::Stage& built);
@@ -167,6 +168,7 @@ RankEvaluationOptions PipelineWorker::evaluation_options(std::shared_ptr<Inferen
                                    .phase = options_.phases.first_training(),
                                    .inference = std::move(inference),
                                    .counts_loss = counts_loss(),
+                                   .device = options_.device,
                                    .table = options_.table};
   for (const auto& [stage, built] : model_->stages()) evaluation.modules[stage] = built.module;
   return evaluation;
@@ -186,7 +188,10 @@ void PipelineWorker::make_metrics() {
 }
 
 StageCoreOptions PipelineWorker::core_options(int stage, const RankModel::Stage& built) {
-  StageCoreOptions core{.module = built.module, .stage = stage, .num_stages = topology_.num_stages()};
+  StageCoreOptions core{.module = built.module,
+                        .device = options_.device,
+                        .stage = stage,
+                        .num_stages = topology_.num_stages()};
   core.observer = this;
   core.noise_seed = noise_seed();
   core.each_microbatch = built.units.reduce_each_microbatch();
@@ -215,6 +220,7 @@ void PipelineWorker::gradient_complete(int stage, std::size_t parameter, bool la
   for (const int bucket : model_->sync().mark_complete(first + parameter, last)) {
     const GradientBucket& ready = model_->flat()->buckets()[static_cast<std::size_t>(bucket)];
     if (ready.unit) ready.unit->hand_over_gradient(last);
+    options_.shared->events.set_complete(bucket, options_.device->record());
     buckets_.bucket_complete(bucket);
   }
 }
@@ -296,6 +302,7 @@ std::vector<StageTensor> PipelineWorker::run(const Instruction& instruction) {
 
 StepTotals PipelineWorker::finish_step() {
   const WaitPlace place("step end");
+  wait_for_reductions();
   StepTotals totals;
   for (auto& [stage, core] : cores_) {
     const StageTotals sums = core->finish_step();
@@ -346,12 +353,20 @@ void PipelineWorker::restore(const std::string& checkpoint, std::uint64_t skippe
   model_->restore(checkpoint, skipped_steps);
 }
 
+// What this rank's stream does with gradients from now on is behind the collectives.
+void PipelineWorker::wait_for_reductions() {
+  if (options_.device->is_cpu()) return;
+  for (const Event& reduced : options_.shared->events.take_reduced()) options_.device->wait(reduced);
+}
+
 HookedGradients PipelineWorker::hook_gradients(std::uint64_t step, double loss, double weight) {
+  wait_for_reductions();
   return call_hooks(options_.hooks, *model_->flat(), weight, options_.norm,
                     {.step = step, .seed = options_.seed, .loss = loss, .gradients = {}});
 }
 
 void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
+  wait_for_reductions();
   const UpdateScale scale{.lr_multiplier = lr_multiplier, .grad = gradient_scale};
   if (options_.optimizer->built_in() != nullptr) {
     model_->optimizer().step(scale);
@@ -363,6 +378,7 @@ void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
 
 // Buffers are the forward's work, so they have changed all the same.
 void PipelineWorker::skip() {
+  wait_for_reductions();
   model_->flat()->zero_grad();
   end_step(/*update=*/false);
 }
@@ -375,6 +391,7 @@ void PipelineWorker::end_step(bool update) {
 
 void PipelineWorker::watch_tensors(double gradient_scale) {
   if (options_.watched.empty() || options_.inference) return;
+  wait_for_reductions();
   d9d::watch_tensors(*model_->flat(), options_.watched, gradient_scale,
                      metrics_.get<TensorStatistics>(statistics_name));
 }

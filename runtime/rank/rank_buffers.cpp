@@ -107,8 +107,7 @@ void RankBuffers::make_equal() {
     const auto group = groups_.open(domain_of_axes(axes), axes, "buffers");
     at::Tensor bytes = packed_bytes(tensors);
     if (bytes.numel() == 0) continue;  // the same on all ranks of the group: they hold the same blocks
-    group->broadcast(bytes, /*root=*/0);
-    group->wait();
+    group->broadcast(bytes, /*root=*/0).wait();
     if (group->rank() != 0) unpack_bytes(bytes, tensors);
   }
 }

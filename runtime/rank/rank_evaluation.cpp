@@ -60,7 +60,8 @@ std::pair<int, int> RankEvaluation::after(const Action& action) const {
 StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<StageModule>& module) {
   const int num_stages = options_.topology.num_stages();
   const auto running = options_.inference ? options_.inference->running(module, {stage, num_stages}) : module;
-  StageCoreOptions core{.module = running, .stage = stage, .num_stages = num_stages};
+  StageCoreOptions core{
+      .module = running, .device = options_.device, .stage = stage, .num_stages = num_stages};
   core.noise_seed = options_.noise_seed;
   core.training = false;
   core.passes = passes();

@@ -33,6 +33,7 @@ struct RankEvaluationOptions {
   // In an inference job the outputs go there; then the task's loss and metrics are not asked for.
   std::shared_ptr<InferenceTask> inference;
   bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
+  std::shared_ptr<Device> device = cpu_device();
   TensorTable* table = nullptr;
 };
 

@@ -36,8 +36,7 @@ void RankExperts::balance() {
   if (parts.empty()) return;
   const auto group = groups_.open(dense_domain, dense_axes(), "expert load");
   at::Tensor sums = at::cat(parts);
-  group->all_reduce(sums, ReduceOp::sum);
-  group->wait();
+  group->all_reduce(sums, ReduceOp::sum).wait();
   std::int64_t begin = 0;
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     for (RoutedTokens& routed : counted[stage]) {

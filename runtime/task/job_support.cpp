@@ -31,7 +31,9 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
             "choose float32 or bfloat16", issues);
 }
 
-// Where it leads to parts that read the host's memory, or wait for other ranks on the host.
+constexpr int delayed_ranks_max = 8;  // each has a device of its own: see runtime/device
+
+// Where it leads to parts that read the host's memory.
 void refuse_on_delayed(const JobConfig& job, Issues& issues) {
   if (job.node.device != DeviceKind::delayed) return;
   const char* const instead = "choose node.device: cpu";
@@ -39,7 +41,7 @@ void refuse_on_delayed(const JobConfig& job, Issues& issues) {
     if (given)
       issues.push_back({path, std::string(what) + " on a delayed device is not supported yet", instead});
   };
-  refuse(job.mesh.world_size() > 1, "mesh", "more than one rank");
+  refuse(job.mesh.world_size() > delayed_ranks_max, "mesh", "more than eight ranks");
   refuse(job.inference.has_value(), "inference", "inference");
   refuse(std::holds_alternative<StochasticAdamWOptions>(job.optimizer), "optimizer.name", "stochastic_adamw");
 }

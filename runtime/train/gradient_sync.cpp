@@ -85,7 +85,7 @@ std::vector<std::string> GradientSync::incomplete(std::size_t most) const {
 
 void reduce_gradients(const GradientBucket& bucket, Communicator& communicator) {
   at::Tensor grad = bucket.grad;
-  communicator.all_reduce(grad, ReduceOp::sum);
+  communicator.all_reduce(grad, ReduceOp::sum).wait();
 }
 
 }  // namespace d9d

@@ -62,8 +62,7 @@ std::vector<std::vector<Slice>> MatrixExchange::slices_of_all(const std::vector<
   std::copy(own.begin(), own.end(), mine.data_ptr<std::int64_t>());
   at::Tensor all = at::empty({count * size()}, at::kLong);
   if (group_) {
-    group_->all_gather(all, mine);
-    group_->wait();
+    group_->all_gather(all, mine).wait();
   } else {
     all.copy_(mine);
   }
@@ -135,8 +134,7 @@ MatrixBlock MatrixExchange::block_of(const Matrix& matrix) const {
 at::Tensor MatrixExchange::exchange(const at::Tensor& flat, const Counts& from, const Counts& to) const {
   if (!group_) return flat;
   at::Tensor received = at::empty({sum_of(from)}, flat.options());
-  group_->all_to_all(received, flat, from, to);
-  group_->wait();
+  group_->all_to_all(received, flat, from, to).wait();
   return received;
 }
 

@@ -38,9 +38,8 @@ void TiedGradients::sum() const {
     return;
   }
   for (at::Tensor gradients : first.empty() ? last : first) {
-    if (gradients.numel() > 0) other_->all_reduce(gradients, ReduceOp::sum);
+    if (gradients.numel() > 0) other_->all_reduce(gradients, ReduceOp::sum).wait();
   }
-  other_->wait();
 }
 
 }  // namespace d9d

@@ -42,7 +42,7 @@ double all_reduce_us(Communicator& group, const Size& size) {
   std::vector<double> took;
   for (int round = 0; round < size.rounds; ++round) {
     const auto begin = steady_clock::now();
-    group.all_reduce(tensor, ReduceOp::max);
+    group.all_reduce(tensor, ReduceOp::max).wait();
     took.push_back(std::chrono::duration<double, std::micro>(steady_clock::now() - begin).count());
   }
   return median(std::move(took));

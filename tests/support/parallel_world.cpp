@@ -176,7 +176,7 @@ class World {
       : given_(given),
         plan_(given.mesh, {given.mesh.world_size()}),
         topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
-        factory_(plan_, hub_, nullptr, {.timeout = world_timeout}),
+        factory_(plan_, hub_, nullptr, {.timeout = world_timeout, .devices = given.delayed}),
         provider_(std::make_shared<GivenWeights>(
             make_family_provider(given.other ? given.other : std::make_shared<Qwen3Config>(given.model),
                                  Dtype::float32, given.enable_checkpointing, StageSplit{}, disk_,
@@ -204,6 +204,7 @@ class World {
         if (!error_) error_ = std::current_exception();
       }
       hub_.abort_all(error.what());
+      factory_.abort_devices(error.what());
       for (Inbox& inbox : inboxes_) inbox.close();
     }
   }
@@ -279,7 +280,7 @@ std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<Ran
        .task = task,
        .optimizer = provider_of(AdamWOptions{.lr = 1}),
        .seed = world_seed,
-       .device = given_.device,
+       .device = given_.delayed ? delayed_device(rank) : cpu_device(),
        .source_checkpoint = "the given weights",
        .declare_metrics = [task](Compose& metrics) { task->create_metrics(metrics); },
        .parallel = given_.options,

@@ -23,7 +23,7 @@ struct ParallelCase {
   int microbatches = 1;                 // of each rank; B is divisible by data-parallel ranks times this
   TensorMap weights = {};               // global tensors by name, instead of what the seed draws
   std::optional<PeftConfig> peft = {};  // adapters begin with factors B that are not zero
-  std::shared_ptr<Device> device = {};  // that all ranks compute on; null: the CPU
+  bool delayed = false;                 // rank n computes on the device delayed:n; else all on the CPU
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
 };

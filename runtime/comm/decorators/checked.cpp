@@ -69,7 +69,7 @@ class CheckedCommunicator final : public ForwardingCommunicator {
     const at::Tensor input = at::from_blob(mine.data(), {static_cast<std::int64_t>(mine.size())}, at::kLong);
     at::Tensor output = at::from_blob(all.data(), {static_cast<std::int64_t>(all.size())}, at::kLong);
     try {
-      inner().all_gather(output, input);
+      inner().all_gather(output, input).wait();
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("{}; {} was about to call {}", error.what(), caller(), current_),
                   error.where());

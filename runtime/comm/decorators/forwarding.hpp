@@ -41,20 +41,20 @@ class ForwardingCommunicator : public Communicator {
   const std::string& name() const final { return inner_->name(); }
   const std::string& backend() const final { return inner_->backend(); }
 
-  void all_reduce(at::Tensor& tensor, ReduceOp op) final;
-  void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) final;
-  void all_gather(at::Tensor& output, const at::Tensor& input) final;
-  void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) final;
-  void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) final;
-  void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
+  void start_all_reduce(at::Tensor& tensor, ReduceOp op) final;
+  void start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) final;
+  void start_all_gather(at::Tensor& output, const at::Tensor& input) final;
+  void start_gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) final;
+  void start_sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) final;
+  void start_all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
                   const std::vector<std::int64_t>& input_splits) final;
-  void broadcast(at::Tensor& tensor, int root) final;
+  void start_broadcast(at::Tensor& tensor, int root) final;
   void barrier() final;
   void send(const at::Tensor& tensor, int receiver, int tag) final;
-  void receive(at::Tensor& tensor, int sender, int tag) final;
+  void start_receive(at::Tensor& tensor, int sender, int tag) final;
   // To around() a send and a receive.
   void begin_exchange(const at::Tensor& out, int receiver, at::Tensor& in, int sender, int tag) final;
-  void end_exchange(at::Tensor& in, int sender, int tag) final;
+  void await_exchange(at::Tensor& in, int sender, int tag) final;
   void wait() final;
   void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
   void set_timeout(std::chrono::milliseconds timeout) override { inner_->set_timeout(timeout); }
@@ -62,7 +62,8 @@ class ForwardingCommunicator : public Communicator {
  protected:
   using Run = c10::function_ref<void(Communicator&)>;
 
-  explicit ForwardingCommunicator(std::shared_ptr<Communicator> inner) : inner_(std::move(inner)) {}
+  explicit ForwardingCommunicator(std::shared_ptr<Communicator> inner)
+      : Communicator(inner->late_), inner_(std::move(inner)) {}
   Communicator& inner() { return *inner_; }
 
   // Calls run() once, with inner() or another communicator over the same ranks.

@@ -28,7 +28,7 @@ class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(std::unique_ptr<Channel> channel, std::unique_ptr<Communicator> host,
                    std::shared_ptr<Watch> watch)
-      : host_(std::move(host)), watch_(std::move(watch)), channel_(std::move(channel)) {
+      : Communicator(/*late=*/true), host_(std::move(host)), watch_(std::move(watch)), channel_(std::move(channel)) {
     watch_->add(*channel_);
   }
   // The Watch looks on while the channel closes: its deadlines hold then, too.
@@ -42,16 +42,16 @@ class NcclCommunicator final : public Communicator {
   const std::string& name() const override { return channel_->group().name; }
   const std::string& backend() const override { return backend_; }
 
-  void all_reduce(at::Tensor& tensor, ReduceOp op) override {
-    if (is_of_host(tensor)) return host_->all_reduce(tensor, op);
+  void start_all_reduce(at::Tensor& tensor, ReduceOp op) override {
+    if (is_of_host(tensor)) return host_->all_reduce(tensor, op).wait();
     comm::check_contiguous(tensor, name(), "all_reduce");
     launch({"all_reduce", shape_text(tensor), ""}, {tensor}, [&](Comm comm, Stream stream) {
       return api().all_reduce(tensor.data_ptr(), count_of(tensor), tensor.scalar_type(), op, comm, stream);
     });
   }
 
-  void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override {
-    if (is_of_host(output)) return host_->reduce_scatter(output, input, op);
+  void start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override {
+    if (is_of_host(output)) return host_->reduce_scatter(output, input, op).wait();
     comm::check_scatter(output, input, size(), name());
     launch({"reduce_scatter", shape_text(input), ""}, {output, input}, [&](Comm comm, Stream stream) {
       return api().reduce_scatter(input.const_data_ptr(), output.data_ptr(), count_of(output),
@@ -59,8 +59,8 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  void all_gather(at::Tensor& output, const at::Tensor& input) override {
-    if (is_of_host(output)) return host_->all_gather(output, input);
+  void start_all_gather(at::Tensor& output, const at::Tensor& input) override {
+    if (is_of_host(output)) return host_->all_gather(output, input).wait();
     comm::check_gather(output, input, size(), name());
     launch({"all_gather", shape_text(input), ""}, {output, input}, [&](Comm comm, Stream stream) {
       return api().all_gather(input.const_data_ptr(), output.data_ptr(), count_of(input), input.scalar_type(),
@@ -68,9 +68,9 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
+  void start_all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
                   const std::vector<std::int64_t>& input_splits) override {
-    if (is_of_host(output)) return host_->all_to_all(output, input, output_splits, input_splits);
+    if (is_of_host(output)) return host_->all_to_all(output, input, output_splits, input_splits).wait();
     comm::check_splits(output, input, output_splits, input_splits, size(), name());
     const std::string row = fmt::format("({})", c10::toString(input.scalar_type()));
     launch({"all_to_all", row, ""}, {output, input}, [&](Comm comm, Stream stream) {
@@ -90,8 +90,8 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  void broadcast(at::Tensor& tensor, int root) override {
-    if (is_of_host(tensor)) return host_->broadcast(tensor, root);
+  void start_broadcast(at::Tensor& tensor, int root) override {
+    if (is_of_host(tensor)) return host_->broadcast(tensor, root).wait();
     comm::check_contiguous(tensor, name(), "broadcast");
     launch({"broadcast", shape_text(tensor), ""}, {tensor}, [&](Comm comm, Stream stream) {
       return api().broadcast(tensor.data_ptr(), count_of(tensor), tensor.scalar_type(), root, comm, stream);
@@ -109,8 +109,8 @@ class NcclCommunicator final : public Communicator {
            [&](Comm comm, Stream stream) { return send_in(tensor, receiver, comm, stream); });
   }
 
-  void receive(at::Tensor& tensor, int sender, int tag) override {
-    if (is_of_host(tensor)) return host_->receive(tensor, sender, tag);
+  void start_receive(at::Tensor& tensor, int sender, int tag) override {
+    if (is_of_host(tensor)) return host_->receive(tensor, sender, tag).wait();
     comm::check_peer(sender, rank(), size(), tag, name(), "receive");
     comm::check_contiguous(tensor, name(), "receive");
     launch({"receive", shape_text(tensor), " from " + rank_text(sender)}, {tensor},
@@ -131,8 +131,8 @@ class NcclCommunicator final : public Communicator {
       });
     });
   }
-  void end_exchange(at::Tensor& in, int sender, int tag) override {
-    if (is_of_host(in)) return host_->end_exchange(in, sender, tag);
+  void await_exchange(at::Tensor& in, int sender, int tag) override {
+    if (is_of_host(in)) return host_->end_exchange(in, sender, tag).wait();
     wait();
   }
 

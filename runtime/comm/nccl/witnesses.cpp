@@ -76,7 +76,7 @@ std::string Witnesses::compare(const std::string& group, std::chrono::millisecon
     at::Tensor theirs = at::zeros({message_bytes}, at::kByte);
     for (int peer = 0; peer < host.size(); ++peer) {
       if (peer == host.rank()) continue;
-      host.receive(theirs, peer);
+      host.receive(theirs, peer).wait();
       histories.push_back(decode_history(static_cast<const char*>(theirs.const_data_ptr())));
     }
   } catch (const std::exception& error) {

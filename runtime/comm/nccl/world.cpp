@@ -94,7 +94,7 @@ std::unique_ptr<Communicator> World::connected(const Group& group, const Channel
   const int index = type == c10::DeviceType::CPU ? -1 : shared_->options.device;
   const c10::Device device(type, static_cast<c10::DeviceIndex>(index));
   at::Tensor one = at::zeros({1}, at::TensorOptions(device));
-  communicator->all_reduce(one, ReduceOp::sum);
+  communicator->all_reduce(one, ReduceOp::sum).wait();
   raw.finish("open");
   return communicator;
 }

@@ -95,7 +95,7 @@ void ExchangeCommunicator::wait_for(Transfer& transfer, int peer, const char* op
   aborted_.throw_if_set(operation, name(), backend_);
 }
 
-void ExchangeCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
+void ExchangeCommunicator::start_all_reduce(at::Tensor& tensor, ReduceOp op) {
   check_contiguous(tensor, name(), "all_reduce");
   if (tensor.nbytes() * (size() - 1) <= small_bytes) return reduce_small(tensor, op);
   const auto element = static_cast<std::int64_t>(tensor.element_size());
@@ -145,7 +145,7 @@ void ExchangeCommunicator::reduce_segment(std::byte* data, std::int64_t count, c
   exchange("all_reduce", sum, theirs);
 }
 
-void ExchangeCommunicator::reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) {
+void ExchangeCommunicator::start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) {
   check_scatter(output, input, size(), name());
   const std::size_t bytes = output.nbytes();
   std::byte* const got = scratch(bytes * size());
@@ -163,7 +163,7 @@ void ExchangeCommunicator::reduce_scatter(at::Tensor& output, const at::Tensor& 
   reduce(output.scalar_type(), op, sources, {&target, 1}, output.numel());
 }
 
-void ExchangeCommunicator::all_gather(at::Tensor& output, const at::Tensor& input) {
+void ExchangeCommunicator::start_all_gather(at::Tensor& output, const at::Tensor& input) {
   check_gather(output, input, size(), name());
   const std::size_t bytes = input.nbytes();
   std::vector<Bytes> outgoing, incoming;
@@ -176,7 +176,7 @@ void ExchangeCommunicator::all_gather(at::Tensor& output, const at::Tensor& inpu
   if (own != bytes_of(input) && bytes > 0) std::memmove(own, bytes_of(input), bytes);
 }
 
-void ExchangeCommunicator::all_to_all(at::Tensor& output, const at::Tensor& input,
+void ExchangeCommunicator::start_all_to_all(at::Tensor& output, const at::Tensor& input,
                                       const std::vector<std::int64_t>& output_splits,
                                       const std::vector<std::int64_t>& input_splits) {
   const std::int64_t row = check_splits(output, input, output_splits, input_splits, size(), name());
@@ -201,7 +201,7 @@ void ExchangeCommunicator::all_to_all(at::Tensor& output, const at::Tensor& inpu
   exchange("all_to_all", outgoing, incoming);
 }
 
-void ExchangeCommunicator::broadcast(at::Tensor& tensor, int root) {
+void ExchangeCommunicator::start_broadcast(at::Tensor& tensor, int root) {
   check_contiguous(tensor, name(), "broadcast");
   D9D_CHECK(root >= 0 && root < size(), "broadcast of group {}: root {} of {} ranks", name(), root, size());
   std::vector<Bytes> outgoing, incoming;
@@ -236,7 +236,7 @@ void ExchangeCommunicator::send(const at::Tensor& tensor, int receiver, int tag)
   sent_changed_.notify_all();
 }
 
-void ExchangeCommunicator::receive(at::Tensor& tensor, int sender, int tag) {
+void ExchangeCommunicator::start_receive(at::Tensor& tensor, int sender, int tag) {
   check_peer(sender, rank(), size(), tag, name(), "receive");
   check_contiguous(tensor, name(), "receive");
   aborted_.throw_if_set("receive", name(), backend_);

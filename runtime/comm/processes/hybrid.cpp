@@ -24,20 +24,20 @@ class HybridCommunicator final : public Communicator {
   const std::string& name() const override { return p_.group.name; }
   const std::string& backend() const override { return backend_; }
 
-  void all_reduce(at::Tensor& tensor, ReduceOp op) override;
-  void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override;
-  void all_gather(at::Tensor& output, const at::Tensor& input) override;
-  void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
+  void start_all_reduce(at::Tensor& tensor, ReduceOp op) override;
+  void start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override;
+  void start_all_gather(at::Tensor& output, const at::Tensor& input) override;
+  void start_all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
                   const std::vector<std::int64_t>& input_splits) override {
-    together([&] { p_.flat->all_to_all(output, input, output_splits, input_splits); });
+    together([&] { p_.flat->all_to_all(output, input, output_splits, input_splits).wait(); });
   }
-  void broadcast(at::Tensor& tensor, int root) override;
+  void start_broadcast(at::Tensor& tensor, int root) override;
   void barrier() override;
   void send(const at::Tensor& tensor, int receiver, int tag) override {
     together([&] { p_.flat->send(tensor, receiver, tag); });
   }
-  void receive(at::Tensor& tensor, int sender, int tag) override {
-    together([&] { p_.flat->receive(tensor, sender, tag); });
+  void start_receive(at::Tensor& tensor, int sender, int tag) override {
+    together([&] { p_.flat->receive(tensor, sender, tag).wait(); });
   }
   void abort(const std::string& reason) noexcept override {
     for (Communicator* const part : parts()) part->abort(reason);
@@ -68,12 +68,12 @@ class HybridCommunicator final : public Communicator {
   const std::string backend_ = "shared_memory+sockets";
 };
 
-void HybridCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
+void HybridCommunicator::start_all_reduce(at::Tensor& tensor, ReduceOp op) {
   comm::check_contiguous(tensor, name(), "all_reduce");
   if (op == ReduceOp::sum && is_half(tensor.scalar_type())) {
     // A partial sum in a half type would be rounded once more.
     at::Tensor wide = tensor.to(at::kFloat);
-    all_reduce(wide, op);
+    start_all_reduce(wide, op);
     tensor.copy_(wide);
     return;
   }
@@ -81,9 +81,9 @@ void HybridCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
 }
 
 void HybridCommunicator::reduce_small(at::Tensor& tensor, ReduceOp op) {
-  p_.local->all_reduce(tensor, op);
-  if (is_leader()) p_.across->all_reduce(tensor, op);
-  p_.local->broadcast(tensor, 0);
+  p_.local->all_reduce(tensor, op).wait();
+  if (is_leader()) p_.across->all_reduce(tensor, op).wait();
+  p_.local->broadcast(tensor, 0).wait();
 }
 
 void HybridCommunicator::reduce_large(at::Tensor& tensor, ReduceOp op) {
@@ -91,18 +91,18 @@ void HybridCommunicator::reduce_large(at::Tensor& tensor, ReduceOp op) {
   at::Tensor flat = tensor.view({-1});
   at::Tensor even = flat.narrow(0, 0, part * p_.ranks_per_node);
   at::Tensor mine = at::empty({part}, tensor.options());
-  p_.local->reduce_scatter(mine, even, op);
-  p_.across->all_reduce(mine, op);
-  p_.local->all_gather(even, mine);
+  p_.local->reduce_scatter(mine, even, op).wait();
+  p_.across->all_reduce(mine, op).wait();
+  p_.local->all_gather(even, mine).wait();
   at::Tensor rest = flat.narrow(0, even.numel(), flat.numel() - even.numel());
   if (rest.numel() > 0) reduce_small(rest, op);
 }
 
-void HybridCommunicator::reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) {
+void HybridCommunicator::start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) {
   comm::check_scatter(output, input, size(), name());
   if (op == ReduceOp::sum && is_half(output.scalar_type())) {
     at::Tensor wide = at::empty(output.sizes(), output.options().dtype(at::kFloat));
-    reduce_scatter(wide, input.to(at::kFloat), op);
+    start_reduce_scatter(wide, input.to(at::kFloat), op);
     output.copy_(wide);
     return;
   }
@@ -111,31 +111,31 @@ void HybridCommunicator::reduce_scatter(at::Tensor& output, const at::Tensor& in
     at::Tensor of_node = at::empty({nodes(), output.numel()}, output.options());
     for (int node = 0; node < nodes(); ++node) {
       at::Tensor sum = of_node.select(0, node);
-      p_.local->reduce_scatter(sum, input.view({-1}).narrow(0, node * per_node, per_node), op);
+      p_.local->reduce_scatter(sum, input.view({-1}).narrow(0, node * per_node, per_node), op).wait();
     }
-    p_.across->reduce_scatter(output, of_node, op);
+    p_.across->reduce_scatter(output, of_node, op).wait();
   });
 }
 
-void HybridCommunicator::all_gather(at::Tensor& output, const at::Tensor& input) {
+void HybridCommunicator::start_all_gather(at::Tensor& output, const at::Tensor& input) {
   comm::check_gather(output, input, size(), name());
   together([&] {
     const std::int64_t per_node = input.numel() * p_.ranks_per_node;
     at::Tensor of_position = at::empty({nodes(), input.numel()}, input.options());
-    p_.across->all_gather(of_position, input);
+    p_.across->all_gather(of_position, input).wait();
     for (int node = 0; node < nodes(); ++node) {
       at::Tensor blocks = output.view({-1}).narrow(0, node * per_node, per_node);
-      p_.local->all_gather(blocks, of_position.select(0, node));
+      p_.local->all_gather(blocks, of_position.select(0, node)).wait();
     }
   });
 }
 
-void HybridCommunicator::broadcast(at::Tensor& tensor, int root) {
+void HybridCommunicator::start_broadcast(at::Tensor& tensor, int root) {
   D9D_CHECK(root >= 0 && root < size(), "broadcast of group {}: root {} of {} ranks", name(), root, size());
   together([&] {
     const int position = root % p_.ranks_per_node;
-    if (p_.local->rank() == position) p_.across->broadcast(tensor, root / p_.ranks_per_node);
-    p_.local->broadcast(tensor, position);
+    if (p_.local->rank() == position) p_.across->broadcast(tensor, root / p_.ranks_per_node).wait();
+    p_.local->broadcast(tensor, position).wait();
   });
 }
 

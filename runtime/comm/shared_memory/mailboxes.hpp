@@ -12,14 +12,21 @@
 #include <set>
 #include <tuple>
 
+#include "runtime/device/event.hpp"
+
 namespace d9d::comm {
+
+struct Mail {
+  at::Tensor tensor;
+  Event ready = {};  // it has its values
+};
 
 class Mailboxes {
  public:
-  void put(int sender, int receiver, int tag, at::Tensor tensor);
+  void put(int sender, int receiver, int tag, Mail mail);
   // Returns an undefined tensor when none came in time or none can come any more. A
   // tensor that was put before its sender left, or before the close, can still be taken.
-  at::Tensor take(int sender, int receiver, int tag, std::chrono::milliseconds timeout);
+  Mail take(int sender, int receiver, int tag, std::chrono::milliseconds timeout);
   void leave(int rank) noexcept;
   void close() noexcept;
   bool closed();
@@ -28,7 +35,7 @@ class Mailboxes {
   using Key = std::tuple<int, int, int>;
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::map<Key, std::deque<at::Tensor>> queues_;
+  std::map<Key, std::deque<Mail>> queues_;
   std::set<int> left_;
   bool closed_ = false;
 };

@@ -43,17 +43,18 @@ class SharedMemoryCommunicator final : public Communicator {
   const std::string& name() const override { return meeting_.group(); }
   const std::string& backend() const override { return backend_; }
 
-  void all_reduce(at::Tensor& tensor, ReduceOp op) override;
-  void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override;
-  void all_gather(at::Tensor& output, const at::Tensor& input) override;
-  void gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) override;
-  void sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) override;
-  void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
-                  const std::vector<std::int64_t>& input_splits) override;
-  void broadcast(at::Tensor& tensor, int root) override;
+  void start_all_reduce(at::Tensor& tensor, ReduceOp op) override;
+  void start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override;
+  void start_all_gather(at::Tensor& output, const at::Tensor& input) override;
+  void start_gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) override;
+  void start_sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) override;
+  void start_all_to_all(at::Tensor& output, const at::Tensor& input,
+                        const std::vector<std::int64_t>& output_splits,
+                        const std::vector<std::int64_t>& input_splits) override;
+  void start_broadcast(at::Tensor& tensor, int root) override;
   void barrier() override;
   void send(const at::Tensor& tensor, int receiver, int tag) override;
-  void receive(at::Tensor& tensor, int sender, int tag) override;
+  void start_receive(at::Tensor& tensor, int sender, int tag) override;
   void abort(const std::string& reason) noexcept override { group_->fail("aborted: " + reason); }
   void set_timeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
 
@@ -107,7 +108,7 @@ std::vector<void*> SharedMemoryCommunicator::outputs(std::int64_t byte_offset) {
   return result;
 }
 
-void SharedMemoryCommunicator::all_reduce(at::Tensor& tensor, ReduceOp op) {
+void SharedMemoryCommunicator::start_all_reduce(at::Tensor& tensor, ReduceOp op) {
   check_contiguous(tensor, name(), "all_reduce");
   Call& call = my_call(Call::Kind::all_reduce);
   call.op = op;
@@ -134,7 +135,8 @@ void SharedMemoryCommunicator::all_reduce_inline(at::Tensor& tensor, Call& call)
   ++operation_;
 }
 
-void SharedMemoryCommunicator::reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) {
+void SharedMemoryCommunicator::start_reduce_scatter(at::Tensor& output, const at::Tensor& input,
+                                                    ReduceOp op) {
   check_scatter(output, input, size(), name());
   Call& call = my_call(Call::Kind::reduce_scatter);
   call.op = op;
@@ -148,7 +150,7 @@ void SharedMemoryCommunicator::reduce_scatter(at::Tensor& output, const at::Tens
   end();
 }
 
-void SharedMemoryCommunicator::all_gather(at::Tensor& output, const at::Tensor& input) {
+void SharedMemoryCommunicator::start_all_gather(at::Tensor& output, const at::Tensor& input) {
   check_gather(output, input, size(), name());
   Call& call = my_call(Call::Kind::all_gather);
   call.dtype = input.scalar_type();
@@ -162,8 +164,8 @@ void SharedMemoryCommunicator::all_gather(at::Tensor& output, const at::Tensor& 
   end();
 }
 
-void SharedMemoryCommunicator::gather_shards(at::Tensor& whole, const at::Tensor& shard,
-                                             const ShardMap& map) {
+void SharedMemoryCommunicator::start_gather_shards(at::Tensor& whole, const at::Tensor& shard,
+                                                   const ShardMap& map) {
   check_shards(whole, shard, map, rank_, size(), name());
   Call& call = my_call(Call::Kind::gather_shards);
   call.dtype = whole.scalar_type();
@@ -180,8 +182,8 @@ void SharedMemoryCommunicator::gather_shards(at::Tensor& whole, const at::Tensor
   end();
 }
 
-void SharedMemoryCommunicator::sum_to_shards(at::Tensor& shard, const at::Tensor& whole,
-                                             const ShardMap& map) {
+void SharedMemoryCommunicator::start_sum_to_shards(at::Tensor& shard, const at::Tensor& whole,
+                                                   const ShardMap& map) {
   check_shards(whole, shard, map, rank_, size(), name());
   Call& call = my_call(Call::Kind::sum_to_shards);
   call.dtype = whole.scalar_type();
@@ -197,9 +199,9 @@ void SharedMemoryCommunicator::sum_to_shards(at::Tensor& shard, const at::Tensor
   end();
 }
 
-void SharedMemoryCommunicator::all_to_all(at::Tensor& output, const at::Tensor& input,
-                                          const std::vector<std::int64_t>& output_splits,
-                                          const std::vector<std::int64_t>& input_splits) {
+void SharedMemoryCommunicator::start_all_to_all(at::Tensor& output, const at::Tensor& input,
+                                                const std::vector<std::int64_t>& output_splits,
+                                                const std::vector<std::int64_t>& input_splits) {
   Call& call = my_call(Call::Kind::all_to_all);
   call.row_bytes = check_splits(output, input, output_splits, input_splits, size(), name());
   call.dtype = input.scalar_type();
@@ -219,7 +221,7 @@ void SharedMemoryCommunicator::all_to_all(at::Tensor& output, const at::Tensor& 
   end();
 }
 
-void SharedMemoryCommunicator::broadcast(at::Tensor& tensor, int root) {
+void SharedMemoryCommunicator::start_broadcast(at::Tensor& tensor, int root) {
   check_contiguous(tensor, name(), "broadcast");
   D9D_CHECK(root >= 0 && root < size(), "broadcast of group {}: root {} of {} ranks", name(), root, size());
   Call& call = my_call(Call::Kind::broadcast);
@@ -240,13 +242,13 @@ void SharedMemoryCommunicator::barrier() {
 void SharedMemoryCommunicator::send(const at::Tensor& tensor, int receiver, int tag) {
   check_peer(receiver, rank_, size(), tag, name(), "send");
   if (group_->mailboxes.closed()) meeting_.throw_failed("send");
-  group_->mailboxes.put(rank_, receiver, tag, tensor.detach());
+  group_->mailboxes.put(rank_, receiver, tag, {tensor.detach()});
 }
 
-void SharedMemoryCommunicator::receive(at::Tensor& tensor, int sender, int tag) {
+void SharedMemoryCommunicator::start_receive(at::Tensor& tensor, int sender, int tag) {
   check_peer(sender, rank_, size(), tag, name(), "receive");
   check_contiguous(tensor, name(), "receive");
-  const at::Tensor sent = group_->mailboxes.take(sender, rank_, tag, timeout_);
+  const at::Tensor sent = group_->mailboxes.take(sender, rank_, tag, timeout_).tensor;
   if (!sent.defined()) fail_receive(sender, tag);
   D9D_CHECK(sent.sizes() == tensor.sizes() && sent.scalar_type() == tensor.scalar_type(),
             "receive of group {}: rank {} sent {} elements of {}, awaited are {} of {} in the same shape",

@@ -7,26 +7,26 @@ namespace d9d {
 
 SingleCommunicator::SingleCommunicator(std::string name) : name_(std::move(name)) {}
 
-void SingleCommunicator::all_reduce(at::Tensor& tensor, ReduceOp) {
+void SingleCommunicator::start_all_reduce(at::Tensor& tensor, ReduceOp) {
   require_alive("all_reduce");
   comm::check_contiguous(tensor, name_, "all_reduce");
 }
 
-void SingleCommunicator::reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp) {
+void SingleCommunicator::start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp) {
   require_alive("reduce_scatter");
   comm::check_scatter(output, input, 1, name_);
   output.view({-1}).copy_(input.view({-1}));
 }
 
-void SingleCommunicator::all_gather(at::Tensor& output, const at::Tensor& input) {
+void SingleCommunicator::start_all_gather(at::Tensor& output, const at::Tensor& input) {
   require_alive("all_gather");
   comm::check_gather(output, input, 1, name_);
   output.view({-1}).copy_(input.view({-1}));
 }
 
-void SingleCommunicator::all_to_all(at::Tensor& output, const at::Tensor& input,
-                                    const std::vector<std::int64_t>& output_splits,
-                                    const std::vector<std::int64_t>& input_splits) {
+void SingleCommunicator::start_all_to_all(at::Tensor& output, const at::Tensor& input,
+                                          const std::vector<std::int64_t>& output_splits,
+                                          const std::vector<std::int64_t>& input_splits) {
   require_alive("all_to_all");
   comm::check_splits(output, input, output_splits, input_splits, 1, name_);
   D9D_CHECK(output_splits == input_splits, "all_to_all of group {}: {} rows sent, {} awaited", name_,
@@ -34,7 +34,7 @@ void SingleCommunicator::all_to_all(at::Tensor& output, const at::Tensor& input,
   output.copy_(input);
 }
 
-void SingleCommunicator::broadcast(at::Tensor& tensor, int root) {
+void SingleCommunicator::start_broadcast(at::Tensor& tensor, int root) {
   require_alive("broadcast");
   comm::check_contiguous(tensor, name_, "broadcast");
   D9D_CHECK(root == 0, "broadcast of group {}: root {} of 1 rank", name_, root);
@@ -48,7 +48,7 @@ void SingleCommunicator::send(const at::Tensor&, int receiver, int tag) {
   comm::check_peer(receiver, 0, 1, tag, name_, "send");
 }
 
-void SingleCommunicator::receive(at::Tensor&, int sender, int tag) {
+void SingleCommunicator::start_receive(at::Tensor&, int sender, int tag) {
   comm::check_peer(sender, 0, 1, tag, name_, "receive");
 }
 

@@ -15,15 +15,16 @@ class SingleCommunicator final : public Communicator {
   const std::string& name() const override { return name_; }
   const std::string& backend() const override { return backend_; }
 
-  void all_reduce(at::Tensor& tensor, ReduceOp op) override;
-  void reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override;
-  void all_gather(at::Tensor& output, const at::Tensor& input) override;
-  void all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
-                  const std::vector<std::int64_t>& input_splits) override;
-  void broadcast(at::Tensor& tensor, int root) override;
+  void start_all_reduce(at::Tensor& tensor, ReduceOp op) override;
+  void start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override;
+  void start_all_gather(at::Tensor& output, const at::Tensor& input) override;
+  void start_all_to_all(at::Tensor& output, const at::Tensor& input,
+                        const std::vector<std::int64_t>& output_splits,
+                        const std::vector<std::int64_t>& input_splits) override;
+  void start_broadcast(at::Tensor& tensor, int root) override;
   void barrier() override;
   void send(const at::Tensor& tensor, int receiver, int tag) override;
-  void receive(at::Tensor& tensor, int sender, int tag) override;
+  void start_receive(at::Tensor& tensor, int sender, int tag) override;
   void abort(const std::string& reason) noexcept override;
   void set_timeout(std::chrono::milliseconds) override {}
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/delayed/aliases.hpp"
 #include "runtime/device/delayed/backend.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
@@ -35,20 +36,40 @@ class DelayedDevice final : public Device {
     return Event(std::make_shared<MarkedPlace>(machine_.record(static_cast<int>(role))));
   }
   void wait(StreamRole role, const Event& event) override {
-    if (event.done()) return;
-    const auto* const place = dynamic_cast<const MarkedPlace*>(event.state().get());
-    D9D_CHECK(place != nullptr, "a delayed device cannot wait for an event of another kind of device");
-    machine_.wait_for(static_cast<int>(role), place->mark());
+    if (!event.done()) machine_.wait_for(static_cast<int>(role), mark_of(event));
   }
   void use(const at::Tensor& tensor, StreamRole role) override {
     if (tensor.device() == this->place()) machine_.use(tensor.storage().data_ptr(), static_cast<int>(role));
+  }
+  void use_until(const at::Tensor& tensor, const Event& event) override {
+    if (tensor.device() == this->place() && !event.done())
+      machine_.use_until(tensor.storage().data_ptr(), mark_of(event));
   }
   StreamRole exchange_stream(StreamRole role) override {
     const int before = std::exchange(delayed::current().streams[index_], static_cast<int>(role));
     return roles[static_cast<std::size_t>(before)];
   }
+  StreamRole current_stream() const override {
+    return roles[static_cast<std::size_t>(delayed::current().streams[index_])];
+  }
+  void copy(const at::Tensor& into, const at::Tensor& from) override {
+    if (from.numel() == 0) return;
+    delayed::Aliases aliases;
+    delayed::Machine& other = delayed::machine(from.device().index());
+    machine_.enqueue(static_cast<int>(current_stream()),
+                     [&other, into = aliases.of(into, "copy"), from = aliases.of(from, "copy")] {
+                       const delayed::OpenMemory open(other.memory());
+                       into.copy_(from);
+                     });
+  }
 
  private:
+  static const std::shared_ptr<const delayed::Mark>& mark_of(const Event& event) {
+    const auto* const place = dynamic_cast<const MarkedPlace*>(event.state().get());
+    D9D_CHECK(place != nullptr, "a delayed device cannot wait for an event of another kind of device");
+    return place->mark();
+  }
+
   const int index_;
   delayed::Machine& machine_;
 };

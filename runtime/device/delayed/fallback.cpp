@@ -31,6 +31,13 @@ std::optional<std::size_t> written_argument(const c10::FunctionSchema& schema, s
   TORCH_CHECK(false, schema.operator_name(), " is not supported on a delayed device");
 }
 
+// Ops with several results that are arguments (nll_loss_forward.output) return references to what was on the stack, and
+// torch takes the arguments off before it puts the results on: somebody else has to hold them meanwhile.
+void call_boxed(const c10::OperatorHandle& op, Stack& stack) {
+  const Stack held = stack;
+  op.callBoxed(&stack);
+}
+
 class Call {
  public:
   Call(const c10::OperatorHandle& op, Stack* stack)
@@ -79,7 +86,7 @@ class Call {
                          : map_tensors(argument, [](const at::Tensor& t) { return on_meta(t); }));
     }
     try {
-      op_.callBoxed(&meta);
+      call_boxed(op_, meta);
     } catch (const c10::NotImplementedError&) {
       return false;
     }
@@ -123,7 +130,7 @@ class Call {
       if (!written_argument(op_.schema(), i)) into[i] = aliases.of(results[i].toTensor(), name_.c_str());
     }
     machine(current().device).enqueue(current().stream(), [op = op_, stack, into]() mutable {
-      op.callBoxed(&stack);
+      call_boxed(op, stack);
       for (std::size_t i = 0; i < into.size(); ++i) {
         if (!into[i].defined()) continue;
         const at::Tensor& result = stack[i].toTensor();
@@ -145,7 +152,7 @@ class Call {
       if (!argument || arguments_[*argument].toTensor().numel() > 0) continue;
       stack[*argument] = at::empty({0}, arguments_[*argument].toTensor().options().device(c10::kCPU));
     }
-    machine(current().device).run_behind(current().stream(), [&] { op_.callBoxed(&stack); });
+    machine(current().device).run_behind(current().stream(), [&] { call_boxed(op_, stack); });
     for (std::size_t i = 0; i < count; ++i) {
       const auto argument = written_argument(op_.schema(), i);
       if (!argument) {

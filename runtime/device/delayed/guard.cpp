@@ -61,7 +61,7 @@ c10::Stream Guard::exchangeStream(c10::Stream stream) const {
   return stream_of(index, std::exchange(current().streams[index], number_of(stream)));
 }
 bool Guard::queryStream(const c10::Stream& stream) const {
-  return machine(stream.device_index()).record(number_of(stream))->reached();
+  return machine(stream.device_index()).idle(number_of(stream));
 }
 void Guard::synchronizeStream(const c10::Stream& stream) const {
   HostWaits::count("a stream");

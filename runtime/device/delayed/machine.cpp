@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/delayed/stream_waits.hpp"
 
 namespace d9d::delayed {
 namespace {
@@ -90,10 +91,18 @@ std::shared_ptr<const Mark> Machine::record(int stream) {
   return mark;
 }
 
+// What is reached, or behind it on the same stream, is no wait.
 void Machine::wait_for(int stream, std::shared_ptr<const Mark> mark) {
+  if (mark->reached() || (&mark->machine() == this && mark->stream_ == stream)) return;
+  if (StreamWaits::skips_next()) return;
   Piece piece;
   piece.behind = std::move(mark);
   push(stream, std::move(piece));
+}
+
+bool Machine::idle(int stream) {
+  const std::lock_guard lock(queues_mutex_);
+  return queues_[stream].empty() && running_stream_ != stream;
 }
 
 // So that not all work is late. A queue that is full makes its host run it, as a GPU's does.
@@ -142,8 +151,11 @@ bool Machine::run_one(int wanted, std::shared_ptr<const Mark>& missing) {
     piece = std::move(queues_[stream].front());
     queues_[stream].pop_front();
     --pending_;
+    running_stream_ = stream;
   }
   run(piece);
+  const std::lock_guard lock(queues_mutex_);
+  running_stream_ = -1;
   return true;
 }
 
@@ -214,6 +226,14 @@ void Machine::use(const c10::DataPtr& data, int stream) {
   block->users |= 1U << stream;
 }
 
+void Machine::use_until(const c10::DataPtr& data, std::shared_ptr<const Mark> mark) {
+  auto* const block = static_cast<Block*>(data.get_context());
+  if (block == nullptr || mark->reached()) return;
+  const std::lock_guard lock(queues_mutex_);
+  std::erase_if(block->used_until, [](const auto& other) { return other->reached(); });
+  block->used_until.push_back(std::move(mark));
+}
+
 // Nothing runs early here: memory is freed in places that must not be held up.
 void Machine::poison_block(const Block& block) {
   Piece piece;
@@ -226,9 +246,17 @@ void Machine::poison_block(const Block& block) {
 void Machine::release(void* context) {
   auto* const block = static_cast<Block*>(context);
   Machine& machine = *block->machine;
-  for (int stream = 0; stream < num_streams; ++stream) {
-    if ((block->users >> stream & 1U) != 0) machine.wait_for(block->stream, machine.record(stream));
+  std::uint32_t users = 0;
+  std::vector<std::shared_ptr<const Mark>> used_until;
+  {
+    const std::lock_guard lock(machine.queues_mutex_);  // as those who use it have it
+    users = std::exchange(block->users, 0);
+    used_until = std::exchange(block->used_until, {});
   }
+  for (int stream = 0; stream < num_streams; ++stream) {
+    if ((users >> stream & 1U) != 0) machine.wait_for(block->stream, machine.record(stream));
+  }
+  for (std::shared_ptr<const Mark>& mark : used_until) machine.wait_for(block->stream, std::move(mark));
   machine.poison_block(*block);
   machine.memory_.give_back(block);
 }

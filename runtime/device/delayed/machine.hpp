@@ -43,6 +43,8 @@ class Machine {
   std::shared_ptr<const Mark> record(int stream);
   void wait_for(int stream, std::shared_ptr<const Mark> mark);
 
+  // Whether the stream has done all that it was given.
+  bool idle(int stream);
   // The calling thread runs work until the mark is reached. If any work since the last call threw an exception, it
   // is thrown again here, and the pieces behind that work are skipped.
   void reach(const Mark& mark);
@@ -53,7 +55,8 @@ class Machine {
 
   c10::DataPtr allocate(std::size_t bytes, int stream);
   void use(const c10::DataPtr& data, int stream);
-  const Memory& memory() const { return memory_; }
+  void use_until(const c10::DataPtr& data, std::shared_ptr<const Mark> mark);
+  Memory& memory() { return memory_; }
 
  private:
   struct Piece {
@@ -79,6 +82,7 @@ class Machine {
   std::mutex running_;  // by the thread that runs work
   std::mutex queues_mutex_;
   std::deque<Piece> queues_[num_streams];
+  int running_stream_ = -1;  // of the piece that runs
   std::atomic<std::size_t> pending_ = 0;
   std::exception_ptr error_;
   RandomStream order_;

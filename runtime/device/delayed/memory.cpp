@@ -48,7 +48,7 @@ Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh
   blocks_.push_back(std::make_unique<Block>(Block{&machine, begin_ + used_, size, stream}));
   fresh = true;
   const std::size_t end = used_ + size;
-  if (open_) protect(true, up(used_, page), up(end, page));
+  if (opened_ > 0) protect(true, up(used_, page), up(end, page));
   used_ = end;
   return blocks_.back().get();
 }
@@ -56,20 +56,17 @@ Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh
 void Memory::give_back(Block* block) {
   const std::lock_guard lock(mutex_);
   in_use_ -= block->size;
-  block->users = 0;
   free_[block->stream].emplace(block->size, block);
 }
 
 void Memory::open() {
   const std::lock_guard lock(mutex_);
-  open_ = true;
-  protect(true, 0, up(used_, page));
+  if (opened_++ == 0) protect(true, 0, up(used_, page));
 }
 
 void Memory::close() {
   const std::lock_guard lock(mutex_);
-  open_ = false;
-  protect(false, 0, up(used_, page));
+  if (--opened_ == 0) protect(false, 0, up(used_, page));
 }
 
 void Memory::protect(bool opened, std::size_t begin, std::size_t end) const {

@@ -12,6 +12,7 @@
 namespace d9d::delayed {
 
 class Machine;
+class Mark;
 
 struct Block {
   Machine* machine;
@@ -19,6 +20,7 @@ struct Block {
   std::size_t size;
   int stream;               // it was made on
   std::uint32_t users = 0;  // a bit for each other stream that uses it
+  std::vector<std::shared_ptr<const Mark>> used_until = {};
 };
 
 class Memory {
@@ -33,7 +35,8 @@ class Memory {
   Block* take(Machine& machine, std::size_t bytes, int stream, bool& fresh);
   void give_back(Block* block);
 
-  // Between the two calls it may be touched. By the thread that runs the device's work.
+  // Between the two calls it may be touched: by threads that run the device's work, or that of another device which
+  // copies from here. Calls nest.
   void open();
   void close();
 
@@ -45,10 +48,22 @@ class Memory {
   mutable std::mutex mutex_;
   std::byte* begin_ = nullptr;
   std::size_t used_ = 0;  // bytes from begin_ on that were ever given out
-  bool open_ = false;
+  int opened_ = 0;
   std::size_t in_use_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::map<int, std::multimap<std::size_t, Block*>> free_;  // by stream, by size
+};
+
+// It may be touched until the scope ends.
+class OpenMemory {
+ public:
+  explicit OpenMemory(Memory& memory) : memory_(memory) { memory_.open(); }
+  ~OpenMemory() { memory_.close(); }
+  OpenMemory(const OpenMemory&) = delete;
+  OpenMemory& operator=(const OpenMemory&) = delete;
+
+ private:
+  Memory& memory_;
 };
 
 }  // namespace d9d::delayed

@@ -6,6 +6,7 @@
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
@@ -18,6 +19,7 @@
 
 #include "runtime/device/delayed/aliases.hpp"
 #include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
 
 namespace d9d::delayed {
@@ -68,13 +70,26 @@ void queue_copy(const at::Tensor& from, const at::Tensor& into) {
   machine(current().device).enqueue(current().stream(), [from, into] { into.copy_(from); });
 }
 
+// As CUDA does: behind the current streams of both, and before what both are given next.
+void copy_between(const at::Tensor& self, const at::Tensor& into) {
+  Device& from = d9d::device_of(self.device());
+  Device& to = d9d::device_of(into.device());
+  to.wait(from.record());
+  to.copy(into, self);
+  const Event done = to.record();
+  from.wait(done);
+  from.use_until(self, done);
+}
+
 // `non_blocking`: memory of the host is used when the copy runs, as pinned memory is; it is held until then.
 // Otherwise it is read before the call returns, and written before it returns.
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& into, bool non_blocking) {
   if (self.numel() == 0) return into;
   const OnDevice there(index_of(is_delayed(self) ? self : into));
   Aliases aliases;
-  if (is_delayed(self) && is_delayed(into)) {
+  if (is_delayed(self) && is_delayed(into) && self.device() != into.device()) {
+    copy_between(self, into);
+  } else if (is_delayed(self) && is_delayed(into)) {
     queue_copy(aliases.of(self, "copy_"), aliases.of(into, "copy_"));
   } else if (is_delayed(into)) {
     queue_copy(non_blocking ? self.detach() : self.detach().clone(), aliases.of(into, "copy_"));
@@ -129,6 +144,23 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::
   return at::where_out(result, condition, self, other);
 }
 
+at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
+  const OnDevice there(index_of(self));
+  at::Tensor result = at::empty({}, self.options());
+  Aliases aliases;
+  machine(current().device)
+      .enqueue(current().stream(), [a = aliases.of(self, "dot"), b = aliases.of(other, "dot"),
+                                    into = aliases.of(result, "dot")] { into.copy_(at::dot(a, b)); });
+  return result;
+}
+
+at::Tensor& set_storage(at::Tensor& self, c10::Storage storage, int64_t offset, at::IntArrayRef size,
+                        at::IntArrayRef stride) {
+  self.unsafeGetTensorImpl()->set_storage_keep_dtype(std::move(storage));
+  self.unsafeGetTensorImpl()->set_sizes_and_strides(size, stride, offset);
+  return self;
+}
+
 void record_stream(at::Tensor& self, c10::Stream stream) {
   machine(self.device().index()).use(self.storage().data_ptr(), static_cast<int>(stream.id()));
 }
@@ -147,7 +179,9 @@ void add_torch_ops(torch::Library& aten) {
   aten.impl("_local_scalar_dense", read_number);
   aten.impl("index_select", index_select);
   aten.impl("abs", abs);
+  aten.impl("dot", dot);
   aten.impl("where.self", where);
+  aten.impl("set_.source_Storage_storage_offset", set_storage);
   aten.impl("record_stream", record_stream);
 }
 

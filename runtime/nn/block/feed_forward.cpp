@@ -22,11 +22,17 @@
 namespace d9d {
 namespace {
 
+// How often each expert was chosen, int64 [E]. bincount would wait for a device.
+at::Tensor choices_of(const at::Tensor& experts, std::int64_t num_experts) {
+  const at::Tensor flat = experts.flatten();
+  if (flat.is_cpu()) return at::bincount(flat, {}, num_experts);
+  return at::zeros({num_experts}, flat.options()).index_add_(0, flat, at::ones_like(flat));
+}
+
 void count_tokens(const at::Tensor& experts, at::Tensor& counts) {
   if (!experts.is_cpu()) {
     if (counts.device() != experts.device()) counts = counts.to(experts.device());
-    const at::Tensor choices = experts.flatten();  // bincount would wait for the device
-    counts.index_add_(0, choices, at::ones_like(choices));
+    counts.add_(choices_of(experts, counts.size(0)));
     return;
   }
   const at::Tensor ids = experts.contiguous();
@@ -46,7 +52,7 @@ kernels::RouterRule rule_of(const MoeOptions& options) {
 
 at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts) {
   const auto wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const at::Tensor choices = at::bincount(experts.flatten(), {}, logits.size(1)).to(wide);
+  const at::Tensor choices = choices_of(experts, logits.size(1)).to(wide);
   const at::Tensor squares = at::square(at::logsumexp(logits.to(wide), -1)).sum();
   const at::Tensor shares = at::div(squares, logits.size(1)).expand_as(choices);
   return at::stack({choices, at::softmax(logits, -1, wide).sum(0), shares});

@@ -67,9 +67,14 @@ void GatheredUnit::request() {
   D9D_CHECK(shards_.defined(), "the values of {} are asked for before its shards lie anywhere",
             options_.name);
   on_its_way_ = values_.make_memory();
-  const auto gather = [this, into = on_its_way_]() mutable {
+  Device& device = device_of(on_its_way_.device());
+  const auto gather = [this, &device, asked = device.record(), into = on_its_way_]() mutable {
     const at::NoGradGuard no_grad;
-    options_.communicator->gather_shards(into, shards_, map_);
+    const StreamScope scope(device, StreamRole::communicate);
+    device.wait(asked);  // the memory is free, the shards are as the update left them
+    options_.communicator->gather_shards(into, shards_, map_).wait();
+    device.use(into, StreamRole::communicate);
+    arrived_ = device.record();
   };
   arrival_ = options_.thread->submit({"gather " + options_.name, on_its_way_.nbytes(), gather});
 }
@@ -80,6 +85,7 @@ void GatheredUnit::ensure() {
   std::future<void> arrival = std::move(arrival_);
   const at::Tensor memory = std::exchange(on_its_way_, {});
   options_.thread->wait(std::move(arrival), "wait for " + options_.name);
+  device_of(memory.device()).wait(arrived_);
   values_.give(memory);
 }
 
@@ -106,7 +112,8 @@ void GatheredUnit::hand_over_gradient(bool last) {
   open_gradient();  // of parameters that nothing depended on: zero
   at::Tensor gradient = gradients_.take();
   const std::lock_guard lock(complete_mutex_);
-  complete_.push_back({std::move(gradient), last});
+  const Event added = device_of(gradient.device()).record();
+  complete_.push_back({std::move(gradient), last, added});
 }
 
 void GatheredUnit::end_action() {
@@ -129,13 +136,16 @@ bool GatheredUnit::reduce_gradient(at::Tensor shard_gradient, Communicator& grou
     next = std::move(complete_.front());
     complete_.pop_front();
   }
+  Device& device = device_of(next.gradient.device());
+  device.wait(next.added);
   if (!reduced_before_) {
-    group.sum_to_shards(shard_gradient, next.gradient, map_);
+    group.sum_to_shards(shard_gradient, next.gradient, map_).wait();
   } else {
     at::Tensor more = at::empty_like(shard_gradient);
-    group.sum_to_shards(more, next.gradient, map_);
+    group.sum_to_shards(more, next.gradient, map_).wait();
     shard_gradient.add_(more);
   }
+  device.use(next.gradient, device.current_stream());
   reduced_before_ = !next.last;
   return next.last;
 }

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/nn/plan/whole_buffer.hpp"
 #include "runtime/nn/shard/communication_thread.hpp"
 #include "runtime/tensor/sharded_unit.hpp"
@@ -73,10 +74,12 @@ class GatheredUnit final : public ShardedUnit {
   WholeBuffer gradients_;
   at::Tensor on_its_way_;  // memory that the gather is filling
   std::future<void> arrival_;
+  Event arrived_;  // the values are there; written by the gather
 
   struct Complete {
     at::Tensor gradient;
     bool last = false;
+    Event added;  // up: by which the gradient is whole
   };
   std::mutex complete_mutex_;
   std::deque<Complete> complete_;

@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 
 #include "kernels/attention_block.hpp"
+#include "kernels/host_values.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/nn/plan/widened_heads.hpp"
@@ -31,12 +32,13 @@ at::Tensor tokens(const at::Tensor& x, const TokenRange& range) {
   return x.narrow(1, range.first, range.count);
 }
 
-// Where the documents of this rank's tokens begin, [B, S]; undefined where rows are one document.
+// Where the documents of this rank's tokens begin, [B, S], on the host; undefined where rows are one document.
 at::Tensor own_starts(const at::Tensor& of_all, TokenOrder order, const Communicator& group) {
   if (!of_all.defined()) return {};
+  const at::Tensor known = kernels::fetch_host_values(of_all);
   std::vector<at::Tensor> parts;
-  for (const TokenRange& range : tokens_of(order, group.rank(), group.size(), of_all.size(1)))
-    parts.push_back(tokens(of_all, range));
+  for (const TokenRange& range : tokens_of(order, group.rank(), group.size(), known.size(1)))
+    parts.push_back(tokens(known, range));
   return at::cat(parts, 1);
 }
 
@@ -59,7 +61,7 @@ struct Ring {
     return coming;
   }
   at::Tensor received(at::Tensor coming, Tag tag) const {
-    group->end_exchange(coming, previous(), tag);
+    group->end_exchange(coming, previous(), tag).wait();
     return coming;
   }
   kernels::FirstKeys first_keys_of(const VisibleBlock& block, int owner) const {
@@ -78,7 +80,9 @@ struct Ring {
          visible_blocks(order, group->rank(), owner(step), size(), count, rule.window)) {
       kernels::FirstKeys first_keys = first_keys_of(block, owner(step));
       const bool hidden = first_keys.defined() && first_keys.min().item<std::int64_t>() == block.keys.count;
-      if (!hidden) blocks.push_back({block, std::move(first_keys)});
+      if (hidden) continue;
+      if (first_keys.defined()) first_keys = first_keys.to(rule.document_starts.device());
+      blocks.push_back({block, std::move(first_keys)});
     }
     return blocks;
   }

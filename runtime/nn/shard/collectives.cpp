@@ -70,7 +70,7 @@ at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, Communicator& gro
   shape.insert(shape.begin(), group.size());
   const at::Tensor all = at::empty(shape, x.options());
   at::Tensor rows = all.flatten();
-  group.all_gather(rows, x.contiguous());
+  group.all_gather(rows, x.contiguous()).wait();
   return all.movedim(0, dim).flatten(dim, dim + 1);
 }
 
@@ -79,7 +79,7 @@ at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, Communicator
   const std::int64_t block = block_of(x, dim, group);
   const at::Tensor blocks = x.unflatten(dim, {group.size(), block}).movedim(dim, 0).contiguous();
   at::Tensor mine = at::empty(blocks.sizes().slice(1), blocks.options());
-  group.reduce_scatter(mine, blocks, ReduceOp::sum);
+  group.reduce_scatter(mine, blocks, ReduceOp::sum).wait();
   return mine;
 }
 
@@ -88,7 +88,7 @@ at::Tensor exchange_rows(const at::Tensor& x, const std::vector<std::int64_t>& s
   if (group.size() == 1) return x;
   const std::int64_t rows = std::accumulate(receive_rows.begin(), receive_rows.end(), std::int64_t{0});
   at::Tensor received = at::empty(with_leading(rows, x), x.options());
-  group.all_to_all(received, x.contiguous(), receive_rows, send_rows);
+  group.all_to_all(received, x.contiguous(), receive_rows, send_rows).wait();
   return received;
 }
 

@@ -3,13 +3,18 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 
 #include "kernels/moe.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/device/host_numbers.hpp"
+#include "runtime/device/upload.hpp"
 
 namespace d9d {
 namespace {
@@ -38,17 +43,54 @@ std::vector<std::int64_t> exchange_counts(std::vector<std::int64_t> send_rows, C
   };
   at::Tensor received = view(receive_rows);
   const std::vector<std::int64_t> one_each(send_rows.size(), 1);
-  group.all_to_all(received, view(send_rows), one_each, one_each);
+  group.all_to_all(received, view(send_rows), one_each, one_each).wait();
   return receive_rows;
 }
 
-TokenRoute route_of(const at::Tensor& offsets, const at::Tensor& map, Communicator& group) {
-  TokenRoute route;
-  route.map = map;
+std::vector<std::int64_t> rows_by_offsets(const at::Tensor& offsets, int size) {
+  std::vector<std::int64_t> rows;
   const auto* offset = offsets.const_data_ptr<std::int64_t>();
-  for (int to = 0; to < group.size(); ++to) route.send_rows.push_back(offset[to + 1] - offset[to]);
-  route.receive_rows = exchange_counts(route.send_rows, group);
-  return route;
+  for (int to = 0; to < size; ++to) rows.push_back(offset[to + 1] - offset[to]);
+  return rows;
+}
+
+// On a device: what the host has to know of the tokens on their way. One wait, for the experts of this rank's tokens;
+// the ids then travel on the host, so that nobody waits for those of the others.
+class HostRoute {
+ public:
+  // Both [T, k] on the host: chosen experts, ranks_of() them.
+  HostRoute(at::Tensor experts, at::Tensor ranks) : experts_(std::move(experts)), ranks_(std::move(ranks)) {}
+
+  // As moe_permute orders them: by rank, then by token.
+  std::vector<std::int64_t> send_rows(int size) {
+    const std::int64_t top_k = ranks_.size(1);
+    std::vector<std::vector<std::int64_t>> tokens(static_cast<std::size_t>(size));
+    const auto* rank = ranks_.const_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < ranks_.numel(); ++i)
+      if (rank[i] >= 0) tokens[static_cast<std::size_t>(rank[i])].push_back(i / top_k);
+    std::vector<std::int64_t> counts;
+    for (const auto& of_rank : tokens) {
+      counts.push_back(static_cast<std::int64_t>(of_rank.size()));
+      rows_.insert(rows_.end(), of_rank.begin(), of_rank.end());
+    }
+    return counts;
+  }
+  // Of the tokens that came, with 0 for the first expert of this rank.
+  at::Tensor experts_here(const TokenRoute& route, std::int64_t first, Communicator& group) const {
+    const at::Tensor sent = experts_.index_select(0, at::tensor(rows_, at::kLong));
+    return plain::exchange_rows(sent, route.send_rows, route.receive_rows, group).sub(first);
+  }
+
+ private:
+  const at::Tensor experts_, ranks_;
+  std::vector<std::int64_t> rows_;
+};
+
+at::Tensor on_host(const at::Tensor& experts) {
+  if (experts.is_cpu()) return experts;
+  const at::Tensor here = copy_later(experts.contiguous());
+  device_of(experts.device()).record().wait("experts of tokens");
+  return here;
 }
 
 }  // namespace
@@ -58,14 +100,21 @@ DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, c
   const std::int64_t size = group->size(), top_k = experts.size(1);
   D9D_CHECK(num_experts % size == 0, "{} experts are not divisible by the {} ranks of {}", num_experts, size,
             group->name());
-  const at::Tensor ranks = ranks_of(experts, num_experts / size);
+  const bool of_host = experts.is_cpu();
+  const at::Tensor known = on_host(experts);
+  const at::Tensor ranks_here = ranks_of(known, num_experts / size);
+  const at::Tensor ranks = of_host ? ranks_here : upload(ranks_here, device_of(experts.device()));
   // Choices travel as numbers beside their probabilities (exact up to 2^24 experts), and with the token where
   // they are of its type: between processes an exchange costs more than what it carries.
   at::Tensor choices = at::cat({probs, experts.to(probs.scalar_type())}, 1);
   const bool together = x.scalar_type() == choices.scalar_type();
   const auto [rows, offsets, map] =
       kernels::moe_permute(together ? at::cat({x, choices}, 1) : x, ranks, size);
-  TokenRoute route = route_of(offsets, map, *group);
+  HostRoute on_way(known, ranks_here);
+  TokenRoute route;
+  route.map = map;
+  route.send_rows = of_host ? rows_by_offsets(offsets, group->size()) : on_way.send_rows(group->size());
+  route.receive_rows = exchange_counts(route.send_rows, *group);
   const auto travel = [&](const at::Tensor& sent) {
     return exchange_rows(sent, route.send_rows, route.receive_rows, group);
   };
@@ -76,15 +125,17 @@ DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, c
   } else {
     choices = travel(std::get<0>(kernels::moe_permute(choices, ranks, size)));
   }
-  const at::Tensor global = choices.detach().narrow(1, top_k, top_k).to(at::kLong);
-  return {tokens, choices.narrow(1, 0, top_k), global.sub_(group->rank() * (num_experts / size)),
-          std::move(route)};
+  const std::int64_t first = group->rank() * (num_experts / size);
+  const at::Tensor own =
+      of_host ? choices.detach().narrow(1, top_k, top_k).to(at::kLong).sub_(first)
+              : upload(on_way.experts_here(route, first, *group), device_of(experts.device()));
+  return {tokens, choices.narrow(1, 0, top_k), own, std::move(route)};
 }
 
 at::Tensor return_tokens(const at::Tensor& y, const TokenRoute& route, const SharedCommunicator& group) {
   const at::Tensor rows = exchange_rows(y, route.receive_rows, route.send_rows, group);
   const auto sums = y.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  return kernels::moe_unpermute(rows, at::ones(route.map.sizes(), sums), route.map);
+  return kernels::moe_unpermute(rows, at::ones(route.map.sizes(), y.options().dtype(sums).requires_grad(false)), route.map);
 }
 
 }  // namespace d9d

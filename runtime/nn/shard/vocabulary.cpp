@@ -85,7 +85,7 @@ at::Tensor VocabularyShards::loss(const at::Tensor& hidden, at::TensorList table
   const auto gather = [group = tokens_.group()](const at::Tensor& own) {
     const at::Tensor all = at::empty({group->size(), own.size(0), own.size(1)}, own.options());
     at::Tensor rows = all.view({-1, own.size(1)});
-    group->all_gather(rows, own);
+    group->all_gather(rows, own).wait();
     return all;
   };
   const at::Tensor all = tokens_.gather(hidden);

@@ -94,8 +94,7 @@ class GatherFullTensor final : public StateMapper {
     at::Tensor sent = at::zeros({padded_size}, block.options());
     sent.narrow(0, 0, block.numel()).copy_(block.reshape({-1}));
     at::Tensor received = at::empty({padded_size * axis.size}, block.options());
-    communicators_[k]->all_gather(received, sent);
-    communicators_[k]->wait();
+    communicators_[k]->all_gather(received, sent).wait();
     Slice joined = slice_of(k, 0);
     const auto dim = static_cast<std::size_t>(axis.placement.shard_dim);
     joined.end[dim] = slice_of(k, axis.size - 1).end[dim];

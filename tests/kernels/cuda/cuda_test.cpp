@@ -106,9 +106,9 @@ TEST_F(Cuda, NcclSumsBetweenGpus) {
           at::full({1000}, rank + 1.0, at::Device(at::kCUDA, static_cast<at::DeviceIndex>(rank)));
       at::Tensor here = at::full({3}, rank + 1.0, at::kDouble);
 
-      group->all_reduce(there, ReduceOp::sum);
+      group->all_reduce(there, ReduceOp::sum).wait();
       group->wait();
-      group->all_reduce(here, ReduceOp::max);
+      group->all_reduce(here, ReduceOp::max).wait();
 
       EXPECT_EQ(there[999].item<float>(), ranks * (ranks + 1) / 2.0F);
       EXPECT_EQ(here[0].item<double>(), ranks);

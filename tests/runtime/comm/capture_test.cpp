@@ -94,7 +94,7 @@ std::string captured(const std::shared_ptr<const net::Tls>& tls) {
   at::Tensor got = at::zeros_like(weights);
   {
     const auto group = first.open({"replicas[0,1]", {0, 1}, 0, false}, capture_patience);
-    group->receive(got, 1, 0);
+    group->receive(got, 1, 0).wait();
     group->barrier();
   }
   sender.join();

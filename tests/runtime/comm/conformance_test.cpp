@@ -57,7 +57,7 @@ TEST_P(EveryBackend, SumsNeighboursInPairsToTheSameBits) {
       const at::Tensor expected = paired_sum(count, world.size(), dtype);
       world.run([&](Communicator& group) {
         at::Tensor tensor = noise(count, group.rank(), dtype);
-        group.all_reduce(tensor, ReduceOp::sum);
+        group.all_reduce(tensor, ReduceOp::sum).wait();
         EXPECT_TRUE(at::equal(tensor, expected)) << count << " of " << c10::toString(dtype);
       });
     }
@@ -70,7 +70,7 @@ TEST_P(EveryBackend, SumsMoreThanOneSegment) {
 
   world.run([&](Communicator& group) {
     at::Tensor tensor = noise(count, group.rank());
-    group.all_reduce(tensor, ReduceOp::sum);
+    group.all_reduce(tensor, ReduceOp::sum).wait();
     EXPECT_TRUE(at::equal(tensor, expected));
   });
 }
@@ -79,8 +79,8 @@ TEST_P(EveryBackend, FindsMaximumAndMinimum) {
   world.run([&](Communicator& group) {
     at::Tensor high = at::full({1000}, group.rank(), at::kLong);
     at::Tensor low = at::full({3}, group.rank(), at::kInt);
-    group.all_reduce(high, ReduceOp::max);
-    group.all_reduce(low, ReduceOp::min);
+    group.all_reduce(high, ReduceOp::max).wait();
+    group.all_reduce(low, ReduceOp::min).wait();
     EXPECT_EQ(high[999].item<std::int64_t>(), group.size() - 1);
     EXPECT_EQ(low[0].item<int>(), 0);
   });
@@ -100,7 +100,7 @@ TEST_P(EveryBackend, ScattersTheSumByBlocks) {
 
   world.run([&](Communicator& group) {
     at::Tensor mine = at::empty({block});
-    group.reduce_scatter(mine, noise(block * group.size(), group.rank()), ReduceOp::sum);
+    group.reduce_scatter(mine, noise(block * group.size(), group.rank()), ReduceOp::sum).wait();
     EXPECT_TRUE(at::equal(mine, sum.narrow(0, group.rank() * block, block)));
   });
 }
@@ -108,7 +108,7 @@ TEST_P(EveryBackend, ScattersTheSumByBlocks) {
 TEST_P(EveryBackend, GathersBlocksInRankOrder) {
   world.run([&](Communicator& group) {
     at::Tensor all = at::zeros({group.size(), 5});
-    group.all_gather(all, at::full({5}, group.rank() + 1.0));
+    group.all_gather(all, at::full({5}, group.rank() + 1.0)).wait();
     for (int rank = 0; rank < group.size(); ++rank) EXPECT_EQ(all[rank][4].item<float>(), rank + 1.0F);
   });
 }
@@ -118,7 +118,7 @@ TEST_P(EveryBackend, GathersABlockThatIsInPlaceAlready) {
     at::Tensor all = at::zeros({group.size(), 5});
     at::Tensor mine = all.select(0, group.rank());
     mine.fill_(group.rank() + 1.0);
-    group.all_gather(all, mine);
+    group.all_gather(all, mine).wait();
     for (int rank = 0; rank < group.size(); ++rank) EXPECT_EQ(all[rank][0].item<float>(), rank + 1.0F);
   });
 }
@@ -145,9 +145,9 @@ TEST_P(EveryBackend, GathersShardsOfAnyLengthAndSumsIntoThem) {
 
   world.run([&](Communicator& group) {
     at::Tensor shard = at::empty({map.shard_sizes[static_cast<std::size_t>(group.rank())]});
-    group.sum_to_shards(shard, noise(map.whole_size, group.rank()), map);
+    group.sum_to_shards(shard, noise(map.whole_size, group.rank()), map).wait();
     at::Tensor whole = at::full({map.whole_size}, -1.0);
-    group.gather_shards(whole, shard, map);
+    group.gather_shards(whole, shard, map).wait();
 
     EXPECT_TRUE(at::equal(whole.narrow(0, 0, map.whole_size - 3), sum.narrow(0, 0, map.whole_size - 3)));
     EXPECT_EQ(whole[map.whole_size - 1].item<float>(), -1.0F);  // nobody's stay as they are
@@ -163,7 +163,7 @@ TEST_P(EveryBackend, ExchangesUnevenRowsAndEmptyOnes) {
     const at::Tensor input = at::full({rows, 3}, group.rank(), at::kDouble);
     at::Tensor output = at::full({rows, 3}, -1.0, at::kDouble);
 
-    group.all_to_all(output, input, splits, splits);
+    group.all_to_all(output, input, splits, splits).wait();
 
     std::int64_t row = 0;
     for (int peer = 0; peer < group.size(); ++peer) {
@@ -176,7 +176,7 @@ TEST_P(EveryBackend, BroadcastsFromAnyRoot) {
   world.run([&](Communicator& group) {
     for (int root = 0; root < group.size(); ++root) {
       at::Tensor tensor = group.rank() == root ? noise(777, root) : at::zeros({777});
-      group.broadcast(tensor, root);
+      group.broadcast(tensor, root).wait();
       EXPECT_TRUE(at::equal(tensor, noise(777, root)));
     }
   });
@@ -199,7 +199,7 @@ TEST_P(EveryBackend, DeliversMessagesInOrderWhenAllSendFirst) {
     for (int i = 0; i < 4; ++i) group.send(at::full({1 << 18}, 10.0 * group.rank() + i), next, 3);
     for (int i = 0; i < 4; ++i) {
       at::Tensor got = at::empty({1 << 18});
-      group.receive(got, before, 3);
+      group.receive(got, before, 3).wait();
       EXPECT_EQ(got[(1 << 18) - 1].item<float>(), 10.0F * before + i);
     }
   });
@@ -214,8 +214,8 @@ TEST_P(EveryBackend, TellsMessagesApartByTag) {
     }
     if (group.rank() == 1) {
       at::Tensor first = at::empty({2}), second = at::empty({2});
-      group.receive(second, 0, 2);
-      group.receive(first, 0, 1);
+      group.receive(second, 0, 2).wait();
+      group.receive(first, 0, 1).wait();
       EXPECT_EQ(first[0].item<float>(), 1.0F);
       EXPECT_EQ(second[0].item<float>(), 2.0F);
     }
@@ -260,7 +260,7 @@ TEST_P(EveryBackend, RefusesEveryCallAfterAnAbortAndSaysWhy) {
 TEST_P(EveryBackend, RefusesTensorsThatAreNotContiguous) {
   const std::vector<std::string> errors = world.run_and_collect([&](Communicator& group) {
     at::Tensor tensor = at::zeros({4, 4}).t();
-    group.all_reduce(tensor, ReduceOp::sum);
+    group.all_reduce(tensor, ReduceOp::sum).wait();
   });
 
   for (const std::string& error : errors) EXPECT_THAT(error, HasSubstr("contiguous"));

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 void sum_ones(Communicator& group, std::int64_t count = 1000, at::ScalarType dtype = at::kFloat) {
   at::Tensor tensor = at::ones({count}, dtype);
-  group.all_reduce(tensor, ReduceOp::sum);
+  group.all_reduce(tensor, ReduceOp::sum).wait();
 }
 
 class Failing : public testing::TestWithParam<std::string> {};
@@ -59,7 +59,7 @@ TEST_P(Failing, WakeAReceiverOnAbort) {
 
   const auto errors = world.run_and_collect([](Communicator& group) {
     at::Tensor tensor = at::ones({3});
-    if (group.rank() == 1) group.receive(tensor, 0);
+    if (group.rank() == 1) group.receive(tensor, 0).wait();
   });
   supervisor.join();
 
@@ -71,7 +71,7 @@ TEST_P(Failing, DoNotWaitForAMessageLongerThanTheTimeout) {
 
   const auto errors = world.run_and_collect([](Communicator& group) {
     at::Tensor tensor = at::ones({3});
-    if (group.rank() == 1) group.receive(tensor, 0, 5);
+    if (group.rank() == 1) group.receive(tensor, 0, 5).wait();
   });
 
   EXPECT_THAT(errors[1], AllOf(HasSubstr("environment: receive of group"), HasSubstr("rank 100")));
@@ -140,7 +140,7 @@ TEST_P(Mismatch, OfRowsInAnExchangeIsNamed) {
   const std::string error = error_of([](Communicator& group) {
     const std::vector<std::int64_t> splits{2 + group.rank(), 2};
     at::Tensor output = at::ones({4 + group.rank()});
-    group.all_to_all(output, at::ones({4 + group.rank()}), splits, splits);
+    group.all_to_all(output, at::ones({4 + group.rank()}), splits, splits).wait();
   });
 
   EXPECT_THAT(error, AllOf(HasSubstr("rows"), HasSubstr("number 0")));
@@ -155,7 +155,7 @@ TEST(SharedMemory, NeverReadsABufferWhoseOwnerGaveUp) {
     const auto errors = world.run_and_collect([](Communicator& group) {
       while (true) {
         at::Tensor tensor = at::ones({100'000});
-        group.all_reduce(tensor, ReduceOp::sum);
+        group.all_reduce(tensor, ReduceOp::sum).wait();
         EXPECT_EQ(tensor[99'999].item<float>(), 3.0F);
       }
     });
@@ -182,10 +182,10 @@ TEST(SharedMemory, DeliversWhatWasSentBeforeAPeerLeft) {
   sender.reset();
   at::Tensor got = at::zeros({3});
 
-  receiver->receive(got, 1, 0);
+  receiver->receive(got, 1, 0).wait();
 
   EXPECT_EQ(got[2].item<float>(), 1.0F);
-  EXPECT_THROW(receiver->receive(got, 1, 0), Error);
+  EXPECT_THROW(receiver->receive(got, 1, 0).wait(), Error);
 }
 
 TEST(SharedMemory, BeginsAGroupAnewAfterItFailed) {

@@ -122,7 +122,7 @@ TEST(LaneCommunicator, RanksMeetLaneByLaneInOneOrder) {
         for (int i = 0; i < operations; ++i) {
           at::Tensor sum = at::full({1}, value * (rank + 1));
           said[static_cast<std::size_t>(rank)].push_back(fmt::format("{} {}", value, i));
-          group->all_reduce(sum, ReduceOp::sum);
+          group->all_reduce(sum, ReduceOp::sum).wait();
           EXPECT_EQ(sum.item().toDouble(), 3 * value);
         }
       };

@@ -39,7 +39,7 @@ at::Tensor numbers(const std::string& name, at::IntArrayRef shape) {
 
 at::Tensor summed(const at::Tensor& x, Communicator& group) {
   at::Tensor sum = x.clone();
-  group.all_reduce(sum, ReduceOp::sum);
+  group.all_reduce(sum, ReduceOp::sum).wait();
   return sum;
 }
 

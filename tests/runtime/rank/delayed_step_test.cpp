@@ -21,10 +21,10 @@ ParallelCase small_case(Qwen3Kind kind, ScheduleConfig schedule) {
 
 void expect_same_bits(ParallelCase given) {
   const Trained expected = train_once(given);
-  given.device = delayed_device(0);
+  given.delayed = true;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    delayed::machine(0).reseed(seed);
+    for (int rank = 0; rank < given.mesh.world_size(); ++rank) delayed::machine(rank).reseed(seed);
     HostWaits::take();
 
     const Trained trained = train_once(given);
@@ -69,11 +69,12 @@ TEST(DelayedStep, OfAMixtureOfExpertsHasTheBitsOfTheCpu) {
   expect_same_bits(small_case(Qwen3Kind::moe, OneFOneBSchedule{2, true}));
 }
 
-// Windows, biases, tied tables, latent attention, shared experts, routing in groups.
+// Windows, biases, tied tables, latent and linear attention, shared experts, routing in groups.
 TEST(DelayedStep, OfEachFamilyHasTheBitsOfTheCpu) {
   for (const char* name :
        {"dense_families/llama_bias_tied", "dense_families/mistral_window", "dense_families/qwen2",
-        "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3"}) {
+        "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3",
+        "qwen3_next/mixed", "gemma3_text/capped"}) {
     SCOPED_TRACE(name);
     ParallelCase given{.mesh = {}, .model = {}};
     given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);

@@ -39,9 +39,9 @@ INSTANTIATE_TEST_SUITE_P(Backends, Checked,
 TEST_P(Checked, NamesActorRankAndStepOfTheFirstThatCallsAnotherOperation) {
   const auto errors = errors_of(GetParam(), [](Communicator& group) {
     at::Tensor ones = at::ones({4});
-    group.all_reduce(ones, ReduceOp::sum);
-    if (group.rank() != 1) return group.all_reduce(ones, ReduceOp::max);
-    group.broadcast(ones, 0);
+    group.all_reduce(ones, ReduceOp::sum).wait();
+    if (group.rank() != 1) return group.all_reduce(ones, ReduceOp::max).wait();
+    group.broadcast(ones, 0).wait();
   });
 
   EXPECT_THAT(
@@ -55,7 +55,7 @@ TEST_P(Checked, NamesActorRankAndStepOfTheFirstThatCallsAnotherOperation) {
 TEST_P(Checked, TellsShapesApartThatHaveEquallyManyElements) {
   const auto errors = errors_of(GetParam(), [](Communicator& group) {
     at::Tensor ones = group.rank() == 1 ? at::ones({2, 3}) : at::ones({3, 2});
-    group.all_reduce(ones, ReduceOp::sum);
+    group.all_reduce(ones, ReduceOp::sum).wait();
   });
 
   EXPECT_THAT(errors, Each(AllOf(HasSubstr("as [3, 2]"), HasSubstr("(rank_executor/1, step 7)"),
@@ -69,7 +69,7 @@ TEST_P(Checked, NamesTheRanksWhoseRowsDoNotMatch) {
     std::vector<std::int64_t> sent = one_each;
     if (group.rank() == 1) sent[0] = 2;
     at::Tensor output = at::ones({size, 3});
-    group.all_to_all(output, at::ones({group.rank() == 1 ? size + 1 : size, 3}), one_each, sent);
+    group.all_to_all(output, at::ones({group.rank() == 1 ? size + 1 : size, 3}), one_each, sent).wait();
   });
 
   EXPECT_THAT(errors, Each(AllOf(HasSubstr("rank 101 (rank_executor/1, step 7) sends 2 rows"),

@@ -31,9 +31,9 @@ TEST(Traced, TellsOperationGroupAndBytesAndDoesTheWork) {
 
   told.traced(world, [](Communicator& group) {
     at::Tensor one = at::full({4}, group.rank() + 1.0F), two = at::zeros({8});
-    group.all_gather(two, one);
-    group.all_reduce(one, ReduceOp::sum);
-    group.all_to_all(two, at::full({4, 2}, 1.0F).view({8}), {4, 4}, {4, 4});
+    group.all_gather(two, one).wait();
+    group.all_reduce(one, ReduceOp::sum).wait();
+    group.all_to_all(two, at::full({4, 2}, 1.0F).view({8}), {4, 4}, {4, 4}).wait();
     group.barrier();
     EXPECT_EQ(one[3].item<float>(), 3);
     EXPECT_EQ(two[7].item<float>(), 1);
@@ -50,7 +50,7 @@ TEST(Traced, TellsOfReceivingAndNotOfSending) {
   told.traced(world, [](Communicator& group) {
     at::Tensor tensor = at::full({3}, 5.0F), got = at::zeros({3});
     group.send(tensor, 1 - group.rank(), 7);
-    group.receive(got, 1 - group.rank(), 7);
+    group.receive(got, 1 - group.rank(), 7).wait();
     EXPECT_EQ(got[2].item<float>(), 5);
   });
 

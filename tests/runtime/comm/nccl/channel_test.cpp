@@ -24,7 +24,7 @@ std::string failure_after(NcclWorld& world, int rank) {
 
 void sum_ones(Communicator& group) {
   at::Tensor tensor = at::ones({1000});
-  group.all_reduce(tensor, ReduceOp::sum);
+  group.all_reduce(tensor, ReduceOp::sum).wait();
 }
 
 TEST(Channel, WaitsForWhatTheCallersStreamIsStillComputing) {
@@ -34,7 +34,7 @@ TEST(Channel, WaitsForWhatTheCallersStreamIsStillComputing) {
   world.fake().hold_compute(0);
 
   world.run(
-      [&](int rank) { world.all(rank).all_reduce(sums[static_cast<std::size_t>(rank)], ReduceOp::sum); });
+      [&](int rank) { world.all(rank).all_reduce(sums[static_cast<std::size_t>(rank)], ReduceOp::sum).wait(); });
   sums[0].fill_(10);  // what the held stream would have computed by now
   world.fake().resume();
   world.run([&](int rank) {
@@ -54,7 +54,7 @@ TEST(Channel, KeepsNothingOfAThousandSends) {
       at::Tensor message = at::full({1000}, i * 1.0);
       if (rank == 0) sent.emplace_back(message.getIntrusivePtr());
       if (rank == 0) world.all(rank).send(message, 1);
-      if (rank == 1) world.all(rank).receive(message, 0);
+      if (rank == 1) world.all(rank).receive(message, 0).wait();
     }
     world.all(rank).wait();
     ASSERT_TRUE(world.fake().synchronize(rank));
@@ -75,7 +75,7 @@ TEST(Channel, FinishesWhatWasLaunchedBeforeItCloses) {
 
   world.run([&](int rank) {
     auto group = world.world(rank).open(NcclWorld::group("short", {0, 1}, rank));
-    group->all_reduce(sums[static_cast<std::size_t>(rank)], ReduceOp::sum);
+    group->all_reduce(sums[static_cast<std::size_t>(rank)], ReduceOp::sum).wait();
     group.reset();
   });
 
@@ -89,7 +89,7 @@ TEST(Channel, NamesThePeerOfAMessageThatHangs) {
   world.run([&](int rank) {
     if (rank == 1) return;
     at::Tensor message = at::ones({10});
-    world.all(0).receive(message, 1);
+    world.all(0).receive(message, 1).wait();
     EXPECT_THAT(failure_after(world, 0),
                 AllOf(HasSubstr("environment: wait of group all[0,1] (nccl): receive(Float, 10 elements) "
                                 "from rank 1: not done 300 ms after it could begin"),

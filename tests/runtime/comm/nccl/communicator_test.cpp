@@ -24,11 +24,11 @@ TEST(Nccl, DoesEveryCollectiveOfTheContract) {
     at::Tensor sum = at::full({1000}, rank + 1.0), highest = at::full({3}, rank, at::kLong);
     at::Tensor block = at::empty({2}), all = at::empty({3, 2}), told = at::full({5}, rank, at::kInt);
     const at::Tensor mine = at::full({2}, rank * 1.0);
-    group.all_reduce(sum, ReduceOp::sum);
-    group.all_reduce(highest, ReduceOp::max);
-    group.reduce_scatter(block, at::arange(6, at::kFloat), ReduceOp::sum);
-    group.all_gather(all, mine);
-    group.broadcast(told, 2);
+    group.all_reduce(sum, ReduceOp::sum).wait();
+    group.all_reduce(highest, ReduceOp::max).wait();
+    group.reduce_scatter(block, at::arange(6, at::kFloat), ReduceOp::sum).wait();
+    group.all_gather(all, mine).wait();
+    group.broadcast(told, 2).wait();
     group.wait();
     ASSERT_TRUE(world.fake().synchronize(rank));
 
@@ -53,7 +53,7 @@ TEST(Nccl, ExchangesRowsOfUnequalCounts) {
         rank == 0 ? std::vector<std::int64_t>{1, 0} : std::vector<std::int64_t>{2, 1};
     const at::Tensor input = at::arange((in[0] + in[1]) * 4, at::kFloat).view({-1, 4}).add(100.0 * rank);
     at::Tensor output = at::zeros({out[0] + out[1], 4});
-    world.all(rank).all_to_all(output, input, out, in);
+    world.all(rank).all_to_all(output, input, out, in).wait();
     world.all(rank).wait();
     ASSERT_TRUE(world.fake().synchronize(rank));
 
@@ -73,7 +73,7 @@ TEST(Nccl, PassesLargeMessagesRoundARingOfTwo) {
     for (int hop = 0; hop < 2; ++hop) {
       at::Tensor coming = at::empty_like(mine);
       group.begin_exchange(mine, 1 - rank, coming, 1 - rank, 0);
-      group.end_exchange(coming, 1 - rank, 0);
+      group.end_exchange(coming, 1 - rank, 0).wait();
       mine = coming;
     }
     ASSERT_TRUE(world.fake().synchronize(rank));
@@ -93,7 +93,7 @@ TEST(Nccl, PassesAnExchangeThroughADecorator) {
     const at::Tensor mine = at::full({3}, rank * 1.0);
     at::Tensor coming = at::empty_like(mine);
     traced->begin_exchange(mine, 1 - rank, coming, 1 - rank, 0);
-    traced->end_exchange(coming, 1 - rank, 0);
+    traced->end_exchange(coming, 1 - rank, 0).wait();
     ASSERT_TRUE(world.fake().synchronize(rank));
 
     EXPECT_EQ(coming[0].item<float>(), 1.0F - rank);

@@ -19,7 +19,7 @@ std::string found_after(NcclWorld& world, int rank) {
 
 void launch_sum(Communicator& group) {
   at::Tensor tensor = at::ones({1000});
-  group.all_reduce(tensor, ReduceOp::sum);
+  group.all_reduce(tensor, ReduceOp::sum).wait();
 }
 
 TEST(Watch, FindsAnErrorInMidStepWithoutACall) {

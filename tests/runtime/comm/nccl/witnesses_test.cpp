@@ -23,7 +23,7 @@ std::string told_after(NcclWorld& world, int rank) {
 
 void begin_sum(Communicator& group) {
   at::Tensor tensor = at::ones({1000});
-  group.all_reduce(tensor, ReduceOp::sum);
+  group.all_reduce(tensor, ReduceOp::sum).wait();
 }
 
 TEST(Witnesses, NamesGroupOperationAndRanksWhenAPeerIsLost) {

@@ -19,7 +19,7 @@ TEST(NcclWorlds, SplitsTheWorldByGroupsOfOneRole) {
     const std::vector<int> ranks{rank % 2, rank % 2 + 2};
     const auto group = world.world(rank).open(NcclWorld::group("dp", ranks, rank));
     at::Tensor sum = at::full({1}, rank * 1.0);
-    group->all_reduce(sum, ReduceOp::sum);
+    group->all_reduce(sum, ReduceOp::sum).wait();
     group->wait();
     ASSERT_TRUE(world.fake().synchronize(rank));
 
@@ -34,7 +34,7 @@ TEST(NcclWorlds, OpensAPairWithoutTheOthers) {
     if (rank == 1) return;
     const auto pair = world.world(rank).open(NcclWorld::group("pair", {0, 2}, rank), OpenedBy::members);
     at::Tensor message = at::full({8}, rank * 1.0);
-    if (rank == 0) pair->receive(message, 1);
+    if (rank == 0) pair->receive(message, 1).wait();
     if (rank == 2) pair->send(message, 0);
     pair->wait();
     ASSERT_TRUE(world.fake().synchronize(rank));

@@ -66,7 +66,7 @@ class Child {
 TEST(SocketsBetweenProcesses, SumsAndDelivers) {
   const Child child([](Communicator& group) {
     at::Tensor tensor = at::full({100'000}, 2.0F);
-    group.all_reduce(tensor, ReduceOp::sum);
+    group.all_reduce(tensor, ReduceOp::sum).wait();
     group.send(tensor, 0, 0);
   });
   net::Gate gate;
@@ -75,8 +75,8 @@ TEST(SocketsBetweenProcesses, SumsAndDelivers) {
   const auto group = transport.open({"pair", {0, 1}, 0, false}, process_timeout);
   at::Tensor tensor = at::full({100'000}, 1.0F), got = at::full({100'000}, 0.0F);
 
-  group->all_reduce(tensor, ReduceOp::sum);
-  group->receive(got, 1, 0);
+  group->all_reduce(tensor, ReduceOp::sum).wait();
+  group->receive(got, 1, 0).wait();
 
   EXPECT_EQ(tensor[99'999].item<float>(), 3.0F);
   EXPECT_EQ(got[99'999].item<float>(), 3.0F);
@@ -140,7 +140,7 @@ TEST(SocketsBetweenProcesses, NameAPeerThatWasLostBeforeTheCall) {
   child.kill_now();
   child.wait();
 
-  expect_rank_1_is_lost("receive", [&] { pair.group->receive(tensor, 1, 0); });
+  expect_rank_1_is_lost("receive", [&] { pair.group->receive(tensor, 1, 0).wait(); });
   expect_rank_1_is_lost("barrier", [&] { pair.group->barrier(); });
 }
 

@@ -2,8 +2,10 @@
 #include "runtime/device/delayed/fallback.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/ones.h>
@@ -57,6 +59,14 @@ TEST(DelayedFallback, GivesTheBitsOfTheCpu) {
       "index_copy_");
   expect_same_bits([](T a, T) { return a.clone().mul_(3).add_(a).sub_(1).relu_(); }, "in place");
   expect_same_bits([](T a, T) { return a.abs().log1p(); }, "abs");
+  expect_same_bits([](T a, T b) { return a.select(0, 1).dot(b.select(1, 2)); }, "dot");
+  // An op with two results that are arguments.
+  expect_same_bits(
+      [](T a, T) {
+        const at::Tensor classes = at::arange(6, a.options().dtype(at::kLong));
+        return at::cross_entropy_loss(a, classes, {}, at::Reduction::None, -100);
+      },
+      "cross_entropy_loss");
   expect_same_bits([](T a, T) { return at::full_like(a, 2).div(a.mean()); }, "full_like");
   expect_same_bits([](T a, T) { return a.lerp(a.square(), 0.25).addcmul(a, a, 2).addcdiv(a, a + 3); },
                    "lerp");

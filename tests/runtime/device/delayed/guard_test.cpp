@@ -29,6 +29,7 @@ TEST(DelayedGuard, SwitchesStreamsAndKeepsOrderByEvents) {
   other.synchronize();
 
   EXPECT_TRUE(event.query());
+  EXPECT_TRUE(other.query());
   EXPECT_EQ(c10::impl::VirtualGuardImpl(c10::kPrivateUse1).getStream(device->place()), compute);
   EXPECT_TRUE(y.cpu().equal(at::ones({4}).mul(2)));
 }
