@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "kernels/activation.hpp"
+#include "kernels/decay_gate.hpp"
 #include "kernels/norm.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/nccl/world.hpp"
@@ -78,14 +79,15 @@ TEST_F(Cuda, SmallSiluMulsEqualTheCpus) {
 }
 
 TEST_F(Cuda, AnOpThatIsMissingIsRefusedByName) {
-  const at::Tensor x = at::full({2, 2}, 1.0, at::Device(at::kCUDA));
+  const at::Tensor a = at::full({2, 2}, 1.0, at::Device(at::kCUDA)), per_head = a[0].clone();
 
   try {
-    kernels::gelu_mul(x, x);
-    FAIL() << "there is a gelu_mul now: take another op";
+    kernels::decay_gate(a, per_head, per_head);
+    FAIL() << "there is a decay_gate now: take another op";
   } catch (const c10::Error& error) {
-    EXPECT_NE(std::string(error.what_without_backtrace()).find("gelu_mul has no kernel for tensors of cuda"),
-              std::string::npos);
+    EXPECT_NE(
+        std::string(error.what_without_backtrace()).find("decay_gate has no kernel for tensors of cuda"),
+        std::string::npos);
   }
 }
 
