@@ -9,8 +9,9 @@ namespace {
 
 kernels::OpTable make_table() {
   kernels::OpTable table;
-  for (const auto add : {add_activation, add_attention, add_cross_entropy, add_embedding, add_matmul,
-                         add_norm, add_optimizer, add_rope})
+  for (const auto add :
+       {add_activation, add_attention, add_cross_entropy, add_embedding, add_experts, add_grouped_linear,
+        add_matmul, add_norm, add_optimizer, add_permute, add_rope, add_router})
     add(table);
   return table;
 }

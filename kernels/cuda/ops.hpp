@@ -14,9 +14,13 @@ void add_activation(kernels::OpTable& table);
 void add_attention(kernels::OpTable& table);
 void add_cross_entropy(kernels::OpTable& table);
 void add_embedding(kernels::OpTable& table);
+void add_experts(kernels::OpTable& table);
+void add_grouped_linear(kernels::OpTable& table);
 void add_matmul(kernels::OpTable& table);
 void add_norm(kernels::OpTable& table);
 void add_optimizer(kernels::OpTable& table);
+void add_permute(kernels::OpTable& table);
 void add_rope(kernels::OpTable& table);
+void add_router(kernels::OpTable& table);
 
 }  // namespace d9d::cuda

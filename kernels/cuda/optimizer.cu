@@ -54,12 +54,17 @@ __global__ void adamw_kernel(AdamW call) {
 }
 
 // One sum for each block of elements: in fp32 within a thread and a block.
-template <class T>
+template <class T, int size>
 __global__ void squares_kernel(const T* x, std::int64_t count, double* partial) {
-  const std::int64_t begin = blockIdx.x * elements_of_block;
-  const std::int64_t end = min(begin + elements_of_block, count);
+  const std::int64_t begin = blockIdx.x * elements_of_block, end = min(begin + elements_of_block, count);
+  const std::int64_t end_of_packs = begin + (end - begin) / size * size;
   float sum = 0;
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += threads) {
+  for (std::int64_t i = begin + threadIdx.x * size; i < end_of_packs; i += threads * size) {
+    const Pack<size> pack = load_pack<size>(x + i);
+#pragma unroll
+    for (int e = 0; e < size; ++e) sum += pack.at[e] * pack.at[e];
+  }
+  for (std::int64_t i = end_of_packs + threadIdx.x; i < end; i += threads) {
     const float value = load(x, i);
     sum += value * value;
   }
@@ -101,8 +106,10 @@ int sum_of_squares(const SumOfSquares& call, CUstream_st* stream) {
     using T = decltype(tag);
     int code = 0;
     if (blocks > 0) {
-      code = launch(squares_kernel<T>, static_cast<unsigned>(blocks), threads, 0, stream,
-                    static_cast<const T*>(call.x), call.count, call.partial);
+      code = dispatch_packs<T>(takes_packs<T>(elements_of_block, {{call.x}}), [&](auto size) {
+        return launch(squares_kernel<T, size()>, static_cast<unsigned>(blocks), threads, 0, stream,
+                      static_cast<const T*>(call.x), call.count, call.partial);
+      });
     }
     return code != 0 ? code : launch(total_kernel, 1, threads, 0, stream, call.partial, blocks, call.total);
   });

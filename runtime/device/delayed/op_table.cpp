@@ -22,7 +22,7 @@ using kernels::for_tensors;
 using kernels::OpTable;
 
 std::atomic<const OpTable*>& host_table() {
-  static std::atomic<const OpTable*> chosen = nullptr;
+  static constinit std::atomic<const OpTable*> chosen = nullptr;
   return chosen;
 }
 

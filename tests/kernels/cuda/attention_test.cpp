@@ -10,8 +10,8 @@ namespace {
 using kernels::AttentionBlock;
 using kernels::OpTable;
 
-// Blocks that are parts of longer rows, of heads that take accesses of 16 bytes
-// and such that do not; one of which has seen no key.
+// Blocks that are parts of longer rows; heads that take accesses of
+// 16 bytes and such that do not. One block has seen no key.
 TEST_F(CudaOps, SmallBlocksOfAttentionAreMergedAsByTheCpu) {
   for (const int64_t dim : {5, 64}) {
     const auto block = [&](std::uint64_t seed) {

@@ -87,5 +87,11 @@ TEST(EmulatedStep, OfADenseModelIsThatOfTheCpu) {
   EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
 }
 
+TEST(EmulatedStep, OfAMixtureOfExpertsIsThatOfTheCpu) {
+  expect_same_step(case_of(Qwen3Kind::moe));
+
+  EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+}
+
 }  // namespace
 }  // namespace d9d::test
