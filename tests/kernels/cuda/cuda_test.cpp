@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "kernels/activation.hpp"
+#include "kernels/cross_entropy.hpp"
 #include "kernels/decay_gate.hpp"
 #include "kernels/norm.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -76,6 +77,24 @@ TEST_F(Cuda, SmallSiluMulsEqualTheCpus) {
 
     for (std::size_t i = 0; i < cpu.size(); ++i) expect_close(cuda[i], cpu[i], dtype);
   }
+}
+
+// A vocabulary that the CPU goes through by columns and a GPU by tokens; some tokens do not count.
+TEST_F(Cuda, SmallLinearCrossEntropiesEqualTheCpus) {
+  at::Tensor labels = at::arange(50).mul(1301);
+  labels.narrow(0, 10, 5).fill_(-100);
+  const auto run = [&](at::Device device) {
+    const at::Tensor hidden = leaf_on(device, wave({50, 32}, 0, at::kFloat));
+    const at::Tensor weight = leaf_on(device, wave({70'000, 32}, 1, at::kFloat));
+    const at::Tensor loss = kernels::linear_cross_entropy(hidden, {weight}, labels.to(device));
+    loss.sum().backward();
+    return std::vector<at::Tensor>{loss.detach(), hidden.grad(), weight.grad()};
+  };
+
+  const auto cpu = run(at::kCPU), cuda = run(at::kCUDA);
+
+  for (std::size_t i = 0; i < cpu.size(); ++i)
+    EXPECT_TRUE(at::allclose(cuda[i].cpu(), cpu[i], 1e-5, 1e-5)) << i;
 }
 
 TEST_F(Cuda, AnOpThatIsMissingIsRefusedByName) {

@@ -2,9 +2,6 @@
 // CUDA's words on the host, for kernels that g++ compiles as C++ (README of kernels/cuda): what is not here does not
 // compile, so that atomics and plain __shared__ cannot be used.
 
-#include <cuda_bf16.h>
-#include <vector_functions.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,11 +9,11 @@
 
 #include "tests/kernels/cuda/emulated/scheduler.hpp"
 
-#undef __shared__
-#undef __global__
 #define __global__
-#undef __launch_bounds__
+#define __device__
 #define __launch_bounds__(...)
+
+struct CUstream_st;
 
 using std::max;
 using std::min;

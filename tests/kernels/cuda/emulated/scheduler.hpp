@@ -3,11 +3,11 @@
 // wait for each other, and blocks run one after the other. Both come in an order of a seed, so that a kernel that relies
 // on an order gives other results. Shared memory begins as NaN and is fenced.
 
-#include <vector_types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+
+#include "tests/kernels/cuda/emulated/types.hpp"
 
 // Of the thread that runs.
 inline uint3 threadIdx, blockIdx;
