@@ -106,10 +106,14 @@ class CudaDevice final : public Device {
       c10::cuda::CUDACachingAllocator::recordStream(tensor.storage().data_ptr(), stream(role));
   }
   StreamRole exchange_stream(StreamRole role) override {
-    const c10::cuda::CUDAStream before = c10::cuda::getCurrentCUDAStream(index_);
+    const StreamRole before = current_stream();
     c10::cuda::setCurrentCUDAStream(stream(role));
-    for (const StreamRole other : roles)
-      if (stream(other) == before) return other;
+    return before;
+  }
+  StreamRole current_stream() const {
+    const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
+    for (const StreamRole role : roles)
+      if (stream(role) == current) return role;
     throw Error(ErrorKind::bug, "the current stream of a GPU is none of its rank's");
   }
 
