@@ -88,9 +88,11 @@ void require_device(const JobConfig& job, int ranks_here, const DeviceSummary& s
       "node.device: cuda, and CUDA's run time finds {} of the {} GPUs that the driver has: is the driver's "
       "module loaded in full (`nvidia-smi`)? Or set node.device: cpu",
       plugin.num_devices(), summary.driver->gpus.size());
-  throw Error(
-      ErrorKind::input,
-      "node.device: cuda is not supported yet: steps of a job do not run on GPUs; set node.device: cpu");
+  D9D_REQUIRE(
+      job.mesh.world_size() == 1,
+      "node.device: cuda, and mesh has {} ranks: only one is supported yet, others would share its GPU; set "
+      "node.device: cpu",
+      job.mesh.world_size());
 }
 
 }  // namespace d9d

@@ -12,11 +12,13 @@
 namespace d9d::kernels {
 namespace {
 
-// Logits of a block should stay in the second-level cache between the product, the softmax and the two
-// products after it; fewer than 64 rows would make those products slow.
-int64_t rows_per_block(int64_t vocabulary) {
-  constexpr int64_t elements = int64_t{1} << 22;
-  return std::clamp<int64_t>(elements / std::max<int64_t>(1, vocabulary), 64, 512);
+// On the CPU, logits of a block should stay in the second-level cache between the product, the softmax and the two
+// products after it; fewer than 64 rows would make those products slow. A GPU gets a GiB of logits in fp32: its
+// products are fast from some thousand rows on.
+int64_t rows_per_block(const at::Tensor& hidden, int64_t vocabulary) {
+  const int64_t per_row = std::max<int64_t>(1, vocabulary);
+  if (hidden.is_cuda()) return std::clamp<int64_t>((int64_t{1} << 28) / per_row / 128 * 128, 128, 8192);
+  return std::clamp<int64_t>((int64_t{1} << 22) / per_row, 64, 512);
 }
 
 // Tokens first .. first + rows.
@@ -52,7 +54,9 @@ at::Tensor logits_of(const at::Tensor& logits, at::TensorList tables, std::size_
 }
 
 // Columns of the gradient of logits that go into the products at once, where they are rounded first.
-constexpr int64_t columns_at_once = 8192;
+int64_t columns_at_once(const at::Tensor& hidden) {
+  return hidden.is_cuda() ? 32768 : 8192;
+}
 
 // Adds the block's share of the gradients; logits: their gradient as loss_of_block leaves it. It is rounded
 // to the type of the model's activations, in `rounded`, if that is another one. The denominators of the
@@ -106,13 +110,13 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
                 const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
   // Ranks that share a vocabulary go through the same blocks, whatever the size of their parts.
   const int64_t count = hidden.size(0), own = vocabulary_rows(tables),
-                block_rows = rows_per_block(shared ? shared->part.vocab_size : own);
+                block_rows = rows_per_block(hidden, shared ? shared->part.vocab_size : own);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   const at::Tensor buffer = at::empty({std::min(block_rows, count), own}, options);
   at::Tensor rounded;
   if (wanted.gradient() && hidden.scalar_type() != buffer.scalar_type()) {
-    rounded =
-        at::empty({buffer.size(0), std::min(columns_at_once, own)}, hidden.options().requires_grad(false));
+    rounded = at::empty({buffer.size(0), std::min(columns_at_once(hidden), own)},
+                        hidden.options().requires_grad(false));
   }
   for (int64_t first = 0; first < count; first += block_rows) {
     const TokenBlock block{first, std::min(block_rows, count - first)};

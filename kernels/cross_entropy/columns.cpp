@@ -134,8 +134,8 @@ void run_tokens(const at::Tensor& hidden, at::TensorList tables, const at::Tenso
 
 }  // namespace
 
-bool worth_columns(int64_t vocabulary) {
-  return vocabulary > 64 * columns_min;
+bool worth_columns(const at::Tensor& hidden, int64_t vocabulary) {
+  return !hidden.is_cuda() && vocabulary > 64 * columns_min;
 }
 
 void run_columns(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,

@@ -10,8 +10,8 @@
 
 namespace d9d::kernels {
 
-// True if it takes less time and memory than run_blocks.
-bool worth_columns(int64_t vocabulary);
+// True if it takes less time and memory than run_blocks. Not on a GPU, whose blocks have some thousand tokens.
+bool worth_columns(const at::Tensor& hidden, int64_t vocabulary);
 
 // As run_blocks without a shared vocabulary.
 void run_columns(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,

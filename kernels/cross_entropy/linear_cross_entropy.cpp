@@ -74,7 +74,7 @@ void run(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& val
       if (dweight.defined()) dweight.zero_();
     }
   }
-  if (!shared && worth_columns(vocabulary_rows(tables))) {
+  if (!shared && worth_columns(hidden, vocabulary_rows(tables))) {
     run_columns(hidden, tables, valid, wanted);
   } else {
     run_blocks(hidden, tables, valid, wanted, shared ? &*shared : nullptr);

@@ -2,7 +2,7 @@
 #include <ATen/Context.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
-#include <c10/cuda/CUDAGuard.h>
+#include <c10/core/DeviceGuard.h>
 
 #include "kernels/cuda/ops.hpp"
 
@@ -10,7 +10,7 @@ namespace d9d::cuda {
 namespace {
 
 void matmul(const at::Tensor& c, const at::Tensor& left, const at::Tensor& right, double beta) {
-  const c10::cuda::CUDAGuard guard(c.device());
+  const c10::DeviceGuard guard(c.device());
   at::Tensor out = c, a = left, b = right;
   // cuBLAS takes factors of one type, and a float32 result of bfloat16 factors.
   if (a.scalar_type() != b.scalar_type()) {

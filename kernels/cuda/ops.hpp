@@ -5,12 +5,22 @@
 
 namespace d9d::cuda {
 
-// Has matmul, rms_norm, rms_norm_dx, rms_norm_dw, silu_mul, silu_mul_backward, adamw_step and sum_of_squares: matmul for
-// fp32, bf16 and fp64, the others for fp32 and bf16. Kernels are enqueued on the current stream of the tensors' device.
+// The ops of README.md, for fp32 and bf16 (matmul for fp64, too). Kernels are enqueued on
+// the stream that is current on the tensors' device.
 const kernels::OpTable& op_table();
 
-// Parts of it.
+// Each puts the ops of its file into the table.
+void add_activation(kernels::OpTable& table);
+void add_attention(kernels::OpTable& table);
+void add_cross_entropy(kernels::OpTable& table);
+void add_embedding(kernels::OpTable& table);
+void add_experts(kernels::OpTable& table);
+void add_grouped_linear(kernels::OpTable& table);
 void add_matmul(kernels::OpTable& table);
+void add_norm(kernels::OpTable& table);
 void add_optimizer(kernels::OpTable& table);
+void add_permute(kernels::OpTable& table);
+void add_rope(kernels::OpTable& table);
+void add_router(kernels::OpTable& table);
 
 }  // namespace d9d::cuda

@@ -1,6 +1,8 @@
 // AdamW (Loshchilov and Hutter 2019, algorithm 2) in one pass over flat buffers, and sums of squares in a fixed order.
-#include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/launch_optimizer.hpp"
+#include "kernels/cuda/optimizer.hpp"
+
+#include "kernels/cuda/dispatch.cuh"
+#include "kernels/cuda/sums.cuh"
 
 namespace d9d::cuda {
 namespace {
@@ -52,22 +54,29 @@ __global__ void adamw_kernel(AdamW call) {
 }
 
 // One sum for each block of elements: in fp32 within a thread and a block.
-template <class T>
+template <class T, int size>
 __global__ void squares_kernel(const T* x, std::int64_t count, double* partial) {
-  const std::int64_t begin = blockIdx.x * elements_of_block;
-  const std::int64_t end = min(begin + elements_of_block, count);
+  const std::int64_t begin = blockIdx.x * elements_of_block, end = min(begin + elements_of_block, count);
+  const std::int64_t end_of_packs = begin + (end - begin) / size * size;
   float sum = 0;
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += threads) {
+  for (std::int64_t i = begin + threadIdx.x * size; i < end_of_packs; i += threads * size) {
+    const Pack<size> pack = load_pack<size>(x + i);
+#pragma unroll
+    for (int e = 0; e < size; ++e) sum += pack.at[e] * pack.at[e];
+  }
+  for (std::int64_t i = end_of_packs + threadIdx.x; i < end; i += threads) {
     const float value = load(x, i);
     sum += value * value;
   }
-  const float total = block_sum<threads>(sum);
+  const float total = over_block<Added, threads>(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = total;
 }
 
+struct ThreadSums;
+
 // The sums of the blocks in fp64, by one block: first those of a thread, then the threads in order.
 __global__ void total_kernel(const double* partial, std::int64_t blocks, double* total) {
-  __shared__ double sums[threads];
+  double* const sums = shared_array<double, threads, ThreadSums>();
   double sum = 0;
   for (std::int64_t i = threadIdx.x; i < blocks; i += threads) sum += partial[i];
   sums[threadIdx.x] = sum;
@@ -83,9 +92,8 @@ int adamw(const AdamW& call, CUstream_st* stream) {
   if (call.count == 0) return 0;
   const std::int64_t blocks = (call.count / 4 + threads) / threads;
   constexpr std::int64_t blocks_max = std::int64_t{1} << 16;
-  adamw_kernel<<<static_cast<unsigned>(blocks < blocks_max ? blocks : blocks_max), threads, 0, stream>>>(
-      call);
-  return static_cast<int>(cudaGetLastError());
+  return launch(adamw_kernel, static_cast<unsigned>(blocks < blocks_max ? blocks : blocks_max), threads, 0,
+                stream, call);
 }
 
 std::int64_t sum_of_squares_partials(std::int64_t count) {
@@ -96,12 +104,14 @@ int sum_of_squares(const SumOfSquares& call, CUstream_st* stream) {
   const std::int64_t blocks = sum_of_squares_partials(call.count);
   return dispatch(call.type, [&](auto tag) {
     using T = decltype(tag);
+    int code = 0;
     if (blocks > 0) {
-      squares_kernel<T><<<static_cast<unsigned>(blocks), threads, 0, stream>>>(static_cast<const T*>(call.x),
-                                                                               call.count, call.partial);
+      code = dispatch_packs<T>(takes_packs<T>(elements_of_block, {{call.x}}), [&](auto size) {
+        return launch(squares_kernel<T, size()>, static_cast<unsigned>(blocks), threads, 0, stream,
+                      static_cast<const T*>(call.x), call.count, call.partial);
+      });
     }
-    total_kernel<<<1, threads, 0, stream>>>(call.partial, blocks, call.total);
-    return static_cast<int>(cudaGetLastError());
+    return code != 0 ? code : launch(total_kernel, 1, threads, 0, stream, call.partial, blocks, call.total);
   });
 }
 

@@ -1,6 +1,7 @@
 // The C symbol of libd9d_cuda.so; see runtime/comm/device_plugin.hpp.
 #include <c10/cuda/CUDAFunctions.h>
 
+#include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/plugin_nccl.hpp"
 #include "kernels/run_op.hpp"
@@ -22,6 +23,7 @@ extern "C" const d9d::DevicePluginApi* d9d_device_plugin() {
   static const d9d::DevicePluginApi api{.build = d9d::device_plugin_build(),
                                         .num_devices = num_devices,
                                         .register_ops = register_ops,
-                                        .nccl = d9d::cuda::nccl_of_this_build()};
+                                        .nccl = d9d::cuda::nccl_of_this_build(),
+                                        .make_device = d9d::cuda::make_device};
   return &api;
 }

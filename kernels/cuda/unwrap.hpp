@@ -1,11 +1,11 @@
 #pragma once
-// From tensors to what the functions of launch.hpp take.
+// From tensors to what kernels take.
 
 #include <ATen/core/Tensor.h>
-#include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
+#include <c10/core/DeviceGuard.h>
 
 #include "kernels/cuda/launch.hpp"
+#include "kernels/rows.hpp"
 
 namespace d9d::cuda {
 
@@ -16,9 +16,28 @@ inline ElementType type_of(const at::Tensor& tensor) {
   return is_float ? ElementType::float32 : ElementType::bfloat16;
 }
 
-inline CUstream_st* current_stream(const at::Tensor& tensor) {
-  return c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
+// Of a matrix with dense rows; null for an undefined tensor.
+inline ConstRows rows_of(const at::Tensor& matrix) {
+  if (!matrix.defined()) return {};
+  return {matrix.const_data_ptr(), matrix.stride(0)};
 }
+
+inline at::Tensor maybe_rows(const at::Tensor& tensor) {
+  return tensor.defined() ? kernels::as_rows(tensor) : tensor;
+}
+
+inline at::Tensor maybe_contiguous(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.contiguous() : tensor;
+}
+
+// Null for an undefined tensor.
+template <class T = void>
+T* data_of(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
+}
+
+// The stream that is current on the tensor's device.
+CUstream_st* stream_of(const at::Tensor& tensor);
 
 inline void check_launch(int code, const char* op) {
   TORCH_CHECK(code == 0, op, ": CUDA error ", code);

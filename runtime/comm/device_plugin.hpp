@@ -2,9 +2,12 @@
 // libd9d_cuda.so: what a build with CUDA adds. It is loaded when a job asks for `device: cuda`, so that the
 // same program runs on a host without it. No torch in this header.
 
+#include <memory>
 #include <string>
 
 namespace d9d {
+
+class Device;
 
 namespace nccl {
 struct Api;
@@ -18,6 +21,7 @@ struct DevicePluginApi {
   // Registers the op table of CUDA devices (kernels/run_op.hpp). May be called again.
   void (*register_ops)() = nullptr;
   const nccl::Api* nccl = nullptr;  // null where the build had no nccl.h
+  std::shared_ptr<Device> (*make_device)(int index) = nullptr;
 };
 // Of this program.
 const char* device_plugin_build();
@@ -34,6 +38,8 @@ class DevicePlugin {
   explicit DevicePlugin(const std::string& path = device_plugin_path());
 
   int num_devices() const { return api_->num_devices(); }
+  // A GPU as what a rank computes on, by its index among those that the process sees.
+  std::shared_ptr<Device> device(int index) const { return api_->make_device(index); }
   // For runtime/comm/nccl. Input error where the plugin was built without NCCL.
   const nccl::Api& nccl() const;
 

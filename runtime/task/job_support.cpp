@@ -46,12 +46,26 @@ void refuse_on_delayed(const JobConfig& job, Issues& issues) {
   refuse(std::holds_alternative<StochasticAdamWOptions>(job.optimizer), "optimizer.name", "stochastic_adamw");
 }
 
+// What has no CUDA kernel.
+void refuse_on_cuda(const JobConfig& job, Issues& issues) {
+  if (job.node.device != DeviceKind::cuda) return;
+  const auto refuse = [&](bool given, const char* path, const char* what) {
+    if (given)
+      issues.push_back({path, std::string(what) + ", on a GPU not supported yet", "choose node.device: cpu"});
+  };
+  refuse(job.inference.has_value(), "inference", "inference (ops write_cache, cached_attention)");
+  refuse(std::holds_alternative<StochasticAdamWOptions>(job.optimizer), "optimizer.name", "stochastic_adamw");
+  refuse(std::holds_alternative<AdamW8BitOptions>(job.optimizer), "optimizer.name",
+         "adamw_8bit (ops quantize_blocks, dequantize_blocks)");
+}
+
 }  // namespace
 
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_dtypes(job, issues);
   refuse_on_delayed(job, issues);
+  refuse_on_cuda(job, issues);
   return issues;
 }
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Puts what a GPU host needs besides torch 2.11.0+cu130 into .gpu/ (at most 40 MB): the program, the CUDA plugin, its
-# tests, and the libraries that such a host may lack. Then run there: bash tests/gpu/run.sh correctness
+# tests, its benchmark, and the libraries that such a host may lack. Then run there: bash tests/gpu/run.sh correctness, and
+# bash tests/gpu/run.sh speed
 #   bash tests/gpu/pack.sh [BUILD]      builds in build/gpu, for sm_90a; Parquet and Arrow files cannot be read there
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build="${1:-build/gpu}" out=.gpu bytes_max=$((40 << 20))
 stop() { echo "pack: $*" >&2; exit 1; }
 cmake -S . -B "$build" -G Ninja -DCMAKE_CUDA_ARCHITECTURES=90a > /dev/null
-cmake --build "$build" -j "$(nproc)" --target d9d-node d9d_cuda test_cuda | tail -1
-programs=("$build/d9d-node" "$build/tests/kernels/cuda/test_cuda")
+cmake --build "$build" -j "$(nproc)" --target d9d-node d9d_cuda gpu_bench test_cuda | tail -1
+programs=("$build/d9d-node" "$build/tests/kernels/cuda/test_cuda" "$build/bench/gpu_bench")
 libraries=("$build/libd9d.so" "$build/libd9d_cuda.so")
 [ -e "$build/libd9d_cuda.so" ] || stop "this host has no nvcc: D9D_CUDA=1 bash .ci/deps"
 
@@ -17,8 +18,7 @@ site="$(ldd "$build/libd9d.so" | sed -nE 's|.* => (.*)/torch/lib/libtorch_cpu.so
 base='^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libgomp)[-.]'
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib"
-strip -o "$out/bin/d9d-node" "${programs[0]}"
-strip -o "$out/bin/test_cuda" "${programs[1]}"
+for file in "${programs[@]}"; do strip -o "$out/bin/$(basename "$file")" "$file"; done
 for file in "${libraries[@]}"; do strip -o "$out/lib/$(basename "$file")" "$file"; done
 ldd "${programs[@]}" "${libraries[@]}" | sed -nE 's/^\t([^ ]+) => ([^ ]+) .*/\1 \2/p' | sort -u |
   while read -r name file; do

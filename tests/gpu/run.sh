@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# On a host with a GPU, after pack.sh: everything that needs one, within ten minutes. A test that would be skipped fails.
-#   bash tests/gpu/run.sh correctness     all tests; then memcheck, racecheck and initcheck on the small ones
+# On a host with a GPU, after pack.sh: everything that needs one, within ten minutes each. A test that would be skipped fails.
+#   bash tests/gpu/run.sh correctness     all tests; a job on the GPU beside the CPU; memcheck, racecheck and initcheck
+#   bash tests/gpu/run.sh speed           each op beside torch's and the GPU's ceilings; a job's tokens per second
 #   PYTHON                                a Python that has torch 2.11.0+cu130 (python3)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 what="${1:-}"
-[ "$what" = correctness ] || { echo "usage: bash tests/gpu/run.sh correctness" >&2; exit 2; }
+[[ "$what" = correctness || "$what" = speed ]] || { echo "usage: bash tests/gpu/run.sh correctness|speed" >&2; exit 2; }
 stop() { echo "gpu: $*" >&2; exit 1; }
 [ -x .gpu/bin/test_cuda ] || stop ".gpu is missing: bash tests/gpu/pack.sh where d9d is built"
 
-site="$("${PYTHON:-python3}" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))')" ||
+python="${PYTHON:-python3}"
+site="$("$python" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))')" ||
   stop "no torch: set PYTHON to one that has it"
 LD_LIBRARY_PATH="$PWD/.gpu/lib:$site/torch/lib:$(find "$site"/nvidia/*/lib -maxdepth 0 | tr '\n' ':')${LD_LIBRARY_PATH:-}"
 export LD_LIBRARY_PATH D9D_REQUIRE_GPU=1 D9D_CUDA_PLUGIN="$PWD/.gpu/lib/libd9d_cuda.so"
@@ -17,8 +19,37 @@ export LD_LIBRARY_PATH D9D_REQUIRE_GPU=1 D9D_CUDA_PLUGIN="$PWD/.gpu/lib/libd9d_c
 nvidia-smi -L || stop "no GPU"
 nvidia-smi --query-gpu=driver_version,memory.total --format=csv,noheader
 .gpu/bin/d9d-node --version
+
+# NAME JOB KEY=VALUE...: a run in .gpu/runs/NAME, begun anew.
+job() {
+  local name="$1" words=("$PWD/tests/bench/jobs/$2.yaml" --fresh) word
+  shift 2
+  for word in "$@" trainer.run.name="$name" trainer.logging.period_steps=1 trainer.checkpointing.period_steps=disable; do
+    words+=(--set "$word")
+  done
+  (cd .gpu && timeout 300 bin/d9d-node "${words[@]}" > "$name.log" 2>&1) || { tail -20 ".gpu/$name.log"; stop "job $name failed"; }
+}
+
+if [ "$what" = speed ]; then
+  .gpu/bin/gpu_bench | tee .gpu/gpu_bench.log
+  attention="num_attention_heads: 16, num_key_value_heads: 8, head_dim: 128, vocab_size: 151936, max_position_embeddings: 4096"
+  for size in "06b hidden_size: 1024, intermediate_size: 3072" "17b hidden_size: 2048, intermediate_size: 6144"; do
+    job "dense_${size%% *}" dense_06b node.device=cuda data.sequence_length=4096 trainer.batching.global_batch_size=4 \
+      trainer.gradient_manager.grad_dtype=float32 trainer.schedule.total_steps=12 \
+      "model_provider.model={num_hidden_layers: 28, tie_word_embeddings: true, ${size#* }, $attention}"
+    "$python" tests/gpu/curves.py speed ".gpu/runs/dense_${size%% *}"
+  done
+  exit
+fi
+
 .gpu/bin/test_cuda --gtest_brief=1 | tee .gpu/test_cuda.log
 ! grep -q SKIPPED .gpu/test_cuda.log || stop "tests were skipped"
+for model in small_dense small_moe; do
+  for device in cpu cuda; do
+    job "${model}_$device" "$model" node.device="$device" trainer.schedule.total_steps=5
+  done
+  "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cpu" ".gpu/runs/${model}_cuda"
+done
 
 sanitizer="$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)" ||
   stop "all tests pass; compute-sanitizer is missing, so memory was not checked"
@@ -28,4 +59,4 @@ for tool in memcheck racecheck initcheck; do
     --gtest_brief=1 --gtest_filter='Cuda*.*Small*' > ".gpu/$tool.log" 2>&1 ||
     { tail -40 ".gpu/$tool.log"; stop "$tool found something: .gpu/$tool.log"; }
 done
-echo "correctness: all tests ran, none was skipped, three sanitizers are clean"
+echo "correctness: all tests ran, none was skipped, jobs learn as on the CPU, three sanitizers are clean"

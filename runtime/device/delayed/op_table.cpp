@@ -1,5 +1,6 @@
 #include "runtime/device/delayed/op_table.hpp"
 
+#include <atomic>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -20,8 +21,14 @@ namespace {
 using kernels::for_tensors;
 using kernels::OpTable;
 
+std::atomic<const OpTable*>& host_table() {
+  static constinit std::atomic<const OpTable*> chosen = nullptr;
+  return chosen;
+}
+
 const OpTable& cpu_table() {
-  return kernels::op_detail::table_of("an op of the CPU", {});
+  const OpTable* const chosen = host_table().load(std::memory_order_acquire);
+  return chosen != nullptr ? *chosen : kernels::op_detail::table_of("an op of the CPU", {});
 }
 
 template <class T>
@@ -141,6 +148,10 @@ OpTable make_table() {
 }
 
 }  // namespace
+
+void use_host_table(const OpTable* table) {
+  host_table().store(table, std::memory_order_release);
+}
 
 const OpTable& op_table() {
   static const OpTable table = make_table();

@@ -10,4 +10,8 @@ namespace d9d::delayed {
 // fails when it runs: on this device each choice of an expert has to be one of an expert.
 const kernels::OpTable& op_table();
 
+// What does the work from here on, on the host's memory, instead of the CPU's table; null: that again. For tests of
+// another device's ops. The table must outlive its use.
+void use_host_table(const kernels::OpTable* table);
+
 }  // namespace d9d::delayed

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "kernels/activation.hpp"
+#include "kernels/cross_entropy.hpp"
+#include "kernels/decay_gate.hpp"
 #include "kernels/norm.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/nccl/world.hpp"
@@ -77,15 +79,34 @@ TEST_F(Cuda, SmallSiluMulsEqualTheCpus) {
   }
 }
 
+// A vocabulary that the CPU goes through by columns and a GPU by tokens; some tokens do not count.
+TEST_F(Cuda, SmallLinearCrossEntropiesEqualTheCpus) {
+  at::Tensor labels = at::arange(50).mul(1301);
+  labels.narrow(0, 10, 5).fill_(-100);
+  const auto run = [&](at::Device device) {
+    const at::Tensor hidden = leaf_on(device, wave({50, 32}, 0, at::kFloat));
+    const at::Tensor weight = leaf_on(device, wave({70'000, 32}, 1, at::kFloat));
+    const at::Tensor loss = kernels::linear_cross_entropy(hidden, {weight}, labels.to(device));
+    loss.sum().backward();
+    return std::vector<at::Tensor>{loss.detach(), hidden.grad(), weight.grad()};
+  };
+
+  const auto cpu = run(at::kCPU), cuda = run(at::kCUDA);
+
+  for (std::size_t i = 0; i < cpu.size(); ++i)
+    EXPECT_TRUE(at::allclose(cuda[i].cpu(), cpu[i], 1e-5, 1e-5)) << i;
+}
+
 TEST_F(Cuda, AnOpThatIsMissingIsRefusedByName) {
-  const at::Tensor x = at::full({2, 2}, 1.0, at::Device(at::kCUDA));
+  const at::Tensor a = at::full({2, 2}, 1.0, at::Device(at::kCUDA)), per_head = a[0].clone();
 
   try {
-    kernels::gelu_mul(x, x);
-    FAIL() << "there is a gelu_mul now: take another op";
+    kernels::decay_gate(a, per_head, per_head);
+    FAIL() << "there is a decay_gate now: take another op";
   } catch (const c10::Error& error) {
-    EXPECT_NE(std::string(error.what_without_backtrace()).find("gelu_mul has no kernel for tensors of cuda"),
-              std::string::npos);
+    EXPECT_NE(
+        std::string(error.what_without_backtrace()).find("decay_gate has no kernel for tensors of cuda"),
+        std::string::npos);
   }
 }
 

@@ -116,6 +116,14 @@ TEST(JobValidation, RefusesWhatADelayedDeviceCannotDo) {
   });
 }
 
+TEST(JobValidation, RefusesWhatAGpuCannotDo) {
+  expect_refused({
+      {{"node.device=cuda", "optimizer={name: adamw_8bit, lr: 1}"},
+       {"optimizer.name: adamw_8bit (ops quantize_blocks, dequantize_blocks), on a GPU not supported yet",
+        "choose node.device: cpu"}},
+  });
+}
+
 TEST(JobValidation, WarnsWhereUpdatesOfBfloat16WeightsAreLost) {
   const auto warnings = [](const std::string& dtype, const std::string& optimizer) {
     return load({"model_provider.dtype=" + dtype, "optimizer={lr: 1, name: " + optimizer + "}"}).warnings;

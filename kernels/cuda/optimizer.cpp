@@ -1,7 +1,7 @@
-// The ops of optimizers; the arithmetic is in optimizer.cu.
+#include "kernels/cuda/optimizer.hpp"
+
 #include <ATen/ops/empty.h>
 
-#include "kernels/cuda/launch_optimizer.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
 
@@ -17,19 +17,19 @@ float* aligned(const at::Tensor& flat, const char* name) {
 
 void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
                 const at::Tensor& exp_avg_sq, const kernels::AdamWSettings& settings) {
-  const c10::cuda::CUDAGuard guard(param.device());
+  const c10::DeviceGuard guard(param.device());
   check_launch(adamw({.count = param.numel(),
                       .param = aligned(param, "param"),
                       .grad = aligned(grad, "grad"),
                       .exp_avg = aligned(exp_avg, "exp_avg"),
                       .exp_avg_sq = aligned(exp_avg_sq, "exp_avg_sq"),
                       .pass = kernels::adamw_pass(settings)},
-                     current_stream(param)),
+                     stream_of(param)),
                "adamw_step");
 }
 
 double sum_of_squares_op(const at::Tensor& tensor) {
-  const c10::cuda::CUDAGuard guard(tensor.device());
+  const c10::DeviceGuard guard(tensor.device());
   const auto options = tensor.options().requires_grad(false).dtype(at::kDouble);
   const at::Tensor partial = at::empty({sum_of_squares_partials(tensor.numel())}, options);
   const at::Tensor total = at::empty({1}, options);
@@ -38,7 +38,7 @@ double sum_of_squares_op(const at::Tensor& tensor) {
                                .x = tensor.const_data_ptr(),
                                .partial = partial.data_ptr<double>(),
                                .total = total.data_ptr<double>()},
-                              current_stream(tensor)),
+                              stream_of(tensor)),
                "sum_of_squares");
   return total.item<double>();
 }

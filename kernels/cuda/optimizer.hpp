@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of optimizers as plain functions; see launch.hpp.
+// AdamW in one pass, and sums of squares.
 
 #include "kernels/adamw_pass.hpp"
 #include "kernels/cuda/launch.hpp"

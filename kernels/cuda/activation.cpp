@@ -1,0 +1,60 @@
+#include "kernels/cuda/activation.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include "kernels/cuda/ops.hpp"
+#include "kernels/cuda/unwrap.hpp"
+
+namespace d9d::cuda {
+namespace {
+
+using kernels::as_rows;
+
+template <Activation activation>
+at::Tensor activated(const at::Tensor& gate, const at::Tensor& up) {
+  const c10::DeviceGuard guard(gate.device());
+  const at::Tensor g = as_rows(gate), u = as_rows(up);
+  at::Tensor out = at::empty(gate.sizes(), gate.options().requires_grad(false));
+  check_launch(gated_mul({.activation = activation,
+                          .type = type_of(gate),
+                          .rows = g.size(0),
+                          .width = g.size(1),
+                          .gate = rows_of(g),
+                          .up = rows_of(u),
+                          .out = data_of(out)},
+                         stream_of(gate)),
+               "silu_mul, gelu_mul");
+  return out;
+}
+
+template <Activation activation>
+kernels::SiluMulGradients activated_backward(const at::Tensor& dout, const at::Tensor& gate,
+                                             const at::Tensor& up) {
+  const c10::DeviceGuard guard(gate.device());
+  const at::Tensor d = as_rows(dout), g = as_rows(gate), u = as_rows(up);
+  const auto options = gate.options().requires_grad(false);
+  kernels::SiluMulGradients result{at::empty(gate.sizes(), options), at::empty(gate.sizes(), options)};
+  check_launch(gated_mul_backward({.activation = activation,
+                                   .type = type_of(gate),
+                                   .rows = g.size(0),
+                                   .width = g.size(1),
+                                   .gate = rows_of(g),
+                                   .up = rows_of(u),
+                                   .d_out = rows_of(d),
+                                   .d_gate = data_of(result.dgate),
+                                   .d_up = data_of(result.dup)},
+                                  stream_of(gate)),
+               "silu_mul_backward, gelu_mul_backward");
+  return result;
+}
+
+}  // namespace
+
+void add_activation(kernels::OpTable& table) {
+  table.silu_mul = activated<Activation::silu>;
+  table.silu_mul_backward = activated_backward<Activation::silu>;
+  table.gelu_mul = activated<Activation::gelu_tanh>;
+  table.gelu_mul_backward = activated_backward<Activation::gelu_tanh>;
+}
+
+}  // namespace d9d::cuda

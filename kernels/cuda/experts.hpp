@@ -1,0 +1,25 @@
+#pragma once
+// What the ops of experts are made of: kernels as plain functions, and functions over tensors that several files share.
+
+#include <ATen/core/Tensor.h>
+
+#include "kernels/ops/moe_ops.hpp"
+
+namespace d9d::cuda {
+
+// As the op expert_order. The number of rows is that of choices: rows behind the last offset, one for each choice that is
+// none of an expert, are not written by anyone, so that the host need not wait for their number.
+kernels::ExpertOrder order_of(const at::Tensor& experts, int64_t num_experts);
+
+// As the op combine_rows; scale [T, k], or by row, [R].
+at::Tensor combined(const at::Tensor& rows, const at::Tensor& map, const at::Tensor& scale,
+                    bool scale_by_row);
+
+// out, in and weight as of the op grouped_product.
+void grouped_product(const at::Tensor& out, const at::Tensor& in, const at::Tensor& weight,
+                     const at::Tensor& offsets, bool transposed);
+// into, grad and in as of the op grouped_dw.
+void grouped_dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor& in,
+                const at::Tensor& offsets, double beta);
+
+}  // namespace d9d::cuda

@@ -1,0 +1,84 @@
+#include "kernels/cuda/norm.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include "kernels/cuda/column_sums_into.hpp"
+#include "kernels/cuda/ops.hpp"
+
+namespace d9d::cuda {
+namespace {
+
+using kernels::as_rows;
+
+kernels::Normed norm_of(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& norm_weight,
+                        double eps, double offset) {
+  const c10::DeviceGuard guard(x.device());
+  const at::Tensor in = as_rows(x), other = maybe_rows(residual), weight = norm_weight.contiguous();
+  const auto options = x.options().requires_grad(false);
+  kernels::Normed result{at::empty(x.sizes(), options),
+                         residual.defined() ? at::empty(x.sizes(), options) : at::Tensor(),
+                         at::empty({in.size(0)}, options.dtype(at::kFloat))};
+  check_launch(rms_norm({.type = type_of(x),
+                         .rows = in.size(0),
+                         .width = in.size(1),
+                         .x = rows_of(in),
+                         .residual = rows_of(other),
+                         .weight = weight.const_data_ptr(),
+                         .eps = static_cast<float>(eps),
+                         .offset = static_cast<float>(offset),
+                         .sum = data_of(result.sum),
+                         .y = data_of(result.normed),
+                         .inverse = data_of<float>(result.inverse)},
+                        stream_of(x)),
+               "rms_norm");
+  return result;
+}
+
+at::Tensor norm_dx(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& norm_weight, double offset,
+                   const at::Tensor& inverse, const at::Tensor& extra) {
+  const c10::DeviceGuard guard(x.device());
+  const at::Tensor grad = as_rows(dy), in = as_rows(x), more = maybe_rows(extra),
+                   weight = norm_weight.contiguous();
+  at::Tensor dx = at::empty(x.sizes(), x.options().requires_grad(false));
+  check_launch(rms_norm_dx({.type = type_of(x),
+                            .rows = in.size(0),
+                            .width = in.size(1),
+                            .dy = rows_of(grad),
+                            .x = rows_of(in),
+                            .extra = rows_of(more),
+                            .weight = weight.const_data_ptr(),
+                            .offset = static_cast<float>(offset),
+                            .inverse = data_of<float>(inverse),
+                            .dx = data_of(dx)},
+                           stream_of(x)),
+               "rms_norm_dx");
+  return dx;
+}
+
+void norm_dw(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& inverse, const at::Tensor& into,
+             double beta) {
+  const c10::DeviceGuard guard(x.device());
+  const at::Tensor grad = as_rows(dy), in = as_rows(x);
+  const int64_t rows = in.size(0), width = in.size(1);
+  const at::Tensor partial = at::empty({rms_norm_slabs(rows), width}, inverse.options());
+  check_launch(rms_norm_dw({.type = type_of(x),
+                            .rows = rows,
+                            .width = width,
+                            .dy = rows_of(grad),
+                            .x = rows_of(in),
+                            .inverse = data_of<float>(inverse),
+                            .partial = data_of<float>(partial)},
+                           stream_of(x)),
+               "rms_norm_dw");
+  column_sums_into(partial, into, beta, "rms_norm_dw");
+}
+
+}  // namespace
+
+void add_norm(kernels::OpTable& table) {
+  table.rms_norm = norm_of;
+  table.rms_norm_dx = norm_dx;
+  table.rms_norm_dw = norm_dw;
+}
+
+}  // namespace d9d::cuda

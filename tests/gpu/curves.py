@@ -1,0 +1,33 @@
+"""What run.sh asks of the numbers of a run: `curves.py same CPU CUDA` fails where losses differ by more than 1e-5 or norms
+by more than 1e-4, `curves.py speed RUN` prints tokens per second. A run is a folder with metrics.jsonl. No packages."""
+
+import json
+import statistics
+import sys
+
+
+def lines(folder):
+    with open(folder + "/metrics.jsonl") as file:
+        return [json.loads(line) for line in file]
+
+
+def same(expected, given):
+    of_cpu, of_gpu = lines(expected), lines(given)
+    if not of_cpu or len(of_cpu) != len(of_gpu):
+        sys.exit(f"{given} has {len(of_gpu)} steps, {expected} {len(of_cpu)}")
+    for cpu, gpu in zip(of_cpu, of_gpu):
+        for key, most in ("loss", 1e-5), ("grad_norm", 1e-4):
+            if not abs(cpu[key] - gpu[key]) <= most * abs(cpu[key]):
+                sys.exit(f"step {cpu['step']}: {key} is {gpu[key]} in {given}, {cpu[key]} in {expected}")
+    print(f"{given}: {len(of_gpu)} losses as those of {expected}, the last one {of_gpu[-1]['loss']:.6f}")
+
+
+def speed(run):
+    rates = [line["tokens_per_second"] for line in lines(run)][3:]
+    if not rates:
+        sys.exit(f"{run} has too few steps")
+    print(f"{run}: {statistics.median(rates):.0f} tokens/s (median of {len(rates)} steps)")
+
+
+if __name__ == "__main__":
+    {"same": same, "speed": speed}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,81 @@
+// Attention against the CPU's: on a GPU FlashAttention 2 where it takes the call, else what is composed.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+
+#include "tests/kernels/cuda/same_as_cpu.hpp"
+#include "tests/support/gradcheck.hpp"
+
+namespace d9d::test {
+namespace {
+
+using kernels::AttentionBlock;
+using kernels::AttentionMask;
+using kernels::OpTable;
+
+struct Block {
+  int64_t batch, queries, keys, heads, key_heads, dim, value_dim;
+  AttentionMask mask;
+};
+
+constexpr int64_t all = AttentionMask::unlimited;
+// Full, causal, a window, a band, a block of other ranks' keys, values of another width, several parts of queries.
+constexpr Block blocks[] = {
+    {2, 7, 9, 4, 2, 16, 16, {all, all, 0}},   {1, 33, 33, 2, 2, 24, 24, {all, 0, 0}},
+    {1, 40, 40, 4, 1, 8, 8, {5, 0, 0}},       {1, 20, 30, 2, 1, 16, 16, {4, 3, 10}},
+    {1, 12, 20, 2, 2, 16, 16, {all, 0, 20}},  {1, 9, 9, 2, 2, 24, 16, {all, 0, 0}},
+    {1, 300, 300, 2, 1, 16, 16, {290, 0, 0}},
+};
+
+struct Inputs {
+  at::Tensor q, k, v, grad;
+};
+
+Inputs inputs_of(const Block& b, at::ScalarType dtype) {
+  return {values({b.batch, b.queries, b.heads, b.dim}, 0, dtype).mul(2),
+          values({b.batch, b.keys, b.key_heads, b.dim}, 1, dtype).mul(2),
+          values({b.batch, b.keys, b.key_heads, b.value_dim}, 2, dtype),
+          values({b.batch, b.queries, b.heads, b.value_dim}, 3, dtype)};
+}
+
+AttentionBlock forward_of(const Inputs& in, const Block& b, const at::Tensor& first_keys = {}) {
+  static const at::Tensor here = values({1}, 0, at::kFloat);
+  const auto& cpu = kernels::op_detail::table_of("test", &here);
+  return cpu.attention_block.function()(in.q, in.k, in.v, b.mask, 0.3, in.q.scalar_type(), first_keys);
+}
+
+// bf16: the CPU rounds probabilities to it, too.
+double roundings(at::ScalarType dtype) {
+  return dtype == at::kFloat ? 10 : 4;
+}
+
+TEST_F(CudaOps, SmallAttentionsEqualTheCpus) {
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    for (const Block& b : blocks) {
+      const Inputs in = inputs_of(b, dtype);
+      expect_same_as_cpu(&OpTable::attention_block, roundings(dtype), in.q, in.k, in.v, b.mask, 0.3,
+                         at::kFloat, at::Tensor());
+    }
+  }
+}
+
+TEST_F(CudaOps, SmallAttentionsGradientsEqualTheCpus) {
+  for (const Block& b : blocks) {
+    const Inputs in = inputs_of(b, at::kFloat);
+    expect_same_as_cpu(&OpTable::attention_block_backward, 10, in.grad, in.q, in.k, in.v, forward_of(in, b),
+                       b.mask, 0.3, at::kFloat, at::Tensor());
+  }
+}
+
+// Documents of 5 tokens in each row of the batch.
+TEST_F(CudaOps, SmallAttentionsOfPackedDocumentsEqualTheCpus) {
+  const Block b{2, 33, 33, 4, 2, 16, 16, {all, 0, 0}};
+  const Inputs in = inputs_of(b, at::kFloat);
+  const at::Tensor first = at::arange(33).div(5, "floor").mul(5).expand({2, 33}).contiguous();
+
+  expect_same_as_cpu(&OpTable::attention_block, 10, in.q, in.k, in.v, b.mask, 0.3, at::kFloat, first);
+  expect_same_as_cpu(&OpTable::attention_block_backward, 10, in.grad, in.q, in.k, in.v,
+                     forward_of(in, b, first), b.mask, 0.3, at::kFloat, first);
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,55 @@
+// Streams and events of a GPU. That one is missing is told everywhere.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+
+#include "runtime/device/device.hpp"
+#include "tests/kernels/cuda/gpu_fixture.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using CudaDevice = test::OnGpu;
+
+TEST(CudaPlugin, RefusesAGpuThatIsNotThere) {
+  const DevicePlugin plugin;
+
+  EXPECT_THAT(test::error_of([&] { plugin.device(1000); }, ErrorKind::environment),
+              testing::HasSubstr("GPU 1000 is not there"));
+}
+
+// Work that takes a while is given to one stream; the other reads its result behind an event.
+TEST_F(CudaDevice, SmallStreamsWaitForEventsOfEachOther) {
+  const auto device = plugin_.device(0);
+  const at::Tensor ones = at::ones({2048, 2048}, at::Device(at::kCUDA, 0));
+  at::Tensor copy;
+
+  at::Tensor product = ones.mm(ones);
+  for (int i = 0; i < 20; ++i) product = product.mm(ones).div(2048);
+  const Event done = device->record(StreamRole::compute);
+  device->wait(StreamRole::copy_out, done);
+  {
+    const StreamScope scope(*device, StreamRole::copy_out);
+    copy = product.clone();
+    device->use(product, StreamRole::copy_out);
+  }
+  const Event copied = device->record(StreamRole::copy_out);
+  copied.wait("test");
+
+  EXPECT_TRUE(done.done());
+  EXPECT_TRUE(copied.done());
+  EXPECT_EQ(copy.min().item<float>(), 2048);
+  EXPECT_EQ(copy.max().item<float>(), 2048);
+}
+
+TEST_F(CudaDevice, SmallThreadsBeginOnTheComputeStream) {
+  const auto device = plugin_.device(0);
+
+  EXPECT_EQ(device->exchange_stream(StreamRole::communicate), StreamRole::compute);
+  EXPECT_EQ(device->exchange_stream(StreamRole::compute), StreamRole::communicate);
+}
+
+}  // namespace
+}  // namespace d9d

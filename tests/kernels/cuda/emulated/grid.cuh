@@ -1,0 +1,99 @@
+#pragma once
+// CUDA's words on the host, for kernels that g++ compiles as C++ (README of kernels/cuda): what is not here does not
+// compile, so that atomics and plain __shared__ cannot be used.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "tests/kernels/cuda/emulated/scheduler.hpp"
+
+#define __global__
+#define __device__
+#define __launch_bounds__(...)
+
+struct CUstream_st;
+
+using std::max;
+using std::min;
+
+namespace d9d::cuda {
+namespace emulated {
+
+template <class T>
+T shuffled(unsigned mask, T value, unsigned lane) {
+  static_assert(sizeof(T) <= 8);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  std::memcpy(&value, exchange(mask, bits) + lane % 32, sizeof(T));
+  return value;
+}
+
+inline unsigned lane() {
+  return threadIdx.x % 32;
+}
+
+}  // namespace emulated
+
+template <class... Parameters, class... Arguments>
+int launch(void (*kernel)(Parameters...), dim3 grid, unsigned threads, std::size_t shared_bytes, CUstream_st*,
+           const Arguments&... arguments) {
+  emulated::run(__PRETTY_FUNCTION__, grid, threads, shared_bytes, [&] { kernel(arguments...); });
+  return 0;
+}
+
+template <class T, int count, class Name>
+T* shared_array() {
+  static const char name = 0;
+  return static_cast<T*>(emulated::shared_memory(&name, count * sizeof(T)));
+}
+inline void* dynamic_shared() {
+  return emulated::dynamic_shared();
+}
+
+}  // namespace d9d::cuda
+
+inline void __syncthreads() {
+  d9d::cuda::emulated::wait_for_block();
+}
+inline void __syncwarp(unsigned mask = 0xffffffffU) {
+  d9d::cuda::emulated::exchange(mask, 0);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int lanes) {
+  return d9d::cuda::emulated::shuffled(mask, value,
+                                       d9d::cuda::emulated::lane() ^ static_cast<unsigned>(lanes));
+}
+template <class T>
+T __shfl_sync(unsigned mask, T value, int lane) {
+  return d9d::cuda::emulated::shuffled(mask, value, static_cast<unsigned>(lane));
+}
+inline unsigned __ballot_sync(unsigned mask, int condition) {
+  const std::uint64_t* const all = d9d::cuda::emulated::exchange(mask, condition != 0);
+  unsigned bits = 0;
+  for (unsigned i = 0; i < 32; ++i) bits |= (mask >> i & 1) != 0 && all[i] != 0 ? 1U << i : 0;
+  return bits;
+}
+
+inline int __popc(unsigned bits) {
+  return std::popcount(bits);
+}
+inline int __ffs(int bits) {
+  return __builtin_ffs(bits);
+}
+inline float __uint_as_float(unsigned bits) {
+  return std::bit_cast<float>(bits);
+}
+inline unsigned __float_as_uint(float value) {
+  return std::bit_cast<unsigned>(value);
+}
+inline float __expf(float x) {
+  return std::exp(x);
+}
+inline float rsqrtf(float x) {
+  return 1.0F / std::sqrt(x);
+}
+inline float __fdividef(float a, float b) {
+  return a / b;
+}

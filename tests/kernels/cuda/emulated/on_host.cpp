@@ -1,0 +1,46 @@
+// The ops under test are CUDA's kernels, on a grid that the host emulates. Their tensors are fenced.
+#include "kernels/cuda/ops.hpp"
+#include "kernels/cuda/unwrap.hpp"
+#include "tests/kernels/cuda/emulated/fenced_memory.hpp"
+#include "tests/kernels/cuda/emulated/scheduler.hpp"
+#include "tests/kernels/cuda/same_as_cpu.hpp"
+
+namespace d9d {
+
+CUstream_st* cuda::stream_of(const at::Tensor&) {
+  return nullptr;
+}
+
+namespace test {
+
+struct CudaOps::Place {
+  FencedMemory memory;
+};
+
+CudaOps::CudaOps() : place_(std::make_unique<Place>()) {}
+CudaOps::~CudaOps() = default;
+void CudaOps::SetUp() {}
+
+void choose_run(int run) {
+  cuda::emulated::choose_order(static_cast<std::uint64_t>(run) + 1);
+}
+
+// Without what calls CUDA's libraries.
+const kernels::OpTable& table_under_test() {
+  static const kernels::OpTable table = [] {
+    kernels::OpTable own;
+    for (const auto add : {cuda::add_activation, cuda::add_attention, cuda::add_cross_entropy,
+                           cuda::add_embedding, cuda::add_experts, cuda::add_grouped_linear, cuda::add_norm,
+                           cuda::add_optimizer, cuda::add_permute, cuda::add_rope, cuda::add_router})
+      add(own);
+    return own;
+  }();
+  return table;
+}
+
+at::Tensor there(const at::Tensor& tensor) {
+  return copy_here(tensor);
+}
+
+}  // namespace test
+}  // namespace d9d

@@ -1,0 +1,97 @@
+// A whole training step through CUDA's kernels: that of a rank on a delayed device, whose work the emulated grid does.
+// Products, which CUDA leaves to a library, are the CPU's.
+#include <ATen/ops/allclose.h>
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "kernels/ops/every_op.hpp"
+#include "kernels/run_op.hpp"
+#include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/delayed/op_table.hpp"
+#include "runtime/device/device.hpp"
+#include "tests/kernels/cuda/same_as_cpu.hpp"
+#include "tests/support/parallel_world.hpp"
+
+namespace d9d::test {
+namespace {
+
+using kernels::OpTable;
+
+// The names of the CPU's ops that ran. One thread at a time does a delayed device's work.
+std::set<std::string>& ran_on_cpu() {
+  static std::set<std::string> names;
+  return names;
+}
+
+// An op of the CPU that notes its name.
+template <auto op>
+struct OfCpu;
+template <class Group, class Result, class... Parameters, kernels::Op<Result(Parameters...)> Group::*op>
+struct OfCpu<op> {
+  static Result call(Parameters... arguments) {
+    ran_on_cpu().emplace((kernels::op_detail::names.*op).name());
+    return (kernels::op_detail::table_of("test", {}).*op).function()(arguments...);
+  }
+};
+
+// While it lives, a delayed device's work is done by the ops under test, and by the CPU's where there are none.
+class ByOpsUnderTest {
+ public:
+  ByOpsUnderTest() {
+    kernels::for_each_op([&]<auto op>() {
+      const auto own = (table_under_test().*op).function();
+      table_.*op = own != nullptr ? own : &OfCpu<op>::call;
+    });
+    ran_on_cpu().clear();
+    delayed::use_host_table(&table_);
+  }
+  ~ByOpsUnderTest() { delayed::use_host_table(nullptr); }
+  ByOpsUnderTest(const ByOpsUnderTest&) = delete;
+  ByOpsUnderTest& operator=(const ByOpsUnderTest&) = delete;
+
+ private:
+  OpTable table_;
+};
+
+ParallelCase case_of(Qwen3Kind kind) {
+  ParallelCase given{.mesh = {}, .model = tiny_qwen3(kind)};
+  given.batch = tiny_batch(given.model);
+  given.schedule = OneFOneBSchedule{2, true};
+  given.microbatches = 2;
+  return given;
+}
+
+// With the loss and the gradients of a step on the CPU.
+void expect_same_step(ParallelCase given) {
+  const Trained expected = train_once(given);
+  given.device = delayed_device(0);
+  delayed::machine(0).reseed(1);
+  choose_run(0);
+
+  const ByOpsUnderTest ops;
+  const Trained trained = train_once(given);
+
+  EXPECT_NEAR(trained.loss, expected.loss, 1e-5 * expected.loss);
+  EXPECT_NEAR(trained.norm, expected.norm, 1e-5 * expected.norm);
+  ASSERT_EQ(trained.gradients.size(), expected.gradients.size());
+  for (const auto& [name, gradient] : expected.gradients) {
+    const double largest = gradient.abs().max().item<double>();
+    EXPECT_TRUE(at::allclose(trained.gradients.at(name), gradient, 1e-5, 1e-5 * largest)) << name;
+  }
+}
+
+TEST(EmulatedStep, OfADenseModelIsThatOfTheCpu) {
+  expect_same_step(case_of(Qwen3Kind::dense));
+
+  EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+}
+
+TEST(EmulatedStep, OfAMixtureOfExpertsIsThatOfTheCpu) {
+  expect_same_step(case_of(Qwen3Kind::moe));
+
+  EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,105 @@
+#pragma once
+// The CPU's op as the oracle of that of another device.
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+
+#include <vector>
+
+#include "kernels/ops/tensors_in.hpp"
+#include "kernels/run_op.hpp"
+#include "tests/kernels/cuda/under_test.hpp"
+
+namespace d9d::test {
+
+// Of |given - expected| <= absolute + relative * |expected|.
+struct Closeness {
+  double relative, absolute;
+};
+// fp32: 1e-5. bf16: one rounding, which is a last place of its 8 bits.
+inline Closeness closeness_of(at::ScalarType dtype) {
+  return dtype == at::kBFloat16 ? Closeness{1.0 / 128, 1e-5} : Closeness{1e-5, 1e-5};
+}
+
+inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.defined() == b.defined() && (!a.defined() || at::equal(a.cpu(), b.cpu()));
+}
+
+inline void expect_close(const at::Tensor& given, const at::Tensor& expected, double factor,
+                         const std::string& where) {
+  ASSERT_EQ(given.defined(), expected.defined()) << where;
+  if (!given.defined()) return;
+  ASSERT_EQ(given.sizes(), expected.sizes()) << where;
+  ASSERT_EQ(given.scalar_type(), expected.scalar_type()) << where;
+  const Closeness close = closeness_of(given.scalar_type());
+  const at::Tensor a = given.cpu().to(at::kDouble), b = expected.cpu().to(at::kDouble);
+  EXPECT_TRUE(at::allclose(a, b, factor * close.relative, factor * close.absolute))
+      << where << ": differs by " << (a - b).abs().max().item<double>() << " where values are up to "
+      << b.abs().max().item<double>();
+}
+
+// The same values on the device under test, or in other memory of the CPU.
+template <class T, class Copy>
+T copied(T value, const Copy& copy) {
+  kernels::for_tensors(value, [&](at::Tensor& tensor) {
+    if (tensor.defined()) tensor = copy(tensor);
+  });
+  return value;
+}
+
+inline at::Tensor copy_here(const at::Tensor& tensor) {
+  const auto elements = static_cast<int64_t>(tensor.storage().nbytes() / tensor.element_size());
+  return tensor.as_strided({elements}, {1}, 0)
+      .clone()
+      .as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+}
+
+// The tensors of an op's result, then those of its arguments, which it may have written to.
+template <class Result, class... Parameters>
+std::vector<at::Tensor> tensors_after(Result (*op)(Parameters...), std::decay_t<Parameters>... arguments) {
+  std::vector<at::Tensor> tensors;
+  const auto collect = [&](auto& value) {
+    kernels::for_tensors(value, [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
+  };
+  if constexpr (std::is_void_v<Result>) {
+    op(arguments...);
+  } else {
+    Result result = op(arguments...);
+    collect(result);
+  }
+  (collect(arguments), ...);
+  return tensors;
+}
+
+// Runs the op of the CPU's table and that under test on copies of the arguments. Results and arguments are then as close as
+// `factor` roundings, and each run of the op under test gives the same bits.
+template <class Group, class Result, class... Parameters>
+void expect_same_as_cpu(kernels::Op<Result(Parameters...)> Group::*op, double factor,
+                        const std::type_identity_t<std::decay_t<Parameters>>&... arguments) {
+  static const at::Tensor of_cpu = at::Tensor(c10::make_intrusive<c10::TensorImpl>(
+      c10::DispatchKeySet(c10::DispatchKey::CPU), caffe2::TypeMeta::Make<float>(), c10::Device(at::kCPU)));
+  const char* const name = (kernels::op_detail::names.*op).name();
+  const auto expected = tensors_after((kernels::op_detail::table_of(name, &of_cpu).*op).function(),
+                                      copied(arguments, copy_here)...);
+  const auto under_test = (table_under_test().*op).function();
+  ASSERT_NE(under_test, nullptr) << name;
+  std::vector<at::Tensor> first;
+  for (int run = 0; run < runs_of_an_op; ++run) {
+    choose_run(run);
+    const auto given = tensors_after(under_test, copied(arguments, there)...);
+    ASSERT_EQ(given.size(), expected.size()) << name;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const std::string where =
+          std::string(name) + ", tensor " + std::to_string(i) + " of its results and arguments";
+      if (run == 0) {
+        expect_close(given[i], expected[i], factor, where);
+      } else {
+        EXPECT_TRUE(same_bits(given[i], first[i])) << where << ": other bits in another order";
+      }
+    }
+    if (run == 0) first = given;
+  }
+}
+
+}  // namespace d9d::test
