@@ -45,15 +45,19 @@ nlohmann::json job_hparams(const ProcessServices& process) {
   return hparams;
 }
 
+std::function<void()> signal_of(World& world, int signal) {
+  return [&world, signal] { tell_signal(world, {Role::node, 0}, signal, false); };
+}
+
 std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process) {
   const JobConfig& job = process.job();
   return live::open_live_page({.address = status_address(job),
                                .run_dir = output_dir(job),
                                .run = job.trainer.run.name,
                                .clock = process.world.clock,
-                               .write_trace = [&world = process.world] {
-                                 tell_signal(world, {Role::node, 0}, SIGUSR2, false);
-                               }});
+                               .write_trace = signal_of(process.world, SIGUSR2),
+                               .sleep = signal_of(process.world, SIGTSTP),
+                               .wake = signal_of(process.world, SIGCONT)});
 }
 
 // A forward pass is a third of what training computes.
@@ -168,7 +172,9 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
     if (process.job().inference) drop_results_from(results_dir(process.job()), membership.resume_sample);
     cast.push_back({{Role::event_bus, 0},
                     Threading::pool,
-                    [](World& w) { return std::make_unique<EventBus>(w); },
+                    [own_actors = process.job().actors.size()](World& w) {
+                      return std::make_unique<EventBus>(w, own_actors);
+                    },
                     false,
                     true});
     cast.push_back(tracker_member(process, membership));
