@@ -4,7 +4,6 @@
 
 #include "actors/failure_text.hpp"
 #include "actors/signal_wishes.hpp"
-#include "messages/event.capnp.h"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -31,6 +30,7 @@ void Coordinator::behavior(Handlers& handlers) {
   handlers.on_any_epoch(this, &Coordinator::tick);
   handlers.on_any_epoch(this, &Coordinator::node_ready);
   handlers.on(this, &Coordinator::rank_finished);
+  handlers.on(this, &Coordinator::events_heard);
   handlers.on(this, &Coordinator::shard_written);
   handlers.on(this, &Coordinator::checkpoint_state);
   handlers.on(this, &Coordinator::tracker_flushed);
@@ -123,6 +123,8 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
 
 void Coordinator::tick(wire::Tick::Reader message) {
   switch (message.getKind()) {
+    case events_deadline:
+      return give_up_on_events();
     case tracker_deadline:
       return give_up_on_metrics();
     case export_deadline:

@@ -1,9 +1,9 @@
 #pragma once
 // Coordinator: membership, the start and end of a job, and the commit of checkpoints. Own thread: a commit waits
 // for the disk. One per job, on node 0. Parent: Node 0.
-// hears Join PeerDown NodeReady RankFinished Failed ShardWritten CheckpointState TrackerFlushed ModelExported
-//       TraceWritten Signalled Tick
-// says Refused Welcome StartTraining CheckpointCommitted FlushTracker ExportModel FlushTrace Publish StopNode
+// hears Join PeerDown NodeReady RankFinished EventsHeard Failed ShardWritten CheckpointState TrackerFlushed
+//       ModelExported TraceWritten Signalled Tick
+// says Refused Welcome StartTraining CheckpointCommitted FlushEvents FlushTracker ExportModel FlushTrace Publish StopNode
 
 #include <set>
 #include <string>
@@ -15,6 +15,7 @@
 #include "actors/roster.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
+#include "messages/event.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/trace.capnp.h"
 
@@ -25,11 +26,11 @@ class Coordinator final : public Actor {
   Coordinator(World& world, CoordinatorOptions options);
   void behavior(Handlers& handlers) override;
   void started() override;
-
   void join(wire::Join::Reader message);
   void peer_down(wire::PeerDown::Reader message);
   void node_ready(wire::NodeReady::Reader message);
   void rank_finished(wire::RankFinished::Reader message);
+  void events_heard(wire::EventsHeard::Reader message);
   void failed(wire::Failed::Reader message);
   void shard_written(wire::ShardWritten::Reader message);
   void checkpoint_state(wire::CheckpointState::Reader message);
@@ -54,6 +55,8 @@ class Coordinator final : public Actor {
   void give_up_gathering();
   void commit_when_complete(std::uint64_t step);
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
+  void give_up_on_events();
+  void flush_tracker();
   void give_up_on_metrics();
   void export_model();
   void tell_to_export(std::uint32_t share, std::uint32_t node);
@@ -74,22 +77,21 @@ class Coordinator final : public Actor {
   CoordinatorOptions options_;
   Roster roster_;
   JobPhase phase_ = JobPhase::gathering;
-  bool trained_ = false;        // a rank has done a step that the checkpoint had not
-  bool awaits_rescue_ = false;  // the trace of a failed job, for a moment
-  int stop_signal_ = 0;         // the job is being stopped by it
-  std::uint64_t stop_step_ = 0;
+  // A rank has done a step that the checkpoint had not; the trace of a failed job comes in a moment.
+  bool trained_ = false, awaits_rescue_ = false;
+  int stop_signal_ = 0;  // the job is being stopped by it
+  std::uint64_t stop_step_ = 0, last_step_ = 0;
   Ending ending_;
   std::string failure_;                     // the first one whose cause may still be a node that is gone
   std::set<std::uint32_t> gone_, staying_;  // nodes that ended before the job; told to stop and not gone yet
   ResumePoint resume_;
-  std::set<int> nodes_ready_, ranks_finished_;
-  std::uint64_t entries_taken_ = 0;  // of the resumed checkpoint
+  std::set<int> nodes_ready_, ranks_finished_, events_heard_;  // the last: of own actors
+  std::uint64_t entries_taken_ = 0;                            // of the resumed checkpoint
   PendingSaves saves_;
   struct Export {
-    std::string folder;  // that the nodes fill
+    std::string folder, failure;  // that the nodes fill; of the first share that failed
     std::uint32_t shares = 1;
     std::set<std::uint32_t> open;  // shares that are being written
-    std::string failure;           // of the first one that failed
   };
   Export export_;
   std::string last_checkpoint_, unsaved_;  // committed, at first the one resumed from; why there is no newer

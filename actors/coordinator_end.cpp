@@ -5,13 +5,15 @@
 #include "actors/coordinator.hpp"
 #include "actors/signal_wishes.hpp"
 #include "actors/stop_report.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
-// The end of a job: the last metrics, the export, the traces, then all nodes stop, node 0 last.
+// The end of a job: own actors hear the last events, the last metrics, the export, the traces, then all nodes stop, node 0 last.
 namespace d9d {
 namespace {
 
+constexpr std::chrono::seconds events_timeout{10};
 constexpr std::chrono::seconds tracker_timeout{20};
 constexpr std::chrono::seconds trace_timeout{20};
 constexpr std::chrono::seconds leave_timeout{5};
@@ -28,11 +30,37 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
     stop_step_ = message.getStep();
   }
   if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
-  if (phase_ >= JobPhase::saving_metrics) return;
+  if (phase_ >= JobPhase::telling_events) return;
+  last_step_ = message.getStep();
+  if (options_.own_actors == 0) return flush_tracker();
+  // A job may be over before its actors have handled the first step. What they show is among the run's numbers.
+  phase_ = JobPhase::telling_events;
+  tell<wire::FlushEvents>({Role::event_bus, 0}, [&](wire::FlushEvents::Builder flush) {
+    flush.setActors(static_cast<std::uint32_t>(options_.own_actors));
+  });
+  tell_self_after<wire::Tick>(events_timeout,
+                              [](wire::Tick::Builder tick) { tick.setKind(events_deadline); });
+}
+
+void Coordinator::events_heard(wire::EventsHeard::Reader message) {
+  events_heard_.insert(static_cast<int>(message.getActor()));
+  if (phase_ == JobPhase::telling_events && events_heard_.size() == options_.own_actors) flush_tracker();
+}
+
+void Coordinator::give_up_on_events() {
+  if (phase_ != JobPhase::telling_events) return;
+  log::warn(
+      "{} of the job's {} did not handle the events up to the last step within {} s; what they show is lost",
+      options_.own_actors - events_heard_.size(), counted(options_.own_actors, "actor"),
+      events_timeout.count());
+  flush_tracker();
+}
+
+void Coordinator::flush_tracker() {
   phase_ = JobPhase::saving_metrics;
   // Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
   tell<wire::FlushTracker>({Role::tracker, 0},
-                           [&](wire::FlushTracker::Builder ask) { ask.setStep(message.getStep()); });
+                           [&](wire::FlushTracker::Builder ask) { ask.setStep(last_step_); });
   tell_self_after<wire::Tick>(tracker_timeout,
                               [](wire::Tick::Builder tick) { tick.setKind(tracker_deadline); });
 }

@@ -35,6 +35,7 @@ struct CoordinatorOptions {
   // Of a job that has begun to train. `signal`: the one that stopped it, or 0.
   std::function<void(bool failed, int signal, const std::string& reason)> on_end;
   std::string events = "train";  // or "inference": how the names of checkpoints' events begin
+  std::size_t own_actors = 0;    // of the job file, on node 0
   bool trace = false;            // write a trace file at the end
   std::string job_keys;          // JSON behind job_hash
 };

@@ -66,6 +66,7 @@ void EventBus::behavior(Handlers& handlers) {
   handlers.on(this, &EventBus::subscribe);
   handlers.on(this, &EventBus::publish);
   handlers.on(this, &EventBus::ask_for_listeners);
+  handlers.on(this, &EventBus::flush_events);
 }
 
 void EventBus::subscribe(wire::Subscribe::Reader message) {
@@ -80,6 +81,18 @@ void EventBus::subscribe(wire::Subscribe::Reader message) {
 void EventBus::ask_for_listeners(wire::AskForListeners::Reader message) {
   publishers_.push_back({sender(), message.getRank()});
   tell_listeners(publishers_.back());
+}
+
+void EventBus::flush_events(wire::FlushEvents::Reader message) {
+  for (std::size_t actor = 0; actor < own_actors_; ++actor) {
+    tell<wire::FlushEvents>({Role::user, actor},
+                            [&](wire::FlushEvents::Builder flush) { flush.setActors(message.getActors()); });
+  }
+}
+
+void EventBus::stop() {
+  for (std::size_t actor = 0; actor < own_actors_; ++actor) tell<wire::Stop>({Role::user, actor});
+  finish();
 }
 
 void EventBus::tell_listeners(const Publisher& publisher) {

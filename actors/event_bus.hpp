@@ -1,6 +1,6 @@
 #pragma once
 // EventBus: named points of a job that anyone may listen to. Pool. One per job, on node 0. Parent: Node.
-// hears Subscribe Publish AskForListeners    says Event Listeners
+// hears Subscribe Publish AskForListeners FlushEvents    says Event Listeners FlushEvents Stop
 
 #include <string>
 #include <vector>
@@ -15,12 +15,15 @@ const std::vector<std::string>& event_catalogue();
 
 class EventBus final : public Actor {
  public:
-  using Actor::Actor;
+  // `own_actors`: of the job. They are stopped from here, behind the Events that they have been told.
+  EventBus(World& world, std::size_t own_actors) : Actor(world), own_actors_(own_actors) {}
   void behavior(Handlers& handlers) override;
+  void stop() override;
 
   void subscribe(wire::Subscribe::Reader message);
   void publish(wire::Publish::Reader message);
   void ask_for_listeners(wire::AskForListeners::Reader message);
+  void flush_events(wire::FlushEvents::Reader message);
 
  private:
   struct Subscription {
@@ -34,6 +37,7 @@ class EventBus final : public Actor {
   };
   void tell_listeners(const Publisher& publisher);
 
+  const std::size_t own_actors_;
   std::vector<Publisher> publishers_;        // that asked
   std::vector<Subscription> subscriptions_;  // in their order
 };

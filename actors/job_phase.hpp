@@ -12,6 +12,7 @@ enum class JobPhase {
   gathering,       // Join until all ranks are there; at join_deadline: ending
   preparing,       // NodeReady of all nodes
   training,        // RankFinished of all ranks; checkpoints are committed meanwhile
+  telling_events,  // EventsHeard of every own actor, or events_deadline
   saving_metrics,  // TrackerFlushed, or tracker_deadline
   exporting,       // ModelExported of every share; at export_deadline: ending
   tracing,         // TraceWritten, or trace_deadline
@@ -27,7 +28,8 @@ enum JobTimer : std::uint32_t {
   leave_deadline = 4,
   tracker_deadline = 5,
   still_waiting = 6,  // says who is missing
-  export_deadline = 7
+  export_deadline = 7,
+  events_deadline = 8  // of own actors that are behind
 };
 
 }  // namespace d9d

@@ -91,6 +91,7 @@ class Node final : public Actor {
   Dials dials_;
   Phase phase_ = Phase::dialling;
   int stop_signal_ = 0;
+  bool stops_own_actors_ = false;  // the EventBus that would is gone
 };
 
 }  // namespace d9d

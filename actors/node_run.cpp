@@ -106,6 +106,7 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
 }
 
 void Node::failed(wire::Failed::Reader message) {
+  if (sender().role == Role::event_bus) stops_own_actors_ = true;
   if (sender().role == Role::coordinator) {
     const bool bad_input = message.getKind() == wire::Failed::Kind::INPUT && phase_ < Phase::training;
     return stop_here(bad_input ? exit_bad_input : exit_failed, failure_text(message));
@@ -221,6 +222,7 @@ void Node::end(int exit_code, const std::string& reason, bool orderly) {
     options_.abort_collectives(reason);
   }
   for (auto child = children_.rbegin(); child != children_.rend(); ++child) {
+    if (child->role == Role::user && !stops_own_actors_) continue;  // the EventBus, behind their last events
     tell<wire::Stop>(*child, [&](wire::Stop::Builder stop) { stop.setReason(reason); });
   }
   options_.on_end(exit_code);

@@ -99,6 +99,7 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
     options_.events->tell(events::StepPre{step()});
     options_.events->tell(events::ForwardPre{step()});
   }
+  if (evaluation_ == 1 && !options_.infers) options_.events->tell(events::EvaluationPre{step()});
   if (evaluation_ == 0) {
     worker_->begin_step(step(), microbatches);
   } else {
@@ -163,6 +164,7 @@ void RankExecutor::bucket_reduced(wire::BucketReduced::Reader message) {
 
 void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
   const bool evaluation = message.getEvaluation();
+  if (evaluation) options_.events->tell(events::EvaluationPost{message.getStep(), message.getLoss()});
   if (!evaluation) worker_->watch_tensors(message.getGradientScale());
   const std::vector<double> state = evaluation ? worker_->take_evaluation_metrics() : worker_->take_metrics();
   tell<wire::MetricsTaken>({Role::metric_collector, self().index}, [&](wire::MetricsTaken::Builder taken) {

@@ -84,6 +84,8 @@ void Tracker::write_flops(std::uint64_t step, double tokens_per_second) {
   const double rate = options_.flops->per_token * tokens_per_second;
   write("flops_per_second", step, Scalar{rate});
   write("mfu", step, Scalar{rate / options_.flops->peak});
+  if (std::exchange(options_.flops->is_measured, false))
+    write("measured_peak", step, Scalar{options_.flops->peak});
 }
 
 void Tracker::write_progress_of_data(wire::StepFinished::Reader message) {

@@ -22,6 +22,7 @@ namespace d9d {
 struct ModelFlops {
   double per_token = 0;
   double peak = 0;
+  bool is_measured = false;  // then it is among the run's numbers, once
 };
 
 struct TrackerOptions {
@@ -30,7 +31,7 @@ struct TrackerOptions {
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end
   std::uint64_t resumed_step = 0;
-  std::optional<ModelFlops> flops = {};         // known of built-in models where the job names a peak
+  std::optional<ModelFlops> flops = {};         // known of built-in models where there is a peak
   std::function<std::uint64_t()> memory_bytes;  // of this process: node 0's
   // Nothing: the data never ends. Asked at the first step, when the loaders have opened the data.
   std::function<std::optional<std::uint64_t>()> samples_per_epoch;

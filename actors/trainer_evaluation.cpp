@@ -71,6 +71,7 @@ void Trainer::finish_evaluation() {
   tell<wire::CollectMetrics>({Role::rank_executor, self().index}, [&](wire::CollectMetrics::Builder collect) {
     collect.setStep(current_);
     collect.setEvaluation(true);
+    collect.setLoss(loss);
   });
   publish("train.evaluation.post",
           std::isfinite(loss) ? fmt::format(R"({{"loss":{}}})", loss) : std::string(R"({"loss":null})"));

@@ -31,6 +31,18 @@ struct Listeners {
   names @0 :List(Text);   # "*" = all
 }
 
+struct FlushEvents {
+  # Coordinator -> EventBus, when all ranks have finished; EventBus -> each own actor of the job, behind the Events that
+  # it was told. Reply of an own actor: EventsHeard, when it has handled those. Repeated: answered again.
+  actors @0 :UInt32;  # how many own actors the job has
+}
+
+struct EventsHeard {
+  # An own actor (its dispatcher) -> Coordinator: what it says of the Events so far has been told. No reply.
+  # Repeated: no effect.
+  actor @0 :UInt32;
+}
+
 struct Event {
   # EventBus -> each subscriber, in the order of subscription, when it is told Publish. No reply: the job
   # does not wait for subscribers. Repeated: there is one for each Publish, so it has happened again.

@@ -12,6 +12,7 @@ struct CollectMetrics {
   step @0 :UInt64;
   evaluation @1 :Bool;   # what the evaluation after `step` counted
   gradientScale @2 :Float64;   # 1 / weight of the step: times gradient sums the gradient of the mean loss
+  loss @3 :Float64;      # of the evaluation over all ranks
 }
 
 struct MetricsTaken {

@@ -21,7 +21,8 @@ extern "C" int d9d_main(int argc, char** argv) {
       .version = build,
       .commands = {run_command(build, tensor_bytes_max), check_command(), schedule_command(), lr_command(),
                    score_command(), generate_command(), export_command(), checkpoint_command(),
-                   convert_command(), data_command(), trace_command(), report_command()}};
+                   convert_command(), data_command(), trace_command(), report_command(), sleep_command(),
+                   wake_command()}};
   const std::vector<std::string> words(argv + 1, argv + argc);
   Console console{std::cout, std::cerr};
   return cli_main(program, words, console);

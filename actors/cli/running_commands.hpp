@@ -23,5 +23,8 @@ Command checkpoint_command();
 Command convert_command();
 Command data_command();
 Command report_command();
+// Of a job of another process.
+Command sleep_command();
+Command wake_command();
 
 }  // namespace d9d

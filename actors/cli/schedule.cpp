@@ -7,7 +7,10 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/schedule_command.hpp"
+#include "runtime/task/own_schedule_config.hpp"
 #include "runtime/task/pipeline_schedule_config.hpp"
+#include "runtime/task/plugin_library.hpp"
+#include "runtime/task/registry.hpp"
 
 namespace d9d {
 namespace {
@@ -43,7 +46,7 @@ class TakeOptions {
  public:
   TakeOptions(const Arguments& arguments, int stages) : arguments_(arguments), stages_(stages) {}
 
-  void operator()(OwnSchedule&) const {}  // no name of d9d means it
+  void operator()(OwnSchedule&) const {}  // schedule_of_plugin() makes it
   template <class Schedule>
   void operator()(Schedule& schedule) const {
     take_stages(schedule);
@@ -87,9 +90,26 @@ class TakeOptions {
   const int stages_;  // of the schedule without options
 };
 
+// `--schedule` as in a job file: a name, or a section of YAML with the plugin's keys.
+ScheduleConfig schedule_of_plugin(const Arguments& arguments, const std::string& text) {
+  for (const char* option :
+       {"--stages-per-rank", "--zero-bubble", "--warmup", "--topology", "--activations-max"}) {
+    D9D_REQUIRE(!arguments.has(option),
+                "{} is for the schedules of d9d; a plugin's has its keys in --schedule '{{schedule: NAME, "
+                "KEY: VALUE}}'",
+                option);
+  }
+  Registry registry;
+  for (const std::string& plugin : arguments.values("--plugin")) load_plugin(plugin, registry);
+  OwnSchedule schedule = config::decode<OwnSchedule>({config::parse(text, "--schedule"), "--schedule"});
+  schedule.made = registry.make_schedule(schedule.name, schedule.options);
+  return schedule;
+}
+
 ScheduleConfig schedule_of(const Arguments& arguments) {
   const auto name = arguments.value("--schedule");
   D9D_REQUIRE(name.has_value(), "--schedule is missing; give a name, for example --schedule 1f1b");
+  if (arguments.has("--plugin")) return schedule_of_plugin(arguments, *name);
   ScheduleConfig schedule = schedule_named(*name);
   std::visit(TakeOptions(arguments, stages_per_rank(schedule)), schedule);
   return schedule;
@@ -104,7 +124,7 @@ bool leaves_stages_open(const Arguments& arguments) {
 int print_schedule(const Arguments& arguments, Console& console) {
   ScheduleCommandOptions options;
   if (const auto file = arguments.value("--program")) {
-    for (const char* option : {"--schedule", "--pp", "--microbatches"}) {
+    for (const char* option : {"--schedule", "--plugin", "--pp", "--microbatches"}) {
       D9D_REQUIRE(!arguments.has(option),
                   "{} has no effect beside --program, whose file says it; leave it out", option);
     }
@@ -142,7 +162,10 @@ Command schedule_command() {
       "print, simulate and draw a pipeline schedule",
       0,
       0,
-      {{"--schedule", "NAME", "gpipe, looped_bfs, 1f1b, zero_bubble_v, dual_pipe_v, auto or inference"},
+      {{"--schedule", "NAME",
+        "gpipe, looped_bfs, 1f1b, zero_bubble_v, dual_pipe_v, auto or inference; with --plugin the name "
+        "of its own, or {schedule: NAME, KEY: VALUE}"},
+       {"--plugin", "LIB.so", "a library that registers the schedule", true},
        {"--program", "FILE", "a program of your own instead: a line of actions per rank, 0F0 0F1 0B0 ..."},
        {"--pp", "P", "pipeline ranks"},
        {"--microbatches", "N", "microbatches of a step"},
@@ -160,7 +183,8 @@ Command schedule_command() {
       print_schedule,
       {},
       {"schedule --schedule 1f1b --pp 4 --microbatches 8 --svg 1f1b.svg",
-       "schedule --schedule auto --pp 4 --microbatches 8 --costs 1:1:1,1:1:1,1:1:1,2:2:2"}};
+       "schedule --schedule auto --pp 4 --microbatches 8 --costs 1:1:1,1:1:1,1:1:1,2:2:2",
+       "schedule --plugin ./libmine.so --schedule in_order --pp 4 --microbatches 8 --svg mine.svg"}};
 }
 
 }  // namespace d9d

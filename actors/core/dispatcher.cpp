@@ -14,11 +14,19 @@ Dispatcher::Dispatcher(World& world, Actor& actor, ActorId id)
   const std::string track = id.role == Role::node ? "node" : name_;
   if (world_.recorder != nullptr) track_ = world_.recorder->actor(track, rank_of(id));
   handlers_.on_any_epoch(this, &Dispatcher::stop);
+  if (id.role == Role::user) handlers_.on(this, &Dispatcher::flush_events);
   actor_.behavior(handlers_);
 }
 
 void Dispatcher::stop(wire::Stop::Reader /*message*/) {
   actor_.stop();
+}
+
+// Users' actors answer without having to say so.
+void Dispatcher::flush_events(wire::FlushEvents::Reader /*message*/) {
+  actor_.tell<wire::EventsHeard>({Role::coordinator, 0}, [&](wire::EventsHeard::Builder heard) {
+    heard.setActor(static_cast<std::uint32_t>(id_.index));
+  });
 }
 
 std::optional<Frame> Dispatcher::start() {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "actors/core/actor.hpp"
+#include "messages/event.capnp.h"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -26,6 +27,7 @@ class Dispatcher {
 
  private:
   void stop(wire::Stop::Reader message);
+  void flush_events(wire::FlushEvents::Reader message);
   void handle(const Frame& frame, const MailboxPtr& attached);
   void pass_on(const Frame& frame, const Header& header, const MailboxPtr& attached);
   void check(const Header& header, const Handlers::Entry& entry);

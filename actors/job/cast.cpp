@@ -13,8 +13,11 @@
 #include "actors/job/signal_watch.hpp"
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
+#include "kernels/matmul_rate.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/live/live_page.hpp"
@@ -27,6 +30,7 @@
 #include "runtime/task/result_lines.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
@@ -45,27 +49,47 @@ nlohmann::json job_hparams(const ProcessServices& process) {
   return hparams;
 }
 
+std::function<void()> signal_of(World& world, int signal) {
+  return [&world, signal] { tell_signal(world, {Role::node, 0}, signal, false); };
+}
+
 std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process) {
   const JobConfig& job = process.job();
   return live::open_live_page({.address = status_address(job),
                                .run_dir = output_dir(job),
                                .run = job.trainer.run.name,
                                .clock = process.world.clock,
-                               .write_trace = [&world = process.world] {
-                                 tell_signal(world, {Role::node, 0}, SIGUSR2, false);
-                               }});
+                               .write_trace = signal_of(process.world, SIGUSR2),
+                               .sleep = signal_of(process.world, SIGTSTP),
+                               .wake = signal_of(process.world, SIGCONT)});
+}
+
+// A rank's share of what this node reaches with all of its ranks' cores, before any of them computes.
+double measured_peak(const ProcessServices& process, std::size_t ranks_here) {
+  const auto dtype_of = [](const auto& provider) {
+    if constexpr (requires { provider.dtype; }) return provider.dtype;
+    return Dtype::float32;
+  };
+  const Dtype dtype = std::visit(dtype_of, process.job().model_provider);
+  const int threads = static_cast<int>(ranks_here) * process.threads_per_rank;
+  const double rate = kernels::matmul_rate(scalar_type_of(dtype), threads);
+  log::info("measured peak of this node: {:.1f} GFLOP/s, products of {} matrices with {}", 1e-9 * rate,
+            name_of(dtype), counted(static_cast<std::uint64_t>(threads), "thread"));
+  return rate / static_cast<double>(ranks_here);
 }
 
 // A forward pass is a third of what training computes.
-std::optional<ModelFlops> model_flops(const ProcessServices& process) {
-  const auto& peak = process.job().trainer.logging.peak_flops;
-  if (!peak || !process.loaded.model) return std::nullopt;
+std::optional<ModelFlops> model_flops(const ProcessServices& process, std::size_t ranks_here) {
+  const LoggingConfig& logging = process.job().trainer.logging;
+  if (!(logging.peak_flops || logging.measure_peak) || !process.loaded.model) return std::nullopt;
   const double training = training_flops_per_token(*process.loaded.model, process.source->sequence_length());
   return ModelFlops{.per_token = process.job().inference ? training / 3 : training,
-                    .peak = *peak * process.job().mesh.world_size()};
+                    .peak = (logging.peak_flops ? *logging.peak_flops : measured_peak(process, ranks_here)) *
+                            process.job().mesh.world_size(),
+                    .is_measured = logging.measure_peak};
 }
 
-CastMember tracker_member(ProcessServices& process, const Membership& membership) {
+CastMember tracker_member(ProcessServices& process, const Membership& membership, std::size_t ranks_here) {
   TrackerOptions options;
   options.open_runs = [&process, step = membership.resume_step] {
     auto runs = open_tracker_runs(process.job(), *process.registry, step, job_hparams(process),
@@ -74,7 +98,7 @@ CastMember tracker_member(ProcessServices& process, const Membership& membership
     return runs;
   };
   options.resumed_step = membership.resume_step;
-  options.flops = model_flops(process);
+  options.flops = model_flops(process, ranks_here);
   options.memory_bytes = process_bytes;
   options.samples_per_epoch = [&process] { return process.source->num_samples(); };
   if (ProgressDisplay* progress = process.progress) {
@@ -168,10 +192,12 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
     if (process.job().inference) drop_results_from(results_dir(process.job()), membership.resume_sample);
     cast.push_back({{Role::event_bus, 0},
                     Threading::pool,
-                    [](World& w) { return std::make_unique<EventBus>(w); },
+                    [own_actors = process.job().actors.size()](World& w) {
+                      return std::make_unique<EventBus>(w, own_actors);
+                    },
                     false,
                     true});
-    cast.push_back(tracker_member(process, membership));
+    cast.push_back(tracker_member(process, membership, epoch.plan().ranks_of_node(0).size()));
     for (CastMember& member : user_members(process)) cast.push_back(std::move(member));
   }
   cast.push_back(writer_member(process, epoch));

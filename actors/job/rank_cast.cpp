@@ -28,6 +28,7 @@
 #include "runtime/task/inference_as_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
+#include "runtime/task/parameter_patterns.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
@@ -175,6 +176,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .skipped_steps = counted_before("skipped_steps"),
           .declare_metrics = metrics(),
           .watched = job().trainer.logging.statistics,
+          .patterns = process.loaded.model ? std::map<std::string, std::string>{} : parameter_patterns(job()),
           .logs_expert_load = logs_expert_load(job(), process.loaded.model.get()),
           .evaluates = job().evaluation.has_value(),
           .inference = inference,

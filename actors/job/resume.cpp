@@ -244,6 +244,7 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
             process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));
           },
       .events = job.inference ? "inference" : "train",
+      .own_actors = job.actors.size(),
       .trace = job.node.trace,
       .job_keys = shared_keys(job)};
   add_export(options, process, tag);

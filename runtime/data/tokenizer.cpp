@@ -24,7 +24,7 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   D9D_REQUIRE(file,
               "cannot read the tokenizer file {}; expected a Hugging Face tokenizer.json or a .model of "
-              "SentencePiece",
+              "SentencePiece (a relative path begins where d9d-node is started)",
               path.string());
   if (path.extension() == ".model") return Tokenizer(read_sentence_piece(path));
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

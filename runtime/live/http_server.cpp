@@ -36,6 +36,18 @@ void answer(const std::function<HttpAnswer()>& route, httplib::Response& respons
 
 }  // namespace
 
+HttpAnswer post(const HostPort& address, const std::string& path, const std::string& key) {
+  httplib::Client client(address.host, address.port);
+  client.set_connection_timeout(patience);
+  client.set_read_timeout(patience);
+  const auto answer = client.Post(path);
+  if (!answer)
+    throw Error(ErrorKind::environment, fmt::format("{}: nobody answers at http://{}{} ({})", key,
+                                                    host_port_text(address.host, address.port), path,
+                                                    httplib::to_string(answer.error())));
+  return {.status = answer->status, .type = answer->get_header_value("Content-Type"), .body = answer->body};
+}
+
 struct HttpServer::Impl {
   httplib::Server server;
   std::thread thread;

@@ -16,6 +16,9 @@ struct HttpAnswer {
   std::string body;
 };
 
+// Sends a POST without a body. Environment error, with the name of `key`, where no server answers.
+HttpAnswer post(const HostPort& address, const std::string& path, const std::string& key);
+
 class HttpServer {
  public:
   // By path. Called from the server's threads, several at a time. What one throws is answered with 500 and its text.

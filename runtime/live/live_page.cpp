@@ -29,6 +29,9 @@ class LivePage final : public TrackerRun {
   explicit LivePage(const LivePageOptions& options) : options_(options) {
     HttpServer::Routes actions;
     if (options_.write_trace) actions[report::trace_action] = [this] { return write_trace(); };
+    add(actions, report::sleep_action, options_.sleep,
+        "The job falls asleep after the step in work; its log says when.\n");
+    add(actions, report::wake_action, options_.wake, "The job wakes where it sleeps; its log says when.\n");
     server_.emplace(
         options.address, key,
         HttpServer::Routes{{"/", [this] { return page(); }}, {"/metrics", [this] { return metrics(); }}},
@@ -46,6 +49,14 @@ class LivePage final : public TrackerRun {
   void close() override { server_.reset(); }
 
  private:
+  static void add(HttpServer::Routes& actions, const char* path, const std::function<void()>& act,
+                  const char* said) {
+    if (!act) return;
+    actions[path] = [act, said] {
+      act();
+      return HttpAnswer{.status = 202, .type = plain_text, .body = said};
+    };
+  }
   HttpAnswer metrics() const {
     return {.type = prometheus_type, .body = prometheus_text(options_.run, values_.all())};
   }
@@ -72,7 +83,8 @@ class LivePage final : public TrackerRun {
                                   {.now = now,
                                    .build = build_id(),
                                    .refresh_seconds = refresh_seconds,
-                                   .asks_for_traces = options_.write_trace != nullptr});
+                                   .asks_for_traces = options_.write_trace != nullptr,
+                                   .asks_for_sleep = options_.sleep != nullptr});
       made_at_ = now;
     }
     return {.type = "text/html; charset=utf-8", .body = page_};

@@ -1,6 +1,6 @@
 #pragma once
 // A run's page and numbers, served while it runs: / is the report's page, /metrics what Prometheus reads, /trace (POST)
-// asks for a trace.
+// asks for a trace, /sleep and /wake (POST) for what the signals do.
 
 #include <filesystem>
 #include <functional>
@@ -20,6 +20,8 @@ struct LivePageOptions {
   const Clock& clock;  // outlives the page
   // Writes a trace of the last steps: what POST /trace does, and a button of the page. Called from the server's threads.
   std::function<void()> write_trace = {};
+  // The job hands its memory back after the step in work, and takes it again: POST /sleep and /wake, and buttons.
+  std::function<void()> sleep = {}, wake = {};
 };
 
 // A run of a tracker that answers from its own threads until it is closed; the log names its address. Environment error

@@ -71,8 +71,10 @@ struct PipelineWorkerOptions {
   std::uint64_t skipped_steps = 0;         // of the checkpoint's steps: those that made no update
   std::function<void(Compose&)> declare_metrics;
   std::map<std::string, std::string> watched{};  // trainer.logging.statistics
-  bool logs_expert_load = false;                 // expert_load_name is among the metrics
-  bool evaluates = false;                        // begin_evaluation() will be called
+  // parameter_patterns() of a job with a plugin's model: its parameters are known when its stages are built.
+  std::map<std::string, std::string> patterns{};
+  bool logs_expert_load = false;             // expert_load_name is among the metrics
+  bool evaluates = false;                    // begin_evaluation() will be called
   std::shared_ptr<InferenceTask> inference;  // of an inference job: nothing trains, all steps are evaluations
   std::vector<std::string> metric_states;    // JSON of the checkpoint: what this rank goes on counting from
   ParallelOptions parallel;

@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/gather.hpp"
 #include "runtime/task/optimizer_rules.hpp"
+#include "runtime/task/parameter_patterns.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
@@ -58,14 +59,16 @@ std::string text_of(const JobIssue& issue) {
 
 std::vector<std::string> check_plugin_parameters(const std::vector<StageParameter>& parameters,
                                                  const OptimizerProvider& optimizer,
+                                                 const std::map<std::string, std::string>& patterns,
                                                  const MeshDomains& domains, const OpenGroup& open) {
   const std::vector<ParameterRule> rules = optimizer.rules();
   const OptimizerOptions* built_in = optimizer.built_in();
   const bool may_lose = built_in != nullptr && lost_updates(*built_in, Dtype::bfloat16);
-  if (rules.empty() && !may_lose) return {};
+  if (rules.empty() && patterns.empty() && !may_lose) return {};
   const WholeModel model = whole_model_of(parameters, domains, open);
   std::vector<std::string> problems;
   for (const JobIssue& issue : rule_issues(rules, model.names)) problems.push_back(text_of(issue));
+  for (const JobIssue& issue : pattern_issues(patterns, model.names)) problems.push_back(text_of(issue));
   D9D_REQUIRE(problems.empty(), "{}", fmt::join(problems, "\n"));
   std::vector<std::string> warnings;
   if (!may_lose) return warnings;

@@ -3,6 +3,7 @@
 // built, and the rules of a plugin's optimizer. For a built-in model and optimizer runtime/task/job_validation.hpp
 // makes the same checks before the job starts.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,12 @@ namespace d9d {
 
 // `parameters`: of this rank's stages. All ranks of a job call it at the same point; if the optimizer's
 // options need it, the ranks of a pipeline wait for each other to put their parameters together. Input error:
-// rules that no trainable parameter of any stage takes its settings from. Returns warnings, the same on all
+// rules that no trainable parameter of any stage takes its settings from, and `patterns` of the job, by their keys, that
+// match none. Returns warnings, the same on all
 // ranks of the pipeline.
 std::vector<std::string> check_plugin_parameters(const std::vector<StageParameter>& parameters,
                                                  const OptimizerProvider& optimizer,
+                                                 const std::map<std::string, std::string>& patterns,
                                                  const MeshDomains& domains, const OpenGroup& open);
 
 }  // namespace d9d

@@ -116,8 +116,8 @@ std::shared_ptr<Communicator> RankModel::open_tied(const CommTracing& tracing, c
 }
 
 void RankModel::check_parameters(const OpenGroup& open) const {
-  const std::vector<std::string> warnings =
-      check_plugin_parameters(flat_->parameters(), *options_.optimizer, options_.plan->domains(), open);
+  const std::vector<std::string> warnings = check_plugin_parameters(
+      flat_->parameters(), *options_.optimizer, options_.patterns, options_.plan->domains(), open);
   if (options_.rank != 0) return;
   for (const std::string& warning : warnings) log::warn("{}", warning);
 }

@@ -40,6 +40,8 @@ const std::vector<Known>& known_charts() {
       {"grad_norm", {.title = "Gradient norm", .unit = "before clipping", .smooth = true}},
       {"lr", {.title = "Learning rate", .from_zero = true, .never_logarithmic = true}},
       {"tokens_per_second", {.title = "Throughput", .unit = "tokens/s", .from_zero = true, .smooth = true}},
+      {"mfu",
+       {.title = "Model FLOP utilisation", .unit = "share of the peak", .from_zero = true, .smooth = true}},
       {"step_seconds", {.title = "Step time", .unit = "seconds", .from_zero = true, .smooth = true}}};
   return charts;
 }

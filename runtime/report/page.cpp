@@ -103,10 +103,8 @@ std::string refresh(int seconds) {
   return fmt::format("<meta http-equiv=\"refresh\" content=\"{}\"/>\n", seconds);
 }
 
-std::string trace_button() {
-  return fmt::format(
-      "<form method=\"post\" action=\"{}\"><button>Write a trace of the last steps</button></form>\n",
-      trace_action);
+std::string button(const char* action, const char* text) {
+  return fmt::format("<form method=\"post\" action=\"{}\"><button>{}</button></form>\n", action, text);
 }
 
 }  // namespace
@@ -121,7 +119,11 @@ std::string report_page(const RunFolder& run, const PageOptions& options) {
       "<style>{}</style>\n</head>\n<body>\n<main>\n",
       refresh(options.refresh_seconds), xml_text(run.name), page_style());
   html += header(run) + curves_section(run) + samples_section(run) + time_section(traced);
-  if (options.asks_for_traces) html += trace_button();
+  if (options.asks_for_traces) html += button(trace_action, "Write a trace of the last steps");
+  if (options.asks_for_sleep) {
+    html += button(sleep_action, "Sleep after this step, without the memory of weights and optimizer") +
+            button(wake_action, "Wake");
+  }
   html += pipeline_section(traced, options.steps) + other_traces(run) + checkpoints_section(run) +
           job_section(run);
   html += fmt::format("<footer>Written {} by d9d-node {}.</footer>\n", date_text(options.now),

@@ -8,7 +8,10 @@
 
 namespace d9d::report {
 
+// Addresses of a live page that take a POST.
 inline constexpr const char* trace_action = "/trace";
+inline constexpr const char* sleep_action = "/sleep";
+inline constexpr const char* wake_action = "/wake";
 
 struct PageOptions {
   std::vector<int> steps = {};   // whose pipeline is drawn; none: pipeline_section() chooses
@@ -16,6 +19,7 @@ struct PageOptions {
   std::string build = {};        // of the program that makes the page
   int refresh_seconds = 0;       // a browser asks for it again after these; 0: never
   bool asks_for_traces = false;  // has a button that sends a POST to trace_action
+  bool asks_for_sleep = false;   // has buttons for sleep_action and wake_action
 };
 
 // Input error: one of the steps cannot be drawn.

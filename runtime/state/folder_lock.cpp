@@ -256,4 +256,10 @@ std::optional<LockHolder> holder_of(const std::string& folder) {
   return holder.tag.empty() ? std::nullopt : std::optional(std::move(holder));
 }
 
+std::optional<bool> is_running(const LockHolder& holder) {
+  const Life life = life_of(holder, LockHolder::this_process({}, {}));
+  if (life == Life::unknown) return std::nullopt;
+  return life == Life::running;
+}
+
 }  // namespace d9d

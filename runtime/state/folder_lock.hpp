@@ -56,5 +56,7 @@ void require_not_in_use(const std::string& folder);
 bool is_held_here(const std::string& folder);
 // Who has the folder; nothing where there is no lock, or none that can be read as one.
 std::optional<LockHolder> holder_of(const std::string& folder);
+// Of a process that this one can ask: whether it still runs. Nothing: it is on another host, or in another container.
+std::optional<bool> is_running(const LockHolder& holder);
 
 }  // namespace d9d

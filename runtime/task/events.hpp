@@ -56,6 +56,18 @@ struct OptimizerStepPost {
   std::uint64_t step = 0;
 };
 
+// Compute, around all batches of an evaluation between two steps, after the step's StepPost and before its checkpoint. An
+// evaluation that a signal cuts short has no post.
+struct EvaluationPre {
+  static constexpr std::string_view train = "train.evaluation.pre", infer = "";
+  std::uint64_t step = 0;  // done
+};
+struct EvaluationPost {
+  static constexpr std::string_view train = "train.evaluation.post", infer = "";
+  std::uint64_t step = 0;
+  double loss = 0;  // of the evaluation over all ranks
+};
+
 // Compute, around the loss of memory (SIGTSTP) and its return (SIGCONT), between two steps. Between SleepPost and WakePre
 // parameters, gradients and optimizer state have no values.
 struct SleepPre {

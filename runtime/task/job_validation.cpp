@@ -190,6 +190,21 @@ void check_context_parallel(const JobConfig& job, const ModelDescription& model,
   }
 }
 
+// 312 is meant as 312 TFLOP/s; nothing that trains is slower than this.
+void check_peak(const JobConfig& job, Issues& issues) {
+  constexpr double slowest = 1e9;
+  const auto& logging = job.trainer.logging;
+  if (logging.peak_flops && *logging.peak_flops < slowest) {
+    issues.push_back({"trainer.logging.peak_flops",
+                      fmt::format("{:g} FLOP/s of a device", *logging.peak_flops),
+                      "give FLOP/s: 312e12 for 312 TFLOP/s"});
+  }
+  if (logging.peak_flops && logging.measure_peak) {
+    issues.push_back({"trainer.logging.measure_peak", "the peak is given (peak_flops) and to be measured",
+                      "leave one of them out"});
+  }
+}
+
 void check_profiling(const JobConfig& job, Issues& issues) {
   const auto& profiling = job.trainer.profiling;
   if (!profiling || !profiling->enabled) return;
@@ -297,6 +312,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
   }
   for (JobIssue& issue : generation_issues(job, model)) issues.push_back(std::move(issue));
   check_dtypes(job, issues);
+  check_peak(job, issues);
   check_profiling(job, issues);
   check_length(job, issues);
   for (JobIssue& issue : data_issues(job, model)) issues.push_back(std::move(issue));

@@ -23,11 +23,12 @@ struct LoggingConfig {
   std::map<std::string, std::string> statistics;
   bool histograms = false;
   std::optional<double> peak_flops;
+  bool measure_peak = false;
   config::OneOrMany<TrackerConfig> tracker = {{TensorboardTracker{}}};
   std::int64_t max_pending_steps = 2;
 };
 BOOST_DESCRIBE_STRUCT(LoggingConfig, (),
-                      (period_steps, expert_load, statistics, histograms, peak_flops, tracker,
+                      (period_steps, expert_load, statistics, histograms, peak_flops, measure_peak, tracker,
                        max_pending_steps))
 constexpr auto keys_of(config::Tag<LoggingConfig>) {
   using namespace config;
@@ -49,6 +50,11 @@ constexpr auto keys_of(config::Tag<LoggingConfig>) {
           "ranks' "
           "peak, are logged",
           optional, above(0)},
+      Key{"measure_peak", "",
+          "instead of peak_flops: node 0 multiplies matrices in the model's dtype on all its ranks' cores "
+          "before the "
+          "first step, for less than a second, and takes the best rate for its peak and that of nodes like "
+          "it"},
       Key{"tracker", "", "where numbers go, one or several"},
       Key{"max_pending_steps", "steps", "how far logged values may lag behind the training", config::optional,
           at_least(1), "values travel as messages and training never waits for them"},

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 
 #include "runtime/base/config/problems.hpp"
 #include "runtime/task/peft_rules.hpp"
@@ -28,8 +27,8 @@ JobIssue issue_of_no_match(const std::string& path, const std::string& pattern,
               : fmt::format("did you mean \"{}\"?", near)};
 }
 
-std::vector<JobIssue> pattern_issues(const JobConfig& job, const FamilyModel& model) {
-  std::map<std::string, std::string> patterns;  // by key
+std::map<std::string, std::string> parameter_patterns(const JobConfig& job) {
+  std::map<std::string, std::string> patterns;
   for (const auto& [group, pattern] : job.trainer.logging.statistics)
     patterns["trainer.logging.statistics." + group] = pattern;
   for (std::size_t i = 0; i < job.gradient_hooks.size(); ++i) {
@@ -39,16 +38,26 @@ std::vector<JobIssue> pattern_issues(const JobConfig& job, const FamilyModel& mo
     if (match != nullptr && match->kind == config::Node::Kind::scalar)
       patterns[fmt::format("gradient_hooks.{}.match", i)] = match->text;
   }
+  return patterns;
+}
+
+std::vector<JobIssue> pattern_issues(const std::map<std::string, std::string>& patterns,
+                                     const std::vector<std::string>& names) {
   std::vector<JobIssue> issues;
-  if (patterns.empty()) return issues;
-  std::vector<std::string> names;
-  for (const StageParameter& parameter : trainable_parameters(job, model)) names.push_back(parameter.name);
   for (const auto& [path, pattern] : patterns) {
     const auto fits = [&pattern = pattern](const std::string& name) { return matches(pattern, name); };
     if (std::none_of(names.begin(), names.end(), fits))
       issues.push_back(issue_of_no_match(path, pattern, names));
   }
   return issues;
+}
+
+std::vector<JobIssue> pattern_issues(const JobConfig& job, const FamilyModel& model) {
+  const auto patterns = parameter_patterns(job);
+  if (patterns.empty()) return {};
+  std::vector<std::string> names;
+  for (const StageParameter& parameter : trainable_parameters(job, model)) names.push_back(parameter.name);
+  return pattern_issues(patterns, names);
 }
 
 }  // namespace d9d

@@ -1,6 +1,7 @@
 #pragma once
 // Patterns of parameter names in a job file, held against the names of the model's trainable parameters.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,12 @@ std::vector<StageParameter> trainable_parameters(const JobConfig& job, const Fam
 JobIssue issue_of_no_match(const std::string& path, const std::string& pattern,
                            const std::vector<std::string>& names);
 
-// Groups of trainer.logging.statistics that no parameter belongs to,
-// and hooks `clip_value` of gradient_hooks that clip no gradient.
+// By the paths of their keys: the groups of trainer.logging.statistics, and the `match` of hooks `clip_value`.
+std::map<std::string, std::string> parameter_patterns(const JobConfig& job);
+// Those that fit none of `names`.
+std::vector<JobIssue> pattern_issues(const std::map<std::string, std::string>& patterns,
+                                     const std::vector<std::string>& names);
+// Those of the job that fit no trainable parameter.
 std::vector<JobIssue> pattern_issues(const JobConfig& job, const FamilyModel& model);
 
 }  // namespace d9d

@@ -2,11 +2,31 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "runtime/base/error.hpp"
 #include "runtime/task/registry.hpp"
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {
+namespace {
+
+// After dlopen() has failed.
+std::string why_not_loaded(const std::string& path) {
+  const std::string said = dlerror();
+  std::error_code ignored;
+  const std::string here = std::filesystem::current_path(ignored).string();
+  if (std::filesystem::exists(path, ignored)) {
+    if (path.find('/') == std::string::npos)
+      return fmt::format("a name without a slash is looked for on the system's paths; write ./{}", path);
+    const std::string cause = said.starts_with(path + ": ") ? said.substr(path.size() + 2) : said;
+    return cause + "; give a shared library that was built against this d9d (find_package(d9d))";
+  }
+  return fmt::format("No such file; relative paths begin where d9d-node is started ({})", here);
+}
+
+}  // namespace
 
 void load_plugin(const std::string& path, Registry& registry) {
   using Register = void (*)(Registry&);
@@ -25,7 +45,7 @@ void* plugin_function(const std::string& path, const char* name) {
   // Loading again gives the same library; it is never closed, because what it made may live on.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw Error(ErrorKind::input, fmt::format("cannot load the plugin {}: {}", path, dlerror()));
+    throw Error(ErrorKind::input, fmt::format("cannot load the plugin {}: {}", path, why_not_loaded(path)));
   }
   return dlsym(library, name);
 }

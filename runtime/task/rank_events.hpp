@@ -72,8 +72,8 @@ class RankEvents {
   Lists<events::ConfigurationStart, events::ConfigurationDataStream, events::ConfigurationModelStages,
         events::ConfigurationOptimizer, events::ConfigurationLrScheduler, events::Ready, events::StepPre,
         events::StepPost, events::ForwardPre, events::ForwardPost, events::OptimizerStepPre,
-        events::OptimizerStepPost, events::SleepPre, events::SleepPost, events::WakePre, events::WakePost,
-        events::Finished>
+        events::OptimizerStepPost, events::EvaluationPre, events::EvaluationPost, events::SleepPre,
+        events::SleepPost, events::WakePre, events::WakePost, events::Finished>
       lists_;
 };
 

@@ -108,6 +108,10 @@ void of_plugins(const JobConfig& job, Issues& issues) {
     issues.push_back(
         {"trainer.logging.peak_flops", "a plugin's model says nothing of its operations", "leave it out"});
   }
+  if (own_model && job.trainer.logging.measure_peak) {
+    issues.push_back(
+        {"trainer.logging.measure_peak", "a plugin's model says nothing of its operations", "leave it out"});
+  }
   const auto has_own_source = [](const DataPart& part) {
     return std::holds_alternative<OwnDataConfig>(part.source);
   };

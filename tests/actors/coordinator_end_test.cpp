@@ -29,6 +29,42 @@ TEST_F(CoordinatorTest, ExportsThenFlushesTracesThenStops) {
   EXPECT_FALSE(stops()[0]->getFailed());
 }
 
+class OwnActorsAtTheEnd : public CoordinatorTest {
+ protected:
+  OwnActorsAtTheEnd() {
+    options.own_actors = 2;
+    form();
+    for (const int rank : {0, 1, 2}) finish(rank);
+  }
+  void heard(std::uint32_t actor) {
+    world.say<wire::EventsHeard>(coordinator_id,
+                                 [&](wire::EventsHeard::Builder message) { message.setActor(actor); });
+  }
+  bool flushed() { return !world.heard<wire::FlushTracker>().empty(); }
+};
+
+TEST_F(OwnActorsAtTheEnd, HaveHandledTheirEventsBeforeTheNumbersAreClosed) {
+  EXPECT_EQ(world.last<wire::FlushEvents>(ActorId{Role::event_bus, 0})->getActors(), 2U);
+  heard(1);
+  heard(1);
+  EXPECT_FALSE(flushed());
+
+  heard(0);
+
+  EXPECT_TRUE(flushed());
+  tracker(0);
+  EXPECT_FALSE(stops().at(0)->getFailed());
+}
+
+TEST_F(OwnActorsAtTheEnd, DoNotHoldTheJobForEver) {
+  heard(1);
+  world.after(std::chrono::seconds(11));
+
+  EXPECT_TRUE(flushed());
+  heard(0);
+  EXPECT_EQ(world.heard<wire::FlushTracker>().size(), 1U) << "too late has no effect";
+}
+
 TEST_F(CoordinatorTest, ExportsTheResumedCheckpointWhenThereWasNothingToTrain) {
   options.export_to = "out";
   resume = {.directory = "save-9", .step = 9};

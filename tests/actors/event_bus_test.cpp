@@ -21,7 +21,7 @@ constexpr ActorId second_id{Role::user, 1};
 
 class EventBusTest : public ::testing::Test {
  protected:
-  EventBusTest() { world.play<EventBus>(bus_id); }
+  EventBusTest() { world.play<EventBus>(bus_id, std::size_t{2}); }
   void subscribe(ActorId who, const char* name, bool every_rank = false) {
     world.say<wire::Subscribe>(
         bus_id,
@@ -131,6 +131,21 @@ TEST_F(EventBusTest, TellsRanksWhatSomebodyWantsToHearOfThem) {
   EXPECT_THAT(wanted_of(1), ElementsAre("*"));
 }
 
+// Behind the events of before, so that who handles it has handled those.
+TEST_F(EventBusTest, PassesTheLastEventsAndTheStopOnToEveryOwnActor) {
+  subscribe(second_id, "train.finished");
+  world.say<wire::FlushEvents>(bus_id, [](wire::FlushEvents::Builder flush) { flush.setActors(2); });
+  EXPECT_EQ(world.heard<wire::FlushEvents>(first_id).size(), 1U) << "it may be behind in other messages";
+  EXPECT_EQ(world.heard<wire::FlushEvents>(second_id).size(), 1U);
+
+  publish("train.exported");
+  world.say<wire::Stop>(bus_id);
+
+  EXPECT_EQ(world.heard<wire::Stop>(first_id).size(), 1U);
+  EXPECT_EQ(world.heard<wire::Stop>(second_id).size(), 1U);
+  EXPECT_FALSE(world.lives(bus_id));
+}
+
 template <class... Event>
 std::vector<std::string> names_of() {
   std::vector<std::string> names;
@@ -150,6 +165,8 @@ TEST(EventCatalogue, HasTheEventsThatTasksHear) {
                events::WakePre, events::WakePost, events::Finished>();
   EXPECT_EQ(names.size(), 26U) << "reference, appendix B";
   for (const std::string& name : names) EXPECT_THAT(all, ::testing::Contains(name));
+  for (const std::string& name : names_of<events::EvaluationPre, events::EvaluationPost>())
+    EXPECT_THAT(all, ::testing::Contains(name)) << "beyond the original";
 }
 
 }  // namespace

@@ -386,6 +386,27 @@ TEST_F(NodeTest, StopsItsChildrenInReverseAndEndsOnce) {
   EXPECT_FALSE(world.lives(first_id));
 }
 
+// Own actors hear the last events before they stop: the EventBus passes it on behind those.
+TEST_F(NodeTest, LeavesOwnActorsToTheEventBusUnlessItIsGone) {
+  listener = true;
+  play_first();
+  welcome(first_id, 0, 1);
+  ready({Role::user, 0});
+  stop_node(false);
+  EXPECT_TRUE(world.heard<wire::Stop>(ActorId{Role::user, 0}).empty());
+}
+
+TEST_F(NodeTest, StopsOwnActorsWhereTheEventBusHasFailed) {
+  listener = true;
+  play_first();
+  welcome(first_id, 0, 1);
+  world.say<wire::Failed>(first_id,
+                          [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); },
+                          {Role::event_bus, 0});
+  stop_node(true);
+  EXPECT_EQ(world.heard<wire::Stop>(ActorId{Role::user, 0}).size(), 1U);
+}
+
 TEST_F(NodeTest, AFailedJobWakesTheCollectivesBeforeAnythingElse) {
   play_first();
   welcome(first_id, 0, 1);

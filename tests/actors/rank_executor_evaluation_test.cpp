@@ -55,5 +55,39 @@ TEST_F(StageTest, GivesTheMetricsOfAnEvaluationApart) {
   }
 }
 
+TEST_F(StageTest, CallsSubscribersAroundAllBatchesOfAnEvaluation) {
+  const auto all = std::make_shared<RankEvents>(0, false);
+  const auto note = [&](const std::string& name) { script.ran.push_back(name); };
+  all->on<events::EvaluationPre>(
+      "me", [&](const events::EvaluationPre& pre) { note(fmt::format("pre {}", pre.step)); });
+  all->on<events::EvaluationPost>("me", [&](const events::EvaluationPost& post) {
+    note(fmt::format("post {} {}", post.step, post.loss));
+  });
+  all->on<events::StepPre>("me", [&](const events::StepPre&) { note("step.pre"); });
+  script_events = all;
+  script.program = {"1F0"};
+  play();
+  for (const std::uint32_t batch : {1U, 2U}) {
+    world->say<wire::BeginStep>(executor_id, [&](wire::BeginStep::Builder begin) {
+      begin.setStep(4);
+      begin.setEvaluation(batch);
+      begin.initMicrobatches(1);
+    });
+    world->say<wire::ActivationReady>(executor_id, [&](wire::ActivationReady::Builder message) {
+      message.setStep(4);
+      message.setEvaluation(batch);
+      message.setStage(1);
+    });
+  }
+  world->say<wire::CollectMetrics>(executor_id, [](wire::CollectMetrics::Builder collect) {
+    collect.setStep(4);
+    collect.setEvaluation(true);
+    collect.setLoss(2.5);
+  });
+
+  EXPECT_THAT(script.ran, ElementsAre("prepare", "pre 4", "evaluate after 4", "1F0", "evaluate after 4",
+                                      "1F0", "post 4 2.5"));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -96,6 +96,14 @@ TEST_F(PlayedFollower, ShowsTheTextsThatCome) {
   EXPECT_EQ(shown[1]->getNumber(), 1);
 }
 
+// The Coordinator waits for it before the run's numbers are closed.
+TEST_F(PlayedFollower, AnswersThatItHasHandledItsEvents) {
+  step(1, R"({"loss":2.5,"grad_norm":1.0})");
+  world.say<wire::FlushEvents>(follower_id);
+
+  EXPECT_EQ(world.last<wire::EventsHeard>(ActorId{Role::coordinator, 0})->getActor(), follower_id.index);
+}
+
 TEST(StepActor, IsMadeOfItsDescribedMembers) {
   ActorWorld actors;
 

@@ -45,19 +45,19 @@ class LedgerRun final : public TrackerRun {
 class TrackerTest : public ::testing::Test {
  protected:
   TrackerTest() {
-    world.play<Tracker>(tracker_id,
-                        TrackerOptions{.open_runs =
-                                           [this] {
-                                             std::vector<std::unique_ptr<TrackerRun>> runs;
-                                             runs.push_back(std::make_unique<LedgerRun>(ledger));
-                                             return runs;
-                                           },
-                                       .show = [this](const ProgressState& view) { shown = view; },
-                                       .hide = [this] { hidden = true; },
-                                       .resumed_step = 3,
-                                       .flops = ModelFlops{.per_token = 6000, .peak = 1e7},
-                                       .memory_bytes = [] { return std::uint64_t{1} << 30; },
-                                       .samples_per_epoch = [this] { return samples_per_epoch; }});
+    world.play<Tracker>(
+        tracker_id, TrackerOptions{.open_runs =
+                                       [this] {
+                                         std::vector<std::unique_ptr<TrackerRun>> runs;
+                                         runs.push_back(std::make_unique<LedgerRun>(ledger));
+                                         return runs;
+                                       },
+                                   .show = [this](const ProgressState& view) { shown = view; },
+                                   .hide = [this] { hidden = true; },
+                                   .resumed_step = 3,
+                                   .flops = ModelFlops{.per_token = 6000, .peak = 1e7, .is_measured = true},
+                                   .memory_bytes = [] { return std::uint64_t{1} << 30; },
+                                   .samples_per_epoch = [this] { return samples_per_epoch; }});
   }
   Ledger ledger;
   ProgressState shown;
@@ -85,6 +85,7 @@ TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
   EXPECT_EQ(ledger.values["tokens_per_second"], 500);
   EXPECT_EQ(ledger.values["flops_per_second"], 3e6);
   EXPECT_DOUBLE_EQ(ledger.values["mfu"], 0.3);
+  EXPECT_EQ(ledger.values["measured_peak"], 1e7);
   EXPECT_EQ(ledger.values["tokens_total"], 4000);
   EXPECT_EQ(ledger.values["epoch"], 1.5);
   EXPECT_EQ(ledger.values["memory_bytes"], 0x1p30);

@@ -6,6 +6,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <future>
 #include <mutex>
 #include <stdexcept>
 
@@ -13,6 +14,7 @@
 #include "actors/job/actor_registry.hpp"
 #include "messages/cluster.capnp.h"
 #include "messages/event.capnp.h"
+#include "messages/metrics.capnp.h"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/task/causal_lm_task.hpp"
@@ -35,12 +37,14 @@ struct ListenerKeys {
   std::string event;
   bool every_rank = false;
   std::int64_t from_step = 0;
+  std::int64_t pause_ms = 0;
 };
-BOOST_DESCRIBE_STRUCT(ListenerKeys, (), (event, every_rank, from_step))
+BOOST_DESCRIBE_STRUCT(ListenerKeys, (), (event, every_rank, from_step, pause_ms))
 constexpr auto keys_of(d9d::config::Tag<ListenerKeys>) {
   using namespace d9d::config;
   return std::array{Key{"event", "", "which to write down", required}, Key{"every_rank", "", "", optional},
-                    Key{"from_step", "", "subscribes when this step is over", optional}};
+                    Key{"from_step", "", "subscribes when this step is over", optional},
+                    Key{"pause_ms", "", "that it takes over each event", optional}};
 }
 
 struct NapKeys {
@@ -104,6 +108,10 @@ class HeardTask final : public d9d::TrainTask {
     step<events::ForwardPost>(all, "forward.post");
     step<events::OptimizerStepPre>(all, "optimizer.pre");
     step<events::OptimizerStepPost>(all, "optimizer.post");
+    step<events::EvaluationPre>(all, "evaluation.pre");
+    all.on<events::EvaluationPost>("heard", [this, &all](const events::EvaluationPost& event) {
+      say(all, fmt::format("evaluation.post {} {}", event.step, event.loss));
+    });
     step<events::SleepPre>(all, "sleep.pre");
     step<events::SleepPost>(all, "sleep.post");
     step<events::WakePre>(all, "wake.pre");
@@ -142,6 +150,12 @@ class Listener final : public d9d::Actor {
       return subscribe(keys_.event, keys_.every_rank);
     }
     if (keys_.from_step > 0 && !subscribed_) return;
+    std::promise<void>().get_future().wait_for(std::chrono::milliseconds(keys_.pause_ms));
+    tell<wire::RecordValue>({d9d::Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
+      value.setStep(message.getStep());
+      value.setName("listened");
+      value.setNumber(static_cast<double>(message.getStep()));
+    });
     write_line("listened.txt", fmt::format("{} {} {} {}", message.getName().cStr(), message.getStep(),
                                            message.getRank(), message.getContext().cStr()));
   }

@@ -1,7 +1,9 @@
 // Events: callbacks of a task on the rank where they happen, and messages to actors.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/curve_test.hpp"
 
@@ -59,6 +61,27 @@ TEST_F(Events, AreHeardByATaskOnEveryRankInTheOrderOfTheJobsLife) {
   }
 }
 
+TEST_F(Events, OfAnEvaluationAreHeardByATaskOnEveryStageAroundIt) {
+  run(named("evaluated") + task("writes") + mesh(2, 1) + schedule("1f1b") + steps(6) +
+      set("evaluation",
+          "{data: {source: synthetic, sequence_length: 32, vocab_size: 512}, batches: 2, "
+          "period_steps: 2}"));
+
+  const auto evaluations = job_.values("evaluated", "evaluation/loss");
+  ASSERT_THAT(evaluations, SizeIs(3));
+  for (const char* rank : {"heard-0.txt", "heard-1.txt"}) {
+    SCOPED_TRACE(rank);
+    const auto heard = lines(rank);
+    const auto pre = std::find(heard.begin(), heard.end(), "evaluation.pre 2");
+    ASSERT_LT(heard.end() - pre, static_cast<std::ptrdiff_t>(heard.size()));
+    ASSERT_GE(heard.end() - pre, 3);
+    EXPECT_THAT(*std::prev(pre), StartsWith("step.post 2 "));
+    EXPECT_THAT(*std::next(pre), StartsWith("evaluation.post 2 "));
+    EXPECT_DOUBLE_EQ(std::stod(std::next(pre)->substr(18)), evaluations[0]);
+    EXPECT_EQ(*std::next(pre, 2), "step.pre 3");
+  }
+}
+
 TEST_F(Events, SubscribersThatThrowOrComeLateChangeNothing) {
   run(named("quiet") + task("writes"));
   for (const char* mode : {"throws", "late"}) {
@@ -87,13 +110,30 @@ TEST_F(Events, ReachActorsFromEveryRankThatTheyAskFor) {
 }
 
 TEST_F(Events, ReachActorsThatSubscribeInTheMiddleOfTheJob) {
-  run(named("late") + mesh(1, 2) + listener("event: '*', from_step: 10"));
+  run(named("late") + mesh(1, 2) + steps(120) + listener("event: '*', from_step: 10"));
 
   const auto heard = lines("listened.txt");
-  EXPECT_THAT(heard, Contains(StartsWith("train.step.post 19 0 {\"loss\":")));
-  EXPECT_THAT(heard, Contains(StartsWith("train.forward_backward.pre 19 0")));
+  EXPECT_THAT(heard, Contains(StartsWith("train.step.post 119 0 {\"loss\":")));
+  EXPECT_THAT(heard, Contains(StartsWith("train.forward_backward.pre 119 0")));
   EXPECT_THAT(heard, Not(Contains(StartsWith("train.step.post 9 "))));
-  EXPECT_THAT(heard, Not(Contains(HasSubstr(" 19 1 ")))) << "of rank 0 alone";
+  EXPECT_THAT(heard, Not(Contains(HasSubstr(" 119 1 ")))) << "of rank 0 alone";
+}
+
+// A job of a fifth of a second is over before such an actor has handled its first steps.
+TEST_F(Events, AreAllHandledByAnActorThatIsSlowerThanTheJob) {
+  run(named("slow") + mesh(1, 1) + listener("event: '*', pause_ms: 20"));
+
+  const auto heard = lines("listened.txt");
+  EXPECT_THAT(heard, Contains(StartsWith("train.step.post 20 0 {")));
+  EXPECT_THAT(heard, Contains(StartsWith("train.finished 20 0")));
+  std::vector<double> shown;
+  std::ifstream file(job_.run_folder("slow") / "metrics.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const auto json = nlohmann::json::parse(line);
+    if (json.contains("listened")) shown.push_back(json.at("step"));
+  }
+  EXPECT_THAT(shown, Contains(1));
+  EXPECT_THAT(shown, Contains(20)) << "what it shows is among the run's numbers";
 }
 
 TEST_F(Events, ThatAJobDoesNotHaveAreRefusedByName) {

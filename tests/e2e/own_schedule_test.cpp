@@ -32,6 +32,27 @@ TEST_F(OwnSchedule, IsSimulatedByCheck) {
   EXPECT_THAT(outcome.out, HasSubstr("schedule  in_order, simulated bubble "));
 }
 
+TEST_F(OwnSchedule, IsDrawnByTheCommand) {
+  const Words plugin{"schedule", "--plugin", D9D_BINARY_DIR "/tests/e2e/libd9d_own_plugin.so"};
+  const Words size{"--pp", "2", "--microbatches", "4"};
+  const Outcome drawn = job_.call(plugin + size + Words{"--schedule", "in_order", "--svg", "mine.svg"});
+  const Outcome section = job_.call(plugin + size + Words{"--schedule", "{schedule: in_order}", "--json"});
+
+  ASSERT_EQ(drawn.code, 0) << drawn.err;
+  EXPECT_THAT(drawn.out, HasSubstr("in_order"));
+  EXPECT_TRUE(std::filesystem::exists(job_.folder().path() / "mine.svg"));
+  EXPECT_EQ(section.code, 0) << section.err;
+  EXPECT_THAT(section.out, HasSubstr("\"pp\""));
+  const auto refusal = [&](const Words& words) {
+    const Outcome outcome = job_.call(plugin + size + words);
+    EXPECT_EQ(outcome.code, 2) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_THAT(refusal({"--schedule", "in_ordr"}), HasSubstr("no pipeline schedule is called \"in_ordr\""));
+  EXPECT_THAT(refusal({"--schedule", "{schedule: in_order, depth: 2}"}), HasSubstr("depth: unknown key"));
+  EXPECT_THAT(refusal({"--schedule", "in_order", "--zero-bubble"}), HasSubstr("has its keys in --schedule"));
+}
+
 TEST_F(OwnSchedule, IsRefusedByNameByKeyAndByItsPrograms) {
   expect_refused(
       mesh(2, 1) + in_order("inorder"),

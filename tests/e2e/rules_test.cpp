@@ -39,6 +39,30 @@ TEST(RulesOfAPlugin, AreRefusedIfNoParameterOfAnyStageFollowsThem) {
                     HasSubstr("did you mean \"embedding\"?"), Not(HasSubstr("optimizer.rules.0"))));
 }
 
+TEST(PatternsOfAPlugin, AreHeldAgainstTheNamesOfItsParameters) {
+  TinyJob job;
+  const auto run = [&](const std::string& name, const std::string& clipped, const std::string& watched) {
+    return job.run(named(name) + plugin_model() + mesh(2, 1) +
+                   set("gradient_hooks", "[{name: clip_value, match: '" + clipped + "', limit: 0.0001}]") +
+                   set("trainer.logging.statistics", "{group: '" + watched + "'}"));
+  };
+  ASSERT_EQ(job.run(named("plain") + plugin_model() + mesh(2, 1)).code, 0);
+
+  const Outcome good = run("good", "layers.1.*", "embedding");
+  const Outcome clips = run("clips", "layer.1*", "embedding");
+  const Outcome watches = run("watches", "layers.1.*", "embeddign");
+
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(job.values("good", "metrics/statistics/group/gradient_norm").size(), 6U);
+  EXPECT_NE(job.losses("good").back(), job.losses("plain").back()) << "it clips";
+  EXPECT_EQ(clips.code, 2) << clips.err;
+  EXPECT_THAT(clips.err, HasSubstr("gradient_hooks.0.match: \"layer.1*\" matches no parameter of the model"));
+  EXPECT_EQ(watches.code, 2) << watches.err;
+  EXPECT_THAT(watches.err,
+              AllOf(HasSubstr("trainer.logging.statistics.group: \"embeddign\" matches no parameter"),
+                    HasSubstr("did you mean \"embedding\"?")));
+}
+
 TEST(RulesOfAPlugin, WarnsOnceOfUpdatesThatBfloat16Loses) {
   TinyJob job;
   const std::string warning = "optimizer.master_weights: false, so each update of the bfloat16 parameters";

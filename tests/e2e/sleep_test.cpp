@@ -95,6 +95,31 @@ TEST_F(Sleep, OfTwoProcessesBeginsAndEndsWithASignalToEither) {
   EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
 }
 
+TEST_F(Sleep, ByCommandAndByTheLivePage) {
+  run(named("whole") + large());
+  const auto job = job_.start(large() + set("node.status", "127.0.0.1:0"));
+  const std::string mark = "the run's page is at http://";
+  job->wait_for_error_text(mark);
+  std::string address = job->err().substr(job->err().find(mark) + mark.size());
+  address = address.substr(0, address.find('/'));
+  const std::string folder = job_.run_folder("tiny").string();
+  wait_for_steps(*job, 3);
+
+  const Outcome asked = job_.call({"sleep", folder});
+  EXPECT_EQ(asked.code, 0) << asked.err;
+  EXPECT_THAT(asked.out, HasSubstr("run tiny, process " + std::to_string(job->pid())));
+  job->wait_for_error_text("asleep after step");
+  const Outcome woken = job_.call({"wake", address});
+  EXPECT_EQ(woken.code, 0) << woken.err;
+
+  ASSERT_EQ(job->wait(), 0) << job->err();
+  EXPECT_THAT(job->err(), HasSubstr("awake after step"));
+  EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
+  EXPECT_THAT(job_.call({"wake", folder}).err, HasSubstr("no job runs in"));
+  EXPECT_THAT(job_.call({"wake", address}).err, HasSubstr("nobody answers"));
+  EXPECT_THAT(job_.call({"wake", "runs/tinny"}).err, HasSubstr("no folder and no HOST:PORT"));
+}
+
 TEST_F(Sleep, EndsWithTheJobWhereASignalStopsIt) {
   job_.rewrite("{total_steps: 20}", "{total_steps: 200}");
   const auto job = job_.start(large());

@@ -73,6 +73,27 @@ TEST_F(Trackers, TheClientGetsEveryLossOnceAlsoOfAJobThatGoesOn) {
   EXPECT_EQ(calls("finish")[1]["exit_code"], 0);
 }
 
+TEST_F(Trackers, AMeasuredPeakMakesAUtilisationBelowOne) {
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    const Outcome outcome =
+        run(named(dtype) + set("trainer.logging.measure_peak", "true") + set("model_provider.dtype", dtype) +
+            set("trainer.schedule.total_steps", "6"));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(std::string("products of ") + dtype + " matrices with"));
+    const auto all = lines(dtype);
+    ASSERT_EQ(all.size(), 6U);
+    const double peak = all[0].at("measured_peak");
+    EXPECT_GT(peak, 1e8);
+    EXPECT_FALSE(all[1].contains("measured_peak"));
+    for (const auto& step : all) {
+      const double rate = step.at("flops_per_second");
+      EXPECT_GT(rate, 0);
+      EXPECT_LT(rate, peak);
+      EXPECT_NEAR(step.at("mfu"), rate / peak, 1e-6);
+    }
+  }
+}
+
 // Of groups of parameters, on one rank and on a mesh that shards, replicates and cuts the model in stages.
 TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
   const Words watched = set("trainer.logging.statistics", "{all: '*', norms: '*norm*'}") +

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "runtime/base/config/problems.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -38,8 +39,10 @@ ScheduleConfig schedule_named(std::string_view name) {
   for (const ScheduleConfig& schedule : each_schedule()) {
     if (name_of(schedule) == name) return schedule;
   }
-  throw Error(ErrorKind::input,
-              fmt::format("unknown schedule \"{}\"; there are: {}", name, fmt::join(schedule_names(), " ")));
+  const std::string near = config::nearest(name, schedule_names());
+  throw Error(ErrorKind::input, fmt::format("unknown schedule \"{}\"; {}there are: {}", name,
+                                            near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near),
+                                            fmt::join(schedule_names(), " ")));
 }
 
 int stages_per_rank(const ScheduleConfig& config) {

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <httplib.h>
 
+#include "runtime/live/http_server.hpp"
 #include "tests/runtime/report/run_maker.hpp"
 #include "tests/runtime/report/well_formed.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::live {
 namespace {
@@ -86,6 +88,30 @@ TEST_F(LivePage, AsksForATraceByAButtonAndNotTooOften) {
   EXPECT_EQ(asked, 1);
   httplib::Client client("127.0.0.1", port_);
   EXPECT_EQ(client.Get("/trace")->status, 404) << "looking does nothing";
+}
+
+TEST_F(LivePage, PassesSleepAndWakeOn) {
+  run_.steps(3).started(0, test::job_of("tiny", 6));
+  std::string told;
+  testing::internal::CaptureStderr();
+  page_ = open_live_page({.address = {"127.0.0.1", 0},
+                          .run_dir = run_.folder().path(),
+                          .run = "tiny",
+                          .clock = clock_,
+                          .sleep = [&] { told += "sleep "; },
+                          .wake = [&] { told += "wake "; }});
+  port_ = port_in(testing::internal::GetCapturedStderr());
+  const HostPort here{"127.0.0.1", static_cast<std::uint16_t>(port_)};
+
+  EXPECT_EQ(post(here, "/sleep", "key").status, 202);
+  EXPECT_THAT(post(here, "/wake", "key").body, HasSubstr("wakes"));
+  EXPECT_EQ(told, "sleep wake ");
+  EXPECT_EQ(post(here, "/trace", "key").status, 404);
+  EXPECT_THAT(get("/"), AllOf(HasSubstr("action=\"/sleep\""), HasSubstr("action=\"/wake\"")));
+  EXPECT_EQ(test::markup_problem(get("/")), "");
+  page_->close();
+  EXPECT_THAT(test::error_of([&] { post(here, "/sleep", "node.status"); }),
+              HasSubstr("node.status: nobody answers"));
 }
 
 TEST_F(LivePage, WithoutTracesHasNoButton) {

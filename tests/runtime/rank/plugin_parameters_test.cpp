@@ -32,14 +32,16 @@ OptimizerOptions with_rules(std::vector<ParameterRule> rules) {
 }
 
 std::vector<std::string> check(const RankOfMesh& my, const std::vector<StageParameter>& parameters,
-                               const OptimizerOptions& optimizer) {
-  return check_plugin_parameters(parameters, *provider_of(optimizer), my.domains, my.open);
+                               const OptimizerOptions& optimizer,
+                               const std::map<std::string, std::string>& patterns = {}) {
+  return check_plugin_parameters(parameters, *provider_of(optimizer), patterns, my.domains, my.open);
 }
 
 std::string refusal(const RankOfMesh& my, const std::vector<StageParameter>& parameters,
-                    const OptimizerOptions& optimizer) {
+                    const OptimizerOptions& optimizer,
+                    const std::map<std::string, std::string>& patterns = {}) {
   try {
-    check(my, parameters, optimizer);
+    check(my, parameters, optimizer, patterns);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);
     return error.what();
@@ -73,6 +75,17 @@ TEST(PluginParameters, ARuleBehindAnotherOrForFrozenParametersIsRefused) {
         refusal(my, parameters, with_rules({{.match = "*"}, {.match = "head"}})),
         HasSubstr("optimizer.rules.1.match: \"head\" matches 1 parameter, but rules before it match"));
     EXPECT_THAT(refusal(my, parameters, with_rules({{.match = "table"}})), HasSubstr("matches no parameter"));
+  });
+}
+
+TEST(PluginParameters, APatternOfTheJobMayBeForAnotherStageAndHasToMatchSomewhere) {
+  on_each_rank({.pipeline_parallel = 2}, [](const RankOfMesh& my) {
+    EXPECT_THAT(check(my, stage_of(my), AdamWOptions{.lr = 1}, {{"gradient_hooks.0.match", "norm"}}),
+                IsEmpty());
+    EXPECT_THAT(refusal(my, stage_of(my), AdamWOptions{.lr = 1},
+                        {{"gradient_hooks.0.match", "nrom"}, {"trainer.logging.statistics.all", "*"}}),
+                HasSubstr("gradient_hooks.0.match: \"nrom\" matches no parameter of the model; did you mean "
+                          "\"norm\"?"));
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/task/registry.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
 namespace {
@@ -16,6 +17,18 @@ TEST(PluginLibrary, ThatIsNotThereIsAnInputErrorWithItsPath) {
 
   EXPECT_THAT(test::error_of([&] { load_plugin("/nowhere/libmine.so", registry); }, ErrorKind::input),
               AllOf(HasSubstr("cannot load the plugin /nowhere/libmine.so"), HasSubstr("No such file")));
+}
+
+TEST(PluginLibrary, ThatCannotBeLoadedSaysWhatToWrite) {
+  Registry registry;
+  const test::TemporaryFolder folder;
+  folder.write("job.so", "no library");
+  const std::string file = (folder.path() / "job.so").string();
+
+  EXPECT_THAT(test::error_of([&] { load_plugin("./nowhere.so", registry); }, ErrorKind::input),
+              HasSubstr("relative paths begin where d9d-node is started (/"));
+  EXPECT_THAT(test::error_of([&] { load_plugin(file, registry); }, ErrorKind::input),
+              AllOf(HasSubstr("cannot load the plugin " + file + ": "), HasSubstr("built against this d9d")));
 }
 
 TEST(PluginLibrary, WithoutADoorIsAnInputErrorThatSaysWhatIsMissing) {

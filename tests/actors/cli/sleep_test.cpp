@@ -1,0 +1,64 @@
+// What can be said without a job: to whom the commands speak. tests/e2e/sleep_test.cpp has jobs that sleep.
+#include <gmock/gmock.h>
+
+#include "actors/cli/running_commands.hpp"
+#include "runtime/live/http_server.hpp"
+#include "runtime/state/folder_lock.hpp"
+#include "tests/actors/cli/called.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SleepCommand, RefusesAFolderWithoutAJob) {
+  const test::TemporaryFolder folder;
+  const auto outcome = test::call(sleep_command(), {folder.path().string()});
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("no job runs in " + folder.path().string() + ": it has no job.lock"));
+}
+
+TEST(SleepCommand, RefusesAJobOfAnotherHostAndSaysWhatToDo) {
+  const test::TemporaryFolder folder;
+  LockHolder holder = LockHolder::this_process("far", "tag");
+  holder.machine = "another";
+  holder.host = "elsewhere";
+  const FolderLock lock(folder.path().string(), holder);
+
+  const auto outcome = test::call(sleep_command(), {folder.path().string()});
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("runs on host elsewhere"));
+  EXPECT_THAT(outcome.err, HasSubstr("node.status"));
+}
+
+TEST(SleepCommand, PostsToALivePage) {
+  std::string told;
+  const live::HttpServer server({"127.0.0.1", 0}, "test", {},
+                                {{"/wake", [&] {
+                                    told = "wake";
+                                    return live::HttpAnswer{202, "text/plain", "it wakes\n"};
+                                  }}});
+  const std::string address = "127.0.0.1:" + std::to_string(server.port());
+
+  const auto woken = test::call(wake_command(), {address});
+  const auto refused = test::call(sleep_command(), {address});
+
+  EXPECT_EQ(woken.code, 0) << woken.err;
+  EXPECT_EQ(woken.out, "it wakes\n");
+  EXPECT_EQ(told, "wake");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("404 to POST /sleep"));
+}
+
+TEST(SleepCommand, RefusesWhatIsNeitherFolderNorAddress) {
+  const auto outcome = test::call(wake_command(), {"runs/tinny"});
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("runs/tinny is no folder and no HOST:PORT"));
+}
+
+}  // namespace
+}  // namespace d9d
