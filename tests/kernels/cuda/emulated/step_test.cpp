@@ -10,6 +10,7 @@
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/delayed/op_table.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/family/hugging_face_config.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/parallel_world.hpp"
 
@@ -91,6 +92,32 @@ TEST(EmulatedStep, OfAMixtureOfExpertsIsThatOfTheCpu) {
   expect_same_step(case_of(Qwen3Kind::moe));
 
   EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+}
+
+// Windows, biases, tied tables, latent attention, shared experts, routing in groups.
+TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
+  for (const char* name :
+       {"dense_families/llama_bias_tied", "dense_families/mistral_window", "sparse_families/mixtral",
+        "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3", "gemma3_text/published"}) {
+    SCOPED_TRACE(name);
+    ParallelCase given{.mesh = {}, .model = {}};
+    given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
+    given.batch = tiny_batch(*given.other, 2);
+    expect_same_step(given);
+    EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+  }
+}
+
+// What a GPU refuses by name.
+TEST(EmulatedStep, OfGatedDeltaNetsLacksTheirOps) {
+  ParallelCase given{.mesh = {}, .model = {}};
+  given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/qwen3_next/mixed");
+  given.batch = tiny_batch(*given.other, 2);
+  expect_same_step(given);
+
+  EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("decay_gate", "decay_gate_backward", "delta_rule",
+                                                 "delta_rule_backward", "matmul", "short_convolution",
+                                                 "short_convolution_dw", "short_convolution_dx"));
 }
 
 }  // namespace
