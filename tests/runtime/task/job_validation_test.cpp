@@ -108,9 +108,9 @@ TEST(JobValidation, RefusesRulesThatNoParameterFollows) {
 
 TEST(JobValidation, RefusesAPeakThatNoDeviceHas) {
   expect_refused({
-      {{"trainer.logging.peak_flops=312"},
+      {{"trainer.logging={period_steps: 1, peak_flops: 312}"},
        {"trainer.logging.peak_flops: 312 FLOP/s of a device", "give FLOP/s: 312e12 for 312 TFLOP/s"}},
-      {{"trainer.logging.peak_flops=1e12", "trainer.logging.measure_peak=true"},
+      {{"trainer.logging={period_steps: 1, peak_flops: 1.0e+12, measure_peak: true}"},
        {"trainer.logging.measure_peak: the peak is given (peak_flops) and to be measured"}},
   });
 }
