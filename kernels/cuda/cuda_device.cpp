@@ -110,7 +110,14 @@ class CudaDevice final : public Device {
     c10::cuda::setCurrentCUDAStream(stream(role));
     return before;
   }
-  StreamRole current_stream() const {
+  // The allocator takes streams only: one that waits for the event stands for it.
+  void use_until(const at::Tensor& tensor, const Event& event) override {
+    if (tensor.device() != place()) return;
+    wait(StreamRole::copy_out, event);
+    use(tensor, StreamRole::copy_out);
+  }
+  void copy(const at::Tensor& into, const at::Tensor& from) override { into.copy_(from, /*non_blocking=*/true); }
+  StreamRole current_stream() const override {
     const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
     for (const StreamRole role : roles)
       if (stream(role) == current) return role;
