@@ -28,8 +28,8 @@ at::Tensor block_of_whole(const at::Tensor& whole, const Slice& slice) {
       .narrow(1, slice.begin[1], slice.end[1] - slice.begin[1]);
 }
 
-at::Tensor joined(const std::vector<at::Tensor>& flat, at::ScalarType dtype) {
-  return flat.empty() ? at::empty({0}, dtype) : at::cat(flat);
+at::Tensor joined(const std::vector<at::Tensor>& flat, const at::TensorOptions& options) {
+  return flat.empty() ? at::empty({0}, options) : at::cat(flat);
 }
 
 std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
@@ -139,20 +139,21 @@ at::Tensor MatrixExchange::exchange(const at::Tensor& flat, const Counts& from, 
 }
 
 // The matrix of this rank in a round, put together; undefined if it has none.
-at::Tensor MatrixExchange::collect(std::size_t round, at::ScalarType dtype, const Get& get) const {
+at::Tensor MatrixExchange::collect(std::size_t round, const at::TensorOptions& options,
+                                   const Get& get) const {
   Counts to(work_.size(), 0), from(work_.size(), 0);
   std::vector<at::Tensor> sent;
   for (int owner = 0; owner < size(); ++owner) {
     const Matrix* matrix = matrix_of(round, owner);
     const Part* part = matrix ? matrix->part_of(rank()) : nullptr;
     if (!part || !part->sends) continue;
-    sent.push_back(get(block_of(*matrix)).to(dtype).flatten());
+    sent.push_back(get(block_of(*matrix)).to(options.dtype().toScalarType()).flatten());
     to[static_cast<std::size_t>(owner)] = sent.back().numel();
   }
   const Matrix* mine = matrix_of(round, rank());
   for (const Part& part : mine ? mine->parts : std::vector<Part>())
     if (part.sends) from[static_cast<std::size_t>(part.rank)] = part.slice.num_elements();
-  const at::Tensor received = exchange(joined(sent, dtype), from, to);
+  const at::Tensor received = exchange(joined(sent, options), from, to);
   if (!mine) return {};
   at::Tensor whole = at::empty({mine->rows, mine->columns}, received.options());
   std::int64_t begin = 0;
@@ -166,7 +167,7 @@ at::Tensor MatrixExchange::collect(std::size_t round, at::ScalarType dtype, cons
 }
 
 // `whole`: what this rank computed in the round, undefined if nothing.
-void MatrixExchange::give_back(std::size_t round, at::ScalarType dtype, const at::Tensor& whole,
+void MatrixExchange::give_back(std::size_t round, const at::TensorOptions& options, const at::Tensor& whole,
                                const Put& put) const {
   Counts to(work_.size(), 0), from(work_.size(), 0);
   std::vector<at::Tensor> sent;
@@ -180,7 +181,7 @@ void MatrixExchange::give_back(std::size_t round, at::ScalarType dtype, const at
     const Part* part = matrix ? matrix->part_of(rank()) : nullptr;
     if (part) from[static_cast<std::size_t>(owner)] = part->slice.num_elements();
   }
-  const at::Tensor received = exchange(joined(sent, dtype), from, to);
+  const at::Tensor received = exchange(joined(sent, options), from, to);
   std::int64_t begin = 0;
   for (int owner = 0; owner < size(); ++owner) {
     const Matrix* matrix = matrix_of(round, owner);
@@ -192,10 +193,11 @@ void MatrixExchange::give_back(std::size_t round, at::ScalarType dtype, const at
   }
 }
 
-void MatrixExchange::run(at::ScalarType dtype, const Get& get, const Compute& compute, const Put& put) const {
+void MatrixExchange::run(const at::TensorOptions& options, const Get& get, const Compute& compute,
+                         const Put& put) const {
   for (std::size_t round = 0; round < rounds_; ++round) {
-    const at::Tensor whole = collect(round, dtype, get);
-    give_back(round, dtype, whole.defined() ? compute(whole) : whole, put);
+    const at::Tensor whole = collect(round, options, get);
+    give_back(round, options, whole.defined() ? compute(whole) : whole, put);
   }
 }
 

@@ -32,8 +32,8 @@ class MatrixExchange {
   using Get = std::function<at::Tensor(const MatrixBlock&)>;               // [r, c], the block as it is sent
   using Compute = std::function<at::Tensor(const at::Tensor&)>;            // [R, C] -> [R, C]
   using Put = std::function<void(const MatrixBlock&, const at::Tensor&)>;  // [r, c], the block of the result
-  // All ranks of the group call it at the same point. put() is called once for each block of this rank.
-  void run(at::ScalarType dtype, const Get& get, const Compute& compute, const Put& put) const;
+  // `options`: dtype and device of the blocks. All ranks of the group call it at the same point. put() is called once for each block of this rank.
+  void run(const at::TensorOptions& options, const Get& get, const Compute& compute, const Put& put) const;
 
  private:
   // A block of a matrix on a rank of the group; rows and columns of the whole matrix.
@@ -61,8 +61,9 @@ class MatrixExchange {
   const Matrix* matrix_of(std::size_t round, int owner) const;
   MatrixBlock block_of(const Matrix& matrix) const;
   at::Tensor exchange(const at::Tensor& flat, const Counts& from, const Counts& to) const;
-  at::Tensor collect(std::size_t round, at::ScalarType dtype, const Get& get) const;
-  void give_back(std::size_t round, at::ScalarType dtype, const at::Tensor& whole, const Put& put) const;
+  at::Tensor collect(std::size_t round, const at::TensorOptions& options, const Get& get) const;
+  void give_back(std::size_t round, const at::TensorOptions& options, const at::Tensor& whole,
+                 const Put& put) const;
 
   const std::shared_ptr<Communicator> group_;
   std::vector<Matrix> matrices_;

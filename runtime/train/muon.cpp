@@ -108,9 +108,10 @@ class MuonMatrices final : public FlatOptimizer {
   }
 
   void update_matrices(const MuonGroup& group, const UpdateScale& scale) const {
-    const at::ScalarType wide = state(0, group.parameters.front().run).scalar_type();
+    const at::Tensor momentum = state(0, group.parameters.front().run);
+    const at::ScalarType wide = momentum.scalar_type();
     group.exchange->run(
-        wide,
+        momentum.options(),
         [&](const MatrixBlock& which) {
           return direction(group.parameters[which.parameter], which.index, scale.grad);
         },

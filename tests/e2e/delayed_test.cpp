@@ -66,6 +66,7 @@ TEST_F(DeviceOfAJob, DelaysRanksThatWorkTogetherToo) {
                           degree("pipeline_parallel", 2) + degree("data_parallel_replicate", 2),
                           degree("data_parallel_shard", 2) + degree("tensor_parallel", 2),
                           degree("context_parallel_shard", 2),
+                          degree("data_parallel_shard", 2) + set("optimizer", "{name: muon, lr: 0.01}"),
                           degree("data_parallel_shard", 2) + experts_on(2)};
   int run = 0;
   for (const Words& words : meshes) {
