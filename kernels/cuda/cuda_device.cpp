@@ -116,7 +116,9 @@ class CudaDevice final : public Device {
     wait(StreamRole::copy_out, event);
     use(tensor, StreamRole::copy_out);
   }
-  void copy(const at::Tensor& into, const at::Tensor& from) override { into.copy_(from, /*non_blocking=*/true); }
+  void copy(const at::Tensor& into, const at::Tensor& from) override {
+    into.copy_(from, /*non_blocking=*/true);
+  }
   StreamRole current_stream() const override {
     const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
     for (const StreamRole role : roles)

@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/library_folder.hpp"
+#include "runtime/device/device.hpp"
 
 namespace d9d {
 
@@ -43,6 +44,12 @@ DevicePlugin::DevicePlugin(const std::string& path) {
               api->build, device_plugin_build());
   api_ = api;
   api_->register_ops();
+}
+
+std::shared_ptr<Device> DevicePlugin::device(int index) const {
+  std::shared_ptr<Device> device = api_->make_device(index);
+  keep_device(device);
+  return device;
 }
 
 const nccl::Api& DevicePlugin::nccl() const {

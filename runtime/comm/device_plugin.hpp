@@ -39,7 +39,7 @@ class DevicePlugin {
 
   int num_devices() const { return api_->num_devices(); }
   // A GPU as what a rank computes on, by its index among those that the process sees.
-  std::shared_ptr<Device> device(int index) const { return api_->make_device(index); }
+  std::shared_ptr<Device> device(int index) const;
   // For runtime/comm/nccl. Input error where the plugin was built without NCCL.
   const nccl::Api& nccl() const;
 

@@ -1,9 +1,6 @@
 // The device whose work is done at once.
 #include <ATen/core/Tensor.h>
 
-#include <array>
-
-#include "runtime/base/error.hpp"
 #include "runtime/device/device.hpp"
 
 namespace d9d {
@@ -25,19 +22,6 @@ class CpuDevice final : public Device {
 
 std::shared_ptr<Device> cpu_device() {
   return std::make_shared<CpuDevice>();
-}
-
-Device& device_of(c10::Device place) {
-  static const auto cpu = std::make_unique<CpuDevice>();
-  if (place.is_cpu()) return *cpu;
-  D9D_CHECK(place.type() == c10::kPrivateUse1, "no device knows tensors of {}", place.str());
-  // Without them tensors of delayed devices would not be there.
-  static const std::array<std::shared_ptr<Device>, 8> delayed = [] {
-    std::array<std::shared_ptr<Device>, 8> devices;
-    for (int index = 0; index < 8; ++index) devices[static_cast<std::size_t>(index)] = delayed_device(index);
-    return devices;
-  }();
-  return *delayed.at(static_cast<std::size_t>(place.index()));
 }
 
 }  // namespace d9d

@@ -24,8 +24,8 @@ class LaneCommunicator final : public ForwardingCommunicator {
  private:
   void around(const ForwardedCall& call, Run run) override {
     Communicator& mine = *by_lane_[static_cast<std::size_t>(lanes_.current().value_or(0))];
-    const bool waits_for_ranks = call.operation != ForwardedCall::Operation::send &&
-                                 call.operation != ForwardedCall::Operation::wait;
+    const bool waits_for_ranks =
+        call.operation != ForwardedCall::Operation::send && call.operation != ForwardedCall::Operation::wait;
     if (!waits_for_ranks) return run(mine);
     const ComputeLanes::YieldWhileWaiting waits(lanes_);
     run(mine);

@@ -27,19 +27,21 @@ void ForwardingCommunicator::start_all_gather(at::Tensor& output, const at::Tens
          [&](Communicator& to) { to.start_all_gather(output, input); });
 }
 
-void ForwardingCommunicator::start_gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) {
+void ForwardingCommunicator::start_gather_shards(at::Tensor& whole, const at::Tensor& shard,
+                                                 const ShardMap& map) {
   around({.operation = ForwardedCall::Operation::gather_shards, .input = &shard, .output = &whole},
          [&](Communicator& to) { to.start_gather_shards(whole, shard, map); });
 }
 
-void ForwardingCommunicator::start_sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) {
+void ForwardingCommunicator::start_sum_to_shards(at::Tensor& shard, const at::Tensor& whole,
+                                                 const ShardMap& map) {
   around({.operation = ForwardedCall::Operation::sum_to_shards, .input = &whole, .output = &shard},
          [&](Communicator& to) { to.start_sum_to_shards(shard, whole, map); });
 }
 
 void ForwardingCommunicator::start_all_to_all(at::Tensor& output, const at::Tensor& input,
-                                        const std::vector<std::int64_t>& output_splits,
-                                        const std::vector<std::int64_t>& input_splits) {
+                                              const std::vector<std::int64_t>& output_splits,
+                                              const std::vector<std::int64_t>& input_splits) {
   around({.operation = ForwardedCall::Operation::all_to_all,
           .input = &input,
           .output = &output,

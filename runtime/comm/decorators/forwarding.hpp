@@ -46,8 +46,9 @@ class ForwardingCommunicator : public Communicator {
   void start_all_gather(at::Tensor& output, const at::Tensor& input) final;
   void start_gather_shards(at::Tensor& whole, const at::Tensor& shard, const ShardMap& map) final;
   void start_sum_to_shards(at::Tensor& shard, const at::Tensor& whole, const ShardMap& map) final;
-  void start_all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
-                  const std::vector<std::int64_t>& input_splits) final;
+  void start_all_to_all(at::Tensor& output, const at::Tensor& input,
+                        const std::vector<std::int64_t>& output_splits,
+                        const std::vector<std::int64_t>& input_splits) final;
   void start_broadcast(at::Tensor& tensor, int root) final;
   void barrier() final;
   void send(const at::Tensor& tensor, int receiver, int tag) final;

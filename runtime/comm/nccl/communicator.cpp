@@ -28,7 +28,10 @@ class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(std::unique_ptr<Channel> channel, std::unique_ptr<Communicator> host,
                    std::shared_ptr<Watch> watch)
-      : Communicator(/*late=*/true), host_(std::move(host)), watch_(std::move(watch)), channel_(std::move(channel)) {
+      : Communicator(/*late=*/true),
+        host_(std::move(host)),
+        watch_(std::move(watch)),
+        channel_(std::move(channel)) {
     watch_->add(*channel_);
   }
   // The Watch looks on while the channel closes: its deadlines hold then, too.
@@ -68,8 +71,9 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  void start_all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
-                  const std::vector<std::int64_t>& input_splits) override {
+  void start_all_to_all(at::Tensor& output, const at::Tensor& input,
+                        const std::vector<std::int64_t>& output_splits,
+                        const std::vector<std::int64_t>& input_splits) override {
     if (is_of_host(output)) return host_->all_to_all(output, input, output_splits, input_splits).wait();
     comm::check_splits(output, input, output_splits, input_splits, size(), name());
     const std::string row = fmt::format("({})", c10::toString(input.scalar_type()));

@@ -177,8 +177,8 @@ void ExchangeCommunicator::start_all_gather(at::Tensor& output, const at::Tensor
 }
 
 void ExchangeCommunicator::start_all_to_all(at::Tensor& output, const at::Tensor& input,
-                                      const std::vector<std::int64_t>& output_splits,
-                                      const std::vector<std::int64_t>& input_splits) {
+                                            const std::vector<std::int64_t>& output_splits,
+                                            const std::vector<std::int64_t>& input_splits) {
   const std::int64_t row = check_splits(output, input, output_splits, input_splits, size(), name());
   D9D_CHECK(output_splits[rank()] == input_splits[rank()],
             "all_to_all of group {}: {} rows to itself, {} awaited", name(), input_splits[rank()],

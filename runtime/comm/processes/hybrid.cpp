@@ -27,8 +27,9 @@ class HybridCommunicator final : public Communicator {
   void start_all_reduce(at::Tensor& tensor, ReduceOp op) override;
   void start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) override;
   void start_all_gather(at::Tensor& output, const at::Tensor& input) override;
-  void start_all_to_all(at::Tensor& output, const at::Tensor& input, const std::vector<std::int64_t>& output_splits,
-                  const std::vector<std::int64_t>& input_splits) override {
+  void start_all_to_all(at::Tensor& output, const at::Tensor& input,
+                        const std::vector<std::int64_t>& output_splits,
+                        const std::vector<std::int64_t>& input_splits) override {
     together([&] { p_.flat->all_to_all(output, input, output_splits, input_splits).wait(); });
   }
   void start_broadcast(at::Tensor& tensor, int root) override;

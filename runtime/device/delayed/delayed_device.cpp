@@ -2,10 +2,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <mutex>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/delayed/aliases.hpp"
 #include "runtime/device/delayed/backend.hpp"
+#include "runtime/device/delayed/current.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
 
@@ -77,7 +79,12 @@ class DelayedDevice final : public Device {
 }  // namespace
 
 std::shared_ptr<Device> delayed_device(int index) {
-  delayed::install();
+  static constinit std::once_flag known;
+  std::call_once(known, [] {
+    delayed::install();
+    for (int each = 0; each < delayed::max_devices; ++each)
+      keep_device(std::make_shared<DelayedDevice>(each));
+  });
   return std::make_shared<DelayedDevice>(index);
 }
 

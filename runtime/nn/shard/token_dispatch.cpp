@@ -126,16 +126,17 @@ DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, c
     choices = travel(std::get<0>(kernels::moe_permute(choices, ranks, size)));
   }
   const std::int64_t first = group->rank() * (num_experts / size);
-  const at::Tensor own =
-      of_host ? choices.detach().narrow(1, top_k, top_k).to(at::kLong).sub_(first)
-              : upload(on_way.experts_here(route, first, *group), device_of(experts.device()));
+  const at::Tensor own = of_host
+                             ? choices.detach().narrow(1, top_k, top_k).to(at::kLong).sub_(first)
+                             : upload(on_way.experts_here(route, first, *group), device_of(experts.device()));
   return {tokens, choices.narrow(1, 0, top_k), own, std::move(route)};
 }
 
 at::Tensor return_tokens(const at::Tensor& y, const TokenRoute& route, const SharedCommunicator& group) {
   const at::Tensor rows = exchange_rows(y, route.receive_rows, route.send_rows, group);
   const auto sums = y.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  return kernels::moe_unpermute(rows, at::ones(route.map.sizes(), y.options().dtype(sums).requires_grad(false)), route.map);
+  return kernels::moe_unpermute(
+      rows, at::ones(route.map.sizes(), y.options().dtype(sums).requires_grad(false)), route.map);
 }
 
 }  // namespace d9d

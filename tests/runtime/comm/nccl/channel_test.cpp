@@ -33,8 +33,9 @@ TEST(Channel, WaitsForWhatTheCallersStreamIsStillComputing) {
   for (int rank = 0; rank < 2; ++rank) sums.push_back(at::ones({4}));
   world.fake().hold_compute(0);
 
-  world.run(
-      [&](int rank) { world.all(rank).all_reduce(sums[static_cast<std::size_t>(rank)], ReduceOp::sum).wait(); });
+  world.run([&](int rank) {
+    world.all(rank).all_reduce(sums[static_cast<std::size_t>(rank)], ReduceOp::sum).wait();
+  });
   sums[0].fill_(10);  // what the held stream would have computed by now
   world.fake().resume();
   world.run([&](int rank) {

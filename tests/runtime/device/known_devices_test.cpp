@@ -1,0 +1,19 @@
+#include <gmock/gmock.h>
+
+#include "runtime/device/device.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+TEST(KnownDevices, AreTheHostTheDelayedOnesAndThoseThatWereKept) {
+  const auto delayed = delayed_device(3);
+
+  EXPECT_TRUE(device_of(c10::Device(c10::kCPU)).is_cpu());
+  EXPECT_EQ(device_of(delayed->place()).place(), delayed->place());
+  EXPECT_THAT(test::error_of([] { device_of(c10::Device(c10::kCUDA, 5)); }),
+              ::testing::HasSubstr("no device knows tensors of cuda:5"));
+}
+
+}  // namespace
+}  // namespace d9d
