@@ -9,7 +9,8 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
-// The end of a job: own actors hear the last events, the last metrics, the export, the traces, then all nodes stop, node 0 last.
+// The end of a job: own actors hear the last events, the last metrics, the export, the traces, then all nodes stop,
+// node 0 last.
 namespace d9d {
 namespace {
 
