@@ -66,7 +66,7 @@ ParallelCase case_of(Qwen3Kind kind) {
 // With the loss and the gradients of a step on the CPU.
 void expect_same_step(ParallelCase given) {
   const Trained expected = train_once(given);
-  given.device = delayed_device(0);
+  given.delayed = true;
   delayed::machine(0).reseed(1);
   choose_run(0);
 
