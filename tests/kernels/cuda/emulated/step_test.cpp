@@ -9,7 +9,6 @@
 #include "kernels/run_op.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/delayed/op_table.hpp"
-#include "runtime/device/device.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/parallel_world.hpp"
