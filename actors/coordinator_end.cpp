@@ -9,8 +9,8 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
-// The end of a job: own actors hear the last events, the last metrics, the export, the traces, then all nodes stop,
-// node 0 last.
+// The end of a job: own actors hear the last events, then come the last metrics, the export and the traces;
+// then all nodes stop, and node 0 is the last one.
 namespace d9d {
 namespace {
 

@@ -60,8 +60,8 @@ std::shared_ptr<Device> cpu_device();
 std::shared_ptr<Device> delayed_device(int index);
 // The one where tensors of this place are; a place that no device was kept for is a bug.
 Device& device_of(c10::Device place);
-// Makes a device known to device_of(), for the life of the process; the first of a place stays. The host and delayed
-// devices are known.
+// Makes a device known to device_of(), for the life of the process; the first one of a place stays.
+// The host and delayed devices are known.
 void keep_device(std::shared_ptr<Device> device);
 
 // Ops of this thread go to the stream until the scope ends.

@@ -1,8 +1,7 @@
 #pragma once
-// WriteFile of the real disk. Large writes from memory that lies as the file does (its address and the offset have the
-// same remainder by disk_block) go to the disk past the page cache, where the file system allows it: nothing is
-// copied, and a folder of 100 GB pushes nothing else out of memory. Others go through the cache, and the disk begins
-// with them at once.
+// WriteFile of the real disk. A large write goes to the disk past the page cache if the address of its data and the
+// offset have the same remainder by disk_block and the file system allows it: no page is copied, and a folder of
+// 100 GB pushes nothing else out of memory. Other writes go through the cache; the disk begins with large ones at once.
 
 #include <cstddef>
 #include <mutex>

@@ -55,7 +55,7 @@ class SafetensorsWriter {
   // A run of the tensor's values, in row-major order from the one with this number. Whether the tensor is whole
   // now; more values than it has are a bug. Several threads may write at once.
   bool write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part);
-  // Where an announced tensor that is not whole yet lies in the file.
+  // Place and shape of an announced tensor whose values have not all been written. An input error for others.
   StoredTensor stored(const std::string& name);
   // A bug when an announced tensor was never written. With
   // `sync` the bytes are on stable storage when it returns.

@@ -1,6 +1,6 @@
 #pragma once
-// Fills boxes of outputs with the values that a mapper's pieces name. One for each thread: it keeps the memory of its
-// boxes.
+// Fills boxes of outputs with the values that a mapper's pieces name. One for each thread: it keeps memory
+// for one box, which the next one uses again.
 
 #include <ATen/core/Tensor.h>
 
