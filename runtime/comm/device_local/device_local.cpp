@@ -24,9 +24,11 @@ struct Shown {
   Event read;    // this rank has read all that it needs of the others
 };
 
+constexpr const char* device_backend = "device_local";
+
 struct DeviceGroup {
   DeviceGroup(const std::string& name, const std::vector<int>& ranks)
-      : meeting(name, ranks), shown(ranks.size()) {}
+      : meeting(name, ranks, device_backend), shown(ranks.size()) {}
   void fail(const std::string& reason) noexcept {
     meeting.fail(reason);
     mailboxes.close();
@@ -147,7 +149,7 @@ class DeviceLocalCommunicator final : public Communicator {
   const std::shared_ptr<DeviceGroup> group_;
   Meeting& meeting_;
   const std::unique_ptr<Communicator> host_;
-  const std::string backend_ = "device_local";
+  const std::string backend_ = device_backend;
   std::chrono::milliseconds timeout_;
   std::uint64_t operation_ = 0;
   Device* device_ = nullptr;  // of the last call

@@ -185,7 +185,7 @@ TEST(DeviceLocal, ARankThatFailsInACallFailsTheGroup) {
   }
   for (std::thread& thread : threads) thread.join();
 
-  EXPECT_THAT(errors[0], HasSubstr("rank 1 failed in all_gather"));
+  EXPECT_THAT(errors[0], HasSubstr("(device_local): rank 1 failed in all_gather"));
   EXPECT_THAT(errors[1], HasSubstr("one of a delayed device"));
 }
 
