@@ -2,8 +2,8 @@
 // Coordinator: membership, the start and end of a job, and the commit of checkpoints. Own thread: a commit waits
 // for the disk. One per job, on node 0. Parent: Node 0.
 // hears Join PeerDown NodeReady RankFinished EventsHeard Failed ShardWritten CheckpointState TrackerFlushed
-//       ModelExported TraceWritten Signalled Tick
-// says Refused Welcome StartTraining CheckpointCommitted FlushEvents FlushTracker ExportModel FlushTrace Publish StopNode
+//       ModelExported TraceWritten Signalled Tick    says Refused Welcome StartTraining CheckpointCommitted
+//       FlushEvents FlushTracker ExportModel FlushTrace Publish StopNode
 
 #include <set>
 #include <string>

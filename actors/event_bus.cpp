@@ -85,8 +85,15 @@ void EventBus::ask_for_listeners(wire::AskForListeners::Reader message) {
 
 void EventBus::flush_events(wire::FlushEvents::Reader message) {
   for (std::size_t actor = 0; actor < own_actors_; ++actor) {
-    tell<wire::FlushEvents>({Role::user, actor},
-                            [&](wire::FlushEvents::Builder flush) { flush.setActors(message.getActors()); });
+    const ActorId own{Role::user, actor};
+    if (world().book.find_local(own)) {
+      tell<wire::FlushEvents>(
+          own, [&](wire::FlushEvents::Builder flush) { flush.setActors(message.getActors()); });
+    } else {  // it has finished on its own: nothing is left for it to hear
+      tell<wire::EventsHeard>({Role::coordinator, 0}, [&](wire::EventsHeard::Builder heard) {
+        heard.setActor(static_cast<std::uint32_t>(actor));
+      });
+    }
   }
 }
 

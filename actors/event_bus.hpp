@@ -1,6 +1,6 @@
 #pragma once
 // EventBus: named points of a job that anyone may listen to. Pool. One per job, on node 0. Parent: Node.
-// hears Subscribe Publish AskForListeners FlushEvents    says Event Listeners FlushEvents Stop
+// hears Subscribe Publish AskForListeners FlushEvents    says Event Listeners FlushEvents EventsHeard Stop
 
 #include <string>
 #include <vector>

@@ -14,7 +14,7 @@
 namespace d9d::kernels {
 namespace {
 
-constexpr std::int64_t size = 1024;
+constexpr std::int64_t size = 768;
 constexpr int products_min = 3;
 constexpr std::chrono::milliseconds patience{300};
 

@@ -6,8 +6,8 @@
 
 namespace d9d::kernels {
 
-// FLOP/s (a multiply and an add are two): the best of several products [1024, 1024] x [1024, 1024] of `type`, float32 or
-// bfloat16. Takes less than a second. The caller's number of threads stays what it is.
+// FLOP/s (a multiply and an add are two): the best of several products [768, 768] x [768, 768] of `type`, float32
+// or bfloat16; others are refused. Takes less than a second. The caller's number of threads stays what it is.
 double matmul_rate(c10::ScalarType type, int threads);
 
 }  // namespace d9d::kernels

@@ -36,7 +36,7 @@
 namespace d9d {
 namespace {
 
-// One rank takes cuda so far (runtime/task/job_support.cpp).
+// One rank takes cuda so far (actors/cli/device.cpp).
 std::shared_ptr<Device> device_of(DeviceKind kind, int rank) {
   if (kind == DeviceKind::cuda) return DevicePlugin().device(0);
   return kind == DeviceKind::delayed ? delayed_device(rank) : cpu_device();

@@ -7,8 +7,8 @@
 
 namespace d9d::cuda {
 
-// The compute stream is the one that threads have from the start, CUDA's default stream; the others come from torch's pool
-// and do not wait for it. Environment error if the index is none of a GPU that the process sees.
+// The compute stream is the one that threads have from the start, CUDA's default stream; the others come from torch's
+// pool and do not wait for it. Environment error if the index is none of a GPU that the process sees.
 std::shared_ptr<Device> make_device(int index);
 
 }  // namespace d9d::cuda

@@ -39,8 +39,8 @@ __device__ inline void add_to(T* into, const Pack<size>& values) {
   for (int e = 0; e < size; ++e) store(into, e, load(into, e) + values.at[e]);
 }
 
-// A chunk's sorted tokens, run by run of equal rows. A run that lies in the chunk goes to its row; the first one may go on
-// from the chunk before, and the last one into the next: those two sums are kept, as heads and tails.
+// A chunk's sorted tokens, run by run of equal rows. A run that lies in the chunk goes to its row; the first one may go
+// on from the chunk before, and the last one into the next: those two sums are kept, as heads and tails.
 template <class T, class Into, int size>
 struct SumChunk {
   SegmentSums call;

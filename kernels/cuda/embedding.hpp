@@ -25,8 +25,8 @@ struct Gather {
 };
 int gather(const Gather& call, CUstream_st* stream);
 
-// into[row] += the sum of grad[order[i]] for all i with sorted[i] == row, in their order, in fp32. Sums of 64 tokens each
-// are added up, so that a row that many tokens have does not keep one thread busy alone. -1 is skipped.
+// into[row] += the sum of grad[order[i]] for all i with sorted[i] == row, in their order, in fp32. Sums of 64 tokens
+// each are added up, so that a row that many tokens have does not keep one thread busy alone. -1 is skipped.
 struct SegmentSums {
   ElementType type = ElementType::float32;  // of grad
   ElementType into_type = ElementType::float32;

@@ -63,9 +63,12 @@ at::Tensor expert_project(const at::Tensor& x, const at::Tensor& weight, const E
 at::Tensor expert_combine(const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down,
                           const ExpertRows& rows, int64_t) {
   const c10::DeviceGuard guard(gate.device());
-  kernels::OpTable table;
-  add_activation(table);
-  const at::Tensor hidden = table.silu_mul.function()(gate, up);
+  static const auto silu_mul = [] {
+    kernels::OpTable table;
+    add_activation(table);
+    return table.silu_mul.function();
+  }();
+  const at::Tensor hidden = silu_mul(gate, up);
   const at::Tensor y = at::empty({hidden.size(0), down.size(1)}, hidden.options());
   grouped_product(y, hidden, down, rows.offsets, /*transposed=*/true);
   return combined(y, rows.map, rows.scale, /*scale_by_row=*/true);

@@ -1,5 +1,5 @@
-// Products of the rows of experts: by ATen's grouped product (CUTLASS, offsets on the device) in bfloat16, else expert by
-// expert with offsets on the host, for which it waits.
+// Products of the rows of experts: by ATen's grouped product (CUTLASS, offsets on the device) in bfloat16, else expert
+// by expert with offsets on the host, for which it waits.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_grouped_mm.h>
 #include <ATen/ops/mm.h>

@@ -1,6 +1,6 @@
 #pragma once
-// What the headers of kernels share: the kernels are plain functions over raw device pointers, sizes and a stream, without
-// torch and CUDA's headers. The .cu files implement them. All return a cudaError_t as int, 0 for success.
+// What the headers of kernels share: the kernels are plain functions over raw device pointers, sizes and a stream,
+// without torch and CUDA's headers. The .cu files implement them. All return a cudaError_t as int, 0 for success.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// A warp works on a row where it can keep it in registers, else a block; each row is read once. The weight's gradient is
-// summed in two passes, so that its order does not depend on scheduling.
+// A warp works on a row where it can keep it in registers, else a block; each row is read once. The weight's gradient
+// is summed in two passes, so that its order does not depend on scheduling.
 #include "kernels/cuda/norm.hpp"
 
 #include "kernels/cuda/column_sums.hpp"

@@ -5,8 +5,8 @@
 
 namespace d9d::cuda {
 
-// Choices sorted by expert, within an expert by their place: offsets [experts + 1]; map [count]: the row of a choice, -1
-// for one that is outside of [0, experts).
+// Choices sorted by expert, within an expert by their place: offsets [experts + 1]; map [count]: the row of a choice,
+// -1 for one that is outside of [0, experts).
 struct ExpertOrder {
   std::int64_t count = 0;
   int experts = 0;
@@ -28,7 +28,7 @@ struct RowsOfChoices {
 };
 int rows_of_choices(const RowsOfChoices& call, CUstream_st* stream);
 
-// Between tokens [tokens, width] and rows [.., width] by map [tokens, top_k]. scale is null (1), or by choice, or by row.
+// Between tokens [tokens, width] and rows [.., width] by map [tokens, top_k]. scale is null (1), by choice, or by row.
 struct Permute {
   ElementType type = ElementType::float32;
   std::int64_t tokens = 0, top_k = 0, width = 0;

@@ -1,5 +1,5 @@
-// A group of lanes works on a head: as many as its pairs of packs need, up to a warp. A head is read twice, the second time
-// from the first-level cache.
+// A group of lanes works on a head: as many as its pairs of packs need, up to a warp. A head is read twice, the second
+// time from the first-level cache.
 #include "kernels/cuda/rope.hpp"
 
 #include "kernels/cuda/column_sums.hpp"
@@ -39,8 +39,8 @@ __device__ inline Pack<size> normed(const RopeHeads& shape, const T* x, float in
   return values;
 }
 
-// put(i, pack) with the rotated values of a head, whose values from i on are get(i): for each pair, `forward` as above, or
-// else the transpose. The pairs of interleaved heads are taken one by one.
+// put(i, pack) with the rotated values of a head, whose values from i on are get(i): for each pair, `forward` as above,
+// or else the transpose. The pairs of interleaved heads are taken one by one.
 template <int size, int team, class Get, class Put>
 __device__ inline void rotate(const RopeHeads& shape, std::int64_t token, float forward, Get&& get,
                               Put&& put) {
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(threads) rope_kernel(Rope call) {
                   });
 }
 
-// Adds dn * x * inverse to the team's sums of the weight's gradient [dim], which only the thread that owns a column writes.
-// A block's heads are a slab of neighbours, so that the order of sums depends on shapes only.
+// Adds dn * x * inverse to the team's sums of the weight's gradient [dim], which only the thread that owns a column
+// writes. A block's heads are a slab of neighbours, so that the order of sums depends on shapes only.
 template <class T, int size, int team>
 __global__ void __launch_bounds__(threads) backward_kernel(RopeBackward call, std::int64_t slab) {
   const RopeHeads& shape = call.shape;

@@ -61,8 +61,8 @@ class Communicator {
   virtual void barrier() = 0;
 
   // Point to point: messages of one (sender, receiver, tag) arrive in the order sent; tags are in [0, 2^30).
-  // send() does not wait for the receiver. It keeps the tensor until it is delivered, so do not write to it. NCCL has no
-  // tags: there the order of all messages between two ranks must be the same on both sides.
+  // send() does not wait for the receiver. It keeps the tensor until it is delivered, so do not write to it. NCCL has
+  // no tags: there the order of all messages between two ranks must be the same on both sides.
   virtual void send(const at::Tensor& tensor, int receiver, int tag = 0) = 0;
   // `x` must be contiguous, with the sender's shape and dtype.
   Pending receive(at::Tensor& x, int sender, int tag = 0) { return start_receive(x, sender, tag), pending(); }

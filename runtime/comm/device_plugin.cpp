@@ -47,9 +47,7 @@ DevicePlugin::DevicePlugin(const std::string& path) {
 }
 
 std::shared_ptr<Device> DevicePlugin::device(int index) const {
-  std::shared_ptr<Device> device = api_->make_device(index);
-  keep_device(device);
-  return device;
+  return keep_device(api_->make_device(index));
 }
 
 const nccl::Api& DevicePlugin::nccl() const {

@@ -38,7 +38,8 @@ class DevicePlugin {
   explicit DevicePlugin(const std::string& path = device_plugin_path());
 
   int num_devices() const { return api_->num_devices(); }
-  // A GPU as what a rank computes on, by its index among those that the process sees.
+  // A GPU as what a rank computes on, by its index among those that the process sees; the same one for each call.
+  // Environment error: the process does not see so many.
   std::shared_ptr<Device> device(int index) const;
   // For runtime/comm/nccl. Input error where the plugin was built without NCCL.
   const nccl::Api& nccl() const;

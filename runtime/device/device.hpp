@@ -60,9 +60,9 @@ std::shared_ptr<Device> cpu_device();
 std::shared_ptr<Device> delayed_device(int index);
 // The one where tensors of this place are; a place that no device was kept for is a bug.
 Device& device_of(c10::Device place);
-// Makes a device known to device_of(), for the life of the process; the first one of a place stays.
-// The host and delayed devices are known.
-void keep_device(std::shared_ptr<Device> device);
+// Makes a device known to device_of(), for the life of the process; the first of a place stays, and is returned: streams
+// of two objects would be two sets. The host and delayed devices are known.
+std::shared_ptr<Device> keep_device(std::shared_ptr<Device> device);
 
 // Ops of this thread go to the stream until the scope ends.
 class StreamScope {

@@ -18,10 +18,10 @@ Place key_of(c10::Device place) {
 
 class KnownDevices {
  public:
-  void keep(std::shared_ptr<Device> device) {
+  std::shared_ptr<Device> keep(std::shared_ptr<Device> device) {
     const std::lock_guard lock(mutex_);
     const Place place = key_of(device->place());
-    by_place_.emplace(place, std::move(device));
+    return by_place_.emplace(place, std::move(device)).first->second;
   }
   Device& at(c10::Device place) {
     const std::lock_guard lock(mutex_);
@@ -42,8 +42,8 @@ KnownDevices& known_devices() {
 
 }  // namespace
 
-void keep_device(std::shared_ptr<Device> device) {
-  known_devices().keep(std::move(device));
+std::shared_ptr<Device> keep_device(std::shared_ptr<Device> device) {
+  return known_devices().keep(std::move(device));
 }
 
 Device& device_of(c10::Device place) {

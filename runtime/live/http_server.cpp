@@ -34,6 +34,13 @@ void answer(const std::function<HttpAnswer()>& route, httplib::Response& respons
   response.set_content(made.body, made.type);
 }
 
+// A page of somebody else that a browser has open may send requests here, but not without saying where it is from.
+bool is_from_elsewhere(const httplib::Request& request) {
+  const std::string origin = request.get_header_value("Origin");
+  return !origin.empty() && origin != "http://" + request.get_header_value("Host") &&
+         origin != "https://" + request.get_header_value("Host");
+}
+
 }  // namespace
 
 HttpAnswer post(const HostPort& address, const std::string& path, const std::string& key) {
@@ -68,8 +75,13 @@ HttpServer::HttpServer(const HostPort& address, const std::string& key, Routes p
   }
   // With a reader that nobody asks for a body: one without a length would be waited for.
   for (auto& [path, route] : actions) {
-    server.Post(path, [route = std::move(route)](const httplib::Request&, httplib::Response& response,
-                                                 const httplib::ContentReader&) { answer(route, response); });
+    server.Post(path, [route = std::move(route)](const httplib::Request& request, httplib::Response& response,
+                                                 const httplib::ContentReader&) {
+      if (!is_from_elsewhere(request)) return answer(route, response);
+      response.status = 403;
+      response.set_content("refused: asked by a page of " + request.get_header_value("Origin") + "\n",
+                           "text/plain; charset=utf-8");
+    });
   }
   int port = address.port;
   const bool bound = port == 0 ? (port = server.bind_to_any_port(address.host)) > 0

@@ -10,7 +10,7 @@ namespace {
 
 // The sender's memory is used again behind the copy.
 at::Tensor brought(const at::Tensor& there, Device& device) {
-  if (there.device() == device.place()) return there;
+  if (there.device() == device.place() || there.is_cpu()) return there;
   const at::Tensor from = there.detach().contiguous();
   const at::Tensor here = at::empty(from.sizes(), from.options().device(device.place()));
   device.copy(here, from);

@@ -56,8 +56,8 @@ struct OptimizerStepPost {
   std::uint64_t step = 0;
 };
 
-// Compute, around all batches of an evaluation between two steps, after the step's StepPost and before its checkpoint. An
-// evaluation that a signal cuts short has no post.
+// Compute, around all batches of an evaluation between two steps, after the step's StepPost and before its checkpoint.
+// An evaluation that a signal cuts short has no post.
 struct EvaluationPre {
   static constexpr std::string_view train = "train.evaluation.pre", infer = "";
   std::uint64_t step = 0;  // done

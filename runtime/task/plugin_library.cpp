@@ -15,15 +15,15 @@ namespace {
 // After dlopen() has failed.
 std::string why_not_loaded(const std::string& path) {
   const std::string said = dlerror();
+  const std::string cause = said.starts_with(path + ": ") ? said.substr(path.size() + 2) : said;
+  const bool found = !said.starts_with(path + ": cannot open shared object file: No such file");
   std::error_code ignored;
-  const std::string here = std::filesystem::current_path(ignored).string();
-  if (std::filesystem::exists(path, ignored)) {
-    if (path.find('/') == std::string::npos)
-      return fmt::format("a name without a slash is looked for on the system's paths; write ./{}", path);
-    const std::string cause = said.starts_with(path + ": ") ? said.substr(path.size() + 2) : said;
-    return cause + "; give a shared library that was built against this d9d (find_package(d9d))";
-  }
-  return fmt::format("No such file; relative paths begin where d9d-node is started ({})", here);
+  if (!found && std::filesystem::exists(path, ignored))
+    return fmt::format("a name without a slash is looked for on the system's paths; write ./{}", path);
+  if (!found)
+    return fmt::format("No such file; relative paths begin where d9d-node is started ({})",
+                       std::filesystem::current_path(ignored).string());
+  return cause + "; give a shared library that was built against this d9d (find_package(d9d))";
 }
 
 }  // namespace

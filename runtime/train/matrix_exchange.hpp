@@ -32,7 +32,8 @@ class MatrixExchange {
   using Get = std::function<at::Tensor(const MatrixBlock&)>;               // [r, c], the block as it is sent
   using Compute = std::function<at::Tensor(const at::Tensor&)>;            // [R, C] -> [R, C]
   using Put = std::function<void(const MatrixBlock&, const at::Tensor&)>;  // [r, c], the block of the result
-  // `options`: dtype and device of the blocks. All ranks of the group call it at the same point. put() is called once for each block of this rank.
+  // `options`: dtype and device of the blocks. All ranks of the group call it at the same point. put() is called once
+  // for each block of this rank.
   void run(const at::TensorOptions& options, const Get& get, const Compute& compute, const Put& put) const;
 
  private:

@@ -21,7 +21,11 @@ constexpr ActorId second_id{Role::user, 1};
 
 class EventBusTest : public ::testing::Test {
  protected:
-  EventBusTest() { world.play<EventBus>(bus_id, std::size_t{2}); }
+  EventBusTest() {
+    AddressBook& book = world.world().book;
+    for (const ActorId own : {first_id, second_id}) book.enter(own, book.find(own));  // actors of this node
+    world.play<EventBus>(bus_id, std::size_t{2});
+  }
   void subscribe(ActorId who, const char* name, bool every_rank = false) {
     world.say<wire::Subscribe>(
         bus_id,
@@ -144,6 +148,14 @@ TEST_F(EventBusTest, PassesTheLastEventsAndTheStopOnToEveryOwnActor) {
   EXPECT_EQ(world.heard<wire::Stop>(first_id).size(), 1U);
   EXPECT_EQ(world.heard<wire::Stop>(second_id).size(), 1U);
   EXPECT_FALSE(world.lives(bus_id));
+}
+
+TEST_F(EventBusTest, AnswersForAnOwnActorThatHasFinished) {
+  world.world().book.remove(second_id);
+  world.say<wire::FlushEvents>(bus_id, [](wire::FlushEvents::Builder flush) { flush.setActors(2); });
+
+  EXPECT_EQ(world.heard<wire::FlushEvents>(first_id).size(), 1U);
+  EXPECT_EQ(world.last<wire::EventsHeard>()->getActor(), 1U);
 }
 
 template <class... Event>

@@ -24,9 +24,11 @@ struct Shown {
   Event read;    // this rank has read all that it needs of the others
 };
 
+constexpr const char* device_backend = "device_local";
+
 struct DeviceGroup {
   DeviceGroup(const std::string& name, const std::vector<int>& ranks)
-      : meeting(name, ranks), shown(ranks.size()) {}
+      : meeting(name, ranks, device_backend), shown(ranks.size()) {}
   void fail(const std::string& reason) noexcept {
     meeting.fail(reason);
     mailboxes.close();
@@ -130,7 +132,7 @@ class DeviceLocalCommunicator final : public Communicator {
   Shown& shown(int rank) { return group_->shown[static_cast<std::size_t>(rank)][operation_ % 2]; }
   const at::Tensor& input_of(int rank) { return shown(rank).input; }
 
-  // read() copies from the inputs of the others, write() may overwrite this rank's.
+  // read() copies from the inputs of the others, write() may overwrite this rank's. If read() throws, the group fails.
   template <class Read, class Write>
   void meet(Call::Kind kind, const at::Tensor& input, const at::Tensor& output, Read&& read, Write&& write);
   // Copies of elements [begin, begin + count) of each rank's input.
@@ -147,7 +149,7 @@ class DeviceLocalCommunicator final : public Communicator {
   const std::shared_ptr<DeviceGroup> group_;
   Meeting& meeting_;
   const std::unique_ptr<Communicator> host_;
-  const std::string backend_ = "device_local";
+  const std::string backend_ = device_backend;
   std::chrono::milliseconds timeout_;
   std::uint64_t operation_ = 0;
   Device* device_ = nullptr;  // of the last call
@@ -164,9 +166,16 @@ void DeviceLocalCommunicator::meet(Call::Kind kind, const at::Tensor& input, con
   meeting_.arrive(rank(), name_of(kind), timeout_);
   meeting_.check_same_call(operation_);
   const StreamScope scope(device, StreamRole::communicate);
-  for (int member = 0; member < size(); ++member) device.wait(shown(member).filled);
-  read(device);
-  own.read = device.record();
+  try {
+    for (int member = 0; member < size(); ++member) device.wait(shown(member).filled);
+    read(device);
+    own.read = device.record();
+  } catch (const std::exception& error) {
+    group_->fail(fmt::format("rank {} failed in {}: {}", meeting_.ranks()[static_cast<std::size_t>(rank())],
+                             name_of(kind), error.what()));
+    meeting_.finish(rank());  // the others wait there, without a limit, for every rank that has arrived
+    throw;
+  }
   meeting_.finish(rank());
   for (int member = 0; member < size(); ++member) device.wait(shown(member).read);
   write();
@@ -306,6 +315,7 @@ std::unique_ptr<Communicator> DeviceHub::open(const Group& group, std::unique_pt
     shared = std::make_shared<comm::DeviceGroup>(group.name, group.ranks);
     entry = shared;
   }
+  D9D_CHECK(shared->meeting.ranks() == group.ranks, "group {} is open with other ranks", group.name);
   D9D_CHECK(shared->meeting.enter(group.index), "rank {} has group {} open already", group.ranks[group.index],
             group.name);
   return std::make_unique<comm::DeviceLocalCommunicator>(std::move(shared), std::move(host), timeout);

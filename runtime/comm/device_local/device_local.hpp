@@ -27,7 +27,8 @@ class DeviceHub {
   DeviceHub& operator=(const DeviceHub&) = delete;
 
   // This rank's communicator of the group. Tensors of the CPU go to `host`, over the same ranks. Work goes to the
-  // stream `communicate` of the device that the call's tensors are on. A position that is open already is a bug.
+  // stream `communicate` of the device that the call's tensors are on. A position that is open already is a bug, and
+  // so is a group that is open with other ranks.
   std::unique_ptr<Communicator> open(const Group& group, std::unique_ptr<Communicator> host,
                                      std::chrono::milliseconds timeout);
   // Every thread that waits in a group gets an environment error.

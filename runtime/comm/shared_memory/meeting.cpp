@@ -92,8 +92,12 @@ const char* name_of(Call::Kind kind) {
   return "?";
 }
 
-Meeting::Meeting(std::string group, std::vector<int> ranks)
-    : group_(std::move(group)), ranks_(std::move(ranks)), calls_(2 * ranks_.size()), phases_(ranks_.size()) {}
+Meeting::Meeting(std::string group, std::vector<int> ranks, std::string backend)
+    : group_(std::move(group)),
+      backend_(std::move(backend)),
+      ranks_(std::move(ranks)),
+      calls_(2 * ranks_.size()),
+      phases_(ranks_.size()) {}
 
 void Meeting::arrive(int rank, const char* operation, std::chrono::milliseconds timeout) {
   const std::uint32_t before = word_.load(std::memory_order_acquire);
@@ -176,7 +180,7 @@ void Meeting::fail(const std::string& reason) noexcept {
 }
 
 void Meeting::throw_failed(const char* operation) const {
-  fail_in_group(operation, group_, "shared_memory", aborted_.reason());
+  fail_in_group(operation, group_, backend_, aborted_.reason());
 }
 
 bool Meeting::enter(int rank) {

@@ -18,8 +18,8 @@ namespace d9d::comm {
 
 class Meeting {
  public:
-  // `ranks` are the global ranks, for texts.
-  Meeting(std::string group, std::vector<int> ranks);
+  // `ranks` are the global ranks; they and `backend` are for texts.
+  Meeting(std::string group, std::vector<int> ranks, std::string backend = "shared_memory");
 
   int size() const { return static_cast<int>(ranks_.size()); }
   const std::string& group() const { return group_; }
@@ -53,7 +53,7 @@ class Meeting {
   void check_rows(std::uint64_t operation);
   std::string missing(std::uint64_t phase) const;
 
-  const std::string group_;
+  const std::string group_, backend_;
   const std::vector<int> ranks_;
   std::vector<Call> calls_;
   struct alignas(64) Phase {

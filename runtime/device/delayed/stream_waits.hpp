@@ -1,6 +1,6 @@
 #pragma once
-// Counts the waits between streams of delayed devices, and leaves out one of them on request. If no test fails without a
-// wait, then the wait is not needed, or not tested.
+// Counts the waits between streams of delayed devices, and leaves out one of them on request. If no test fails without
+// a wait, then the wait is not needed, or not tested.
 
 #include <cstdint>
 

@@ -72,8 +72,8 @@ std::vector<at::Tensor> tensors_after(Result (*op)(Parameters...), std::decay_t<
   return tensors;
 }
 
-// Runs the op of the CPU's table and that under test on copies of the arguments. Results and arguments are then as close as
-// `factor` roundings, and each run of the op under test gives the same bits.
+// Runs the op of the CPU's table and that under test on copies of the arguments. Results and arguments are then as
+// close as `factor` roundings, and each run of the op under test gives the same bits.
 template <class Group, class Result, class... Parameters>
 void expect_same_as_cpu(kernels::Op<Result(Parameters...)> Group::*op, double factor,
                         const std::type_identity_t<std::decay_t<Parameters>>&... arguments) {

@@ -15,5 +15,13 @@ TEST(KnownDevices, AreTheHostTheDelayedOnesAndThoseThatWereKept) {
               ::testing::HasSubstr("no device knows tensors of cuda:5"));
 }
 
+// Each has streams of its own: what waits on those of one would not wait on those of the other.
+TEST(KnownDevices, OfOnePlaceAreOne) {
+  const auto first = keep_device(delayed_device(4));
+
+  EXPECT_EQ(keep_device(delayed_device(4)), first);
+  EXPECT_EQ(&device_of(first->place()), first.get());
+}
+
 }  // namespace
 }  // namespace d9d

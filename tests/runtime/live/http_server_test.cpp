@@ -56,6 +56,23 @@ TEST(HttpServer, TellsWhatARouteThrows) {
   EXPECT_EQ(answer->body, "no such run\n");
 }
 
+TEST(HttpServer, RefusesWhatAPageFromElsewhereAsks) {
+  std::atomic<int> asked = 0;
+  const auto count = [&asked] {
+    ++asked;
+    return HttpAnswer{202, "text/plain", "done"};
+  };
+  const HttpServer server(anywhere, "here", {}, {{"/sleep", count}});
+  httplib::Client client("127.0.0.1", server.port());
+  const std::string here = "http://127.0.0.1:" + std::to_string(server.port());
+
+  const auto foreign = client.Post("/sleep", httplib::Headers{{"Origin", "http://elsewhere.example"}});
+  EXPECT_EQ(foreign->status, 403);
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(client.Post("/sleep", httplib::Headers{{"Origin", here}})->status, 202);
+  EXPECT_EQ(client.Post("/sleep")->status, 202);
+}
+
 TEST(HttpServer, ATakenPortIsRefusedByName) {
   const HttpServer first(anywhere, "here", {});
 

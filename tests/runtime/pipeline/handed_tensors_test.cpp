@@ -48,6 +48,16 @@ TEST(HandedTensors, ComeToAnotherDeviceBehindWhatFillsThem) {
   }
 }
 
+TEST(HandedTensors, OfTheHostStayThere) {
+  TensorTable table(4);
+  const auto from = delayed_device(0), to = delayed_device(1);
+  const at::Tensor known = at::arange(6);
+
+  const TensorMap taken = take_over(table, hand_over(table, {{"known", known}}, *from), *to);
+
+  EXPECT_TRUE(taken.at("known").is_same(known));
+}
+
 TEST(HandedTensors, KeepTheIntegersThatTheHostKnows) {
   TensorTable table(4);
   const auto from = delayed_device(0), to = delayed_device(1);

@@ -71,8 +71,8 @@ TEST_P(LeftOutWaits, Show) {
   }
 
   if (every) std::cerr << shown << " of " << tried << " waits show; hidden:" << hidden << "\n";
-  // Many are behind others: a host that waited for a norm has waited for what was summed, too. And ranks' threads number
-  // their waits together, so that it is another one in each run. About half show.
+  // Many are behind others: a host that waited for a norm has waited for what was summed, too. And ranks' threads
+  // number their waits together, so that it is another one in each run. About half show.
   EXPECT_GE(8 * shown, tried) << "hidden:" << hidden;
 }
 

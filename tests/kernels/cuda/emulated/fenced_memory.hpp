@@ -1,6 +1,6 @@
 #pragma once
-// Memory for the tensors of a test: it begins as NaN (-1 as an integer), ends at a page that nobody may touch, and is gone
-// when it is freed. A kernel that reads or writes beyond a tensor dies at that line.
+// Memory for the tensors of a test: it begins as NaN (-1 as an integer), ends at a page that nobody may touch, and is
+// gone when it is freed. A kernel that reads or writes beyond a tensor dies at that line.
 
 #include <c10/core/Allocator.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Runs the threads of a CUDA grid on one thread of the host: those of a block are fibers, which are switched where they
-// wait for each other, and blocks run one after the other. Both come in an order of a seed, so that a kernel that relies
-// on an order gives other results. Shared memory begins as NaN and is fenced.
+// wait for each other, and blocks run one after the other. Both come in an order of a seed, so that a kernel that
+// relies on an order gives other results. Shared memory begins as NaN and is fenced.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace d9d::cuda::emulated {
 // Chooses the order of blocks and threads from here on.
 void choose_order(std::uint64_t seed);
 
-// Runs the kernel for all threads. std::logic_error that says who waits for what if threads of a block wait at different
-// places or for ever, or if shared memory was written beyond its end.
+// Runs the kernel for all threads. std::logic_error that says who waits for what if threads of a block wait at
+// different places or for ever, or if shared memory was written beyond its end.
 void run(const char* kernel, dim3 grid, unsigned threads, std::size_t shared_bytes,
          const std::function<void()>& thread);
 

@@ -1,4 +1,4 @@
-// Collectives between devices, each rank on its own, late and in another order with each seed: the bits of shared memory.
+// Collectives between devices, each rank on its own, late and in another order with each seed: shared memory's bits.
 #include "runtime/comm/device_local/device_local.hpp"
 
 #include <ATen/ops/arange.h>
@@ -162,6 +162,31 @@ TEST(DeviceLocal, SaysWhichRanksDiffer) {
       EXPECT_THAT(error.what(), HasSubstr("do not call the same operation"));
     }
   });
+}
+
+// A call that cannot do its part (here: of a device's memory into the host's) does not leave the others waiting.
+TEST(DeviceLocal, ARankThatFailsInACallFailsTheGroup) {
+  DeviceHub devices;
+  SharedMemoryHub hosts;
+  std::vector<std::thread> threads;
+  std::vector<std::string> errors(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      const Group group{"devices", {0, 1}, rank, true}, host{"hosts", {0, 1}, rank, true};
+      const auto communicator = devices.open(group, hosts.open(host, timeout), timeout);
+      const at::Tensor mine = at::full({4}, 1.0).to(delayed_device(rank)->place());
+      at::Tensor all = at::empty({8}, rank == 1 ? at::TensorOptions(at::kCPU) : mine.options());
+      try {
+        for (int call = 0; call < 2; ++call) communicator->all_gather(all, mine).wait();
+      } catch (const std::exception& error) {
+        errors[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_THAT(errors[0], HasSubstr("(device_local): rank 1 failed in all_gather"));
+  EXPECT_THAT(errors[1], HasSubstr("one of a delayed device"));
 }
 
 }  // namespace
