@@ -124,6 +124,21 @@ TEST_F(Corpora, ByLengthInShardsAreTheSameOnAnyMesh) {
   expect_same_in_halves("moved", mesh(1, 2) + words, mesh(2, 1) + words);
 }
 
+TEST_F(Corpora, ACheckpointInAnotherOrderByLengthIsRefusedUntilTheSeedIsGiven) {
+  const auto keys = [](const std::string& seed) {
+    return named("seeded") +
+           data(text(", samples: document, sequence_length: 32, order: {sorted: {buffer_size: 48, "
+                     "pack_size: 8}}" +
+                     seed));
+  };
+  run(keys(", seed: 7"));
+
+  const Outcome refused = job_.run(keys(""));
+
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("was written with data.seed 7"));
+}
+
 TEST_F(Corpora, OrdersThatMakeNoSenseAreRefused) {
   const auto keys = [](const std::string& more) { return data(text(", sequence_length: 32, " + more)); };
 
