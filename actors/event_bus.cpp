@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <iterator>
 
 #include "runtime/base/error.hpp"
 
@@ -15,6 +15,11 @@ constexpr const char* every_event = "*";
 bool is_known(const std::string& name) {
   const auto& all = event_catalogue();
   return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+// Once for each rank, before its first step.
+bool begins_a_job(const std::string& name) {
+  return name.find(".configuration.") != std::string::npos || name.ends_with(".ready");
 }
 
 }  // namespace
@@ -75,6 +80,11 @@ void EventBus::subscribe(wire::Subscribe::Reader message) {
               "{} subscribed to \"{}\", which is no event; expected * or one of: {}", to_string(sender()),
               name, fmt::join(event_catalogue(), ", "));
   subscriptions_.push_back({name, sender(), message.getEveryRank()});
+  if (message.getPast()) {
+    for (Happened& happened : beginning_) {
+      if (is_for(subscriptions_.back(), happened)) tell_once(sender(), happened);
+    }
+  }
   for (const Publisher& publisher : publishers_) tell_listeners(publisher);
 }
 
@@ -104,6 +114,7 @@ void EventBus::stop() {
 
 void EventBus::tell_listeners(const Publisher& publisher) {
   std::set<std::string> names;
+  std::ranges::copy_if(event_catalogue(), std::inserter(names, names.end()), begins_a_job);
   for (const Subscription& subscription : subscriptions_) {
     if (publisher.rank == 0 || subscription.every_rank) names.insert(subscription.name);
   }
@@ -118,18 +129,27 @@ void EventBus::publish(wire::Publish::Reader message) {
   const std::string name = message.getName();
   D9D_REQUIRE(is_known(name), "{} published \"{}\", which is no event; expected one of: {}",
               to_string(sender()), name, fmt::join(event_catalogue(), ", "));
-  std::set<ActorId> told;  // who subscribed twice, or to everything beside, hears once
+  Happened happened{name, message.getStep(), message.getContext(), message.getRank()};
   for (const Subscription& subscription : subscriptions_) {
-    const bool wants = (subscription.name == name || subscription.name == every_event) &&
-                       (message.getRank() == 0 || subscription.every_rank);
-    if (!wants || !told.insert(subscription.listener).second) continue;
-    tell<wire::Event>(subscription.listener, [&](wire::Event::Builder event) {
-      event.setName(name);
-      event.setStep(message.getStep());
-      event.setContext(message.getContext());
-      event.setRank(message.getRank());
-    });
+    if (is_for(subscription, happened)) tell_once(subscription.listener, happened);
   }
+  if (begins_a_job(name)) beginning_.push_back(std::move(happened));
+}
+
+bool EventBus::is_for(const Subscription& subscription, const Happened& happened) {
+  return (subscription.name == happened.name || subscription.name == every_event) &&
+         (happened.rank == 0 || subscription.every_rank);
+}
+
+// Who subscribed twice, or to everything beside, hears once.
+void EventBus::tell_once(ActorId listener, Happened& happened) {
+  if (!happened.told.insert(listener).second) return;
+  tell<wire::Event>(listener, [&](wire::Event::Builder event) {
+    event.setName(happened.name);
+    event.setStep(happened.step);
+    event.setContext(happened.context);
+    event.setRank(happened.rank);
+  });
 }
 
 }  // namespace d9d

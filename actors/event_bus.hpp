@@ -2,6 +2,8 @@
 // EventBus: named points of a job that anyone may listen to. Pool. One per job, on node 0. Parent: Node.
 // hears Subscribe Publish AskForListeners FlushEvents    says Event Listeners FlushEvents EventsHeard Stop
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,11 +37,22 @@ class EventBus final : public Actor {
     ActorId id;
     std::uint32_t rank;
   };
+  // What has happened, and who has heard of it.
+  struct Happened {
+    std::string name;
+    std::uint64_t step;
+    std::string context;
+    std::uint32_t rank;
+    std::set<ActorId> told{};
+  };
+  static bool is_for(const Subscription& subscription, const Happened& happened);
+  void tell_once(ActorId listener, Happened& happened);
   void tell_listeners(const Publisher& publisher);
 
   const std::size_t own_actors_;
   std::vector<Publisher> publishers_;        // that asked
   std::vector<Subscription> subscriptions_;  // in their order
+  std::vector<Happened> beginning_;  // before the first step, for those who subscribe later; a few a rank
 };
 
 }  // namespace d9d

@@ -8,6 +8,8 @@ struct Subscribe {
   # unknown name is an input error of the sender. Repeated: the sender still gets each Event once.
   name @0 :Text;   # of the catalogue, e.g. "train.step.post"; "*" = all
   everyRank @1 :Bool;  # false: of a rank's events those of rank 0 alone
+  past @2 :Bool;       # first those Events of before the first step that have been and that the sender did not get:
+                       # `configuration` and `ready`, in their order; an actor that subscribes late needs no other start
 }
 
 struct Publish {
@@ -26,8 +28,9 @@ struct AskForListeners {
 }
 
 struct Listeners {
-  # EventBus -> Trainer: the events of this rank that somebody wants to hear of; it publishes no others, so that an
-  # event without listeners costs no message. No reply. Repeated: the last one counts.
+  # EventBus -> Trainer: the events of this rank that somebody wants to hear of, and those kept for who asks for the
+  # past; it publishes no others, so that an event without listeners costs no message. No reply. Repeated: the last
+  # one counts in the place of all before it.
   names @0 :List(Text);   # "*" = all
 }
 

@@ -54,7 +54,7 @@ void require_the_same_order(const JobConfig& job, const FoundCheckpoint& checkpo
                             const Manifest& manifest) {
   const bool follows_base_seed = std::visit(
       [](const auto& data) {
-        if constexpr (requires { data.shuffle; }) return data.shuffle && !data.seed;
+        if constexpr (requires { data.shuffle; }) return (data.shuffle || data.order.sorted) && !data.seed;
         return false;
       },
       job.data);

@@ -6,6 +6,7 @@
 #include "runtime/data/corpus/megatron_corpus.hpp"
 #include "runtime/data/source/chat_source.hpp"
 #include "runtime/data/source/mixture_source.hpp"
+#include "runtime/data/source/ordered_source.hpp"
 #include "runtime/data/source/prompts_source.hpp"
 #include "runtime/data/source/synthetic_source.hpp"
 #include "runtime/data/source/text_source.hpp"
@@ -79,7 +80,9 @@ Source build_seeded(const auto& config, const SourceNeeds& needs) {
   if constexpr (requires { config.shuffle; }) {
     auto seeded = config;
     if (!seeded.seed) seeded.seed = static_cast<std::int64_t>(needs.base_seed);
-    return build(seeded, needs);
+    return in_order(build(seeded, needs), config.order, static_cast<std::uint64_t>(*seeded.seed));
+  } else if constexpr (requires { config.order; }) {
+    return in_order(build(config, needs), config.order, needs.base_seed);
   } else {
     return build(config, needs);
   }

@@ -12,6 +12,7 @@
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
 #include "runtime/data/row_format.hpp"
+#include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
 
 namespace d9d {
@@ -43,10 +44,11 @@ struct ChatDataConfig {
   bool shuffle = false;
   std::optional<std::int64_t> seed;
   Epochs epochs;
+  SampleOrder order;
 };
 BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
                       (files, tokenizer, sequence_length, format, roles, trained_roles, begin, messages_field,
-                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs))
+                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs, order))
 constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   using config::Key;
   return std::array{
@@ -78,6 +80,7 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
       data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
+      data_keys::order,
   };
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
 
 namespace d9d {
@@ -20,8 +21,10 @@ struct MegatronDataConfig {
   bool shuffle = false;
   std::optional<std::int64_t> seed;
   Epochs epochs;
+  SampleOrder order;
 };
-BOOST_DESCRIBE_STRUCT(MegatronDataConfig, (), (prefix, sequence_length, samples, shuffle, seed, epochs))
+BOOST_DESCRIBE_STRUCT(MegatronDataConfig, (),
+                      (prefix, sequence_length, samples, shuffle, seed, epochs, order))
 constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
   using config::Key;
   return std::array{
@@ -31,6 +34,7 @@ constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
       data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
+      data_keys::order,
   };
 }
 

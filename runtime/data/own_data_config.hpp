@@ -3,12 +3,14 @@
 
 #include "runtime/base/config/section.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/sample_order_config.hpp"
 
 namespace d9d {
 
-// `source: x`, `epochs`, and the keys that the plugin's source x declares.
+// `source: x`, `epochs`, `order`, and the keys that the plugin's source x declares.
 struct OwnDataConfig : config::Named {
   Epochs epochs;
+  SampleOrder order;
 };
 
 template <>

@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/sample_order_config.hpp"
 
 namespace d9d {
 
@@ -18,8 +19,9 @@ struct PromptsDataConfig {
   std::int64_t sequence_length = 0;
   std::string text_field = "prompt";
   Epochs epochs;
+  SampleOrder order;
 };
-BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (), (files, tokenizer, sequence_length, text_field, epochs))
+BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (), (files, tokenizer, sequence_length, text_field, epochs, order))
 constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
   using config::Key;
   return std::array{
@@ -34,6 +36,7 @@ constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
       Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
       Key{"text_field", "", "of .jsonl: the key of the prompt"},
       data_keys::epochs,
+      data_keys::order,
   };
 }
 

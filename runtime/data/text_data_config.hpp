@@ -10,6 +10,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
 
 namespace d9d {
@@ -34,10 +35,11 @@ struct TextDataConfig {
   bool shuffle = false;
   std::optional<std::int64_t> seed;
   Epochs epochs;
+  SampleOrder order;
 };
 BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
                       (files, tokenizer, sequence_length, format, text_field, document, eos_token, threads,
-                       samples, cache, shuffle, seed, epochs))
+                       samples, cache, shuffle, seed, epochs, order))
 constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
   return std::array{
@@ -65,6 +67,7 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
       data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
+      data_keys::order,
   };
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
 #include "runtime/data/row_format.hpp"
+#include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
 
 namespace d9d {
@@ -26,10 +27,11 @@ struct TokenListsDataConfig {
   bool shuffle = false;
   std::optional<std::int64_t> seed;
   Epochs epochs;
+  SampleOrder order;
 };
 BOOST_DESCRIBE_STRUCT(TokenListsDataConfig, (),
                       (files, sequence_length, format, ids_field, labels_field, samples, cache, shuffle, seed,
-                       epochs))
+                       epochs, order))
 constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
   using config::Key;
   return std::array{
@@ -52,6 +54,7 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
       data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
+      data_keys::order,
   };
 }
 

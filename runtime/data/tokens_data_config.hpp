@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/sample_order_config.hpp"
 
 namespace d9d {
 
@@ -19,8 +20,9 @@ struct TokensDataConfig {
   std::optional<std::int64_t> seed;
   Epochs epochs;
   std::optional<std::string> position_ids;
+  SampleOrder order;
 };
-BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs, position_ids))
+BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs, position_ids, order))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
   return std::array{
@@ -34,6 +36,7 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
       Key{"position_ids", "",
           ".npy file [samples, length] of each token's position in its document, for rows of several "
           "documents: 0 begins one, which does not see those before it; without it a row is one document"},
+      data_keys::order,
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/data/read_microbatch.hpp"
 #include "runtime/task/own_piece.hpp"
+#include "runtime/tensor/tensor_tree.hpp"
 
 namespace d9d {
 
@@ -14,16 +15,22 @@ void add_source(Registry& registry, const std::string& name) {
   });
 }
 
-// `collation: {name: NAME, ...}` as a function of its keys and a microbatch's samples; see collation.hpp.
-template <class Keys>
+// `collation: {name: NAME, ...}` as a function of its keys and a microbatch's samples; see collation.hpp. What it gives is
+// a TensorMap or a tree of tensors, which a task reads by tree_of<Batch>(context.batch) (tensor_tree.hpp).
+template <class Keys, class Batch>
 void add_collation(Registry& registry, const std::string& name,
-                   TensorMap (*collate)(const Keys&, std::span<const Sample>)) {
+                   Batch (*collate)(const Keys&, std::span<const Sample>)) {
   struct Made final : Collation {
-    Made(Keys given, TensorMap (*function)(const Keys&, std::span<const Sample>))
-        : keys(given), call(function) {}
-    TensorMap collate(std::span<const Sample> samples) const override { return call(keys, samples); }
+    Made(Keys given, Batch (*function)(const Keys&, std::span<const Sample>)) : keys(given), call(function) {}
+    TensorMap collate(std::span<const Sample> samples) const override {
+      if constexpr (std::is_same_v<Batch, TensorMap>) {
+        return call(keys, samples);
+      } else {
+        return to_tensor_map(call(keys, samples));
+      }
+    }
     const Keys keys;
-    TensorMap (*const call)(const Keys&, std::span<const Sample>);
+    Batch (*const call)(const Keys&, std::span<const Sample>);
   };
   registry.add_collation(name, [collate](const config::Section& section) {
     return std::make_shared<Made>(config::decode<Keys>(section), collate);

@@ -27,12 +27,13 @@ void of_data(const DataConfig& data, Issues& issues) {
     if (const auto* text = std::get_if<TextDataConfig>(&part.source)) of_text(part.path, *text, issues);
     const bool in_order = std::visit(
         [](const auto& source) {
-          if constexpr (requires { source.shuffle; }) return !source.shuffle;
+          if constexpr (requires { source.shuffle; }) return !source.shuffle && !source.order.sorted;
           return false;
         },
         part.source);
     if (!in_order) continue;
-    issues.push_back({part.path + ".seed", "the order is the files'", "leave it out, or set shuffle: true"});
+    issues.push_back({part.path + ".seed", "the order is the files'",
+                      "leave it out, or set shuffle: true or order.sorted"});
   }
 }
 

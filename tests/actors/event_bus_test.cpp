@@ -26,12 +26,13 @@ class EventBusTest : public ::testing::Test {
     for (const ActorId own : {first_id, second_id}) book.enter(own, book.find(own));  // actors of this node
     world.play<EventBus>(bus_id, std::size_t{2});
   }
-  void subscribe(ActorId who, const char* name, bool every_rank = false) {
+  void subscribe(ActorId who, const char* name, bool every_rank = false, bool past = false) {
     world.say<wire::Subscribe>(
         bus_id,
         [&](wire::Subscribe::Builder message) {
           message.setName(name);
           message.setEveryRank(every_rank);
+          message.setPast(past);
         },
         who);
   }
@@ -43,7 +44,18 @@ class EventBusTest : public ::testing::Test {
   std::vector<std::string> wanted_of(std::uint64_t rank) {
     std::vector<std::string> names;
     const auto told = world.last<wire::Listeners>(ActorId{Role::trainer, rank});
-    for (const auto name : told->getNames()) names.emplace_back(name);
+    for (const std::string name : told->getNames()) {
+      if (!is_kept(name)) names.push_back(name);
+    }
+    return names;
+  }
+  static bool is_kept(const std::string& name) {
+    return name.find(".configuration.") != std::string::npos || name.ends_with(".ready");
+  }
+  std::vector<std::string> heard_by(ActorId who) {
+    std::vector<std::string> names;
+    for (const auto& event : world.heard<wire::Event>(who))
+      names.push_back(std::string(event->getName()) + " " + std::to_string(event->getRank()));
     return names;
   }
   void publish(const char* name, std::uint32_t rank = 0) {
@@ -119,6 +131,50 @@ TEST_F(EventBusTest, OtherRanksAreHeardByThoseWhoAskForEveryRank) {
 
   EXPECT_THAT(listeners(), ElementsAre(second_id));
   EXPECT_EQ(world.last<wire::Event>(second_id)->getRank(), 3U);
+}
+
+TEST_F(EventBusTest, WhoSubscribesLateMayAskForHowTheJobBegan) {
+  publish("train.configuration.start");
+  publish("train.configuration.start", 1);
+  publish("train.configuration.optimizer");
+  publish("train.ready");
+  publish("train.step.post");
+
+  subscribe(first_id, "train.ready");
+  EXPECT_TRUE(heard_by(first_id).empty()) << "it did not ask";
+  subscribe(first_id, "*", false, true);
+  subscribe(second_id, "train.configuration.start", true, true);
+  subscribe(second_id, "train.ready", true, true);
+  subscribe(second_id, "*", true, true);
+
+  const auto beginning =
+      ElementsAre("train.configuration.start 0", "train.configuration.optimizer 0", "train.ready 0");
+  EXPECT_THAT(heard_by(first_id), beginning) << "in their order, of steps nothing";
+  EXPECT_EQ(world.last<wire::Event>(first_id)->getStep(), 3U);
+  EXPECT_THAT(heard_by(second_id), ElementsAre("train.configuration.start 0", "train.configuration.start 1",
+                                               "train.ready 0", "train.configuration.optimizer 0"))
+      << "each once";
+}
+
+TEST_F(EventBusTest, WhoHeardHowTheJobBeganDoesNotHearItAgain) {
+  subscribe(first_id, "train.ready");
+  publish("train.configuration.start");
+  publish("train.ready");
+
+  subscribe(first_id, "*", false, true);
+
+  EXPECT_THAT(heard_by(first_id), ElementsAre("train.ready 0", "train.configuration.start 0"));
+}
+
+TEST_F(EventBusTest, HearsOfARanksBeginningWhetherOrNotSomebodyListens) {
+  ask(1);
+
+  std::vector<std::string> names;
+  const auto told = world.last<wire::Listeners>(ActorId{Role::trainer, 1});
+  for (const std::string name : told->getNames()) names.push_back(name);
+  EXPECT_THAT(names, AllOf(::testing::Contains("train.ready"), ::testing::Contains("inference.ready"),
+                           ::testing::Contains("train.configuration.start")));
+  EXPECT_THAT(names, ::testing::Not(::testing::Contains("train.step.post")));
 }
 
 TEST_F(EventBusTest, TellsRanksWhatSomebodyWantsToHearOfThem) {

@@ -109,6 +109,50 @@ TEST_F(Corpora, PaddedDocumentsAreTheSameOnAnyMesh) {
   expect_same_in_halves("moved", mesh(1, 2) + words, mesh(2, 1) + words);
 }
 
+TEST_F(Corpora, ByLengthInShardsAreTheSameOnAnyMesh) {
+  const auto keys = [](const std::string& order) {
+    return data(text(", samples: document, sequence_length: 32, shuffle: true, order: " + order));
+  };
+  const Words words =
+      keys("{sorted: {buffer_size: 48, pack_size: 8}, shards: {count: 2, mode: chunked, turn: 4}}");
+  run(named("alone") + words);
+  run(named("by_length") + keys("{sorted: {buffer_size: 48, pack_size: 8}}"));
+  run(named("shuffled") + keys("{}"));
+
+  EXPECT_NE(job_.exact_curve("alone"), job_.exact_curve("by_length"));
+  EXPECT_NE(job_.exact_curve("by_length"), job_.exact_curve("shuffled"));
+  expect_same_in_halves("moved", mesh(1, 2) + words, mesh(2, 1) + words);
+}
+
+TEST_F(Corpora, ACheckpointInAnotherOrderByLengthIsRefusedUntilTheSeedIsGiven) {
+  const auto keys = [](const std::string& seed) {
+    return named("seeded") +
+           data(text(", samples: document, sequence_length: 32, order: {sorted: {buffer_size: 48, "
+                     "pack_size: 8}}" +
+                     seed));
+  };
+  run(keys(", seed: 7"));
+
+  const Outcome refused = job_.run(keys(""));
+
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("was written with data.seed 7"));
+}
+
+TEST_F(Corpora, OrdersThatMakeNoSenseAreRefused) {
+  const auto keys = [](const std::string& more) { return data(text(", sequence_length: 32, " + more)); };
+
+  expect_refused(keys("order: {sorted: {buffer_size: 48, pack_size: 8}}"),
+                 "data.order.sorted: the samples of this source all have one length");
+  expect_refused(keys("samples: document, order: {sorted: {buffer_size: 4, pack_size: 8}}"),
+                 "data.order.sorted: packs of 8 in buffers of 4");
+  expect_refused(keys("order: {shards: {count: 1000}}"), "data.order.shards.count: 1000 shards of ");
+  expect_refused(keys("order: {shards: {count: 2, mode: blocks}}"), "data.order.shards.mode");
+  expect_refused(
+      set("data", "{source: synthetic, sequence_length: 32, vocab_size: 512, order: {shards: {count: 2}}}"),
+      "data.order: unknown key");
+}
+
 TEST_F(Corpora, AMixtureGoesOnOnAnotherMesh) {
   const Words words =
       data("source: mixture, parts: [{weight: 0.7, " + text(", sequence_length: 32, shuffle: true") +

@@ -38,13 +38,15 @@ struct ListenerKeys {
   bool every_rank = false;
   std::int64_t from_step = 0;
   std::int64_t pause_ms = 0;
+  bool past = false;
 };
-BOOST_DESCRIBE_STRUCT(ListenerKeys, (), (event, every_rank, from_step, pause_ms))
+BOOST_DESCRIBE_STRUCT(ListenerKeys, (), (event, every_rank, from_step, pause_ms, past))
 constexpr auto keys_of(d9d::config::Tag<ListenerKeys>) {
   using namespace d9d::config;
   return std::array{Key{"event", "", "which to write down", required}, Key{"every_rank", "", "", optional},
                     Key{"from_step", "", "subscribes when this step is over", optional},
-                    Key{"pause_ms", "", "that it takes over each event", optional}};
+                    Key{"pause_ms", "", "that it takes over each event", optional},
+                    Key{"past", "", "asks for how the job began", optional}};
 }
 
 struct NapKeys {
@@ -165,6 +167,7 @@ class Listener final : public d9d::Actor {
     tell<wire::Subscribe>({d9d::Role::event_bus, 0}, [&](wire::Subscribe::Builder message) {
       message.setName(event);
       message.setEveryRank(every_rank);
+      message.setPast(keys_.past);
     });
   }
   const ListenerKeys keys_;

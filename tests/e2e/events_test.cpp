@@ -119,6 +119,24 @@ TEST_F(Events, ReachActorsThatSubscribeInTheMiddleOfTheJob) {
   EXPECT_THAT(heard, Not(Contains(HasSubstr(" 119 1 ")))) << "of rank 0 alone";
 }
 
+// It hears of both ranks' beginnings, each of them once, and of the steps from then on.
+TEST_F(Events, OfTheBeginningReachActorsThatSubscribeInTheMiddleAndAskForThem) {
+  run(named("late") + mesh(1, 2) + steps(120) +
+      listener("event: '*', every_rank: true, from_step: 10, past: true"));
+
+  const auto heard = lines("listened.txt");
+  EXPECT_EQ(std::ranges::count(heard, "train.configuration.start 0 0 {}"), 1) << "of the job";
+  for (const char* event : {"configuration.data_stream 0", "configuration.model_stages 0",
+                            "configuration.optimizer 0", "configuration.lr_scheduler 0", "ready 1"}) {
+    for (const int rank : {0, 1}) {
+      const std::string line = "train." + std::string(event) + " " + std::to_string(rank) + " {}";
+      EXPECT_EQ(std::ranges::count(heard, line), 1) << line;
+    }
+  }
+  EXPECT_THAT(heard, Contains(StartsWith("train.forward_backward.pre 119 1")));
+  EXPECT_THAT(heard, Not(Contains(StartsWith("train.step.post 9 ")))) << "steps are not kept";
+}
+
 // A job of a fifth of a second is over before such an actor has handled its first steps.
 TEST_F(Events, AreAllHandledByAnActorThatIsSlowerThanTheJob) {
   run(named("slow") + mesh(1, 1) + listener("event: '*', pause_ms: 20"));

@@ -1,4 +1,4 @@
-// The data source of examples/own_project, in jobs with a built-in model.
+// The data source of examples/own_project, in jobs with a built-in model; and batches that are trees of tensors.
 #include <gmock/gmock.h>
 
 #include "tests/support/curve_test.hpp"
@@ -82,6 +82,26 @@ TEST_F(OwnData, IsCollatedByAPlugin) {
   EXPECT_EQ(job_.values("alone", "metrics/num_tokens"), job_.values("plain", "metrics/num_tokens"));
   expect_same("replicas", mesh(2, 2) + hidden);
   expect_same_in_halves("moved", mesh(1, 2) + hidden, hidden);
+}
+
+// The task looks at every tensor of the tree before it trains as causal_lm does.
+TEST_F(OwnData, IsCollatedIntoATreeOfTensorsThatATaskReads) {
+  const auto trees = [](const std::string& keys) {
+    return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_trees_plugin.so]") +
+           set("collation", "{name: summed" + keys + "}") + set("task", "checked_lm");
+  };
+  run(named("alone"));
+
+  run(named("tree") + trees(""));
+  EXPECT_EQ(job_.exact_curve("tree"), job_.exact_curve("alone"));
+  expect_same_in_halves("moved", mesh(2, 2) + trees(""), mesh(1, 2) + trees(""));
+
+  for (const auto& [keys, error] : {std::pair(", parts: 1", "1 parts of a sequence, expected two halves"),
+                                    std::pair(", counts_labels: false", "sums/labels are not there")}) {
+    const Outcome outcome = job_.run(named("wrong") + trees(keys));
+    EXPECT_EQ(outcome.code, 1) << "the job had begun";
+    EXPECT_THAT(outcome.err, HasSubstr(error));
+  }
 }
 
 TEST_F(OwnData, ACollationIsRefusedByNameAndByKey) {

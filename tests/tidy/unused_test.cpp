@@ -27,6 +27,8 @@ const Names& for_plugins() {
       "first_then_others",
       "gather_object",
       "in_turn",
+      // batches that are trees
+      "tree_of",
       // questions to a mesh
       "groups_of",
       "has_context_parallel_replicate",

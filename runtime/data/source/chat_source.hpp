@@ -21,6 +21,9 @@ class ChatSource final : public SampleSource {
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
   Sample at(std::uint64_t index) const override { return samples_.at(index); }
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
+    return samples_.sort_key(index);
+  }
 
  private:
   ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer);

@@ -73,6 +73,11 @@ Sample CorpusSource::at(std::uint64_t index) const {
   return sample;
 }
 
+std::optional<std::int64_t> CorpusSource::sort_key(std::uint64_t index) const {
+  if (!pieces_) return std::nullopt;
+  return static_cast<std::int64_t>(pieces_->at(order_.item_at(index)).tokens);
+}
+
 std::optional<Scanned> CorpusSource::scan_ids(const ScanLimits& limits) const {
   if (!corpus_->has_unchecked_ids()) return std::nullopt;
   using Clock = std::chrono::steady_clock;

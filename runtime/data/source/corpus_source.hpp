@@ -38,6 +38,8 @@ class CorpusSource final : public SampleSource {
   std::int64_t sequence_length() const override { return options_.sequence_length; }
   std::optional<std::int64_t> vocab_size() const override { return options_.vocab_size; }
   Sample at(std::uint64_t index) const override;
+  // Where a sample is a document.
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:

@@ -18,6 +18,9 @@ class PromptsSource final : public SampleSource {
   std::int64_t sequence_length() const override { return length_; }
   std::optional<std::int64_t> vocab_size() const override { return vocab_size_; }
   Sample at(std::uint64_t index) const override;
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
+    return std::ssize(prompts_[index % prompts_.size()]);
+  }
 
  private:
   const std::int64_t length_;

@@ -24,6 +24,9 @@ class TextSource final : public SampleSource {
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
   Sample at(std::uint64_t index) const override { return samples_.at(index); }
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
+    return samples_.sort_key(index);
+  }
 
   std::uint64_t num_tokens() const { return corpus_->num_tokens(); }
 

@@ -14,7 +14,7 @@ DataConfig read_data(const std::string& text, config::Problems& problems) {
   return config::decode<DataConfig>(config::parse(text, "job.yaml"), problems, "data");
 }
 
-TEST(OwnDataConfig, LeavesItsOwnerAllKeysButEpochs) {
+TEST(OwnDataConfig, LeavesItsOwnerAllKeysButEpochsAndOrder) {
   config::Problems problems;
   const DataConfig data = read_data("{source: mine, rows: 3, epochs: 2, name: x}", problems);
 
@@ -34,6 +34,24 @@ TEST(OwnDataConfig, MayBeTheNameAloneAndIsReadOnce) {
   ASSERT_TRUE(problems.errors().empty());
   EXPECT_EQ(std::get<OwnDataConfig>(data).name, "mine");
   EXPECT_EQ(std::get<OwnDataConfig>(data).epochs, Epochs{1});
+}
+
+TEST(OwnDataConfig, TakesTheOrderOutOfItsOwnersKeys) {
+  config::Problems problems;
+  const DataConfig data =
+      read_data("{source: mine, order: {sorted: {buffer_size: 64, pack_size: 8}}}", problems);
+
+  ASSERT_TRUE(problems.errors().empty());
+  const auto& own = std::get<OwnDataConfig>(data);
+  ASSERT_TRUE(own.order.sorted);
+  EXPECT_EQ(own.order.sorted->pack_size, 8);
+  EXPECT_FALSE(own.order.shards);
+  EXPECT_TRUE(own.options.node.entries.empty());
+  EXPECT_EQ(config::encode(read_data(config::encode(data).dump(), problems)), config::encode(data));
+
+  read_data("{source: mine, order: {sorted: {buffer_size: 64}}}", problems);
+  ASSERT_EQ(problems.errors().size(), 1U);
+  EXPECT_THAT(to_string(problems.errors()[0]), HasSubstr("data.order.sorted.pack_size: missing"));
 }
 
 TEST(OwnDataConfig, SaysWhatIsWrongWithEpochs) {

@@ -188,6 +188,9 @@ TEST(JobValidation, WarnsOfKeysThatOtherKeysLeaveWithoutEffect) {
   EXPECT_THAT(warnings("source: text, seed: 3"), ElementsAre(HasSubstr("set shuffle: true")));
   EXPECT_THAT(warnings("source: text, format: jsonl, text_field: body, shuffle: true, seed: 3"), IsEmpty());
   EXPECT_THAT(warnings("source: text, document: line"), IsEmpty());
+  EXPECT_THAT(warnings("source: text, seed: 3, order: {sorted: {buffer_size: 8, pack_size: 2}}"), IsEmpty());
+  EXPECT_THAT(warnings("source: text, seed: 3, order: {shards: {count: 2}}"),
+              ElementsAre(HasSubstr("set shuffle: true or order.sorted")));
 }
 
 TEST(JobValidation, WarnsOfKeysOfWhatTheJobDoesNotDo) {

@@ -1,0 +1,51 @@
+#pragma once
+// An order in which neighbours have about the same length and that is random all the same (DATA-01). Samples are taken
+// in buffers of consecutive ones; in a buffer they are sorted by key (equal keys at random), cut into packs, and packs
+// and the samples of each pack are shuffled. The order of a buffer is a pure function of (seed, epoch, buffer), so it
+// does not matter who asks for which part of it (W-28).
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/data/sample_order_config.hpp"
+
+namespace d9d {
+
+class BufferSorted {
+ public:
+  struct Options {
+    std::uint64_t num_samples = 0;  // of an epoch
+    SortedOrderConfig sizes;
+    std::uint64_t seed = 0;
+    std::uint64_t num_readers = 1;  // places at which it is read at a time; so many buffers are kept at least
+  };
+  using SortKey = std::function<std::int64_t(std::uint64_t index)>;  // a pure function
+
+  // Input error for packs that are larger than a buffer, since then nothing is sorted.
+  BufferSorted(const Options& options, SortKey key);
+
+  // The index of the sample in the unsorted order; both count through the epochs. Any number of threads.
+  std::uint64_t at(std::uint64_t index) const;
+
+ private:
+  using Order = std::vector<std::uint32_t>;  // within the buffer
+  struct Buffer {
+    std::uint64_t number = 0;  // through the epochs
+    std::shared_ptr<const Order> order;
+  };
+  std::shared_ptr<const Order> order_of(std::uint64_t number, std::uint64_t begin, std::uint64_t count) const;
+  Order make_order(std::uint64_t number, std::uint64_t begin, std::uint64_t count) const;
+
+  const Options options_;
+  const SortKey key_;
+  const std::uint64_t buffers_;  // of an epoch
+  const std::size_t kept_max_;
+  mutable std::mutex mutex_;
+  mutable std::deque<Buffer> kept_;  // the one used last at the front
+};
+
+}  // namespace d9d
