@@ -13,6 +13,8 @@ const kernels::OpTable& op_table();
 void add_activation(kernels::OpTable& table);
 void add_attention(kernels::OpTable& table);
 void add_cross_entropy(kernels::OpTable& table);
+void add_decay_gate(kernels::OpTable& table);
+void add_delta_rule(kernels::OpTable& table);
 void add_embedding(kernels::OpTable& table);
 void add_experts(kernels::OpTable& table);
 void add_grouped_linear(kernels::OpTable& table);
@@ -22,5 +24,6 @@ void add_optimizer(kernels::OpTable& table);
 void add_permute(kernels::OpTable& table);
 void add_rope(kernels::OpTable& table);
 void add_router(kernels::OpTable& table);
+void add_short_convolution(kernels::OpTable& table);
 
 }  // namespace d9d::cuda

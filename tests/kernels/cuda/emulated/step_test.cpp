@@ -93,12 +93,12 @@ TEST(EmulatedStep, OfAMixtureOfExpertsIsThatOfTheCpu) {
   EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
 }
 
-// Windows, biases, tied tables, latent attention, shared experts, routing in groups.
+// Windows, biases, tied tables, latent attention, shared experts, routing in groups, gated delta nets.
 TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
   for (const char* name :
        {"dense_families/llama_bias_tied", "dense_families/mistral_window", "dense_families/qwen2_window",
         "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3",
-        "gemma3_text/published"}) {
+        "gemma3_text/published", "qwen3_next/mixed"}) {
     SCOPED_TRACE(name);
     ParallelCase given{.mesh = {}, .model = {}};
     given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
@@ -106,18 +106,6 @@ TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
     expect_same_step(given);
     EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
   }
-}
-
-// What a GPU refuses by name.
-TEST(EmulatedStep, OfGatedDeltaNetsLacksTheirOps) {
-  ParallelCase given{.mesh = {}, .model = {}};
-  given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/qwen3_next/mixed");
-  given.batch = tiny_batch(*given.other, 2);
-  expect_same_step(given);
-
-  EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("decay_gate", "decay_gate_backward", "delta_rule",
-                                                 "delta_rule_backward", "matmul", "short_convolution",
-                                                 "short_convolution_dw", "short_convolution_dx"));
 }
 
 }  // namespace
