@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/ops/optimizer_ops.hpp"
+#include "kernels/stochastic_adamw_pass.hpp"
 
 namespace d9d::kernels {
 
@@ -17,6 +18,17 @@ AdamWPass adamw_pass(const AdamWSettings& s) {
           .eps = static_cast<float>(s.eps),
           .grad_scale = static_cast<float>(s.grad_scale),
           .zero_grad = s.zero_grad};
+}
+
+StochasticPass stochastic_pass(const AdamWSettings& s) {
+  const AdamWPass pass = adamw_pass(s);
+  return {.decay = pass.decay,
+          .beta1 = static_cast<float>(s.beta1),
+          .beta2 = pass.beta2,
+          .step_size = pass.step_size,
+          .correction = pass.correction,
+          .eps = pass.eps,
+          .grad_scale = pass.grad_scale};
 }
 
 }  // namespace d9d::kernels

@@ -26,6 +26,7 @@ void add_permute(OpTable& table);
 void add_rope(OpTable& table);
 void add_router(OpTable& table);
 void add_short_convolution(OpTable& table);
+void add_stochastic_adamw(OpTable& table);
 void add_token_cache(OpTable& table);
 
 }  // namespace d9d::kernels::cpu

@@ -25,5 +25,6 @@ void add_permute(kernels::OpTable& table);
 void add_rope(kernels::OpTable& table);
 void add_router(kernels::OpTable& table);
 void add_short_convolution(kernels::OpTable& table);
+void add_stochastic_adamw(kernels::OpTable& table);
 
 }  // namespace d9d::cuda

@@ -24,9 +24,9 @@ std::size_t for_each_op(F&& f) {
       &T::uniform_value, &T::moe_router, &T::moe_router_backward, &T::expert_order, &T::spread_rows,
       &T::combine_rows, &T::row_dots, &T::grouped_product, &T::grouped_dw, &T::expert_rows,
       &T::expert_project, &T::expert_combine, &T::expert_row_gradients, &T::expert_dx, &T::expert_dprobs,
-      &T::expert_dw, &T::adamw_step, &T::quantize_blocks, &T::dequantize_blocks, &T::sum_of_squares,
-      &T::short_convolution, &T::short_convolution_dx, &T::short_convolution_dw, &T::decay_gate,
-      &T::decay_gate_backward, &T::delta_rule, &T::delta_rule_backward>();
+      &T::expert_dw, &T::adamw_step, &T::stochastic_adamw_step, &T::quantize_blocks, &T::dequantize_blocks,
+      &T::sum_of_squares, &T::short_convolution, &T::short_convolution_dx, &T::short_convolution_dw,
+      &T::decay_gate, &T::decay_gate_backward, &T::delta_rule, &T::delta_rule_backward>();
 }
 
 }  // namespace d9d::kernels

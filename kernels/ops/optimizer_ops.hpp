@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "kernels/ops/op.hpp"
+#include "kernels/stochastic_adamw_pass.hpp"
 
 namespace d9d::kernels {
 
@@ -26,6 +27,10 @@ struct OptimizerOps {
   Op<void(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
           const at::Tensor& exp_avg_sq, const AdamWSettings& settings)>
       adamw_step{"adamw_step"};
+  // See stochastic_adamw.hpp. The same bits on every device.
+  Op<void(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
+          const at::Tensor& exp_avg_sq, const AdamWSettings& settings, const RoundingNoise& noise)>
+      stochastic_adamw_step{"stochastic_adamw_step"};
   // See block_quantization.hpp.
   Op<void(const at::Tensor& x, int64_t block, CodeBook book, const at::Tensor& codes,
           const at::Tensor& scales)>

@@ -51,8 +51,9 @@ void for_tensors(T& value, F&& f) {
     // A new struct of tensors needs a line above; what ops take besides has none.
     static_assert(std::is_arithmetic_v<Value> || std::is_enum_v<Value> ||
                   std::is_same_v<Value, AttentionMask> || std::is_same_v<Value, RouterRule> ||
-                  std::is_same_v<Value, AdamWSettings> || std::is_same_v<Value, DeltaRuleOptions> ||
-                  std::is_same_v<Value, CacheStretches> || std::is_same_v<Value, std::optional<double>>);
+                  std::is_same_v<Value, AdamWSettings> || std::is_same_v<Value, RoundingNoise> ||
+                  std::is_same_v<Value, DeltaRuleOptions> || std::is_same_v<Value, CacheStretches> ||
+                  std::is_same_v<Value, std::optional<double>>);
   }
 }
 

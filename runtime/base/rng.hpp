@@ -31,6 +31,9 @@ class RandomStream {
   // Uniform integer in [0, bound); bound > 0. Bias is below 2^-64 * bound.
   std::uint64_t below(std::uint64_t element, std::uint64_t bound) const;
 
+  const std::array<std::uint32_t, 2>& key() const { return key_; }
+  std::uint64_t step() const { return step_; }
+
  private:
   std::array<std::uint32_t, 2> key_;
   std::uint64_t step_;

@@ -43,7 +43,6 @@ void refuse_on_delayed(const JobConfig& job, Issues& issues) {
   };
   refuse(job.mesh.world_size() > delayed_ranks_max, "mesh", "more than eight ranks");
   refuse(job.inference.has_value(), "inference", "inference");
-  refuse(std::holds_alternative<StochasticAdamWOptions>(job.optimizer), "optimizer.name", "stochastic_adamw");
 }
 
 // What has no CUDA kernel.
@@ -54,7 +53,6 @@ void refuse_on_cuda(const JobConfig& job, Issues& issues) {
       issues.push_back({path, std::string(what) + ", on a GPU not supported yet", "choose node.device: cpu"});
   };
   refuse(job.inference.has_value(), "inference", "inference (ops write_cache, cached_attention)");
-  refuse(std::holds_alternative<StochasticAdamWOptions>(job.optimizer), "optimizer.name", "stochastic_adamw");
   refuse(std::holds_alternative<AdamW8BitOptions>(job.optimizer), "optimizer.name",
          "adamw_8bit (ops quantize_blocks, dequantize_blocks)");
 }

@@ -75,14 +75,10 @@ TEST_F(DeviceOfAJob, DelaysRanksThatWorkTogetherToo) {
   }
 }
 
-TEST_F(DeviceOfAJob, IsRefusedWhereItLeadsToPartsThatReadTheHost) {
-  const Outcome rounding =
-      job_.run(delayed() + set("optimizer", "{name: stochastic_adamw, lr: 0.01, state_dtype: float32}") +
-               set("model_provider.dtype", "bfloat16"));
-
-  EXPECT_THAT(rounding.err, HasSubstr("choose node.device: cpu"));
-  EXPECT_EQ(rounding.code, 2);
-  EXPECT_THAT(rounding.err, HasSubstr("stochastic_adamw on a delayed device"));
+TEST_F(DeviceOfAJob, RoundsStochasticallyAsTheCpu) {
+  const Words half = set("model_provider.dtype", "bfloat16") + degree("data_parallel_shard", 2) +
+                     set("optimizer", "{name: stochastic_adamw, lr: 0.01, state_dtype: bfloat16}");
+  EXPECT_EQ(curve("delayed", half + delayed()), curve("cpu", half));
 }
 
 }  // namespace

@@ -9,32 +9,34 @@ namespace {
 
 using kernels::OpTable;
 
-struct Case {
+struct Convolution {
   int64_t sequences, length, heads, width, taps;
 };
 // Packs and not, sequences shorter than the taps, several slabs of tokens.
-constexpr Case cases[] = {{2, 9, 3, 16, 4}, {1, 2, 2, 5, 4}, {3, 7, 1, 24, 2}, {1, 150, 2, 40, 3}};
-constexpr int64_t first = 3, other_channels = 7;
+constexpr Convolution convolutions[] = {
+    {2, 9, 3, 16, 4}, {1, 2, 2, 5, 4}, {3, 7, 1, 24, 2}, {1, 150, 2, 40, 3}};
+constexpr int64_t first_row = 3, other_channels = 7;
 
-at::Tensor weight_of(const Case& c, at::ScalarType dtype) {
+at::Tensor weight_of(const Convolution& c, at::ScalarType dtype) {
   return values({c.heads * c.width + other_channels, 1, c.taps}, 1, dtype);
 }
 // A view into rows of more channels.
-at::Tensor x_of(const Case& c, at::ScalarType dtype) {
+at::Tensor x_of(const Convolution& c, at::ScalarType dtype) {
   return values({c.sequences, c.length, c.heads + 2, c.width}, 0, dtype).narrow(2, 1, c.heads);
 }
 
 TEST_F(CudaOps, SmallConvolutionsEqualTheCpus) {
   for (const auto dtype : {at::kFloat, at::kBFloat16})
-    for (const Case& c : cases)
-      expect_same_as_cpu(&OpTable::short_convolution, 1, x_of(c, dtype), weight_of(c, dtype), first);
+    for (const Convolution& c : convolutions)
+      expect_same_as_cpu(&OpTable::short_convolution, 1, x_of(c, dtype), weight_of(c, dtype), first_row);
 }
 
 TEST_F(CudaOps, SmallConvolutionsGradientsEqualTheCpus) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
-    for (const Case& c : cases) {
+    for (const Convolution& c : convolutions) {
       const at::Tensor dy = values({c.sequences, c.length, c.heads, c.width}, 2, dtype);
-      expect_same_as_cpu(&OpTable::short_convolution_dx, 1, dy, x_of(c, dtype), weight_of(c, dtype), first);
+      expect_same_as_cpu(&OpTable::short_convolution_dx, 1, dy, x_of(c, dtype), weight_of(c, dtype),
+                         first_row);
     }
   }
 }
@@ -42,11 +44,11 @@ TEST_F(CudaOps, SmallConvolutionsGradientsEqualTheCpus) {
 // The rows of other calls are zeroed with beta 0, and kept with beta 1.
 TEST_F(CudaOps, SmallConvolutionsWeightGradientsEqualTheCpus) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
-    for (const Case& c : cases) {
+    for (const Convolution& c : convolutions) {
       const at::Tensor dsum = values({c.sequences, c.length, c.heads, c.width}, 3, at::kFloat);
       const at::Tensor into = weight_of(c, at::kFloat);
       for (const double beta : {0.0, 1.0})
-        expect_same_as_cpu(&OpTable::short_convolution_dw, 8, dsum, x_of(c, dtype), into, first, beta);
+        expect_same_as_cpu(&OpTable::short_convolution_dw, 8, dsum, x_of(c, dtype), into, first_row, beta);
     }
   }
 }

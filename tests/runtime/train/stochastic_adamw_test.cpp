@@ -12,40 +12,31 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/train/global_index.hpp"
+#include "runtime/base/rng.hpp"
+#include "runtime/train/block_place.hpp"
 #include "runtime/train/optimizer.hpp"
-#include "runtime/train/stochastic_rounding.hpp"
 #include "tests/runtime/train/stage_of.hpp"
 
 namespace d9d {
 namespace {
 
-TEST(StochasticRounding, RoundsUpAsOftenAsTheDistanceSays) {
-  const float value = 1 + 0.25F / 128;  // a quarter of the way from 1 to the next bf16
-  int up = 0;
-  for (std::uint32_t noise = 0; noise < 1U << 16; ++noise)
-    up += from_bfloat16(round_stochastically(value, noise)) > 1;
-
-  EXPECT_EQ(up, (1 << 16) / 4);
-}
-
-TEST(StochasticRounding, LeavesWhatBfloat16CanHoldAndKeepsInfinityAndNan) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  for (const std::uint32_t noise : {0U, 1U, 0xffffU}) {
-    EXPECT_EQ(from_bfloat16(round_stochastically(-1.5F, noise)), -1.5F);
-    EXPECT_EQ(from_bfloat16(round_stochastically(-infinity, noise)), -infinity);
-    EXPECT_TRUE(std::isnan(from_bfloat16(round_stochastically(std::nanf(""), noise))));
+TEST(RandomKey, GivesTheWordsOfItsStream) {
+  const RandomStream stream(7, "rounding:a.weight", 12345678901);
+  const kernels::RandomKey key{stream.key()[0], stream.key()[1], stream.step()};
+  for (const std::uint64_t element : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{0x123456789abcdef}}) {
+    const kernels::RandomWords words = key.words(element);
+    EXPECT_EQ(std::to_array(words.at), stream.words(element));
   }
 }
 
-TEST(GlobalIndex, FindsTheElementsOfABlockOfThreeDimensions) {
+TEST(BlockPlace, FindsTheElementsOfABlockOfThreeDimensions) {
   const std::vector<std::int64_t> shape{4, 5, 6};
   const Slice slice{{1, 2, 3}, {3, 5, 5}};
-  const GlobalIndex index(shape, slice);
+  const kernels::BlockPlace place = block_place(shape, slice);
 
   std::vector<std::int64_t> found;
   for (std::int64_t i = 0; i < slice.num_elements(); ++i) {
-    found.push_back(index.begin_of_run(i / index.run()) + i % index.run());
+    found.push_back(place.begin_of_run(i / place.run) + i % place.run);
   }
 
   std::vector<std::int64_t> expected;
@@ -55,14 +46,14 @@ TEST(GlobalIndex, FindsTheElementsOfABlockOfThreeDimensions) {
     }
   }
   EXPECT_EQ(found, expected);
-  EXPECT_EQ(index.run(), 2);
+  EXPECT_EQ(place.run, 2);
 }
 
-TEST(GlobalIndex, RunsThroughDimensionsThatAreWhole) {
-  const GlobalIndex index({4, 5, 6}, {{2, 0, 0}, {4, 5, 6}});
+TEST(BlockPlace, RunsThroughDimensionsThatAreWhole) {
+  const kernels::BlockPlace place = block_place({4, 5, 6}, {{2, 0, 0}, {4, 5, 6}});
 
-  EXPECT_EQ(index.run(), 2 * 5 * 6);
-  EXPECT_EQ(index.begin_of_run(0), 2 * 5 * 6);
+  EXPECT_EQ(place.run, 2 * 5 * 6);
+  EXPECT_EQ(place.begin_of_run(0), 2 * 5 * 6);
 }
 
 at::Tensor after_three_steps(const Layout& layout, std::uint64_t seed) {

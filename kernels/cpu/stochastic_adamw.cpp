@@ -1,0 +1,68 @@
+#include <type_traits>
+
+#include "kernels/adamw_pass.hpp"
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/ops.hpp"
+#include "kernels/stochastic_adamw_pass.hpp"
+
+namespace d9d::kernels::cpu {
+namespace {
+
+constexpr int64_t block = 16384;
+
+// Elements first .. first + count, adjacent in the tensor from its element `place` on. Four share their words.
+template <class G, class S>
+void update_run(const StochasticBuffers<G, S>& buffers, int64_t first, int64_t count, int64_t place,
+                const StochasticPass& pass, const RoundingNoise& noise) {
+  RandomWords words{}, words_second{};
+  for (int64_t i = 0; i < count; ++i) {
+    const auto element = static_cast<std::uint64_t>(place + i);
+    if (i == 0 || element % 4 == 0) {
+      words = noise.value_and_first.words(element / 4);
+      if constexpr (!std::is_same_v<S, float>) words_second = noise.second.words(element / 4);
+    }
+    buffers.update_at(first + i, pass, words.at[element % 4], words_second.at[element % 4]);
+  }
+}
+
+template <class G, class S>
+void update_all(const StochasticBuffers<G, S>& buffers, int64_t count, const StochasticPass& pass,
+                const RoundingNoise& noise) {
+  const BlockPlace& place = noise.place;
+  at::parallel_for(0, count, block, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t within = begin % place.run, size = std::min(place.run - within, end - begin);
+      update_run(buffers, begin, size, place.begin_of_run(begin / place.run) + within, pass, noise);
+      begin += size;
+    }
+  });
+}
+
+// f(T{}) with float, or uint16_t for bf16.
+template <class F>
+void for_words(const at::Tensor& x, F&& f) {
+  x.scalar_type() == at::kFloat ? f(float{}) : f(std::uint16_t{});
+}
+
+void stochastic_adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
+                           const at::Tensor& exp_avg_sq, const AdamWSettings& settings,
+                           const RoundingNoise& noise) {
+  const StochasticPass pass = stochastic_pass(settings);
+  for_words(grad, [&](auto of_grad) {
+    for_words(exp_avg, [&](auto of_state) {
+      using G = decltype(of_grad);
+      using S = decltype(of_state);
+      const StochasticBuffers<G, S> buffers{data_of<std::uint16_t>(param), data_of<G>(grad),
+                                            data_of<S>(exp_avg), data_of<S>(exp_avg_sq)};
+      update_all(buffers, param.numel(), pass, noise);
+    });
+  });
+}
+
+}  // namespace
+
+void add_stochastic_adamw(OpTable& table) {
+  table.stochastic_adamw_step = stochastic_adamw_step;
+}
+
+}  // namespace d9d::kernels::cpu

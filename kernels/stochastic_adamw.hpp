@@ -1,0 +1,17 @@
+#pragma once
+// AdamW on bf16 parameters with fp32 arithmetic and stochastic rounding (OPT-01 .. OPT-04).
+
+#include <ATen/core/Tensor.h>
+
+#include "kernels/ops/optimizer_ops.hpp"
+
+namespace d9d::kernels {
+
+// One update (Loshchilov and Hutter 2019, algorithm 2) of a block of a tensor: flat contiguous buffers of one length,
+// param bf16, grad fp32 or bf16, both moments fp32 or both bf16. The gradient is zeroed. bf16 is rounded by noise that
+// belongs to the element of the tensor, so every mesh and every device gives the same bits. No autograd.
+void stochastic_adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
+                           const at::Tensor& exp_avg_sq, const AdamWSettings& settings,
+                           const RoundingNoise& noise);
+
+}  // namespace d9d::kernels

@@ -1,0 +1,39 @@
+// AdamW with stochastic rounding: the CPU's bits.
+#include "tests/kernels/cuda/same_as_cpu.hpp"
+#include "tests/support/gradcheck.hpp"
+
+namespace d9d::test {
+namespace {
+
+using kernels::AdamWSettings;
+using kernels::BlockPlace;
+using kernels::OpTable;
+using kernels::RoundingNoise;
+
+constexpr AdamWSettings third_update{
+    .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1, .step = 3, .grad_scale = 0.5};
+
+// A whole tensor in fours and not, and a block of another: rows of 5 from column 2, in a tensor of 9 columns.
+std::vector<RoundingNoise> noises() {
+  const RoundingNoise whole{{1, 2, 3}, {4, 5, 3}, {.run = 1000}};
+  const RoundingNoise odd{{1, 2, 3}, {4, 5, 3}, {.base = 1, .run = 1000}};
+  const RoundingNoise block{
+      {6, 7, 3}, {8, 9, 3}, {.base = 11, .run = 5, .dims = 1, .shape = {200}, .stride = {9}}};
+  return {whole, odd, block};
+}
+
+TEST_F(CudaOps, SmallStochasticUpdatesHaveTheBitsOfTheCpus) {
+  for (const auto grads : {at::kFloat, at::kBFloat16}) {
+    for (const auto states : {at::kFloat, at::kBFloat16}) {
+      for (const RoundingNoise& noise : noises()) {
+        const at::Tensor param = values({1000}, 0, at::kBFloat16), grad = values({1000}, 1, grads),
+                         first = values({1000}, 2, states), second = values({1000}, 3, states).square();
+        expect_same_as_cpu(&OpTable::stochastic_adamw_step, 0, param, grad, first, second, third_update,
+                           noise);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test
