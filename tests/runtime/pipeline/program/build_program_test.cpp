@@ -202,8 +202,10 @@ TEST(ScheduleConfig, IsFoundByNameAndNamesTheOthers) {
     schedule_named("1f2b");
     FAIL() << "a schedule that does not exist";
   } catch (const Error& error) {
-    EXPECT_EQ(error.what(), std::string("unknown schedule \"1f2b\"; there are: gpipe looped_bfs 1f1b "
-                                        "zero_bubble_v dual_pipe_v auto inference"));
+    EXPECT_EQ(
+        error.what(),
+        std::string("unknown schedule \"1f2b\"; did you mean \"1f1b\"? there are: gpipe looped_bfs 1f1b "
+                    "zero_bubble_v dual_pipe_v auto inference"));
   }
 }
 
