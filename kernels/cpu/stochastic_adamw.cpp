@@ -8,7 +8,7 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-constexpr int64_t block = 16384;
+constexpr int64_t elements_of_task = 16384;
 
 // Elements first .. first + count, adjacent in the tensor from its element `place` on. Four share their words.
 template <class G, class S>
@@ -29,7 +29,7 @@ template <class G, class S>
 void update_all(const StochasticBuffers<G, S>& buffers, int64_t count, const StochasticPass& pass,
                 const RoundingNoise& noise) {
   const BlockPlace& place = noise.place;
-  at::parallel_for(0, count, block, [&](int64_t begin, int64_t end) {
+  at::parallel_for(0, count, elements_of_task, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t within = begin % place.run, size = std::min(place.run - within, end - begin);
       update_run(buffers, begin, size, place.begin_of_run(begin / place.run) + within, pass, noise);

@@ -9,6 +9,7 @@
 #include <ATen/ops/ones.h>
 
 #include <limits>
+#include <vector>
 
 #include "kernels/cuda/lower_inverse.hpp"
 #include "kernels/cuda/unwrap.hpp"
@@ -16,14 +17,14 @@
 namespace d9d::cuda {
 namespace {
 
-at::Tensor t(const at::Tensor& matrices) {
+at::Tensor transposed(const at::Tensor& matrices) {
   return matrices.transpose(-2, -1);
 }
 // Each row of matrices times a number of its own.
 at::Tensor by_row(const at::Tensor& matrices, const at::Tensor& numbers) {
   return matrices * numbers.unsqueeze(-1);
 }
-at::Tensor dot(const at::Tensor& a, const at::Tensor& b) {
+at::Tensor row_dots(const at::Tensor& a, const at::Tensor& b) {
   return (a * b).sum(-1);
 }
 at::Tensor last_of(const at::Tensor& rows) {
@@ -64,13 +65,13 @@ struct Chunks {
     decays = (sums.unsqueeze(-1) - sums.unsqueeze(-2))
                  .masked_fill_(above, -std::numeric_limits<double>::infinity())
                  .exp_();
-    keys = at::matmul(in.k, t(in.k));
+    keys = at::matmul(in.k, transposed(in.k));
     n = by_row(keys * decays, -in.beta).tril(-1).contiguous();
-    p = at::matmul(in.q, t(in.k)) * decays;
+    p = at::matmul(in.q, transposed(in.k)) * decays;
     inverse = inverse_of(n);
     decayed_q = by_row(in.q, kept);
     decayed_k = by_row(in.k, to_end);
-    y = at::matmul(inverse, at::cat({by_row(in.v, in.beta), by_row(in.k, -in.beta * kept)}, -1));
+    y = at::matmul(inverse, at::cat(std::vector{by_row(in.v, in.beta), by_row(in.k, -in.beta * kept)}, -1));
   }
   at::Tensor u() const { return y.narrow(-1, 0, y.size(-1) - decayed_k.size(-1)); }
   at::Tensor w() const { return y.narrow(-1, y.size(-1) - decayed_k.size(-1), decayed_k.size(-1)); }
@@ -99,7 +100,7 @@ Carried carry(const Chunks& chunks) {
     values.copy_(at::baddbmm(of_chunk(u, c), of_chunk(w, c), state));
     if (c + 1 == count) break;
     of_chunk(result.states, c + 1)
-        .copy_(at::baddbmm(state * of_chunk(kept, c), t(of_chunk(chunks.decayed_k, c)), values));
+        .copy_(at::baddbmm(state * of_chunk(kept, c), transposed(of_chunk(chunks.decayed_k, c)), values));
   }
   return result;
 }
@@ -111,7 +112,8 @@ struct CarriedBack {
 
 CarriedBack carry_back(const at::Tensor& dout, const Chunks& chunks, const Carried& carried) {
   CarriedBack result{at::empty_like(carried.states), at::empty_like(carried.values)};
-  const at::Tensor from_out = at::matmul(t(chunks.p), dout), to_state = at::matmul(t(chunks.decayed_q), dout);
+  const at::Tensor from_out = at::matmul(transposed(chunks.p), dout),
+                   to_state = at::matmul(transposed(chunks.decayed_q), dout);
   const at::Tensor w = chunks.w(), kept = chunks.kept_at_end();
   const int64_t last = w.size(0) - 1;
   result.dstates.select(0, last).zero_();
@@ -120,7 +122,7 @@ CarriedBack carry_back(const at::Tensor& dout, const Chunks& chunks, const Carri
     dvalues.copy_(at::baddbmm(of_chunk(from_out, c), of_chunk(chunks.decayed_k, c), dstate));
     if (c == 0) break;
     const at::Tensor kept_part = (dstate * of_chunk(kept, c)).add_(of_chunk(to_state, c));
-    of_chunk(result.dstates, c - 1).copy_(at::baddbmm(kept_part, t(of_chunk(w, c)), dvalues));
+    of_chunk(result.dstates, c - 1).copy_(at::baddbmm(kept_part, transposed(of_chunk(w, c)), dvalues));
   }
   return result;
 }
@@ -140,16 +142,17 @@ DeltaChunks delta_chunks_backward(const at::Tensor& dout, const DeltaChunks& in)
   const int64_t dv = in.v.size(-1), dk = in.k.size(-1);
 
   // Through Y = T X.
-  const at::Tensor dy = at::cat({dvalues, at::matmul(dvalues, t(carried.states))}, -1);
-  const at::Tensor dx = at::matmul(t(chunks.inverse), dy);
-  const at::Tensor dn = at::matmul(dx, t(chunks.y)).tril_(-1), dp = at::matmul(dout, t(carried.values));
+  const at::Tensor dy = at::cat(std::vector{dvalues, at::matmul(dvalues, transposed(carried.states))}, -1);
+  const at::Tensor dx = at::matmul(transposed(chunks.inverse), dy);
+  const at::Tensor dn = at::matmul(dx, transposed(chunks.y)).tril_(-1),
+                   dp = at::matmul(dout, transposed(carried.values));
 
   // Of the decayed queries and keys, and of G by them.
-  const at::Tensor from_state = at::matmul(dout, t(carried.states)),
-                   to_state = at::matmul(carried.values, t(dstates));
+  const at::Tensor from_state = at::matmul(dout, transposed(carried.states)),
+                   to_state = at::matmul(carried.values, transposed(dstates));
   at::Tensor dq = by_row(from_state, chunks.kept), dkeys = by_row(to_state, chunks.to_end);
-  at::Tensor dsums = dot(chunks.decayed_q, from_state);
-  const at::Tensor share = dot(chunks.decayed_k, to_state);
+  at::Tensor dsums = row_dots(chunks.decayed_q, from_state);
+  const at::Tensor share = row_dots(chunks.decayed_k, to_state);
   dsums.sub_(share);
   const at::Tensor at_end = (carried.states * dstates).sum({-2, -1}).unsqueeze(-1).mul_(last_of(chunks.kept));
   last_of(dsums).add_(share.sum(-1, /*keepdim=*/true)).add_(at_end);
@@ -157,21 +160,21 @@ DeltaChunks delta_chunks_backward(const at::Tensor& dout, const DeltaChunks& in)
   // Of N and P, which are 0 above the diagonal, and of G by D.
   const at::Tensor by_decay = (dn * chunks.n).add_(dp * chunks.p);
   dsums.add_(by_decay.sum(-1)).sub_(by_decay.sum(-2));
-  at::Tensor dbeta = dot(dn * chunks.keys, chunks.decays).neg_();
+  at::Tensor dbeta = row_dots(dn * chunks.keys, chunks.decays).neg_();
   const at::Tensor dscores = dp * chunks.decays, dproducts = by_row(dn * chunks.decays, -in.beta);
   dq.add_(at::matmul(dscores, in.k));
-  dkeys.add_(at::matmul(t(dscores), in.q)).add_(at::matmul(dproducts + t(dproducts), in.k));
+  dkeys.add_(at::matmul(transposed(dscores), in.q)).add_(at::matmul(dproducts + transposed(dproducts), in.k));
 
   // Of X = [beta V, -beta exp(G) K].
   const at::Tensor dx_values = dx.narrow(-1, 0, dv), dx_keys = dx.narrow(-1, dv, dk);
-  const at::Tensor along_key = dot(in.k, dx_keys).mul_(chunks.kept);
-  dbeta.add_(dot(in.v, dx_values)).sub_(along_key);
+  const at::Tensor along_key = row_dots(in.k, dx_keys).mul_(chunks.kept);
+  dbeta.add_(row_dots(in.v, dx_values)).sub_(along_key);
   dsums.sub_(in.beta * along_key);
   dkeys.sub_(by_row(dx_keys, in.beta * chunks.kept));
   return {.q = dq.sum(2, /*keepdim=*/true),
           .k = dkeys.sum(2, /*keepdim=*/true),
           .v = by_row(dx_values, in.beta),
-          .decay = at::matmul(dsums, t(running(dsums))),
+          .decay = at::matmul(dsums, transposed(running(dsums))),
           .beta = dbeta};
 }
 

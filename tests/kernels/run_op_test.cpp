@@ -29,6 +29,7 @@ struct Argument {
   operator d9d::kernels::ExpertRowGradients() const { return {tensor(), tensor(), tensor(), tensor()}; }
   operator d9d::kernels::ExpertFactor() const { return {tensor(), false}; }
   operator d9d::kernels::AdamWSettings() const { return {}; }
+  operator d9d::kernels::RoundingNoise() const { return {}; }
   operator d9d::kernels::CacheStretches() const { return {}; }
   operator d9d::kernels::DeltaRuleOptions() const { return {}; }
   operator d9d::kernels::RopeStyle() const { return d9d::kernels::RopeStyle::half; }

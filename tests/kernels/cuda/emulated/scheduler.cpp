@@ -169,15 +169,17 @@ void choose_order(std::uint64_t seed) {
 
 void run(const char* kernel, dim3 grid, unsigned threads, std::size_t shared_bytes,
          const std::function<void()>& thread) try {
-  if (threads == 0 || threads > 1024 || grid.x == 0 || grid.y == 0 || grid.z != 1 || grid.y > 65535 ||
-      shared_bytes > (std::size_t{48} << 10)) {
+  if (threads == 0 || threads > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 ||
+      grid.z > 65535 || shared_bytes > (std::size_t{48} << 10)) {
     throw std::logic_error("a launch that a GPU refuses");
   }
   gridDim = grid;
   blockDim = {threads, 1, 1};
   block().thread = &thread;
-  for (const std::uint64_t index : shuffled_numbers(std::uint64_t{grid.x} * grid.y)) {
-    blockIdx = {static_cast<unsigned>(index % grid.x), static_cast<unsigned>(index / grid.x), 0};
+  for (const std::uint64_t index : shuffled_numbers(std::uint64_t{grid.x} * grid.y * grid.z)) {
+    const std::uint64_t row = index / grid.x;
+    blockIdx = {static_cast<unsigned>(index % grid.x), static_cast<unsigned>(row % grid.y),
+                static_cast<unsigned>(row / grid.y)};
     start_fibers(threads);
     block().shared.emplace(&block(), SharedArray(shared_bytes));
     run_block();

@@ -78,6 +78,16 @@ TEST(EmulatedGrid, SeedsGiveOrdersOfBlocksAndThreads) {
   EXPECT_GT(orders.size(), 10U);
 }
 
+TEST(EmulatedGrid, RunsEachBlockOfThreeDimensionsOnce) {
+  std::vector<int> runs(2 * 3 * 4, 0);
+
+  launch(
+      +[](int* data) { ++data[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x]; },
+      dim3(2, 3, 4), 1, 0, nullptr, runs.data());
+
+  EXPECT_THAT(runs, testing::Each(1));
+}
+
 TEST(EmulatedGrid, SharedMemoryIsPoisonAtTheBeginningOfEachBlock) {
   std::vector<float> seen(4, 0.0F);
 
