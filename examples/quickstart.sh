@@ -2,18 +2,24 @@
 # From nothing to a trained language model: installs what is missing, builds d9d-node, trains a small Qwen3-MoE on the
 # King James Bible with four ranks in one process, lets it write, and lists what the run left behind.
 # Safe to repeat: what is there is used, a run that was interrupted goes on, a finished one is only shown.
-usage="usage: bash examples/quickstart.sh [--fresh] [--smoke] [--node FILE] [--output DIR]
+usage="usage: bash examples/quickstart.sh [--fresh] [--smoke] [--device cpu|cuda] [--node FILE] [--output DIR]
   --fresh        remove the earlier run first and train anew
   --smoke        a few steps only: does everything work?
+  --device KIND  where it trains: cuda where nvidia-smi shows a GPU with a driver R580 or newer, unless D9D_CUDA=0;
+                 else cpu. With cuda CUDA's libraries are installed too (2.3 GB with torch)
   --node FILE    use this d9d-node instead of building build/release/d9d-node
   --output DIR   where the run goes (runs/quickstart; with --smoke runs/quickstart-smoke)"
 set -euo pipefail
 
-fresh=false smoke=false node="" output=""
+fresh=false smoke=false device="" node="" output=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --fresh) fresh=true ;;
     --smoke) smoke=true ;;
+    --device)
+      device="${2:?"$usage"}"
+      [[ "$device" = cpu || "$device" = cuda ]] || { echo "--device is $device, expected cpu or cuda"; exit 2; }
+      shift ;;
     --node) node="$(realpath -- "${2:?"$usage"}")"; shift ;;
     --output) output="$(realpath -m -- "${2:?"$usage"}")"; shift ;;
     -h | --help) echo "$usage"; exit 0 ;;
@@ -27,6 +33,35 @@ if [ -z "$output" ]; then $smoke && output=runs/quickstart-smoke || output=runs/
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 stop() { echo "quickstart: $*" >&2; exit 1; }
+
+# "NVIDIA H100 80GB HBM3, 81559 MiB, 580.65.06": the first GPU; nothing where there is none.
+gpu="$(nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader 2>/dev/null | head -1 || true)"
+release="$(sed -nE 's/.*, ([0-9]+)\.[0-9.]+$/\1/p' <<< "$gpu")"
+if [ -z "$release" ]; then
+  why="nvidia-smi shows no GPU"
+elif [ "$release" -lt 580 ]; then
+  why="the driver of ${gpu%%,*} is R$release, CUDA 13.0 needs R580 or newer"
+elif [ "${D9D_CUDA:-}" = 0 ]; then
+  why="D9D_CUDA=0"
+else
+  why=""
+fi
+if [ "$device" = cuda ] && [ -n "$why" ]; then
+  echo "quickstart: --device cuda, but $why" >&2
+  exit 2
+fi
+if [ "$device" = cpu ]; then
+  export D9D_CUDA=0  # nothing of CUDA is installed
+  echo "Device: the CPU, as --device says"
+elif [ -n "$why" ]; then
+  device=cpu
+  echo "Device: the CPU ($why)"
+else
+  device=cuda
+  export D9D_CUDA=1  # or it fails, and says why
+  echo "Device: the GPU $gpu (name, memory, driver). With CUDA's libraries 2.3 GB are downloaded where they are missing;"
+  echo "        --device cpu or D9D_CUDA=0 refuses."
+fi
 
 build() {
   say "1/4  Build"
@@ -53,6 +88,7 @@ changes=()
 if [ "$output" != runs/quickstart ]; then
   changes+=(--set "output_dir=$output" --set "export_to=$output/export" --set "data.files.0=$text")
 fi
+if [ "$device" = cuda ]; then changes+=(--set node.device=cuda); fi
 if $smoke; then
   changes+=(--set trainer.schedule.total_steps=6 --set trainer.batching.global_batch_size=16
             --set trainer.checkpointing.period_steps=3 --set lr_scheduler.scheduler.phases.0.steps=2)
@@ -71,7 +107,8 @@ fi
 figure() { sed -nE "$1"'s/.*"'"$2"'":([-+.0-9e]+).*/\1/p' "$output/metrics.jsonl"; }
 first="$(figure 1 loss)" last="$(figure '$' loss)"
 awk -v a="$first" -v b="$last" 'BEGIN { exit !(b < a) }' || stop "the loss did not fall: $first, then $last"
-printf 'The loss fell from %.2f to %.2f nats a token in %s steps.\n' "$first" "$last" "$(figure '$' step)"
+printf 'The loss fell from %.2f to %.2f nats a token in %s steps, the last ones at %.0f tokens/s.\n' \
+  "$first" "$last" "$(figure '$' step)" "$(figure '$' tokens_per_second)"
 
 say "4/4  What it writes"
 length=60

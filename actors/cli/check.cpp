@@ -193,8 +193,9 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
 
 // As `run` does it first of all.
 DeviceSummary look_at_device(const LoadedJob& loaded, const JobSummary& summary, Look& found) {
-  if (loaded.job.node.device != DeviceKind::cuda) return {};
-  DeviceSummary device{find_cuda_driver(), summary.ranks};
+  if (loaded.job.node.device == DeviceKind::cpu) return {};
+  const bool is_cuda = loaded.job.node.device == DeviceKind::cuda;
+  DeviceSummary device{is_cuda ? find_cuda_driver() : std::nullopt, summary.ranks};
   try {
     require_device(loaded.job, found.ranks, device);
   } catch (const Error& error) {
@@ -207,7 +208,8 @@ void print(const LoadedJob& loaded, const JobSummary& summary, const DeviceSumma
            Console& console) {
   const auto ranks = summary.world_size / summary.num_nodes;
   const Plan plan(loaded.job.mesh, std::vector<int>(static_cast<std::size_t>(summary.num_nodes), ranks));
-  console.out << head(loaded, summary, found) << device_text(loaded.job, device) << tables(summary) << "\n"
+  console.out << head(loaded, summary, found) << device_text(loaded.job, found.ranks, device)
+              << tables(summary) << "\n"
               << plan.text();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// `node.device: cuda` of a job: what this host has, and what a rank would need of it.
+// `node.device` of a job: what this host has, which rank takes which GPU, and what it would need there.
 
 #include <cstdint>
 #include <optional>
@@ -13,20 +13,32 @@
 
 namespace d9d {
 
-// Of a rank on its GPU, estimated: parameters, gradients, optimizer (moments and master weights), activations. Copies
-// for checkpoints are on the host. CUDA's context and NCCL's buffers come on top.
+// Of a rank on its GPU, estimated: parameters, gradients, optimizer (moments and master weights), activations, logits.
+// Copies for checkpoints are on the host. CUDA's context comes on top, once for each GPU, and NCCL's buffers.
 std::int64_t device_bytes(const RankMemory& rank);
 
 struct DeviceSummary {
   std::optional<CudaDriver> driver;
   std::vector<RankMemory> ranks;  // by pipeline rank; empty for a plugin's model
 };
+
+struct GpuNeed {
+  int gpu = 0;
+  std::vector<int> ranks;        // of this host, by index
+  std::int64_t state = 0;        // parameters, gradients, optimizer: does not shrink with the microbatch
+  std::int64_t bytes = 0;        // all, with the context; 0 for a plugin's model
+  std::int64_t bytes_there = 0;  // 0: this host has no such GPU
+};
+// Of each GPU that a job with `device: cuda` takes here. Errors of device_places().
+std::vector<GpuNeed> gpu_needs(const JobConfig& job, int ranks_here, const DeviceSummary& summary);
+
 // "" but for `device: cuda`.
-std::string device_text(const JobConfig& job, const DeviceSummary& summary);
+std::string device_text(const JobConfig& job, int ranks_here, const DeviceSummary& summary);
 config::Json to_json(const DeviceSummary& summary);
 
-// Of `device: cuda` alone. Input error with the remedy: no driver, an old one, too few GPUs for `ranks_here`, no
-// plugin, parameters and optimizer that are larger than a GPU. Loads the plugin.
+// Input error with the remedy: ranks of other processes, too few devices, devices that ranks cannot share; of
+// `device: cuda` also no driver, an old one, no plugin, no NCCL, parameters and optimizer that are larger than a GPU.
+// Loads the plugin.
 void require_device(const JobConfig& job, int ranks_here, const DeviceSummary& summary);
 
 }  // namespace d9d

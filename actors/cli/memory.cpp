@@ -105,6 +105,21 @@ std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosi
   return largest * work.live_microbatches;
 }
 
+// As kernels/cross_entropy/blocks.cpp does it.
+std::int64_t logits_of(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
+                       const RankWork& work) {
+  const JobConfig& job = loaded.job;
+  const bool has_loss =
+      std::any_of(stages.begin(), stages.end(), [](const StagePosition& stage) { return stage.is_last(); });
+  if (job.node.device != DeviceKind::cuda || !has_loss || !work.sequence_length) return 0;
+  const std::int64_t columns = std::max<std::int64_t>(1, loaded.model->vocab_size / job.mesh.tensor_parallel);
+  const std::int64_t tokens =
+      job.trainer.batching.microbatch_size * *work.sequence_length / job.mesh.context_parallel();
+  const std::int64_t rows =
+      std::clamp<std::int64_t>((std::int64_t{1} << 28) / columns / 128 * 128, 128, 8192);
+  return 4 * std::min(tokens, rows) * columns;
+}
+
 }  // namespace
 
 RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
@@ -124,7 +139,8 @@ RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosit
           .optimizer = optimizer,
           .checkpoint = saves ? stored + share_of(optimizer, of_optimizer.saved_of_kept()) : 0,
           .activations = activations_of(loaded, stages, work),
-          .live_microbatches = work.live_microbatches};
+          .live_microbatches = work.live_microbatches,
+          .logits = logits_of(loaded, stages, work)};
 }
 
 }  // namespace d9d

@@ -20,6 +20,8 @@ struct RankMemory {
   std::int64_t checkpoint = 0;
   std::int64_t activations = 0;  // at the program's peak; 0 where the sample length is not known
   int live_microbatches = 0;     // (stage, microbatch) pairs at that peak
+  std::int64_t logits =
+      0;  // on a GPU: of the tokens whose loss is computed at a time; see kernels/cross_entropy
   std::int64_t total() const { return parameters + gradients + optimizer + checkpoint + activations; }
 };
 

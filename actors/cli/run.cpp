@@ -18,13 +18,15 @@ constexpr int wrong_input = 2;  // nothing was begun
 
 // Before anything is written.
 void look_at_device(const LoadedJob& loaded, const RunOptions& options) {
-  if (loaded.job.node.device != DeviceKind::cuda) return;
+  const DeviceKind kind = loaded.job.node.device;
+  if (kind == DeviceKind::cpu) return;
   const ScheduleConfig& schedule = loaded.job.trainer.pipelining.schedule;
   // A plugin's schedule is made later: how many activations wait under it nobody knows yet.
   const auto ranks = std::holds_alternative<OwnSchedule>(schedule)
                          ? std::vector<RankMemory>()
                          : summarize(loaded, schedule, sample_length(loaded.job.data)).ranks;
-  require_device(loaded.job, ranks_of_process(loaded.job, options), {find_cuda_driver(), ranks});
+  require_device(loaded.job, ranks_of_process(loaded.job, options),
+                 {kind == DeviceKind::cuda ? find_cuda_driver() : std::nullopt, ranks});
 }
 
 int run(const Arguments& arguments, Console& console, const std::string& build,

@@ -1,9 +1,14 @@
 #include "actors/job/epoch_services.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/device_plugin.hpp"
+#include "runtime/comm/nccl/emulated.hpp"
 #include "runtime/comm/processes/socket_transport.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
+#include "runtime/device/device.hpp"
 
 namespace d9d {
 namespace {
@@ -31,16 +36,32 @@ std::unique_ptr<SocketTransport> make_transport(net::Gate& gate, const Membershi
                                    .job = membership.tag});
 }
 
-CommunicatorOptions communicator_options(const JobConfig& job, const Membership& membership) {
-  const bool delayed = job.node.device == DeviceKind::delayed;
-  D9D_REQUIRE(!delayed || membership.ranks_per_node.size() == 1,
-              "node.device: delayed, and the job has {} nodes: delayed devices are those of one process; set "
-              "node.device: cpu, or start one node",
-              membership.ranks_per_node.size());
-  return {.timeout = std::chrono::seconds(job.trainer.timeout.init_timeout),
-          .check_collectives = job.debug.check_collectives,
-          .devices = delayed,
-          .epoch = membership.epoch};
+DevicePlaces places_of(const JobConfig& job, const Membership& membership) {
+  if (job.node.device == DeviceKind::cpu) return {};
+  const bool is_cuda = job.node.device == DeviceKind::cuda;
+  D9D_REQUIRE(
+      membership.ranks_per_node.size() == 1,
+      "node.device: {}, and the job has {} nodes: devices of several nodes are not supported yet; set "
+      "node.device: cpu, or start one node",
+      is_cuda ? "cuda" : "delayed", membership.ranks_per_node.size());
+  const int ranks = membership.ranks_per_node.front();
+  return device_places(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks));
+}
+
+// Before a step's own deadline, which only says that a rank computes.
+std::chrono::milliseconds call_timeout(const TimeoutConfig& timeout) {
+  return std::chrono::milliseconds(750 * std::min(timeout.init_timeout, timeout.step_timeout));
+}
+
+DeviceCollectives device_collectives(const JobConfig& job, const DevicePlaces& places, const Plan& plan) {
+  using Kind = DeviceCollectives::Kind;
+  const DeviceKind device = job.node.device;
+  if (device == DeviceKind::cpu) return {};
+  if (places.collectives == CollectivesKind::local) return {.kind = Kind::local};
+  return {.kind = Kind::nccl,
+          .nccl = device == DeviceKind::cuda ? &DevicePlugin().nccl() : &nccl::emulated_nccl(),
+          .device_of = [places, &plan](int rank) { return places.of(plan.placement(rank).local_index); },
+          .call_timeout = call_timeout(job.trainer.timeout)};
 }
 
 }  // namespace
@@ -48,9 +69,21 @@ CommunicatorOptions communicator_options(const JobConfig& job, const Membership&
 EpochServices::EpochServices(const ProcessServices& process, const Membership& membership)
     : membership_(membership),
       plan_(process.job().mesh, membership.ranks_per_node),
+      device_kind_(process.job().node.device),
+      places_(places_of(process.job(), membership)),
       table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(process)),
       transport_(make_transport(process.gate, membership, plan_)),
-      factory_(plan_, hub_, transport_.get(), communicator_options(process.job(), membership)) {}
+      factory_(plan_, hub_, transport_.get(),
+               {.timeout = std::chrono::seconds(process.job().trainer.timeout.init_timeout),
+                .check_collectives = process.job().debug.check_collectives,
+                .devices = device_collectives(process.job(), places_, plan_),
+                .epoch = membership.epoch}) {}
+
+std::shared_ptr<Device> EpochServices::device_of(int rank) const {
+  const int device = places_.of(plan_.placement(rank).local_index);
+  if (device_kind_ == DeviceKind::cuda) return DevicePlugin().device(device);
+  return device_kind_ == DeviceKind::delayed ? delayed_device(device) : cpu_device();
+}
 
 std::shared_ptr<Communicator> EpochServices::open(int rank, const std::string& domain,
                                                   const std::vector<std::string>& axes,

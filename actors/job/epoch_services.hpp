@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/job/device_places.hpp"
 #include "actors/job/process_services.hpp"
 #include "actors/membership.hpp"
 #include "runtime/comm/factory.hpp"
@@ -14,6 +15,8 @@
 
 namespace d9d {
 
+class Device;
+
 class EpochServices {
  public:
   EpochServices(const ProcessServices& process, const Membership& membership);
@@ -21,6 +24,8 @@ class EpochServices {
   const Membership& membership() const { return membership_; }
   const Plan& plan() const { return plan_; }
   TensorTable& table() { return table_; }
+  // What a rank of this process computes on.
+  std::shared_ptr<Device> device_of(int rank) const;
 
   // Communicators of a rank of this process: see CommunicatorFactory. abort() reaches them while they live.
   std::shared_ptr<Communicator> open(int rank, const std::string& domain,
@@ -34,6 +39,8 @@ class EpochServices {
 
   const Membership membership_;
   const Plan plan_;
+  const DeviceKind device_kind_;
+  const DevicePlaces places_;  // of device: cpu without meaning
   TensorTable table_;
   SharedMemoryHub hub_;
   std::unique_ptr<SocketTransport> transport_;  // null in a job of one node

@@ -10,7 +10,6 @@
 #include "actors/rank_executor.hpp"
 #include "actors/trainer.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/comm/device_plugin.hpp"
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/device/device.hpp"
@@ -35,12 +34,6 @@
 
 namespace d9d {
 namespace {
-
-// One rank takes cuda so far (actors/cli/device.cpp).
-std::shared_ptr<Device> device_of(DeviceKind kind, int rank) {
-  if (kind == DeviceKind::cuda) return DevicePlugin().device(0);
-  return kind == DeviceKind::delayed ? delayed_device(rank) : cpu_device();
-}
 
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
@@ -169,7 +162,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .norm = job().trainer.gradient_clipping.norm_type,
           .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
           .threads = process.threads_per_rank,
-          .device = device_of(job().node.device, rank),
+          .device = epoch.device_of(rank),
           .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
           .checkpoint_only_trainable = job().trainer.model_stage_factory.checkpoint_only_trainable_parameters,
           .resume_from = membership().resume_from,

@@ -34,7 +34,7 @@ CastMember RankLinks::collective(int index, const std::string& use, const Gradie
   const std::string summed = group.scatter.empty() ? use : use + " of shards";
   Collective::Options options{
       make_group_worker({use, opener(group.scatter, scattered), opener(group.axes, summed), gradients_,
-                         job_.trainer.gradient_clipping.norm_type})};
+                         index - first_gradient_group, job_.trainer.gradient_clipping.norm_type})};
   return {collective_id(rank_, index), Threading::own_thread, factory_of<Collective>(std::move(options)),
           true};
 }

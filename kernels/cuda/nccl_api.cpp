@@ -76,7 +76,6 @@ int typed(c10::ScalarType type, Call&& call) {
 ncclConfig_t config() {
   ncclConfig_t options = NCCL_CONFIG_INITIALIZER;
   options.blocking = 0;
-  options.splitShare = 1;  // one set of connections for all groups of the world
   return options;
 }
 
@@ -85,11 +84,6 @@ int init(Comm* comm, int size, const nccl::UniqueId& id, int rank) {
   std::memcpy(&theirs, id.bytes.data(), sizeof(theirs));
   ncclConfig_t options = config();
   return ncclCommInitRankConfig(reinterpret_cast<ncclComm_t*>(comm), size, theirs, rank, &options);
-}
-
-int split(Comm parent, int color, int key, Comm* child) {
-  ncclConfig_t options = config();
-  return ncclCommSplit(of(parent), color, key, reinterpret_cast<ncclComm_t*>(child), &options);
 }
 
 int async_error(Comm comm, int* result) {
@@ -106,7 +100,6 @@ void fill_nccl(nccl::Api& api) {
     return ncclGetUniqueId(reinterpret_cast<ncclUniqueId*>(id));
   };
   api.init = init;
-  api.split = split;
   api.async_error = async_error;
   api.finalize = [](Comm comm) -> int { return ncclCommFinalize(of(comm)); };
   api.destroy = [](Comm comm) -> int { return ncclCommDestroy(of(comm)); };

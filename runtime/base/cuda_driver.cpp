@@ -66,7 +66,7 @@ std::optional<CudaDriver> find_cuda_driver(const std::string& library) {
   return found;
 }
 
-void require_gpus(const std::optional<CudaDriver>& driver, int ranks) {
+void require_gpus(const std::optional<CudaDriver>& driver, int devices) {
   D9D_REQUIRE(driver.has_value(),
               "node.device: cuda, and this host has no NVIDIA driver (no libcuda.so.1): install one, R580 or "
               "newer, {}",
@@ -81,11 +81,10 @@ void require_gpus(const std::optional<CudaDriver>& driver, int ranks) {
               "CUDA_VISIBLE_DEVICES, {}",
               driver->trouble.empty() ? "" : " (" + driver->trouble + ")", or_cpu);
   const int gpus = static_cast<int>(driver->gpus.size());
-  D9D_REQUIRE(
-      ranks <= gpus,
-      "node.device: cuda, and {} of this process need a GPU each, but GPU {} is not there: the host has {} "
-      "({}); set node.ranks to {}, {}",
-      counted(ranks, "rank"), gpus, counted(gpus, "GPU"), driver->gpus.front().name, gpus, or_cpu);
+  D9D_REQUIRE(devices <= gpus,
+              "node.device: cuda, and node.devices is {}, but GPU {} is not there: the host has {} ({}); set "
+              "node.devices to {}, {}",
+              devices, gpus, counted(gpus, "GPU"), driver->gpus.front().name, gpus, or_cpu);
 }
 
 }  // namespace d9d

@@ -24,7 +24,7 @@ std::string cuda_version_text(int version);
 // None without a driver. `library` is looked up as programs look up libraries.
 std::optional<CudaDriver> find_cuda_driver(const std::string& library = "libcuda.so.1");
 
-// Input error with a remedy where this host cannot compute on GPUs 0 to `ranks` - 1, one for each rank.
-void require_gpus(const std::optional<CudaDriver>& driver, int ranks);
+// Input error with a remedy where this host cannot compute on GPUs 0 to `devices` - 1.
+void require_gpus(const std::optional<CudaDriver>& driver, int devices);
 
 }  // namespace d9d

@@ -8,7 +8,6 @@
 // current one; what it gives may be read, and what it reads be written, behind wait() of its Pending. Errors are
 // environment errors (peer gone, timeout, aborted) with the group's name, the operation and, if known, the peer.
 // After an error every later call fails in the same way.
-
 #include <ATen/core/Tensor.h>
 
 #include <chrono>
@@ -26,7 +25,6 @@ namespace d9d {
 class Communicator {
  public:
   using Splits = std::vector<std::int64_t>;
-
   explicit Communicator(bool late = false) : late_(late) {}  // results come behind wait()
   virtual ~Communicator() = default;
 
@@ -75,6 +73,8 @@ class Communicator {
   }
 
   virtual void wait() {}  // for all that was called: see Pending
+  virtual void check() const {
+  }  // throws if it has failed: what a host waited for on a device may not be there
   // From any thread: threads that wait in this group get an environment error, and so do all later calls.
   virtual void abort(const std::string& reason) noexcept = 0;
   virtual void set_timeout(std::chrono::milliseconds timeout) = 0;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/decorators/checked.hpp"
+#include "runtime/comm/nccl/world.hpp"
 #include "runtime/comm/processes/hybrid.hpp"
 #include "runtime/comm/shared_memory/single.hpp"
 
@@ -24,9 +26,45 @@ int ranks_per_node(const Plan& plan, const Group& group) {
 
 }  // namespace
 
+// By rank, made when the rank opens its first group.
+struct CommunicatorFactory::NcclWorlds {
+  nccl::World& of(int rank, const CommunicatorOptions& options, SharedMemoryHub& hub) {
+    const std::lock_guard lock(mutex);
+    auto& world = worlds[rank];
+    if (world) return *world;
+    world = std::make_unique<nccl::World>(
+        nccl::WorldOptions{options.devices.nccl, options.devices.device_of(rank), rank, options.timeout,
+                           openings},
+        [&hub, timeout = options.timeout](const Group& host) { return hub.open(host, timeout); });
+    if (!aborted.empty()) world->abort(aborted);
+    return *world;
+  }
+  void abort(const std::string& reason) noexcept {
+    const std::lock_guard lock(mutex);
+    aborted = reason;
+    for (const auto& [rank, world] : worlds) world->abort(reason);
+  }
+
+  std::mutex mutex;
+  std::map<int, std::unique_ptr<nccl::World>> worlds;
+  const std::shared_ptr<nccl::Openings> openings = std::make_shared<nccl::Openings>();
+  std::string aborted;
+};
+
 CommunicatorFactory::CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, SocketTransport* transport,
                                          CommunicatorOptions options)
-    : plan_(plan), hub_(hub), transport_(transport), options_(options) {}
+    : plan_(plan),
+      hub_(hub),
+      transport_(transport),
+      options_(std::move(options)),
+      worlds_(std::make_unique<NcclWorlds>()) {}
+
+CommunicatorFactory::~CommunicatorFactory() = default;
+
+void CommunicatorFactory::abort_devices(const std::string& reason) const noexcept {
+  devices_->abort_all(reason);
+  worlds_->abort(reason);
+}
 
 std::unique_ptr<Communicator> CommunicatorFactory::open(int rank, const std::string& domain,
                                                         const std::vector<std::string>& axes,
@@ -57,7 +95,14 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const
 }
 
 std::unique_ptr<Communicator> CommunicatorFactory::open_here(const Group& group) const {
-  if (!options_.devices) return hub_.open(group, options_.timeout);
+  using Kind = DeviceCollectives::Kind;
+  if (options_.devices.kind == Kind::none) return hub_.open(group, options_.timeout);
+  if (options_.devices.kind == Kind::nccl) {
+    const int rank = group.ranks[static_cast<std::size_t>(group.index)];
+    auto communicator = worlds_->of(rank, options_, hub_).open(group);
+    if (options_.devices.call_timeout.count() > 0) communicator->set_timeout(options_.devices.call_timeout);
+    return communicator;
+  }
   Group host = group;
   host.name += "/host";
   return devices_->open(group, hub_.open(host, options_.timeout), options_.timeout);

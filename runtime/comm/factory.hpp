@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,11 +16,24 @@
 
 namespace d9d {
 
+namespace nccl {
+struct Api;
+}
+
+// How ranks of this process sum what their devices hold.
+struct DeviceCollectives {
+  enum class Kind { none, local, nccl };  // no devices; device_local.hpp; nccl/world.hpp
+  Kind kind = Kind::none;
+  const nccl::Api* nccl = nullptr;
+  std::function<int(int rank)> device_of = {};  // of nccl: the index of a rank's device, one for each rank
+  std::chrono::milliseconds call_timeout{0};    // of nccl; 0: as long as for opening
+};
+
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout{300'000};
   bool check_collectives = false;  // compare what the ranks call and say who did: see checked.hpp
-  bool devices = false;            // ranks compute on devices of this process: see device_local.hpp
-  std::uint64_t epoch = 0;         // of the membership: groups of different epochs never meet
+  DeviceCollectives devices = {};
+  std::uint64_t epoch = 0;  // of the membership: groups of different epochs never meet
 };
 
 class CommunicatorFactory {
@@ -27,6 +41,7 @@ class CommunicatorFactory {
   // Keeps references to `plan`, `hub` and `transport`. `transport` may be null in a job of one node.
   CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, SocketTransport* transport,
                       CommunicatorOptions options);
+  ~CommunicatorFactory();
 
   // Opens the communicator of `rank` over these axes. A communicator belongs to one actor; `use`
   // distinguishes communicators over the same ranks ("stage", "gradients"). If the group spans nodes,
@@ -37,7 +52,7 @@ class CommunicatorFactory {
   // `receiver`. The opposite direction needs another one.
   std::unique_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use) const;
   // The same as SharedMemoryHub::abort_all, of groups between devices.
-  void abort_devices(const std::string& reason) const noexcept { devices_->abort_all(reason); }
+  void abort_devices(const std::string& reason) const noexcept;
 
  private:
   std::unique_ptr<Communicator> open_group(Group group, const std::string& use) const;
@@ -49,6 +64,8 @@ class CommunicatorFactory {
   SocketTransport* const transport_;
   const std::unique_ptr<DeviceHub> devices_ = std::make_unique<DeviceHub>();
   const CommunicatorOptions options_;
+  struct NcclWorlds;
+  const std::unique_ptr<NcclWorlds> worlds_;
 };
 
 }  // namespace d9d

@@ -19,4 +19,11 @@ void OpenCommunicators::abort_all(const std::string& reason) noexcept {
   }
 }
 
+void OpenCommunicators::check() const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& weak : open_) {
+    if (const auto communicator = weak.lock()) communicator->check();
+  }
+}
+
 }  // namespace d9d

@@ -16,9 +16,11 @@ class OpenCommunicators {
   // After abort_all(), a communicator that is added is aborted at once.
   void add(const std::shared_ptr<Communicator>& communicator);
   void abort_all(const std::string& reason) noexcept;
+  // Communicator::check() of each.
+  void check() const;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::weak_ptr<Communicator>> open_;
   bool aborted_ = false;
   std::string reason_;

@@ -12,13 +12,17 @@
 namespace d9d {
 namespace {
 
-class GroupWorker final : public CollectiveWorker {
+class GroupWorker final : public CollectiveWorker,
+                          public BucketReduction,
+                          public std::enable_shared_from_this<GroupWorker> {
  public:
   explicit GroupWorker(GroupWorkerOptions options) : options_(std::move(options)) {}
 
   void prepare() override {
     if (options_.scatter) scatter_ = options_.scatter();
     if (options_.sum) sum_ = options_.sum();
+    if (options_.gradients && options_.group >= 0)
+      options_.gradients->reductions.add(options_.group, weak_from_this());
   }
   const std::string& name() const override { return options_.name; }
   const char* reduction() const override { return scatter_ ? "reduce_scatter" : "all_reduce"; }
@@ -28,11 +32,21 @@ class GroupWorker final : public CollectiveWorker {
     const WaitPlace place("gradients");
     Device& device = device_of(reduced.grad.device());
     const StreamScope scope(device, StreamRole::communicate);
-    device.wait(options_.gradients->events.complete(bucket));
-    const bool whole = !scatter_ || reduced.unit->reduce_gradient(reduced.grad, *scatter_);
-    if (whole && sum_) reduce_gradients(reduced, *sum_);
-    options_.gradients->events.set_reduced(bucket, device.record());
-    return whole && !reduced.tied ? share_of_norm(reduced, options_.norm) : 0;
+    const bool whole = device.is_cpu() ? sum(reduced) : options_.gradients->reductions.take_whole(bucket);
+    const double share = whole && !reduced.tied ? share_of_norm(reduced, options_.norm) : 0;
+    if (scatter_) scatter_->check();
+    if (sum_) sum_->check();
+    return share;
+  }
+
+  void launch(int bucket) override {
+    const GradientBucket& reduced = bucket_at(bucket);
+    Device& device = device_of(reduced.grad.device());
+    const Event complete = device.record();
+    const StreamScope scope(device, StreamRole::communicate);
+    device.wait(complete);
+    const bool whole = sum(reduced);
+    options_.gradients->reductions.set_reduced(bucket, device.record(), whole);
   }
 
   std::uint64_t bucket_bytes(int bucket) const override {
@@ -47,6 +61,12 @@ class GroupWorker final : public CollectiveWorker {
   }
 
  private:
+  // Whether the bucket's gradient is whole with it.
+  bool sum(const GradientBucket& reduced) const {
+    const bool whole = !scatter_ || reduced.unit->reduce_gradient(reduced.grad, *scatter_);
+    if (whole && sum_) reduce_gradients(reduced, *sum_);
+    return whole;
+  }
   const GradientBucket& bucket_at(int bucket) const {
     return options_.gradients->parameters->buckets().at(static_cast<std::size_t>(bucket));
   }

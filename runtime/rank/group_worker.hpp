@@ -22,7 +22,8 @@ struct GroupWorkerOptions {
   OpenCommunicator scatter;
   OpenCommunicator sum;
   std::shared_ptr<RankGradients> gradients;  // null if only values are reduced
-  NormType norm = NormType::l2;              // whose shares reduce_bucket() returns
+  int group = -1;                // of the gradients, as gradient_group_index() counts; -1 likewise
+  NormType norm = NormType::l2;  // whose shares reduce_bucket() returns
 };
 std::shared_ptr<CollectiveWorker> make_group_worker(GroupWorkerOptions options);
 

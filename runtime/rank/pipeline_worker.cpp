@@ -7,11 +7,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/open_communicators.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/metric/expert_load.hpp"
 #include "runtime/pipeline/compute_lanes.hpp"
@@ -39,15 +42,31 @@
 namespace d9d {
 namespace {
 
-PipelineWorkerOptions with_device(PipelineWorkerOptions options) {
+// Communicators of devices are kept in `opened`.
+PipelineWorkerOptions with_device(PipelineWorkerOptions options,
+                                  const std::shared_ptr<OpenCommunicators>& opened) {
   if (!options.device) options.device = cpu_device();
+  if (options.device->is_cpu()) return options;
+  options.open_group = [open = std::move(options.open_group), opened](const std::string& domain,
+                                                                      const std::vector<std::string>& axes,
+                                                                      const std::string& use) {
+    std::shared_ptr<Communicator> group = open(domain, axes, use);
+    opened->add(group);
+    return group;
+  };
+  options.open_pair = [open = std::move(options.open_pair), opened](int one, int other,
+                                                                    const std::string& use) {
+    std::shared_ptr<Communicator> pair = open(one, other, use);
+    opened->add(pair);
+    return pair;
+  };
   return options;
 }
 
 class PipelineWorker final : public RankWorker, private GradientObserver {
  public:
   PipelineWorker(PipelineWorkerOptions options, BucketObserver& buckets, CommTracing tracing)
-      : options_(with_device(std::move(options))),
+      : options_(with_device(std::move(options), opened_)),
         buckets_(buckets),
         tracing_(std::move(tracing)),
         pipeline_rank_(options_.plan->placement(options_.rank).pipeline),
@@ -61,14 +80,20 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return model_->entries_loaded(); }
-  std::vector<int> bucket_groups() const override;
+  std::vector<int> bucket_groups() const override { return bucket_groups_; }
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put(const StageTensor& tensor) override;
   RankOrder& order() override { return evaluating_ ? evaluation().order() : order_; }
-  std::vector<StageTensor> run(const Instruction& instruction) override;
-  StepTotals finish_step() override;
+  std::vector<StageTensor> run(const Instruction& instruction) override {
+    return with_sound_groups([&] { return run_parts(instruction); });
+  }
+  StepTotals finish_step() override {
+    return with_sound_groups([this] { return totals_of_step(); });
+  }
   void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
-  StepTotals finish_evaluation() override;
+  StepTotals finish_evaluation() override {
+    return with_sound_groups([this] { return totals_of_evaluation(); });
+  }
   void begin_texts(std::uint64_t step, const TextRequest& request) override;
   Texts take_texts() override { return std::exchange(made_, {}); }
   void restore(const std::string& checkpoint, std::uint64_t skipped_steps) override;
@@ -82,7 +107,9 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::vector<double> take_metrics() override;
   std::vector<double> take_evaluation_metrics() override { return evaluation_->take_metrics(); }
   std::string metric_state() const override { return metrics_.to_json().dump(); }
-  Ticket snapshot() override;
+  Ticket snapshot() override {
+    return with_sound_groups([this] { return take_snapshot(); });
+  }
 
  private:
   int pipeline_ranks() const { return options_.plan->parameters().pipeline_parallel; }
@@ -102,10 +129,16 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   }
   // Which of two lanes asks a unit first is up to timing, and other ranks may see it otherwise.
   bool parts_may_overlap() const {
-    return lanes_ && std::none_of(model_->stages().begin(), model_->stages().end(), [](const auto& stage) {
-             return stage.second.units.communicate_in_actions();
-           });
+    // A device's collectives are in program order, and its host waits for no rank.
+    return options_.device->is_cpu() && lanes_ &&
+           std::none_of(model_->stages().begin(), model_->stages().end(),
+                        [](const auto& stage) { return stage.second.units.communicate_in_actions(); });
   }
+  std::vector<StageTensor> run_parts(const Instruction& instruction);
+  StepTotals totals_of_step();
+  StepTotals totals_of_evaluation();
+  Ticket take_snapshot();
+  std::vector<int> groups_of_buckets() const;
   void make_metrics();
   void wait_for_reductions();
   void end_step(bool update);
@@ -118,6 +151,20 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   RankEvaluationOptions evaluation_options(std::shared_ptr<InferenceTask> inference) const;
   std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets) const;
 
+  // Behind a wait of the host: a collective of a device that failed has ended as if it were done.
+  template <class Work>
+  std::invoke_result_t<Work> with_sound_groups(Work&& work) {
+    try {
+      auto result = work();
+      opened_->check();
+      return result;
+    } catch (const std::exception&) {
+      opened_->check();  // what failed first
+      throw;
+    }
+  }
+
+  const std::shared_ptr<OpenCommunicators> opened_ = std::make_shared<OpenCommunicators>();
   const PipelineWorkerOptions options_;
   BucketObserver& buckets_;
   const CommTracing tracing_;
@@ -130,6 +177,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<RankModel> model_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
+  std::vector<int> bucket_groups_;                   // by bucket, see RankWorker
   std::unique_ptr<RankEvaluation> evaluation_;       // where the job evaluates
   std::unique_ptr<RankTexts> texts_;                 // while they are made
   Texts made_;
@@ -150,6 +198,7 @@ void PipelineWorker::prepare() {
   if (options_.evaluates || options_.inference)
     evaluation_ = std::make_unique<RankEvaluation>(evaluation_options(options_.inference));
   options_.shared->parameters = model_->flat();
+  bucket_groups_ = groups_of_buckets();
   if (options_.begin_task) {
     const OpenGroup open = with_tracing(options_.open_group, tracing_, lanes.made);
     call_user("the task's begin", ErrorInside::passes, [&] {
@@ -220,12 +269,13 @@ void PipelineWorker::gradient_complete(int stage, std::size_t parameter, bool la
   for (const int bucket : model_->sync().mark_complete(first + parameter, last)) {
     const GradientBucket& ready = model_->flat()->buckets()[static_cast<std::size_t>(bucket)];
     if (ready.unit) ready.unit->hand_over_gradient(last);
-    options_.shared->events.set_complete(bucket, options_.device->record());
+    if (!options_.device->is_cpu())
+      options_.shared->reductions.launch(bucket_groups_[static_cast<std::size_t>(bucket)], bucket);
     buckets_.bucket_complete(bucket);
   }
 }
 
-std::vector<int> PipelineWorker::bucket_groups() const {
+std::vector<int> PipelineWorker::groups_of_buckets() const {
   const std::vector<GradientGroup> groups = gradient_groups(options_.plan->domains(), options_.parallel);
   std::vector<int> indices;
   for (const GradientBucket& bucket : model_->flat()->buckets()) {
@@ -278,7 +328,7 @@ void PipelineWorker::put(const StageTensor& tensor) {
 }
 
 // Two lanes of an instruction touch different stages and take turns (run_instruction.hpp).
-std::vector<StageTensor> PipelineWorker::run(const Instruction& instruction) {
+std::vector<StageTensor> PipelineWorker::run_parts(const Instruction& instruction) {
   const auto results = run_instruction(instruction, lanes_.get(), [this](const Action& action) {
     ActionResult result = core(action.stage).run(action);
     if (action.kind != ActionKind::forward) model_->stages().at(action.stage).units.end_action();
@@ -300,7 +350,7 @@ std::vector<StageTensor> PipelineWorker::run(const Instruction& instruction) {
   return outputs;
 }
 
-StepTotals PipelineWorker::finish_step() {
+StepTotals PipelineWorker::totals_of_step() {
   const WaitPlace place("step end");
   wait_for_reductions();
   StepTotals totals;
@@ -330,7 +380,7 @@ void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Tick
 }
 
 // Units that were gathered for the evaluation go, and those of the next step's begin are asked for again.
-StepTotals PipelineWorker::finish_evaluation() {
+StepTotals PipelineWorker::totals_of_evaluation() {
   const StepTotals totals = evaluation().finish();
   if (texts_) made_ = texts_->take();
   texts_.reset();
@@ -356,7 +406,7 @@ void PipelineWorker::restore(const std::string& checkpoint, std::uint64_t skippe
 // What this rank's stream does with gradients from now on is behind the collectives.
 void PipelineWorker::wait_for_reductions() {
   if (options_.device->is_cpu()) return;
-  for (const Event& reduced : options_.shared->events.take_reduced()) options_.device->wait(reduced);
+  for (const Event& reduced : options_.shared->reductions.take_events()) options_.device->wait(reduced);
 }
 
 HookedGradients PipelineWorker::hook_gradients(std::uint64_t step, double loss, double weight) {
@@ -403,7 +453,7 @@ std::vector<double> PipelineWorker::take_metrics() {
 }
 
 // An inference job's checkpoint has no tensors: the weights are where they came from.
-Ticket PipelineWorker::snapshot() {
+Ticket PipelineWorker::take_snapshot() {
   if (options_.inference) {
     call_user("the task's flush", ErrorInside::passes, [&] { options_.inference->flush(); });
     return {};

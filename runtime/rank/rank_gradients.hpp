@@ -2,54 +2,83 @@
 // What the RankExecutor and the Collectives of a rank share: the gradient buckets. The
 // RankExecutor makes them before it says Ready. Between ReduceBucket and BucketReduced
 // a bucket belongs to the Collective, at all other times to the RankExecutor.
+//
+// On a device the RankExecutor gives the sum itself to the stream, before it says ReduceBucket: what a rank launches has
+// to be in one order on all ranks, over all of its groups, or collectives wait for each other. The Collective then
+// waits for it, for the norm.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/error.hpp"
 #include "runtime/device/event.hpp"
 
 namespace d9d {
 
 class FlatParameters;
 
-// By bucket: what the streams of the rank's device have come to. Any thread; of the CPU there is nothing to keep.
-class BucketEvents {
+// The sums of one group's gradients.
+class BucketReduction {
  public:
-  // The RankExecutor, before it says ReduceBucket.
-  void set_complete(int bucket, Event event) { set(complete_, bucket, std::move(event)); }
-  Event complete(int bucket) const {
+  virtual ~BucketReduction() = default;
+  // Behind what the current stream of the rank's device has to do; ends with set_reduced().
+  virtual void launch(int bucket) = 0;
+};
+
+// Of devices; any thread.
+class BucketReductions {
+ public:
+  // The Collective, before it says Ready.
+  void add(int group, std::weak_ptr<BucketReduction> reduction) {
     const std::lock_guard lock(mutex_);
-    const auto found = complete_.find(bucket);
-    return found == complete_.end() ? Event() : found->second;
+    groups_[group] = std::move(reduction);
   }
-  // The Collective, before it says BucketReduced.
-  void set_reduced(int bucket, Event event) { set(reduced_, bucket, std::move(event)); }
+  // The RankExecutor, before it says ReduceBucket.
+  void launch(int group, int bucket) {
+    std::shared_ptr<BucketReduction> reduction;
+    {
+      const std::lock_guard lock(mutex_);
+      reduction = groups_[group].lock();
+    }
+    if (!reduction) throw Error(ErrorKind::environment, "the Collective of a group of gradients has ended");
+    reduction->launch(bucket);
+  }
+  void set_reduced(int bucket, Event event, bool whole) {
+    const std::lock_guard lock(mutex_);
+    events_[bucket] = std::move(event);
+    whole_[bucket].push_back(whole);
+  }
   // Those since the last call.
-  std::vector<Event> take_reduced() {
+  std::vector<Event> take_events() {
     const std::lock_guard lock(mutex_);
     std::vector<Event> events;
-    for (auto& [bucket, event] : std::exchange(reduced_, {})) events.push_back(std::move(event));
+    for (auto& [bucket, event] : std::exchange(events_, {})) events.push_back(std::move(event));
     return events;
+  }
+  // The Collective, once for each launch: whether the bucket's gradient was whole with it.
+  bool take_whole(int bucket) {
+    const std::lock_guard lock(mutex_);
+    auto& launches = whole_[bucket];
+    D9D_CHECK(!launches.empty(), "the sum of bucket {} was not launched", bucket);
+    const bool whole = launches.front();
+    launches.pop_front();
+    return whole;
   }
 
  private:
-  using Events = std::map<int, Event>;
-  void set(Events& events, int bucket, Event event) {
-    if (event.state() == nullptr) return;
-    const std::lock_guard lock(mutex_);
-    events[bucket] = std::move(event);
-  }
-
-  mutable std::mutex mutex_;
-  Events complete_, reduced_;
+  std::mutex mutex_;
+  std::map<int, std::weak_ptr<BucketReduction>> groups_;
+  std::map<int, Event> events_;
+  std::map<int, std::deque<bool>> whole_;
 };
 
 struct RankGradients {
   std::shared_ptr<const FlatParameters> parameters;
-  BucketEvents events = {};
+  BucketReductions reductions = {};
 };
 
 }  // namespace d9d

@@ -57,6 +57,19 @@ void refuse_on_cuda(const JobConfig& job, Issues& issues) {
          "adamw_8bit (ops quantize_blocks, dequantize_blocks)");
 }
 
+// Ranks that run the same stage in different orders would launch their collectives in different orders.
+void refuse_nccl_out_of_order(const JobConfig& job, Issues& issues) {
+  const bool sums = job.mesh.world_size() > job.mesh.pipeline_parallel;
+  const bool dynamic = job.trainer.pipelining.order == CursorOrder::dynamic;
+  if (job.node.device == DeviceKind::cpu || job.node.collectives != CollectivesKind::nccl || !sums ||
+      !dynamic)
+    return;
+  issues.push_back(
+      {"node.collectives",
+       "nccl with trainer.pipelining.order: dynamic is not supported for stages of several ranks",
+       "choose trainer.pipelining.order: static, or node.collectives: local"});
+}
+
 }  // namespace
 
 std::vector<JobIssue> unsupported(const JobConfig& job) {
@@ -64,6 +77,7 @@ std::vector<JobIssue> unsupported(const JobConfig& job) {
   refuse_dtypes(job, issues);
   refuse_on_delayed(job, issues);
   refuse_on_cuda(job, issues);
+  refuse_nccl_out_of_order(job, issues);
   return issues;
 }
 

@@ -11,30 +11,21 @@
 #include <string>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/task/tls_config.hpp"
 
 namespace d9d {
 
 enum class DeviceKind { cpu, cuda, delayed };
 BOOST_DESCRIBE_ENUM(DeviceKind, cpu, cuda, delayed)
-
-struct TlsConfig {
-  std::string ca;
-  std::string certificate;
-  std::string key;
-};
-BOOST_DESCRIBE_STRUCT(TlsConfig, (), (ca, certificate, key))
-constexpr auto keys_of(config::Tag<TlsConfig>) {
-  using namespace config;
-  return std::array{
-      Key{"ca", "", "PEM file of the job's certificate authority; peers must be signed by it", required},
-      Key{"certificate", "", "PEM file of this node's certificate", required},
-      Key{"key", "", "PEM file of its private key", required}};
-}
+enum class CollectivesKind { local, nccl };
+BOOST_DESCRIBE_ENUM(CollectivesKind, local, nccl)
 
 struct NodeConfig {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> threads_per_rank;
   DeviceKind device = DeviceKind::cpu;
+  std::optional<std::int64_t> devices;
+  std::optional<CollectivesKind> collectives;
   std::optional<std::string> listen;
   std::optional<std::string> advertise;
   bool insecure = false;
@@ -48,8 +39,8 @@ struct NodeConfig {
   std::int64_t stop_grace = 25;
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
-                      (ranks, threads_per_rank, device, listen, advertise, insecure, tls, job_token, status,
-                       heartbeat_ms, trace, disk_timeout, join_timeout, stop_grace))
+                      (ranks, threads_per_rank, device, devices, collectives, listen, advertise, insecure,
+                       tls, job_token, status, heartbeat_ms, trace, disk_timeout, join_timeout, stop_grace))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
   return std::array{
@@ -62,6 +53,17 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           "where ranks compute; `delayed` is the CPU in the shape of a device, for tests of the order of "
           "work: late, out "
           "of order, the same numbers"},
+      Key{"devices", "devices",
+          "the first so many of this host are used, ranks take them in turn; null: all of them, or of "
+          "`delayed` one for "
+          "each rank",
+          config::optional, at_least(1)},
+      Key{"collectives", "",
+          "how ranks with devices sum and exchange: `nccl`, which takes one rank for each device, or "
+          "`local`, copies and "
+          "sums on the devices of this process; null: nccl on cuda where each rank has a device and the "
+          "order of actions "
+          "is static, else local"},
       Key{"listen", "",
           "HOST:PORT where node 0 awaits the others: 0.0.0.0 and [::] are all addresses, port 0 chooses one; "
           "null: 127.0.0.1:0"},

@@ -149,6 +149,15 @@ void of_balance(const JobConfig& job, Issues& issues) {
                     "leave it out, or set output_router_logits: true"});
 }
 
+void of_devices(const NodeConfig& node, Issues& issues) {
+  if (node.device != DeviceKind::cpu) return;
+  const auto refuse = [&](bool given, const char* path) {
+    if (given) issues.push_back({path, "the ranks compute on the CPU (node.device)", "leave it out"});
+  };
+  refuse(node.devices.has_value(), "node.devices");
+  refuse(node.collectives.has_value(), "node.collectives");
+}
+
 }  // namespace
 
 std::vector<JobIssue> without_effect(const JobConfig& job) {
@@ -164,6 +173,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_plugins(job, issues);
   of_masters(job, issues);
   of_balance(job, issues);
+  of_devices(job.node, issues);
   return issues;
 }
 

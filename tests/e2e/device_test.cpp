@@ -37,8 +37,11 @@ class DeviceCuda : public testing::Test {
 TEST_F(DeviceCuda, IsRefusedWithTheRemedyBeforeAFileIsWritten) {
   expect_refused({}, {{"FAKE_CUDA_VERSION", "12080"}}, "install a driver R580 or newer");
   expect_refused({}, {{"FAKE_GPUS", "0"}}, "finds no GPU");
-  expect_refused(mesh(1, 2), {}, "GPU 1 is not there: the host has 1 GPU (Fake H100); set node.ranks to 1");
-  expect_refused({}, {{"FAKE_GPU_MIB", "1"}}, "while Fake H100 has 0.0 GiB: shard them over more ranks");
+  expect_refused(set("node.devices", "2"), {},
+                 "GPU 1 is not there: the host has 1 GPU (Fake H100); set node.devices to 1");
+  expect_refused(mesh(1, 2) + set("node.collectives", "nccl"), {},
+                 "node.device: cuda and node.collectives: nccl, and 2 ranks share a device");
+  expect_refused({}, {{"FAKE_GPU_MIB", "1"}}, "while Fake H100 has 0.0 GiB: shard them over more GPUs");
   expect_refused({}, {{"D9D_CUDA_PLUGIN", "/nowhere/libd9d_cuda.so"}},
                  "has no CUDA plugin: /nowhere/libd9d_cuda.so does not exist");
 }
@@ -52,11 +55,23 @@ TEST_F(DeviceCuda, ShowsWhatARankNeedsBesideWhatTheCardHas) {
   EXPECT_THAT(text.out,
               AllOf(HasSubstr("device    cuda: driver for CUDA 13.0; GPU 0: Fake H100, 80.0 GiB; GPU 1: "
                               "Fake H101, 80.0 GiB\n"),
-                    HasSubstr("a rank of pp 0 needs 0.0 GiB on its GPU: parameters")));
+                    HasSubstr("a rank of pp 0 needs 0.0 GiB on its GPU: parameters"),
+                    HasSubstr("GPU 0: rank 0, 0.8 GiB of 80.0 GiB with CUDA's context\n")));
   const auto device = nlohmann::json::parse(json.out).at("device");
   EXPECT_EQ(device.at("gpus").size(), 2U);
   EXPECT_EQ(device.at("gpus")[0].at("bytes"), std::int64_t{81920} << 20);
   EXPECT_GT(device.at("bytes_needed")[0].get<std::int64_t>(), 1'000'000);
+}
+
+TEST_F(DeviceCuda, ShowsWhichRanksShareAGpu) {
+  const Words check = Words{"check", "job.yaml"} + mesh(2, 2);
+
+  const Outcome two = call(check, {{"FAKE_GPUS", "2"}});
+  const Outcome four = call(check, {{"FAKE_GPUS", "4"}});
+
+  EXPECT_THAT(two.out, AllOf(HasSubstr("GPU 0: ranks 0, 2, 0."), HasSubstr("GPU 1: ranks 1, 3, 0."),
+                             HasSubstr("collectives: local")));
+  EXPECT_THAT(four.out, AllOf(HasSubstr("GPU 3: rank 3, 0."), HasSubstr("collectives: nccl")));
 }
 
 TEST_F(DeviceCuda, ChangesNothingForAJobOnTheCpu) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # On a host with a GPU, after pack.sh: everything that needs one, within ten minutes each. A test that would be skipped fails.
-#   bash tests/gpu/run.sh correctness     all tests; a job on the GPU beside the CPU; memcheck, racecheck and initcheck
+#   bash tests/gpu/run.sh correctness     all tests; jobs on the GPU beside the CPU, of one rank and of 2 and 4 that share it (or
+#                                         have one each, by NCCL); memcheck, racecheck and initcheck
 #   bash tests/gpu/run.sh speed           each op beside torch's and the GPU's ceilings; a job's tokens per second
 #   PYTHON                                a Python that has torch 2.11.0+cu130 (python3)
 set -euo pipefail
@@ -51,6 +52,30 @@ for model in small_dense small_moe; do
   "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cpu" ".gpu/runs/${model}_cuda"
 done
 
+# Meshes beside one rank of the same GPU. Ranks share it; where there are as many GPUs, NCCL joins them as well.
+gpus="$(nvidia-smi -L | grep -c '^GPU')"
+meshes() {
+  local model="$1" number=0 degrees words word ranks run
+  shift
+  for degrees in "$@"; do
+    number=$((number + 1)) words=() ranks=1
+    for word in $degrees; do
+      words+=("mesh.$word")
+      [[ "$word" = expert_parallel=* ]] || ranks=$((ranks * ${word#*=}))
+    done
+    run="${model}_mesh$number"
+    echo "== $run: $degrees"
+    job "${run}_shared" "$model" node.device=cuda node.devices=1 trainer.schedule.total_steps=5 "${words[@]}"
+    "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cuda" ".gpu/runs/${run}_shared"
+    [ "$gpus" -ge "$ranks" ] || continue
+    job "${run}_nccl" "$model" node.device=cuda node.collectives=nccl trainer.schedule.total_steps=5 "${words[@]}"
+    "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cuda" ".gpu/runs/${run}_nccl"
+  done
+}
+meshes small_dense data_parallel_replicate=2 data_parallel_shard=2 pipeline_parallel=2 tensor_parallel=2 \
+  context_parallel_shard=2 "data_parallel_shard=2 tensor_parallel=2" "pipeline_parallel=2 data_parallel_replicate=2"
+meshes small_moe "data_parallel_shard=2 expert_parallel=2" "pipeline_parallel=2 data_parallel_shard=2 expert_parallel=2"
+
 sanitizer="$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)" ||
   stop "all tests pass; compute-sanitizer is missing, so memory was not checked"
 for tool in memcheck racecheck initcheck; do
@@ -59,4 +84,4 @@ for tool in memcheck racecheck initcheck; do
     --gtest_brief=1 --gtest_filter='Cuda*.*Small*' > ".gpu/$tool.log" 2>&1 ||
     { tail -40 ".gpu/$tool.log"; stop "$tool found something: .gpu/$tool.log"; }
 done
-echo "correctness: all tests ran, none was skipped, jobs learn as on the CPU, three sanitizers are clean"
+echo "correctness: all tests ran, none was skipped, jobs learn as on the CPU and on any mesh, three sanitizers are clean"

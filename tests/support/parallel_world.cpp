@@ -20,6 +20,7 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
+#include "runtime/comm/nccl/emulated.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
@@ -46,7 +47,19 @@ struct RankBatch {
 };
 
 constexpr std::uint64_t world_seed = 1;
-constexpr auto world_timeout = std::chrono::seconds(60);
+
+int device_of(const ParallelCase& given, int rank) {
+  return given.devices > 0 ? rank % given.devices : rank;
+}
+
+DeviceCollectives device_collectives(const ParallelCase& given) {
+  using Kind = DeviceCollectives::Kind;
+  if (!given.delayed) return {};
+  if (!given.nccl) return {.kind = Kind::local};
+  return {.kind = Kind::nccl, .nccl = &nccl::emulated_nccl(), .device_of = [given](int rank) {
+            return device_of(given, rank);
+          }};
+}
 
 at::Tensor block_of(at::Tensor global, const Slice& slice) {
   for (std::size_t dim = 0; dim < slice.begin.size(); ++dim) {
@@ -176,7 +189,7 @@ class World {
       : given_(given),
         plan_(given.mesh, {given.mesh.world_size()}),
         topology_(topology_of(given.schedule, given.mesh.pipeline_parallel)),
-        factory_(plan_, hub_, nullptr, {.timeout = world_timeout, .devices = given.delayed}),
+        factory_(plan_, hub_, nullptr, {.timeout = given.timeout, .devices = device_collectives(given)}),
         provider_(std::make_shared<GivenWeights>(
             make_family_provider(given.other ? given.other : std::make_shared<Qwen3Config>(given.model),
                                  Dtype::float32, given.enable_checkpointing, StageSplit{}, disk_,
@@ -280,7 +293,7 @@ std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<Ran
        .task = task,
        .optimizer = provider_of(AdamWOptions{.lr = 1}),
        .seed = world_seed,
-       .device = given_.delayed ? delayed_device(rank) : cpu_device(),
+       .device = given_.delayed ? delayed_device(device_of(given_, rank)) : cpu_device(),
        .source_checkpoint = "the given weights",
        .declare_metrics = [task](Compose& metrics) { task->create_metrics(metrics); },
        .parallel = given_.options,
@@ -303,8 +316,9 @@ std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
       return OpenCommunicator([=, this, domain = group.domain] { return open(rank, domain, axes, use); });
     };
     const std::string use = "gradients " + std::to_string(workers.size());
-    workers.push_back(make_group_worker(
-        {use, opener(group.scatter, use + " scattered"), opener(group.axes, use), gradients}));
+    workers.push_back(
+        make_group_worker({use, opener(group.scatter, use + " scattered"), opener(group.axes, use), gradients,
+                           static_cast<int>(workers.size())}));
     workers.back()->prepare();
   }
   return workers;

@@ -2,6 +2,8 @@
 // Ranks as threads over shared memory: one training step of a small Qwen3 on a mesh, by the workers a job's
 // actors have (PipelineWorker, a CollectiveWorker per gradient group), to be compared with one rank.
 
+#include <chrono>
+
 #include "runtime/device/device.hpp"
 #include "runtime/family/qwen3/config.hpp"
 #include "runtime/mesh/plan.hpp"
@@ -24,6 +26,9 @@ struct ParallelCase {
   TensorMap weights = {};               // global tensors by name, instead of what the seed draws
   std::optional<PeftConfig> peft = {};  // adapters begin with factors B that are not zero
   bool delayed = false;                 // rank n computes on the device delayed:n; else all on the CPU
+  int devices = 0;                      // so many of them are shared by the ranks in turn; 0: one each
+  bool nccl = false;                    // between them by NCCL's communicators (comm/nccl/emulated.hpp)
+  std::chrono::milliseconds timeout{60'000};  // of a collective
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
 };

@@ -57,6 +57,7 @@ class ForwardingCommunicator : public Communicator {
   void begin_exchange(const at::Tensor& out, int receiver, at::Tensor& in, int sender, int tag) final;
   void await_exchange(at::Tensor& in, int sender, int tag) final;
   void wait() final;
+  void check() const final { inner_->check(); }
   void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
   void set_timeout(std::chrono::milliseconds timeout) override { inner_->set_timeout(timeout); }
 

@@ -1,6 +1,6 @@
 #pragma once
 // What a communicator over NCCL calls of NCCL and of CUDA, as a table of plain functions. libd9d_cuda.so fills it with the
-// functions of these libraries (kernels/cuda/nccl_api.cpp), tests with emulated ones.
+// functions of these libraries (kernels/cuda/nccl_api.cpp), emulated.hpp with work of delayed devices.
 
 #include <c10/core/DeviceType.h>
 #include <c10/core/ScalarType.h>
@@ -38,7 +38,6 @@ struct Api {
   const char* (*last_error)(Comm comm) = nullptr;  // "" for none
   int (*unique_id)(UniqueId* id) = nullptr;
   int (*init)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
-  int (*split)(Comm parent, int color, int key, Comm* child) = nullptr;
   int (*async_error)(Comm comm, int* result) = nullptr;
   int (*finalize)(Comm comm) = nullptr;  // what is enqueued still runs
   int (*destroy)(Comm comm) = nullptr;   // after finalize
@@ -69,6 +68,8 @@ struct Api {
   int (*record)(Event event, Stream stream) = nullptr;
   int (*stream_waits)(Stream stream, Event event) = nullptr;  // the stream, not the caller
   int (*query)(Event event) = nullptr;                        // success or not_ready
+  // Of devices that only work while somebody waits: work for the event, as far as it goes. Null for a GPU.
+  void (*work_for)(Event event) = nullptr;
 };
 
 }  // namespace d9d::nccl

@@ -103,6 +103,7 @@ void Channel::finish(const char* operation) {
     failed_.throw_if_set(operation, group().name, backend);
     drop_done(gone);
     if (launches_.empty()) return;
+    if (api().work_for != nullptr) api().work_for(launches_.back().done);
     changed_.wait_for(lock, poll_period);
   }
 }
@@ -118,11 +119,8 @@ void Channel::close() noexcept {
   }
 }
 
-int Channel::split(int color, int key, Comm* child) {
-  const What what{"split", "", ""};
-  const std::lock_guard lock(mutex_);
-  failed_.throw_if_set(what.operation, group().name, backend);
-  return settled(api().split(comm_, color, key, child), what);
+void Channel::check() const {
+  failed_.throw_if_set("check", group().name, backend);
 }
 
 void Channel::abort(const std::string& reason) noexcept {
@@ -169,6 +167,8 @@ std::optional<std::string> Channel::overdue() {
   const auto now = steady_clock::now();
   if (oldest.since == Time{} && api().query(oldest.ready) == success) oldest.since = now;
   if (oldest.since == Time{} || now - oldest.since < options_.timeout) return std::nullopt;
+  if (api().work_for != nullptr) api().work_for(oldest.done);
+  if (api().query(oldest.done) == success) return std::nullopt;
   return fmt::format("not done {} ms after it could begin", options_.timeout.count());
 }
 
@@ -176,6 +176,7 @@ std::optional<std::string> Channel::overdue() {
 int Channel::settled(int result, const What& what) {
   const auto deadline = steady_clock::now() + options_.timeout;
   while (result == in_progress) {
+    if (options_.ended && options_.ended->is_set()) failed_.set(options_.ended->reason());
     failed_.throw_if_set(what.operation, group().name, backend);
     if (steady_clock::now() > deadline) {
       failed_.set(

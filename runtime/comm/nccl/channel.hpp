@@ -54,9 +54,8 @@ class Channel {
 
   const Group& group() const { return options_.group; }
   const Api& api() const { return options_.api; }
-  // Makes a communicator of the ranks that give the same color, in the order of their keys. NCCL does not know the
-  // child before the parent is at rest.
-  int split(int color, int key, Comm* child);
+  // Environment error where it has failed.
+  void check() const;
 
  private:
   using Time = std::chrono::steady_clock::time_point;

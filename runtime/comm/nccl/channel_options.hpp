@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 
+#include "runtime/comm/abort_flag.hpp"
 #include "runtime/comm/nccl/api.hpp"
 #include "runtime/comm/nccl/witnesses.hpp"
 #include "runtime/mesh/plan.hpp"
@@ -15,8 +16,8 @@ struct ChannelOptions {
   int device = 0;
   Group group;
   std::chrono::milliseconds timeout;
-  std::shared_ptr<Witnesses> witnesses;  // of this rank
-  std::shared_ptr<void> parent = {};     // lives as long
+  std::shared_ptr<Witnesses> witnesses;         // of this rank
+  std::shared_ptr<comm::AbortFlag> ended = {};  // of this rank: ends what waits for members to come
 };
 
 }  // namespace d9d::nccl

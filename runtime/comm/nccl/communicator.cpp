@@ -141,6 +141,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   void wait() override { channel_->wait(); }
+  void check() const override { channel_->check(); }
 
   void abort(const std::string& reason) noexcept override {
     channel_->abort(reason);

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,6 +22,7 @@ class Watch {
   void add(Channel& channel);
   // Afterwards the channel is not looked at.
   void remove(Channel& channel);
+  void abort_all(const std::string& reason) noexcept;
 
  private:
   void run();

@@ -1,7 +1,5 @@
 #include "runtime/comm/nccl/world.hpp"
 
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
@@ -14,13 +12,6 @@ namespace {
 Group named(Group group, const char* use) {
   group.name += use;
   return group;
-}
-
-// "dp[0,2]/stage@1" -> "dp/stage@1": the same for all groups of a role.
-std::string role_of(const std::string& group) {
-  const std::size_t open = group.find('['), close = group.find(']', open);
-  if (open == std::string::npos || close == std::string::npos) return group;
-  return group.substr(0, open) + group.substr(close + 1);
 }
 
 // Made by the group's first rank, told over the host.
@@ -46,77 +37,52 @@ struct World::Shared {
   Shared(WorldOptions with, OpenHost host)
       : options(std::move(with)),
         open_host(std::move(host)),
-        witnesses(
-            std::make_shared<Witnesses>(options.group.ranks[static_cast<std::size_t>(options.group.index)])) {
-  }
-  ~Shared() {
-    if (root) root->close();
-  }
-
-  ChannelOptions channel_options(const Group& group) {
-    return {.api = *options.api,
-            .device = options.device,
-            .group = group,
-            .timeout = options.timeout,
-            .witnesses = witnesses};
-  }
+        witnesses(std::make_shared<Witnesses>(options.rank)) {}
 
   const WorldOptions options;
   const OpenHost open_host;
   const std::shared_ptr<Witnesses> witnesses;
   const std::shared_ptr<Watch> watch = std::make_shared<Watch>();
-  std::unique_ptr<Channel> root;
+  const std::shared_ptr<comm::AbortFlag> ended = std::make_shared<comm::AbortFlag>();
 };
 
 World::World(WorldOptions options, OpenHost open_host)
-    : shared_(std::make_shared<Shared>(std::move(options), std::move(open_host))),
-      host_(shared_->open_host(named(shared_->options.group, "/nccl"))) {
-  const Group& all = shared_->options.group;
-  const UniqueId id = shared_id(*shared_->options.api, *host_);
-  shared_->root = std::make_unique<Channel>(shared_->channel_options(all), [&](Comm* comm) {
-    return shared_->options.api->init(comm, all.size(), id, all.index);
-  });
-}
+    : shared_(std::make_shared<Shared>(std::move(options), std::move(open_host))) {}
 
 World::~World() = default;
 
-std::unique_ptr<Communicator> World::connected(const Group& group, const Channel::Open& make) const {
-  ChannelOptions options = shared_->channel_options(group);
-  shared_->witnesses->join(group, shared_->open_host(named(group, "/witness")));
-  options.parent = shared_;
-  auto channel = std::make_unique<Channel>(std::move(options), make);
-  Channel& raw = *channel;
-  auto communicator =
-      make_communicator(std::move(channel), shared_->open_host(named(group, "/host")), shared_->watch);
-  // NCCL connects at the first collective, which would be in the middle of a step.
-  const c10::DeviceType type = shared_->options.api->device_type;
-  // The CPU, which stands for a GPU in tests, has no index.
-  const int index = type == c10::DeviceType::CPU ? -1 : shared_->options.device;
-  const c10::Device device(type, static_cast<c10::DeviceIndex>(index));
-  at::Tensor one = at::zeros({1}, at::TensorOptions(device));
-  communicator->all_reduce(one, ReduceOp::sum).wait();
-  raw.finish("open");
-  return communicator;
-}
-
-std::unique_ptr<Communicator> World::open(const Group& group, OpenedBy by) {
-  if (by == OpenedBy::members) return open_alone(group);
-  const std::string role = role_of(group.name);
-  const std::vector<std::string> roles = all_gather_bytes(*host_, role);
-  const std::vector<int>& ranks = shared_->options.group.ranks;
-  const auto other = std::find_if(roles.begin(), roles.end(), [&](const auto& r) { return r != role; });
-  D9D_CHECK(other == roles.end(), "rank {} opens a group \"{}\" where rank {} opens \"{}\"",
-            ranks[static_cast<std::size_t>(other - roles.begin())], *other,
-            ranks[static_cast<std::size_t>(shared_->options.group.index)], role);
-  return connected(group,
-                   [&](Comm* comm) { return shared_->root->split(group.ranks.front(), group.index, comm); });
-}
-
-std::unique_ptr<Communicator> World::open_alone(const Group& group) const {
+std::unique_ptr<Communicator> World::connected(const Group& group) const {
+  const WorldOptions& options = shared_->options;
   const auto host = shared_->open_host(named(group, "/nccl"));
-  const UniqueId id = shared_id(*shared_->options.api, *host);
-  return connected(
-      group, [&](Comm* comm) { return shared_->options.api->init(comm, group.size(), id, group.index); });
+  const UniqueId id = shared_id(*options.api, *host);
+  shared_->witnesses->join(group, shared_->open_host(named(group, "/witness")));
+  auto channel = std::make_unique<Channel>(
+      ChannelOptions{.api = *options.api,
+                     .device = options.device,
+                     .group = group,
+                     .timeout = options.timeout,
+                     .witnesses = shared_->witnesses,
+                     .ended = shared_->ended},
+      [&](Comm* comm) { return options.api->init(comm, group.size(), id, group.index); });
+  return make_communicator(std::move(channel), shared_->open_host(named(group, "/host")), shared_->watch);
+}
+
+std::unique_ptr<Communicator> World::open(const Group& group) {
+  const WorldOptions& options = shared_->options;
+  shared_->ended->throw_if_set("open", group.name, "nccl");
+  options.openings->begin(options.rank, group.name);
+  try {
+    auto communicator = connected(group);
+    options.openings->end(options.rank, group.name);
+    return communicator;
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what() + options.openings->others(options.rank));
+  }
+}
+
+void World::abort(const std::string& reason) noexcept {
+  shared_->ended->set("aborted: " + reason);
+  shared_->watch->abort_all(reason);
 }
 
 }  // namespace d9d::nccl

@@ -5,7 +5,9 @@
 
 namespace d9d::delayed {
 
-inline constexpr int num_streams = 4;
+// One for each StreamRole, and one for collectives that run as NCCL's do (comm/nccl/emulated.hpp).
+inline constexpr int num_streams = 5;
+inline constexpr int collective_stream = 4;
 inline constexpr int max_devices = 8;
 
 struct Current {

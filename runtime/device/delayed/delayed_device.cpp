@@ -14,9 +14,9 @@
 namespace d9d {
 namespace {
 
-// By the numbers of their streams.
-constexpr std::array<StreamRole, delayed::num_streams> roles{StreamRole::compute, StreamRole::communicate,
-                                                             StreamRole::copy_in, StreamRole::copy_out};
+// By the numbers of their streams. Nobody's ops go to the last stream.
+constexpr std::array<StreamRole, delayed::collective_stream> roles{
+    StreamRole::compute, StreamRole::communicate, StreamRole::copy_in, StreamRole::copy_out};
 
 class MarkedPlace final : public Event::State {
  public:

@@ -4,10 +4,13 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -19,6 +22,7 @@ namespace {
 constexpr int poison = 0xFF;  // of every floating type a NaN, of integers -1
 constexpr std::size_t pending_max = 4096;
 constexpr double early_share = 1.0 / 16;  // of calls that run a piece of work at once
+constexpr std::chrono::microseconds pause_min{50}, pause_max{2000};
 
 bool& runs_work() {
   thread_local bool of_thread = false;
@@ -100,6 +104,13 @@ void Machine::wait_for(int stream, std::shared_ptr<const Mark> mark) {
   push(stream, std::move(piece));
 }
 
+void Machine::hold(int stream, std::shared_ptr<const Mark> mark, Ended ended) {
+  Piece piece;
+  piece.behind = std::move(mark);
+  piece.ended = std::move(ended);
+  push(stream, std::move(piece));
+}
+
 bool Machine::idle(int stream) {
   const std::lock_guard lock(queues_mutex_);
   return queues_[stream].empty() && running_stream_ != stream;
@@ -121,16 +132,38 @@ void Machine::run_early() {
   }
 }
 
+// From device to device, as long as a stream waits for another one's mark. Ranks whose collectives wait for each other
+// would lead round in a circle.
+bool Machine::work_towards(const Mark& mark, bool throws) {
+  bool ran = false;
+  std::shared_ptr<const Mark> missing;
+  const Mark* wanted = &mark;
+  for (int hops = 0; hops < max_devices; ++hops) {
+    std::shared_ptr<const Mark> next;
+    {
+      const Session session(wanted->machine_);
+      while (!wanted->reached() && wanted->machine_.run_one(wanted->stream_, next)) ran = true;
+    }
+    if (throws && wanted != &mark && wanted->reached()) wanted->machine_.throw_error();
+    if (wanted->reached() || !next) break;
+    missing = std::move(next);
+    wanted = missing.get();
+  }
+  return ran;
+}
+
+bool Machine::work_towards(const Mark& mark) {
+  return work_towards(mark, /*throws=*/false);
+}
+
 void Machine::reach(const Mark& mark) {
   D9D_CHECK(!runs_work(), "work of a delayed device waits for a device");
-  while (!mark.reached()) {
-    std::shared_ptr<const Mark> missing;
-    {
-      const Session session(mark.machine_);
-      while (!mark.reached() && mark.machine_.run_one(mark.stream_, missing)) {
-      }
-    }
-    if (missing) missing->machine_.reach(*missing);  // its errors are that device's
+  for (auto pause = pause_min; !mark.reached();) {
+    if (work_towards(mark, /*throws=*/true)) pause = pause_min;
+    if (mark.reached()) break;
+    // A rank that has not called its collective yet: nothing tells when it will.
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, pause_max);
   }
   throw_error();
 }
@@ -198,7 +231,7 @@ void Machine::run(Piece& piece) {
       error_ = std::current_exception();
     }
   }
-  if (piece.mark) piece.mark->reached_.store(true, std::memory_order_release);
+  if (piece.mark) piece.mark->set();
 }
 
 void Machine::throw_error() {

@@ -3,7 +3,6 @@
 // thread waits for it (or a queue is long); then that thread runs pieces of work one by one, always the first of some
 // stream, chosen by a generator with a seed. So every order that the events allow happens sooner or later, a
 // given seed repeats it, and what the host reads without a wait has not been computed. Any thread.
-
 #include <c10/core/Allocator.h>
 
 #include <atomic>
@@ -25,6 +24,8 @@ class Mark {
   Mark(Machine& machine, int stream) : machine_(machine), stream_(stream) {}
   bool reached() const { return reached_.load(std::memory_order_acquire); }
   Machine& machine() const { return machine_; }
+  // Of one that no stream was given: by work that runs.
+  void set() { reached_.store(true, std::memory_order_release); }
 
  private:
   friend class Machine;
@@ -38,20 +39,22 @@ class Machine {
   Machine(int index, std::uint64_t seed);
 
   using Work = std::function<void()>;
-  // `work` touches the device's memory by host pointers, and nothing else that may change before it runs.
+  // `work` touches the device's memory by host pointers, else nothing that may change before it runs.
   void enqueue(int stream, Work work);
   std::shared_ptr<const Mark> record(int stream);
   void wait_for(int stream, std::shared_ptr<const Mark> mark);
+  // The stream stands still until the mark is reached, which another device's work may set, or `ended` is true.
+  using Ended = std::shared_ptr<const std::atomic<bool>>;
+  void hold(int stream, std::shared_ptr<const Mark> mark, Ended ended);
 
-  // Whether the stream has done all that it was given.
-  bool idle(int stream);
+  bool idle(int stream);  // the stream has done all that it was given
   // The calling thread runs work until the mark is reached. If any work since the last call threw an exception, it
   // is thrown again here, and the pieces behind that work are skipped.
   void reach(const Mark& mark);
+  static bool work_towards(const Mark& mark);  // as far as it goes now, on all devices; whether any ran
   // Waits for the stream; then the calling thread does `work`, which may touch the memory.
   void run_behind(int stream, const Work& work);
-  // A new order from here on.
-  void reseed(std::uint64_t seed);
+  void reseed(std::uint64_t seed);  // a new order from here on
 
   c10::DataPtr allocate(std::size_t bytes, int stream);
   void use(const c10::DataPtr& data, int stream);
@@ -64,10 +67,12 @@ class Machine {
     int threads = 1;                     // of torch's ops: their sums depend on it
     std::shared_ptr<Mark> mark;          // reached here
     std::shared_ptr<const Mark> behind;  // waits for it
-    bool waits() const { return behind && !behind->reached(); }
+    Ended ended;                         // or for this
+    bool waits() const { return behind && !behind->reached() && !(ended && *ended); }
   };
   class Session;
 
+  static bool work_towards(const Mark& mark, bool throws);
   void push(int stream, Piece piece);
   void run_early();
   bool run_one(int wanted, std::shared_ptr<const Mark>& missing);

@@ -63,12 +63,12 @@ void GatheredUnit::attach() {
 }
 
 void GatheredUnit::request() {
-  if (values_.has_memory() || arrival_.valid()) return;
+  if (values_.has_memory() || on_its_way_.defined()) return;
   D9D_CHECK(shards_.defined(), "the values of {} are asked for before its shards lie anywhere",
             options_.name);
   on_its_way_ = values_.make_memory();
   Device& device = device_of(on_its_way_.device());
-  const auto gather = [this, &device, asked = device.record(), into = on_its_way_]() mutable {
+  auto gather = [this, &device, asked = device.record(), into = on_its_way_]() mutable {
     const at::NoGradGuard no_grad;
     const StreamScope scope(device, StreamRole::communicate);
     device.wait(asked);  // the memory is free, the shards are as the update left them
@@ -76,6 +76,7 @@ void GatheredUnit::request() {
     device.use(into, StreamRole::communicate);
     arrived_ = device.record();
   };
+  if (!device.is_cpu()) return gather();  // at its place in the program: see device.hpp
   arrival_ = options_.thread->submit({"gather " + options_.name, on_its_way_.nbytes(), gather});
 }
 
@@ -84,7 +85,7 @@ void GatheredUnit::ensure() {
   if (values_.has_memory()) return;
   std::future<void> arrival = std::move(arrival_);
   const at::Tensor memory = std::exchange(on_its_way_, {});
-  options_.thread->wait(std::move(arrival), "wait for " + options_.name);
+  if (arrival.valid()) options_.thread->wait(std::move(arrival), "wait for " + options_.name);
   device_of(memory.device()).wait(arrived_);
   values_.give(memory);
 }
@@ -94,7 +95,7 @@ void GatheredUnit::release() {
 }
 
 void GatheredUnit::drop_values() {
-  if (arrival_.valid()) ensure();
+  if (on_its_way_.defined()) ensure();
   if (values_.has_memory()) values_.take();
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // One unit of fully sharded data parallelism, a layer for example: gathers its parameters on the
-// communication thread before use, frees them after it, and adds up their whole gradients until they are
-// reduce-scattered. The Collective's thread calls reduce_gradient() and gradient_bytes(), the compute thread
-// of the stage calls all other functions.
+// communication thread before use (those of a device on its stream), frees them after it, and adds up their whole
+// gradients until they are reduce-scattered. On the CPU the Collective's thread calls reduce_gradient(), which also
+// calls gradient_bytes(); the compute thread of the stage calls all other functions.
 
 #include <deque>
 #include <future>
@@ -45,7 +45,7 @@ class GatheredUnit final : public ShardedUnit {
   bool reduces_each_microbatch() const override { return options_.reduce_each_microbatch; }
   bool gathers_again() const override { return !options_.keep_gathered; }
 
-  // Submits the gather to the thread, unless the values are there or under way.
+  // Submits the gather to the thread, or to the device's stream, unless the values are there or under way.
   void request();
   // Waits until the values are there. They may be read until release().
   void ensure();
@@ -83,7 +83,7 @@ class GatheredUnit final : public ShardedUnit {
   };
   std::mutex complete_mutex_;
   std::deque<Complete> complete_;
-  bool reduced_before_ = false;  // in this step; used by the Collective's thread only
+  bool reduced_before_ = false;  // in this step; of the thread that calls reduce_gradient()
 };
 
 }  // namespace d9d

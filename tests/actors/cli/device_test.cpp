@@ -32,7 +32,8 @@ DeviceSummary two_ranks_on(std::int64_t bytes) {
             .parameters = 4 * gib,
             .gradients = 8 * gib,
             .optimizer = 17 * gib,
-            .checkpoint = 99 * gib}}};
+            .checkpoint = 99 * gib,
+            .logits = 1 * gib}}};
 }
 
 std::string refusal_of(const DeviceSummary& summary) {
@@ -40,17 +41,18 @@ std::string refusal_of(const DeviceSummary& summary) {
 }
 
 TEST(CliDevice, SaysWhatEachRankNeedsBesideTheCard) {
-  const std::string text = device_text(on_cuda(), two_ranks_on(80 * gib));
+  const std::string text = device_text(on_cuda(), 1, two_ranks_on(80 * gib));
 
   EXPECT_THAT(
       text,
       AllOf(HasSubstr("cuda: driver for CUDA 13.0; GPU 0: H100, 80.0 GiB\n"),
             HasSubstr(
                 "a rank of pp 0 needs 30.0 GiB on its GPU: parameters 4.0 GiB, gradients 8.0 GiB, moments "
-                "and master weights 16.0 GiB, activations 2.0 GiB"),
-            HasSubstr("a rank of pp 1 needs 29.0 GiB")));
-  EXPECT_EQ(device_text(JobConfig{}, {}), "");
-  EXPECT_THAT(device_text(on_cuda(), {}), HasSubstr("no NVIDIA driver on this host"));
+                "and master weights 16.0 GiB, activations 2.0 GiB, logits 0.0 GiB"),
+            HasSubstr("a rank of pp 1 needs 30.0 GiB"),
+            HasSubstr("GPU 0: rank 0, 30.8 GiB of 80.0 GiB with CUDA's context\n")));
+  EXPECT_EQ(device_text(JobConfig{}, 1, {}), "");
+  EXPECT_THAT(device_text(on_cuda(), 1, {}), HasSubstr("no NVIDIA driver on this host"));
 }
 
 TEST(CliDevice, CountsInJson) {
@@ -61,10 +63,41 @@ TEST(CliDevice, CountsInJson) {
   EXPECT_TRUE(to_json(DeviceSummary{}).at("driver_cuda").is_null());
 }
 
-TEST(CliDevice, RefusesARankThatIsLargerThanItsCard) {
+JobConfig pipeline_of_two() {
+  JobConfig job = on_cuda();
+  job.mesh.pipeline_parallel = 2;
+  return job;
+}
+
+TEST(CliDevice, AddsUpWhatRanksNeedOnOneCard) {
+  const std::vector<GpuNeed> needs = gpu_needs(pipeline_of_two(), 2, two_ranks_on(80 * gib));
+
+  ASSERT_EQ(needs.size(), 1U);
+  EXPECT_EQ(needs[0].ranks, (std::vector{0, 1}));
+  EXPECT_EQ(needs[0].state, 57 * gib);
+  EXPECT_EQ(needs[0].bytes, 60 * gib + gib * 3 / 4);
+  const std::string text = device_text(pipeline_of_two(), 2, two_ranks_on(80 * gib));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("GPU 0: ranks 0, 1, 60.8 GiB of 80.0 GiB"), HasSubstr("collectives: local")));
+}
+
+TEST(CliDevice, RefusesRanksThatAreLargerThanTheirCard) {
   EXPECT_THAT(refusal_of(two_ranks_on(28 * gib)),
-              AllOf(HasSubstr("of a rank of pp 1 are 29.0 GiB, while H100 has 28.0 GiB"),
-                    HasSubstr("data_parallel_shard")));
+              AllOf(HasSubstr("of rank 0 on GPU 0 are 28.0 GiB, while H100 has 28.0 GiB"),
+                    HasSubstr("over more GPUs (mesh.data_parallel_shard)")));
+  const auto both = [] { require_device(pipeline_of_two(), 2, two_ranks_on(50 * gib)); };
+  EXPECT_THAT(test::error_of(both, ErrorKind::input),
+              AllOf(HasSubstr("of ranks 0, 1 on GPU 0 are 57.0 GiB, while H100 has 50.0 GiB"),
+                    HasSubstr("let fewer ranks share it (node.devices, mesh)")));
+}
+
+TEST(CliDevice, RefusesDevicesOfSeveralProcesses) {
+  for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::delayed}) {
+    JobConfig job = pipeline_of_two();
+    job.node.device = kind;
+    EXPECT_THAT(test::error_of([&] { require_device(job, 1, two_ranks_on(80 * gib)); }, ErrorKind::input),
+                HasSubstr("this process has 1 of the mesh's 2 ranks: devices of several processes"));
+  }
 }
 
 TEST(CliDevice, RefusesWithoutAPlugin) {

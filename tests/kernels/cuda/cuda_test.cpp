@@ -120,7 +120,7 @@ TEST_F(Cuda, NcclSumsBetweenGpus) {
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const std::chrono::seconds timeout(60);
-      nccl::World world({&plugin_.nccl(), rank, {"world", all, rank, true}, timeout},
+      nccl::World world({&plugin_.nccl(), rank, rank, timeout},
                         [&](const Group& group) { return hub.open(group, timeout); });
       const auto group = world.open({"all", all, rank, true});
       at::Tensor there =

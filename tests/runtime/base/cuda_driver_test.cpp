@@ -14,8 +14,8 @@ using testing::HasSubstr;
 
 const std::string fake_driver = D9D_BINARY_DIR "/fake_driver/libcuda.so.1";
 
-std::string refusal(const std::optional<CudaDriver>& driver, int ranks = 1) {
-  return test::error_of([&] { require_gpus(driver, ranks); }, ErrorKind::input);
+std::string refusal(const std::optional<CudaDriver>& driver, int devices = 1) {
+  return test::error_of([&] { require_gpus(driver, devices); }, ErrorKind::input);
 }
 
 TEST(CudaDriver, TellsOfEachGpu) {
@@ -56,13 +56,12 @@ TEST(CudaDriver, HasToBeNewEnough) {
               AllOf(HasSubstr("serves CUDA 12.8, this build needs 13.0"), HasSubstr("R580")));
 }
 
-TEST(CudaDriver, HasAGpuForEachRankOrNamesTheOneThatIsMissing) {
+TEST(CudaDriver, HasTheGpusThatAreWantedOrNamesTheOneThatIsMissing) {
   const CudaDriver driver{13000, {{"H100", 1}, {"H100", 1}}, ""};
 
   require_gpus(driver, 2);
-  EXPECT_THAT(refusal(driver, 4),
-              AllOf(HasSubstr("4 ranks of this process need a GPU each, but GPU 2 is not there"),
-                    HasSubstr("2 GPUs (H100)"), HasSubstr("set node.ranks to 2")));
+  EXPECT_THAT(refusal(driver, 4), AllOf(HasSubstr("node.devices is 4, but GPU 2 is not there"),
+                                        HasSubstr("2 GPUs (H100)"), HasSubstr("set node.devices to 2")));
 }
 
 }  // namespace

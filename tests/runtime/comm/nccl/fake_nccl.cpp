@@ -134,46 +134,13 @@ int fake_init(Comm* comm, int size, const UniqueId& id, int rank) {
   return in_progress;
 }
 
-int fake_split(Comm parent, int color, int, Comm* child) {
-  const std::lock_guard lock(state().mutex);
-  const CommPtr from = state().find(parent);
-  if (!from) return invalid_argument;
-  const std::string split = std::to_string(from->splits++) + "/" +
-                            std::to_string(reinterpret_cast<std::uintptr_t>(from->group.get())) + "/";
-  auto& all = state().groups[split];
-  auto& group = state().groups[split + std::to_string(color)];
-  if (!all) all = std::make_shared<FakeGroup>();
-  if (!group) group = std::make_shared<FakeGroup>();
-  ++all->arrived;
-  group->devices[from->rank] = from->device;
-  auto made = std::make_shared<FakeComm>();
-  made->group = group;
-  made->device = from->device;
-  from->busy = true;
-  // Here when all have come, by a thread as NCCL does it.
-  state().splitters.emplace_back([made, all, from, child, &state = state()] {
-    std::unique_lock lock(state.mutex);
-    const auto come = [&] { return all->arrived == from->group->size; };
-    state.changed.wait(lock, [&] { return state.over || from->aborted || come(); });
-    if (!come()) return;
-    made->group->size = made->group->arrived = static_cast<int>(made->group->devices.size());
-    for (const auto& [rank, device] : made->group->devices) made->rank += rank < from->rank ? 1 : 0;
-    *child = made.get();
-    state.comms[*child] = made;
-    from->busy = false;
-    state.changed.notify_all();
-  });
-  state().changed.notify_all();
-  return in_progress;
-}
-
 int fake_async_error(Comm comm, int* result) {
   const std::lock_guard lock(state().mutex);
   const CommPtr found = state().find(comm);
   if (!found) return invalid_argument;
   *result = found->error;
   const bool whole = found->group->arrived == found->group->size;
-  if (found->error == success && (found->busy || !whole)) *result = in_progress;
+  if (found->error == success && !whole) *result = in_progress;
   return success;
 }
 
@@ -234,7 +201,6 @@ void fill_communicators(Api& api) {
     return success;
   };
   api.init = fake_init;
-  api.split = fake_split;
   api.async_error = fake_async_error;
   api.finalize = [](Comm) { return success; };
   api.destroy = forget;

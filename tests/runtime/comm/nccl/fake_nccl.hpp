@@ -1,7 +1,7 @@
 #pragma once
 // NCCL and CUDA without a GPU: streams are threads that do one thing after the other, communicators meet in memory, and
 // "device" tensors are those of the CPU. Strict where the real ones are: a device runs its collectives in the order of
-// their launches, a send ends when its receiver takes it, a child of split is not there before its parent is at rest.
+// their launches, a send ends when its receiver takes it, a communicator is not there before all members have come.
 
 #include <memory>
 

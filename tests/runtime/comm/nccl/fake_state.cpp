@@ -179,7 +179,6 @@ FakeNccl::~FakeNccl() {
     state_->over = true;
     state_->changed.notify_all();
   }
-  for (std::thread& thread : state_->splitters) thread.join();
   EXPECT_TRUE(state_->comms.empty()) << "communicators are left";
   EXPECT_TRUE(state_->streams.empty()) << "streams are left";
   EXPECT_TRUE(state_->live_events.empty()) << "events are left";

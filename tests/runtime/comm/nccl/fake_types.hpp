@@ -59,12 +59,10 @@ struct FakeGroup {
 struct FakeComm {
   std::shared_ptr<FakeGroup> group;
   int rank = 0, device = 0;
-  bool aborted = false, busy = false;
+  bool aborted = false;
   int error = success;
   std::uint64_t collectives = 0;
   std::map<int, std::uint64_t> sent, received;  // by peer
-  // A split of this communicator that is under way.
-  int splits = 0;
 };
 struct Post {
   bool sends = false;

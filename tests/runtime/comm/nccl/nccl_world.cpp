@@ -18,15 +18,16 @@ Group NcclWorld::group(const std::string& name, const std::vector<int>& ranks, i
   return group;
 }
 
-NcclWorld::NcclWorld(int size, std::chrono::milliseconds timeout)
+NcclWorld::NcclWorld(int size, std::chrono::milliseconds timeout, std::chrono::milliseconds opening)
     : size_(size), worlds_(size), all_(size), more_(size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
+  const auto openings = std::make_shared<Openings>();
   run([&](int rank) {
     const auto at = static_cast<std::size_t>(rank);
-    worlds_[at] = std::make_unique<World>(
-        WorldOptions{&fake_.api(), rank, group("world", ranks, rank), std::chrono::seconds(20)},
-        [&](const Group& host) { return hub_.open(host, std::chrono::seconds(20)); });
+    worlds_[at] =
+        std::make_unique<World>(WorldOptions{&fake_.api(), rank, rank, opening, openings},
+                                [&, opening](const Group& host) { return hub_.open(host, opening); });
     all_[at] = worlds_[at]->open(group("all", ranks, rank));
     more_[at] = worlds_[at]->open(group("more", ranks, rank));
     all_[at]->set_timeout(timeout);

@@ -15,7 +15,9 @@ namespace d9d::nccl {
 
 class NcclWorld {
  public:
-  explicit NcclWorld(int size, std::chrono::milliseconds timeout = std::chrono::seconds(20));
+  // `opening`: how long ranks wait for each other to open a group.
+  explicit NcclWorld(int size, std::chrono::milliseconds timeout = std::chrono::seconds(20),
+                     std::chrono::milliseconds opening = std::chrono::seconds(20));
   ~NcclWorld();
 
   int size() const { return size_; }

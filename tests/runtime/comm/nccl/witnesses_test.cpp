@@ -64,8 +64,8 @@ TEST(Witnesses, NamesTheRankThatLaunchesInAnotherOrder) {
     begin_sum(rank == 0 ? world.more(rank) : world.all(rank));
     EXPECT_THAT(
         told_after(world, rank),
-        HasSubstr("rank 1 launched all_reduce(Float, 1000 elements) number 2 of group more[0,1] where "
-                  "rank 0 launched all_reduce(Float, 1000 elements) number 2 of group all[0,1]"));
+        HasSubstr("rank 1 launched all_reduce(Float, 1000 elements) number 1 of group more[0,1] where "
+                  "rank 0 launched all_reduce(Float, 1000 elements) number 1 of group all[0,1]"));
   });
 }
 

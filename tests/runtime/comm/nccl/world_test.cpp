@@ -4,35 +4,23 @@
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "tests/runtime/comm/nccl/nccl_world.hpp"
 
 namespace d9d::nccl {
 namespace {
 
+using std::chrono::milliseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(NcclWorlds, SplitsTheWorldByGroupsOfOneRole) {
-  NcclWorld world(4);
-
-  world.run([&](int rank) {
-    const std::vector<int> ranks{rank % 2, rank % 2 + 2};
-    const auto group = world.world(rank).open(NcclWorld::group("dp", ranks, rank));
-    at::Tensor sum = at::full({1}, rank * 1.0);
-    group->all_reduce(sum, ReduceOp::sum).wait();
-    group->wait();
-    ASSERT_TRUE(world.fake().synchronize(rank));
-
-    EXPECT_EQ(sum.item<float>(), ranks[0] + ranks[1]);
-  });
-}
-
-TEST(NcclWorlds, OpensAPairWithoutTheOthers) {
+TEST(NcclWorlds, OpensAGroupWithItsMembersAlone) {
   NcclWorld world(3);
 
   world.run([&](int rank) {
     if (rank == 1) return;
-    const auto pair = world.world(rank).open(NcclWorld::group("pair", {0, 2}, rank), OpenedBy::members);
+    const auto pair = world.world(rank).open(NcclWorld::group("pair", {0, 2}, rank));
     at::Tensor message = at::full({8}, rank * 1.0);
     if (rank == 0) pair->receive(message, 1).wait();
     if (rank == 2) pair->send(message, 0);
@@ -43,29 +31,51 @@ TEST(NcclWorlds, OpensAPairWithoutTheOthers) {
   });
 }
 
-TEST(NcclWorlds, NamesARankThatOpensAnotherGroup) {
+// As a job's stages and its sums of gradients do it.
+TEST(NcclWorlds, OpensGroupsOnSeveralThreadsInAnyOrder) {
   NcclWorld world(2);
+
+  world.run([&](int rank) {
+    const auto open = [&](const char* name) {
+      EXPECT_EQ(world.world(rank).open(NcclWorld::group(name, {0, 1}, rank))->size(), 2);
+    };
+    std::thread other(open, rank == 0 ? "tp" : "dp");
+    open(rank == 0 ? "dp" : "tp");
+    other.join();
+  });
+}
+
+TEST(NcclWorlds, NamesARankThatOpensAnotherGroup) {
+  NcclWorld world(2, std::chrono::seconds(20), milliseconds(300));
 
   const auto errors = world.run_and_collect([&](int rank) {
     world.world(rank).open(NcclWorld::group(rank == 0 ? "dp" : "tp", {0, 1}, rank));
   });
 
-  EXPECT_THAT(errors[0], testing::HasSubstr("rank 1 opens a group \"tp\" where rank 0 opens \"dp\""));
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("environment"), HasSubstr("dp[0,1]"),
+                               HasSubstr("rank 1 waits to open tp[0,1]")));
+  EXPECT_THAT(errors[1], HasSubstr("rank 0 waits to open dp[0,1]"));
 }
 
 TEST(NcclWorlds, WakesARankThatWaitsForTheOthersToOpen) {
-  NcclWorld world(2);
+  NcclWorld world(2, std::chrono::seconds(20), milliseconds(300));
 
   const auto errors = world.run_and_collect([&](int rank) {
-    const auto open_host = [&](const Group& group) {
-      return std::make_unique<SharedMemoryHub>()->open(group, milliseconds(300));
-    };
-    if (rank == 0)
-      World(WorldOptions{&world.fake().api(), 0, NcclWorld::group("late", {0, 1}, 0), milliseconds(300)},
-            open_host);
+    if (rank == 0) world.world(0).open(NcclWorld::group("late", {0, 1}, 0));
   });
 
   EXPECT_THAT(errors[0], AllOf(HasSubstr("environment"), HasSubstr("late[0,1]"), HasSubstr("rank 1")));
+}
+
+TEST(NcclWorlds, OpensNothingAfterAnAbort) {
+  NcclWorld world(2);
+  for (int rank = 0; rank < 2; ++rank) world.world(rank).abort("node 1 is gone");
+
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto open = [&] { world.world(rank).open(NcclWorld::group("late", {0, 1}, rank)); };
+    EXPECT_THAT(NcclWorld::failure_of(open), HasSubstr("open of group late[0,1] (nccl): aborted: node 1"));
+    EXPECT_THAT(NcclWorld::failure_of([&] { world.all(rank).check(); }), HasSubstr("aborted: node 1"));
+  }
 }
 
 }  // namespace
