@@ -8,6 +8,7 @@
 #include "actors/job/results.hpp"
 #include "actors/job/run_job.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/device/determinism.hpp"
 #include "runtime/task/sample_length.hpp"
 
 namespace d9d {
@@ -20,6 +21,7 @@ constexpr int wrong_input = 2;  // nothing was begun
 void look_at_device(const LoadedJob& loaded, const RunOptions& options) {
   const DeviceKind kind = loaded.job.node.device;
   if (kind == DeviceKind::cpu) return;
+  if (kind == DeviceKind::cuda && loaded.job.trainer.determinism.strict) compute_deterministically();
   const ScheduleConfig& schedule = loaded.job.trainer.pipelining.schedule;
   // A plugin's schedule is made later: how many activations wait under it nobody knows yet.
   const auto ranks = std::holds_alternative<OwnSchedule>(schedule)

@@ -90,15 +90,20 @@ constexpr auto keys_of(config::Tag<ModelStageFactoryConfig>) {
 
 struct DeterminismConfig {
   std::int64_t base_seed = 0;
+  bool strict = false;
 };
-BOOST_DESCRIBE_STRUCT(DeterminismConfig, (), (base_seed))
+BOOST_DESCRIBE_STRUCT(DeterminismConfig, (), (base_seed, strict))
 constexpr auto keys_of(config::Tag<DeterminismConfig>) {
   using namespace config;
   return std::array{
       Key{"base_seed", "",
           "seed of all randomness: weights, rounding, the data's order unless data.seed is given, torch's "
           "generator",
-          required, at_least(0)}};
+          required, at_least(0)},
+      Key{"strict", "",
+          "on GPUs, too, two runs give the same bits: an op that cannot is an error, NCCL takes rings; some "
+          "are "
+          "slower. Elsewhere they do without"}};
 }
 
 struct GcConfig {

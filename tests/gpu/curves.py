@@ -1,5 +1,6 @@
 """What run.sh asks of the numbers of a run: `curves.py same CPU CUDA` fails where losses differ by more than 1e-5 or norms
-by more than 1e-4, `curves.py speed RUN` prints tokens per second. A run is a folder with metrics.jsonl. No packages."""
+by more than 1e-4, `curves.py equal RUN RUN` where they differ at all, `curves.py speed RUN` prints tokens per second.
+A run is a folder with metrics.jsonl. No packages."""
 
 import json
 import statistics
@@ -22,6 +23,13 @@ def same(expected, given):
     print(f"{given}: {len(of_gpu)} losses as those of {expected}, the last one {of_gpu[-1]['loss']:.6f}")
 
 
+def equal(first, second):
+    numbers = [[(line["loss"], line["grad_norm"]) for line in lines(run)] for run in (first, second)]
+    if not numbers[0] or numbers[0] != numbers[1]:
+        sys.exit(f"{second} is not {first} once more: {numbers[1]} and {numbers[0]}")
+    print(f"{second}: the {len(numbers[0])} losses and norms of {first}, bit for bit")
+
+
 def speed(run):
     rates = [line["tokens_per_second"] for line in lines(run)][3:]
     if not rates:
@@ -30,4 +38,4 @@ def speed(run):
 
 
 if __name__ == "__main__":
-    {"same": same, "speed": speed}[sys.argv[1]](*sys.argv[2:])
+    {"same": same, "equal": equal, "speed": speed}[sys.argv[1]](*sys.argv[2:])

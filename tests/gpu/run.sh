@@ -52,6 +52,13 @@ for model in small_dense small_moe; do
   "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cpu" ".gpu/runs/${model}_cuda"
 done
 
+# The same bits, twice.
+for run in first second; do
+  job "strict_$run" dense_06b node.device=cuda trainer.determinism.strict=true trainer.schedule.total_steps=20 \
+    data.sequence_length=512
+done
+"$python" tests/gpu/curves.py equal .gpu/runs/strict_first .gpu/runs/strict_second
+
 # Meshes beside one rank of the same GPU. Ranks share it; where there are as many GPUs, NCCL joins them as well.
 gpus="$(nvidia-smi -L | grep -c '^GPU')"
 meshes() {
