@@ -1,88 +1,58 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "kernels/code_book.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/ops.hpp"
 
 namespace d9d::kernels::cpu {
 namespace {
 
-constexpr float smallest_scale = 1e-30F;
 constexpr int64_t elements_of_task = int64_t{1} << 14;
-constexpr double powers_of_ten[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
 
 // Exponent and the upper 8 bits of the fraction, of a number in [0, 1].
 std::size_t cell_of(float magnitude) {
   return std::bit_cast<std::uint32_t>(magnitude) >> 15;
 }
 
-// The values of one sign by their magnitudes, ascending from 0 to 1.
+// Finds values of one sign.
 class Side {
  public:
-  explicit Side(std::vector<double> magnitudes);
+  explicit Side(const CodeSide& side);
 
   // The nearest; of two that are as near the smaller one.
   int index_of(float magnitude) const {
     const int index = start_[cell_of(magnitude)];
-    return index + (magnitude > middle_[static_cast<std::size_t>(index)] ? 1 : 0);
+    return index + (magnitude > side_.middle[index] ? 1 : 0);
   }
-  float value(std::size_t index) const { return static_cast<float>(magnitudes_[index]); }
-  std::size_t size() const { return magnitudes_.size(); }
 
  private:
-  std::vector<double> magnitudes_;
-  std::vector<float> middle_;  // between a value and the next one
+  const CodeSide& side_;
   // Of each cell the index of its smallest number. A cell is narrower than the distance of two middles.
   std::vector<std::uint8_t> start_;
 };
 
-Side::Side(std::vector<double> magnitudes) : magnitudes_(std::move(magnitudes)) {
-  for (std::size_t i = 0; i + 1 < size(); ++i)
-    middle_.push_back(static_cast<float>((magnitudes_[i] + magnitudes_[i + 1]) / 2));
-  middle_.push_back(std::numeric_limits<float>::infinity());
+Side::Side(const CodeSide& side) : side_(side) {
   std::size_t index = 0;
   for (std::size_t cell = 0; cell <= cell_of(1.0F); ++cell) {
     const auto smallest = std::bit_cast<float>(static_cast<std::uint32_t>(cell) << 15);
-    while (smallest > middle_[index]) ++index;
+    while (smallest > side.middle[index]) ++index;
     start_.push_back(static_cast<std::uint8_t>(index));
   }
 }
 
-// 0 and 1, and those between: `first` of the smallest power of ten, twice as many of each next one.
-std::vector<double> magnitudes_from(int64_t first) {
-  std::vector<double> values = {0};
-  for (const double power : powers_of_ten) {
-    for (int64_t i = 0; i < first; ++i) {
-      values.push_back(power * (0.1 + 0.9 * static_cast<double>(2 * i + 1) / static_cast<double>(2 * first)));
-    }
-    first *= 2;
-  }
-  values.push_back(1);
-  return values;
-}
-
 struct Book {
-  Side above, below;               // the values above and below zero; below only where there are both
-  std::array<float, 256> value{};  // of each byte
+  const CodeTables& tables;
+  Side above, below;
+
+  explicit Book(CodeBook kind) : tables(code_tables(kind)), above(tables.above), below(tables.below) {}
 };
 
-Book make_book(CodeBook kind) {
-  const bool positive = kind == CodeBook::positive;
-  std::vector<double> below = magnitudes_from(1);
-  below.erase(below.end() - 2);  // 256 bytes have no room for both 0.993 and 1
-  Book book{Side(magnitudes_from(positive ? 2 : 1)), Side(below)};
-  for (std::size_t i = 0; i < book.above.size(); ++i) book.value[i] = book.above.value(i);
-  for (std::size_t i = 1; !positive && i < book.below.size(); ++i) book.value[256 - i] = -book.below.value(i);
-  return book;
-}
-
 const Book& book_of(CodeBook kind) {
-  static const Book either = make_book(CodeBook::either_sign), positive = make_book(CodeBook::positive);
+  static const Book either(CodeBook::either_sign), positive(CodeBook::positive);
   return kind == CodeBook::positive ? positive : either;
 }
 
@@ -106,7 +76,7 @@ void quantize_blocks(const at::Tensor& x, int64_t block, CodeBook kind, const at
   for_blocks(x.numel(), block, [&](int64_t index, int64_t begin, int64_t end) {
     float largest = 0;
     for (int64_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(values[i]));
-    if (largest < smallest_scale) largest = 0;
+    if (largest < smallest_block_scale) largest = 0;
     scale[index] = largest;
     for (int64_t i = begin; i < end; ++i) {
       const float magnitude = largest > 0 ? std::abs(values[i]) / largest : 0;
@@ -125,7 +95,7 @@ void dequantize_blocks(const at::Tensor& codes, const at::Tensor& scales, int64_
   const float* const scale = data_of<float>(scales);
   float* const values = data_of<float>(x);
   for_blocks(x.numel(), block, [&](int64_t index, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) values[i] = book.value[bytes[i]] * scale[index];
+    for (int64_t i = begin; i < end; ++i) values[i] = book.tables.value[bytes[i]] * scale[index];
   });
 }
 

@@ -33,28 +33,16 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
 
 constexpr int delayed_ranks_max = 8;  // each has a device of its own: see runtime/device
 
-// Where it leads to parts that read the host's memory.
-void refuse_on_delayed(const JobConfig& job, Issues& issues) {
-  if (job.node.device != DeviceKind::delayed) return;
+// Inference leads a delayed device to parts that read the host's memory; a GPU lacks write_cache and cached_attention.
+void refuse_on_devices(const JobConfig& job, Issues& issues) {
+  const DeviceKind device = job.node.device;
+  if (device == DeviceKind::cpu) return;
+  const std::string not_yet = device == DeviceKind::cuda ? " on a GPU is not supported yet"
+                                                         : " on a delayed device is not supported yet";
   const char* const instead = "choose node.device: cpu";
-  const auto refuse = [&](bool given, const char* path, const char* what) {
-    if (given)
-      issues.push_back({path, std::string(what) + " on a delayed device is not supported yet", instead});
-  };
-  refuse(job.mesh.world_size() > delayed_ranks_max, "mesh", "more than eight ranks");
-  refuse(job.inference.has_value(), "inference", "inference");
-}
-
-// What has no CUDA kernel.
-void refuse_on_cuda(const JobConfig& job, Issues& issues) {
-  if (job.node.device != DeviceKind::cuda) return;
-  const auto refuse = [&](bool given, const char* path, const char* what) {
-    if (given)
-      issues.push_back({path, std::string(what) + ", on a GPU not supported yet", "choose node.device: cpu"});
-  };
-  refuse(job.inference.has_value(), "inference", "inference (ops write_cache, cached_attention)");
-  refuse(std::holds_alternative<AdamW8BitOptions>(job.optimizer), "optimizer.name",
-         "adamw_8bit (ops quantize_blocks, dequantize_blocks)");
+  if (job.inference) issues.push_back({"inference", "inference" + not_yet, instead});
+  if (device == DeviceKind::delayed && job.mesh.world_size() > delayed_ranks_max)
+    issues.push_back({"mesh", "more than eight ranks" + not_yet, instead});
 }
 
 // Ranks that run the same stage in different orders would launch their collectives in different orders.
@@ -75,8 +63,7 @@ void refuse_nccl_out_of_order(const JobConfig& job, Issues& issues) {
 std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_dtypes(job, issues);
-  refuse_on_delayed(job, issues);
-  refuse_on_cuda(job, issues);
+  refuse_on_devices(job, issues);
   refuse_nccl_out_of_order(job, issues);
   return issues;
 }

@@ -122,12 +122,17 @@ TEST(JobValidation, RefusesWhatADelayedDeviceCannotDo) {
   });
 }
 
-TEST(JobValidation, RefusesWhatAGpuCannotDo) {
-  expect_refused({
-      {{"node.device=cuda", "optimizer={name: adamw_8bit, lr: 1}"},
-       {"optimizer.name: adamw_8bit (ops quantize_blocks, dequantize_blocks), on a GPU not supported yet",
-        "choose node.device: cpu"}},
-  });
+TEST(JobValidation, RefusesInferenceOnADevice) {
+  JobConfig job;
+  job.inference = InferenceConfig{};
+  EXPECT_THAT(unsupported(job), IsEmpty());
+
+  job.node.device = DeviceKind::cuda;
+  EXPECT_THAT(unsupported(job),
+              ElementsAre(testing::Field(&JobIssue::what, "inference on a GPU is not supported yet")));
+  job.node.device = DeviceKind::delayed;
+  EXPECT_THAT(unsupported(job), ElementsAre(testing::Field(
+                                    &JobIssue::what, "inference on a delayed device is not supported yet")));
 }
 
 TEST(JobValidation, WarnsWhereUpdatesOfBfloat16WeightsAreLost) {
