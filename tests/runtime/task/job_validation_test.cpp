@@ -1,3 +1,5 @@
+#include "runtime/task/job_validation.hpp"
+
 #include <gmock/gmock.h>
 
 #include "tests/runtime/task/job_text.hpp"
