@@ -20,8 +20,12 @@ class GroupWorker final : public CollectiveWorker {
     if (options_.scatter) scatter_ = options_.scatter();
     if (options_.sum) sum_ = options_.sum();
   }
+  void close() override {
+    scatter_ = nullptr;
+    sum_ = nullptr;
+  }
   const std::string& name() const override { return options_.name; }
-  const char* reduction() const override { return scatter_ ? "reduce_scatter" : "all_reduce"; }
+  const char* reduction() const override { return options_.scatter ? "reduce_scatter" : "all_reduce"; }
 
   double reduce_bucket(int bucket) override {
     const GradientBucket& reduced = bucket_at(bucket);
