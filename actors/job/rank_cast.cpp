@@ -27,6 +27,7 @@
 #include "runtime/rank/source_feed.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/builtins.hpp"
+#include "runtime/task/context_rules.hpp"
 #include "runtime/task/inference_as_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
@@ -301,9 +302,11 @@ std::optional<EvaluationOptions> RankCast::evaluation() const {
 SourceFeedOptions RankCast::feed(std::int64_t batches) const {
   const BatchingConfig& batching = job().trainer.batching;
   const auto& model = process.loaded.model;  // null: a plugin's
+  BatchMaths maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
+                                 plan().parameters().data_parallel());
+  if (batching.cut_to_longest) maths.cut_unit = sequence_unit(job());
   return {.collation = process.collation,
-          .maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
-                               plan().parameters().data_parallel()),
+          .maths = maths,
           .data_rank = placement.data,
           .task = task,
           .place = context_place(plan(), rank, job().parallelism.context.order),
