@@ -11,6 +11,8 @@ Collective::Collective(World& world, Options options) : Actor(world), options_(s
 void Collective::behavior(Handlers& handlers) {
   handlers.on(this, &Collective::reduce_bucket);
   handlers.on(this, &Collective::reduce_values);
+  handlers.on(this, &Collective::sleep);
+  handlers.on(this, &Collective::wake);
 }
 
 void Collective::started() {
@@ -51,6 +53,17 @@ void Collective::reduce_values(wire::ReduceValues::Reader message) {
   waiting_[message.getOrder()] = {sender(), std::move(values),
                                   reduce_operations.from_wire(message.getOperation()), message.getStep()};
   reduce_values_in_order();
+}
+
+void Collective::sleep(wire::Sleep::Reader message) {
+  D9D_CHECK(waiting_.empty(), "a group is closed while reduction {} is asked for", waiting_.begin()->first);
+  options_.worker->close();
+  tell<wire::Slept>(sender(), [&](wire::Slept::Builder slept) { slept.setStep(message.getStep()); });
+}
+
+void Collective::wake(wire::Wake::Reader message) {
+  options_.worker->prepare();
+  tell<wire::Awake>(sender(), [&](wire::Awake::Builder awake) { awake.setStep(message.getStep()); });
 }
 
 void Collective::reduce_values_in_order() {

@@ -1,7 +1,7 @@
 #pragma once
 // Collective: runs the reductions of one group of ranks, in the order that all members share and not in the
 // order of arrival. Own thread: it waits for its peers. One per group and rank. Parent: Node.
-// hears ReduceBucket ReduceValues    says Ready BucketReduced ValuesReduced
+// hears ReduceBucket ReduceValues Sleep Wake    says Ready BucketReduced ValuesReduced Slept Awake
 
 #include <map>
 #include <memory>
@@ -24,6 +24,8 @@ class Collective final : public Actor {
 
   void reduce_bucket(wire::ReduceBucket::Reader message);
   void reduce_values(wire::ReduceValues::Reader message);
+  void sleep(wire::Sleep::Reader message);
+  void wake(wire::Wake::Reader message);
 
  private:
   struct Values {

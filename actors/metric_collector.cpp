@@ -13,6 +13,7 @@ MetricCollector::MetricCollector(World& world, MetricCollectorOptions options)
 void MetricCollector::behavior(Handlers& handlers) {
   handlers.on(this, &MetricCollector::metrics_taken);
   handlers.on(this, &MetricCollector::values_reduced);
+  handlers.on(this, &MetricCollector::sleep);
 }
 
 void MetricCollector::started() {
@@ -52,10 +53,24 @@ void MetricCollector::finish_collection() {
   const Collection done = std::move(collections_.front());
   collections_.erase(collections_.begin());
   if (!collections_.empty()) reduce(collections_.front().packed.sums, false);
+  sleep_when_idle();
   if (options_.rank != 0) return;
   const Counted& kind = counted(done.evaluation);
   const std::vector<double> state = unpack_state(kind.layout, done.packed);
   report(done.step, done.evaluation, kind.metrics.compute(state), kind.metrics.histograms(state));
+}
+
+void MetricCollector::sleep(wire::Sleep::Reader message) {
+  sleep_after_ = message.getStep();
+  sleep_when_idle();
+}
+
+// Its group may be closed then.
+void MetricCollector::sleep_when_idle() {
+  if (!sleep_after_ || !collections_.empty()) return;
+  tell<wire::Slept>({Role::trainer, static_cast<std::uint64_t>(options_.rank)},
+                    [&](wire::Slept::Builder slept) { slept.setStep(*sleep_after_); });
+  sleep_after_.reset();
 }
 
 void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricValues& values,

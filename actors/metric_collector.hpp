@@ -1,9 +1,10 @@
 #pragma once
 // MetricCollector: reduces what the ranks counted over all of them, beside training, and computes the task's metrics.
 // Pool. One per rank. Parent: Node.
-// hears MetricsTaken ValuesReduced    says ReduceValues MetricValues
+// hears MetricsTaken ValuesReduced Sleep    says ReduceValues MetricValues Slept
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ class MetricCollector final : public Actor {
 
   void metrics_taken(wire::MetricsTaken::Reader message);
   void values_reduced(wire::ValuesReduced::Reader message);
+  void sleep(wire::Sleep::Reader message);
 
  private:
   // A reduction under way: sums first, then maxima where there are any.
@@ -43,13 +45,15 @@ class MetricCollector final : public Actor {
   };
   void reduce(const std::vector<double>& values, bool maxima);
   void finish_collection();
+  void sleep_when_idle();
   void report(std::uint64_t step, bool evaluation, const MetricValues& values,
               const std::vector<NamedHistogram>& histograms);
   const Counted& counted(bool evaluation) const { return evaluation ? evaluation_ : training_; }
 
   MetricCollectorOptions options_;
   Counted training_, evaluation_;
-  std::vector<Collection> collections_;  // oldest first
+  std::vector<Collection> collections_;       // oldest first
+  std::optional<std::uint64_t> sleep_after_;  // the step of a Sleep that has no answer yet
   std::uint64_t next_order_ = 0;
 };
 

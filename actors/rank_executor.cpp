@@ -229,7 +229,11 @@ void RankExecutor::snapshot(wire::Snapshot::Reader message) {
 void RankExecutor::sleep(wire::Sleep::Reader message) {
   options_.events->tell(events::SleepPre{message.getStep()});
   const std::uint64_t bytes = worker_->sleep(message.getFile());
+  options_.communicators->close();
   options_.events->tell(events::SleepPost{message.getStep(), bytes});
+  // Behind the metrics of this rank that were told before.
+  tell<wire::Sleep>({Role::metric_collector, self().index},
+                    [&](wire::Sleep::Builder sleep) { sleep.setStep(message.getStep()); });
   tell<wire::Slept>({Role::trainer, self().index}, [&](wire::Slept::Builder slept) {
     slept.setStep(message.getStep());
     slept.setBytes(bytes);
@@ -238,6 +242,7 @@ void RankExecutor::sleep(wire::Sleep::Reader message) {
 
 void RankExecutor::wake(wire::Wake::Reader message) {
   options_.events->tell(events::WakePre{message.getStep()});
+  options_.communicators->reopen();
   worker_->wake();
   options_.events->tell(events::WakePost{message.getStep()});
   tell<wire::Awake>({Role::trainer, self().index},

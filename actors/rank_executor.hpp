@@ -1,12 +1,11 @@
 #pragma once
-// RankExecutor: runs the pipeline program of one rank over all pipeline stages that the rank holds. One per
-// rank, on its own thread, because it computes. Parent: Node.
-// The law: messages may come in any order, actions run in the order that the worker's RankOrder decides. A
-// handler records the fact and calls advance(); no handler issues a collective.
+// RankExecutor: runs the pipeline program of one rank over all pipeline stages that the rank holds. One per rank, on its
+// own thread, because it computes. Parent: Node. The law: messages may come in any order, actions run in the order that
+// the worker's RankOrder decides. A handler records the fact and calls advance(); no handler issues a collective.
 // hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics HookGradients ApplyStep
 //   Snapshot Sleep Wake GenerateTexts RestoreState
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
-//   GradientsHooked StepApplied WriteShard MetricState Slept Awake TextsGenerated StateRestored
+//   GradientsHooked StepApplied WriteShard MetricState Sleep Slept Awake TextsGenerated StateRestored
 
 #include <functional>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "messages/pipeline.capnp.h"
 #include "messages/texts.capnp.h"
 #include "messages/train.capnp.h"
+#include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/pipeline/step_observer.hpp"
 #include "runtime/rank/comm_tracing.hpp"
 #include "runtime/rank/rank_worker.hpp"
@@ -29,8 +29,7 @@ namespace d9d {
 
 struct RankExecutorOptions {
   int rank = 0;
-  // Runs on the actor's thread.
-  std::function<std::unique_ptr<RankWorker>(BucketObserver&, CommTracing)> make_worker;
+  std::function<std::unique_ptr<RankWorker>(BucketObserver&, CommTracing)> make_worker;  // on its thread
   std::vector<int> rank_of_stage;    // of this pipeline: which global rank holds each stage
   std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
   std::vector<ActorId> collectives;  // by reduce group
@@ -38,6 +37,7 @@ struct RankExecutorOptions {
   NormType norm = NormType::l2;  // how shares of the gradient norm are joined
   bool infers = false;           // all steps are evaluations
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
+  std::shared_ptr<ReopenedCommunicators> communicators = std::make_shared<ReopenedCommunicators>();
   std::vector<int> followers;  // ranks that run actions in the order of this one (rank_order.hpp)
 };
 

@@ -32,6 +32,8 @@ TensorLane::TensorLane(World& world, TensorLaneOptions options)
 void TensorLane::behavior(Handlers& handlers) {
   handlers.on(this, &TensorLane::send_tensors);
   handlers.on(this, &TensorLane::tensors_announced);
+  handlers.on(this, &TensorLane::sleep);
+  handlers.on(this, &TensorLane::wake);
 }
 
 void TensorLane::started() {
@@ -101,6 +103,16 @@ void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
       ready.setEvaluation(message.getEvaluation());
     });
   }
+}
+
+void TensorLane::sleep(wire::Sleep::Reader message) {
+  wire_ = nullptr;
+  tell<wire::Slept>(sender(), [&](wire::Slept::Builder slept) { slept.setStep(message.getStep()); });
+}
+
+void TensorLane::wake(wire::Wake::Reader message) {
+  wire_ = options_.open_wire();
+  tell<wire::Awake>(sender(), [&](wire::Awake::Builder awake) { awake.setStep(message.getStep()); });
 }
 
 }  // namespace d9d

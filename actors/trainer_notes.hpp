@@ -44,7 +44,10 @@ struct DueSave {
 struct SleepOfRank {
   bool asked = false;                   // all ranks have agreed to sleep after this step
   std::uint64_t after = 0;              // the steps done when it fell asleep last
-  bool is_deep = false;                 // the memory is gone
+  std::size_t awaited = 0;              // answers to Sleep or Wake
+  bool is_linked = true;                // the rank's links to others are open, or are told to be
+  bool is_deep = false;                 // memory and links are gone
+  std::uint64_t bytes = 0;              // that went
   std::optional<std::uint64_t> call{};  // somebody said Wake for that sleep
 };
 

@@ -48,6 +48,8 @@ struct TrainerOptions {
   std::chrono::milliseconds step_timeout{100'000};
   std::chrono::milliseconds checkpoint_timeout{3'600'000};  // from the snapshot to the commit
   std::string sleep_file = "asleep";                        // where the rank's bytes wait
+  std::vector<ActorId>
+      links;  // Collectives and TensorLanes of the rank, closed while it sleeps; at least one
   int world_size = 1;
   RollBackLimits roll_backs;
   std::function<std::string(std::uint64_t)> checkpoint_dir;  // of the one of this step, committed or resumed

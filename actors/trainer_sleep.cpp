@@ -1,5 +1,5 @@
-// The Trainer between two steps without memory: SIGTSTP of any rank puts all of them to sleep after the same step,
-// SIGCONT of any rank wakes all of them.
+// The Trainer between two steps without memory and without links to other ranks: SIGTSTP of any rank puts all of them to
+// sleep after the same step, SIGCONT of any rank wakes all of them.
 #include <csignal>
 
 #include "actors/trainer.hpp"
@@ -24,6 +24,8 @@ void Trainer::signalled(wire::Signalled::Reader message) {
 void Trainer::fall_asleep(std::uint64_t step) {
   phase_ = Phase::sleeping;
   sleep_.after = step;
+  sleep_.bytes = 0;
+  sleep_.awaited = 2;  // of the RankExecutor, and of the MetricCollector behind it
   publish("train.sleep.pre");
   tell<wire::Sleep>({Role::rank_executor, self().index}, [&](wire::Sleep::Builder sleep) {
     sleep.setStep(step);
@@ -32,12 +34,20 @@ void Trainer::fall_asleep(std::uint64_t step) {
 }
 
 void Trainer::slept(wire::Slept::Reader message) {
-  D9D_CHECK(phase_ == Phase::sleeping && !sleep_.is_deep, "a rank sleeps that is {}", name_of(phase_));
+  D9D_CHECK(phase_ == Phase::sleeping && sleep_.awaited > 0, "a rank sleeps that is {}", name_of(phase_));
+  sleep_.bytes += message.getBytes();
+  if (--sleep_.awaited > 0) return;
+  if (std::exchange(sleep_.is_linked, false)) {  // nobody of this rank needs them now
+    sleep_.awaited = options_.links.size();
+    for (const ActorId link : options_.links)
+      tell<wire::Sleep>(link, [&](wire::Sleep::Builder sleep) { sleep.setStep(sleep_.after); });
+    return;
+  }
   sleep_.is_deep = true;
-  publish("train.sleep.post", fmt::format(R"({{"bytes":{}}})", message.getBytes()));
+  publish("train.sleep.post", fmt::format(R"({{"bytes":{}}})", sleep_.bytes));
   if (options_.rank == 0) {
     log::info("asleep after step {}: rank 0 has handed {:.1f} MiB back, in {}; SIGCONT wakes the job",
-              sleep_.after, static_cast<double>(message.getBytes()) / (1 << 20), options_.sleep_file);
+              sleep_.after, static_cast<double>(sleep_.bytes) / (1 << 20), options_.sleep_file);
   }
   wake_when_asleep();
 }
@@ -52,13 +62,22 @@ void Trainer::wake_when_asleep() {
   if (phase_ != Phase::sleeping || !sleep_.is_deep || sleep_.call != sleep_.after) return;
   sleep_.is_deep = false;
   publish("train.wake.pre");
-  tell<wire::Wake>({Role::rank_executor, self().index},
-                   [&](wire::Wake::Builder wake) { wake.setStep(sleep_.after); });
+  sleep_.awaited = options_.links.size();
+  for (const ActorId link : options_.links)
+    tell<wire::Wake>(link, [&](wire::Wake::Builder wake) { wake.setStep(sleep_.after); });
 }
 
+// Links first, then the memory.
 void Trainer::awake(wire::Awake::Reader message) {
   D9D_CHECK(phase_ == Phase::sleeping && message.getStep() == sleep_.after, "a rank wakes that is {}",
             name_of(phase_));
+  if (!sleep_.is_linked) {
+    if (--sleep_.awaited > 0) return;
+    sleep_.is_linked = true;
+    tell<wire::Wake>({Role::rank_executor, self().index},
+                     [&](wire::Wake::Builder wake) { wake.setStep(sleep_.after); });
+    return;
+  }
   phase_ = Phase::waiting;
   publish("train.wake.post");
   if (options_.rank == 0) log::info("awake after step {}", sleep_.after);

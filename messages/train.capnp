@@ -70,27 +70,31 @@ struct ApplyStep {
 
 struct Sleep {
   # Trainer -> RankExecutor, behind the ApplyStep of `step` and a Snapshot of it: hand the memory of parameters,
-  # gradients and optimizer back. Reply: Slept. Nothing but Wake may follow it. Repeated: a bug.
+  # gradients and optimizer back, and close the communicators of the modules. RankExecutor -> MetricCollector, behind
+  # the MetricsTaken before it: answer when nothing is being reduced. Then Trainer -> the rank's Collectives and
+  # TensorLanes: close your communicator. Reply: Slept. Nothing but Wake may follow it. Repeated: a bug.
   step @0 :UInt64;   # training steps done
-  file @1 :Text;     # where the bytes wait
+  file @1 :Text;     # where the bytes wait; of the RankExecutor's only
 }
 
 struct Slept {
-  # RankExecutor -> Trainer, the reply to Sleep, when the memory is gone. No reply. Repeated: a bug.
+  # RankExecutor, MetricCollector, Collective, TensorLane -> Trainer of their rank, when what Sleep says is done. No
+  # reply. Repeated: a bug.
   step @0 :UInt64;
   bytes @1 :UInt64;  # that this rank has handed back
 }
 
 struct Wake {
-  # A Trainer that got SIGCONT -> every Trainer, and a Trainer -> its RankExecutor: take the memory again. Reply of the
-  # RankExecutor: Awake; of a Trainer: none. A Trainer that sleeps not yet after `step` wakes as soon as it does.
-  # Repeated for a step: ignored by a Trainer; it tells its RankExecutor once.
+  # A Trainer that got SIGCONT -> every Trainer; a Trainer -> its Collectives and TensorLanes: open your communicator
+  # again, with the other ranks; and behind their Awakes -> its RankExecutor: open those of the modules, take the memory
+  # again. Reply: Awake; of a Trainer: none. A Trainer that sleeps not yet after `step` wakes as soon as it does.
+  # Repeated for a step: ignored by a Trainer; it tells the others once.
   step @0 :UInt64;   # as in Sleep
 }
 
 struct Awake {
-  # RankExecutor -> Trainer, the reply to Wake, when the memory has the same bytes again: the next step begins. No
-  # reply. Repeated: a bug.
+  # Collective, TensorLane -> Trainer, the reply to Wake, when the communicator is open again. RankExecutor -> Trainer,
+  # when the memory has the same bytes again: the next step begins. No reply. Repeated: a bug.
   step @0 :UInt64;
 }
 

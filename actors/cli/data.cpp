@@ -131,7 +131,9 @@ Command data_command() {
                   {"--tokenizer", "FILE", "inspect: show text instead of ids"},
                   {"--documents", "N",
                    "inspect: show so many documents or rows from the beginning (default 1)"},
-                  {"--samples", "N", "peek: show so many from the beginning (default 2)"}},
+                  {"--samples", "N", "peek: show so many from the beginning (default 2)"},
+                  {"--rate", "SECONDS",
+                   "peek: make microbatches for so long and tell how fast one loader is"}},
       .run = data,
       .details =
           "prepare  makes the token ids of every source text, chat or token_lists of the job in the folder\n"
@@ -145,7 +147,7 @@ Command data_command() {
       .examples = {"data prepare job.yaml --set data.cache=/shared/tokens",
                    "data inspect corpus_text_document --tokenizer model/tokenizer.json",
                    "data inspect wikitext/train --documents 3", "data peek job.yaml --samples 3",
-                   "data tokenize model \"Hello world\""}};
+                   "data peek job.yaml --samples 0 --rate 5", "data tokenize model \"Hello world\""}};
 }
 
 }  // namespace d9d

@@ -4,16 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <ostream>
 
 #include "actors/cli/job_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/loading_rate.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/builtins.hpp"
+#include "runtime/task/context_rules.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_library.hpp"
 
@@ -43,6 +46,26 @@ void show_sample(std::uint64_t index, const Sample& sample, const std::optional<
   if (tokenizer) console.out << fmt::format("text  {}{}\n", tokenizer->decode(ids, false), more);
 }
 
+constexpr double rate_seconds_max = 3600;
+
+// Of one loader; every data rank has its own.
+void show_rate(const LoadedJob& loaded, const Registry& registry, const SampleSource& source, double seconds,
+               Console& console) {
+  const JobConfig& job = loaded.job;
+  const BatchingConfig& batching = job.trainer.batching;
+  BatchMaths maths =
+      batch_maths(batching.global_batch_size, batching.microbatch_size, job.mesh.data_parallel());
+  if (batching.cut_to_longest) maths.cut_unit = sequence_unit(job);
+  const auto collation = make_collation(registry, job);
+  const LoadingRate rate = loading_rate(source, maths, collation.get(),
+                                        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds)));
+  console.out << fmt::format("\none loader makes {:.3f} M tokens/s: {} in {:.2f} s\n",
+                             1e-6 * rate.tokens_per_second(), counted(rate.tokens, "token"), rate.seconds);
+  if (rate.tokens == 0) return;
+  console.out << fmt::format("{:.1f} % of them have a label\n",
+                             100.0 * static_cast<double>(rate.counted) / static_cast<double>(rate.tokens));
+}
+
 }  // namespace
 
 int peek_samples(const Arguments& arguments, Console& console) {
@@ -59,6 +82,11 @@ int peek_samples(const Arguments& arguments, Console& console) {
   const auto asked = static_cast<std::uint64_t>(arguments.integer("--samples", 0, samples_max).value_or(2));
   for (std::uint64_t i = 0; i < std::min(asked, all.value_or(asked)); ++i) {
     show_sample(i, source->at(i), tokenizer, console);
+  }
+  if (const auto seconds = arguments.number("--rate")) {
+    D9D_REQUIRE(*seconds > 0 && *seconds <= rate_seconds_max,
+                "--rate {}: expected seconds, above 0, at most {}", *seconds, rate_seconds_max);
+    show_rate(loaded, registry, *source, *seconds, console);
   }
   return 0;
 }

@@ -83,7 +83,8 @@ Command command_of(const Wish& wish, const char* name, const char* summary) {
 }  // namespace
 
 Command sleep_command() {
-  return command_of(sleep_wish, "sleep", "have a running job hand back the memory of weights and optimizer");
+  return command_of(sleep_wish, "sleep",
+                    "have a running job hand back the memory of weights and optimizer, and its connections");
 }
 
 Command wake_command() {

@@ -77,12 +77,27 @@ void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
       scanned->samples, counted(scanned->all, scanned->unit)));
 }
 
+// Of the first ones: parts of a mixture may have some.
+void require_lengths(const JobConfig& job, const SampleSource& source) {
+  if (!job.trainer.batching.cut_to_longest) return;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(source.num_samples().value_or(1000), 1000); ++i) {
+    if (source.sort_key(i)) return;
+  }
+  throw Error(
+      ErrorKind::input,
+      fmt::format("{}.batching.cut_to_longest: the samples of this source all have one length; leave it "
+                  "out, or have samples of several lengths (samples: document, or a source of your own "
+                  "with sort_key())",
+                  job.inference ? "inference" : "trainer"));
+}
+
 void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
   const bool open = findings.attempt(
       "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded); });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
+  findings.attempt("", [&] { require_lengths(loaded.job, source); });
   findings.attempt("", [&] { look_through_ids(source, prepared); });
   findings.attempt("", [&] {
     const auto steps_of = loaded.job.inference ? inference_steps : job_steps;

@@ -1,5 +1,6 @@
 #include "actors/job/rank_cast.hpp"
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "actors/rank_executor.hpp"
 #include "actors/trainer.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/device/device.hpp"
@@ -24,6 +26,7 @@
 #include "runtime/rank/source_feed.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/builtins.hpp"
+#include "runtime/task/context_rules.hpp"
 #include "runtime/task/inference_as_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
@@ -49,6 +52,7 @@ struct RankCast {
   const std::vector<std::shared_ptr<GradientHook>> hooks;
   const std::shared_ptr<RankGradients> gradients;
   const std::shared_ptr<TaskRecords> records;
+  const std::shared_ptr<ReopenedCommunicators> communicators;  // of the RankExecutor
 
   const JobConfig& job() const { return process.job(); }
   const Plan& plan() const { return epoch.plan(); }
@@ -70,7 +74,9 @@ struct RankCast {
 
   PipelineWorkerOptions worker_options() const;
   CastMember rank_executor() const;
-  CastMember trainer() const;
+  // Collectives and TensorLanes.
+  std::vector<CastMember> link_members() const;
+  CastMember trainer(std::vector<ActorId> links) const;
   std::optional<EvaluationOptions> evaluation() const;
   SourceFeedOptions feed(std::int64_t batches) const;
   CastMember loader() const;
@@ -175,12 +181,18 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .inference = inference,
           .metric_states = metric_states(),
           .parallel = job().parallelism,
-          .open_group = [&epoch = epoch, rank = rank](
-                            const std::string& domain, const std::vector<std::string>& axes,
-                            const std::string& use) { return epoch.open(rank, domain, axes, use); },
-          .open_pair = [&epoch = epoch, rank = rank](
-                           int one, int other,
-                           const std::string& use) { return epoch.open_pair(rank, one, other, use); },
+          .open_group =
+              [&epoch = epoch, rank = rank, communicators = communicators](
+                  const std::string& domain, const std::vector<std::string>& axes, const std::string& use) {
+                return communicators->open(
+                    [&epoch, rank, domain, axes, use] { return epoch.open(rank, domain, axes, use); });
+              },
+          .open_pair =
+              [&epoch = epoch, rank = rank, communicators = communicators](int one, int other,
+                                                                           const std::string& use) {
+                return communicators->open(
+                    [&epoch, rank, one, other, use] { return epoch.open_pair(rank, one, other, use); });
+              },
           .shared = gradients,
           .table = &epoch.table(),
           .disk = &process.disk};
@@ -203,12 +215,21 @@ CastMember RankCast::rank_executor() const {
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)},
       .norm = job().trainer.gradient_clipping.norm_type,
       .infers = inference != nullptr,
-      .events = events};
+      .events = events,
+      .communicators = communicators};
   if (leads) options.followers.assign(peers.begin() + 1, peers.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
 }
 
-CastMember RankCast::trainer() const {
+std::vector<CastMember> RankCast::link_members() const {
+  // A text goes around: the last stage's tokens are the first one's next inputs.
+  const bool writes_texts = (inference && inference->passes() > 1) || !job().actors.empty();
+  std::vector<CastMember> members = links().collectives();
+  for (CastMember& lane : links().lanes(ranks_of_stages(), writes_texts)) members.push_back(std::move(lane));
+  return members;
+}
+
+CastMember RankCast::trainer(std::vector<ActorId> links) const {
   const TrainerConfig& config = job().trainer;
   const std::uint64_t total = process.total_steps;
   TrainerOptions options{
@@ -245,6 +266,7 @@ CastMember RankCast::trainer() const {
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
       .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
       .sleep_file = (output_dir(job()) / "asleep" / fmt::format("rank-{:05}", rank)).string(),
+      .links = std::move(links),
       .world_size = plan().world_size(),
       .roll_backs = {.count_max = static_cast<std::uint64_t>(config.checkpointing.roll_backs_max),
                      .before = counted_before("roll_backs"),
@@ -273,9 +295,11 @@ std::optional<EvaluationOptions> RankCast::evaluation() const {
 SourceFeedOptions RankCast::feed(std::int64_t batches) const {
   const BatchingConfig& batching = job().trainer.batching;
   const auto& model = process.loaded.model;  // null: a plugin's
+  BatchMaths maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
+                                 plan().parameters().data_parallel());
+  if (batching.cut_to_longest) maths.cut_unit = sequence_unit(job());
   return {.collation = process.collation,
-          .maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
-                               plan().parameters().data_parallel()),
+          .maths = maths,
           .data_rank = placement.data,
           .task = task,
           .place = context_place(plan(), rank, job().parallelism.context.order),
@@ -345,16 +369,17 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                       .events = events_of(process, *task, rank),
                       .hooks = process.make_gradient_hooks(),
                       .gradients = std::make_shared<RankGradients>(),
-                      .records = std::make_shared<TaskRecords>()};
+                      .records = std::make_shared<TaskRecords>(),
+                      .communicators = std::make_shared<ReopenedCommunicators>()};
   if (const auto main = resumed.find("0"); main != resumed.end() && main->contains("task"))
     call_user("the task's load_state", ErrorInside::is_named,
               [&] { cast.task->load_state(main->at("task")); });
-  std::vector<CastMember> members{cast.rank_executor(), cast.trainer(), cast.loader(),
+  std::vector<CastMember> links = cast.link_members();
+  std::vector<ActorId> ids;
+  for (const CastMember& link : links) ids.push_back(link.id);
+  std::vector<CastMember> members{cast.rank_executor(), cast.trainer(std::move(ids)), cast.loader(),
                                   cast.metric_collector()};
-  const bool writes_texts = (inference && inference->passes() > 1) || !process.job().actors.empty();
-  for (CastMember& member : cast.links().collectives()) members.push_back(std::move(member));
-  for (CastMember& lane : cast.links().lanes(cast.ranks_of_stages(), writes_texts))
-    members.push_back(std::move(lane));
+  std::move(links.begin(), links.end(), std::back_inserter(members));
   if (process.job().evaluation) members.push_back(cast.evaluation_loader());
   return members;
 }

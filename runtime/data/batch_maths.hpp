@@ -11,6 +11,8 @@ struct BatchMaths {
   std::int64_t microbatch_size = 0;    // samples
   std::int64_t num_data_ranks = 0;     // dp
   std::int64_t num_microbatches = 0;   // a step, on each data rank
+  // A microbatch is as long as its longest sample, rounded up to a multiple of this; 0: as long as the source says.
+  std::int64_t cut_unit = 0;
 
   std::int64_t samples_per_rank() const { return num_microbatches * microbatch_size; }
   // The first sample of `data_rank` in the step whose first sample, of all ranks, is `step_begin`.

@@ -73,15 +73,29 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
   return out;
 }
 
+void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_t unit,
+                    std::vector<Sample>& samples) {
+  std::int64_t longest = 1;
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    longest = std::max(longest, source.sort_key(first + i).value_or(source.sequence_length()));
+  const auto length = static_cast<std::size_t>((longest + unit - 1) / unit * unit);
+  for (Sample& sample : samples) {
+    for (auto* const row : {&sample.input_ids, &sample.labels, &sample.document_starts})
+      row->resize(std::min(row->size(), length));
+  }
+}
+
 TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
                           std::uint64_t step_begin, std::int64_t microbatch, const Collation* collation) {
   D9D_CHECK(data_rank >= 0 && data_rank < maths.num_data_ranks, "data rank {} of {}", data_rank,
             maths.num_data_ranks);
-  std::uint64_t index = maths.first_sample(step_begin, data_rank) +
-                        static_cast<std::uint64_t>(microbatch * maths.microbatch_size);
+  const std::uint64_t first = maths.first_sample(step_begin, data_rank) +
+                              static_cast<std::uint64_t>(microbatch * maths.microbatch_size);
+  std::uint64_t index = first;
   std::vector<Sample> samples;
   samples.reserve(static_cast<std::size_t>(maths.microbatch_size));
   for (std::int64_t i = 0; i < maths.microbatch_size; ++i) samples.push_back(source.at(index++));
+  if (maths.cut_unit > 0) cut_to_longest(source, first, maths.cut_unit, samples);
   return collation != nullptr ? collation->collate(samples) : make_microbatch(samples);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/collation.hpp"
@@ -16,6 +17,11 @@ namespace d9d {
 // document_starts int64 [B, S], where in its row the document of each token begins and positions are 0. The numbers
 // of samples as fp32 [B, n] under their names; an input error where samples differ in names or in n.
 TensorMap make_microbatch(std::span<const Sample> samples);
+
+// Cuts off what fills all of them up, where the source knows the lengths of samples (sort_key) and their numbers begin with
+// `first`: they are then as long as the longest, rounded up to a multiple of `unit`.
+void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_t unit,
+                    std::vector<Sample>& samples);
 
 // Microbatch `microbatch` of `data_rank`, in the step whose first sample, of all data ranks, is `step_begin`.
 // `collation`: null for make_microbatch.

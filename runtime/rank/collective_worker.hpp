@@ -15,6 +15,8 @@ class CollectiveWorker {
   virtual ~CollectiveWorker() = default;
   // Opens the communicators: waits for the other ranks of the group.
   virtual void prepare() = 0;
+  // Closes them, until prepare() opens others.
+  virtual void close() = 0;
   virtual const std::string& name() const = 0;
   // What reduce_bucket does, for traces: "all_reduce" or "reduce_scatter".
   virtual const char* reduction() const = 0;

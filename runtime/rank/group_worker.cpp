@@ -24,8 +24,12 @@ class GroupWorker final : public CollectiveWorker,
     if (options_.gradients && options_.group >= 0)
       options_.gradients->reductions.add(options_.group, weak_from_this());
   }
+  void close() override {
+    scatter_ = nullptr;
+    sum_ = nullptr;
+  }
   const std::string& name() const override { return options_.name; }
-  const char* reduction() const override { return scatter_ ? "reduce_scatter" : "all_reduce"; }
+  const char* reduction() const override { return options_.scatter ? "reduce_scatter" : "all_reduce"; }
 
   double reduce_bucket(int bucket) override {
     const GradientBucket& reduced = bucket_at(bucket);

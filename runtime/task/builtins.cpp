@@ -158,8 +158,8 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   registry.add_inference_task("classification", [](const config::Section&, const InferencePlace& place) {
     return std::make_shared<ClassificationInference>(place);
   });
-  registry.add_inference_task("embedding", [](const config::Section&, const InferencePlace& place) {
-    return std::make_shared<EmbeddingInference>(place);
+  registry.add_inference_task("embedding", [&loaded](const config::Section&, const InferencePlace& place) {
+    return std::make_shared<EmbeddingInference>(place, std::get<EmbeddingConfig>(loaded.job.task).results);
   });
   registry.add_inference_task(
       "generation", [&loaded, &disk](const config::Section&, const InferencePlace& place) {

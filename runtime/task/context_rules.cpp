@@ -39,7 +39,7 @@ std::optional<JobIssue> sharing_issue(const JobConfig& job, const std::string& k
   const std::int64_t ranks = job.mesh.context_parallel();
   const std::int64_t shares = job.mesh.tensor_parallel;  // of each rank's tokens
   const std::int64_t dealt = length_unit(job.parallelism.context.order, static_cast<int>(ranks));
-  const std::int64_t unit = std::lcm(dealt, ranks * shares);
+  const std::int64_t unit = sequence_unit(job);
   if (length % unit == 0) return {};
   const std::int64_t above = (length + unit - 1) / unit * unit;
   if (ranks == 1) {
@@ -58,6 +58,12 @@ std::optional<JobIssue> sharing_issue(const JobConfig& job, const std::string& k
 }
 
 }  // namespace
+
+std::int64_t sequence_unit(const JobConfig& job) {
+  const std::int64_t ranks = job.mesh.context_parallel();
+  return std::lcm(length_unit(job.parallelism.context.order, static_cast<int>(ranks)),
+                  ranks * job.mesh.tensor_parallel);
+}
 
 std::vector<JobIssue> sequence_issues(const JobConfig& job, const FamilyModel* model, const std::string& key,
                                       std::int64_t length) {

@@ -9,6 +9,8 @@
 
 namespace d9d {
 
+// Lengths of sequences that the context- and tensor-parallel ranks of the mesh can share are multiples of this.
+std::int64_t sequence_unit(const JobConfig& job);
 // Everything that is wrong with sequences of `length`, which comes from key `key`.
 std::vector<JobIssue> sequence_issues(const JobConfig& job, const FamilyModel* model, const std::string& key,
                                       std::int64_t length);

@@ -69,12 +69,24 @@ void EmbeddingInference::process_outputs(const InferenceContext& context) {
     const std::int64_t sample = context.samples[static_cast<std::size_t>(row)];
     for (std::int64_t i = 0; i < counts[row].item<std::int64_t>(); ++i, begin += width) {
       if (sample < 0) continue;
-      nlohmann::ordered_json line;
-      if (packed != context.state.end()) line["document"] = i;
-      line["embedding"] = std::vector<float>(begin, begin + width);
-      lines_.add(sample, std::move(line));
+      const auto document = packed != context.state.end() ? std::optional(i) : std::nullopt;
+      add(sample, document, {begin, static_cast<std::size_t>(width)});
     }
   }
+}
+
+void EmbeddingInference::add(std::int64_t sample, std::optional<std::int64_t> document,
+                             std::span<const float> vector) {
+  if (format_ == VectorFormat::safetensors) return tensors_.add(sample, document, vector);
+  nlohmann::ordered_json line;
+  if (document) line["document"] = *document;
+  line["embedding"] = std::vector<float>(vector.begin(), vector.end());
+  lines_.add(sample, std::move(line));
+}
+
+void EmbeddingInference::flush() {
+  lines_.flush();
+  tensors_.flush();
 }
 
 }  // namespace d9d

@@ -44,6 +44,10 @@ std::vector<JobIssue> generation_issues(const JobConfig& job, const FamilyModel*
   if (task->top_p <= 0 || task->top_p > 1) {
     issues.push_back({"task.top_p", fmt::format("{}", task->top_p), "give a number above 0, at most 1"});
   }
+  if (job.trainer.batching.cut_to_longest) {
+    issues.push_back({"inference.batching.cut_to_longest", "a text goes on where its row is filled up",
+                      "leave it out; give data.sequence_length the length of the longest prompt"});
+  }
   check_generation_mesh(job, issues);
   if (model == nullptr) return issues;
   if (!model->heads.empty()) {

@@ -28,6 +28,11 @@ Sample PluginSource::at(std::uint64_t index) const {
   return sample;
 }
 
+std::optional<std::int64_t> PluginSource::sort_key(std::uint64_t index) const {
+  return call_user(fmt::format("the length of sample {} of the data source \"{}\"", index, name_),
+                   ErrorInside::is_named, [&] { return inner_->sort_key(index); });
+}
+
 void PluginSource::check(const Sample& sample, std::uint64_t index) const {
   const auto length = static_cast<std::size_t>(sequence_length_);
   const auto fits = [&](std::size_t size) { return lengths_vary_ ? size <= length : size == length; };

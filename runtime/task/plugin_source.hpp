@@ -21,6 +21,7 @@ class PluginSource final : public SampleSource {
   // Input error for a sample of another length, an id outside the
   // vocabulary, or a label that is neither one nor ignored_label.
   Sample at(std::uint64_t index) const override;
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
 
  private:
   void check(const Sample& sample, std::uint64_t index) const;

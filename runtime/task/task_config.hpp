@@ -2,10 +2,12 @@
 // Section `task`.
 
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <variant>
 
+#include "runtime/base/config/codec_enum.hpp"
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/section.hpp"
 #include "runtime/task/generation_config.hpp"
@@ -24,10 +26,18 @@ constexpr auto keys_of(config::Tag<ClassificationConfig>) {
   return std::array<config::Key, 0>{};
 }
 
-struct EmbeddingConfig {};
-BOOST_DESCRIBE_STRUCT(EmbeddingConfig, (), ())
+enum class VectorFormat { jsonl, safetensors };
+BOOST_DESCRIBE_ENUM(VectorFormat, jsonl, safetensors)
+
+struct EmbeddingConfig {
+  VectorFormat results = VectorFormat::jsonl;
+};
+BOOST_DESCRIBE_STRUCT(EmbeddingConfig, (), (results))
 constexpr auto keys_of(config::Tag<EmbeddingConfig>) {
-  return std::array<config::Key, 0>{};
+  return std::array{config::Key{
+      "results", "",
+      "jsonl: a line for each vector; safetensors: files with `samples` [n] and `embeddings` [n, D], and "
+      "`documents` [n] of packed rows"}};
 }
 
 using TaskConfig =

@@ -30,15 +30,19 @@ constexpr auto keys_of(config::Tag<RunConfig>) {
 struct BatchingConfig {
   std::int64_t global_batch_size = 0;
   std::int64_t microbatch_size = 0;
+  bool cut_to_longest = false;
 };
-BOOST_DESCRIBE_STRUCT(BatchingConfig, (), (global_batch_size, microbatch_size))
+BOOST_DESCRIBE_STRUCT(BatchingConfig, (), (global_batch_size, microbatch_size, cut_to_longest))
 constexpr auto keys_of(config::Tag<BatchingConfig>) {
   using namespace config;
   return std::array{
       Key{"global_batch_size", "samples",
           "samples of one optimizer step over all replicas; divisible by replicas x microbatch_size",
           required, at_least(1)},
-      Key{"microbatch_size", "samples", "samples that a stage computes at once", required, at_least(1)}};
+      Key{"microbatch_size", "samples", "samples that a stage computes at once", required, at_least(1)},
+      Key{"cut_to_longest", "",
+          "samples that are filled up: a microbatch is as long as its longest one, rounded up to what ranks "
+          "that share sequences can share; data.order.sorted puts samples of one length together"}};
 }
 
 struct ScheduleConfigSection {

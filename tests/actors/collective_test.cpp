@@ -22,6 +22,7 @@ class HundredMore final : public CollectiveWorker {
  public:
   explicit HundredMore(std::vector<std::string>& ran) : ran_(ran) {}
   void prepare() override { ran_.push_back("prepare"); }
+  void close() override { ran_.push_back("close"); }
   const std::string& name() const override { return name_; }
   const char* reduction() const override { return "all_reduce"; }
   double reduce_bucket(int bucket) override {
@@ -94,6 +95,30 @@ TEST_F(CollectiveTest, AReductionAskedForTwiceIsABug) {
   EXPECT_THAT(std::string(world.last<wire::Failed>()->getText()),
               HasSubstr("reduction 0 was asked for twice"));
   EXPECT_EQ(world.heard<wire::ValuesReduced>().size(), 1U);
+}
+
+TEST_F(CollectiveTest, ClosesItsGroupWhileTheRankSleeps) {
+  world.say<wire::Sleep>(
+      group_id, [](wire::Sleep::Builder sleep) { sleep.setStep(4); }, trainer_id);
+  EXPECT_EQ(world.last<wire::Slept>(trainer_id)->getStep(), 4U);
+  EXPECT_THAT(ran, ElementsAre("prepare", "close"));
+
+  world.say<wire::Wake>(
+      group_id, [](wire::Wake::Builder wake) { wake.setStep(4); }, trainer_id);
+  EXPECT_EQ(world.last<wire::Awake>(trainer_id)->getStep(), 4U);
+  reduce(0, 1);
+
+  EXPECT_THAT(ran, ElementsAre("prepare", "close", "prepare", "values 1 by sum"));
+  EXPECT_EQ(world.heard<wire::Ready>().size(), 1U) << "once";
+}
+
+TEST_F(CollectiveTest, SleepingOverAReductionThatWaitsForAnotherIsABug) {
+  reduce(1, 20);
+  world.say<wire::Sleep>(
+      group_id, [](wire::Sleep::Builder) {}, trainer_id);
+
+  EXPECT_THAT(std::string(world.last<wire::Failed>()->getText()),
+              HasSubstr("while reduction 1 is asked for"));
 }
 
 TEST_F(CollectiveTest, AnswersABucketWithThisRanksShareOfItsNorm) {

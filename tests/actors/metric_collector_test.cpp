@@ -98,6 +98,23 @@ TEST_F(MetricCollectorTest, ACollectionDuringAReductionWaitsItsTurn) {
   EXPECT_EQ(world.last<wire::ReduceValues>()->getOrder(), 2U);
 }
 
+TEST_F(MetricCollectorTest, SaysThatItSleepsWhenNothingIsBeingReduced) {
+  constexpr ActorId trainer_id{Role::trainer, 0};
+  play();
+  taken(10, {1, 1, 0});
+  world.say<wire::Sleep>(
+      metrics_id, [](wire::Sleep::Builder sleep) { sleep.setStep(10); }, executor_id);
+  reduced(0, {1, 1});
+  EXPECT_TRUE(world.heard<wire::Slept>().empty());
+  reduced(1, {0});
+  EXPECT_EQ(world.last<wire::Slept>(trainer_id)->getStep(), 10U);
+
+  world.say<wire::Sleep>(
+      metrics_id, [](wire::Sleep::Builder sleep) { sleep.setStep(11); }, executor_id);
+
+  EXPECT_EQ(world.last<wire::Slept>(trainer_id)->getStep(), 11U) << "at once";
+}
+
 TEST_F(MetricCollectorTest, ATaskWithoutMetricsReducesNothing) {
   world.play<MetricCollector>(
       metrics_id, MetricCollectorOptions{.rank = 0, .collective = group_id, .create = [](Compose&) {}});

@@ -368,6 +368,7 @@ TEST_F(StageTest, SleepsAndWakesWhenToldTo) {
     sleep.setFile("asleep/rank-0");
   });
   EXPECT_EQ(world->last<wire::Slept>(trainer_id)->getBytes(), 4096U);
+  EXPECT_EQ(world->heard<wire::Sleep>(ActorId{Role::metric_collector, executor_id.index}).size(), 1U);
 
   world->say<wire::Wake>(executor_id, [](wire::Wake::Builder wake) { wake.setStep(3); });
 

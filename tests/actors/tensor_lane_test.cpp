@@ -16,7 +16,12 @@ constexpr ActorId executor_id{Role::rank_executor, 1};
 // A wire that keeps what was put on it.
 class Wire final : public ParcelWire {
  public:
-  explicit Wire(std::vector<std::string>& calls) : calls_(calls) {}
+  Wire(std::vector<std::string>& calls, int& open_wires) : calls_(calls), open_wires_(open_wires) {
+    ++open_wires_;
+  }
+  ~Wire() override { --open_wires_; }
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
   std::vector<TransferTensor> open(Ticket ticket) override {
     calls_.push_back("open " + std::to_string(ticket.slot));
     return {{"hidden_states", 6, {2, 3}, true}};
@@ -31,6 +36,7 @@ class Wire final : public ParcelWire {
 
  private:
   std::vector<std::string>& calls_;
+  int& open_wires_;
 };
 
 class TensorLaneTest : public ::testing::Test {
@@ -38,7 +44,7 @@ class TensorLaneTest : public ::testing::Test {
   TensorLaneTest() {
     for (const ActorId id : {sender_id, receiver_id}) {
       world.play<TensorLane>(id, TensorLaneOptions{0, 1, [this] {
-                                                     auto wire = std::make_unique<Wire>(calls);
+                                                     auto wire = std::make_unique<Wire>(calls, open_wires);
                                                      last = wire.get();
                                                      return wire;
                                                    }});
@@ -54,6 +60,7 @@ class TensorLaneTest : public ::testing::Test {
     });
   }
   std::vector<std::string> calls;
+  int open_wires = 0;
   Wire* last = nullptr;  // the receiver's
   ActorWorld world;
 };
@@ -75,6 +82,24 @@ TEST_F(TensorLaneTest, GradientsArriveAsGradients) {
 
   EXPECT_EQ(world.heard<wire::GradientReady>(executor_id).size(), 1U);
   EXPECT_TRUE(world.heard<wire::ActivationReady>().empty());
+}
+
+TEST_F(TensorLaneTest, HasNoWireWhileTheRankSleeps) {
+  constexpr ActorId trainer_id{Role::trainer, 0};
+  for (const ActorId id : {sender_id, receiver_id})
+    world.say<wire::Sleep>(
+        id, [](wire::Sleep::Builder sleep) { sleep.setStep(4); }, trainer_id);
+  EXPECT_EQ(world.heard<wire::Slept>(trainer_id).size(), 2U);
+  EXPECT_EQ(open_wires, 0);
+
+  for (const ActorId id : {sender_id, receiver_id})
+    world.say<wire::Wake>(
+        id, [](wire::Wake::Builder wake) { wake.setStep(4); }, trainer_id);
+  send(false);
+
+  EXPECT_EQ(world.heard<wire::Awake>(trainer_id).size(), 2U);
+  EXPECT_EQ(open_wires, 2);
+  EXPECT_EQ(calls, (std::vector<std::string>{"open 7", "send", "receive hidden_states"}));
 }
 
 TEST_F(TensorLaneTest, BothEndsSayReadyForTheirOwnRank) {

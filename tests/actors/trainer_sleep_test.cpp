@@ -12,9 +12,11 @@ using ::testing::HasSubstr;
 
 class TrainerSleepTest : public TrainerTest {
  protected:
+  static constexpr ActorId metrics_id{Role::metric_collector, 0};
   TrainerSleepTest() {
     options.sleep_file = "asleep/rank-0";
     options.world_size = 2;
+    options.links = {group_id};
   }
   void signal(int number) {
     world.say<wire::Signalled>(trainer_id, [&](wire::Signalled::Builder message) {
@@ -30,17 +32,31 @@ class TrainerSleepTest : public TrainerTest {
         },
         group_id);
   }
-  void slept(std::uint64_t step) {
+  void slept_says(ActorId who, std::uint64_t step, std::uint64_t bytes = 0) {
     world.say<wire::Slept>(
-        trainer_id, [&](wire::Slept::Builder message) { message.setStep(step); }, executor_id);
+        trainer_id,
+        [&](wire::Slept::Builder message) {
+          message.setStep(step);
+          message.setBytes(bytes);
+        },
+        who);
+  }
+  void slept(std::uint64_t step) {
+    slept_says(executor_id, step, 4096);
+    slept_says(metrics_id, step);
+    slept_says(group_id, step);
+  }
+  void awake_says(ActorId who, std::uint64_t step) {
+    world.say<wire::Awake>(
+        trainer_id, [&](wire::Awake::Builder message) { message.setStep(step); }, who);
   }
   void wake(std::uint64_t step) {
     world.say<wire::Wake>(trainer_id, [&](wire::Wake::Builder message) { message.setStep(step); },
                           {Role::trainer, 1});
   }
   void awake(std::uint64_t step) {
-    world.say<wire::Awake>(
-        trainer_id, [&](wire::Awake::Builder message) { message.setStep(step); }, executor_id);
+    awake_says(group_id, step);
+    awake_says(executor_id, step);
   }
   void fall_asleep_after_step_1() {
     start();
@@ -50,7 +66,9 @@ class TrainerSleepTest : public TrainerTest {
     reduced_with(1);
     applied(1);
   }
-  std::size_t wakes() { return world.heard<wire::Wake>(executor_id).size(); }
+  // Of the links, which wake first.
+  std::size_t wakes() { return world.heard<wire::Wake>(group_id).size(); }
+  std::size_t wakes_of_memory() { return world.heard<wire::Wake>(executor_id).size(); }
 };
 
 TEST_F(TrainerSleepTest, AsksAllRanksAndSleepsBehindTheUpdateOfTheStep) {
@@ -103,6 +121,31 @@ TEST_F(TrainerSleepTest, WakesAsSoonAsItSleepsWhereTheCallCameBefore) {
   slept(1);
 
   EXPECT_EQ(wakes(), 1U);
+}
+
+TEST_F(TrainerSleepTest, ClosesItsLinksLastAndOpensThemFirst) {
+  const ActorId lane = lane_id(0, 1, LaneEnd::sender);
+  options.links = {group_id, lane};
+  fall_asleep_after_step_1();
+  slept_says(executor_id, 1, 4096);
+  EXPECT_TRUE(world.heard<wire::Sleep>(group_id).empty()) << "metrics are being reduced";
+  slept_says(metrics_id, 1);
+  EXPECT_EQ(world.heard<wire::Sleep>(group_id).size(), 1U);
+  EXPECT_EQ(world.heard<wire::Sleep>(lane).size(), 1U);
+  wake(1);
+  slept_says(group_id, 1);
+  EXPECT_TRUE(world.heard<wire::Wake>(lane).empty()) << "one still closes";
+  slept_says(lane, 1);
+  EXPECT_EQ(world.heard<wire::Wake>(lane).size(), 1U);
+  EXPECT_EQ(world.heard<wire::Wake>(group_id).size(), 1U);
+  awake_says(lane, 1);
+  EXPECT_EQ(wakes_of_memory(), 0U);
+  awake_says(group_id, 1);
+  EXPECT_EQ(wakes_of_memory(), 1U);
+  EXPECT_EQ(begun(), 1U);
+  awake_says(executor_id, 1);
+
+  EXPECT_EQ(begun(), 2U);
 }
 
 TEST_F(TrainerSleepTest, WaitsWithACheckpointUntilTheMemoryIsThere) {

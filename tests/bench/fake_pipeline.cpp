@@ -102,6 +102,7 @@ class MeetingWorker final : public CollectiveWorker {
  public:
   explicit MeetingWorker(MeetingPlace& place) : place_(place) {}
   void prepare() override {}
+  void close() override {}
   const std::string& name() const override { return name_; }
   const char* reduction() const override { return "all_reduce"; }
   double reduce_bucket(int bucket) override {

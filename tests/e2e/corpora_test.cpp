@@ -73,6 +73,8 @@ TEST_F(Corpora, TextIsTheSameFromItsCacheAndAsAMegatronCorpus) {
   run(named("text") + data(text(length)));
 
   const std::string made = out_of(Words{"data", "prepare", "job.yaml"} + data(text(cached)));
+  EXPECT_THAT(out_of(Words{"data", "peek", "job.yaml", "--rate", "0.01"} + data(text(cached))),
+              AllOf(HasSubstr("one loader makes"), HasSubstr("100.0 % of them have a label")));
   EXPECT_THAT(made, AllOf(HasSubstr("data made, tokens/"), HasSubstr("tokens of uint16, 160 documents")));
   EXPECT_THAT(out_of(Words{"data", "prepare", "job.yaml"} + data(text(cached))), HasSubstr("data was there"));
   std::filesystem::rename(job_.folder() / "lines.txt", job_.folder() / "moved.txt");
@@ -107,6 +109,42 @@ TEST_F(Corpora, PaddedDocumentsAreTheSameOnAnyMesh) {
   expect_same("replicas", mesh(2, 2) + words);
   expect_same("context", set("mesh.context_parallel_shard", "2") + words);
   expect_same_in_halves("moved", mesh(1, 2) + words, mesh(2, 1) + words);
+}
+
+// 60 samples: the checkpoint is within the second epoch, the job ends within the third.
+TEST_F(Corpora, ByLengthInShardsGoOnOverTheEndsOfEpochs) {
+  std::string few;
+  for (int i = 0; i < 60; ++i)
+    few += "day " + std::to_string(i) + std::string(i % 9, '.') + " of the house\n";
+  job_.folder().write("few.txt", few);
+  Words words =
+      data(text(", samples: document, sequence_length: 32, shuffle: true, order: {sorted: {buffer_size: 25, "
+                "pack_size: 4}, shards: {count: 3, turn: 2}}"));
+  words = words + set("data.files", "[few.txt]");
+  run(named("alone") + words);
+
+  expect_same_in_halves("moved", mesh(1, 2) + words, mesh(2, 1) + words);
+  run_in_halves("resumed", words, words);
+  EXPECT_EQ(job_.exact_curve("resumed"), job_.exact_curve("alone"));
+}
+
+// What is filled up counts in no loss, so less of it changes nothing but the tokens.
+TEST_F(Corpora, BatchesCutToTheirLongestSampleTrainTheSameOnAnyMesh) {
+  const Words words =
+      data(text(", samples: document, sequence_length: 64, shuffle: true, order: {sorted: {buffer_size: 48, "
+                "pack_size: 8}}"));
+  const Words cut = words + set("trainer.batching.cut_to_longest", "true");
+  run(named("alone") + words);
+
+  expect_same("cut", cut);
+  const auto tokens = [&](const char* name) { return job_.values(name, "tokens_total").back(); };
+  EXPECT_LT(tokens("cut"), 0.8 * tokens("alone"));
+  expect_same("stages", mesh(2, 2) + schedule("1f1b") + cut);
+  expect_same("sequences", set("mesh.context_parallel_shard", "2") + cut);
+  expect_same("shards", set("mesh.data_parallel_shard", "2") + experts_on(2) + cut);
+  expect_same("matrices", matrices_on(2) + cut);
+  expect_same_in_halves("moved", mesh(1, 2) + cut, mesh(2, 1) + cut);
+  expect_refused(set("trainer.batching.cut_to_longest", "true"), "all have one length");
 }
 
 TEST_F(Corpora, ByLengthInShardsAreTheSameOnAnyMesh) {

@@ -5,8 +5,10 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/data/sample_source.hpp"
+#include "runtime/state/safetensors.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -183,6 +185,36 @@ TEST_F(Inference, GivesTheVectorOfEachSampleOnEveryMesh) {
     }
   }
   EXPECT_NE(alone.at(0).front().at("embedding"), alone.at(1).front().at("embedding"));
+}
+
+// Stopped within the data and gone on with on other ranks: each vector once, in files that others read.
+TEST_F(Inference, GivesVectorsAsSafetensorsAlsoWhenItGoesOnWithOtherRanks) {
+  make_model();
+  const Words head = set("model_provider.head", "{kind: embedding, normalize: true}");
+  const Words tensors = head + set("task", "{name: embedding, results: safetensors}");
+  ASSERT_EQ(infer("lines", head + set("task", "{name: embedding}")).code, 0);
+  ASSERT_EQ(infer("halves", tensors + mesh(1, 2)).code, 0);
+  for (const char* name : {"save-6", "save-7"})
+    std::filesystem::remove_all(job_.run_folder("halves") / "checkpoints" / name);
+  const Outcome rest = infer("halves", tensors + mesh(2, 1));
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  ASSERT_THAT(rest.err, HasSubstr("resuming from runs/halves/checkpoints/save-4"));
+
+  const auto lines = lines_of("lines");
+  std::set<std::int64_t> seen;
+  for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder("halves") / "results")) {
+    const SafetensorsReader file(PosixDisk(), entry.path().string());
+    const at::Tensor numbers = file.read("samples"), vectors = file.read("embeddings");
+    for (std::int64_t row = 0; row < numbers.numel(); ++row) {
+      const auto sample = numbers[row].item<std::int64_t>();
+      EXPECT_TRUE(seen.insert(sample).second) << "sample " << sample << " twice";
+      const auto expected =
+          lines.at(static_cast<int>(sample)).front().at("embedding").get<std::vector<double>>();
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        ASSERT_NEAR(vectors[row][static_cast<std::int64_t>(i)].item<double>(), expected[i], 1e-5);
+    }
+  }
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(samples));
 }
 
 TEST_F(Inference, AnEmbeddingNeedsItsHeadAndASectionInference) {

@@ -32,6 +32,12 @@ class Sleep : public CurveTest {
     file >> all >> pages;
     return pages * 4096 / (1 << 20);
   }
+  // Open files and connections of the process.
+  static std::size_t descriptors(pid_t pid) {
+    using Entries = std::filesystem::directory_iterator;
+    const Entries all("/proc/" + std::to_string(pid) + "/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  }
   void wait_for_steps(Process& process, std::size_t count) {
     process.wait_until("steps", [&] {
       std::ifstream file(job_.run_folder("tiny") / "metrics.jsonl");
@@ -77,16 +83,24 @@ TEST_F(Sleep, ByAnActorLeavesEveryMeshAndOptimizerAsItWas) {
   expect_unchanged("shards", set("mesh.data_parallel_shard", "2") + experts_on(2));
   expect_unchanged("matrices",
                    matrices_on(2) + set("optimizer", "{name: adamw_8bit, lr: 0.003, float32_below: 0}"));
+  expect_unchanged("sequences", set("mesh.context_parallel_shard", "2"));
+  expect_unchanged("both", set("mesh.data_parallel_shard", "2") + set("mesh.pipeline_parallel", "2"));
+  expect_unchanged("late", mesh(1, 2) + set("node.device", "delayed"));
+  expect_unchanged("checked", mesh(2, 2) + set("debug.check_collectives", "true"));
   expect_unchanged("sgd", set("optimizer", "{name: sgd, lr: 0.1, momentum: 0.9}"));
 }
 
 TEST_F(Sleep, OfTwoProcessesBeginsAndEndsWithASignalToEither) {
-  run(named("whole") + mesh(2, 2) + large());
-  const auto [first, second] = job_.start_two(4, mesh(2, 2) + large());
+  const Words words = mesh(2, 2) + large() + set("trainer.logging.period_steps", "1");
+  run(named("whole") + words);
+  const auto [first, second] = job_.start_two(4, words);
   wait_for_steps(*first, 3);
+  const std::size_t awake = descriptors(second->pid());
 
   second->signal(SIGTSTP);
   first->wait_for_error_text("asleep after step");
+  // An end and a wake-up for each of both ranks: sums of the step, metrics, gradients, and two lanes.
+  second->wait_until("fewer descriptors", [&] { return descriptors(second->pid()) + 16 <= awake; });
   first->signal(SIGCONT);
 
   ASSERT_EQ(first->wait(), 0) << first->err();

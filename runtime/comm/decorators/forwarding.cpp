@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "runtime/base/error.hpp"
+
 namespace d9d {
 
 const char* name_of(ForwardedCall::Operation operation) {
@@ -9,6 +11,10 @@ const char* name_of(ForwardedCall::Operation operation) {
       "all_reduce", "reduce_scatter", "all_gather", "gather_shards", "sum_to_shards", "all_to_all",
       "broadcast",  "barrier",        "send",       "receive",       "wait"};
   return names.at(static_cast<std::size_t>(operation));
+}
+
+void ForwardingCommunicator::fail_closed() {
+  throw Error(ErrorKind::bug, "a communicator is used while the job sleeps and has none");
 }
 
 void ForwardingCommunicator::start_all_reduce(at::Tensor& tensor, ReduceOp op) {

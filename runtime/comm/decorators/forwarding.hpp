@@ -36,10 +36,10 @@ const char* name_of(ForwardedCall::Operation operation);
 
 class ForwardingCommunicator : public Communicator {
  public:
-  int rank() const final { return inner_->rank(); }
-  int size() const final { return inner_->size(); }
-  const std::string& name() const final { return inner_->name(); }
-  const std::string& backend() const final { return inner_->backend(); }
+  int rank() const final { return inner().rank(); }
+  int size() const final { return inner().size(); }
+  const std::string& name() const final { return inner().name(); }
+  const std::string& backend() const final { return inner().backend(); }
 
   void start_all_reduce(at::Tensor& tensor, ReduceOp op) final;
   void start_reduce_scatter(at::Tensor& output, const at::Tensor& input, ReduceOp op) final;
@@ -59,20 +59,28 @@ class ForwardingCommunicator : public Communicator {
   void wait() final;
   void check() const final { inner_->check(); }
   void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
-  void set_timeout(std::chrono::milliseconds timeout) override { inner_->set_timeout(timeout); }
+  void set_timeout(std::chrono::milliseconds timeout) override { inner().set_timeout(timeout); }
 
  protected:
   using Run = c10::function_ref<void(Communicator&)>;
 
   explicit ForwardingCommunicator(std::shared_ptr<Communicator> inner)
       : Communicator(inner->late_), inner_(std::move(inner)) {}
-  Communicator& inner() { return *inner_; }
+  Communicator& inner() const {
+    if (!inner_) fail_closed();
+    return *inner_;
+  }
+  bool is_open() const { return inner_ != nullptr; }
+  // Null: every call is a bug until there is another one, over the same ranks and with the same kind of results.
+  void replace_inner(std::shared_ptr<Communicator> inner) { inner_ = std::move(inner); }
 
   // Calls run() once, with inner() or another communicator over the same ranks.
   virtual void around(const ForwardedCall& call, Run run) = 0;
 
  private:
-  const std::shared_ptr<Communicator> inner_;
+  [[noreturn]] static void fail_closed();
+
+  std::shared_ptr<Communicator> inner_;
 };
 
 }  // namespace d9d

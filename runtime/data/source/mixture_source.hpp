@@ -26,6 +26,7 @@ class MixtureSource final : public SampleSource {
   std::int64_t sequence_length() const override { return parts_.front().source->sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override;
   Sample at(std::uint64_t index) const override;
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:

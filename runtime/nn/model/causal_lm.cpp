@@ -11,41 +11,11 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
-#include "runtime/nn/block/pooled_heads.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
 #include "runtime/nn/model/document_starts.hpp"
-#include "runtime/nn/shard/placing.hpp"
-#include "runtime/tensor/tied.hpp"
 
 namespace d9d {
 namespace {
-
-void check_dtype(at::ScalarType dtype) {
-  D9D_REQUIRE(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kDouble,
-              "a model in {} cannot be computed; use float32 or bfloat16", c10::toString(dtype));
-}
-
-void check_position(StagePosition position) {
-  D9D_REQUIRE(position.num_stages > 0 && position.stage >= 0 && position.stage < position.num_stages,
-              "there is no pipeline stage {} of {}", position.stage, position.num_stages);
-}
-
-void check_heads(const ModelDescription& model, const RouterBalance& balance) {
-  D9D_REQUIRE(
-      model.heads.empty() || !balance.wanted(),
-      "the losses on the routing of experts are added to those of tokens, which only a model with one "
-      "head for causal language modelling has; set router_aux_loss_coef and router_z_loss_coef to 0");
-  D9D_REQUIRE(model.heads.empty() || model.prediction_depths == 0,
-              "multi-token prediction needs a model with one head, for causal language modelling; leave "
-              "mtp_loss_factor out, or the heads");
-}
-
-// As transformers rounds it: a factor in the dtype of the weights.
-double rounded(double scale, at::ScalarType dtype) {
-  const auto single = static_cast<float>(scale);
-  if (dtype == at::kBFloat16) return static_cast<float>(c10::BFloat16(single));
-  return dtype == at::kFloat ? single : scale;
-}
 
 // Of sequences that ranks share, where a frequency depends on it.
 at::Tensor whole_length(const TensorMap& shared) {
@@ -57,128 +27,7 @@ at::Tensor whole_length(const TensorMap& shared) {
   return found->second;
 }
 
-std::shared_ptr<Embedding> make_embedding(ParameterMaker& make, torch::nn::Module& body,
-                                          const ModelDescription& model) {
-  if (model.vocabulary_parts.empty()) {
-    return make.child<TokenEmbedding>(body, "embed_tokens", model.vocab_size, model.hidden_size,
-                                      model.pad_token_id);
-  }
-  return make.child<SplitTokenEmbedding>(body, "embed_tokens", model.vocabulary_parts, model.hidden_size,
-                                         model.pad_token_id);
-}
-
-// One for each table of the vocabulary.
-std::vector<std::shared_ptr<Linear>> make_projections(ParameterMaker& make, torch::nn::Module& owner,
-                                                      const ModelDescription& model) {
-  if (model.vocabulary_parts.empty())
-    return {make.child<Linear>(owner, "lm_head", model.hidden_size, model.vocab_size)};
-  const auto parts = make.child<ModuleGroup>(owner, "lm_head");
-  return make.within("lm_head", [&] {
-    std::vector<std::shared_ptr<Linear>> projections;
-    for (const VocabularyPart& part : model.vocabulary_parts)
-      projections.push_back(make.child<Linear>(*parts, part.name, model.hidden_size, part.size));
-    return projections;
-  });
-}
-
 }  // namespace
-
-CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, StagePosition position,
-                   const BuildOptions& options, const MakeLayer& make_layer)
-    : position_(position),
-      options_(options),
-      hidden_size_(model.hidden_size),
-      num_hidden_layers_(model.num_hidden_layers),
-      vocabulary_(model.vocabulary_parts.empty() ? std::vector<VocabularyPart>{{"", model.vocab_size}}
-                                                 : model.vocabulary_parts),
-      rotary_({RotaryTable(rope, model.attention().turning_dim())}),
-      embedding_scale_(rounded(model.embedding_scale, options.dtype)),
-      summary_(model.hidden_states),
-      balance_(model.balance()),
-      has_experts_(model.experts_per_layer() > 0) {
-  check_position(position);
-  check_heads(model, balance_);
-  check_dtype(options.dtype);
-  if (model.window_rope) rotary_.emplace_back(*model.window_rope, model.attention().turning_dim());
-  ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
-  build(model, make, make_layer);
-  parameters_ = make.parameters();
-  if (embed_tokens_ && model.embeds_on_last_stage() && position.num_stages > 1) {
-    for (const at::Tensor& table : embed_tokens_->tables())
-      place(parameter_of(parameters_, table), axis_of_tied_copy(position.is_first() ? 0 : 1));
-  }
-  buffers_ = make.buffers();
-}
-
-void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer) {
-  const auto ranges = layers_of_stages(model, position_.num_stages, options_.split);
-  const LayerRange mine = ranges[static_cast<std::size_t>(position_.stage)];
-  const auto body = make.child<ModuleGroup>(*this, "model");
-  make.within("model", [&] {
-    const bool again = position_.is_last() && model.embeds_on_last_stage();
-    if (position_.is_first() || again) embed_tokens_ = make_embedding(make, *body, model);
-    const auto layers = make.child<ModuleGroup>(*body, "layers");
-    make.within("layers", [&] {
-      for (std::int64_t index = mine.begin; index < mine.end; ++index) {
-        layers_[index] = make_layer(make, *layers, index);
-      }
-      if (position_.is_last() && model.prediction_depths > 0) {
-        prediction_ = std::make_unique<MultiTokenPrediction>(make, *layers, model, make_layer);
-        std::int64_t index = num_hidden_layers_;
-        for (const auto& layer : prediction_->layers()) layers_[index++] = layer;
-      }
-      return 0;
-    });
-    if (position_.is_last()) {
-      norm_ = make.child<RmsNorm>(*body, "norm", model.hidden_size, model.rms_norm_eps,
-                                  model.zero_centered_norms);
-    }
-    return 0;
-  });
-  if (position_.is_last()) head_ = make_heads(model, make);
-}
-
-std::unique_ptr<Head> CausalLm::make_heads(const ModelDescription& model, ParameterMaker& make) {
-  const auto make_one = [&](const std::string& name, const HeadOptions& head,
-                            torch::nn::Module& owner) -> std::unique_ptr<Head> {
-    if (const auto* classes = std::get_if<ClassificationHead>(&head))
-      return std::make_unique<ClassifyingHead>(make, owner, *classes, model.hidden_size, name);
-    return std::make_unique<EmbeddingVectorHead>(make, owner, std::get<EmbeddingHead>(head),
-                                                 model.hidden_size);
-  };
-  std::map<std::string, std::unique_ptr<Head>> heads;
-  if (model.has_language_model_head()) {
-    auto language = make_language_head(model, make);
-    if (model.heads.empty()) return language;
-    for (const auto& [name, head] : model.heads) {
-      if (std::holds_alternative<CausalLmHead>(head)) heads[name] = std::move(language);
-    }
-  } else if (model.heads.begin()->first.empty()) {
-    return make_one("", model.heads.begin()->second, *this);
-  }
-  const auto group = make.child<ModuleGroup>(*this, "heads");
-  make.within("heads", [&] {
-    for (const auto& [name, head] : model.heads) {
-      if (heads.contains(name)) continue;
-      const auto owner = make.child<ModuleGroup>(*group, name);
-      heads[name] = make.within(name, [&] { return make_one(name, head, *owner); });
-    }
-    return 0;
-  });
-  return std::make_unique<NamedHeads>(std::move(heads));
-}
-
-std::unique_ptr<Head> CausalLm::make_language_head(const ModelDescription& model, ParameterMaker& make) {
-  std::vector<std::shared_ptr<Linear>> projections;
-  if (model.tie_word_embeddings) {
-    for (const at::Tensor& table : embed_tokens_->tables())
-      projections.push_back(std::make_shared<Linear>(table));
-  } else {
-    projections = make_projections(make, *this, model);
-  }
-  return std::make_unique<LanguageModelHead>(std::move(projections), model.tie_word_embeddings,
-                                             model.logit_softcap);
-}
 
 void CausalLm::shard(TensorParallel& tensor) {
   std::vector<std::int64_t> tables;

@@ -3,6 +3,8 @@
 #include <ATen/core/Tensor.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -106,6 +108,40 @@ TEST(Microbatch, HasTheNumbersOfItsSamplesByTheirNames) {
   EXPECT_THROW(make_microbatch(samples), Error);
   samples[1].numbers = {};
   EXPECT_THROW(make_microbatch(samples), Error);
+}
+
+// Sample i has i % 5 + 1 inputs, filled up to 8.
+class GrowingSource final : public SampleSource {
+ public:
+  std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
+  std::int64_t sequence_length() const override { return 8; }
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
+    return static_cast<std::int64_t>(index % 5 + 1);
+  }
+  Sample at(std::uint64_t index) const override {
+    Sample sample{std::vector<std::int64_t>(8, 0), std::vector<std::int64_t>(8, ignored_label)};
+    std::fill_n(sample.input_ids.begin(), *sort_key(index), 7);
+    std::fill_n(sample.labels.begin(), *sort_key(index), 7);
+    return sample;
+  }
+};
+
+TEST(ReadMicrobatch, CutsToItsLongestSampleRoundedUp) {
+  BatchMaths maths = batch_maths(4, 2, 1);
+  const auto length = [&](std::uint64_t step_begin, std::int64_t microbatch) {
+    return read_microbatch(GrowingSource(), maths, 0, step_begin, microbatch).at("labels").size(1);
+  };
+  EXPECT_EQ(length(0, 0), 8);
+
+  maths.cut_unit = 1;
+  EXPECT_EQ(length(0, 0), 2);
+  EXPECT_EQ(length(0, 1), 4);
+  EXPECT_EQ(length(4, 0), 5) << "lengths 5 and 1";
+  maths.cut_unit = 4;
+  EXPECT_EQ(length(0, 0), 4);
+  EXPECT_EQ(length(4, 0), 8);
+  EXPECT_EQ(read_microbatch(CountingSource(), maths, 0, 0, 0).at("input_ids").size(1), 3)
+      << "it has no lengths";
 }
 
 // Labels alone, from last to first.

@@ -43,6 +43,9 @@ TEST_F(GenerationRules, NameWhatCannotBe) {
   job_.mesh.context_parallel_replicate = 2;
   EXPECT_THAT(paths(), ElementsAre("mesh.context_parallel_shard"));
   job_.mesh.context_parallel_replicate = 1;
+  job_.trainer.batching.cut_to_longest = true;
+  EXPECT_THAT(paths(), ElementsAre("inference.batching.cut_to_longest"));
+  job_.trainer.batching.cut_to_longest = false;
   job_.task = GenerationConfig{.max_new_tokens = 21, .top_p = 0};
   EXPECT_THAT(paths(), ElementsAre("task.top_p", "task.max_new_tokens"));
   job_.task = GenerationConfig{.max_new_tokens = 1};

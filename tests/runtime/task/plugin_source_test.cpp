@@ -21,6 +21,10 @@ class AnySource final : public SampleSource {
   std::int64_t sequence_length() const override { return length_; }
   std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
   Sample at(std::uint64_t) const override { return make_(); }
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
+    if (index == 8) throw std::runtime_error("no such row");
+    return static_cast<std::int64_t>(index);
+  }
 
  private:
   const std::optional<std::uint64_t> samples_;
@@ -45,6 +49,15 @@ TEST(PluginSource, PassesGoodSamplesOn) {
   EXPECT_EQ(source.at(7), good);
   EXPECT_EQ(source.num_samples(), 9U);
   EXPECT_EQ(source.sequence_length(), 2);
+}
+
+TEST(PluginSource, PassesLengthsOnAndNamesTheSampleWithoutOne) {
+  const PluginSource source("mine", std::make_shared<AnySource>(9, 2), 10);
+
+  EXPECT_EQ(source.sort_key(3), 3);
+  EXPECT_THAT(test::error_of([&] { source.sort_key(8); }),
+              testing::AllOf(HasSubstr("the length of sample 8 of the data source \"mine\""),
+                             HasSubstr("no such row")));
 }
 
 TEST(PluginSource, RefusesASourceWithoutSamplesOrLength) {

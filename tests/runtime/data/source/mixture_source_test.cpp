@@ -43,6 +43,24 @@ TEST_F(Mixture, ReadsEachPartInItsOrderAndAgainByItsEpochs) {
             (std::vector<std::int64_t>{0, 1, 1000, 2, 3, 4, 1001, 5, 6, 7, 1000, 8}));
 }
 
+TEST_F(Mixture, KnowsTheLengthsThatItsPartsKnow) {
+  struct Part final : SampleSource {
+    explicit Part(bool knows) : knows_(knows) {}
+    std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
+    std::int64_t sequence_length() const override { return 9; }
+    Sample at(std::uint64_t) const override { return {}; }
+    std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
+      return knows_ ? std::optional(static_cast<std::int64_t>(index) + 1) : std::nullopt;
+    }
+    const bool knows_;
+  };
+  const MixtureSource source({{1, std::make_shared<Part>(true), {}}, {1, std::make_shared<Part>(false), {}}});
+
+  EXPECT_EQ(source.sort_key(0), 1);
+  EXPECT_EQ(source.sort_key(1), std::nullopt);
+  EXPECT_EQ(source.sort_key(2), 2);
+}
+
 TEST_F(Mixture, EndsWithTheFirstPartThatIsUsedUp) {
   const auto samples = [](const MixtureDataConfig& config) {
     return build_source(config, {})->num_samples();
