@@ -1,13 +1,18 @@
 #include "runtime/rank/group_worker.hpp"
 
 #include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
+
+#include <optional>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/device/work_name.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
+#include "runtime/train/norm_parts.hpp"
 
 namespace d9d {
 namespace {
@@ -27,12 +32,19 @@ class GroupWorker final : public CollectiveWorker {
     const GradientBucket& reduced = bucket_at(bucket);
     const WaitPlace place("gradients");
     Device& device = device_of(reduced.grad.device());
+    std::optional<WorkName> work;
+    if (!device.is_cpu()) work.emplace(fmt::format("reduction of bucket {}", bucket));
     const StreamScope scope(device, StreamRole::communicate);
-    device.wait(options_.gradients->events.complete(bucket));
+    // A unit's gradient has an event of its own: its bucket may be complete once more before this one is reduced.
+    if (!reduced.unit) device.wait(options_.gradients->events.complete(bucket));
     const bool whole = !scatter_ || reduced.unit->reduce_gradient(reduced.grad, *scatter_);
     if (whole && sum_) reduce_gradients(reduced, *sum_);
+    if (!whole || reduced.tied) options_.gradients->events.set_reduced(bucket, device.record());
+    if (!whole || reduced.tied) return 0;
+    if (device.is_cpu()) return share_of_norm(reduced, options_.norm);
+    options_.gradients->norm_parts->add(share_of_norm_later(reduced, options_.norm));
     options_.gradients->events.set_reduced(bucket, device.record());
-    return whole && !reduced.tied ? share_of_norm(reduced, options_.norm) : 0;
+    return 0;
   }
 
   std::uint64_t bucket_bytes(int bucket) const override {

@@ -14,6 +14,7 @@
 namespace d9d {
 
 class FlatParameters;
+class NormParts;
 
 // By bucket: what the streams of the rank's device have come to. Any thread; of the CPU there is nothing to keep.
 class BucketEvents {
@@ -49,6 +50,8 @@ class BucketEvents {
 
 struct RankGradients {
   std::shared_ptr<const FlatParameters> parameters;
+  // On a device: shares of the norm that the Collectives leave there, instead of saying them with BucketReduced.
+  std::shared_ptr<NormParts> norm_parts = {};
   BucketEvents events = {};
 };
 

@@ -24,6 +24,7 @@ struct ParallelCase {
   TensorMap weights = {};               // global tensors by name, instead of what the seed draws
   std::optional<PeftConfig> peft = {};  // adapters begin with factors B that are not zero
   bool delayed = false;                 // rank n computes on the device delayed:n; else all on the CPU
+  int updates = 0;                      // steps before the one that is looked at, each with an update
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
 };
