@@ -24,7 +24,7 @@ void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tenso
   run_op(&OpTable::adamw_step, param, grad, exp_avg, exp_avg_sq, settings);
 }
 
-double sum_of_squares(const at::Tensor& tensor) {
+at::Tensor sum_of_squares(const at::Tensor& tensor) {
   const bool is_float = tensor.scalar_type() == at::kFloat;
   TORCH_CHECK((is_float || tensor.scalar_type() == at::kBFloat16) && tensor.is_contiguous(),
               "sum_of_squares of ", tensor.sizes(), " ", tensor.scalar_type(),

@@ -137,6 +137,9 @@ void add_optimizer(OpTable& table) {
   table.stochastic_adamw_step = [](T, T, T, T, const AdamWSettings&, const RoundingNoise&) {};
   table.quantize_blocks = [](T, int64_t, CodeBook, T, T) {};
   table.dequantize_blocks = [](T, T, int64_t, CodeBook, T) {};
+  table.sum_of_squares = [](T x) {
+    return at::empty({1}, x.options().requires_grad(false).dtype(at::kDouble));
+  };
 }
 
 void add_cache(OpTable& table) {

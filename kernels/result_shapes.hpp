@@ -7,7 +7,7 @@ namespace d9d::kernels {
 
 // A table whose ops make their results, uninitialised and on the device of their inputs, and do nothing else. Numbers
 // of rows that depend on values are those of the most: each choice of an expert counts, each label is valid.
-// uniform_value and sum_of_squares are not in it.
+// uniform_value is not in it.
 const OpTable& result_shapes();
 
 }  // namespace d9d::kernels

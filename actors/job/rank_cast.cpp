@@ -169,6 +169,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
           .threads = process.threads_per_rank,
           .device = epoch.device_of(rank),
+          .synchronous_device = job().debug.synchronous_device,
           .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
           .checkpoint_only_trainable = job().trainer.model_stage_factory.checkpoint_only_trainable_parameters,
           .resume_from = membership().resume_from,

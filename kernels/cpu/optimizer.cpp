@@ -1,3 +1,5 @@
+#include <ATen/ops/full.h>
+
 #include <vector>
 
 #include "kernels/adamw_pass.hpp"
@@ -18,7 +20,7 @@ void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tenso
   });
 }
 
-double sum_of_squares(const at::Tensor& tensor) {
+at::Tensor sum_of_squares(const at::Tensor& tensor) {
   const bool is_float = tensor.scalar_type() == at::kFloat;
   const int64_t count = tensor.numel(), blocks = (count + block - 1) / block;
   std::vector<double> partial(static_cast<std::size_t>(blocks));
@@ -32,7 +34,7 @@ double sum_of_squares(const at::Tensor& tensor) {
   });
   double total = 0;
   for (const double part : partial) total += part;
-  return total;
+  return at::full({1}, total, at::kDouble);
 }
 
 }  // namespace

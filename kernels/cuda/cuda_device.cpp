@@ -61,7 +61,9 @@ class RecordedEvent final : public Event::State {
   RecordedEvent(std::shared_ptr<EventPool> pool, c10::cuda::CUDAStream stream)
       : pool_(std::move(pool)), event_(pool_->take()) {
     const c10::cuda::CUDAGuard guard(stream.device_index());
-    check(cudaEventRecord(event_, stream.stream()), "an event of a stream");
+    const cudaError_t code = cudaEventRecord(event_, stream.stream());
+    if (code != cudaSuccess) pool_->give_back(event_);
+    check(code, "an event of a stream");
   }
   ~RecordedEvent() override { pool_->give_back(event_); }
   RecordedEvent(const RecordedEvent&) = delete;

@@ -28,7 +28,7 @@ void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tenso
                "adamw_step");
 }
 
-double sum_of_squares_op(const at::Tensor& tensor) {
+at::Tensor sum_of_squares_op(const at::Tensor& tensor) {
   const c10::DeviceGuard guard(tensor.device());
   const auto options = tensor.options().requires_grad(false).dtype(at::kDouble);
   const at::Tensor partial = at::empty({sum_of_squares_partials(tensor.numel())}, options);
@@ -40,7 +40,7 @@ double sum_of_squares_op(const at::Tensor& tensor) {
                                .total = total.data_ptr<double>()},
                               stream_of(tensor)),
                "sum_of_squares");
-  return total.item<double>();
+  return total;
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ struct OptimizerOps {
   Op<void(const at::Tensor& codes, const at::Tensor& scales, int64_t block, CodeBook book,
           const at::Tensor& x)>
       dequantize_blocks{"dequantize_blocks"};
-  // Waits for the device.
-  Op<double(const at::Tensor& tensor)> sum_of_squares{"sum_of_squares"};
+  // Of a contiguous fp32 or bf16 tensor, fp64 [1].
+  Op<at::Tensor(const at::Tensor& tensor)> sum_of_squares{"sum_of_squares"};
 };
 
 }  // namespace d9d::kernels

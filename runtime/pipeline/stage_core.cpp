@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/device/work_name.hpp"
 #include "runtime/pipeline/handed_tensors.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
 
@@ -108,7 +110,9 @@ bool StageCore::ready(const Action& action) const {
 ActionResult StageCore::run(const Action& action) {
   D9D_CHECK(ready(action), "{} of step {} is not ready on stage {}", to_string(action), step_, stage());
   try {
-    return dispatch(action);
+    ActionResult result = dispatch(action);
+    if (options_.synchronous) options_.device->record().wait("debug.synchronous_device");
+    return result;
   } catch (const Error& error) {
     throw Error(error.kind(), error_prefix(action) + error.what(), error.where());
   } catch (const c10::Error& error) {
@@ -121,26 +125,24 @@ ActionResult StageCore::run(const Action& action) {
   }
 }
 
-StageTotals StageCore::finish_step() {
+StageLosses StageCore::end_step() {
   D9D_CHECK(step_done(), "step {} of stage {} ends with {} unfinished microbatches", step_, stage(),
             unfinished_);
   D9D_CHECK(num_cached() == 0, "{} microbatches of stage {} hold tensors after step {}", num_cached(),
             stage(), step_);
-  StageTotals totals;
-  std::vector<at::Tensor> losses;
-  std::vector<double> weights;
+  StageLosses step;
   for (const Microbatch& mb : microbatches_) {
     if (!mb.loss.defined() || mb.weight == 0) continue;
-    losses.push_back(mb.loss);
-    weights.push_back(mb.weight);
+    step.losses.push_back(mb.loss);
+    step.weights.push_back(mb.weight);
   }
   microbatches_.clear();
-  const std::vector<double> values = host_numbers(losses);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    totals.loss_sum += values[i] * weights[i];
-    totals.weight_sum += weights[i];
-  }
-  return totals;
+  return step;
+}
+
+StageTotals StageCore::finish_step() {
+  const StageLosses step = end_step();
+  return totals_of(host_numbers(step.losses), step.weights);
 }
 
 int StageCore::num_cached() const {
@@ -166,6 +168,8 @@ std::string StageCore::error_prefix(const Action& action) const {
 ActionResult StageCore::dispatch(const Action& action) {
   const MicrobatchScope scope({options_.noise_seed, step_, action.microbatch});
   const WaitPlace place(options_.training ? symbol_of(action.kind) : "evaluation");
+  std::optional<WorkName> work;
+  if (!options_.device->is_cpu()) work.emplace(to_string(action));
   Microbatch& mb = at(action.microbatch);
   switch (action.kind) {
     case ActionKind::forward:

@@ -23,13 +23,9 @@
 #include "runtime/pipeline/parameter_watch.hpp"
 #include "runtime/pipeline/split_watch.hpp"
 #include "runtime/pipeline/stage_core_options.hpp"
+#include "runtime/pipeline/stage_losses.hpp"
 
 namespace d9d {
-
-struct StageTotals {
-  double loss_sum = 0;  // sum of loss * weight, in microbatch order; 0 but on the last stage
-  double weight_sum = 0;
-};
 
 class StageCore {
  public:
@@ -57,6 +53,8 @@ class StageCore {
   // Whether every action of the step has run.
   bool step_done() const { return unfinished_ == 0; }
   // Ends the step. A microbatch that still holds tensors is a bug.
+  StageLosses end_step();
+  // The same, and the host waits for the losses.
   StageTotals finish_step();
   // How many microbatches hold tensors now.
   int num_cached() const;

@@ -38,6 +38,7 @@ struct StageLoss {
 struct StageCoreOptions {
   std::shared_ptr<StageModule> module;
   std::shared_ptr<Device> device = cpu_device();  // that it computes on
+  bool synchronous = false;  // the host waits for the device behind each action, whose errors then name it
   int stage = 0;
   int num_stages = 1;
   // Of what modules draw in forward (runtime/tensor/microbatch_scope.hpp).

@@ -1,13 +1,16 @@
 #include "runtime/rank/group_worker.hpp"
 
 #include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/device/work_name.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/train/gradient_norm.hpp"
 #include "runtime/train/gradient_sync.hpp"
+#include "runtime/train/norm_parts.hpp"
 
 namespace d9d {
 namespace {
@@ -33,24 +36,26 @@ class GroupWorker final : public CollectiveWorker,
 
   double reduce_bucket(int bucket) override {
     const GradientBucket& reduced = bucket_at(bucket);
-    const WaitPlace place("gradients");
-    Device& device = device_of(reduced.grad.device());
-    const StreamScope scope(device, StreamRole::communicate);
-    const bool whole = device.is_cpu() ? sum(reduced) : options_.gradients->reductions.take_whole(bucket);
-    const double share = whole && !reduced.tied ? share_of_norm(reduced, options_.norm) : 0;
-    if (scatter_) scatter_->check();
-    if (sum_) sum_->check();
-    return share;
+    if (!device_of(reduced.grad.device()).is_cpu()) {  // launched already; its share of the norm stays there
+      if (scatter_) scatter_->check();
+      if (sum_) sum_->check();
+      return 0;
+    }
+    const bool whole = sum(reduced);
+    return whole && !reduced.tied ? share_of_norm(reduced, options_.norm) : 0;
   }
 
   void launch(int bucket) override {
     const GradientBucket& reduced = bucket_at(bucket);
     Device& device = device_of(reduced.grad.device());
+    const WorkName work(fmt::format("reduction of bucket {}", bucket));
     const Event complete = device.record();
+    const WaitPlace place("gradients");
     const StreamScope scope(device, StreamRole::communicate);
     device.wait(complete);
-    const bool whole = sum(reduced);
-    options_.gradients->reductions.set_reduced(bucket, device.record(), whole);
+    if (sum(reduced) && !reduced.tied)
+      options_.gradients->norm_parts->add(share_of_norm_later(reduced, options_.norm));
+    options_.gradients->reductions.set_reduced(bucket, device.record());
   }
 
   std::uint64_t bucket_bytes(int bucket) const override {

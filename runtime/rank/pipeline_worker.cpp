@@ -16,6 +16,7 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/open_communicators.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/device/work_name.hpp"
 #include "runtime/metric/expert_load.hpp"
 #include "runtime/pipeline/compute_lanes.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
@@ -23,6 +24,7 @@
 #include "runtime/pipeline/step_programs.hpp"
 #include "runtime/rank/device_inputs.hpp"
 #include "runtime/rank/gradient_groups.hpp"
+#include "runtime/rank/host_totals.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/phase_losses.hpp"
@@ -37,7 +39,7 @@
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
-#include "runtime/train/gradient_norm.hpp"
+#include "runtime/train/norm_parts.hpp"
 
 namespace d9d {
 namespace {
@@ -199,6 +201,7 @@ void PipelineWorker::prepare() {
     evaluation_ = std::make_unique<RankEvaluation>(evaluation_options(options_.inference));
   options_.shared->parameters = model_->flat();
   bucket_groups_ = groups_of_buckets();
+  options_.shared->norm_parts = std::make_shared<NormParts>();
   if (options_.begin_task) {
     const OpenGroup open = with_tracing(options_.open_group, tracing_, lanes.made);
     call_user("the task's begin", ErrorInside::passes, [&] {
@@ -239,6 +242,7 @@ void PipelineWorker::make_metrics() {
 StageCoreOptions PipelineWorker::core_options(int stage, const RankModel::Stage& built) {
   StageCoreOptions core{.module = built.module,
                         .device = options_.device,
+                        .synchronous = options_.synchronous_device,
                         .stage = stage,
                         .num_stages = topology_.num_stages()};
   core.observer = this;
@@ -352,20 +356,16 @@ std::vector<StageTensor> PipelineWorker::run_parts(const Instruction& instructio
 
 StepTotals PipelineWorker::totals_of_step() {
   const WaitPlace place("step end");
+  const WorkName work("the step's end");
   wait_for_reductions();
-  StepTotals totals;
+  std::vector<StageLosses> steps;
   for (auto& [stage, core] : cores_) {
-    const StageTotals sums = core->finish_step();
+    steps.push_back(core->end_step());
     model_->stages().at(stage).units.end_step();
-    if (!counts_loss()) continue;
-    totals.loss_sum += sums.loss_sum;
-    totals.weight_sum += sums.weight_sum;
   }
   model_->tied().sum();
-  for (const GradientBucket& bucket : model_->flat()->buckets()) {
-    if (bucket.needs_reduction() && !bucket.tied) continue;
-    totals.norm_share = joined_shares(options_.norm, totals.norm_share, share_of_norm(bucket, options_.norm));
-  }
+  StepTotals totals = host_totals(steps, *model_->flat(), *options_.shared->norm_parts, options_.norm);
+  if (!counts_loss()) totals.loss_sum = totals.weight_sum = 0;
   if (options_.logs_expert_load) model_->experts().count(metrics_.get<ExpertLoad>(expert_load_name));
   losses_.end_step();
   totals.costs = programs_.finish_step();
@@ -416,6 +416,7 @@ HookedGradients PipelineWorker::hook_gradients(std::uint64_t step, double loss, 
 }
 
 void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
+  const WorkName work("the update");
   wait_for_reductions();
   const UpdateScale scale{.lr_multiplier = lr_multiplier, .grad = gradient_scale};
   if (options_.optimizer->built_in() != nullptr) {

@@ -65,6 +65,7 @@ struct PipelineWorkerOptions {
   std::uint64_t seed = 0;
   int threads = 1;
   std::shared_ptr<Device> device;          // null: the CPU
+  bool synchronous_device = false;         // see stage_core_options.hpp
   std::string source_checkpoint;           // weights to start from; empty = drawn from the seed
   bool checkpoint_only_trainable = false;  // frozen weights come from where they came from at the start
   std::string resume_from;                 // committed checkpoint; empty = none

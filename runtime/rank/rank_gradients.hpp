@@ -4,10 +4,9 @@
 // a bucket belongs to the Collective, at all other times to the RankExecutor.
 //
 // On a device the RankExecutor gives the sum itself to the stream, before it says ReduceBucket: what a rank launches has
-// to be in one order on all ranks, over all of its groups, or collectives wait for each other. The Collective then
-// waits for it, for the norm.
+// to be in one order on all ranks, over all of its groups, or collectives wait for each other. The Collective then has
+// nothing to wait for: the host does, once, at the end of the step.
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +19,7 @@
 namespace d9d {
 
 class FlatParameters;
+class NormParts;
 
 // The sums of one group's gradients.
 class BucketReduction {
@@ -47,10 +47,9 @@ class BucketReductions {
     if (!reduction) throw Error(ErrorKind::environment, "the Collective of a group of gradients has ended");
     reduction->launch(bucket);
   }
-  void set_reduced(int bucket, Event event, bool whole) {
+  void set_reduced(int bucket, Event event) {
     const std::lock_guard lock(mutex_);
     events_[bucket] = std::move(event);
-    whole_[bucket].push_back(whole);
   }
   // Those since the last call.
   std::vector<Event> take_events() {
@@ -59,25 +58,17 @@ class BucketReductions {
     for (auto& [bucket, event] : std::exchange(events_, {})) events.push_back(std::move(event));
     return events;
   }
-  // The Collective, once for each launch: whether the bucket's gradient was whole with it.
-  bool take_whole(int bucket) {
-    const std::lock_guard lock(mutex_);
-    auto& launches = whole_[bucket];
-    D9D_CHECK(!launches.empty(), "the sum of bucket {} was not launched", bucket);
-    const bool whole = launches.front();
-    launches.pop_front();
-    return whole;
-  }
 
  private:
   std::mutex mutex_;
   std::map<int, std::weak_ptr<BucketReduction>> groups_;
   std::map<int, Event> events_;
-  std::map<int, std::deque<bool>> whole_;
 };
 
 struct RankGradients {
   std::shared_ptr<const FlatParameters> parameters;
+  // On a device: shares of the norm that stay there, instead of being said with BucketReduced.
+  std::shared_ptr<NormParts> norm_parts = {};
   BucketReductions reductions = {};
 };
 

@@ -2,6 +2,7 @@
 
 #include <c10/core/GradMode.h>
 
+#include "runtime/device/host_numbers.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/gradient_norm.hpp"
 
@@ -22,8 +23,11 @@ HookedGradients call_hooks(const GradientHooks& hooks, const FlatParameters& par
         call_user("a gradient hook", ErrorInside::is_named, [&] { return hook->gradients_reduced(context); });
     hooked.skip = hooked.skip || verdict == HookVerdict::skip;
   }
+  std::vector<at::Tensor> shares;
   for (const GradientBucket& bucket : parameters.buckets())
-    hooked.norm_share = joined_shares(norm, hooked.norm_share, share_of_norm(bucket, norm));
+    shares.push_back(share_of_norm_later(bucket, norm));
+  for (const double number : host_numbers(shares))
+    hooked.norm_share = joined_shares(norm, hooked.norm_share, share_of_number(number, norm));
   return hooked;
 }
 

@@ -74,9 +74,9 @@ TEST(SumOfSquares, MatchesFp64AndDoesNotDependOnThreads) {
   const auto x = values({200001}, 1, at::kFloat);
   const double expected = x.to(at::kDouble).pow(2).sum().item<double>();
 
-  const double alone = d9d::kernels::sum_of_squares(x);
+  const double alone = d9d::kernels::sum_of_squares(x).item<double>();
 
   EXPECT_NEAR(alone, expected, 1e-6 * expected);
-  EXPECT_NEAR(d9d::kernels::sum_of_squares(x.to(at::kBFloat16)), expected, 1e-2 * expected);
-  EXPECT_EQ(d9d::kernels::sum_of_squares(at::zeros({0})), 0);
+  EXPECT_NEAR(d9d::kernels::sum_of_squares(x.to(at::kBFloat16)).item<double>(), expected, 1e-2 * expected);
+  EXPECT_EQ(d9d::kernels::sum_of_squares(at::zeros({0})).item<double>(), 0);
 }

@@ -359,6 +359,12 @@ void World::run_rank(int rank) {
   worker->prepare();
   buckets.collectives = collectives_of(rank, gradients);
   buckets.groups = worker->bucket_groups();
+  for (int step = 1; step <= given_.updates; ++step) {
+    run_step(rank, *worker);
+    worker->finish_step();
+    worker->apply(/*gradient_scale=*/0.01, /*lr_multiplier=*/0.001);
+  }
+  buckets.squares = 0;
   const auto step = [&] { run_step(rank, *worker); };
   given_.around_step ? given_.around_step(rank, step) : step();
   const StepTotals totals = worker->finish_step();

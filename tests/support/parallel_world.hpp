@@ -29,6 +29,7 @@ struct ParallelCase {
   int devices = 0;                      // so many of them are shared by the ranks in turn; 0: one each
   bool nccl = false;                    // between them by NCCL's communicators (comm/nccl/emulated.hpp)
   std::chrono::milliseconds timeout{60'000};  // of a collective
+  int updates = 0;                      // steps before the one that is looked at, each with an update
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
 };

@@ -13,6 +13,7 @@
 #include "runtime/comm/shared_memory/mailboxes.hpp"
 #include "runtime/comm/shared_memory/meeting.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/device/work_name.hpp"
 
 namespace d9d {
 namespace comm {
@@ -98,6 +99,7 @@ class DeviceLocalCommunicator final : public Communicator {
   void barrier() override { host_->barrier(); }
   void send(const at::Tensor& tensor, int receiver, int tag) override;
   void wait() override {
+    const WorkName work("the result of " + name());
     if (device_ != nullptr) device_->wait(done_);
   }
   void abort(const std::string& reason) noexcept override {
@@ -138,10 +140,8 @@ class DeviceLocalCommunicator final : public Communicator {
   // Copies of elements [begin, begin + count) of each rank's input.
   std::vector<at::Tensor> parts(Device& device, const at::Tensor& like, std::int64_t begin,
                                 std::int64_t count);
-  // The stream has all that it was given for these tensors.
-  void finish(Device& device, const at::Tensor& first, const at::Tensor& second) {
-    device.use(first, StreamRole::communicate);
-    device.use(second, StreamRole::communicate);
+  // The stream has all that it was given.
+  void finish(Device& device) {
     device_ = &device;
     done_ = device.record(StreamRole::communicate);
   }
@@ -160,13 +160,17 @@ template <class Read, class Write>
 void DeviceLocalCommunicator::meet(Call::Kind kind, const at::Tensor& input, const at::Tensor& output,
                                    Read&& read, Write&& write) {
   const c10::NoGradGuard no_grad;
+  const WorkName work(fmt::format("{} of {}", name_of(kind), name()));
   Device& device = device_of(input.device());
   Shown& own = shown(rank());
   own = {input.detach(), device.record(), {}};
   meeting_.arrive(rank(), name_of(kind), timeout_);
   meeting_.check_same_call(operation_);
   const StreamScope scope(device, StreamRole::communicate);
+  device.use(input, StreamRole::communicate);  // also if an exception ends the call
+  device.use(output, StreamRole::communicate);
   try {
+    const WorkName reads("before it reads");
     for (int member = 0; member < size(); ++member) device.wait(shown(member).filled);
     read(device);
     own.read = device.record();
@@ -177,11 +181,12 @@ void DeviceLocalCommunicator::meet(Call::Kind kind, const at::Tensor& input, con
     throw;
   }
   meeting_.finish(rank());
+  const WorkName writes("until the others have read");
   for (int member = 0; member < size(); ++member) device.wait(shown(member).read);
-  write();
   own.input = at::Tensor();
-  finish(device, input, output);
-  ++operation_;
+  ++operation_;  // the others go on, too, if this rank cannot write
+  write();
+  finish(device);
 }
 
 std::vector<at::Tensor> DeviceLocalCommunicator::parts(Device& device, const at::Tensor& like,
@@ -289,13 +294,15 @@ void DeviceLocalCommunicator::start_receive(at::Tensor& tensor, int sender, int 
             "receive of group {}: {} elements of {} were sent, awaited are {} of {} in the same shape",
             name(), mail.tensor.numel(), c10::toString(mail.tensor.scalar_type()), tensor.numel(),
             c10::toString(tensor.scalar_type()));
+  const WorkName work(fmt::format("receive of {}", name()));
   Device& device = device_of(tensor.device());
   const Event free = device.record();
   const StreamScope scope(device, StreamRole::communicate);
+  device.use(tensor, StreamRole::communicate);
   device.wait(free);
   device.wait(mail.ready);
   device.copy(tensor.detach(), mail.tensor);
-  finish(device, tensor, tensor);
+  finish(device);
   device_of(mail.tensor.device()).use_until(mail.tensor, done_);
 }
 

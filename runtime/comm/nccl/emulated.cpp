@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -24,6 +25,11 @@ using MarkPtr = std::shared_ptr<Mark>;
 
 constexpr int internal_error = 3;
 
+delayed::Touch touch_of(const void* data, std::size_t bytes, bool writes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  return {begin, begin + bytes, writes};
+}
+
 // Of one rank in a collective.
 struct Part {
   enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast } kind = Kind::all_reduce;
@@ -35,6 +41,15 @@ struct Part {
   int root = 0;
 
   std::size_t bytes() const { return count * c10::elementSize(type); }
+  // By a rank of a group of `ranks`.
+  delayed::Touched touched(std::size_t ranks) const {
+    constexpr std::array<const char*, 4> names{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather",
+                                               "ncclBroadcast"};
+    const std::size_t in_bytes = kind == Kind::reduce_scatter ? ranks * bytes() : bytes();
+    const std::size_t out_bytes = kind == Kind::all_gather ? ranks * bytes() : bytes();
+    return {names[static_cast<std::size_t>(kind)],
+            {touch_of(in, in_bytes, false), touch_of(out, out_bytes, true)}};
+  }
   bool same_call(const Part& other) const {
     return kind == other.kind && count == other.count && type == other.type && op == other.op &&
            root == other.root;
@@ -183,9 +198,10 @@ int launch(const Part& part, Comm handle, Stream on) {
   const std::shared_ptr<Collective> collective = join(comm, part);
   const auto rank = static_cast<std::size_t>(comm.rank);
   const auto result = std::make_shared<at::Tensor>();
-  machine.enqueue(stream.number, [collective, rank, ended = comm.ended] {
-    if (!*ended) collective->arrived[rank]->set();
-  });
+  machine.enqueue(stream.number, part.touched(collective->parts.size()),
+                  [collective, rank, ended = comm.ended] {
+                    if (!*ended) collective->arrived[rank]->set();
+                  });
   for (const MarkPtr& arrived : collective->arrived) machine.hold(stream.number, arrived, comm.ended);
   machine.enqueue(stream.number, [collective, rank, result, group = comm.group, ended = comm.ended] {
     const auto& parts = collective->parts;
@@ -207,6 +223,7 @@ struct Post {
   bool sends = false;
   int peer = 0;
   int device_of_sender = 0;
+  std::size_t bytes = 0;
   std::shared_ptr<Message> message;
 };
 struct Batch {
@@ -227,7 +244,11 @@ int launch_batch() {
   const auto& stream = *static_cast<const EmulatedStream*>(batch().stream);
   if (fails_here(*comm, stream)) return success;
   Machine& machine = stream.machine();
-  machine.enqueue(stream.number, [posts, ended = comm->ended] {
+  delayed::Touched touched{"ncclSend, ncclRecv"};
+  for (const Post& post : posts)
+    touched.memory.push_back(
+        touch_of(post.sends ? post.message->from : post.message->to, post.bytes, !post.sends));
+  machine.enqueue(stream.number, touched, [posts, ended = comm->ended] {
     for (const Post& post : posts)
       if (post.sends && !*ended) post.message->ready->set();
   });
@@ -265,7 +286,7 @@ int post_message(bool sends, const void* from, void* to, std::size_t bytes, int 
     if (sends) message->from = from;
     if (!sends) message->to = to;
     batch().posts.push_back(
-        {sends, peer, group.devices[static_cast<std::size_t>(sender)], std::move(message)});
+        {sends, peer, group.devices[static_cast<std::size_t>(sender)], bytes, std::move(message)});
   }
   batch().comm = &comm;
   batch().stream = stream;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/device/delayed/order_check.hpp"
+
 namespace d9d::delayed {
 
 bool is_delayed(const at::Tensor& tensor);
@@ -15,13 +17,23 @@ bool is_delayed(const at::Tensor& tensor);
 // Of the tensors of one op: those that share a storage do so afterwards.
 class Aliases {
  public:
-  // With sizes, strides and dtype of `tensor`. A number in a tensor of the CPU is copied; an undefined tensor stays
-  // one. c10::Error that names `op` for another tensor of the CPU.
-  at::Tensor of(const at::Tensor& tensor, const char* op);
+  // `op` is its name, a text that lives as long as the process.
+  explicit Aliases(const char* op) { touched_.op = op; }
+
+  // With sizes, strides and dtype of `tensor`, which the op reads. A number in a tensor of the CPU is copied; an
+  // undefined tensor stays one. c10::Error that names the op for another tensor of the CPU.
+  at::Tensor of(const at::Tensor& tensor) { return of(tensor, false); }
+  // The same of one that the op writes to, or that it reads and writes.
+  at::Tensor into(const at::Tensor& tensor) { return of(tensor, true); }
+  at::Tensor of(const at::Tensor& tensor, bool writes);
   // The same for the tensors inside of a value.
-  c10::IValue of(const c10::IValue& value, const char* op);
+  c10::IValue of(const c10::IValue& value, bool writes = false);
+
+  // What the op does with the memory of all of them.
+  const Touched& touched() const { return touched_; }
 
  private:
+  Touched touched_;
   std::vector<std::pair<const c10::StorageImpl*, c10::Storage>> storages_;
 };
 

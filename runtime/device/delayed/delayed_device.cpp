@@ -21,7 +21,7 @@ constexpr std::array<StreamRole, delayed::collective_stream> roles{
 class MarkedPlace final : public Event::State {
  public:
   explicit MarkedPlace(std::shared_ptr<const delayed::Mark> mark) : mark_(std::move(mark)) {}
-  bool reached() const override { return mark_->reached(); }
+  bool reached() const override { return delayed::Machine::sees(*mark_); }
   void wait() const override { mark_->machine().reach(*mark_); }
   const std::shared_ptr<const delayed::Mark>& mark() const { return mark_; }
 
@@ -38,13 +38,13 @@ class DelayedDevice final : public Device {
     return Event(std::make_shared<MarkedPlace>(machine_.record(static_cast<int>(role))));
   }
   void wait(StreamRole role, const Event& event) override {
-    if (!event.done()) machine_.wait_for(static_cast<int>(role), mark_of(event));
+    if (event.state()) machine_.wait_for(static_cast<int>(role), mark_of(event));
   }
   void use(const at::Tensor& tensor, StreamRole role) override {
     if (tensor.device() == this->place()) machine_.use(tensor.storage().data_ptr(), static_cast<int>(role));
   }
   void use_until(const at::Tensor& tensor, const Event& event) override {
-    if (tensor.device() == this->place() && !event.done())
+    if (tensor.device() == this->place() && event.state())
       machine_.use_until(tensor.storage().data_ptr(), mark_of(event));
   }
   StreamRole exchange_stream(StreamRole role) override {
@@ -56,13 +56,13 @@ class DelayedDevice final : public Device {
   }
   void copy(const at::Tensor& into, const at::Tensor& from) override {
     if (from.numel() == 0) return;
-    delayed::Aliases aliases;
+    delayed::Aliases aliases("copy");
     delayed::Machine& other = delayed::machine(from.device().index());
-    machine_.enqueue(static_cast<int>(current_stream()),
-                     [&other, into = aliases.of(into, "copy"), from = aliases.of(from, "copy")] {
-                       const delayed::OpenMemory open(other.memory());
-                       into.copy_(from);
-                     });
+    const auto work = [&other, into = aliases.into(into), from = aliases.of(from)] {
+      const delayed::OpenMemory open(other.memory());
+      into.copy_(from);
+    };
+    machine_.enqueue(static_cast<int>(current_stream()), aliases.touched(), work);
   }
 
  private:

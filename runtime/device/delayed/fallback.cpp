@@ -42,7 +42,7 @@ class Call {
  public:
   Call(const c10::OperatorHandle& op, Stack* stack)
       : op_(op),
-        name_(op.schema().operator_name().name),
+        name_(op.schema().name().c_str()),
         stack_(*stack),
         arguments_(torch::jit::pop(stack_, op.schema().arguments().size())) {}
 
@@ -115,36 +115,39 @@ class Call {
 
   Stack on_cpu(Aliases& aliases) const {
     Stack stack;
-    for (const c10::IValue& argument : arguments_) {
-      stack.push_back(argument.isDevice() ? c10::IValue(c10::Device(c10::kCPU))
-                                          : aliases.of(argument, name_.c_str()));
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const c10::AliasInfo* const info = op_.schema().arguments()[i].alias_info();
+      stack.push_back(arguments_[i].isDevice()
+                          ? c10::IValue(c10::Device(c10::kCPU))
+                          : aliases.of(arguments_[i], info != nullptr && info->isWrite()));
     }
     return stack;
   }
 
   void queue(const std::vector<c10::IValue>& results) const {
-    Aliases aliases;
+    Aliases aliases(name_);
     Stack stack = on_cpu(aliases);
     std::vector<at::Tensor> into(results.size());  // undefined: an argument
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!written_argument(op_.schema(), i)) into[i] = aliases.of(results[i].toTensor(), name_.c_str());
+      if (!written_argument(op_.schema(), i)) into[i] = aliases.into(results[i].toTensor());
     }
-    machine(current().device).enqueue(current().stream(), [op = op_, stack, into]() mutable {
-      call_boxed(op, stack);
-      for (std::size_t i = 0; i < into.size(); ++i) {
-        if (!into[i].defined()) continue;
-        const at::Tensor& result = stack[i].toTensor();
-        TORCH_CHECK(result.sizes() == into[i].sizes(), op.schema().operator_name(), " gave ", result.sizes(),
-                    " and on meta tensors ", into[i].sizes());
-        into[i].copy_(result);
-      }
-    });
+    machine(current().device)
+        .enqueue(current().stream(), aliases.touched(), [op = op_, stack, into]() mutable {
+          call_boxed(op, stack);
+          for (std::size_t i = 0; i < into.size(); ++i) {
+            if (!into[i].defined()) continue;
+            const at::Tensor& result = stack[i].toTensor();
+            TORCH_CHECK(result.sizes() == into[i].sizes(), op.schema().operator_name(), " gave ",
+                        result.sizes(), " and on meta tensors ", into[i].sizes());
+            into[i].copy_(result);
+          }
+        });
   }
 
   // Results that torch made without elements get memory of the CPU to grow in.
   void wait_and_run() {
-    HostWaits::count(name_.c_str());
-    Aliases aliases;
+    HostWaits::count(name_);
+    Aliases aliases(name_);
     Stack stack = on_cpu(aliases);
     const std::size_t count = op_.schema().returns().size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -152,7 +155,9 @@ class Call {
       if (!argument || arguments_[*argument].toTensor().numel() > 0) continue;
       stack[*argument] = at::empty({0}, arguments_[*argument].toTensor().options().device(c10::kCPU));
     }
-    machine(current().device).run_behind(current().stream(), [&] { call_boxed(op_, stack); });
+    machine(current().device).run_behind(current().stream(), aliases.touched(), [&] {
+      call_boxed(op_, stack);
+    });
     for (std::size_t i = 0; i < count; ++i) {
       const auto argument = written_argument(op_.schema(), i);
       if (!argument) {
@@ -168,7 +173,7 @@ class Call {
   }
 
   const c10::OperatorHandle& op_;
-  const std::string name_;
+  const char* const name_;  // of the schema, which lives as long as the process
   Stack& stack_;
   const std::vector<c10::IValue> arguments_;
 };

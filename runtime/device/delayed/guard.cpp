@@ -84,7 +84,7 @@ void Guard::block(void* event, const c10::Stream& stream) const {
   if (event != nullptr) machine(stream.device_index()).wait_for(number_of(stream), mark_of(event));
 }
 bool Guard::queryEvent(void* event) const {
-  return event == nullptr || mark_of(event)->reached();
+  return event == nullptr || Machine::sees(*mark_of(event));
 }
 void Guard::synchronizeEvent(void* event) const {
   if (event == nullptr) return;

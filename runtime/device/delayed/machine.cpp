@@ -8,18 +8,17 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/delayed/stream_waits.hpp"
+#include "runtime/device/work_name.hpp"
 
 namespace d9d::delayed {
 namespace {
 
-constexpr int poison = 0xFF;  // of every floating type a NaN, of integers -1
 constexpr std::size_t pending_max = 4096;
 constexpr double early_share = 1.0 / 16;  // of calls that run a piece of work at once
 constexpr std::chrono::microseconds pause_min{50}, pause_max{2000};
@@ -66,45 +65,93 @@ class Machine::Session {
 Machine::Machine(int index, std::uint64_t seed)
     : index_(index), order_(seed, "delayed:" + std::to_string(index)) {}
 
+Machine::~Machine() {
+  const auto [begin, end] = memory_.addresses();
+  OrderCheck::of_process().forget(begin, end);
+}
+
 void Machine::reseed(std::uint64_t seed) {
+  for (int stream = 0; stream < num_streams; ++stream) {
+    try {
+      reach(*record(stream));
+    } catch (const std::exception&) {  // of those who are gone
+    }
+  }
   const std::lock_guard running(running_);
   const std::lock_guard lock(queues_mutex_);
   order_ = RandomStream(seed, "delayed:" + std::to_string(index_));
   drawn_ = 0;
+  freed_too_early_.clear();
+}
+
+// What the stream's next piece comes behind; what the calling thread knows has run already.
+Clock& Machine::known(int stream) {
+  known_[stream].join(clock_of_host());
+  return known_[stream];
+}
+
+std::string Machine::touch(int stream, const Touched& touched, const Clock& also_known) {
+  static constinit std::atomic<std::uint64_t> last =
+      0;  // of the process: a machine may take another one's index
+  const Given given{stream_place(index_, stream), ++last, touched.op, &WorkName::current()};
+  Clock& known = this->known(stream);
+  known.at(given.place) = given.number;
+  Clock behind = known;
+  behind.join(also_known);
+  return OrderCheck::of_process().touch(given, behind, touched.memory);
 }
 
 void Machine::push(int stream, Piece piece) {
-  const std::lock_guard lock(queues_mutex_);
   queues_[stream].push_back(std::move(piece));
   ++pending_;
 }
 
-void Machine::enqueue(int stream, Work work) {
+void Machine::enqueue(int stream, Touched touched, Work work) {
   Piece piece;
   piece.work = std::move(work);
+  piece.op = touched.op;
+  piece.work_name = &WorkName::current();
   piece.threads = at::get_num_threads();
-  push(stream, std::move(piece));
+  {
+    const std::lock_guard lock(queues_mutex_);
+    std::string error = std::exchange(freed_too_early_, {});
+    if (error.empty()) error = touch(stream, touched);
+    D9D_CHECK(error.empty(), "{}", error);
+    push(stream, std::move(piece));
+  }
   run_early();
 }
 
 std::shared_ptr<const Mark> Machine::record(int stream) {
-  auto mark = std::make_shared<Mark>(*this, stream);
+  const std::lock_guard lock(queues_mutex_);
+  return mark_here(stream);
+}
+
+std::shared_ptr<const Mark> Machine::mark_here(int stream) {
+  auto mark = std::make_shared<Mark>(*this, stream, known(stream));
   Piece piece;
   piece.mark = mark;
   push(stream, std::move(piece));
   return mark;
 }
 
-// What is reached, or behind it on the same stream, is no wait.
+// What the stream or the caller knows to come before is no wait: it adds no order.
 void Machine::wait_for(int stream, std::shared_ptr<const Mark> mark) {
-  if (mark->reached() || (&mark->machine() == this && mark->stream_ == stream)) return;
-  if (StreamWaits::skips_next()) return;
+  const std::lock_guard lock(queues_mutex_);
+  Clock& known = this->known(stream);
+  if (known.covers(mark->known_)) return;
+  const int waits = stream_place(index_, stream),
+            for_place = stream_place(mark->machine_.index_, mark->stream_);
+  if (StreamWaits::skips_next(waits, for_place)) return;
+  known.join(mark->known_);
   Piece piece;
   piece.behind = std::move(mark);
   push(stream, std::move(piece));
 }
 
+// Adds no order to what is known: each rank's part of a collective touches its own memory only.
 void Machine::hold(int stream, std::shared_ptr<const Mark> mark, Ended ended) {
+  const std::lock_guard lock(queues_mutex_);
   Piece piece;
   piece.behind = std::move(mark);
   piece.ended = std::move(ended);
@@ -113,7 +160,15 @@ void Machine::hold(int stream, std::shared_ptr<const Mark> mark, Ended ended) {
 
 bool Machine::idle(int stream) {
   const std::lock_guard lock(queues_mutex_);
-  return queues_[stream].empty() && running_stream_ != stream;
+  const bool idle = queues_[stream].empty() && running_stream_ != stream;
+  if (idle) clock_of_host().join(known_[stream]);
+  return idle;
+}
+
+bool Machine::sees(const Mark& mark) {
+  if (!mark.reached()) return false;
+  clock_of_host().join(mark.known_);
+  return true;
 }
 
 // So that not all work is late. A queue that is full makes its host run it, as a GPU's does.
@@ -134,7 +189,7 @@ void Machine::run_early() {
 
 // From device to device, as long as a stream waits for another one's mark. Ranks whose collectives wait for each other
 // would lead round in a circle.
-bool Machine::work_towards(const Mark& mark, bool throws) {
+bool Machine::work_towards(const Mark& mark) {
   bool ran = false;
   std::shared_ptr<const Mark> missing;
   const Mark* wanted = &mark;
@@ -144,7 +199,6 @@ bool Machine::work_towards(const Mark& mark, bool throws) {
       const Session session(wanted->machine_);
       while (!wanted->reached() && wanted->machine_.run_one(wanted->stream_, next)) ran = true;
     }
-    if (throws && wanted != &mark && wanted->reached()) wanted->machine_.throw_error();
     if (wanted->reached() || !next) break;
     missing = std::move(next);
     wanted = missing.get();
@@ -152,41 +206,44 @@ bool Machine::work_towards(const Mark& mark, bool throws) {
   return ran;
 }
 
-bool Machine::work_towards(const Mark& mark) {
-  return work_towards(mark, /*throws=*/false);
-}
-
-void Machine::reach(const Mark& mark) {
+void Machine::run_until(const Mark& mark) {
   D9D_CHECK(!runs_work(), "work of a delayed device waits for a device");
   for (auto pause = pause_min; !mark.reached();) {
-    if (work_towards(mark, /*throws=*/true)) pause = pause_min;
+    if (work_towards(mark)) pause = pause_min;
     if (mark.reached()) break;
     // A rank that has not called its collective yet: nothing tells when it will.
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, pause_max);
   }
-  throw_error();
 }
 
-void Machine::run_behind(int stream, const Work& work) {
+void Machine::reach(const Mark& mark) {
+  run_until(mark);
+  clock_of_host().join(mark.known_);
+  const std::uint32_t own = 1U << mark.machine_.index_;
+  if (mark.failure_ && (mark.failure_->told.fetch_or(own) & own) == 0)
+    std::rethrow_exception(mark.failure_->error);
+}
+
+void Machine::run_behind(int stream, const Touched& touched, const Work& work) {
+  enqueue(stream, touched, std::cref(work));
   reach(*record(stream));
-  const Session session(*this);
-  work();
 }
 
 // False if all streams wait for other devices; `missing` is then a mark that the stream waits for.
 bool Machine::run_one(int wanted, std::shared_ptr<const Mark>& missing) {
   Piece piece;
+  int stream = -1;
   {
     const std::lock_guard lock(queues_mutex_);
-    const int stream = choose(wanted, missing);
+    stream = choose(wanted, missing);
     if (stream < 0) return false;
     piece = std::move(queues_[stream].front());
     queues_[stream].pop_front();
     --pending_;
     running_stream_ = stream;
   }
-  run(piece);
+  run(piece, stream);
   const std::lock_guard lock(queues_mutex_);
   running_stream_ = -1;
   return true;
@@ -216,82 +273,37 @@ int Machine::choose(int wanted, std::shared_ptr<const Mark>& missing) {
   return any();
 }
 
-void Machine::run(Piece& piece) {
-  bool failed = false;
-  {
-    const std::lock_guard lock(queues_mutex_);
-    failed = error_ != nullptr;
-  }
-  if (piece.work && !failed) {
+void Machine::run(Piece& piece, int stream) {
+  std::shared_ptr<Failure>& failure = failures_[stream];  // of the thread that runs work
+  const auto is_open = [&](const auto& other) { return other && (other->told >> index_ & 1U) == 0; };
+  if (!is_open(failure)) failure = nullptr;
+  if (!failure && piece.behind && is_open(piece.behind->failure_)) failure = piece.behind->failure_;
+  if (piece.work && !failure) {
     if (at::get_num_threads() != piece.threads) at::set_num_threads(piece.threads);
     try {
       piece.work();
     } catch (...) {
-      const std::lock_guard lock(queues_mutex_);
-      error_ = std::current_exception();
+      failure = std::make_shared<Failure>();
+      failure->error = named(std::current_exception(), piece, stream);
     }
   }
-  if (piece.mark) piece.mark->set();
+  if (!piece.mark) return;
+  piece.mark->failure_ = failure;
+  piece.mark->set();
 }
 
-void Machine::throw_error() {
-  std::exception_ptr error;
-  {
-    const std::lock_guard lock(queues_mutex_);
-    error = std::exchange(error_, nullptr);
+// With the op's place in front, or behind for errors of torch, which keep their type.
+std::exception_ptr Machine::named(std::exception_ptr error, const Piece& piece, int stream) const {
+  const Given given{stream_place(index_, stream), 0, piece.op, piece.work_name};
+  try {
+    std::rethrow_exception(error);
+  } catch (c10::Error& of_torch) {
+    of_torch.add_context(text_of(given));
+    return error;
+  } catch (...) {
+    const Caught caught = describe_current_exception();
+    return std::make_exception_ptr(Error(caught.kind, text_of(given) + ": " + caught.what));
   }
-  if (error) std::rethrow_exception(error);
-}
-
-c10::DataPtr Machine::allocate(std::size_t bytes, int stream) {
-  const c10::Device device(c10::kPrivateUse1, static_cast<c10::DeviceIndex>(index_));
-  if (bytes == 0) return {nullptr, nullptr, [](void*) {}, device};
-  bool fresh = false;
-  Block* const block = memory_.take(*this, bytes, stream, fresh);
-  if (fresh) poison_block(*block);
-  return {block->data, block, &Machine::release, device};
-}
-
-void Machine::use(const c10::DataPtr& data, int stream) {
-  auto* const block = static_cast<Block*>(data.get_context());
-  if (block == nullptr || block->stream == stream) return;
-  const std::lock_guard lock(queues_mutex_);
-  block->users |= 1U << stream;
-}
-
-void Machine::use_until(const c10::DataPtr& data, std::shared_ptr<const Mark> mark) {
-  auto* const block = static_cast<Block*>(data.get_context());
-  if (block == nullptr || mark->reached()) return;
-  const std::lock_guard lock(queues_mutex_);
-  std::erase_if(block->used_until, [](const auto& other) { return other->reached(); });
-  block->used_until.push_back(std::move(mark));
-}
-
-// Nothing runs early here: memory is freed in places that must not be held up.
-void Machine::poison_block(const Block& block) {
-  Piece piece;
-  piece.work = [data = block.data, size = block.size] { std::memset(data, poison, size); };
-  piece.threads = at::get_num_threads();
-  push(block.stream, std::move(piece));
-}
-
-// In the order of the stream that it was made on, and behind those that said that they use it.
-void Machine::release(void* context) {
-  auto* const block = static_cast<Block*>(context);
-  Machine& machine = *block->machine;
-  std::uint32_t users = 0;
-  std::vector<std::shared_ptr<const Mark>> used_until;
-  {
-    const std::lock_guard lock(machine.queues_mutex_);  // as those who use it have it
-    users = std::exchange(block->users, 0);
-    used_until = std::exchange(block->used_until, {});
-  }
-  for (int stream = 0; stream < num_streams; ++stream) {
-    if ((users >> stream & 1U) != 0) machine.wait_for(block->stream, machine.record(stream));
-  }
-  for (std::shared_ptr<const Mark>& mark : used_until) machine.wait_for(block->stream, std::move(mark));
-  machine.poison_block(*block);
-  machine.memory_.give_back(block);
 }
 
 Machine& machine(int index) {

@@ -2,59 +2,53 @@
 // One delayed device: queues of work, one for each stream, that run as late as they can. Nothing runs until a
 // thread waits for it (or a queue is long); then that thread runs pieces of work one by one, always the first of some
 // stream, chosen by a generator with a seed. So every order that the events allow happens sooner or later, a
-// given seed repeats it, and what the host reads without a wait has not been computed. Any thread.
+// given seed repeats it, and what the host reads without a wait has not been computed. Work that touches memory beside
+// other work is refused when it is given, in whatever order the two would have run (order_check.hpp). Any thread.
 #include <c10/core/Allocator.h>
 
 #include <atomic>
-#include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
-#include <memory>
-#include <mutex>
+#include <string>
 
 #include "runtime/base/rng.hpp"
-#include "runtime/device/delayed/current.hpp"
+#include "runtime/device/delayed/mark.hpp"
 #include "runtime/device/delayed/memory.hpp"
+#include "runtime/device/delayed/order_check.hpp"
 
 namespace d9d::delayed {
-
-class Mark {
- public:
-  Mark(Machine& machine, int stream) : machine_(machine), stream_(stream) {}
-  bool reached() const { return reached_.load(std::memory_order_acquire); }
-  Machine& machine() const { return machine_; }
-  // Of one that no stream was given: by work that runs.
-  void set() { reached_.store(true, std::memory_order_release); }
-
- private:
-  friend class Machine;
-  Machine& machine_;
-  const int stream_;
-  std::atomic<bool> reached_ = false;
-};
 
 class Machine {
  public:
   Machine(int index, std::uint64_t seed);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   using Work = std::function<void()>;
-  // `work` touches the device's memory by host pointers, else nothing that may change before it runs.
-  void enqueue(int stream, Work work);
+  // `work` touches the device's memory by host pointers, and nothing else that may change before it runs. Error (bug)
+  // that names both if it touches memory beside other work, which no event orders.
+  void enqueue(int stream, Touched touched, Work work);
+  void enqueue(int stream, Work work) { enqueue(stream, {}, std::move(work)); }
   std::shared_ptr<const Mark> record(int stream);
   void wait_for(int stream, std::shared_ptr<const Mark> mark);
   // The stream stands still until the mark is reached, which another device's work may set, or `ended` is true.
   using Ended = std::shared_ptr<const std::atomic<bool>>;
   void hold(int stream, std::shared_ptr<const Mark> mark, Ended ended);
 
-  bool idle(int stream);  // the stream has done all that it was given
-  // The calling thread runs work until the mark is reached. If any work since the last call threw an exception, it
-  // is thrown again here, and the pieces behind that work are skipped.
+  // Whether the stream has done all that it was given, and whether the mark is reached. If so, the caller knows it.
+  bool idle(int stream);
+  static bool sees(const Mark& mark);
+  // The calling thread runs work until the mark is reached. An exception of work before the mark is thrown here, with
+  // the names of device, stream and op, to one host of each device that waited for that work. Until then the device
+  // skips what comes after that work, and no other work.
   void reach(const Mark& mark);
   static bool work_towards(const Mark& mark);  // as far as it goes now, on all devices; whether any ran
-  // Waits for the stream; then the calling thread does `work`, which may touch the memory.
-  void run_behind(int stream, const Work& work);
-  void reseed(std::uint64_t seed);  // a new order from here on
+  // `work` on the stream, and the caller waits for it.
+  void run_behind(int stream, const Touched& touched, const Work& work);
+  void run_behind(int stream, const Work& work) { run_behind(stream, {}, work); }
+  // Runs all that is left, whose errors are dropped, and begins another order.
+  void reseed(std::uint64_t seed);
 
   c10::DataPtr allocate(std::size_t bytes, int stream);
   void use(const c10::DataPtr& data, int stream);
@@ -64,6 +58,8 @@ class Machine {
  private:
   struct Piece {
     Work work;
+    const char* op = "";
+    const std::string* work_name = nullptr;
     int threads = 1;                     // of torch's ops: their sums depend on it
     std::shared_ptr<Mark> mark;          // reached here
     std::shared_ptr<const Mark> behind;  // waits for it
@@ -72,15 +68,20 @@ class Machine {
   };
   class Session;
 
-  static bool work_towards(const Mark& mark, bool throws);
+  // With the lock.
+  Clock& known(int stream);
+  std::string touch(int stream, const Touched& touched, const Clock& also_known = {});
+  std::shared_ptr<const Mark> mark_here(int stream);
   void push(int stream, Piece piece);
   void run_early();
+  static void run_until(const Mark& mark);
   bool run_one(int wanted, std::shared_ptr<const Mark>& missing);
   int choose(int wanted, std::shared_ptr<const Mark>& missing);
-  void run(Piece& piece);
-  void throw_error();
+  void run(Piece& piece, int stream);
+  std::exception_ptr named(std::exception_ptr error, const Piece& piece, int stream) const;
   void poison_block(const Block& block);
   static void release(void* block);
+  void take_back();
 
   const int index_;
   Memory memory_;
@@ -89,7 +90,10 @@ class Machine {
   std::deque<Piece> queues_[num_streams];
   int running_stream_ = -1;  // of the piece that runs
   std::atomic<std::size_t> pending_ = 0;
-  std::exception_ptr error_;
+  Clock known_[num_streams];                        // what the next piece of each comes behind
+  std::shared_ptr<Failure> failures_[num_streams];  // that the next piece of each comes behind
+  std::vector<Block*> freed_;                       // that other streams may still use
+  std::string freed_too_early_;                     // an error that the next call of enqueue() tells
   RandomStream order_;
   std::uint64_t drawn_ = 0;
 };

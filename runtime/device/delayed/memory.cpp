@@ -76,6 +76,11 @@ void Memory::protect(bool opened, std::size_t begin, std::size_t end) const {
               "cannot protect the memory of a delayed device: ", std::strerror(errno));
 }
 
+std::pair<std::uintptr_t, std::uintptr_t> Memory::addresses() const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(begin_);
+  return {begin, begin + address_bytes};
+}
+
 std::size_t Memory::bytes_in_use() const {
   const std::lock_guard lock(mutex_);
   return in_use_;

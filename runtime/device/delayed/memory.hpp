@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace d9d::delayed {
@@ -18,9 +19,9 @@ struct Block {
   Machine* machine;
   void* data;
   std::size_t size;
-  int stream;               // it was made on
-  std::uint32_t users = 0;  // a bit for each other stream that uses it
-  std::vector<std::shared_ptr<const Mark>> used_until = {};
+  int stream;                                                // it was made on
+  std::uint32_t users = 0;                                   // a bit for each other stream that uses it
+  std::vector<std::shared_ptr<const Mark>> used_until = {};  // by other streams, also of other devices
 };
 
 class Memory {
@@ -41,6 +42,8 @@ class Memory {
   void close();
 
   std::size_t bytes_in_use() const;
+  // All that it can have: begin and end.
+  std::pair<std::uintptr_t, std::uintptr_t> addresses() const;
 
  private:
   void protect(bool opened, std::size_t begin, std::size_t end) const;

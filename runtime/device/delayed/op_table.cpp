@@ -9,6 +9,7 @@
 #include "kernels/host_values.hpp"
 #include "kernels/ops/every_op.hpp"
 #include "kernels/ops/tensors_in.hpp"
+#include "kernels/ops/written.hpp"
 #include "kernels/result_shapes.hpp"
 #include "kernels/run_op.hpp"
 #include "runtime/device/delayed/aliases.hpp"
@@ -69,17 +70,21 @@ struct Queued<op> {
 
   static Result call(Parameters... arguments) {
     const OnDevice there(index_of(arguments...));
-    Aliases aliases;
-    const auto to_alias = [&](at::Tensor& tensor) { tensor = aliases.of(tensor, name()); };
+    Aliases aliases(name());
+    std::uint32_t written = kernels::written_arguments<op>();
     Arguments inputs(arguments...);
-    std::apply([&](auto&... input) { (for_tensors(input, to_alias), ...); }, inputs);
+    const auto to_alias = [&](auto& input) {
+      for_tensors(input, [&](at::Tensor& tensor) { tensor = aliases.of(tensor, (written & 1U) != 0); });
+      written >>= 1;
+    };
+    std::apply([&](auto&... input) { (to_alias(input), ...); }, inputs);
     if constexpr (std::is_void_v<Result>) {
-      queue([inputs = std::move(inputs)] { std::apply(on_cpu(), inputs); });
+      queue(aliases, [inputs = std::move(inputs)] { std::apply(on_cpu(), inputs); });
     } else {
       Result result = (kernels::result_shapes().*op).function()(arguments...);
       Result into = result;
-      for_tensors(into, to_alias);
-      queue([inputs = std::move(inputs), into] {
+      for_tensors(into, [&](at::Tensor& tensor) { tensor = aliases.into(tensor); });
+      queue(aliases, [inputs = std::move(inputs), into] {
         const Result made = std::apply(on_cpu(), inputs);
         if constexpr (requires { made.num_rows; }) {
           TORCH_CHECK(made.num_rows == into.num_rows, name(),
@@ -93,8 +98,8 @@ struct Queued<op> {
 
   static const char* name() { return (kernels::op_detail::names.*op).name(); }
   static auto on_cpu() { return (cpu_table().*op).function(); }
-  static void queue(Machine::Work work) {
-    machine(current().device).enqueue(current().stream(), std::move(work));
+  static void queue(const Aliases& aliases, Machine::Work work) {
+    machine(current().device).enqueue(current().stream(), aliases.touched(), std::move(work));
   }
 };
 
@@ -104,9 +109,10 @@ auto waited(const at::Tensor& tensor, F&& f) {
   const OnDevice there(tensor.device().index());
   const char* const name = (kernels::op_detail::names.*op).name();
   HostWaits::count(name);
-  const at::Tensor alias = Aliases().of(tensor, name);
+  Aliases aliases(name);
+  const at::Tensor alias = aliases.of(tensor);
   decltype(f(alias)) result{};
-  machine(current().device).run_behind(current().stream(), [&] { result = f(alias); });
+  machine(current().device).run_behind(current().stream(), aliases.touched(), [&] { result = f(alias); });
   return result;
 }
 
@@ -126,24 +132,16 @@ std::optional<double> uniform_value(const at::Tensor& grad) {
   return waited<&OpTable::uniform_value>(grad, (cpu_table().*(&OpTable::uniform_value)).function());
 }
 
-double sum_of_squares(const at::Tensor& tensor) {
-  return waited<&OpTable::sum_of_squares>(tensor, (cpu_table().*(&OpTable::sum_of_squares)).function());
-}
-
 OpTable make_table() {
   OpTable table;
   kernels::for_each_op([&]<auto op>() {
     constexpr bool waits = requires {
       requires std::is_same_v<decltype(op), decltype(&OpTable::uniform_value)>;
-    }
-    || requires {
-      requires std::is_same_v<decltype(op), decltype(&OpTable::sum_of_squares)>;
     };
     if constexpr (!waits) table.*op = &Queued<op>::call;
   });
   table.valid_tokens = valid_tokens;
   table.uniform_value = uniform_value;
-  table.sum_of_squares = sum_of_squares;
   return table;
 }
 

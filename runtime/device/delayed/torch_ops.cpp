@@ -66,8 +66,10 @@ const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef size,
   return self;
 }
 
-void queue_copy(const at::Tensor& from, const at::Tensor& into) {
-  machine(current().device).enqueue(current().stream(), [from, into] { into.copy_(from); });
+void queue_copy(const Aliases& aliases, const at::Tensor& from, const at::Tensor& into) {
+  machine(current().device).enqueue(current().stream(), aliases.touched(), [from, into] {
+    into.copy_(from);
+  });
 }
 
 // As CUDA does: behind the current streams of both, and before what both are given next.
@@ -86,19 +88,24 @@ void copy_between(const at::Tensor& self, const at::Tensor& into) {
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& into, bool non_blocking) {
   if (self.numel() == 0) return into;
   const OnDevice there(index_of(is_delayed(self) ? self : into));
-  Aliases aliases;
+  Aliases aliases("copy_");
   if (is_delayed(self) && is_delayed(into) && self.device() != into.device()) {
     copy_between(self, into);
   } else if (is_delayed(self) && is_delayed(into)) {
-    queue_copy(aliases.of(self, "copy_"), aliases.of(into, "copy_"));
+    const at::Tensor from = aliases.of(self);
+    queue_copy(aliases, from, aliases.into(into));
   } else if (is_delayed(into)) {
-    queue_copy(non_blocking ? self.detach() : self.detach().clone(), aliases.of(into, "copy_"));
+    const at::Tensor there = aliases.into(into);
+    queue_copy(aliases, non_blocking ? self.detach() : self.detach().clone(), there);
   } else if (non_blocking) {
-    queue_copy(aliases.of(self, "copy_"), into.detach());
+    const at::Tensor from = aliases.of(self);
+    queue_copy(aliases, from, into.detach());
   } else {
     HostWaits::count("copy_ to the host");
-    const at::Tensor alias = aliases.of(self, "copy_");
-    machine(current().device).run_behind(current().stream(), [&] { into.detach().copy_(alias); });
+    const at::Tensor alias = aliases.of(self);
+    machine(current().device).run_behind(current().stream(), aliases.touched(), [&] {
+      into.detach().copy_(alias);
+    });
   }
   return into;
 }
@@ -106,9 +113,12 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& into, bool non_bl
 at::Scalar read_number(const at::Tensor& self) {
   HostWaits::count("item");
   const OnDevice there(index_of(self));
-  const at::Tensor alias = Aliases().of(self, "item");
+  Aliases aliases("item");
+  const at::Tensor alias = aliases.of(self);
   at::Scalar number;
-  machine(current().device).run_behind(current().stream(), [&] { number = at::_local_scalar_dense(alias); });
+  machine(current().device).run_behind(current().stream(), aliases.touched(), [&] {
+    number = at::_local_scalar_dense(alias);
+  });
   return number;
 }
 
@@ -119,12 +129,10 @@ at::Tensor index_select(const at::Tensor& self, int64_t dim, const at::Tensor& i
   const auto at_dim = static_cast<std::size_t>(dim < 0 ? dim + self.dim() : dim);
   sizes.at(at_dim) = index.numel();
   at::Tensor result = at::empty(sizes, self.options());
-  Aliases aliases;
-  machine(current().device)
-      .enqueue(current().stream(),
-               [from = aliases.of(self, "index_select"), index = aliases.of(index, "index_select"),
-                into = aliases.of(result, "index_select"),
-                dim]() mutable { at::index_select_out(into, from, dim, index); });
+  Aliases aliases("index_select");
+  const auto work = [from = aliases.of(self), index = aliases.of(index), into = aliases.into(result),
+                     dim]() mutable { at::index_select_out(into, from, dim, index); };
+  machine(current().device).enqueue(current().stream(), aliases.touched(), work);
   return result;
 }
 
@@ -147,10 +155,11 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::
 at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
   const OnDevice there(index_of(self));
   at::Tensor result = at::empty({}, self.options());
-  Aliases aliases;
-  machine(current().device)
-      .enqueue(current().stream(), [a = aliases.of(self, "dot"), b = aliases.of(other, "dot"),
-                                    into = aliases.of(result, "dot")] { into.copy_(at::dot(a, b)); });
+  Aliases aliases("dot");
+  const auto work = [a = aliases.of(self), b = aliases.of(other), into = aliases.into(result)] {
+    into.copy_(at::dot(a, b));
+  };
+  machine(current().device).enqueue(current().stream(), aliases.touched(), work);
   return result;
 }
 

@@ -3,7 +3,10 @@
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
 
+#include <optional>
+
 #include "runtime/base/error.hpp"
+#include "runtime/device/work_name.hpp"
 
 namespace d9d {
 namespace {
@@ -70,6 +73,8 @@ void GatheredUnit::request() {
   Device& device = device_of(on_its_way_.device());
   auto gather = [this, &device, asked = device.record(), into = on_its_way_]() mutable {
     const at::NoGradGuard no_grad;
+    std::optional<WorkName> work;
+    if (!device.is_cpu()) work.emplace("gather [" + options_.name + "]");
     const StreamScope scope(device, StreamRole::communicate);
     device.wait(asked);  // the memory is free, the shards are as the update left them
     options_.communicator->gather_shards(into, shards_, map_).wait();

@@ -29,7 +29,7 @@ TEST_F(CudaOps, SmallSumsOfSquaresEqualTheCpusAndRepeatToTheLastBit) {
 
       for (int run = 0; run < runs_of_an_op; ++run) {
         choose_run(run);
-        sums[run] = (table_under_test().*(&OpTable::sum_of_squares)).function()(moved);
+        sums[run] = (table_under_test().*(&OpTable::sum_of_squares)).function()(moved).item<double>();
       }
 
       EXPECT_NEAR(sums[0], x.to(at::kDouble).square().sum().item<double>(),

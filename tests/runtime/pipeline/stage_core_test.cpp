@@ -11,6 +11,7 @@
 
 #include "kernels/weight_work.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/device/delayed/machine.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
 
@@ -431,6 +432,35 @@ TEST_F(StageCoreTest, RunsMicrobatchesOfForwardAloneBeforeThoseThatTrain) {
   EXPECT_EQ(totals.loss_sum, expected.loss_sum);
   EXPECT_EQ(totals.weight_sum, expected.weight_sum);
   EXPECT_TRUE(lone.module->gradient("scale").equal(plain.module->gradient("scale")));
+}
+
+// Late work tells the next host that waits, which is long behind the action; it names the action all the same.
+TEST_F(StageCoreTest, NamesTheActionThatGaveLateWorkWhichFailed) {
+  for (const bool synchronous : {false, true}) {
+    const auto device = delayed_device(0);
+    Lone lone(0, 1);
+    StageCoreOptions options;
+    options.module = lone.module;
+    options.device = device;
+    options.synchronous = synchronous;
+    options.compute_loss = [](const LastStageOutputs& outputs) {
+      delayed::machine(0).enqueue(0, {"gather", {}}, [] { throw std::runtime_error("no such row"); });
+      return testing::toy_loss(outputs);
+    };
+    lone.core = std::make_unique<StageCore>(std::move(options), lone.table);
+    lone.core->begin_step(3, testing::toy_microbatches(1));
+    std::string error;
+    try {
+      lone.run("0F0");
+      EXPECT_FALSE(synchronous);
+      device->record(StreamRole::compute).wait("a test");
+    } catch (const Error& caught) {
+      error = caught.what();
+    }
+
+    const std::string late = "gather on delayed:0 compute in 0F0: no such row";
+    EXPECT_EQ(error, synchronous ? "stage 0, action 0F0, step 3: " + late : late);
+  }
 }
 
 }  // namespace

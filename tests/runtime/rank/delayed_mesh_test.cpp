@@ -47,7 +47,10 @@ void expect_bits_of_cpu(ParallelCase given, std::uint64_t forward_waits = 0) {
     const Trained trained = train_once(given);
 
     std::uint64_t in_forward = 0;
-    for (const auto& [where, count] : HostWaits::take()) {
+    const HostWaits::Counts waits = HostWaits::take();
+    EXPECT_EQ(HostWaits::in(waits, "step end"), static_cast<std::uint64_t>(given.mesh.world_size()));
+    EXPECT_EQ(HostWaits::in(waits, "gradients"), 0U);
+    for (const auto& [where, count] : waits) {
       if (where.first == "F" && where.second == "experts of tokens") {
         in_forward += count;
       } else {

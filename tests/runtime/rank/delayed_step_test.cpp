@@ -30,8 +30,7 @@ void expect_same_bits(ParallelCase given) {
     const Trained trained = train_once(given);
 
     const HostWaits::Counts waits = HostWaits::take();
-    // For the losses of each stage, and the norm of each bucket.
-    EXPECT_LE(HostWaits::in(waits, "step end"), 6U);
+    EXPECT_EQ(HostWaits::in(waits, "step end"), 1U) << "for the losses and the norm";
     for (const auto& [where, count] : waits) {
       const bool in_action =
           where.first == "F" || where.first == "B" || where.first == "I" || where.first == "W";

@@ -3,12 +3,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/device/work_name.hpp"
 
 namespace d9d {
 namespace {
@@ -18,26 +19,29 @@ float sum_on_another_stream(bool event, std::uint64_t seed) {
   const auto device = delayed_device(0);
   delayed::machine(0).reseed(seed);
   const at::Tensor x = at::zeros({8}, device->place());
-  device->record(StreamRole::compute).wait("the zeros");
-  x.fill_(1);
-  if (event) device->wait(StreamRole::communicate, device->record(StreamRole::compute));
-  at::Tensor sum;
   {
-    const StreamScope there(*device, StreamRole::communicate);
-    sum = x.sum();
-    return sum.item<float>();
+    const WorkName action("0F1");
+    x.fill_(1);
   }
+  if (event) device->wait(StreamRole::communicate, device->record(StreamRole::compute));
+  const StreamScope there(*device, StreamRole::communicate);
+  const WorkName collective("all_reduce of dp");
+  return x.sum().item<float>();
 }
 
-TEST(DelayedDevice, RacesWithoutAnEventAndIsRightWithOne) {
-  int wrong = 0;
+TEST(DelayedDevice, IsRightWithAnEventAndRefusesARaceWithoutOne) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     EXPECT_EQ(sum_on_another_stream(true, seed), 8) << "seed " << seed;
-    const float racing = sum_on_another_stream(false, seed);
-    EXPECT_EQ(sum_on_another_stream(false, seed), racing) << "seed " << seed << " did not repeat";
-    wrong += racing == 8 ? 0 : 1;
+    try {
+      sum_on_another_stream(false, seed);
+      FAIL() << "seed " << seed;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bug);
+      EXPECT_THAT(error.what(), testing::HasSubstr("aten::sum on delayed:0 communicate in all_reduce of dp, "
+                                                   "which reads them, does not come behind aten::fill_ on "
+                                                   "delayed:0 compute in 0F1, which writes them"));
+    }
   }
-  EXPECT_GT(wrong, 10);
 }
 
 TEST(DelayedDevice, TellsWhenAnEventIsReached) {

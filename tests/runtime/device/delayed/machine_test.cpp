@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/device/work_name.hpp"
+
 namespace d9d::delayed {
 namespace {
 
@@ -71,6 +73,50 @@ TEST(DelayedMachine, RunsWhatAnotherDevicesEventWaitsFor) {
   one.reach(*one.record(0));
 
   EXPECT_EQ(order, "other one");
+}
+
+std::string error_of(Machine& machine, int stream) {
+  try {
+    machine.reach(*machine.record(stream));
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(DelayedMachine, NamesTheOpThatFailedAndWhereItWasGiven) {
+  Machine machine(7, 1);
+  {
+    const WorkName action("2F3");
+    machine.enqueue(1, {"copy_", {}}, [] { throw std::runtime_error("no such row"); });
+  }
+  const std::string error = error_of(machine, 1);
+
+  EXPECT_EQ(error, "copy_ on delayed:7 communicate in 2F3: no such row");
+}
+
+// What has nothing to do with a failure runs, and its host hears nothing.
+TEST(DelayedMachine, SkipsOnlyWhatComesBehindAFailure) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Machine machine(7, seed), other(6, seed);
+    int beside = 0, behind = 0;
+    machine.enqueue(1, [] { throw std::runtime_error("no such row"); });
+    machine.enqueue(0, [&] { ++beside; });
+    machine.wait_for(2, machine.record(1));
+    machine.enqueue(2, [&] { ++behind; });
+    other.wait_for(0, machine.record(2));
+    other.enqueue(0, [&] { ++behind; });
+
+    EXPECT_EQ(error_of(machine, 0), "");
+    EXPECT_NE(error_of(machine, 2), "");
+    EXPECT_EQ(error_of(machine, 1), "") << "it was told";
+    EXPECT_NE(error_of(other, 0), "") << "another device's host hears of it, too";
+    machine.enqueue(1, [&] { ++beside; });
+    machine.reach(*machine.record(1));
+
+    EXPECT_EQ(beside, 2);
+    EXPECT_EQ(behind, 0);
+  }
 }
 
 TEST(DelayedMachine, TellsTheHostThatWaitsOfAFailureOnce) {

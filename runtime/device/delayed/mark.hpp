@@ -1,0 +1,39 @@
+#pragma once
+// A place in the work of a delayed device's stream, and what comes of an exception in that work.
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include "runtime/device/delayed/clock.hpp"
+
+namespace d9d::delayed {
+
+class Machine;
+
+// An exception in a piece of work. The pieces after that one are skipped until a host has been told.
+struct Failure {
+  std::exception_ptr error;
+  std::atomic<std::uint32_t> told = 0;  // a bit for each device whose host has it
+};
+
+class Mark {
+ public:
+  Mark(Machine& machine, int stream, const Clock& known = {})
+      : machine_(machine), stream_(stream), known_(known) {}
+  bool reached() const { return reached_.load(std::memory_order_acquire); }
+  Machine& machine() const { return machine_; }
+  // Of one that no stream was given: by work that runs.
+  void set() { reached_.store(true, std::memory_order_release); }
+
+ private:
+  friend class Machine;
+  Machine& machine_;
+  const int stream_;
+  const Clock known_;                 // what has run when it is reached
+  std::shared_ptr<Failure> failure_;  // that it comes behind; written before it is reached
+  std::atomic<bool> reached_ = false;
+};
+
+}  // namespace d9d::delayed
