@@ -68,6 +68,9 @@ Scales scales_of(const LineChart& chart) {
   if (first > last) first = last = 1;
   Axis steps = linear_axis(first, last, x_ticks);
   std::erase_if(steps.ticks, [](const Tick& tick) { return tick.value != std::floor(tick.value); });
+  for (Tick& tick : steps.ticks) {
+    if (tick.label.ends_with(".0")) tick.label.resize(tick.label.size() - 2);
+  }
   return {steps, value_axis(chart)};
 }
 
@@ -92,7 +95,8 @@ std::string axes(const LineChart& chart, const Scales& scales) {
   }
   for (const Tick& tick : scales.x.ticks) {
     const double x = scales.px(tick.value);
-    const char* anchor = x > right - 12 ? "end" : "middle";
+    // The first one would meet the words "step" and "time".
+    const char* anchor = x > right - 12 ? "end" : x < left + 12 ? "start" : "middle";
     svg += fmt::format("<path d=\"M{:.1f} {}v4\"/>\n", x, bottom);
     svg += text_at(x, step_labels, anchor, tick.label);
     if (chart.elapsed != nullptr)

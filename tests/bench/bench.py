@@ -11,6 +11,7 @@ import conversion
 import fine_tuning
 import generation
 import machine
+import overhead
 import programs
 import report
 from runs import OURS, STRATEGIES, Node, Peers
@@ -18,7 +19,7 @@ from workloads import WORKLOADS
 
 CELLS = [("1 rank x 2 threads", "hf"), ("2 ranks x 1 thread", "ddp"), ("2 ranks, fully sharded", "fsdp2"),
          ("2 stages x 1 thread", "pp_1f1b"), ("2 stages, zero bubble", "pp_zb1p")]
-PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "tracing", "convert",
+PARTS = ("roof", "train", "strategies", "compiled", "hops", "pipeline", "memory", "shares", "overhead", "convert",
          "lora", "generation")
 
 
@@ -35,6 +36,7 @@ def arguments():
     p.add_argument("--peer-names", default=",".join(peer for _, peer in CELLS), help="which rows of the training table")
     p.add_argument("--parts", default=",".join(part for part in PARTS if part not in ("compiled", "lora", "generation")),
                    help=f"of {','.join(PARTS)}")
+    p.add_argument("--overhead-seconds", type=float, default=140, help="of each of its cases")
     p.add_argument("--autogroup", type=int,
                    help="priority of everything measured on a shared machine, e.g. -19; needs root")
     p.add_argument("--isa", choices=("best", "avx2"), default="best",
@@ -124,7 +126,7 @@ def main():
         pipeline=lambda: results.update(pipeline=programs.pipeline(options.build, options.pairs)),
         memory=lambda: results.update(memory=programs.memory(node)),
         shares=lambda: results.update(shares=programs.step_shares(node, options.steps + 3)),
-        tracing=lambda: results.update(tracing=programs.tracing_cost(node, options.pairs, options.steps)),
+        overhead=lambda: results.update(overhead=overhead.measure(options.build, options.overhead_seconds)),
         convert=lambda: results.update(convert=conversion.measure(
             node.binary, options.pairs, options.peers_python if options.peers else None)),
         lora=lambda: results.update(lora=fine_tuning.measure(

@@ -1,12 +1,11 @@
 """The C++ programs of the benchmark and what else is read off single runs."""
 import json
 import os
-import statistics
 import subprocess
 import tempfile
 
 import machine
-from runs import OURS, STRATEGIES, WARMUP
+from runs import OURS, STRATEGIES
 
 # Of GEMMs: the shape of the roof, and those of the workloads beside it.
 ROOF = "2048x2048x2048"
@@ -67,16 +66,3 @@ def step_shares(node, steps):
         hidden = 1 - exposed / communication if communication > 0.001 * total else None
         rows.append(dict(mesh=mesh, **split, hidden=hidden, lost=report.get("lost", 0)))
     return rows
-
-
-def tracing_cost(node, pairs, steps):
-    """CPU and wall seconds per step with tracing on and off, alternated."""
-    runs = {True: [], False: []}
-    for _ in range(pairs):
-        for traced in (True, False):
-            settings = {**OURS["1 rank x 1 thread"], "node.trace": str(traced).lower()}
-            runs[traced].append(node.train("tiny_moe", settings, steps + WARMUP))
-    median = {name: {traced: statistics.median(run[name] for run in runs[traced]) for traced in runs}
-              for name in ("step_s", "step_s_min", "cpu_s_per_step")}
-    return {name: dict(on=both[True], off=both[False], cost=both[True] / both[False] - 1)
-            for name, both in median.items()}

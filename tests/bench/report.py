@@ -1,4 +1,5 @@
 """results.json as markdown tables."""
+from paired import cost_text, ratio_text
 from workloads import flops_per_step, tokens_per_step
 
 
@@ -136,10 +137,10 @@ def shares(results):
                   "of communication hidden"], rows)
 
 
-def tracing(results):
-    rows = [[name, f"{row['on']:.4f}", f"{row['off']:.4f}", f"{row['cost']:+.1%}"]
-            for name, row in results["tracing"].items()]
-    return table(["tracing", "on", "off", "cost"], rows)
+def overheads(results):
+    rows = [[case, cost_text(row["clock"]), cost_text(row["processor"]), f"{row['clock']['off_s']:.3f}"]
+            for case, row in results["overhead"].items()]
+    return table(["on", "of a step by the clock", "by the processor, all threads", "a step without, s"], rows)
 
 
 def roof(results):
@@ -172,10 +173,10 @@ def lora(results):
 
 
 def generation(results):
-    return table(["8 prompts, greedy", "tokens/s", "transformers", "ratio", "of pairs"],
+    return table(["8 prompts, greedy", "tokens/s", "transformers", "ratio, 95 % of its median"],
                  [[case, f"{row['tokens_per_s']['d9d-node generate']:.0f}",
                    f"{row['tokens_per_s']['transformers']:.0f}" if row["ratio"] else "",
-                   f"{row['ratio']:.2f}" if row["ratio"] else "", ", ".join(f"{x:.2f}" for x in row["ratios"])]
+                   ratio_text(row["ratio"]) if row["ratio"] else ""]
                   for case, row in results["generation"].items()])
 
 
@@ -185,7 +186,7 @@ SECTIONS = [("roof", "Roof", roof), ("train", "Training", training), ("train", "
             ("hops", "Actor hop, 64-byte payload", hops), ("pipeline", "Pipeline of stages that only sleep", pipeline),
             ("pipeline", "Static and dynamic order", orders), ("pipeline", "Two lanes of a rank", lanes),
             ("shares", "Where a step's time goes", shares),
-            ("tracing", "What tracing costs, 1 rank x 1 thread", tracing),
+            ("overhead", "What tracing and metrics cost, 1 rank x 1 thread", overheads),
             ("convert", "Conversion of a model folder", convert), ("lora", "Fine-tuning with adapters", lora),
             ("generation", "Generation", generation)]
 

@@ -41,6 +41,13 @@ TEST(LineChart, DrawsTheFirstPointAtTheLeftAndTheHighestAtTheTop) {
   EXPECT_THAT(html, HasSubstr("d=\"M54.0 166.00L222.0 91.71L390.0 17.43\"")) << html;
 }
 
+TEST(LineChart, KeepsTheFirstTickAwayFromTheNameOfTheAxis) {
+  const std::string html = line_chart({.title = "t", .lines = {ramp(3, 0, 10)}, .from_zero = true});
+
+  EXPECT_THAT(html, testing::ContainsRegex("x=\"54.0\" y=\"[0-9.]+\" text-anchor=\"start\">1</text>"));
+  EXPECT_THAT(html, testing::ContainsRegex("x=\"390.0\" y=\"[0-9.]+\" text-anchor=\"end\">3</text>"));
+}
+
 TEST(LineChart, TakesALogarithmicScaleWhereOutliersWouldHideTheRest) {
   Curve spiky = ramp(100, 1, 0.001);
   spiky.values[50] = 5000;
