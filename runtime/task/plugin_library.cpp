@@ -35,10 +35,11 @@ void require_same_headers(const std::string& path) {
               "the plugin {} does not say which d9d it was built against; build it with CMake and "
               "target_link_libraries(... d9d::d9d), or with the package's plugin_build.cpp among its sources",
               path);
-  D9D_REQUIRE(headers() == headers_id(),
-              "the plugin {} was built against d9d {}, this is {}; build it again, against the package of this "
-              "d9d-node (find_package(d9d), CMAKE_PREFIX_PATH)",
-              path, headers(), headers_id());
+  D9D_REQUIRE(
+      headers() == headers_id(),
+      "the plugin {} was built against d9d {}, this is {}; build it again, against the package of this "
+      "d9d-node (find_package(d9d), CMAKE_PREFIX_PATH)",
+      path, headers(), headers_id());
 }
 
 }  // namespace
