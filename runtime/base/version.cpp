@@ -1,5 +1,6 @@
 #include "runtime/base/version.hpp"
 
+#include "d9d_headers_id.h"
 #include "d9d_source_id.h"
 
 namespace d9d {
@@ -10,6 +11,10 @@ std::string version() {
 
 std::string build_id() {
   return D9D_VERSION "-" D9D_SOURCE_HASH;
+}
+
+std::string headers_id() {
+  return D9D_HEADERS_ID;
 }
 
 }  // namespace d9d

@@ -27,10 +27,16 @@ install(FILES actors/step_actor.hpp actors/text_messages.hpp DESTINATION include
 install(DIRECTORY ${CMAKE_BINARY_DIR}/generated/messages DESTINATION include/d9d FILES_MATCHING PATTERN "*.h")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/d9d)
+# What links d9d says which headers it was built against.
+configure_file(runtime/cmake/plugin_build.cpp.in ${CMAKE_BINARY_DIR}/generated/plugin_build.cpp COPYONLY)
+target_sources(d9d INTERFACE $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated/plugin_build.cpp>
+                             $<INSTALL_INTERFACE:${package_dir}/plugin_build.cpp>)
+target_include_directories(d9d INTERFACE $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
+install(FILES ${CMAKE_BINARY_DIR}/generated/d9d_headers_id.h DESTINATION include/d9d)
 install(EXPORT d9dTargets NAMESPACE d9d:: DESTINATION ${package_dir})
 configure_package_config_file(runtime/cmake/d9dConfig.cmake.in ${CMAKE_BINARY_DIR}/d9dConfig.cmake
                               INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
 # A plugin and the program that loads it have to be of one version: no promise of more yet.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/d9dConfigVersion.cmake COMPATIBILITY ExactVersion)
 install(FILES ${CMAKE_BINARY_DIR}/d9dConfig.cmake ${CMAKE_BINARY_DIR}/d9dConfigVersion.cmake
-              runtime/cmake/torch.cmake DESTINATION ${package_dir})
+              ${CMAKE_BINARY_DIR}/generated/plugin_build.cpp runtime/cmake/torch.cmake DESTINATION ${package_dir})

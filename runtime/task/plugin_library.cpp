@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/version.hpp"
 #include "runtime/task/registry.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -26,6 +27,21 @@ std::string why_not_loaded(const std::string& path) {
   return cause + "; give a shared library that was built against this d9d (find_package(d9d))";
 }
 
+// Types of other headers lie otherwise in memory, and nothing else would notice.
+void require_same_headers(const std::string& path) {
+  using Headers = const char* (*)();
+  const auto headers = reinterpret_cast<Headers>(plugin_function(path, "d9d_plugin_headers"));
+  D9D_REQUIRE(headers != nullptr,
+              "the plugin {} does not say which d9d it was built against; build it with CMake and "
+              "target_link_libraries(... d9d::d9d), or with the package's plugin_build.cpp among its sources",
+              path);
+  D9D_REQUIRE(
+      headers() == headers_id(),
+      "the plugin {} was built against d9d {}, this is {}; build it again, against the package of this "
+      "d9d-node (find_package(d9d), CMAKE_PREFIX_PATH)",
+      path, headers(), headers_id());
+}
+
 }  // namespace
 
 void load_plugin(const std::string& path, Registry& registry) {
@@ -36,6 +52,7 @@ void load_plugin(const std::string& path, Registry& registry) {
               "the plugin {} has neither `extern \"C\" void d9d_register(d9d::Registry&)` nor "
               "`d9d_register_actors(d9d::ActorRegistry&)`",
               path);
+  require_same_headers(path);
   if (enter == nullptr) return;
   call_user(fmt::format("d9d_register of the plugin {}", path), ErrorInside::passes,
             [&] { enter(registry); });

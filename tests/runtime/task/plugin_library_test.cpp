@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/base/version.hpp"
 #include "runtime/task/registry.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -29,6 +30,16 @@ TEST(PluginLibrary, ThatCannotBeLoadedSaysWhatToWrite) {
               HasSubstr("relative paths begin where d9d-node is started (/"));
   EXPECT_THAT(test::error_of([&] { load_plugin(file, registry); }, ErrorKind::input),
               AllOf(HasSubstr("cannot load the plugin " + file + ": "), HasSubstr("built against this d9d")));
+}
+
+TEST(PluginLibrary, OfOtherHeadersIsRefusedBeforeAnyOfItRuns) {
+  Registry registry;
+
+  EXPECT_THAT(test::error_of([&] { load_plugin(D9D_OLD_PLUGIN, registry); }, ErrorKind::input),
+              AllOf(HasSubstr("was built against d9d 0.0.9-of-old, this is " + headers_id()),
+                    HasSubstr("build it again")));
+  EXPECT_THAT(test::error_of([&] { load_plugin(D9D_MUTE_PLUGIN, registry); }, ErrorKind::input),
+              HasSubstr("does not say which d9d it was built against"));
 }
 
 TEST(PluginLibrary, WithoutADoorIsAnInputErrorThatSaysWhatIsMissing) {
