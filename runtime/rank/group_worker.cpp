@@ -36,11 +36,8 @@ class GroupWorker final : public CollectiveWorker,
 
   double reduce_bucket(int bucket) override {
     const GradientBucket& reduced = bucket_at(bucket);
-    if (!device_of(reduced.grad.device()).is_cpu()) {  // launched already; its share of the norm stays there
-      if (scatter_) scatter_->check();
-      if (sum_) sum_->check();
-      return 0;
-    }
+    // Launched already; its share of the norm stays there.
+    if (!device_of(reduced.grad.device()).is_cpu()) return 0;
     const bool whole = sum(reduced);
     return whole && !reduced.tied ? share_of_norm(reduced, options_.norm) : 0;
   }
@@ -56,6 +53,11 @@ class GroupWorker final : public CollectiveWorker,
     if (sum(reduced) && !reduced.tied)
       options_.gradients->norm_parts->add(share_of_norm_later(reduced, options_.norm));
     options_.gradients->reductions.set_reduced(bucket, device.record());
+  }
+
+  void check() const override {
+    if (scatter_) scatter_->check();
+    if (sum_) sum_->check();
   }
 
   std::uint64_t bucket_bytes(int bucket) const override {

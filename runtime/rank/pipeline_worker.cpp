@@ -158,12 +158,17 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::invoke_result_t<Work> with_sound_groups(Work&& work) {
     try {
       auto result = work();
-      opened_->check();
+      check_groups();
       return result;
     } catch (const std::exception&) {
-      opened_->check();  // what failed first
+      check_groups();  // what failed first
       throw;
     }
+  }
+  void check_groups() const {
+    if (options_.device->is_cpu()) return;
+    opened_->check();
+    options_.shared->reductions.check();
   }
 
   const std::shared_ptr<OpenCommunicators> opened_ = std::make_shared<OpenCommunicators>();

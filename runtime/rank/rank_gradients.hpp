@@ -27,6 +27,8 @@ class BucketReduction {
   virtual ~BucketReduction() = default;
   // Behind what the current stream of the rank's device has to do; ends with set_reduced().
   virtual void launch(int bucket) = 0;
+  // The error that a sum has ended with, after the host has waited for it.
+  virtual void check() const = 0;
 };
 
 // Of devices; any thread.
@@ -46,6 +48,15 @@ class BucketReductions {
     }
     if (!reduction) throw Error(ErrorKind::environment, "the Collective of a group of gradients has ended");
     reduction->launch(bucket);
+  }
+  void check() {
+    std::map<int, std::weak_ptr<BucketReduction>> groups;
+    {
+      const std::lock_guard lock(mutex_);
+      groups = groups_;
+    }
+    for (const auto& [index, group] : groups)
+      if (const auto reduction = group.lock()) reduction->check();
   }
   void set_reduced(int bucket, Event event) {
     const std::lock_guard lock(mutex_);

@@ -86,6 +86,7 @@ TEST_F(Sleep, ByAnActorLeavesEveryMeshAndOptimizerAsItWas) {
   expect_unchanged("sequences", set("mesh.context_parallel_shard", "2"));
   expect_unchanged("both", set("mesh.data_parallel_shard", "2") + set("mesh.pipeline_parallel", "2"));
   expect_unchanged("late", mesh(1, 2) + set("node.device", "delayed"));
+  expect_unchanged("nccl", mesh(1, 2) + set("node.device", "delayed") + set("node.collectives", "nccl"));
   expect_unchanged("checked", mesh(2, 2) + set("debug.check_collectives", "true"));
   expect_unchanged("sgd", set("optimizer", "{name: sgd, lr: 0.1, momentum: 0.9}"));
 }

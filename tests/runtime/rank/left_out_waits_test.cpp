@@ -45,9 +45,12 @@ std::optional<bool> shows(const ParallelCase& given, const Trained& expected, co
 
 // The next to write a unit's shards is the update, and that comes behind the reductions of gradients, in which every
 // rank waits for all others. An all_gather cannot know that: what it read may be written behind its result.
+// A gather of B reads shards for which that of the same step's F has waited.
 bool is_redundant(const std::string& place) {
-  return place.find("gather , all_gather") != std::string::npos &&
-         place.ends_with("until the others have read");
+  const bool of_backward = place.find(" in B, gather , all_gather") != std::string::npos;
+  return (of_backward && place.ends_with("before it reads")) ||
+         (place.find("gather , all_gather") != std::string::npos &&
+          place.ends_with("until the others have read"));
 }
 
 struct Count {

@@ -28,6 +28,7 @@
 #include "kernels/run_op.hpp"
 #include "kernels/short_convolution.hpp"
 #include "kernels/split_backward.hpp"
+#include "kernels/stochastic_adamw.hpp"
 #include "kernels/token_cache.hpp"
 #include "kernels/weight_work.hpp"
 #include "runtime/device/delayed/machine.hpp"
@@ -267,6 +268,9 @@ TEST_F(DelayedOps, OfOptimizersGiveTheBitsOfTheCpu) {
         kernels::adamw_step(
             state[0], state[1], state[2], state[3],
             {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .weight_decay = 0.1, .step = 3});
+        state.push_back(state[0].to(at::kBFloat16));
+        kernels::stochastic_adamw_step(state[4], state[1].clone(), state[2], state[3], {.lr = 0.1, .step = 3},
+                                       {.value_and_first = {1, 2, 3}, .place = {.run = 256}});
         const at::Tensor codes = at::empty({256}, in[0].options().dtype(at::kByte)),
                          scales = at::empty({4}, in[0].options());
         kernels::quantize_blocks(state[2], 64, kernels::CodeBook::positive, codes, scales);
