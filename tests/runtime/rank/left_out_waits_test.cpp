@@ -42,13 +42,15 @@ bool shows(const ParallelCase& given, const Trained& expected, std::uint64_t ski
   return false;
 }
 
-class LeftOutWaits : public testing::TestWithParam<DeviceMeshParameters> {
+// Of a mesh, and whether its ranks are joined by NCCL's communicators.
+class LeftOutWaits : public testing::TestWithParam<std::pair<DeviceMeshParameters, bool>> {
  protected:
   ~LeftOutWaits() override { StreamWaits::restart(0); }
 };
 
 TEST_P(LeftOutWaits, Show) {
-  ParallelCase given{.mesh = GetParam(), .model = tiny_qwen3(Qwen3Kind::dense)};
+  ParallelCase given{.mesh = GetParam().first, .model = tiny_qwen3(Qwen3Kind::dense)};
+  given.nccl = GetParam().second;
   given.batch = tiny_batch(given.model);
   given.microbatches = 2;
   given.schedule = OneFOneBSchedule{};
@@ -76,12 +78,19 @@ TEST_P(LeftOutWaits, Show) {
   EXPECT_GE(8 * shown, tried) << "hidden:" << hidden;
 }
 
+using LeftOutMesh = DeviceMeshParameters;
+
 INSTANTIATE_TEST_SUITE_P(Meshes, LeftOutWaits,
-                         testing::Values(DeviceMeshParameters{.pipeline_parallel = 2},
-                                         DeviceMeshParameters{.data_parallel_replicate = 2},
-                                         DeviceMeshParameters{.data_parallel_shard = 2},
-                                         DeviceMeshParameters{.tensor_parallel = 2},
-                                         DeviceMeshParameters{.context_parallel_shard = 2}));
+                         testing::Values(std::pair(LeftOutMesh{.pipeline_parallel = 2}, false),
+                                         std::pair(LeftOutMesh{.data_parallel_replicate = 2}, false),
+                                         std::pair(LeftOutMesh{.data_parallel_shard = 2}, false),
+                                         std::pair(LeftOutMesh{.tensor_parallel = 2}, false),
+                                         std::pair(LeftOutMesh{.context_parallel_shard = 2}, false)));
+INSTANTIATE_TEST_SUITE_P(NcclMeshes, LeftOutWaits,
+                         testing::Values(std::pair(LeftOutMesh{.data_parallel_replicate = 2}, true),
+                                         std::pair(LeftOutMesh{.data_parallel_shard = 2}, true),
+                                         std::pair(LeftOutMesh{.tensor_parallel = 2}, true),
+                                         std::pair(LeftOutMesh{.context_parallel_shard = 2}, true)));
 
 }  // namespace
 }  // namespace d9d::test
