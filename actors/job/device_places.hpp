@@ -12,8 +12,8 @@ struct DevicePlaces {
   int of(int local_index) const { return local_index % devices; }
 };
 
-// Of a job with devices. Input error that names the key where the host has too few of them, or where ranks share what they
-// cannot share.
+// Of a job with devices. Input error that names the key where the host has too few of them, or where NCCL would have to
+// join ranks that share a device.
 DevicePlaces device_places(const JobConfig& job, int ranks_here, int devices_here);
 // Of `device: delayed`, which needs no hardware: one for each rank, at most eight.
 int delayed_devices(int ranks_here);

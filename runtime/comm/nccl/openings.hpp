@@ -1,6 +1,6 @@
 #pragma once
-// Which groups the ranks of this process wait to open: where they do it in another order, each waits for the other, and
-// whoever finds that out can say so.
+// Which groups the ranks of this process wait to open. Ranks that open groups in different orders wait for each other;
+// the error at the deadline names these groups.
 
 #include <map>
 #include <mutex>

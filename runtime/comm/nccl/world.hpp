@@ -28,7 +28,7 @@ class World {
   World(WorldOptions options, OpenHost open_host);
   ~World();
 
-  // Waits until all members have opened the group; nobody else takes part, and threads of a rank may open several at a
+  // Waits until all members have opened the group; other ranks take no part, and threads of a rank may open several at a
   // time. Environment error at the deadline, with what other ranks wait to open. NCCL connects the members in their
   // first call, which is to come at the same place of their programs. Tensors of the host go over a communicator of
   // the host. The communicator may outlive the World.

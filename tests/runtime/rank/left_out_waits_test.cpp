@@ -78,7 +78,12 @@ struct WaitsOf {
   Mesh mesh;
   Qwen3Kind kind = Qwen3Kind::dense;
   ReshardAfterForward reshard = ReshardAfterForward::always;
+  bool nccl = false;
 };
+
+WaitsOf by_nccl(const Mesh& mesh) {
+  return {.mesh = mesh, .nccl = true};
+}
 
 class LeftOutWaits : public testing::TestWithParam<WaitsOf> {
  protected:
@@ -90,6 +95,7 @@ class LeftOutWaits : public testing::TestWithParam<WaitsOf> {
 
 TEST_P(LeftOutWaits, Show) {
   ParallelCase given{.mesh = GetParam().mesh, .model = tiny_qwen3(GetParam().kind)};
+  given.nccl = GetParam().nccl;
   given.batch = tiny_batch(given.model);
   given.microbatches = 2;
   given.schedule = OneFOneBSchedule{};
@@ -121,7 +127,9 @@ INSTANTIATE_TEST_SUITE_P(
                     WaitsOf{{.data_parallel_shard = 2}},
                     WaitsOf{{.data_parallel_shard = 2}, Qwen3Kind::moe, ReshardAfterForward::never},
                     WaitsOf{{.tensor_parallel = 2}}, WaitsOf{{.context_parallel_shard = 2}},
-                    WaitsOf{{.data_parallel_replicate = 2, .expert_parallel = 2}, Qwen3Kind::moe}));
+                    WaitsOf{{.data_parallel_replicate = 2, .expert_parallel = 2}, Qwen3Kind::moe},
+                    by_nccl({.data_parallel_replicate = 2}), by_nccl({.data_parallel_shard = 2}),
+                    by_nccl({.tensor_parallel = 2}), by_nccl({.context_parallel_shard = 2})));
 
 }  // namespace
 }  // namespace d9d::test
