@@ -6,8 +6,8 @@ namespace d9d::kernels {
 
 enum class CodeBook;
 
-// The values of one sign by their magnitudes, ascending from 0 to 1: what lies between each and the next one, and
-// infinity behind the last. The nearest value of a magnitude is the first whose middle is not smaller.
+// The values of one sign by their magnitudes, ascending from 0 to 1: the middle between each and the next one, and
+// infinity after the last. The nearest value of a magnitude is the first whose middle is not smaller.
 struct CodeSide {
   int size = 0;
   float middle[256] = {};

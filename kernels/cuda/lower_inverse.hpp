@@ -5,7 +5,7 @@
 
 namespace d9d::cuda {
 
-constexpr std::int64_t lower_inverse_rows_max = 96;  // a matrix lies in a block's shared memory
+constexpr std::int64_t lower_inverse_rows_max = 96;  // a block keeps a matrix in shared memory
 
 // n, inverse [count, rows, rows], dense.
 struct LowerInverse {

@@ -152,6 +152,7 @@ void Machine::wait_for(int stream, std::shared_ptr<const Mark> mark) {
 // Adds no order to what is known: each rank's part of a collective touches its own memory only.
 void Machine::hold(int stream, std::shared_ptr<const Mark> mark, Ended ended) {
   const std::lock_guard lock(queues_mutex_);
+  static_cast<void>(touch(stream, {.op = "a hold"}));  // a wait for what comes behind it is one
   Piece piece;
   piece.behind = std::move(mark);
   piece.ended = std::move(ended);

@@ -36,4 +36,7 @@ class Mark {
   std::atomic<bool> reached_ = false;
 };
 
+// True: work that waits for a mark waits no longer.
+using Ended = std::shared_ptr<const std::atomic<bool>>;
+
 }  // namespace d9d::delayed
