@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/work_name.hpp"
 
 namespace d9d::delayed {
 namespace {
@@ -69,9 +70,9 @@ void Machine::release(void* context) {
   Clock by_users;
   for (const auto& mark : block->used_until) by_users.join(mark->known_);
   std::string error = machine.touch(block->stream, whole(*block, end_of_life), by_users);
-  // What an exception leaves behind may be freed in any state.
-  if (machine.freed_too_early_.empty() && std::uncaught_exceptions() == 0)
-    machine.freed_too_early_ = std::move(error);
+  // What an exception leaves behind, and a rank that ends, may be freed in any state.
+  const bool works = !WorkName::current().empty() && std::uncaught_exceptions() == 0;
+  if (works && machine.freed_too_early_.empty()) machine.freed_too_early_ = std::move(error);
   machine.freed_.push_back(block);
   machine.take_back();
 }

@@ -6,6 +6,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/device/work_name.hpp"
 
 namespace d9d::delayed {
 namespace {
@@ -21,6 +22,7 @@ void free_after_use(const std::function<void(Device&, const at::Tensor&)>& told)
     out = x.mul(2);
     told(*device, x);
   }
+  const WorkName action("0B1");
   x = at::Tensor();
   at::ones({8}, at::TensorOptions(device->place()));
 }
@@ -33,7 +35,7 @@ TEST(DelayedAllocate, RefusesWorkAfterMemoryWasFreedBesideItsUse) {
       FAIL() << "seed " << seed;
     } catch (const Error& error) {
       EXPECT_THAT(error.what(),
-                  testing::HasSubstr("the end of its life on delayed:0 compute, which writes them, "
+                  testing::HasSubstr("the end of its life on delayed:0 compute in 0B1, which writes them, "
                                      "does not come behind aten::mul on delayed:0 copy_out"));
     }
   }
