@@ -22,8 +22,6 @@ class Machine {
  public:
   Machine(int index, std::uint64_t seed);
   ~Machine();
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
 
   using Work = std::function<void()>;
   // `work` touches the device's memory by host pointers, and nothing else that may change before it runs. Error (bug)
@@ -36,9 +34,8 @@ class Machine {
   using Ended = std::shared_ptr<const std::atomic<bool>>;
   void hold(int stream, std::shared_ptr<const Mark> mark, Ended ended);
 
-  // Whether the stream has done all that it was given, and whether the mark is reached. If so, the caller knows it.
-  bool idle(int stream);
-  static bool sees(const Mark& mark);
+  bool idle(int stream);               // it has done all that it was given; if so, the caller knows it
+  static bool sees(const Mark& mark);  // it is reached; if so, the caller knows it
   // The calling thread runs work until the mark is reached. An exception of work before the mark is thrown here, with
   // the names of device, stream and op, to one host of each device that waited for that work. Until then the device
   // skips what comes after that work, and no other work.
@@ -47,8 +44,7 @@ class Machine {
   // `work` on the stream, and the caller waits for it.
   void run_behind(int stream, const Touched& touched, const Work& work);
   void run_behind(int stream, const Work& work) { run_behind(stream, {}, work); }
-  // Runs all that is left, whose errors are dropped, and begins another order.
-  void reseed(std::uint64_t seed);
+  void reseed(std::uint64_t seed);  // runs what is left, whose errors are dropped, and begins another order
 
   c10::DataPtr allocate(std::size_t bytes, int stream);
   void use(const c10::DataPtr& data, int stream);
