@@ -22,8 +22,6 @@ class Machine {
  public:
   Machine(int index, std::uint64_t seed);
   ~Machine();
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
 
   using Work = std::function<void()>;
   // `work` touches the device's memory by host pointers, and nothing else that may change before it runs. Error (bug)
@@ -35,16 +33,16 @@ class Machine {
   // The stream stands still until the mark is reached, which another device's work may set, or `ended` is true.
   void hold(int stream, std::shared_ptr<const Mark> mark, Ended ended);
 
-  // Whether the stream has done all that it was given, and whether the mark is reached. If so, the caller knows it.
-  bool idle(int stream);
-  static bool sees(const Mark& mark);
-  // The calling thread runs work until the mark is reached. An exception of work before the mark is thrown here, named,
-  // to one host of each device; until then the device skips what comes after that work, and no other work.
+  bool idle(int stream);               // it has done all that it was given; if so, the caller knows it
+  static bool sees(const Mark& mark);  // it is reached; if so, the caller knows it
+  // The calling thread runs work until the mark is reached. An exception of work before the mark is thrown here, with
+  // the names of device, stream and op, to one host of each device that waited for that work. Until then the device
+  // skips what comes after that work, and no other work.
   void reach(const Mark& mark);
   static bool work_towards(const Mark& mark);  // as far as it goes now, on all devices; whether any ran
   void run_behind(int stream, const Touched& touched, const Work& work);  // and waits for it
   void run_behind(int stream, const Work& work) { run_behind(stream, {}, work); }
-  void reseed(std::uint64_t seed);  // runs all that is left, drops its errors, begins another order
+  void reseed(std::uint64_t seed);  // runs what is left, whose errors are dropped, and begins another order
 
   c10::DataPtr allocate(std::size_t bytes, int stream);
   void use(const c10::DataPtr& data, int stream);
