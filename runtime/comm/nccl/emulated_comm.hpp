@@ -1,0 +1,62 @@
+#pragma once
+// A communicator of the emulated table (emulated.hpp), for the files of that table.
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "runtime/comm/nccl/api.hpp"
+#include "runtime/comm/nccl/emulated_streams.hpp"
+
+namespace d9d::nccl {
+
+struct EmulatedCollective;
+struct EmulatedMessage;
+
+struct CommGroup {
+  std::mutex mutex;
+  int arrived = 0;
+  std::vector<int> devices;  // by rank
+  std::map<std::uint64_t, std::weak_ptr<EmulatedCollective>> collectives;
+  std::map<std::pair<int, int>, std::map<std::uint64_t, std::weak_ptr<EmulatedMessage>>>
+      messages;  // by their ranks
+
+  int size() const { return static_cast<int>(devices.size()); }
+  bool whole() const { return arrived == size(); }
+  std::shared_ptr<delayed::Mark> mark_of(int rank) const {
+    delayed::Machine& machine = delayed::machine(devices[static_cast<std::size_t>(rank)]);
+    return std::make_shared<delayed::Mark>(machine, delayed::collective_stream);
+  }
+};
+
+struct EmulatedComm {
+  std::shared_ptr<CommGroup> group;
+  int rank = 0;
+  // Destroyed or aborted: its work does nothing more and waits for nobody.
+  const std::shared_ptr<std::atomic<bool>> ended = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<int> error = success;
+  std::uint64_t collectives = 0;
+  std::map<int, std::uint64_t> sent, received;  // by peer
+};
+
+inline EmulatedComm& comm_of(Comm comm) {
+  return *static_cast<EmulatedComm*>(comm);
+}
+
+inline delayed::Touch touch_of(const void* data, std::size_t bytes, bool writes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  return {begin, begin + bytes, writes};
+}
+
+// Whether the planted fault is at this launch, which then never ends.
+bool fails_here(EmulatedComm& comm, const EmulatedStream& stream);
+
+// Each puts its functions into the table.
+void fill_collectives(Api& api);
+void fill_messages(Api& api);
+
+}  // namespace d9d::nccl
