@@ -362,7 +362,7 @@ void RankExecutor::tell_texts() {
   });
 }
 
-// Inside RankWorker::run(), maybe on the thread of lane 1 or of autograd while this actor's thread waits there:
+// Inside RankWorker::run(), maybe on the thread of lane 1 while this actor's thread waits there:
 // the two never run at a time and hand over under a mutex (step_observer.hpp), so the counter and tell() are safe.
 void RankExecutor::bucket_complete(int bucket) {
   ++reductions_pending_;

@@ -228,8 +228,9 @@ void Trainer::tell_events() {
   }
 }
 
-void Trainer::arm_deadline() {
-  const auto timeout = current_ == first_step_ ? options_.first_step_timeout : options_.step_timeout;
+void Trainer::arm_deadline(bool links_are_new) {
+  const auto timeout =
+      links_are_new || current_ == first_step_ ? options_.first_step_timeout : options_.step_timeout;
   tell_self_after<wire::Tick>(timeout, [&](wire::Tick::Builder tick) {
     tick.setKind(step_deadline);
     tick.setValue(current_);

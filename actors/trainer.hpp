@@ -70,7 +70,7 @@ class Trainer final : public Actor {
   void tell_events();
   void record_step(std::int64_t now_ns);
   void write_trace_when_due();
-  void arm_deadline();
+  void arm_deadline(bool links_are_new = false);
   void require_commit_of(std::uint64_t step) const;
 
   TrainerOptions options_;

@@ -13,7 +13,8 @@ namespace d9d {
 void Trainer::signalled(wire::Signalled::Reader message) {
   const int signal = static_cast<int>(message.getSignal());
   const bool asleep = phase_ == Phase::sleeping;
-  if (!asleep || signal != SIGTSTP) wishes_.add(signal);
+  const bool wakes_up = !sleep_.is_deep && sleep_.call == sleep_.after;
+  if (!asleep || signal != SIGTSTP || wakes_up) wishes_.add(signal);
   if (!asleep || signal == SIGUSR1 || signal == SIGTSTP) return;
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::Wake>({Role::trainer, static_cast<std::uint64_t>(rank)},
@@ -46,6 +47,9 @@ void Trainer::slept(wire::Slept::Reader message) {
   sleep_.is_deep = true;
   publish("train.sleep.post", fmt::format(R"({{"bytes":{}}})", sleep_.bytes));
   if (options_.rank == 0) {
+    if (sleep_.bytes == 0)
+      log::warn("asleep after step {}: the memory of devices stays taken, only links are closed",
+                sleep_.after);
     log::info("asleep after step {}: rank 0 has handed {:.1f} MiB back, in {}; SIGCONT wakes the job",
               sleep_.after, static_cast<double>(sleep_.bytes) / (1 << 20), options_.sleep_file);
   }
@@ -83,7 +87,7 @@ void Trainer::awake(wire::Awake::Reader message) {
   if (options_.rank == 0) log::info("awake after step {}", sleep_.after);
   step_begin_ns_ = world().clock.now_ns();  // the next step's time does not count it
   if (snapshot_wanted_ && !snapshot_in_flight_) take_snapshot();
-  arm_deadline();
+  arm_deadline(/*links_are_new=*/true);
   advance();
 }
 

@@ -48,9 +48,10 @@ DevicePlaces places_of(const JobConfig& job, const Membership& membership) {
   return device_places(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks));
 }
 
-// Before a step's own deadline, which only says that a rank computes.
+// Before the deadline of the first step, which only says that a rank computes: ranks come to their first collectives as
+// late as they come to that step. A hang in a later step is told by that step's deadline.
 std::chrono::milliseconds call_timeout(const TimeoutConfig& timeout) {
-  return std::chrono::milliseconds(750 * std::min(timeout.init_timeout, timeout.step_timeout));
+  return std::chrono::milliseconds(750 * timeout.init_timeout);
 }
 
 DeviceCollectives device_collectives(const JobConfig& job, const DevicePlaces& places, const Plan& plan) {

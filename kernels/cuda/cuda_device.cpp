@@ -118,8 +118,17 @@ class CudaDevice final : public Device {
     wait(StreamRole::copy_out, event);
     use(tensor, StreamRole::copy_out);
   }
+  // Between GPUs not by copy_, which runs on the stream of the GPU it reads and makes that one wait for ours.
   void copy(const at::Tensor& into, const at::Tensor& from) override {
-    into.copy_(from, /*non_blocking=*/true);
+    if (from.numel() == 0) return;
+    if (!from.is_cuda() || from.device() == place() || !into.is_contiguous() || !from.is_contiguous()) {
+      into.copy_(from, /*non_blocking=*/true);
+      return;
+    }
+    const c10::cuda::CUDAGuard guard(index_);
+    check(cudaMemcpyPeerAsync(into.mutable_data_ptr(), index_, from.const_data_ptr(), from.device().index(),
+                              from.nbytes(), stream(current_stream()).stream()),
+          "a copy between GPUs");
   }
   StreamRole current_stream() const override {
     const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);

@@ -18,10 +18,13 @@ namespace d9d {
 class RankGroup {
  public:
   // Null: this rank alone.
-  explicit RankGroup(std::shared_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {}
+  explicit RankGroup(std::shared_ptr<Communicator> communicator)
+      : communicator_(std::move(communicator)),
+        rank_(communicator_ ? communicator_->rank() : 0),
+        size_(communicator_ ? communicator_->size() : 1) {}
 
-  int rank() const { return communicator_ ? communicator_->rank() : 0; }  // in the group
-  int size() const { return communicator_ ? communicator_->size() : 1; }
+  int rank() const { return rank_; }  // in the group; also while the job sleeps
+  int size() const { return size_; }
   bool is_first() const { return rank() == 0; }
 
   // In place; contiguous, of the same shape on all ranks.
@@ -49,6 +52,7 @@ class RankGroup {
   void run_alone(int runner, const std::function<void()>& section) const;
 
   std::shared_ptr<Communicator> communicator_;
+  int rank_, size_;
 };
 
 }  // namespace d9d

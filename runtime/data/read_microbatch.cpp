@@ -80,6 +80,13 @@ void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_
     longest = std::max(longest, source.sort_key(first + i).value_or(source.sequence_length()));
   const auto length = static_cast<std::size_t>((longest + unit - 1) / unit * unit);
   for (Sample& sample : samples) {
+    const auto end =
+        sample.labels.begin() + static_cast<std::ptrdiff_t>(std::min(sample.labels.size(), length));
+    D9D_REQUIRE(
+        std::all_of(end, sample.labels.end(), [](auto label) { return label == ignored_label; }),
+        "batching.cut_to_longest: sample {} has labels behind the {} tokens that its source's sort_key() "
+        "says; sort_key() has to be its length without what fills it up",
+        first + static_cast<std::uint64_t>(&sample - samples.data()), length);
     for (auto* const row : {&sample.input_ids, &sample.labels, &sample.document_starts})
       row->resize(std::min(row->size(), length));
   }

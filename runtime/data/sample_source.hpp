@@ -46,8 +46,8 @@ class SampleSource {
   virtual std::optional<std::int64_t> vocab_size() const { return std::nullopt; }
   // Any index: after num_samples() the next epoch begins. Errors of the data itself are input errors.
   virtual Sample at(std::uint64_t index) const = 0;
-  // What a sorted order (data.order.sorted) sorts by: the sample's length without what fills it up. Nothing, for every
-  // index: all have the same.
+  // What a sorted order (data.order.sorted) sorts by: the sample's length without what fills it up. Nothing: the
+  // source does not know it for this sample, which counts as sequence_length().
   virtual std::optional<std::int64_t> sort_key(std::uint64_t /*index*/) const { return std::nullopt; }
   // Looks for ids that the model does not have, in samples that were not read yet; the error is that of at().
   // Nothing: the source cannot hold such ids.

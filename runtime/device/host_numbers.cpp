@@ -5,6 +5,11 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 namespace d9d {
+namespace {
+
+constexpr std::size_t pinned_bytes_max = std::size_t{16} << 20;
+
+}  // namespace
 
 std::vector<double> host_numbers(const std::vector<at::Tensor>& tensors) {
   std::vector<double> numbers;
@@ -20,8 +25,10 @@ std::vector<double> host_numbers(const std::vector<at::Tensor>& tensors) {
 }
 
 at::Tensor copy_later(const at::Tensor& tensor) {
+  // A GPU's copy into other memory holds the host up. What is large (a snapshot) would stay pinned for good.
+  const bool pinned = tensor.is_cuda() && tensor.nbytes() <= pinned_bytes_max;
   const at::Tensor here =
-      at::empty(tensor.sizes(), tensor.options().device(at::kCPU).requires_grad(false).pinned_memory(false));
+      at::empty(tensor.sizes(), tensor.options().device(at::kCPU).requires_grad(false).pinned_memory(pinned));
   return here.copy_(tensor.detach(), /*non_blocking=*/true);
 }
 

@@ -7,7 +7,9 @@ namespace d9d {
 at::Tensor upload(const at::Tensor& tensor, const Device& device) {
   if (tensor.device() == device.place()) return tensor;
   const at::Tensor here = tensor.contiguous();
-  const at::Tensor there = here.to(device.place());
+  // A GPU reads pinned memory without the host, and keeps it until then; a delayed device does not.
+  const bool pinned = device.place().is_cuda();
+  const at::Tensor there = (pinned ? here.pin_memory() : here).to(device.place(), /*non_blocking=*/pinned);
   if (!here.is_floating_point()) kernels::keep_host_values(there, here);
   return there;
 }

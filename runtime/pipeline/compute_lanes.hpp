@@ -1,8 +1,7 @@
 #pragma once
 // Runs two pieces of a rank's work on two threads, of which one computes at a time: while
 // one waits for other ranks (lane_communicator.hpp), the other computes. Lane 0 is the
-// thread that makes this object, lane 1 another thread. For work on the CPU: the
-// backward of CUDA tensors runs on a thread of autograd, which is neither lane.
+// thread that makes this object, lane 1 another thread. For work on the CPU.
 
 #include <condition_variable>
 #include <exception>

@@ -7,8 +7,8 @@
 //   BucketObserver::bucket_complete       the RankExecutor: says ReduceBucket
 //
 // Both are called inside StageCore::run(), on the thread that runs the action: the thread of lane 0 or that of
-// lane 1 (compute_lanes.hpp), and for CUDA tensors a thread of autograd while that one waits. Never two at a
-// time: only the lane that has the turn computes, and handing over the turn orders what both write.
+// lane 1 (compute_lanes.hpp). Never two at a time: only the lane that has the turn computes, and handing over
+// the turn orders what both write.
 
 #include <cstddef>
 

@@ -23,7 +23,7 @@ class CollectiveWorker {
   // Sums the bucket's gradients over the group: in place,
   // or reduce-scattered from the whole gradients of a unit.
   // Returns this rank's share of the gradient norm (norm_type.hpp); 0 while further microbatches, or the other
-  // stage that holds a tied weight, will add to it.
+  // stage that holds a tied weight, will add to it, and on a device, where the rank has launched the sum already.
   virtual double reduce_bucket(int bucket) = 0;
   virtual std::uint64_t bucket_bytes(int bucket) const = 0;
   virtual void reduce_values(std::vector<double>& values, ReduceOp operation) = 0;

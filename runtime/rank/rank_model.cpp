@@ -49,7 +49,9 @@ RankModel::RankModel(const PipelineWorkerOptions& options, const Topology& topol
   const OpenGroup open = with_tracing(options_.open_group, tracing, lanes.made);
   groups_ = std::make_unique<StageGroups>(
       options_.plan->domains(), options_.rank,
-      composes_actions(options_.schedule) ? with_lane_communicators(open, lanes.make) : open);
+      composes_actions(options_.schedule) && options_.device->is_cpu()  // a device's lanes do not overlap
+          ? with_lane_communicators(open, lanes.make)
+          : open);
   groups_->communication_thread()->set_around(tracing.background, tracing.stalls);
   buffers_ = std::make_unique<RankBuffers>(options_.plan->domains(), options_.rank, open);
   experts_ = std::make_unique<RankExperts>(options_.plan->domains(), options_.rank, open);

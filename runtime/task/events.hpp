@@ -68,8 +68,8 @@ struct EvaluationPost {
   double loss = 0;  // of the evaluation over all ranks
 };
 
-// Compute, around the loss of memory (SIGTSTP) and its return (SIGCONT), between two steps. Between SleepPost and WakePre
-// parameters, gradients and optimizer state have no values.
+// Compute, around the loss of memory (SIGTSTP) and its return (SIGCONT), between two steps. From SleepPost
+// to WakePre, both included, parameters, gradients and optimizer state have no values, and groups must not be used.
 struct SleepPre {
   static constexpr std::string_view train = "train.sleep.pre", infer = "";
   std::uint64_t step = 0;  // done

@@ -31,7 +31,8 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
             "choose float32 or bfloat16", issues);
 }
 
-constexpr int delayed_ranks_max = 8;  // each has a device of its own: see runtime/device
+constexpr int delayed_ranks_max =
+    8;  // there are so many delayed devices, one for each rank unless they share
 
 // Inference leads a delayed device to parts that read the host's memory; a GPU lacks write_cache and cached_attention.
 void refuse_on_devices(const JobConfig& job, Issues& issues) {
@@ -45,17 +46,14 @@ void refuse_on_devices(const JobConfig& job, Issues& issues) {
     issues.push_back({"mesh", "more than eight ranks" + not_yet, instead});
 }
 
-// Ranks that run the same stage in different orders would launch their collectives in different orders.
-void refuse_nccl_out_of_order(const JobConfig& job, Issues& issues) {
+// A rank gives its collectives to its device on one thread: ranks of a stage in different orders wait for each other.
+void refuse_out_of_order(const JobConfig& job, Issues& issues) {
   const bool sums = job.mesh.world_size() > job.mesh.pipeline_parallel;
   const bool dynamic = job.trainer.pipelining.order == CursorOrder::dynamic;
-  if (job.node.device == DeviceKind::cpu || job.node.collectives != CollectivesKind::nccl || !sums ||
-      !dynamic)
-    return;
-  issues.push_back(
-      {"node.collectives",
-       "nccl with trainer.pipelining.order: dynamic is not supported for stages of several ranks",
-       "choose trainer.pipelining.order: static, or node.collectives: local"});
+  if (job.node.device == DeviceKind::cpu || !sums || !dynamic) return;
+  issues.push_back({"trainer.pipelining.order",
+                    "dynamic is not supported on devices for stages of several ranks",
+                    "choose trainer.pipelining.order: static, or node.device: cpu"});
 }
 
 }  // namespace
@@ -64,7 +62,7 @@ std::vector<JobIssue> unsupported(const JobConfig& job) {
   Issues issues;
   refuse_dtypes(job, issues);
   refuse_on_devices(job, issues);
-  refuse_nccl_out_of_order(job, issues);
+  refuse_out_of_order(job, issues);
   return issues;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/safetensors.hpp"
@@ -62,6 +63,8 @@ void drop_result_tensors_from(const std::filesystem::path& folder, std::uint64_t
   if (!std::filesystem::is_directory(folder)) return;
   PosixDisk disk;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    static const std::regex ours(R"(\d{5,}-\d{12,}\.safetensors(\.tmp)?)");  // a plugin's files stay
+    if (!std::regex_match(entry.path().filename().string(), ours)) continue;
     const std::string path = entry.path().string();
     if (path.ends_with(unfinished_end)) disk.remove_all(path);
     if (!path.ends_with(file_end)) continue;

@@ -42,7 +42,9 @@ constexpr auto keys_of(config::Tag<BatchingConfig>) {
       Key{"microbatch_size", "samples", "samples that a stage computes at once", required, at_least(1)},
       Key{"cut_to_longest", "",
           "samples that are filled up: a microbatch is as long as its longest one, rounded up to what ranks "
-          "that share sequences can share; data.order.sorted puts samples of one length together"}};
+          "that share sequences can share; data.order.sorted puts samples of one length together. RoPE of "
+          "kind "
+          "dynamic or longrope sees the shorter length"}};
 }
 
 struct ScheduleConfigSection {

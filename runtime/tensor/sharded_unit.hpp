@@ -45,7 +45,7 @@ class ShardedUnit {
   // The shards have new values.
   virtual void after_update() = 0;
 
-  // On the thread of the group's Collective: reduce-scatters the oldest gradient not yet reduced and adds the
+  // On the thread of the group's Collective, of a device on the compute thread: reduce-scatters the oldest gradient not yet reduced and adds the
   // result to `shard_gradient`, the gradients of all shards. True when it was the last of the step.
   virtual bool reduce_gradient(at::Tensor shard_gradient, Communicator& group) = 0;
 };

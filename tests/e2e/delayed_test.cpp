@@ -76,7 +76,7 @@ TEST_F(DeviceOfAJob, DelaysRanksThatWorkTogetherToo) {
 }
 
 TEST_F(DeviceOfAJob, RoundsStochasticallyAsTheCpu) {
-  const Words half = set("model_provider.dtype", "bfloat16") + degree("data_parallel_shard", 2) +
+  const Words half = set("model_provider.dtype", "bfloat16") + set("mesh.data_parallel_shard", "2") +
                      set("optimizer", "{name: stochastic_adamw, lr: 0.01, state_dtype: bfloat16}");
   EXPECT_EQ(curve("delayed", half + delayed()), curve("cpu", half));
 }

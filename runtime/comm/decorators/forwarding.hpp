@@ -3,6 +3,8 @@
 
 #include <c10/util/FunctionRef.h>
 
+#include <utility>
+
 #include "runtime/comm/communicator.hpp"
 
 namespace d9d {
@@ -57,7 +59,9 @@ class ForwardingCommunicator : public Communicator {
   void begin_exchange(const at::Tensor& out, int receiver, at::Tensor& in, int sender, int tag) final;
   void await_exchange(at::Tensor& in, int sender, int tag) final;
   void wait() final;
-  void check() const final { inner_->check(); }
+  void check() const final {
+    if (inner_) inner_->check();
+  }
   void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
   void set_timeout(std::chrono::milliseconds timeout) override { inner().set_timeout(timeout); }
 
@@ -72,7 +76,10 @@ class ForwardingCommunicator : public Communicator {
   }
   bool is_open() const { return inner_ != nullptr; }
   // Null: every call is a bug until there is another one, over the same ranks and with the same kind of results.
-  void replace_inner(std::shared_ptr<Communicator> inner) { inner_ = std::move(inner); }
+  // Returns the old one.
+  std::shared_ptr<Communicator> replace_inner(std::shared_ptr<Communicator> inner) {
+    return std::exchange(inner_, std::move(inner));
+  }
 
   // Calls run() once, with inner() or another communicator over the same ranks.
   virtual void around(const ForwardedCall& call, Run run) = 0;

@@ -11,9 +11,11 @@ class ReopenedCommunicator final : public ForwardingCommunicator {
   ReopenedCommunicator(std::shared_ptr<Communicator> first, ReopenedCommunicators::Open open)
       : ForwardingCommunicator(std::move(first)), open_(std::move(open)) {}
 
+  // Its end may wait for what it has launched, outside of the lock.
   void close() {
+    std::shared_ptr<Communicator> gone;
     const std::lock_guard lock(mutex_);
-    replace_inner(nullptr);
+    gone = replace_inner(nullptr);
   }
   // Opened outside of the lock: abort() must not wait for other ranks. The new one is told itself when a job ends.
   void reopen() {

@@ -71,7 +71,6 @@ class Channel {
   void require(int result, const What& what);
   void require_cuda(int result, const What& what);
   Event take_event(const What& what);
-  void give_back(Event event);
   void drop_done(std::deque<Launch>& gone);
   std::optional<std::string> overdue();
   std::string members() const;

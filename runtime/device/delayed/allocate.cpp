@@ -82,7 +82,7 @@ void Machine::release(void* context) {
 void Machine::take_back() {
   const bool many = freed_.size() > freed_max;
   std::erase_if(freed_, [&](Block* block) {
-    Clock& known = this->known(block->stream);
+    Clock& known = known_[block->stream];  // what this thread knows is no order of the stream's work
     for (const auto& mark : block->used_until) {
       if (known.covers(mark->known_)) continue;
       if (!many || !mark->reached()) return false;
