@@ -144,6 +144,29 @@ TEST(ReadMicrobatch, CutsToItsLongestSampleRoundedUp) {
       << "it has no lengths";
 }
 
+// Says less than its labels take.
+class TooShort final : public SampleSource {
+ public:
+  std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
+  std::int64_t sequence_length() const override { return 8; }
+  std::optional<std::int64_t> sort_key(std::uint64_t) const override { return 3; }
+  Sample at(std::uint64_t index) const override { return GrowingSource().at(index); }
+};
+
+TEST(ReadMicrobatch, DoesNotCutLabelsAway) {
+  BatchMaths maths = batch_maths(2, 2, 1);
+  maths.cut_unit = 1;
+
+  EXPECT_EQ(read_microbatch(TooShort(), maths, 0, 0, 0).at("labels").size(1), 3);
+  try {
+    read_microbatch(TooShort(), maths, 0, 2, 0);  // of 3 and 4 inputs
+    FAIL() << "lost labels";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("sample 3 has labels behind the 3 tokens"), std::string::npos)
+        << error.what();
+  }
+}
+
 // Labels alone, from last to first.
 class Backwards final : public Collation {
  public:
