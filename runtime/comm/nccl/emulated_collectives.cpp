@@ -8,10 +8,8 @@
 #include "runtime/comm/reduce.hpp"
 
 namespace d9d::nccl {
-namespace {
-
 // Of one rank in a collective.
-struct Part {
+struct EmulatedPart {
   enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast } kind = Kind::all_reduce;
   const void* in = nullptr;
   void* out = nullptr;
@@ -30,17 +28,15 @@ struct Part {
     return {names[static_cast<std::size_t>(kind)],
             {touch_of(in, in_bytes, false), touch_of(out, out_bytes, true)}};
   }
-  bool same_call(const Part& other) const {
+  bool same_call(const EmulatedPart& other) const {
     return kind == other.kind && count == other.count && type == other.type && op == other.op &&
            root == other.root;
   }
 };
 
-}  // namespace
-
 // By rank: its part, that its stream has come to the collective, and that it has read all parts.
 struct EmulatedCollective {
-  std::vector<Part> parts;
+  std::vector<EmulatedPart> parts;
   std::vector<std::shared_ptr<delayed::Mark>> arrived, finished;
 };
 
@@ -52,32 +48,32 @@ const char* at(const void* data, std::size_t bytes) {
 
 // What rank `rank` gets, in memory of the host: others still read where it goes.
 at::Tensor result_of(const CommGroup& group, const EmulatedCollective& collective, int rank) {
-  const Part& own = collective.parts[static_cast<std::size_t>(rank)];
+  const EmulatedPart& own = collective.parts[static_cast<std::size_t>(rank)];
   const auto size = collective.parts.size();
-  const bool gathers = own.kind == Part::Kind::all_gather;
+  const bool gathers = own.kind == EmulatedPart::Kind::all_gather;
   const auto count = static_cast<std::int64_t>(gathers ? own.count * size : own.count);
   at::Tensor result = at::empty({count}, own.type);
   auto* const data = static_cast<char*>(result.mutable_data_ptr());
   std::vector<std::unique_ptr<delayed::OpenMemory>> open;
   for (const int device : group.devices)
     open.push_back(std::make_unique<delayed::OpenMemory>(delayed::machine(device).memory()));
-  if (gathers || own.kind == Part::Kind::broadcast) {
+  if (gathers || own.kind == EmulatedPart::Kind::broadcast) {
     const std::size_t first = gathers ? 0 : static_cast<std::size_t>(own.root);
     const std::size_t end = gathers ? size : first + 1;
     for (std::size_t from = first; from < end && own.bytes() > 0; ++from)
       std::memcpy(data + (from - first) * own.bytes(), collective.parts[from].in, own.bytes());
     return result;
   }
-  const bool scatters = own.kind == Part::Kind::reduce_scatter;
+  const bool scatters = own.kind == EmulatedPart::Kind::reduce_scatter;
   std::vector<const void*> sources;
-  for (const Part& part : collective.parts)
+  for (const EmulatedPart& part : collective.parts)
     sources.push_back(at(part.in, scatters ? static_cast<std::size_t>(rank) * own.bytes() : 0));
   void* const target = data;
   comm::reduce(own.type, own.op, sources, {&target, 1}, count);
   return result;
 }
 
-std::shared_ptr<EmulatedCollective> join(EmulatedComm& comm, const Part& part) {
+std::shared_ptr<EmulatedCollective> join(EmulatedComm& comm, const EmulatedPart& part) {
   CommGroup& group = *comm.group;
   const std::lock_guard lock(group.mutex);
   std::erase_if(group.collectives, [](const auto& entry) { return entry.second.expired(); });
@@ -96,7 +92,7 @@ std::shared_ptr<EmulatedCollective> join(EmulatedComm& comm, const Part& part) {
   return collective;
 }
 
-int launch(const Part& part, Comm handle, Stream on) {
+int launch(const EmulatedPart& part, Comm handle, Stream on) {
   EmulatedComm& comm = comm_of(handle);
   const auto& stream = *static_cast<const EmulatedStream*>(on);
   if (fails_here(comm, stream)) return success;
@@ -112,7 +108,7 @@ int launch(const Part& part, Comm handle, Stream on) {
     machine.hold(stream.number, arrived, comm.ended);
   machine.enqueue(stream.number, [collective, rank, result, group = comm.group, ended = comm.ended] {
     const auto& parts = collective->parts;
-    const auto matches = [&](const Part& other) { return other.same_call(parts[rank]); };
+    const auto matches = [&](const EmulatedPart& other) { return other.same_call(parts[rank]); };
     if (*ended || !std::all_of(parts.begin(), parts.end(), matches)) return;
     *result = result_of(*group, *collective, static_cast<int>(rank));
     collective->finished[rank]->set();
@@ -129,7 +125,7 @@ int launch(const Part& part, Comm handle, Stream on) {
 }  // namespace
 
 void fill_collectives(Api& api) {
-  using Kind = Part::Kind;
+  using Kind = EmulatedPart::Kind;
   api.all_reduce = [](void* data, std::size_t count, c10::ScalarType type, ReduceOp op, Comm comm,
                       Stream stream) {
     return launch({Kind::all_reduce, data, data, count, type, op}, comm, stream);
