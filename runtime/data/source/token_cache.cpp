@@ -89,8 +89,7 @@ std::string prefix_in(const fs::path& folder) {
 }
 
 void write_tokens(const TokenRecipe& recipe, const fs::path& folder, const TokenProgress& progress) {
-  std::uint64_t all = 0;
-  for (const std::string& file : recipe.files) all += fs::file_size(file);
+  const std::uint64_t all = bytes_of_files(recipe);
   MegatronWriter writer(prefix_in(folder), recipe.vocab_size);
   std::optional<CountedWriter> counted;
   if (recipe.some_count) counted.emplace(prefix_in(folder));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/clock.hpp"
 #include "runtime/base/config/codec.hpp"
 #include "runtime/data/corpus/token_corpus.hpp"
 
@@ -32,7 +33,10 @@ struct TokenRecipe {
   std::function<void(const UseMadeDocument&)> make{};
 };
 
-// What the cache has, mapped; else made here and kept in memory, with a warning where there is a cache without them.
-std::shared_ptr<const TokenCorpus> corpus_of(const TokenRecipe& recipe);
+std::uint64_t bytes_of_files(const TokenRecipe& recipe);  // those that are there
+
+// What the cache has, mapped; else made here and kept in memory, with a warning where there is a cache without them and a
+// line every ten seconds that says how far it is.
+std::shared_ptr<const TokenCorpus> corpus_of(const TokenRecipe& recipe, const Clock& clock = SystemClock());
 
 }  // namespace d9d
