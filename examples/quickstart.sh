@@ -43,10 +43,8 @@ elif [ "$release" -lt 580 ]; then
   why="the driver of ${gpu%%,*} is R$release, CUDA 13.0 needs R580 or newer"
 elif [ "${D9D_CUDA:-}" = 0 ]; then
   why="D9D_CUDA=0"
-elif [ "$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | cut -d. -f1)" -lt 8 ] 2>/dev/null; then
+elif [[ "$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1)" =~ ^[1-7]\. ]]; then
   why="${gpu%%,*} is older than compute capability 8.0"
-elif [ -n "$node" ] && [ -z "$device" ]; then
-  why="--node says what runs; --device cuda takes the GPU"
 else
   why=""
 fi

@@ -8,7 +8,7 @@ mkdir -p "$output/bin"
 cat > "$output/bin/nvidia-smi" << 'END'
 #!/bin/sh
 [ -n "${FAKE_GPU:-}" ] || exit 9
-echo "$FAKE_GPU"
+case "$*" in *compute_cap*) echo "${FAKE_CAPABILITY:-9.0}" ;; *) echo "$FAKE_GPU" ;; esac
 END
 cat > "$output/node" << 'END'
 #!/bin/sh
@@ -40,6 +40,9 @@ expect 7 "node D9D_CUDA=1 " -
 expect 7 "--set node.device=cuda" -
 expect 7 "Device: the CPU, as --device says" node.device=cuda --device cpu
 expect 7 "node D9D_CUDA=0 " - --device cpu
+export FAKE_CAPABILITY=7.5
+expect 7 "NVIDIA H100 80GB HBM3 is older than compute capability 8.0" node.device=cuda
+unset FAKE_CAPABILITY
 export FAKE_GPU="$old"
 expect 7 "the driver of NVIDIA A100-SXM4-40GB is R550, CUDA 13.0 needs R580 or newer" node.device=cuda
 expect 2 "--device cuda, but the driver" "node D9D_CUDA" --device cuda
