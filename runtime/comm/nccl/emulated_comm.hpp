@@ -36,7 +36,7 @@ struct CommGroup {
 struct EmulatedComm {
   std::shared_ptr<CommGroup> group;
   int rank = 0;
-  // Destroyed or aborted: its work does nothing more and waits for nobody.
+  // Destroyed or aborted: its work does nothing more and does not wait.
   const std::shared_ptr<std::atomic<bool>> ended = std::make_shared<std::atomic<bool>>(false);
   std::atomic<int> error = success;
   std::uint64_t collectives = 0;
