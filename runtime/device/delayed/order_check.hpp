@@ -15,8 +15,9 @@
 namespace d9d::delayed {
 
 // What happens to memory beside work. Between an end and a begin it is free: no piece of work may touch it.
-inline constexpr const char* begin_of_life = "the begin of its life";
-inline constexpr const char* end_of_life = "the end of its life";
+// Told apart by their addresses: an array has one in the whole program, a literal need not.
+inline constexpr char begin_of_life[] = "the begin of its life";
+inline constexpr char end_of_life[] = "the end of its life";
 
 // Bytes [begin, end) of the address space. A view with gaps touches the gaps, too.
 struct Touch {
