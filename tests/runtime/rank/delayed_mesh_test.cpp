@@ -6,8 +6,8 @@
 
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "tests/runtime/rank/delayed_case.hpp"
 #include "tests/support/meshes.hpp"
-#include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
 namespace {
@@ -16,10 +16,7 @@ using Mesh = DeviceMeshParameters;
 
 ParallelCase mesh_case(Mesh mesh, Qwen3Kind kind = Qwen3Kind::dense,
                        ScheduleConfig schedule = GpipeSchedule{}) {
-  ParallelCase given{.mesh = mesh, .model = tiny_qwen3(kind)};
-  if (mesh.pipeline_parallel > 1) given.model.num_hidden_layers = 2 * mesh.pipeline_parallel;
-  given.batch = tiny_batch(given.model);
-  given.schedule = std::move(schedule);
+  ParallelCase given = case_of(mesh, kind, std::move(schedule));
   given.microbatches = 8 / mesh.data_parallel() >= 4 ? 4 : 2;
   return given;
 }
@@ -28,10 +25,6 @@ ParallelCase mesh_case(Mesh mesh, Qwen3Kind kind = Qwen3Kind::dense,
 std::uint64_t num_seeds() {
   const char* const given = std::getenv("D9D_DELAYED_SEEDS");
   return given == nullptr ? 2 : std::strtoull(given, nullptr, 10);
-}
-
-bool in_action(const std::string& place) {
-  return place == "F" || place == "B" || place == "I" || place == "W";
 }
 
 // `forward_waits`: how often the ranks may wait in their F together, for the counts of what experts get.
@@ -59,11 +52,7 @@ void expect_bits_of_cpu(ParallelCase given, std::uint64_t forward_waits = 0) {
       }
     }
     EXPECT_LE(in_forward, forward_waits);
-    EXPECT_EQ(trained.loss, expected.loss);
-    EXPECT_EQ(trained.norm, expected.norm);
-    ASSERT_EQ(trained.gradients.size(), expected.gradients.size());
-    for (const auto& [name, gradient] : expected.gradients)
-      EXPECT_TRUE(trained.gradients.at(name).equal(gradient)) << name;
+    expect_same_bits(trained, expected);
   }
 }
 

@@ -5,9 +5,9 @@
 #include "runtime/comm/nccl/emulated.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "tests/runtime/rank/delayed_case.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/meshes.hpp"
-#include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
 namespace {
@@ -17,31 +17,12 @@ using testing::HasSubstr;
 
 using NcclMesh = DeviceMeshParameters;
 
-ParallelCase nccl_case(NcclMesh mesh, Qwen3Kind kind = Qwen3Kind::dense,
-                       ScheduleConfig schedule = GpipeSchedule{}) {
-  ParallelCase given{.mesh = mesh, .model = tiny_qwen3(kind)};
-  if (mesh.pipeline_parallel > 1) given.model.num_hidden_layers = 2 * mesh.pipeline_parallel;
-  given.batch = tiny_batch(given.model);
-  given.schedule = std::move(schedule);
-  given.microbatches = 2;
-  return given;
-}
-
-void expect_same(const Trained& trained, const Trained& expected) {
-  EXPECT_EQ(trained.loss, expected.loss);
-  EXPECT_EQ(trained.norm, expected.norm);
-  ASSERT_EQ(trained.gradients.size(), expected.gradients.size());
-  for (const auto& [name, gradient] : expected.gradients)
-    EXPECT_TRUE(trained.gradients.at(name).equal(gradient)) << name;
-}
-
 // Hosts do not wait for devices inside of actions, but once a layer for the counts of what experts get.
 void expect_no_waits_in_actions(bool has_experts) {
   for (const auto& [where, count] : HostWaits::take()) {
     const auto& [place, reason] = where;
-    const bool in_action = place == "F" || place == "B" || place == "I" || place == "W";
     const bool of_experts = has_experts && place == "F" && reason == "experts of tokens";
-    EXPECT_FALSE(in_action && !of_experts) << reason << " waits " << count << " times in " << place;
+    EXPECT_FALSE(in_action(place) && !of_experts) << reason << " waits " << count << " times in " << place;
   }
 }
 
@@ -61,51 +42,51 @@ void expect_bits_with_nccl(ParallelCase given, int shared = 1) {
       const Trained trained = train_once(given);
 
       expect_no_waits_in_actions(given.mesh.expert_parallel > 1);
-      expect_same(trained, expected);
+      expect_same_bits(trained, expected);
     }
   }
 }
 
 TEST(NcclMesh, ReplicasAndShardsOfParametersHaveTheBitsOfTheCpu) {
-  expect_bits_with_nccl(nccl_case({.data_parallel_replicate = 2}));
-  expect_bits_with_nccl(nccl_case({.data_parallel_replicate = 4}, Qwen3Kind::moe), 2);
+  expect_bits_with_nccl(case_of({.data_parallel_replicate = 2}));
+  expect_bits_with_nccl(case_of({.data_parallel_replicate = 4}, Qwen3Kind::moe), 2);
   for (const bool zero1 : {false, true}) {
-    ParallelCase given = nccl_case({.data_parallel_shard = 2});
+    ParallelCase given = case_of({.data_parallel_shard = 2});
     given.options.zero1 = zero1;
     expect_bits_with_nccl(given);
   }
-  ParallelCase given = nccl_case({.data_parallel_replicate = 2, .data_parallel_shard = 2}, Qwen3Kind::moe);
+  ParallelCase given = case_of({.data_parallel_replicate = 2, .data_parallel_shard = 2}, Qwen3Kind::moe);
   given.options.fully_shard.reduce = ReducePeriod::microbatch;
   given.enable_checkpointing = true;
   expect_bits_with_nccl(given, 2);
 }
 
 TEST(NcclMesh, ShardsOfLayersAndSequencesHaveTheBitsOfTheCpu) {
-  expect_bits_with_nccl(nccl_case({.tensor_parallel = 2}));
-  expect_bits_with_nccl(nccl_case({.data_parallel_shard = 2, .tensor_parallel = 2}, Qwen3Kind::moe), 2);
+  expect_bits_with_nccl(case_of({.tensor_parallel = 2}));
+  expect_bits_with_nccl(case_of({.data_parallel_shard = 2, .tensor_parallel = 2}, Qwen3Kind::moe), 2);
   for (const ContextAttention attention : {ContextAttention::ring, ContextAttention::ulysses}) {
-    ParallelCase given = nccl_case({.context_parallel_shard = 2});
+    ParallelCase given = case_of({.context_parallel_shard = 2});
     given.options.context = {attention, TokenOrder::zigzag};
     expect_bits_with_nccl(given);
   }
 }
 
 TEST(NcclMesh, ShardsOfExpertsHaveTheBitsOfTheCpu) {
-  expect_bits_with_nccl(nccl_case({.data_parallel_replicate = 2, .expert_parallel = 2}, Qwen3Kind::moe));
-  expect_bits_with_nccl(nccl_case({.pipeline_parallel = 2, .data_parallel_shard = 2, .expert_parallel = 2},
-                                  Qwen3Kind::moe, OneFOneBSchedule{1, true}),
+  expect_bits_with_nccl(case_of({.data_parallel_replicate = 2, .expert_parallel = 2}, Qwen3Kind::moe));
+  expect_bits_with_nccl(case_of({.pipeline_parallel = 2, .data_parallel_shard = 2, .expert_parallel = 2},
+                                Qwen3Kind::moe, OneFOneBSchedule{1, true}),
                         3);
 }
 
 TEST(NcclMesh, PipelinesHaveTheBitsOfTheCpu) {
-  expect_bits_with_nccl(nccl_case({.pipeline_parallel = 2, .data_parallel_replicate = 2}, Qwen3Kind::dense,
-                                  OneFOneBSchedule{2, true}));
+  expect_bits_with_nccl(case_of({.pipeline_parallel = 2, .data_parallel_replicate = 2}, Qwen3Kind::dense,
+                                OneFOneBSchedule{2, true}));
   // Composed actions, which the CPU runs on two threads.
   ParallelCase composed =
-      nccl_case({.pipeline_parallel = 2, .tensor_parallel = 2}, Qwen3Kind::dense, DualPipeVSchedule{});
+      case_of({.pipeline_parallel = 2, .tensor_parallel = 2}, Qwen3Kind::dense, DualPipeVSchedule{});
   composed.microbatches = 4;
   expect_bits_with_nccl(composed, 2);
-  ParallelCase tied = nccl_case({.pipeline_parallel = 2, .data_parallel_shard = 2});
+  ParallelCase tied = case_of({.pipeline_parallel = 2, .data_parallel_shard = 2});
   tied.model.tie_word_embeddings = true;
   expect_bits_with_nccl(tied);
 }
@@ -113,7 +94,7 @@ TEST(NcclMesh, PipelinesHaveTheBitsOfTheCpu) {
 TEST(NcclMesh, EndsAStepWhoseCollectiveDoesNot) {
   for (const NcclMesh& mesh : {NcclMesh{.data_parallel_replicate = 2}, NcclMesh{.data_parallel_shard = 2},
                                NcclMesh{.tensor_parallel = 2}}) {
-    ParallelCase given = nccl_case(mesh);
+    ParallelCase given = case_of(mesh);
     given.delayed = given.nccl = true;
     given.timeout = std::chrono::milliseconds(400);
     using Kind = nccl::EmulatedFault::Kind;
