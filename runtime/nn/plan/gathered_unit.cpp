@@ -118,8 +118,7 @@ void GatheredUnit::hand_over_gradient(bool last) {
   open_gradient();  // of parameters that nothing depended on: zero
   at::Tensor gradient = gradients_.take();
   const std::lock_guard lock(complete_mutex_);
-  const Event added = device_of(gradient.device()).record();
-  complete_.push_back({std::move(gradient), last, added});
+  complete_.push_back({std::move(gradient), last});
 }
 
 void GatheredUnit::end_action() {
@@ -143,7 +142,6 @@ bool GatheredUnit::reduce_gradient(at::Tensor shard_gradient, Communicator& grou
     complete_.pop_front();
   }
   Device& device = device_of(next.gradient.device());
-  device.wait(next.added);
   if (!reduced_before_) {
     group.sum_to_shards(shard_gradient, next.gradient, map_).wait();
   } else {

@@ -79,7 +79,6 @@ class GatheredUnit final : public ShardedUnit {
   struct Complete {
     at::Tensor gradient;
     bool last = false;
-    Event added;  // up: by which the gradient is whole
   };
   std::mutex complete_mutex_;
   std::deque<Complete> complete_;
