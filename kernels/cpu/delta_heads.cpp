@@ -12,8 +12,6 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-constexpr double norm_eps = 1e-6;
-
 // That a chunk's matrices have, see the constructor.
 std::size_t numbers_of(const DeltaSizes& sizes) {
   constexpr int64_t squares = 8, wides = 4, key_rows = 7, singles = 5;
@@ -51,7 +49,7 @@ DeltaHeads<S>::DeltaHeads(const DeltaSizes& sizes, const DeltaOperands<S>& in, i
 template <class S>
 void DeltaHeads<S>::norm(const S* from, S scale, S* to, S* inverse) const {
   *inverse = sizes_.options.normalise
-                 ? S(1) / std::sqrt(loops().dot(sizes_.dk, from, from) + static_cast<S>(norm_eps))
+                 ? S(1) / std::sqrt(loops().dot(sizes_.dk, from, from) + static_cast<S>(delta_norm_eps))
                  : S(1);
   loops().scale_row(sizes_.dk, scale * *inverse, from, to);
 }

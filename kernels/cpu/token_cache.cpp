@@ -12,8 +12,6 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-constexpr double delta_norm_eps = 1e-6;
-
 // The rows of a token side by side.
 at::Tensor with_dense_heads(const at::Tensor& rows) {
   const bool dense = rows.stride(2) == 1 && rows.stride(1) == rows.size(2);

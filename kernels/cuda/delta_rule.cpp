@@ -18,7 +18,6 @@ namespace {
 
 using kernels::DeltaRuleOptions;
 
-constexpr double norm_eps = 1e-6;
 // Of each of the tensors over all chunks, of which there are some ten.
 constexpr int64_t numbers_at_once = int64_t{1} << 27;
 
@@ -77,7 +76,10 @@ struct Normed {
   Normed(const at::Tensor& heads, double times, bool to_unit) : scale(times), normalise(to_unit) {
     const at::Tensor wide = heads.to(at::kFloat);
     if (normalise)
-      factor = (wide.square().sum(-1, /*keepdim=*/true) + norm_eps).sqrt_().reciprocal_().mul_(scale);
+      factor = (wide.square().sum(-1, /*keepdim=*/true) + kernels::delta_norm_eps)
+                   .sqrt_()
+                   .reciprocal_()
+                   .mul_(scale);
     x = normalise ? wide * factor : wide * scale;
   }
   at::Tensor backward(const at::Tensor& dx) const {

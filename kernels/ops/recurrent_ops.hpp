@@ -18,6 +18,9 @@ struct DecayGradients {
   at::Tensor dlog_rate, dbias;  // [H] in sum_dtype
 };
 
+// Of normed queries and keys: x / sqrt(|x|^2 + this).
+inline constexpr double delta_norm_eps = 1e-6;
+
 struct DeltaRuleOptions {
   double scale = 1;        // of the queries
   bool normalise = false;  // queries and keys to unit length
