@@ -4,43 +4,38 @@
 #include <array>
 #include <cstring>
 
+#include "runtime/comm/nccl/collective_part.hpp"
 #include "runtime/comm/nccl/emulated_comm.hpp"
 #include "runtime/comm/reduce.hpp"
 
 namespace d9d::nccl {
-// Of one rank in a collective.
-struct EmulatedPart {
-  enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast } kind = Kind::all_reduce;
-  const void* in = nullptr;
-  void* out = nullptr;
-  std::size_t count = 0;  // of all_gather what comes in, of reduce_scatter what goes out
-  c10::ScalarType type = c10::ScalarType::Byte;
-  ReduceOp op = ReduceOp::sum;
-  int root = 0;
-
-  std::size_t bytes() const { return count * c10::elementSize(type); }
-  // By a rank of a group of `ranks`.
-  delayed::Touched touched(std::size_t ranks) const {
-    constexpr std::array<const char*, 4> names{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather",
-                                               "ncclBroadcast"};
-    const std::size_t in_bytes = kind == Kind::reduce_scatter ? ranks * bytes() : bytes();
-    const std::size_t out_bytes = kind == Kind::all_gather ? ranks * bytes() : bytes();
-    return {names[static_cast<std::size_t>(kind)],
-            {touch_of(in, in_bytes, false), touch_of(out, out_bytes, true)}};
-  }
-  bool same_call(const EmulatedPart& other) const {
-    return kind == other.kind && count == other.count && type == other.type && op == other.op &&
-           root == other.root;
-  }
-};
-
 // By rank: its part, that its stream has come to the collective, and that it has read all parts.
 struct EmulatedCollective {
-  std::vector<EmulatedPart> parts;
+  std::vector<CollectivePart> parts;
   std::vector<std::shared_ptr<delayed::Mark>> arrived, finished;
 };
 
 namespace {
+
+std::size_t bytes_of(const CollectivePart& part) {
+  return part.count * c10::elementSize(part.type);
+}
+
+// By a rank of a group of `ranks`.
+delayed::Touched touched_by(const CollectivePart& part, std::size_t ranks) {
+  using Kind = CollectivePart::Kind;
+  constexpr std::array<const char*, 4> names{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather",
+                                             "ncclBroadcast"};
+  const std::size_t bytes = bytes_of(part);
+  return {names[static_cast<std::size_t>(part.kind)],
+          {touch_of(part.in, part.kind == Kind::reduce_scatter ? ranks * bytes : bytes, false),
+           touch_of(part.out, part.kind == Kind::all_gather ? ranks * bytes : bytes, true)}};
+}
+
+bool same_call(const CollectivePart& one, const CollectivePart& other) {
+  return one.kind == other.kind && one.count == other.count && one.type == other.type && one.op == other.op &&
+         one.root == other.root;
+}
 
 const char* at(const void* data, std::size_t bytes) {
   return static_cast<const char*>(data) + bytes;
@@ -48,32 +43,32 @@ const char* at(const void* data, std::size_t bytes) {
 
 // What rank `rank` gets, in memory of the host: others still read where it goes.
 at::Tensor result_of(const CommGroup& group, const EmulatedCollective& collective, int rank) {
-  const EmulatedPart& own = collective.parts[static_cast<std::size_t>(rank)];
+  const CollectivePart& own = collective.parts[static_cast<std::size_t>(rank)];
   const auto size = collective.parts.size();
-  const bool gathers = own.kind == EmulatedPart::Kind::all_gather;
+  const bool gathers = own.kind == CollectivePart::Kind::all_gather;
   const auto count = static_cast<std::int64_t>(gathers ? own.count * size : own.count);
   at::Tensor result = at::empty({count}, own.type);
   auto* const data = static_cast<char*>(result.mutable_data_ptr());
   std::vector<std::unique_ptr<delayed::OpenMemory>> open;
   for (const int device : group.devices)
     open.push_back(std::make_unique<delayed::OpenMemory>(delayed::machine(device).memory()));
-  if (gathers || own.kind == EmulatedPart::Kind::broadcast) {
+  if (gathers || own.kind == CollectivePart::Kind::broadcast) {
     const std::size_t first = gathers ? 0 : static_cast<std::size_t>(own.root);
     const std::size_t end = gathers ? size : first + 1;
-    for (std::size_t from = first; from < end && own.bytes() > 0; ++from)
-      std::memcpy(data + (from - first) * own.bytes(), collective.parts[from].in, own.bytes());
+    for (std::size_t from = first; from < end && bytes_of(own) > 0; ++from)
+      std::memcpy(data + (from - first) * bytes_of(own), collective.parts[from].in, bytes_of(own));
     return result;
   }
-  const bool scatters = own.kind == EmulatedPart::Kind::reduce_scatter;
+  const bool scatters = own.kind == CollectivePart::Kind::reduce_scatter;
   std::vector<const void*> sources;
-  for (const EmulatedPart& part : collective.parts)
-    sources.push_back(at(part.in, scatters ? static_cast<std::size_t>(rank) * own.bytes() : 0));
+  for (const CollectivePart& part : collective.parts)
+    sources.push_back(at(part.in, scatters ? static_cast<std::size_t>(rank) * bytes_of(own) : 0));
   void* const target = data;
   comm::reduce(own.type, own.op, sources, {&target, 1}, count);
   return result;
 }
 
-std::shared_ptr<EmulatedCollective> join(EmulatedComm& comm, const EmulatedPart& part) {
+std::shared_ptr<EmulatedCollective> join(EmulatedComm& comm, const CollectivePart& part) {
   CommGroup& group = *comm.group;
   const std::lock_guard lock(group.mutex);
   std::erase_if(group.collectives, [](const auto& entry) { return entry.second.expired(); });
@@ -92,7 +87,7 @@ std::shared_ptr<EmulatedCollective> join(EmulatedComm& comm, const EmulatedPart&
   return collective;
 }
 
-int launch(const EmulatedPart& part, Comm handle, Stream on) {
+int launch(const CollectivePart& part, Comm handle, Stream on) {
   EmulatedComm& comm = comm_of(handle);
   const auto& stream = *static_cast<const EmulatedStream*>(on);
   if (fails_here(comm, stream)) return success;
@@ -100,7 +95,7 @@ int launch(const EmulatedPart& part, Comm handle, Stream on) {
   const std::shared_ptr<EmulatedCollective> collective = join(comm, part);
   const auto rank = static_cast<std::size_t>(comm.rank);
   const auto result = std::make_shared<at::Tensor>();
-  machine.enqueue(stream.number, part.touched(collective->parts.size()),
+  machine.enqueue(stream.number, touched_by(part, collective->parts.size()),
                   [collective, rank, ended = comm.ended] {
                     if (!*ended) collective->arrived[rank]->set();
                   });
@@ -108,7 +103,7 @@ int launch(const EmulatedPart& part, Comm handle, Stream on) {
     machine.hold(stream.number, arrived, comm.ended);
   machine.enqueue(stream.number, [collective, rank, result, group = comm.group, ended = comm.ended] {
     const auto& parts = collective->parts;
-    const auto matches = [&](const EmulatedPart& other) { return other.same_call(parts[rank]); };
+    const auto matches = [&](const CollectivePart& other) { return same_call(other, parts[rank]); };
     if (*ended || !std::all_of(parts.begin(), parts.end(), matches)) return;
     *result = result_of(*group, *collective, static_cast<int>(rank));
     collective->finished[rank]->set();
@@ -125,23 +120,7 @@ int launch(const EmulatedPart& part, Comm handle, Stream on) {
 }  // namespace
 
 void fill_collectives(Api& api) {
-  using Kind = EmulatedPart::Kind;
-  api.all_reduce = [](void* data, std::size_t count, c10::ScalarType type, ReduceOp op, Comm comm,
-                      Stream stream) {
-    return launch({Kind::all_reduce, data, data, count, type, op}, comm, stream);
-  };
-  api.reduce_scatter = [](const void* in, void* out, std::size_t count, c10::ScalarType type, ReduceOp op,
-                          Comm comm, Stream stream) {
-    return launch({Kind::reduce_scatter, in, out, count, type, op}, comm, stream);
-  };
-  api.all_gather = [](const void* in, void* out, std::size_t count, c10::ScalarType type, Comm comm,
-                      Stream stream) {
-    return launch({Kind::all_gather, in, out, count, type}, comm, stream);
-  };
-  api.broadcast = [](void* data, std::size_t count, c10::ScalarType type, int root, Comm comm,
-                     Stream stream) {
-    return launch({Kind::broadcast, data, data, count, type, ReduceOp::sum, root}, comm, stream);
-  };
+  fill_collectives<launch>(api);
 }
 
 }  // namespace d9d::nccl

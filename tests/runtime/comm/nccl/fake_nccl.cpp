@@ -31,26 +31,27 @@ void reduce_into(at::Tensor& sum, const at::Tensor& more, ReduceOp op) {
 
 // By the last one to come, while nobody else moves.
 void meet(FakeGroup& group, Meeting& meeting) {
-  const Part first = meeting.parts.at(0);
+  const CollectivePart first = meeting.parts.at(0);
   for (const auto& [rank, part] : meeting.parts) {
     if (part.kind != first.kind || part.count != first.count) return;  // all wait for ever
   }
-  const bool scatters = first.kind == Part::Kind::reduce_scatter;
+  const bool scatters = first.kind == CollectivePart::Kind::reduce_scatter;
   const auto size = static_cast<std::size_t>(group.size);
   const std::size_t count_in = scatters ? first.count * size : first.count;
   std::vector<at::Tensor> inputs;
   for (const auto& [rank, part] : meeting.parts)
     inputs.push_back(tensor_at(part.in, count_in, part.type).clone());
   at::Tensor sum = inputs.front().clone();
-  for (std::size_t rank = 1; rank < size && (scatters || first.kind == Part::Kind::all_reduce); ++rank)
+  for (std::size_t rank = 1; rank < size && (scatters || first.kind == CollectivePart::Kind::all_reduce);
+       ++rank)
     reduce_into(sum, inputs[rank], first.op);
   for (const auto& [rank, part] : meeting.parts) {
     const auto count = static_cast<std::int64_t>(part.count);
-    if (part.kind == Part::Kind::all_reduce) tensor_at(part.out, part.count, part.type).copy_(sum);
+    if (part.kind == CollectivePart::Kind::all_reduce) tensor_at(part.out, part.count, part.type).copy_(sum);
     if (scatters) tensor_at(part.out, part.count, part.type).copy_(sum.narrow(0, rank * count, count));
-    if (part.kind == Part::Kind::broadcast)
+    if (part.kind == CollectivePart::Kind::broadcast)
       tensor_at(part.out, part.count, part.type).copy_(inputs[static_cast<std::size_t>(part.root)]);
-    for (std::size_t from = 0; from < size && part.kind == Part::Kind::all_gather; ++from)
+    for (std::size_t from = 0; from < size && part.kind == CollectivePart::Kind::all_gather; ++from)
       tensor_at(part.out, part.count * size, part.type)
           .narrow(0, static_cast<std::int64_t>(from) * count, count)
           .copy_(inputs[from]);
@@ -58,7 +59,7 @@ void meet(FakeGroup& group, Meeting& meeting) {
   meeting.done = true;
 }
 
-int launch_part(const Part& part, Comm comm, Stream stream) {
+int launch_part(const CollectivePart& part, Comm comm, Stream stream) {
   const std::lock_guard lock(state().mutex);
   const CommPtr found = state().find(comm);
   if (!found) return invalid_argument;
@@ -154,26 +155,6 @@ int forget(Comm comm) {
   return success;
 }
 
-void fill_collectives(Api& api) {
-  using Kind = Part::Kind;
-  api.all_reduce = [](void* data, std::size_t count, c10::ScalarType type, ReduceOp op, Comm comm,
-                      Stream stream) {
-    return launch_part({Kind::all_reduce, data, data, count, type, op}, comm, stream);
-  };
-  api.reduce_scatter = [](const void* in, void* out, std::size_t count, c10::ScalarType type, ReduceOp op,
-                          Comm comm, Stream stream) {
-    return launch_part({Kind::reduce_scatter, in, out, count, type, op}, comm, stream);
-  };
-  api.all_gather = [](const void* in, void* out, std::size_t count, c10::ScalarType type, Comm comm,
-                      Stream stream) {
-    return launch_part({Kind::all_gather, in, out, count, type}, comm, stream);
-  };
-  api.broadcast = [](void* data, std::size_t count, c10::ScalarType type, int root, Comm comm,
-                     Stream stream) {
-    return launch_part({Kind::broadcast, data, data, count, type, ReduceOp::sum, root}, comm, stream);
-  };
-}
-
 void fill_messages(Api& api) {
   api.group_start = [] { return ++group_depth, success; };
   api.group_end = [] {
@@ -205,7 +186,7 @@ void fill_communicators(Api& api) {
   api.finalize = [](Comm) { return success; };
   api.destroy = forget;
   api.abort = forget;
-  fill_collectives(api);
+  fill_collectives<launch_part>(api);
   fill_messages(api);
 }
 

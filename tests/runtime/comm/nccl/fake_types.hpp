@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/comm/nccl/api.hpp"
+#include "runtime/comm/nccl/collective_part.hpp"
 
 namespace d9d::nccl {
 namespace fake {
@@ -29,18 +29,8 @@ struct FakeStream {
   std::thread thread;
 };
 
-// A collective of one rank, or a batch of messages.
-struct Part {
-  enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast, none } kind = Kind::none;
-  const void* in = nullptr;
-  void* out = nullptr;
-  std::size_t count = 0;
-  c10::ScalarType type = c10::ScalarType::Byte;
-  ReduceOp op = ReduceOp::sum;
-  int root = 0;
-};
 struct Meeting {
-  std::map<int, Part> parts;
+  std::map<int, CollectivePart> parts;
   bool done = false;
 };
 struct Message {

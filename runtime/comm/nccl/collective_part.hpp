@@ -1,0 +1,40 @@
+#pragma once
+// What a rank gives to a collective, for tables that do the work of NCCL's themselves (emulated.hpp, the tests' fake).
+
+#include "runtime/comm/nccl/api.hpp"
+
+namespace d9d::nccl {
+
+struct CollectivePart {
+  enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast } kind = Kind::all_reduce;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::size_t count = 0;  // of all_gather what comes in, of reduce_scatter what goes out
+  c10::ScalarType type = c10::ScalarType::Byte;
+  ReduceOp op = ReduceOp::sum;
+  int root = 0;
+};
+
+// The table's collectives by one function: int launch(const CollectivePart&, Comm, Stream).
+template <auto launch>
+void fill_collectives(Api& api) {
+  using Kind = CollectivePart::Kind;
+  api.all_reduce = [](void* data, std::size_t count, c10::ScalarType type, ReduceOp op, Comm comm,
+                      Stream stream) {
+    return launch({Kind::all_reduce, data, data, count, type, op}, comm, stream);
+  };
+  api.reduce_scatter = [](const void* in, void* out, std::size_t count, c10::ScalarType type, ReduceOp op,
+                          Comm comm, Stream stream) {
+    return launch({Kind::reduce_scatter, in, out, count, type, op}, comm, stream);
+  };
+  api.all_gather = [](const void* in, void* out, std::size_t count, c10::ScalarType type, Comm comm,
+                      Stream stream) {
+    return launch({Kind::all_gather, in, out, count, type}, comm, stream);
+  };
+  api.broadcast = [](void* data, std::size_t count, c10::ScalarType type, int root, Comm comm,
+                     Stream stream) {
+    return launch({Kind::broadcast, data, data, count, type, ReduceOp::sum, root}, comm, stream);
+  };
+}
+
+}  // namespace d9d::nccl
