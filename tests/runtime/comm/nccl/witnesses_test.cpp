@@ -4,6 +4,8 @@
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 
+#include <latch>
+
 #include "tests/runtime/comm/nccl/nccl_world.hpp"
 
 namespace d9d::nccl {
@@ -28,20 +30,27 @@ void begin_sum(Communicator& group) {
 
 TEST(Witnesses, NamesGroupOperationAndRanksWhenAPeerIsLost) {
   NcclWorld world(2);
-  std::vector<std::string> found(2);
+  std::string found;
+  std::latch launched(1);
 
   world.run([&](int rank) {
     begin_sum(world.all(rank));
     world.all(rank).wait();
     ASSERT_TRUE(world.fake().synchronize(rank));
-    if (rank == 1) return world.fake().stall(1, true);
-    found[0] = NcclWorld::failure_of([&] { begin_sum(world.all(0)); });
+    if (rank == 1) {
+      launched.wait();
+      return world.fake().stall(1, true);
+    }
+    at::Tensor tensor = at::ones({1000});
+    const Pending sum = world.all(0).all_reduce(tensor, ReduceOp::sum);
+    launched.count_down();
+    found = NcclWorld::failure_of([&] { sum.wait(); });
   });
 
-  EXPECT_THAT(found[0], AllOf(HasSubstr("environment: all_reduce of group all[0,1] (nccl): "),
-                              HasSubstr("all_reduce(Float, 1000 elements) of ranks 0, 1: remote error"),
-                              HasSubstr("the fake's last words"), HasSubstr("not all ranks answer"),
-                              HasSubstr("rank 1")));
+  EXPECT_THAT(found, AllOf(HasSubstr("environment: wait of group all[0,1] (nccl): "),
+                           HasSubstr("all_reduce(Float, 1000 elements) of ranks 0, 1: remote error"),
+                           HasSubstr("the fake's last words"), HasSubstr("not all ranks answer"),
+                           HasSubstr("rank 1")));
 }
 
 TEST(Witnesses, SaysWhichRankDidNotComeToACollective) {
