@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/loops/few_rows.hpp"
 #include "kernels/cpu/ops.hpp"
@@ -79,23 +80,47 @@ void gemm_in_parts(const Product& product, int64_t parts, int64_t m, int64_t n, 
   });
 }
 
-// Whether reading b, the rows of a weight, is most of the work. For bfloat16 packing them is no slower.
+// Whether reading b, the rows of a weight, is most of the work.
 bool is_of_few_rows(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double beta) {
-  const auto is_float = [](const at::Tensor& x) { return x.scalar_type() == at::kFloat; };
-  return isa_of_this_machine() >= Isa::avx512 && beta == 0 && a.size(0) <= few_rows_max && is_float(a) &&
-         is_float(b) && is_float(c) && has_dense_rows(a) && has_dense_rows(b.t());
+  const bool plain = a.scalar_type() == b.scalar_type() &&
+                     (c.scalar_type() == at::kFloat || c.scalar_type() == a.scalar_type());
+  return isa_of_this_machine() >= Isa::avx512 && beta == 0 && a.size(0) <= few_rows_max && plain &&
+         has_dense_rows(a) && has_dense_rows(b.t());
 }
 
-// Rows of the weight in parallel.
-void product_of_few_rows(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) {
-  const auto rows = [](const at::Tensor& x) { return FloatRows{x.const_data_ptr<float>(), x.stride(0)}; };
-  const int64_t m = a.size(0), n = c.size(1), k = a.size(1);
-  const FloatRows left = rows(a), weight = rows(b.t());
+// f(first row of the weight, their number) in parallel, by whole blocks.
+template <class F>
+void for_weight_rows(int64_t m, int64_t n, int64_t k, F&& f) {
+  constexpr int64_t block = 16;
   // As in gemm(): from a million products on, other threads are worth their start.
-  const int64_t grain = std::max<int64_t>(2, (int64_t{1} << 20) / (m * k));
-  at::parallel_for(0, n, grain, [&](int64_t begin, int64_t end) {
-    few_rows_avx512(m, end - begin, k, left, {weight.data + begin * weight.stride, weight.stride},
-                    c.data_ptr<float>() + begin, c.stride(0));
+  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 20) / (m * k * block));
+  at::parallel_for(0, (n + block - 1) / block, grain, [&](int64_t begin, int64_t end) {
+    f(begin * block, std::min(end * block, n) - begin * block);
+  });
+}
+
+template <class C>
+void bf16_product_of_few_rows(const at::Tensor& c, const at::Tensor& a, const at::Tensor& weight) {
+  const int64_t m = a.size(0), n = c.size(1), k = a.size(1), stride = c.stride(0);
+  const bool by_tiles = isa_of_this_machine() >= Isa::amx && k % tile_k == 0;
+  const at::Tensor laid_out =
+      at::empty({(by_tiles ? few_rows_max / 2 : m) * spread_size(k)}, a.options().dtype(at::kFloat));
+  auto* const few = laid_out.data_ptr<float>();
+  (by_tiles ? pair_rows_amx : spread_rows_avx512)(m, k, rows_of<Bf16>(a), few);
+  const auto run = by_tiles ? few_rows_amx<C> : few_rows_avx512<C>;
+  for_weight_rows(m, n, k, [&](int64_t first, int64_t count) {
+    run(m, count, k, few, rows_of<Bf16>(weight, first), static_cast<C*>(c.data_ptr()) + first, stride);
+  });
+}
+
+void product_of_few_rows(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor weight = b.t();
+  if (c.scalar_type() == at::kBFloat16) return bf16_product_of_few_rows<Bf16>(c, a, weight);
+  if (a.scalar_type() == at::kBFloat16) return bf16_product_of_few_rows<float>(c, a, weight);
+  const int64_t m = a.size(0), n = c.size(1), k = a.size(1);
+  for_weight_rows(m, n, k, [&](int64_t first, int64_t count) {
+    few_rows_avx512(m, count, k, rows_of<float>(a), rows_of<float>(weight, first),
+                    c.data_ptr<float>() + first, c.stride(0));
   });
 }
 

@@ -24,7 +24,10 @@ namespace {
 
 constexpr double loss_tolerance = 1e-5;      // relative
 constexpr double gradient_tolerance = 1e-4;  // of each gradient's norm
-constexpr int vocabulary_size = 90;          // tensor-parallel ranks get uneven parts
+// Of the norm of all gradients: the weights of q_norm and k_norm have sums that nearly cancel, a thousandth of the
+// norm and less. On this model they differ by 2e-9 of it usually; 2e-7 have been seen on one machine.
+constexpr double noise_tolerance = 5e-7;
+constexpr int vocabulary_size = 90;  // tensor-parallel ranks get uneven parts
 
 // A model and a batch that every mesh of so many ranks can divide.
 struct Sizes {
@@ -201,7 +204,9 @@ class EveryMesh : public testing::TestWithParam<Family> {
     for (const auto& [name, gradient] : got.gradients) {
       const at::Tensor& expected = alone_.gradients.at(name);
       const double distance = (gradient - expected).norm().item<double>();
-      EXPECT_LE(distance, GetParam().tolerance * expected.norm().item<double>()) << name;
+      EXPECT_LE(distance,
+                GetParam().tolerance * expected.norm().item<double>() + noise_tolerance * alone_.norm)
+          << name;
     }
   }
 

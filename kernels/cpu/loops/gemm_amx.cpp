@@ -1,21 +1,15 @@
-// Products of bfloat16 with bfloat16 by the tile instructions of AMX_BF16 (Intel 64 and IA-32 Architectures Software
-// Developer's Manual, volume 1, chapter 18). Two registers of a (16 rows x 32 of k) by two of b make 32 x 32 sums, and
-// all eight tile registers are in use.
+// Products of bfloat16 with bfloat16 by the tile instructions of AMX_BF16. Two registers of a (16 rows x 32 of k) by two
+// of b make 32 x 32 sums, and all eight tile registers are in use.
 
-#include <atomic>
 #include <type_traits>
 
 #include "kernels/cpu/loops/gemm_avx512.hpp"
 #include "kernels/cpu/loops/gemm_avx512.inl"
 #include "kernels/cpu/loops/pair_panels_avx512.hpp"
+#include "kernels/cpu/loops/tile_registers.hpp"
 
 namespace d9d::kernels {
 namespace {
-
-// GCC's intrinsics do not say what memory they read: what was stored before has to be there.
-void finish_stores() {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-}
 
 constexpr int64_t register_words = 16;  // of k in a tile register
 constexpr int64_t half = 16;            // the rows, or the columns, of a register of sums
@@ -24,31 +18,6 @@ constexpr int64_t words_ahead = 8;      // fetched before they are packed
 int64_t whole_registers(int64_t words) {
   return (words + register_words - 1) / register_words * register_words;
 }
-
-// A thread's registers are set up for a whole product, and given back after it: other code of the thread may set them up
-// in its own way, and a thread without tiles is cheaper to switch.
-class TileRegisters {
- public:
-  TileRegisters() {
-    Setting setting;
-    for (int i = 0; i < 8; ++i) {
-      setting.bytes_per_row[i] = 64;
-      setting.rows[i] = 16;
-    }
-    finish_stores();
-    _tile_loadconfig(&setting);
-  }
-  ~TileRegisters() { _tile_release(); }
-  TileRegisters(const TileRegisters&) = delete;
-  TileRegisters& operator=(const TileRegisters&) = delete;
-
- private:
-  struct alignas(64) Setting {
-    uint8_t palette = 1, start_row = 0, reserved[14] = {};
-    uint16_t bytes_per_row[16] = {};
-    uint8_t rows[16] = {};
-  };
-};
 
 struct alignas(64) SumTile {
   float sums[2 * half][tile_columns];

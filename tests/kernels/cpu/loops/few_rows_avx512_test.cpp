@@ -20,8 +20,8 @@ TEST(FewRows, AreMultipliedWithAnyWeight) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     for (const auto of_weight : {at::kFloat, at::kBFloat16}) {
       for (const std::int64_t rows : {1, 2, 5, 8, 9, 16}) {
-        for (const std::int64_t n : {1, 2, 7, 64}) {
-          for (const std::int64_t k : {1, 15, 33, 300}) {
+        for (const std::int64_t n : {1, 2, 7, 37, 64}) {
+          for (const std::int64_t k : {1, 15, 32, 33, 300, 320}) {  // tiles take whole 32
             SCOPED_TRACE(testing::Message() << rows << " x " << n << " x " << k);
             const at::Tensor a = values({rows, k + 3}, 1, dtype).narrow(1, 1, k),
                              weight = values({n, k}, 2, of_weight);
@@ -40,14 +40,29 @@ TEST(FewRows, AreMultipliedWithAnyWeight) {
 // One by one, or computed in parts: the same bits.
 TEST(FewRows, DoNotDependOnThoseBesideThem) {
   if (kernels::isa_of_this_machine() < kernels::Isa::avx512) GTEST_SKIP() << "the library multiplies";
-  const at::Tensor a = values({12, 500}, 1, at::kFloat), weight = values({9, 500}, 2, at::kFloat);
-  const at::Tensor all = at::empty({12, 9}), one = at::empty({1, 4});
-  kernels::matmul(all, a, weight.t());
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    for (const std::int64_t k : {500, 512}) {
+      const at::Tensor a = values({12, k}, 1, dtype), weight = values({41, k}, 2, dtype);
+      const auto options = at::TensorOptions(dtype);
+      const at::Tensor all = at::empty({12, 41}, options), one = at::empty({1, 4}, options);
+      kernels::matmul(all, a, weight.t());
 
-  for (std::int64_t row = 0; row < 12; ++row) {
-    kernels::matmul(one, a.narrow(0, row, 1), weight.narrow(0, 5, 4).t());
-    EXPECT_TRUE(one.equal(all.narrow(0, row, 1).narrow(1, 5, 4))) << row;
+      for (std::int64_t row = 0; row < 12; ++row) {
+        kernels::matmul(one, a.narrow(0, row, 1), weight.narrow(0, 35, 4).t());
+        EXPECT_TRUE(one.equal(all.narrow(0, row, 1).narrow(1, 35, 4))) << row;
+      }
+    }
   }
+}
+
+// Logits are of fp32.
+TEST(FewRows, OfBf16AreSummedInFp32) {
+  const at::Tensor a = values({8, 96}, 1, at::kBFloat16), weight = values({20, 96}, 2, at::kBFloat16);
+  const at::Tensor c = at::empty({8, 20});
+
+  kernels::matmul(c, a, weight.t());
+
+  expect_close(c, exact(a, weight), 1e-6, "product");
 }
 
 }  // namespace
