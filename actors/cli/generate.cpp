@@ -111,6 +111,7 @@ void write_results(Disk& disk, const std::string& path, const Tokenizer& tokeniz
 
 int generate_text(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
+  const auto device = device_given(arguments);
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
   const std::vector<std::string> prompts = prompts_given(arguments);
@@ -119,7 +120,6 @@ int generate_text(const Arguments& arguments, Console& console) {
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options = options_given(arguments);
   options.ends = stops_given(tokenizer, arguments);
-  const auto device = device_given(arguments);
   const LoadedModel model = load_hugging_face_model(disk, directory, dtype, device->place());
   options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));
   const auto begin = std::chrono::steady_clock::now();

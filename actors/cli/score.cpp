@@ -42,12 +42,12 @@ void write_tensors(Disk& disk, const std::string& path, const TensorMap& tensors
 
 int score(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
+  const auto device = device_given(arguments);
   PosixDisk disk;
   const at::Tensor tokens = load_npy(required(arguments, "--tokens"));
   std::optional<at::Tensor> labels;
   if (const auto file = arguments.value("--labels")) labels = load_npy(*file);
   const std::string out = required(arguments, "--out");
-  const auto device = device_given(arguments);
   const LoadedModel model =
       load_hugging_face_model(disk, arguments.positional().front(), at::kFloat, device->place());
   const Scores scores = score_tokens(model, tokens, labels, {.with_logits = arguments.has("--logits")});
