@@ -172,7 +172,7 @@ class CudaDevice final : public Device {
   DeviceMemory memory() const override {
     const c10::cuda::CUDAGuard guard(index_);
     std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "the memory of a GPU");
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) free = total = 0;  // a GPU that failed
     const auto stats = allocator::getDeviceStats(index_);
     const auto kept = stats.reserved_bytes[0].current - stats.allocated_bytes[0].current;
     const PoolCounts counts = ledger_of(index_).counts();

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -87,9 +88,13 @@ std::vector<std::string> peak_lines() {
   }
   std::vector<std::string> lines;
   for (const auto& [name, used] : known) {
-    const PoolBytes peak = device_of(used.place).memory().at_peak;
-    lines.push_back(fmt::format("{} took {} of its memory at most: {}", owner_text(used.place),
-                                mib(total_of(peak)), pools_text(used.place, peak)));
+    try {
+      const PoolBytes peak = device_of(used.place).memory().at_peak;
+      lines.push_back(fmt::format("{} took {} of its memory at most: {}", owner_text(used.place),
+                                  mib(total_of(peak)), pools_text(used.place, peak)));
+    } catch (const std::exception& error) {  // a GPU that failed answers nothing any more
+      lines.push_back(fmt::format("{} does not say what it took: {}", owner_text(used.place), error.what()));
+    }
   }
   return lines;
 }
