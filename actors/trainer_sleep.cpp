@@ -47,9 +47,6 @@ void Trainer::slept(wire::Slept::Reader message) {
   sleep_.is_deep = true;
   publish("train.sleep.post", fmt::format(R"({{"bytes":{}}})", sleep_.bytes));
   if (options_.rank == 0) {
-    if (sleep_.bytes == 0)
-      log::warn("asleep after step {}: the memory of devices stays taken, only links are closed",
-                sleep_.after);
     log::info("asleep after step {}: rank 0 has handed {:.1f} MiB back, in {}; SIGCONT wakes the job",
               sleep_.after, static_cast<double>(sleep_.bytes) / (1 << 20), options_.sleep_file);
   }

@@ -77,6 +77,11 @@ std::int64_t device_bytes(const RankMemory& rank) {
   return state_bytes_of(rank) + rank.activations + rank.logits;
 }
 
+ExpectedMemory expected_of(const RankMemory& rank) {
+  return {.state = static_cast<std::uint64_t>(state_bytes_of(rank)),
+          .activations = static_cast<std::uint64_t>(rank.activations + rank.logits)};
+}
+
 std::vector<GpuNeed> gpu_needs(const JobConfig& job, int ranks_here, const DeviceSummary& summary) {
   const std::vector<Gpu> none;
   const std::vector<Gpu>& gpus = summary.driver ? summary.driver->gpus : none;

@@ -9,6 +9,7 @@
 #include "actors/cli/memory.hpp"
 #include "runtime/base/config/codec.hpp"
 #include "runtime/base/cuda_driver.hpp"
+#include "runtime/device/memory_pools.hpp"
 #include "runtime/task/job_config.hpp"
 
 namespace d9d {
@@ -16,6 +17,8 @@ namespace d9d {
 // Of a rank on its GPU, estimated: parameters, gradients, optimizer (moments and master weights), activations, logits.
 // Copies for checkpoints are on the host. CUDA's context comes on top, once for each GPU, and NCCL's buffers.
 std::int64_t device_bytes(const RankMemory& rank);
+
+ExpectedMemory expected_of(const RankMemory& rank);
 
 struct DeviceSummary {
   std::optional<CudaDriver> driver;

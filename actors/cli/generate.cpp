@@ -5,11 +5,13 @@
 #include <ostream>
 
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/use_device.hpp"
 #include "actors/cli/work_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/prompt_lines.hpp"
 #include "runtime/data/tokenizer.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/task/model_tokenizer.hpp"
@@ -109,6 +111,7 @@ void write_results(Disk& disk, const std::string& path, const Tokenizer& tokeniz
 
 int generate_text(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
+  const auto device = device_given(arguments);
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
   const std::vector<std::string> prompts = prompts_given(arguments);
@@ -117,7 +120,7 @@ int generate_text(const Arguments& arguments, Console& console) {
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options = options_given(arguments);
   options.ends = stops_given(tokenizer, arguments);
-  const LoadedModel model = load_hugging_face_model(disk, directory, dtype);
+  const LoadedModel model = load_hugging_face_model(disk, directory, dtype, device->place());
   options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));
   const auto begin = std::chrono::steady_clock::now();
   const Texts made = generate(model, ids, options);
@@ -160,6 +163,7 @@ Command generate_command() {
                   {"--seed", "S", "of the choice; 0 by default"},
                   {"--batch", "N", "texts that are computed at once; 8 by default"},
                   {"--dtype", "TYPE", "float32, the default, or bfloat16"},
+                  device_option(),
                   {"--out", "RESULTS.jsonl",
                    "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},
       .run = generate_text,

@@ -9,6 +9,7 @@
 #include "actors/job/run_job.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/device/determinism.hpp"
+#include "runtime/device/memory_report.hpp"
 #include "runtime/task/sample_length.hpp"
 
 namespace d9d {
@@ -17,10 +18,10 @@ namespace {
 constexpr double bytes_of_mib = 1 << 20;
 constexpr int wrong_input = 2;  // nothing was begun
 
-// Before anything is written.
-void look_at_device(const LoadedJob& loaded, const RunOptions& options) {
+// Before anything is written. What is estimated of each pipeline rank.
+std::vector<ExpectedMemory> look_at_device(const LoadedJob& loaded, const RunOptions& options) {
   const DeviceKind kind = loaded.job.node.device;
-  if (kind == DeviceKind::cpu) return;
+  if (kind == DeviceKind::cpu) return {};
   if (kind == DeviceKind::cuda && loaded.job.trainer.determinism.strict) compute_deterministically();
   const ScheduleConfig& schedule = loaded.job.trainer.pipelining.schedule;
   // A plugin's schedule is made later: how many activations wait under it nobody knows yet.
@@ -29,6 +30,9 @@ void look_at_device(const LoadedJob& loaded, const RunOptions& options) {
                          : summarize(loaded, schedule, sample_length(loaded.job.data)).ranks;
   require_device(loaded.job, ranks_of_process(loaded.job, options),
                  {kind == DeviceKind::cuda ? find_cuda_driver() : std::nullopt, ranks});
+  std::vector<ExpectedMemory> expected;
+  for (const RankMemory& rank : ranks) expected.push_back(expected_of(rank));
+  return expected;
 }
 
 int run(const Arguments& arguments, Console& console, const std::string& build,
@@ -41,8 +45,9 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
                      .fresh = arguments.has("--fresh")};
   options = with_environment(std::move(options), loaded.job, environment_variables());
   for (const std::string& note : options.notes) log::warn("{}", note);
-  look_at_device(loaded, options);
+  options.expected_memory = look_at_device(loaded, options);
   const int code = run_job(loaded, options);
+  for (const std::string& line : peak_lines()) log::info("{}", line);
   const double ranks = static_cast<double>(loaded.job.node.ranks.value_or(loaded.job.mesh.world_size()));
   const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
   log::debug("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",

@@ -5,10 +5,12 @@
 #include <ostream>
 
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/use_device.hpp"
 #include "actors/cli/work_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/npy_tensor.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/state/safetensors.hpp"
 #include "runtime/task/model_use.hpp"
@@ -40,12 +42,14 @@ void write_tensors(Disk& disk, const std::string& path, const TensorMap& tensors
 
 int score(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
+  const auto device = device_given(arguments);
   PosixDisk disk;
   const at::Tensor tokens = load_npy(required(arguments, "--tokens"));
   std::optional<at::Tensor> labels;
   if (const auto file = arguments.value("--labels")) labels = load_npy(*file);
   const std::string out = required(arguments, "--out");
-  const LoadedModel model = load_hugging_face_model(disk, arguments.positional().front());
+  const LoadedModel model =
+      load_hugging_face_model(disk, arguments.positional().front(), at::kFloat, device->place());
   const Scores scores = score_tokens(model, tokens, labels, {.with_logits = arguments.has("--logits")});
   TensorMap tensors{{"loss", at::scalar_tensor(scores.loss, at::kFloat)}, {"token_loss", scores.token_loss}};
   if (scores.logits.defined()) tensors["logits"] = scores.logits;
@@ -66,7 +70,8 @@ Command score_command() {
           .options = {{"--tokens", "IDS.npy", "integers [sequences, length]"},
                       {"--labels", "LABELS.npy", "already shifted, -100 ignored; left out: the next token"},
                       {"--out", "OUT.safetensors", "gets token_loss, loss and, with --logits, logits"},
-                      {"--logits", "", "write the logits too"}},
+                      {"--logits", "", "write the logits too"},
+                      device_option()},
           .run = score,
           .examples = {"score model --tokens ids.npy --out losses.safetensors --logits"}};
 }

@@ -1,6 +1,7 @@
 #include "actors/job/epoch_services.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -9,6 +10,7 @@
 #include "runtime/comm/processes/socket_transport.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/device/memory_report.hpp"
 
 namespace d9d {
 namespace {
@@ -78,7 +80,27 @@ EpochServices::EpochServices(const ProcessServices& process, const Membership& m
                {.timeout = std::chrono::seconds(process.job().trainer.timeout.init_timeout),
                 .check_collectives = process.job().debug.check_collectives,
                 .devices = device_collectives(process.job(), places_, plan_),
-                .epoch = membership.epoch}) {}
+                .epoch = membership.epoch}) {
+  if (device_kind_ != DeviceKind::cpu) say_who_uses_devices(process.expected_memory);
+}
+
+// For reports of their memory.
+void EpochServices::say_who_uses_devices(const std::vector<ExpectedMemory>& expected) const {
+  std::map<int, DeviceUse> uses;  // by device
+  std::map<int, c10::Device> places;
+  for (const int rank : plan_.ranks_of_node(membership_.node)) {
+    const RankPlacement placement = plan_.placement(rank);
+    const int device = places_.of(placement.local_index);
+    places.emplace(device, device_of(rank)->place());
+    DeviceUse& use = uses[device];
+    use.ranks.push_back(rank);
+    const auto at = static_cast<std::size_t>(placement.pipeline);
+    if (at >= expected.size()) continue;
+    use.expected.state += expected[at].state;
+    use.expected.activations += expected[at].activations;
+  }
+  for (auto& [device, use] : uses) set_device_use(places.at(device), std::move(use));
+}
 
 std::shared_ptr<Device> EpochServices::device_of(int rank) const {
   const int device = places_.of(plan_.placement(rank).local_index);

@@ -35,6 +35,7 @@ class EpochServices {
   void abort(const std::string& reason) noexcept;
 
  private:
+  void say_who_uses_devices(const std::vector<ExpectedMemory>& expected) const;
   std::shared_ptr<Communicator> kept(std::shared_ptr<Communicator> communicator);
 
   const Membership membership_;

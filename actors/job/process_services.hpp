@@ -10,6 +10,7 @@
 
 #include "actors/core/world.hpp"
 #include "actors/job/actor_registry.hpp"
+#include "runtime/device/memory_pools.hpp"
 #include "runtime/metric/progress.hpp"
 #include "runtime/pipeline/program/shared_search.hpp"
 #include "runtime/state/disk.hpp"
@@ -52,10 +53,11 @@ struct ProcessServices {
   std::shared_ptr<const Collation> collation{};  // null: samples are stacked
   std::optional<ScheduleConfig> own_schedule{};  // a plugin's, made
   std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();
-  ProgressDisplay* progress = nullptr;  // node 0
-  DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
-  TokenizerFiles tokenizer{};           // copied into every checkpoint
-  const Registry* registry = nullptr;   // of trackers that plugins bring
+  ProgressDisplay* progress = nullptr;            // node 0
+  DiskWatch* disk_watch = nullptr;                // for files that are not opened through `disk`
+  TokenizerFiles tokenizer{};                     // copied into every checkpoint
+  const Registry* registry = nullptr;             // of trackers that plugins bring
+  std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated
 
   const JobConfig& job() const { return loaded.job; }
   const ScheduleConfig& schedule() const {

@@ -264,7 +264,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .progress = options.join ? nullptr : &progress,
                         .disk_watch = &disk_watch,
                         .tokenizer = std::move(prepared.tokenizer),
-                        .registry = &prepared.registry}};
+                        .registry = &prepared.registry,
+                        .expected_memory = options.expected_memory}};
 
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
                                .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/version.hpp"
+#include "runtime/device/memory_pools.hpp"
 #include "runtime/task/job_load.hpp"
 
 namespace d9d {
@@ -21,6 +22,7 @@ struct RunOptions {
   int processes_here = 1;             // of this job on this host, as far as a launcher says it
   std::string address_from;           // the variable that says where node 0 is; empty: none does
   std::vector<std::string> notes;     // what the environment says and the user should know
+  std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated
 };
 
 // That compute here, as far as the job and the launcher say it; else all of the mesh.

@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_device.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/memory_ledger.hpp"
+#include "runtime/device/memory_report.hpp"
 
 namespace d9d::cuda {
 namespace {
@@ -19,6 +22,36 @@ namespace {
 void check(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
   throw Error(ErrorKind::environment, std::string(what) + ": CUDA says \"" + cudaGetErrorString(code) + "\"");
+}
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+
+// By index, for the life of the process: memory may be freed after all else.
+MemoryLedger& ledger_of(c10::DeviceIndex index) {
+  static const auto ledgers = new std::array<MemoryLedger, C10_COMPILE_TIME_MAX_GPUS>();
+  return ledgers->at(static_cast<std::size_t>(index));
+}
+
+// Notes what torch's allocator takes from each pool, and says it where there is no more.
+void watch_allocator() {
+  static constinit std::once_flag watched;
+  std::call_once(watched, [] {
+    at::globalContext().lazyInitDevice(c10::kCUDA);  // before, the allocator has no devices to watch
+    allocator::attachAllocatorTraceTracker([](const allocator::TraceEntry& entry) {
+      if (entry.action_ == allocator::TraceEntry::ALLOC)
+        ledger_of(entry.device_).taken(entry.addr_, entry.size_);
+      if (entry.action_ == allocator::TraceEntry::FREE_REQUESTED)
+        ledger_of(entry.device_).given_back(entry.addr_);
+    });
+    allocator::attachOutOfMemoryObserver(
+        [](std::int64_t device, std::size_t wanted, std::size_t total, std::size_t free) {
+          const auto index = static_cast<c10::DeviceIndex>(device);
+          const PoolCounts counts = ledger_of(index).counts();
+          TORCH_CHECK_WITH(OutOfMemoryError, false,
+                           out_of_device_memory({c10::kCUDA, index}, wanted,
+                                                {counts.in_use(), counts.at_peak(), free, total}));
+        });
+  });
 }
 
 // Events of one GPU, used again when nobody asks for them any more. Any thread.
@@ -130,6 +163,21 @@ class CudaDevice final : public Device {
                               from.nbytes(), stream(current_stream()).stream()),
           "a copy between GPUs");
   }
+  void finish() override {
+    const c10::cuda::CUDAGuard guard(index_);
+    check(cudaDeviceSynchronize(), "the work of a GPU");
+  }
+  void trim() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+  // What the allocator keeps of freed memory can be had, too.
+  DeviceMemory memory() const override {
+    const c10::cuda::CUDAGuard guard(index_);
+    std::size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) free = total = 0;  // a GPU that failed
+    const auto stats = allocator::getDeviceStats(index_);
+    const auto kept = stats.reserved_bytes[0].current - stats.allocated_bytes[0].current;
+    const PoolCounts counts = ledger_of(index_).counts();
+    return {counts.in_use(), counts.at_peak(), free + static_cast<std::uint64_t>(kept), total};
+  }
   StreamRole current_stream() const override {
     const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
     for (const StreamRole role : roles)
@@ -157,6 +205,7 @@ std::shared_ptr<Device> make_device(int index) {
     throw Error(ErrorKind::environment, "GPU " + std::to_string(index) + " is not there: the process sees " +
                                             std::to_string(found) + " (nvidia-smi -L, CUDA_VISIBLE_DEVICES)");
   }
+  watch_allocator();
   return std::make_shared<CudaDevice>(index);
 }
 

@@ -27,5 +27,6 @@ void add_rope(kernels::OpTable& table);
 void add_router(kernels::OpTable& table);
 void add_short_convolution(kernels::OpTable& table);
 void add_stochastic_adamw(kernels::OpTable& table);
+void add_token_cache(kernels::OpTable& table);
 
 }  // namespace d9d::cuda

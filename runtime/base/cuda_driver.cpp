@@ -12,7 +12,6 @@ namespace d9d {
 namespace {
 
 constexpr int cuda_wanted = 13000;  // of the LibTorch wheel; R580 is the first driver that serves it
-constexpr const char* or_cpu = "or set node.device: cpu";
 
 // Functions of the driver's API give 0 for success.
 template <class... Arguments>
@@ -66,25 +65,26 @@ std::optional<CudaDriver> find_cuda_driver(const std::string& library) {
   return found;
 }
 
-void require_gpus(const std::optional<CudaDriver>& driver, int devices) {
+void require_gpus(const std::optional<CudaDriver>& driver, int devices, const std::string& key) {
+  const std::string or_cpu = "or set " + key + " cpu";
   D9D_REQUIRE(driver.has_value(),
-              "node.device: cuda, and this host has no NVIDIA driver (no libcuda.so.1): install one, R580 or "
+              "{} cuda, and this host has no NVIDIA driver (no libcuda.so.1): install one, R580 or "
               "newer, {}",
-              or_cpu);
+              key, or_cpu);
   D9D_REQUIRE(driver->cuda_version >= cuda_wanted,
-              "node.device: cuda, and this host's NVIDIA driver serves CUDA {}, this build needs {}: install "
+              "{} cuda, and this host's NVIDIA driver serves CUDA {}, this build needs {}: install "
               "a driver "
               "R580 or newer, {}",
-              cuda_version_text(driver->cuda_version), cuda_version_text(cuda_wanted), or_cpu);
+              key, cuda_version_text(driver->cuda_version), cuda_version_text(cuda_wanted), or_cpu);
   D9D_REQUIRE(!driver->gpus.empty(),
-              "node.device: cuda, and the NVIDIA driver finds no GPU{}: look at `nvidia-smi -L` and at "
+              "{} cuda, and the NVIDIA driver finds no GPU{}: look at `nvidia-smi -L` and at "
               "CUDA_VISIBLE_DEVICES, {}",
-              driver->trouble.empty() ? "" : " (" + driver->trouble + ")", or_cpu);
+              key, driver->trouble.empty() ? "" : " (" + driver->trouble + ")", or_cpu);
   const int gpus = static_cast<int>(driver->gpus.size());
   D9D_REQUIRE(devices <= gpus,
-              "node.device: cuda, and node.devices is {}, but GPU {} is not there: the host has {} ({}); set "
+              "{} cuda, and node.devices is {}, but GPU {} is not there: the host has {} ({}); set "
               "node.devices to {}, {}",
-              devices, gpus, counted(gpus, "GPU"), driver->gpus.front().name, gpus, or_cpu);
+              key, devices, gpus, counted(gpus, "GPU"), driver->gpus.front().name, gpus, or_cpu);
 }
 
 }  // namespace d9d

@@ -24,7 +24,8 @@ std::string cuda_version_text(int version);
 // None without a driver. `library` is looked up as programs look up libraries.
 std::optional<CudaDriver> find_cuda_driver(const std::string& library = "libcuda.so.1");
 
-// Input error with a remedy where this host cannot compute on GPUs 0 to `devices` - 1.
-void require_gpus(const std::optional<CudaDriver>& driver, int devices);
+// Input error with a remedy where this host cannot compute on GPUs 0 to `devices` - 1; `key` is where it was asked to.
+void require_gpus(const std::optional<CudaDriver>& driver, int devices,
+                  const std::string& key = "node.device:");
 
 }  // namespace d9d

@@ -82,6 +82,7 @@ std::string out_of_memory_report(std::string_view text) {
   const bool ours = text.find("out of memory") != std::string_view::npos;
   if (!torch && !ours) return {};
   std::string wanted(text.substr(0, std::min(text.find("\nException raised"), text.find('\n'))));
+  if (wanted.find(device_memory_words) != std::string::npos) return wanted;
   const std::string_view asked = "you tried to allocate ";
   if (const std::size_t at = wanted.find(asked); at != std::string::npos) {
     const std::size_t end = wanted.find(". ", at);

@@ -15,7 +15,9 @@ std::string memory_situation();
 // Memory that this process uses (resident); 0 where the system does not tell.
 std::uint64_t process_bytes();
 
-// A report when `text` is that of an allocation that failed (ours or torch's), else empty.
+// A report when `text` is that of an allocation that failed (ours or torch's), else empty. What has these words is a
+// report already, of a device (runtime/device/memory_report.hpp).
+inline constexpr const char* device_memory_words = "are free on the device";
 std::string out_of_memory_report(std::string_view text);
 
 // An environment error when the address space that may still be taken (ulimit -v) is smaller.

@@ -16,6 +16,8 @@ class CpuDevice final : public Device {
   StreamRole exchange_stream(StreamRole /*role*/) override { return StreamRole::compute; }
   StreamRole current_stream() const override { return StreamRole::compute; }
   void copy(const at::Tensor& into, const at::Tensor& from) override { into.copy_(from); }
+  void finish() override {}
+  void trim() override {}  // the host's allocator serves more than tensors (rank/slept_memory)
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "runtime/device/event.hpp"
+#include "runtime/device/memory_pools.hpp"
 
 namespace at {
 class Tensor;
@@ -44,6 +45,13 @@ class Device {
   // streams do not wait for it: order and use_until() are up to the caller.
   virtual void copy(const at::Tensor& into, const at::Tensor& from) = 0;
 
+  // The host waits for all streams.
+  virtual void finish() = 0;
+  // Memory that was freed and is kept for the next tensors goes back to the system or the driver.
+  virtual void trim() = 0;
+  // Of the host nothing is known here.
+  virtual DeviceMemory memory() const { return {}; }
+
   Event record() { return record(current_stream()); }
   void wait(const Event& event) { wait(current_stream(), event); }
 
@@ -64,10 +72,13 @@ Device& device_of(c10::Device place);
 // of two objects would be two sets. The host and delayed devices are known.
 std::shared_ptr<Device> keep_device(std::shared_ptr<Device> device);
 
-// Ops of this thread go to the stream until the scope ends.
+// Ops of this thread go to the stream until the scope ends. What they make for `communicate` is of that pool.
 class StreamScope {
  public:
-  StreamScope(Device& device, StreamRole role) : device_(device), previous_(device.exchange_stream(role)) {}
+  StreamScope(Device& device, StreamRole role)
+      : device_(device),
+        previous_(device.exchange_stream(role)),
+        pool_(role == StreamRole::communicate ? MemoryPool::communication : PoolScope::current()) {}
   ~StreamScope() { device_.exchange_stream(previous_); }
   StreamScope(const StreamScope&) = delete;
   StreamScope& operator=(const StreamScope&) = delete;
@@ -75,6 +86,7 @@ class StreamScope {
  private:
   Device& device_;
   const StreamRole previous_;
+  const PoolScope pool_;
 };
 
 }  // namespace d9d

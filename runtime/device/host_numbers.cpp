@@ -4,6 +4,8 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "kernels/host_values.hpp"
+
 namespace d9d {
 namespace {
 
@@ -22,6 +24,12 @@ std::vector<double> host_numbers(const std::vector<at::Tensor>& tensors) {
   const at::Tensor here = at::cat(wide).to(at::kCPU);
   for (std::int64_t i = 0; i < here.numel(); ++i) numbers.push_back(here[i].item<double>());
   return numbers;
+}
+
+std::vector<std::int64_t> host_integers(const at::Tensor& tensor) {
+  const at::Tensor here = kernels::fetch_host_values(tensor).contiguous();
+  const auto* const data = here.const_data_ptr<std::int64_t>();
+  return {data, data + here.numel()};
 }
 
 at::Tensor copy_later(const at::Tensor& tensor) {

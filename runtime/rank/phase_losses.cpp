@@ -3,17 +3,13 @@
 #include "runtime/base/error.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/metric/aggregation.hpp"
+#include "runtime/rank/host_outputs.hpp"
 #include "runtime/task/task.hpp"
 
 namespace d9d {
 namespace {
 
-// Filled behind what the device computes now. What is very large stays there, and who looks at it waits.
-at::Tensor host_copy(const at::Tensor& tensor) {
-  constexpr std::size_t bytes_max = std::size_t{16} << 20;
-  const at::Tensor values = tensor.detach();
-  return values.is_cpu() || values.nbytes() > bytes_max ? values : copy_later(values);
-}
+constexpr std::size_t copied_bytes_max = std::size_t{16} << 20;
 
 }  // namespace
 
@@ -54,9 +50,12 @@ void PhaseLosses::count(const LossContext& context, const Loss& loss) {
 }
 
 void PhaseLosses::count_later(const LastStageOutputs& outputs, const Loss& loss) {
-  Counted counted{outputs.step, place(outputs), {}, outputs.state, {{}, loss.weight}};
-  for (const auto& [name, output] : outputs.outputs) counted.outputs.emplace(name, host_copy(output));
-  if (loss.loss.defined()) counted.loss.loss = host_copy(loss.loss);
+  Counted counted{outputs.step,
+                  place(outputs),
+                  host_outputs(outputs.outputs, copied_bytes_max),
+                  outputs.state,
+                  {{}, loss.weight}};
+  if (loss.loss.defined()) counted.loss.loss = copy_later(loss.loss);
   later_.push_back(std::move(counted));
   copied_ = options_.device->record(StreamRole::compute);
 }

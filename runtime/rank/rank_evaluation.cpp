@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/host_numbers.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/pipeline/action_cursor.hpp"
+#include "runtime/rank/host_outputs.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/prompted_texts.hpp"
@@ -82,18 +84,27 @@ void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
   D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
               "the loss has weight {}; expected a number >= 0", loss.weight);
   if (!options_.counts_loss) return;
-  options_.task->update_metrics(context, metrics_);
+  const TensorMap here = on_host(outputs.outputs);
+  options_.task->update_metrics({outputs.step, outputs.microbatch, here, outputs.state, options_.phase},
+                                metrics_);
   if (loss.weight == 0) return;
   totals_.loss_sum += loss.loss.item().toDouble() * loss.weight;
   totals_.weight_sum += loss.weight;
+}
+
+// With one wait for a device.
+TensorMap RankEvaluation::on_host(const TensorMap& outputs) const {
+  TensorMap here = host_outputs(outputs);
+  finish_copies(options_.device->place());
+  return here;
 }
 
 // The weight counts samples.
 void RankEvaluation::hand_over(const LastStageOutputs& outputs) {
   if (!options_.counts_loss) return;
   const at::Tensor samples = tensor_at(outputs.state, sample_numbers, "the microbatch's state");
-  InferenceContext context{
-      outputs.step, outputs.microbatch % microbatches_, outputs.outputs, outputs.state, {}};
+  const TensorMap here = on_host(outputs.outputs);
+  InferenceContext context{outputs.step, outputs.microbatch % microbatches_, here, outputs.state, {}};
   const auto* const numbers = samples.const_data_ptr<std::int64_t>();
   context.samples.assign(numbers, numbers + samples.numel());
   call_user("the task's process_outputs", ErrorInside::passes,

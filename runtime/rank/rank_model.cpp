@@ -45,6 +45,7 @@ void require_place(StageModule& module, at::Device place) {
 RankModel::RankModel(const PipelineWorkerOptions& options, const Topology& topology,
                      const CommTracing& tracing, const Lanes& lanes)
     : options_(options), topology_(topology) {
+  const PoolScope pool(MemoryPool::state);
   options_.events->tell(events::ConfigurationStart{options_.plan});
   const OpenGroup open = with_tracing(options_.open_group, tracing, lanes.made);
   groups_ = std::make_unique<StageGroups>(

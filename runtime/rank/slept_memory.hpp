@@ -1,7 +1,8 @@
 #pragma once
-// Memory of tensors that is handed back to the system and taken again with the same bytes (reference CORE-50 to 52). The
-// addresses stay, so every view of it (parameters, shards, buckets, moments) stays as it is. While it sleeps its pages are
-// gone: to read or write it is a mistake that nothing reports. The bytes are in a file meanwhile. Host memory only.
+// Memory of tensors that is handed back to the system or the device and taken again with the same bytes (reference CORE-50
+// to 52). Every view of it (parameters, shards, buckets, moments) stays as it is: on the host because its addresses stay
+// and only its pages go, on a device because views ask their storage for the address, which is another one afterwards.
+// While it sleeps, to read or write it is a mistake: on the host nothing reports it. The bytes are in a file meanwhile.
 
 #include <ATen/core/Tensor.h>
 
@@ -23,22 +24,23 @@ class SleptMemory {
   // needs none of them; what is not is a bug.
   void add(const at::Tensor& tensor, bool zero = false);
 
-  // Writes the bytes into a new file, then gives the pages back. Returns how many bytes went. Environment error of the
-  // disk: then nothing has gone, and nothing is asleep. Twice without wake() is a bug.
+  // Writes the bytes into a new file, then gives the memory back. Returns how many bytes went. Environment error of
+  // the disk: then nothing has gone, and nothing is asleep. Twice without wake() is a bug. The host waits for a device.
   std::uint64_t sleep(const std::string& file);
-  // Reads them back and removes the file. Environment error when they are not what was written.
+  // Reads them back and removes the file. Environment error when they are not what was written, c10::OutOfMemoryError
+  // when somebody else has taken the memory of the device.
   void wake();
   bool is_asleep() const { return !file_.empty(); }
 
  private:
   struct Region {
-    std::size_t bytes = 0;
+    at::Tensor bytes;  // the whole storage, uint8
     bool zero = false;
   };
   void write(const std::string& file);
 
   Disk& disk_;
-  std::map<char*, Region> regions_;
+  std::map<const c10::StorageImpl*, Region> regions_;
   std::string file_;
   std::uint64_t checksum_ = 0;
 };

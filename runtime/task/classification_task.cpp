@@ -10,6 +10,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/task/token_inputs.hpp"
 
@@ -41,7 +42,8 @@ Loss ClassificationTask::compute_loss(const LossContext& context) const {
       "a label is {}, but the model's head has {} labels; raise model_provider.head.num_labels, or mend "
       "the data",
       largest, logits.size(-1));
-  return {at::cross_entropy_loss(logits, classes), static_cast<double>(classes.numel())};
+  const at::Tensor targets = upload(classes, device_of(logits.device()));
+  return {at::cross_entropy_loss(logits, targets), static_cast<double>(classes.numel())};
 }
 
 void ClassificationTask::create_metrics(Compose& metrics) const {
@@ -54,7 +56,8 @@ void ClassificationTask::update_metrics(const LossContext& context, Compose& met
   const auto count = static_cast<double>(classes.numel());
   metrics.get<Accumulator>("num_labels").update(count);
   if (classes.numel() == 0) return;
-  const at::Tensor chosen = at::argmax(tensor_at(context.outputs, "logits", "the last stage's output"), -1);
+  const at::Tensor chosen =
+      at::argmax(tensor_at(context.outputs, "logits", "the last stage's output"), -1).cpu();
   const auto right = static_cast<double>(at::sum(at::eq(chosen, classes)).item<std::int64_t>());
   metrics.get<WeightedMean>("accuracy").update(right / count, count);
 }

@@ -3,22 +3,14 @@
 #include <ATen/ops/full.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/host_numbers.hpp"
 
 namespace d9d {
-namespace {
-
-std::vector<std::int64_t> numbers_in(const at::Tensor& row) {
-  const at::Tensor dense = row.cpu().contiguous();
-  const auto* const data = dense.const_data_ptr<std::int64_t>();
-  return {data, data + dense.numel()};
-}
-
-}  // namespace
 
 TensorMap GeneratingModel::forward(const TensorMap& inputs, const TensorMap& shared) {
   const at::Tensor& ids = tensor_at(inputs, "input_ids", "stage inputs");
-  const auto samples = numbers_in(tensor_at(shared, "sample_numbers", "the task's shared inputs"));
-  const auto lengths = numbers_in(tensor_at(shared, "prompt_lengths", "the task's shared inputs"));
+  const auto samples = host_integers(tensor_at(shared, "sample_numbers", "the task's shared inputs"));
+  const auto lengths = host_integers(tensor_at(shared, "prompt_lengths", "the task's shared inputs"));
   if (!generator_) {
     options_.sequences = ids.size(0);
     generator_.emplace(*model_, options_, ids.size(1) + options_.max_new_tokens);
@@ -32,7 +24,7 @@ TensorMap GeneratingModel::forward(const TensorMap& inputs, const TensorMap& sha
     D9D_REQUIRE(lengths[at] > 0, "sample {} has no tokens but padding; give each prompt one at least",
                 samples[at]);
     prompts.push_back(
-        {static_cast<std::uint64_t>(samples[at]), numbers_in(ids[row].narrow(0, 0, lengths[at]))});
+        {static_cast<std::uint64_t>(samples[at]), host_integers(ids[row].narrow(0, 0, lengths[at]))});
     rows.push_back(row);
   }
   const at::Tensor tokens = at::full({ids.size(0), options_.max_new_tokens}, -1, at::kLong);

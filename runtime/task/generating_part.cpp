@@ -1,12 +1,12 @@
 #include "runtime/task/generating_part.hpp"
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/host_numbers.hpp"
 #include "runtime/task/chosen_tokens.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/recomputed_stage.hpp"
@@ -18,14 +18,8 @@ using Numbers = std::vector<std::int64_t>;
 
 constexpr const char* shared_inputs = "the task's shared inputs";
 
-Numbers numbers_of(const at::Tensor& row) {
-  const at::Tensor dense = row.cpu().contiguous();
-  const auto* const data = dense.const_data_ptr<std::int64_t>();
-  return {data, data + dense.numel()};
-}
-
 std::int64_t number_in(const TensorMap& shared, const char* name) {
-  return tensor_at(shared, name, shared_inputs).item<std::int64_t>();
+  return host_integers(tensor_at(shared, name, shared_inputs)).at(0);
 }
 
 }  // namespace
@@ -56,7 +50,7 @@ TensorMap GeneratingPart::forward(const TensorMap& inputs, const TensorMap& shar
   Batch& batch = pass == 0 ? begin(microbatch, shared) : *batches_.at(microbatch);
   const Numbers rows = position_.is_first() && pass == 0
                            ? first_rows(batch)
-                           : numbers_of(tensor_at(inputs, "rows", "stage inputs"));
+                           : host_integers(tensor_at(inputs, "rows", "stage inputs"));
   TensorMap outputs = rows.empty() ? TensorMap() : extend(batch, inputs, rows, pass);
   if (position_.is_last()) return choose(batch, outputs, rows, pass);
   outputs["rows"] = at::tensor(rows, at::kLong);
@@ -67,8 +61,8 @@ TensorMap GeneratingPart::forward(const TensorMap& inputs, const TensorMap& shar
 GeneratingPart::Batch& GeneratingPart::begin(std::int64_t microbatch, const TensorMap& shared) {
   auto& batch = batches_[microbatch];
   if (!batch) batch = std::make_unique<Batch>();
-  batch->samples = numbers_of(tensor_at(shared, "sample_numbers", shared_inputs));
-  batch->lengths = numbers_of(tensor_at(shared, "prompt_lengths", shared_inputs));
+  batch->samples = host_integers(tensor_at(shared, "sample_numbers", shared_inputs));
+  batch->lengths = host_integers(tensor_at(shared, "prompt_lengths", shared_inputs));
   batch->made.assign(batch->samples.size(), {});
   if (!batch->cache) {
     batch->cache = stage_.make_cache({.sequences = std::ssize(batch->samples),
@@ -103,15 +97,17 @@ TensorMap GeneratingPart::extend(Batch& batch, const TensorMap& inputs, const Nu
   TensorMap given = inputs;
   given.erase("rows");
   if (position_.is_first()) {
-    std::vector<at::Tensor> ids;
+    Numbers ids;
     if (pass == 0) {
       const at::Tensor& prompts = tensor_at(inputs, "input_ids", "stage inputs");
-      for (const std::int64_t row : rows)
-        ids.push_back(prompts[row].narrow(0, 0, batch.lengths[static_cast<std::size_t>(row)]));
+      for (const std::int64_t row : rows) {
+        const Numbers prompt = host_integers(prompts[row]);
+        ids.insert(ids.end(), prompt.begin(), prompt.begin() + batch.lengths[static_cast<std::size_t>(row)]);
+      }
     } else {
-      ids.push_back(tensor_at(inputs, "tokens", "stage inputs"));
+      ids = host_integers(tensor_at(inputs, "tokens", "stage inputs"));
     }
-    given = {{"input_ids", at::cat(ids).unsqueeze(0)}};
+    given = {{"input_ids", at::tensor(ids, at::kLong).unsqueeze(0)}};
   }
   return stage_.extend(given, {{"logit_positions", at::tensor(last, at::kLong)}}, *batch.cache, tokens);
 }

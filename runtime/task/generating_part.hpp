@@ -8,6 +8,8 @@
 //   shared   as GeneratingModel; prompt_room int64 []: S; and what the rank adds (inference_task.hpp): pass_number,
 //            microbatch_number
 //   out      as in of the next stage; of the last stage's last pass: tokens int64 [B, N], -1 behind the end of a text
+// Integers of inputs and outputs are on the host, or known there; on a device the last stage waits once a pass, for
+// the logits to choose from.
 
 #include <map>
 #include <memory>

@@ -206,7 +206,8 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
   return differences;
 }
 
-LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory, at::ScalarType dtype) {
+LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory, at::ScalarType dtype,
+                                    c10::Device device) {
   LoadedModel model;
   model.config = read_hugging_face_config(directory);
   auto& ends = model.config->eos_token_ids;
@@ -215,6 +216,7 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
   }
   BuildOptions options;
   options.dtype = dtype;
+  options.device = device;
   model.stage = model.config->build_stage({}, options);
   load_hugging_face_weights(disk, directory, *model.config, {}, model.stage->parameters());
   load_hugging_face_buffers(disk, directory, *model.config, {}, model.stage->buffers());

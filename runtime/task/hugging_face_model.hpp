@@ -40,13 +40,14 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
                                             const FamilyModel& config);
 
 // A whole model in one stage, for use without training.
-// Its config knows the ends of generation_config.json too.
+// Its config knows the ends of generation_config.json too. A device that is not the CPU is known to device_of().
 struct LoadedModel {
   std::shared_ptr<FamilyModel> config;
   std::unique_ptr<StageModule> stage;
 };
 LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory,
-                                    at::ScalarType dtype = at::kFloat);
+                                    at::ScalarType dtype = at::kFloat,
+                                    c10::Device device = c10::Device(at::kCPU));
 
 // Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors, index last; of several
 // shares the first writes what is not weights. `weights` has the model's parameters and buffers by their global

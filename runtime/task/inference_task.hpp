@@ -27,8 +27,8 @@ inline constexpr const char* microbatch_number = "microbatch_number";  // in thi
 struct InferenceContext {
   std::uint64_t step = 0;
   int microbatch = 0;        // in this rank's pack
-  const TensorMap& outputs;  // of the last stage
-  const TensorMap& state;    // what build_forward_inputs put there
+  const TensorMap& outputs;  // of the last stage, on the host
+  const TensorMap& state;    // what build_forward_inputs put there, on the host
   // Of each row of the microbatch: the number of its sample in the data, from 0. -1: a row that only fills up
   // the last step and stands for no sample.
   std::vector<std::int64_t> samples;

@@ -34,16 +34,10 @@ void refuse_dtypes(const JobConfig& job, Issues& issues) {
 constexpr int delayed_ranks_max =
     8;  // there are so many delayed devices, one for each rank unless they share
 
-// Inference leads a delayed device to parts that read the host's memory; a GPU lacks write_cache and cached_attention.
 void refuse_on_devices(const JobConfig& job, Issues& issues) {
-  const DeviceKind device = job.node.device;
-  if (device == DeviceKind::cpu) return;
-  const std::string not_yet = device == DeviceKind::cuda ? " on a GPU is not supported yet"
-                                                         : " on a delayed device is not supported yet";
-  const char* const instead = "choose node.device: cpu";
-  if (job.inference) issues.push_back({"inference", "inference" + not_yet, instead});
-  if (device == DeviceKind::delayed && job.mesh.world_size() > delayed_ranks_max)
-    issues.push_back({"mesh", "more than eight ranks" + not_yet, instead});
+  if (job.node.device == DeviceKind::delayed && job.mesh.world_size() > delayed_ranks_max)
+    issues.push_back({"mesh", "more than eight ranks on a delayed device is not supported yet",
+                      "choose node.device: cpu"});
 }
 
 // A rank gives its collectives to its device on one thread: ranks of a stage in different orders wait for each other.

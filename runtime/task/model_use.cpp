@@ -12,6 +12,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/family/position_limit.hpp"
 
 namespace d9d {
@@ -55,17 +56,20 @@ Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
               "the labels are {} x {}, the tokens {} x {}; they must be alike", targets.size(0),
               targets.size(1), tokens.size(0), tokens.size(1));
 
+  const auto parameters = model.stage->parameters();
+  const Device& device = device_of(parameters.front().tensor.device());
   std::vector<at::Tensor> losses, logits;
   const std::int64_t rows = std::max<std::int64_t>(1, options.tokens_per_batch / tokens.size(1));
   for (std::int64_t row = 0; row < tokens.size(0); row += rows) {
     const std::int64_t count = std::min(rows, tokens.size(0) - row);
-    const TensorMap inputs = {{"input_ids", tokens.narrow(0, row, count).contiguous()}};
+    const TensorMap inputs = {{"input_ids", upload(tokens.narrow(0, row, count), device)}};
     const at::Tensor target = targets.narrow(0, row, count).contiguous();
     if (options.with_logits) {
-      logits.push_back(model.stage->forward(inputs, {}).at("logits").to(at::kFloat));
+      logits.push_back(model.stage->forward(inputs, {}).at("logits").to(at::kCPU, at::kFloat));
       losses.push_back(loss_from_logits(logits.back(), target));
     } else {
-      losses.push_back(model.stage->forward(inputs, {{"labels", target}}).at("cross_entropy"));
+      const TensorMap shared = {{"labels", upload(target, device)}};
+      losses.push_back(model.stage->forward(inputs, shared).at("cross_entropy").cpu());
     }
   }
   Scores scores;

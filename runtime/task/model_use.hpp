@@ -1,5 +1,6 @@
 #pragma once
-// A model used without training: per-token losses of given tokens, and text. Computes on the calling thread.
+// A model used without training: per-token losses of given tokens, and text. Computes on the calling thread, where
+// the model is; tokens, losses and logits are on the host.
 
 #include <ATen/core/Tensor.h>
 

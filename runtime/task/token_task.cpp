@@ -6,6 +6,7 @@
 #include <ATen/ops/sum.h>
 
 #include "runtime/data/sample_source.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/task/token_inputs.hpp"
 
 namespace d9d {
@@ -19,7 +20,9 @@ CountedTokens counted_tokens(const LossContext& context) {
   const at::Tensor& all = tensor_at(context.outputs, "logits", "the last stage's output");
   const at::Tensor labels = tensor_at(context.state, "labels", "the task state").flatten();
   const at::Tensor counts = at::nonzero(at::ne(labels, ignored_label)).flatten();
-  return {all.flatten(0, 1).index_select(0, counts), labels.index_select(0, counts)};
+  const Device& device = device_of(all.device());
+  return {all.flatten(0, 1).index_select(0, upload(counts, device)),
+          upload(labels.index_select(0, counts), device)};
 }
 
 }  // namespace

@@ -70,6 +70,20 @@ TEST_F(Classification, LearnsOnTheBodyOfALanguageModelAndIsExported) {
   EXPECT_LT(job_.losses("again").front(), 2 * losses.back() + 0.1) << "its head was drawn anew";
 }
 
+TEST_F(Classification, LearnsTheSameOnADelayedDevice) {
+  const Words few =
+      set("trainer.schedule.total_steps", "6") + mesh(2, 1) +
+      set("evaluation", "{data: {source: tokens, tokens: tokens.npy, labels: labels.npy}, period_steps: 3}");
+  ASSERT_EQ(job_.run(words("cpu") + few).code, 0);
+
+  const Outcome late = job_.run(words("late") + few + set("node.device", "delayed"));
+
+  ASSERT_EQ(late.code, 0) << late.err;
+  EXPECT_EQ(job_.exact_curve("late"), job_.exact_curve("cpu"));
+  for (const char* key : {"metrics/accuracy", "evaluation/loss", "evaluation/metrics/accuracy"})
+    EXPECT_EQ(job_.values("late", key), job_.values("cpu", key)) << key;
+}
+
 // The same samples in every step, so what is evaluated after a step is what the next one trains with.
 TEST_F(Classification, ItsMetricsAreThoseOfTheEvaluationToo) {
   const Words all = set("trainer.batching.global_batch_size", std::to_string(samples));

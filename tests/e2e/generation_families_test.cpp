@@ -121,6 +121,18 @@ TEST_P(GenerationOfFamilies, IsTheSameOverStagesInTwoProcesses) {
   EXPECT_EQ(texts_of("two"), texts_of("alone"));
 }
 
+TEST_P(GenerationOfFamilies, IsTheSameOnDelayedDevices) {
+  ASSERT_EQ(job_.run({}).code, 0);
+  DeviceMeshParameters one, stages;
+  stages.pipeline_parallel = stages.tensor_parallel = 2;
+  for (const DeviceMeshParameters& m : {one, stages}) {
+    const std::string name = "late" + std::to_string(m.world_size());
+    const Outcome outcome = job_.run(run_named(name) + on(m) + set("node.device", "delayed"));
+    ASSERT_EQ(outcome.code, 0) << text_of(m) << ": " << outcome.err;
+    EXPECT_EQ(texts_of(name), texts_of("alone")) << text_of(m);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, GenerationOfFamilies,
                          testing::Values(GeneratingFamily{"qwen3", dense_model},
                                          GeneratingFamily{"qwen3_moe", moe_model, true},

@@ -91,6 +91,27 @@ TEST_F(Generation, GivesTheSameTextsOnEveryMesh) {
   }
 }
 
+// Caches on devices whose work is late and out of order.
+TEST_F(Generation, GivesTheSameTextsOnDelayedDevices) {
+  ASSERT_EQ(generate("alone").code, 0);
+  const auto expected = texts_of("alone");
+  ASSERT_EQ(expected.size(), static_cast<std::size_t>(prompts));
+  const Words late = set("node.device", "delayed");
+  const std::map<std::string, Words> jobs{
+      {"late", {}},
+      {"late stages", mesh(2, 2)},
+      {"late stages of matrices", mesh(2, 1) + matrices_on(2)},
+      {"late experts", set("mesh.data_parallel_shard", "2") + experts_on(2)},
+      {"late stages with nccl", mesh(2, 1) + matrices_on(2) + set("node.collectives", "nccl")},
+      {"late stages that share", mesh(2, 1) + set("node.devices", "1")},
+  };
+  for (const auto& [name, words] : jobs) {
+    const Outcome outcome = generate(name, words + late);
+    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+    EXPECT_EQ(texts_of(name), expected) << name;
+  }
+}
+
 TEST_F(Generation, GoesOnWithOtherRanksAndForgetsAndRepeatsNothing) {
   ASSERT_EQ(generate("through").code, 0);
   ASSERT_EQ(generate("halves", mesh(1, 2)).code, 0);

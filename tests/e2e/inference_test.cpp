@@ -115,6 +115,37 @@ TEST_F(Inference, GivesTheSameOnEveryMesh) {
   }
 }
 
+// Every task, on ranks with devices of their own whose work is late and out of order.
+TEST_F(Inference, GivesTheBitsOfTheCpuOnDelayedDevices) {
+  make_model();
+  job_.folder().write("labels.npy", npy_file(samples, length, [](int row, int column) {
+                        return static_cast<std::int32_t>(column + 1 < length ? ignored_label : row % 3);
+                      }));
+  const Words embedding =
+      set("task", "{name: embedding}") + set("model_provider.head", "{kind: embedding, normalize: true}");
+  const Words classes = set("data", "{source: tokens, tokens: tokens.npy, labels: labels.npy}") +
+                        set("task", "{name: classification}") +
+                        set("model_provider.head", "{kind: classification, num_labels: 3}");
+  const Words sharded = set("mesh.data_parallel_shard", "2") + experts_on(2);
+  const std::map<std::string, Words> jobs{
+      {"losses", {}},
+      {"losses_of_stages", mesh(2, 2)},
+      {"losses_of_shards", sharded},
+      {"losses_of_matrices", mesh(2, 1) + matrices_on(2)},
+      {"vectors", embedding + mesh(2, 1)},
+      {"vectors_of_matrices", embedding + matrices_on(2)},
+      {"classes", classes + mesh(2, 1)},
+      {"classes_of_shards", classes + sharded},
+  };
+  for (const auto& [name, words] : jobs) {
+    ASSERT_EQ(infer(name, words).code, 0) << name;
+    const Outcome late = infer("late_" + name, words + set("node.device", "delayed"));
+    ASSERT_EQ(late.code, 0) << name << ": " << late.err;
+    EXPECT_EQ(lines_of(name).size(), static_cast<std::size_t>(samples)) << name;
+    EXPECT_EQ(lines_of("late_" + name), lines_of(name)) << name;
+  }
+}
+
 TEST_F(Inference, GoesOnWithOtherRanksAndForgetsAndRepeatsNothing) {
   make_model();
   ASSERT_EQ(infer("through").code, 0);

@@ -103,7 +103,7 @@ TEST_F(OwnActors, ASamplerShowsTextsAndChangesNothing) {
   const std::string sampler =
       "[{name: sampler, every: 10, prompts: ['5 9 2', '1 2 3 4 1 2 3 4 1'], tokens: 6}]";
   for (const Words& on : {mesh(1, 1), mesh(2, 2), mesh(2, 1) + set("mesh.data_parallel_shard", "2"),
-                          mesh(1, 2) + matrices_on(2)}) {
+                          mesh(1, 2) + matrices_on(2), mesh(2, 1) + set("node.device", "delayed")}) {
     const std::string run = "sampled" + std::to_string(runs_++);
     const Outcome plain = train("plain" + run, "[]", on);
     ASSERT_EQ(plain.code, 0) << plain.err;

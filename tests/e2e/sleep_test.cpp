@@ -58,9 +58,14 @@ class Sleep : public CurveTest {
   }
 };
 
-TEST_F(Sleep, HandsMemoryBackBySignalAndGoesOnToTheBit) {
-  run(named("whole") + large());
-  const auto job = job_.start(large());
+class SleepOn : public Sleep, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Devices, SleepOn, testing::Values("cpu", "delayed"));
+
+// Memory of a delayed device is the process's.
+TEST_P(SleepOn, HandsMemoryBackBySignalAndGoesOnToTheBit) {
+  const Words words = large() + set("node.device", GetParam());
+  run(named("whole") + words);
+  const auto job = job_.start(words);
   wait_for_steps(*job, 3);
   const double before = resident(job->pid());
 

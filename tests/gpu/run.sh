@@ -52,6 +52,15 @@ for model in small_dense small_moe; do
   "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cpu" ".gpu/runs/${model}_cuda"
 done
 
+# The same texts as on the CPU, by caches of keys, of windows, of latent attention and of gated delta nets.
+for model in qwen3/moe gemma3_text/published latent_families/deepseek_v3 qwen3_next/mixed; do
+  for device in cpu cuda; do
+    .gpu/bin/d9d-node generate "tests/golden/$model" --tokenizer tests/golden/tokenizer/qwen.json --prompt "A+B" \
+      --prompt "(X-Y)" --tokens 16 --temperature 0 --device "$device" --out ".gpu/texts_$device.jsonl"
+  done
+  cmp .gpu/texts_cpu.jsonl .gpu/texts_cuda.jsonl || stop "$model makes other texts on the GPU"
+done
+
 # The same bits, twice.
 for run in first second; do
   job "strict_$run" dense_06b node.device=cuda trainer.determinism.strict=true trainer.schedule.total_steps=20 \

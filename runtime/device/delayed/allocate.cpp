@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/memory_report.hpp"
 #include "runtime/device/work_name.hpp"
 
 namespace d9d::delayed {
@@ -29,6 +30,7 @@ c10::DataPtr Machine::allocate(std::size_t bytes, int stream) {
   take_back();
   bool fresh = false;
   Block* const block = memory_.take(*this, bytes, stream, fresh);
+  TORCH_CHECK_WITH(OutOfMemoryError, block != nullptr, out_of_device_memory(device, bytes, memory_.pools()));
   if (fresh) poison_block(*block);
   touch(stream, whole(*block, begin_of_life));
   return {block->data, block, &Machine::release, device};
@@ -93,6 +95,16 @@ void Machine::take_back() {
     memory_.give_back(block);
     return true;
   });
+}
+
+// Poison that was queued for freed blocks would take their pages again.
+void Machine::trim() {
+  {
+    const std::lock_guard lock(queues_mutex_);
+    take_back();
+  }
+  finish();
+  memory_.trim();
 }
 
 }  // namespace d9d::delayed

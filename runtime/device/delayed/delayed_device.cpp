@@ -64,6 +64,9 @@ class DelayedDevice final : public Device {
     };
     machine_.enqueue(static_cast<int>(current_stream()), aliases.touched(), work);
   }
+  void finish() override { machine_.finish(); }
+  void trim() override { machine_.trim(); }
+  DeviceMemory memory() const override { return machine_.memory().pools(); }
 
  private:
   static const std::shared_ptr<const delayed::Mark>& mark_of(const Event& event) {

@@ -28,13 +28,18 @@ bool& runs_work() {
   return of_thread;
 }
 
-std::uint64_t seed_of_process() {
-  const char* const given = std::getenv("D9D_DELAYED_SEED");
-  if (given == nullptr || *given == '\0') return 1;
+std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
+  const char* const given = std::getenv(name);
+  if (given == nullptr || *given == '\0') return otherwise;
   char* end = nullptr;
-  const std::uint64_t seed = std::strtoull(given, &end, 10);
-  D9D_REQUIRE(*end == '\0', "D9D_DELAYED_SEED is \"{}\", expected a number", given);
-  return seed;
+  const std::uint64_t number = std::strtoull(given, &end, 10);
+  D9D_REQUIRE(*end == '\0', "{} is \"{}\", expected a number", name, given);
+  return number;
+}
+
+Machine* machine_of_process(int index) {
+  return new Machine(index, number_in_environment("D9D_DELAYED_SEED", 1),
+                     number_in_environment("D9D_DELAYED_MEMORY", 0) << 20);
 }
 
 }  // namespace
@@ -62,8 +67,8 @@ class Machine::Session {
   const at::AutoDispatchBelowADInplaceOrView below_autograd_;
 };
 
-Machine::Machine(int index, std::uint64_t seed)
-    : index_(index), order_(seed, "delayed:" + std::to_string(index)) {}
+Machine::Machine(int index, std::uint64_t seed, std::size_t memory_limit)
+    : index_(index), memory_(memory_limit), order_(seed, "delayed:" + std::to_string(index)) {}
 
 Machine::~Machine() {
   const auto [begin, end] = memory_.addresses();
@@ -82,6 +87,10 @@ void Machine::reseed(std::uint64_t seed) {
   order_ = RandomStream(seed, "delayed:" + std::to_string(index_));
   drawn_ = 0;
   freed_too_early_.clear();
+}
+
+void Machine::finish() {
+  for (int stream = 0; stream < num_streams; ++stream) reach(*record(stream));
 }
 
 // What the stream's next piece comes behind; what the calling thread knows has run already.
@@ -316,7 +325,7 @@ Machine& machine(int index) {
   auto& place = machines[static_cast<std::size_t>(index)];
   if (Machine* const made = place.load(std::memory_order_acquire)) return *made;
   const std::lock_guard lock(mutex);
-  if (place.load() == nullptr) place.store(new Machine(index, seed_of_process()), std::memory_order_release);
+  if (place.load() == nullptr) place.store(machine_of_process(index), std::memory_order_release);
   return *place.load();
 }
 

@@ -20,7 +20,7 @@ namespace d9d::delayed {
 
 class Machine {
  public:
-  Machine(int index, std::uint64_t seed);
+  Machine(int index, std::uint64_t seed, std::size_t memory_limit = 0);  // 0: none
   ~Machine();
 
   using Work = std::function<void()>;
@@ -47,6 +47,8 @@ class Machine {
   c10::DataPtr allocate(std::size_t bytes, int stream);
   void use(const c10::DataPtr& data, int stream);
   void use_until(const c10::DataPtr& data, std::shared_ptr<const Mark> mark);
+  void finish();  // runs all that it was given
+  void trim();    // the same, then the memory of freed blocks goes back to the system
   Memory& memory() { return memory_; }
 
  private:

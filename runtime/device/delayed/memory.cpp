@@ -3,8 +3,10 @@
 #include <c10/util/Exception.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace d9d::delayed {
 namespace {
@@ -19,7 +21,7 @@ std::size_t up(std::size_t bytes, std::size_t step) {
 
 }  // namespace
 
-Memory::Memory() {
+Memory::Memory(std::size_t limit) : limit_(limit == 0 ? address_bytes : limit) {
   void* const all =
       mmap(nullptr, address_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   TORCH_CHECK(all != MAP_FAILED, "cannot reserve addresses for a delayed device: ", std::strerror(errno));
@@ -33,19 +35,22 @@ Memory::~Memory() {
 Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh) {
   const std::lock_guard lock(mutex_);
   const std::size_t size = up(bytes, block_step);
-  in_use_ += size;
+  const MemoryPool pool = PoolScope::current();
+  const std::size_t left = limit_ - std::min(limit_, total_of(counts_.in_use()));
   auto& of_stream = free_[stream];
   const auto found = of_stream.lower_bound(size);
-  if (found != of_stream.end() && found->first <= 2 * size) {
+  if (found != of_stream.end() && found->first <= std::min(2 * size, left)) {
     Block* const block = found->second;
     of_stream.erase(found);
-    in_use_ += block->size - size;
+    block->pool = pool;
+    counts_.take(pool, block->size);
+    fresh = std::exchange(block->trimmed, false);
     return block;
   }
-  TORCH_CHECK_WITH(OutOfMemoryError, used_ + size <= address_bytes,
-                   "a delayed device is out of memory: ", in_use_ - size, " bytes are in use, ", size,
-                   " are wanted");
+  if (size > left || used_ + size > address_bytes) return nullptr;
+  counts_.take(pool, size);
   blocks_.push_back(std::make_unique<Block>(Block{&machine, begin_ + used_, size, stream}));
+  blocks_.back()->pool = pool;
   fresh = true;
   const std::size_t end = used_ + size;
   if (opened_ > 0) protect(true, up(used_, page), up(end, page));
@@ -55,8 +60,20 @@ Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh
 
 void Memory::give_back(Block* block) {
   const std::lock_guard lock(mutex_);
-  in_use_ -= block->size;
+  counts_.give_back(block->pool, block->size);
   free_[block->stream].emplace(block->size, block);
+}
+
+void Memory::trim() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [stream, blocks] : free_) {
+    for (const auto& [size, block] : blocks) {
+      const auto address = reinterpret_cast<std::uintptr_t>(block->data);
+      const std::uintptr_t first = up(address, page), end = (address + size) / page * page;
+      if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+      block->trimmed = true;
+    }
+  }
 }
 
 void Memory::open() {
@@ -83,7 +100,13 @@ std::pair<std::uintptr_t, std::uintptr_t> Memory::addresses() const {
 
 std::size_t Memory::bytes_in_use() const {
   const std::lock_guard lock(mutex_);
-  return in_use_;
+  return total_of(counts_.in_use());
+}
+
+DeviceMemory Memory::pools() const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t used = std::min<std::size_t>(limit_, total_of(counts_.in_use()));
+  return {counts_.in_use(), counts_.at_peak(), limit_ - used, limit_ == address_bytes ? 0 : limit_};
 }
 
 }  // namespace d9d::delayed

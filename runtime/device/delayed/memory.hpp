@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/device/memory_pools.hpp"
+
 namespace d9d::delayed {
 
 class Machine;
@@ -22,19 +24,24 @@ struct Block {
   int stream;                                                // it was made on
   std::uint32_t users = 0;                                   // a bit for each other stream that uses it
   std::vector<std::shared_ptr<const Mark>> used_until = {};  // by other streams, also of other devices
+  bool trimmed = false;                                      // its pages are gone, and with them the poison
+  MemoryPool pool = MemoryPool::activations;
 };
 
 class Memory {
  public:
-  Memory();
+  // Of at most `limit` bytes at a time; 0: as many as there are addresses.
+  explicit Memory(std::size_t limit);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // At least so many bytes, those of a freed block of the same stream if one fits; else `fresh`.
-  // c10::OutOfMemoryError.
+  // At least so many bytes, those of a freed block of the same stream if one fits; else, and without its pages, `fresh`.
+  // Null where there are no more.
   Block* take(Machine& machine, std::size_t bytes, int stream, bool& fresh);
   void give_back(Block* block);
+  // The pages of freed blocks go back to the system.
+  void trim();
 
   // Between the two calls it may be touched: by threads that run the device's work, or that of another device which
   // copies from here. Calls nest.
@@ -42,6 +49,7 @@ class Memory {
   void close();
 
   std::size_t bytes_in_use() const;
+  DeviceMemory pools() const;
   // All that it can have: begin and end.
   std::pair<std::uintptr_t, std::uintptr_t> addresses() const;
 
@@ -52,7 +60,8 @@ class Memory {
   std::byte* begin_ = nullptr;
   std::size_t used_ = 0;  // bytes from begin_ on that were ever given out
   int opened_ = 0;
-  std::size_t in_use_ = 0;
+  const std::size_t limit_;
+  PoolCounts counts_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::map<int, std::multimap<std::size_t, Block*>> free_;  // by stream, by size
 };

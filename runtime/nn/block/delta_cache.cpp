@@ -4,11 +4,13 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include "runtime/device/upload.hpp"
+
 namespace d9d {
 namespace {
 
 at::Tensor indices(const std::vector<std::int64_t>& numbers, const at::Tensor& like) {
-  return at::tensor(numbers, at::kLong).to(like.device());
+  return upload(at::tensor(numbers, at::kLong), device_of(like.device()));
 }
 
 }  // namespace

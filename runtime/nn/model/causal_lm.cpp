@@ -10,7 +10,9 @@
 
 #include <algorithm>
 
+#include "kernels/host_values.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
 #include "runtime/nn/model/document_starts.hpp"
 
@@ -222,21 +224,24 @@ std::unique_ptr<StageCache> CausalLm::make_cache(const CacheSize& size) const {
 }
 
 // Frequencies that depend on the length of a sequence are those of the longest that the cache has room for:
-// keys that it holds cannot turn again.
+// keys that it holds cannot turn again. The host goes on knowing ids and positions, so that no op waits for them.
 TensorMap CausalLm::extend(const TensorMap& inputs, const TensorMap& shared, StageCache& cache,
                            const NewTokens& tokens) {
   auto* const own = dynamic_cast<LayerCaches*>(&cache);
   D9D_CHECK(own != nullptr, "the cache of another model was given");
   const c10::NoGradGuard no_gradients;
-  TensorMap with_positions = shared;
+  const Device& device = device_of(options_.device);
+  TensorMap with_positions;
+  for (const auto& [name, tensor] : shared) with_positions[name] = upload(tensor, device);
   const std::int64_t ranks = tokens_.size(), counted = tokens.counted();
   const std::int64_t total = (counted + ranks - 1) / ranks * ranks;
-  with_positions["position_ids"] = tokens.positions(total).to(options_.device);
+  with_positions["position_ids"] = upload(tokens.positions(total), device);
   with_positions["sequence_length"] = at::scalar_tensor(own->tokens, at::kLong);
   const CachedPass pass{*own, tokens};
   if (!position_.is_first()) return run(inputs, with_positions, &pass);
-  const at::Tensor& ids = tensor_at(inputs, "input_ids", "stage inputs");
-  return run({{"input_ids", at::constant_pad_nd(ids, {0, total - ids.size(1)})}}, with_positions, &pass);
+  const at::Tensor ids = kernels::fetch_host_values(tensor_at(inputs, "input_ids", "stage inputs"));
+  const at::Tensor padded = at::constant_pad_nd(ids, {0, total - ids.size(1)});
+  return run({{"input_ids", upload(padded, device)}}, with_positions, &pass);
 }
 
 TensorMap CausalLm::run(const TensorMap& inputs, const TensorMap& shared, const CachedPass* pass) {

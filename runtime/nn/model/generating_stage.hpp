@@ -21,9 +21,9 @@ class GeneratingStage {
 
   // An empty cache. Input error that says why where the model, or one of its strategies, cannot generate.
   virtual std::unique_ptr<StageCache> make_cache(const CacheSize& size) const = 0;
-  // StageModule::forward() of the new tokens: input_ids int64 [1, T] on the first stage, T =
-  // tokens.counted(), else what the stage before gave; positions follow from `tokens`. Without gradients, on
-  // the stage's compute thread. The same calls on all ranks of the stage.
+  // StageModule::forward() of the new tokens: input_ids int64 [1, T] on the first stage, T = tokens.counted(),
+  // else what the stage before gave; positions follow from `tokens`. Ids and `shared` may be on the host where the
+  // model is on a device. Without gradients, on the compute thread. The same calls on all ranks of the stage.
   virtual TensorMap extend(const TensorMap& inputs, const TensorMap& shared, StageCache& cache,
                            const NewTokens& tokens) = 0;
 };

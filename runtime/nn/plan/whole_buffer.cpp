@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/memory_pools.hpp"
 
 namespace d9d {
 namespace {
@@ -30,6 +31,7 @@ at::Tensor WholeBuffer::view(std::int64_t begin, at::IntArrayRef shape) const {
 }
 
 at::Tensor WholeBuffer::make_memory() const {
+  const PoolScope pool(MemoryPool::communication);
   return at::empty(whole_.sizes(), whole_.options());
 }
 

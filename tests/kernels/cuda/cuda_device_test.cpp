@@ -44,6 +44,32 @@ TEST_F(CudaDevice, SmallStreamsWaitForEventsOfEachOther) {
   EXPECT_EQ(copy.max().item<float>(), 2048);
 }
 
+TEST_F(CudaDevice, SmallMemoryIsCountedByPoolAndGoesBackToTheDriver) {
+  const auto device = plugin_.device(0);
+  const DeviceMemory before = device->memory();
+  const auto grown = [&](MemoryPool pool) {
+    const auto at = static_cast<std::size_t>(pool);
+    return device->memory().in_use[at] - before.in_use[at];
+  };
+  at::Tensor weights;
+  {
+    const PoolScope pool(MemoryPool::state);
+    weights = at::ones({1 << 20}, at::Device(at::kCUDA, 0));
+  }
+  const at::Tensor hidden = at::ones({1 << 18}, at::Device(at::kCUDA, 0));
+
+  EXPECT_EQ(grown(MemoryPool::state), 4U << 20);
+  EXPECT_EQ(grown(MemoryPool::activations), 1U << 20);
+  weights = at::Tensor();
+  EXPECT_EQ(grown(MemoryPool::state), 0U);
+  device->finish();
+  device->trim();
+  EXPECT_GT(device->memory().free, 0U);
+  EXPECT_LE(device->memory().free, device->memory().limit);
+  EXPECT_THAT(test::error_of([] { at::ones({std::int64_t{1} << 42}, at::Device(at::kCUDA, 0)); }),
+              testing::HasSubstr("are free on the device; in use are state"));
+}
+
 TEST_F(CudaDevice, SmallThreadsBeginOnTheComputeStream) {
   const auto device = plugin_.device(0);
 

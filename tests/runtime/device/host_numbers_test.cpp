@@ -1,10 +1,12 @@
 #include "runtime/device/host_numbers.hpp"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <gmock/gmock.h>
 
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/device/upload.hpp"
 
 namespace d9d {
 namespace {
@@ -21,6 +23,18 @@ TEST(HostNumbers, OfADeviceComeWithOneWait) {
   EXPECT_THAT(host_numbers({here[0].to(place), here[1].to(place)}), ElementsAre(1.5, 2.5));
   EXPECT_EQ(HostWaits::take().size(), 1U);
   EXPECT_TRUE(host_numbers({}).empty());
+}
+
+TEST(HostNumbers, ThatAreIntegersOfTheHostNeedNoWait) {
+  const auto device = delayed_device(0);
+  const at::Tensor ids = upload(at::arange(6).view({2, 3}).t(), *device);
+  HostWaits::take();
+
+  EXPECT_THAT(host_integers(ids), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(host_integers(ids[1]), ElementsAre(1, 4));
+  EXPECT_TRUE(HostWaits::take().empty());
+  EXPECT_THAT(host_integers(ids.mul(2)[0]), ElementsAre(0, 6));
+  EXPECT_FALSE(HostWaits::take().empty());
 }
 
 TEST(HostNumbers, AreInACopyBehindTheStreamThatMadeThem) {

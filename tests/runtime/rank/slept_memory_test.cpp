@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include "runtime/base/host_limits.hpp"
+#include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/train/flat_buffer.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -73,6 +75,41 @@ TEST_F(SleptMemoryTest, OfZerosNeedsNoFile) {
   EXPECT_EQ(std::filesystem::file_size(file()), static_cast<std::uint64_t>(count) * 4);
   memory.wake();
   EXPECT_EQ(gradients.abs().sum().item<float>(), 0);
+}
+
+// Its blocks go back to the device, whose pages go back to the system; views ask their storage where it is.
+TEST_F(SleptMemoryTest, OfADeviceGoesAndComesBackBitForBitUnderAllItsViews) {
+  const auto device = delayed_device(5);
+  delayed::Memory& of_device = delayed::machine(5).memory();
+  const std::size_t others = of_device.bytes_in_use();
+  const at::Tensor there = upload(at::arange(count, at::kFloat), *device);
+  const at::Tensor view = there.narrow(0, 1000, 1000), gradients = at::zeros({count}, there.options());
+  {
+    const StreamScope elsewhere(*device, StreamRole::communicate);
+    device->wait(device->record(StreamRole::compute));
+    view.add_(1);
+    device->use(view, StreamRole::communicate);
+  }
+  SleptMemory slept{disk};
+  slept.add(view);
+  slept.add(gradients, /*zero=*/true);
+  device->finish();
+  const std::uint64_t full = resident();
+
+  EXPECT_EQ(slept.sleep(file()), static_cast<std::uint64_t>(count) * 8);
+  EXPECT_EQ(of_device.bytes_in_use(), others);
+  EXPECT_LT(resident() + (60 << 20), full);
+  const at::Tensor taken = at::empty({count}, there.options());  // by somebody else meanwhile
+  slept.wake();
+
+  at::Tensor expected = at::arange(count, at::kFloat);
+  expected.narrow(0, 1000, 1000).add_(1);
+  EXPECT_TRUE(there.cpu().equal(expected));
+  EXPECT_TRUE(view.cpu().equal(expected.narrow(0, 1000, 1000)));
+  EXPECT_EQ(gradients.abs().sum().item<float>(), 0);
+  slept.sleep(file());
+  slept.wake();
+  EXPECT_TRUE(there.cpu().equal(expected)) << "once more";
 }
 
 TEST_F(SleptMemoryTest, StaysWhereTheFileCannotBeWrittenAndIsNotTakenFromADamagedOne) {

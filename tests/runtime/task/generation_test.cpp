@@ -9,6 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/device.hpp"
+#include "runtime/device/host_waits.hpp"
+#include "runtime/task/hugging_face_model.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {
@@ -27,8 +30,12 @@ std::vector<std::string> golden_names() {
   for (const auto& [name, expected] : golden_texts().items()) names.push_back(name);
   return names;
 }
+// As golden_model() names it.
+std::string short_name(const std::string& name) {
+  return name.starts_with("qwen3/") ? name.substr(6) : name;
+}
 GoldenModel model_named(const std::string& name) {
-  return golden_model(name.starts_with("qwen3/") ? name.substr(6) : name);
+  return golden_model(short_name(name));
 }
 
 struct GoldenTexts {
@@ -103,6 +110,24 @@ TEST_P(GeneratedTexts, HaveTheLogitsOfWholeSequences) {
   }
 
   EXPECT_LT(relative_difference(at::cat(logits, 1), expected), 1e-5);
+}
+
+// For the logits to choose from; the host knows all else.
+TEST_P(GeneratedTexts, WaitForADeviceOnceAPass) {
+  const GoldenTexts golden(GetParam());
+  const auto device = delayed_device(0);
+  const LoadedModel there = load_hugging_face_model(PosixDisk(), golden_folder(short_name(GetParam())),
+                                                    at::kFloat, device->place());
+  GenerateOptions options = golden.greedy;
+  options.sequences = std::ssize(golden.prompts);
+  Generator generator(*there.stage, options, golden.room);
+  HostWaits::take();
+
+  EXPECT_EQ(generator.generate(golden.prompts), golden.tokens);
+
+  std::uint64_t waits = 0;
+  for (const auto& [place, count] : HostWaits::take()) waits += count;
+  EXPECT_EQ(waits, golden.tokens.front().size());
 }
 
 TEST(Generator, DrawsForASampleTheSameInAnyBatch) {

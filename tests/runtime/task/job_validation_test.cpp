@@ -124,19 +124,6 @@ TEST(JobValidation, RefusesWhatADelayedDeviceCannotDo) {
   });
 }
 
-TEST(JobValidation, RefusesInferenceOnADevice) {
-  JobConfig job;
-  job.inference = InferenceConfig{};
-  EXPECT_THAT(unsupported(job), IsEmpty());
-
-  job.node.device = DeviceKind::cuda;
-  EXPECT_THAT(unsupported(job),
-              ElementsAre(testing::Field(&JobIssue::what, "inference on a GPU is not supported yet")));
-  job.node.device = DeviceKind::delayed;
-  EXPECT_THAT(unsupported(job), ElementsAre(testing::Field(
-                                    &JobIssue::what, "inference on a delayed device is not supported yet")));
-}
-
 TEST(JobValidation, WarnsWhereUpdatesOfBfloat16WeightsAreLost) {
   const auto warnings = [](const std::string& dtype, const std::string& optimizer) {
     return load({"model_provider.dtype=" + dtype, "optimizer={lr: 1, name: " + optimizer + "}"}).warnings;

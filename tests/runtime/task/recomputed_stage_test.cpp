@@ -3,16 +3,16 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include "runtime/device/device.hpp"
 #include "runtime/task/generation.hpp"
+#include "runtime/task/hugging_face_model.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {
 namespace {
 
 // What a model with a cache gives for the same tokens.
-TEST(RecomputedStage, GivesTheLogitsOfACache) {
-  std::shared_ptr<StageModule> model = stage_of(golden_model("moe"));
-  model->set_training(false);
+void expect_logits_of_a_cache(const std::shared_ptr<StageModule>& model) {
   RecomputedStage recomputed(model);
   GeneratingStage& cached = generating_stage(*model);
   const auto of_model = cached.make_cache({2, 8});
@@ -30,6 +30,20 @@ TEST(RecomputedStage, GivesTheLogitsOfACache) {
   pass({6, 3}, {{{0, 3, 1}, {1, 2, 1}}}, {0, 1});
   pass({8}, {{{1, 3, 1}}}, {0});
   pass({4, 4}, {{{0, 0, 2}}}, {1});
+}
+
+TEST(RecomputedStage, GivesTheLogitsOfACache) {
+  const std::shared_ptr<StageModule> model = stage_of(golden_model("moe"));
+  model->set_training(false);
+
+  expect_logits_of_a_cache(model);
+}
+
+TEST(RecomputedStage, GivesThemOnADeviceToo) {
+  const auto device = delayed_device(0);
+
+  expect_logits_of_a_cache(
+      load_hugging_face_model(PosixDisk(), golden_folder("moe"), at::kFloat, device->place()).stage);
 }
 
 }  // namespace

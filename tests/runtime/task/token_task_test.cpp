@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/data/read_microbatch.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/metric/sums_metric.hpp"
 
 namespace d9d {
@@ -49,6 +50,14 @@ class TokenTaskTest : public testing::Test {
   at::Tensor logits_;  // [2, 3, 5]
   Compose metrics_;
 };
+
+TEST_F(TokenTaskTest, IsTheSameOfOutputsThatAreOnADevice) {
+  task_.create_metrics(metrics_);
+  const double here = loss_of({1, -100, 2, -100, 4, 0}).loss.item<double>();
+  logits_ = upload(logits_.detach(), *delayed_device(0));
+
+  EXPECT_EQ(loss_of({1, -100, 2, -100, 4, 0}).loss.item<double>(), here);
+}
 
 TEST_F(TokenTaskTest, IsOfTheTokensThatCount) {
   task_.create_metrics(metrics_);

@@ -1,4 +1,4 @@
-// A whole training step through CUDA's kernels: that of a rank on a delayed device, whose work the emulated grid does.
+// A whole training step and whole texts through CUDA's kernels: that of a rank on a delayed device, whose work the emulated grid does.
 // Products, which CUDA leaves to a library, are the CPU's.
 #include <ATen/ops/allclose.h>
 #include <gmock/gmock.h>
@@ -11,6 +11,7 @@
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/delayed/op_table.hpp"
 #include "runtime/family/hugging_face_config.hpp"
+#include "runtime/task/model_use.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/parallel_world.hpp"
 
@@ -108,6 +109,30 @@ TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
     given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
     given.batch = tiny_batch(*given.other, 2);
     expect_same_step(given);
+    EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+  }
+}
+
+// Prompts of several lengths, texts that go on alone: caches of keys and values, of latent attention, of windows and
+// of gated delta nets.
+TEST(EmulatedTexts, OfEachFamilyAreThoseOfTheCpu) {
+  const std::vector<std::vector<std::int64_t>> prompts{{1, 2, 3}, {4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, {14}};
+  for (const char* name : {"qwen3/moe", "dense_families/mistral_window", "latent_families/deepseek_v3",
+                           "gemma3_text/published", "qwen3_next/mixed"}) {
+    SCOPED_TRACE(name);
+    const std::string folder = std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name;
+    GenerateOptions options{.max_new_tokens = 5};
+    options.temperature = 0;
+    options.sequences = 2;
+    const auto expected = generate(load_hugging_face_model(PosixDisk(), folder), prompts, options);
+    delayed::machine(0).reseed(1);
+    choose_run(0);
+
+    const ByOpsUnderTest ops;
+    const LoadedModel there =
+        load_hugging_face_model(PosixDisk(), folder, at::kFloat, delayed_device(0)->place());
+
+    EXPECT_EQ(generate(there, prompts, options), expected);
     EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
   }
 }

@@ -16,6 +16,39 @@ float* floats(const c10::DataPtr& data) {
   return static_cast<float*>(data.get());
 }
 
+TEST(DelayedMemory, HasALimitOfWhatIsInUse) {
+  constexpr std::size_t limit = 64 << 10;
+  Machine machine(7, 1, limit);
+  c10::DataPtr most = machine.allocate(60 << 10, 0);
+
+  try {
+    machine.allocate(8 << 10, 0);
+    FAIL() << "more than there is";
+  } catch (const c10::OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find("is out of memory: "), std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(machine.memory().pools().free, 4U << 10);
+  EXPECT_EQ(machine.memory().pools().limit, limit);
+  most.clear();
+  EXPECT_NO_THROW(machine.allocate(64 << 10, 1)) << "of another stream, what was freed is free";
+}
+
+TEST(DelayedMemory, IsPoisonedAgainWhereItsPagesWentBackToTheSystem) {
+  constexpr std::size_t bytes = 1 << 20;
+  Machine machine(7, 1);
+  const void* const first = machine.allocate(bytes, 0).get();
+  machine.trim();
+
+  const c10::DataPtr again = machine.allocate(bytes, 0);
+
+  ASSERT_EQ(again.get(), first);
+  machine.run_behind(0, [&] {
+    EXPECT_TRUE(std::isnan(floats(again)[0]));
+    EXPECT_TRUE(std::isnan(floats(again)[bytes / 8]));
+  });
+}
+
 TEST(DelayedMemory, IsPoisonedWhenItIsFreed) {
   Machine machine(7, 1);
   c10::DataPtr data = machine.allocate(64, 0);

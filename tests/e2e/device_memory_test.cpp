@@ -1,0 +1,82 @@
+// What a job takes of its devices' memory, by pool, and what it says when there is no more.
+#include <gmock/gmock.h>
+
+#include <regex>
+
+#include "tests/support/curve_test.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Parameters of about 25 MiB; with gradients and moments 100 MiB.
+Words of_some_size() {
+  return set("model_provider.model.hidden_size", "256") +
+         set("model_provider.model.moe_intermediate_size", "1024") +
+         set("model_provider.model.num_hidden_layers", "2") + set("trainer.schedule.total_steps", "6") +
+         set("node.device", "delayed");
+}
+
+class MemoryOfDevices : public CurveTest {
+ protected:
+  Outcome run_with(const std::string& mib, const Words& words) {
+    const auto process = job_.start(words, {{"D9D_DELAYED_MEMORY", mib}});
+    const int code = process->wait();
+    return {code, "", process->err()};
+  }
+};
+
+double number_behind(const std::string& text, const std::string& words) {
+  std::smatch found;
+  EXPECT_TRUE(std::regex_search(text, found, std::regex(words + " ([0-9.]+) MiB"))) << words << ": " << text;
+  return found.empty() ? 0 : std::stod(found[1]);
+}
+
+TEST_F(MemoryOfDevices, IsToldByPoolBesideWhatCheckEstimates) {
+  const Outcome outcome = run_with("", of_some_size() + mesh(2, 1));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("delayed:1 (rank 1) took"));
+  const std::string line = outcome.err.substr(outcome.err.find("delayed:0 (rank 0) took"));
+  const double estimate = number_behind(line, "check estimates");
+  EXPECT_NEAR(number_behind(line, "at most: state"), estimate, 0.1 * estimate);
+  EXPECT_GT(number_behind(line, "activations"), 0);
+}
+
+TEST_F(MemoryOfDevices, OfGatheredUnitsIsCommunication) {
+  const Outcome outcome = run_with("", of_some_size() + set("mesh.data_parallel_shard", "2"));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_GT(number_behind(outcome.err.substr(outcome.err.find("delayed:0 (rank 0) took")), "communication"),
+            1);
+}
+
+TEST_F(MemoryOfDevices, ThatIsTooLittleForTheStateIsToldWithTheRemedy) {
+  const Outcome outcome = run_with("64", of_some_size());
+
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("delayed:0 (rank 0) is out of memory: "), HasSubstr(" MiB are wanted and "),
+                    HasSubstr(" of 64.0 MiB are free on the device; in use are state "),
+                    HasSubstr("d9d-node check estimates "), HasSubstr("Shard parameters over more ranks")));
+}
+
+// In the middle of a step, which is named.
+TEST_F(MemoryOfDevices, ThatIsTooLittleForAMicrobatchIsToldWithTheActionAndTheRemedy) {
+  const Words words = of_some_size() + set("model_provider.model.num_hidden_layers", "1") +
+                      set("data.sequence_length", "4096") +
+                      set("model_provider.model.max_position_embeddings", "4096") +
+                      set("model_provider.model.moe_intermediate_size", "64");
+
+  const Outcome outcome = run_with("48", words);
+
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("action 0F0, step 1: "), HasSubstr("delayed:0 (rank 0) is out of memory: "),
+                    HasSubstr("Lower batching.microbatch_size")));
+}
+
+}  // namespace
+}  // namespace d9d::test
