@@ -24,11 +24,10 @@
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
+#include "runtime/task/drop_results.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
-#include "runtime/task/result_lines.hpp"
-#include "runtime/task/result_tensors.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
@@ -190,10 +189,8 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
              epoch.plan().ranks_of_node(membership.node).front(), membership.resume_step);
   std::vector<CastMember> cast;
   if (membership.node == 0) {
-    if (process.job().inference) {
+    if (process.job().inference)
       drop_results_from(results_dir(process.job()), membership.resume_sample);
-      drop_result_tensors_from(results_dir(process.job()), membership.resume_sample);
-    }
     cast.push_back({{Role::event_bus, 0},
                     Threading::pool,
                     [own_actors = process.job().actors.size()](World& w) {

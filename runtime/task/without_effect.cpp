@@ -79,6 +79,10 @@ void of_frozen(const JobConfig& job, Issues& issues) {
                     "all parameters train", "leave it out, or set model_provider.peft"});
 }
 
+void of_results(const JobConfig& job, Issues& issues) {
+  if (!job.inference) issues.push_back({"task.results", "a job that trains has no results", "leave it out"});
+}
+
 void of_export(const JobConfig& job, Issues& issues) {
   if (!job.export_to)
     issues.push_back({"export_shard_gb", "nothing is exported", "leave it out, or set export_to"});
@@ -168,6 +172,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_checkpoints(job.trainer, issues);
   of_evaluation(job, issues);
   of_frozen(job, issues);
+  of_results(job, issues);
   of_export(job, issues);
   of_optimizer(job.optimizer, issues);
   of_plugins(job, issues);
