@@ -1,7 +1,6 @@
 #pragma once
-// The built-in inference task `generation`. It writes a row {"sample", "prompt_tokens", "new_tokens", "tokens"} for each
-// sample: how many tokens it had, how many were made, and their ids; and "text" where the model's folder has a
-// tokenizer.
+// The built-in inference task `generation`. It writes a row {"sample", "prompt_tokens", "new_tokens", "tokens"} for
+// each sample: how many tokens it had, how many were made, and their ids; and "text" where there is a tokenizer.
 
 #include <memory>
 #include <optional>
