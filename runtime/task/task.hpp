@@ -49,8 +49,8 @@ struct LossContext {
   // What carry() left of this step's forward phases over the same batch, for each of this rank's microbatches;
   // that of this one is carried[microbatch]. Empty when no phase is forward alone, and in an evaluation.
   std::span<const TensorMap> carried = {};
-  Compose* metrics =
-      nullptr;  // as above; which ranks count: as in update_metrics. To read outputs may wait for a GPU
+  // As above; which ranks count: as in update_metrics. To read outputs here may wait for a GPU.
+  Compose* metrics = nullptr;
 };
 
 // The step's loss is sum(loss * weight) / sum(weight) over all microbatches of all ranks that hold different samples.

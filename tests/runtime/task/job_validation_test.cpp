@@ -219,7 +219,7 @@ TEST(JobValidation, WarnsOfKeysOfWhatTheJobDoesNotDo) {
   EXPECT_THAT(warnings({"plugins=[libmine.so]"}), ElementsAre(HasSubstr("plugins: has no effect: neither")));
   for (const char* piece :
        {"task=mine", "collation={name: mine}", "trainer.pipelining.schedule={schedule: mine}",
-        "trainer.logging.tracker=[{provider: mine}]", "gradient_hooks=[{name: mine}]"})
+        "trainer.logging={period_steps: 1, tracker: [{provider: mine}]}", "gradient_hooks=[{name: mine}]"})
     EXPECT_THAT(warnings({"plugins=[libmine.so]", piece}), IsEmpty()) << piece;
   EXPECT_THAT(warnings({"plugins=[libmine.so]", "model_provider={name: mine}",
                         "trainer.pipelining.layer_split=costs"}),
