@@ -18,6 +18,7 @@ struct LoadedBatch {
   std::uint64_t step = 0;                   // as the Loader counts
   std::vector<std::uint64_t> microbatches;  // tickets
   std::uint64_t tokens = 0;
+  double flops = 0;
   std::uint64_t next_sample = 0;
 };
 

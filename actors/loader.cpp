@@ -42,6 +42,7 @@ bool Loader::load_next() {
     auto tickets = ready.initMicrobatches(static_cast<unsigned>(inputs->microbatches.size()));
     for (unsigned i = 0; i < tickets.size(); ++i) tickets.set(i, inputs->microbatches[i].packed());
     ready.setTokens(inputs->tokens);
+    ready.setFlops(inputs->flops);
     ready.setNextSample(inputs->next_sample);
   });
   ++next_step_;

@@ -57,7 +57,7 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   write("tokens", step, Scalar{static_cast<double>(message.getTokens()), true});
   write("tokens_per_second", step, Scalar{rate});
   write("step_seconds", step, Scalar{seconds});
-  write_flops(step, rate);
+  write_flops(step, seconds > 0 ? message.getFlops() / seconds : 0);
   write("time", step, Scalar{.value = message.getWallTime(), .is_time = true});
   if (options_.memory_bytes)
     write("memory_bytes", step, Scalar{static_cast<double>(options_.memory_bytes()), true});
@@ -79,9 +79,8 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
   answer_when_complete();
 }
 
-void Tracker::write_flops(std::uint64_t step, double tokens_per_second) {
+void Tracker::write_flops(std::uint64_t step, double rate) {
   if (!options_.flops) return;
-  const double rate = options_.flops->per_token * tokens_per_second;
   write("flops_per_second", step, Scalar{rate});
   write("mfu", step, Scalar{rate / options_.flops->peak});
   if (std::exchange(options_.flops->is_measured, false))

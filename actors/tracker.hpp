@@ -18,9 +18,8 @@
 
 namespace d9d {
 
-// Floating-point operations of the model, and how many all ranks can do in a second.
-struct ModelFlops {
-  double per_token = 0;
+// How many floating-point operations all ranks can do in a second; StepFinished says how many the model needs.
+struct PeakFlops {
   double peak = 0;
   bool is_measured = false;  // then it is among the run's numbers, once
 };
@@ -31,7 +30,7 @@ struct TrackerOptions {
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end
   std::uint64_t resumed_step = 0;
-  std::optional<ModelFlops> flops = {};         // known of built-in models where there is a peak
+  std::optional<PeakFlops> flops = {};          // of built-in models where there is a peak
   std::function<std::uint64_t()> memory_bytes;  // of this process: node 0's
   // Nothing: the data never ends. Asked at the first step, when the loaders have opened the data.
   std::function<std::optional<std::uint64_t>()> samples_per_epoch;
@@ -56,7 +55,7 @@ class Tracker final : public Actor {
     ActorId asker;
   };
   void write(const std::string& name, std::uint64_t step, const TrackerValue& value);
-  void write_flops(std::uint64_t step, double tokens_per_second);
+  void write_flops(std::uint64_t step, double rate);
   void write_progress_of_data(wire::StepFinished::Reader message);
   void answer_when_complete();
 

@@ -108,6 +108,7 @@ void Trainer::batch_ready(wire::BatchReady::Reader message) {
   LoadedBatch batch{.step = message.getStep(),
                     .microbatches = to_vector<std::uint64_t>(message.getMicrobatches()),
                     .tokens = message.getTokens(),
+                    .flops = message.getFlops(),
                     .next_sample = message.getNextSample()};
   if (sender().role == Role::evaluation_loader) {
     evaluation_->loaded(std::move(batch));
@@ -146,7 +147,7 @@ void Trainer::begin(const LoadedBatch& batch) {
   next_sample_ = batch.next_sample;
   publish(options_.infers ? "inference.step.pre" : "train.step.pre");
   publish(options_.infers ? "inference.forward.pre" : "train.forward_backward.pre");
-  tokens_ = batch.tokens;
+  computed_ = batch;
   tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
     begin.setStep(current_);
     begin.setEvaluation(options_.infers ? 1 : 0);

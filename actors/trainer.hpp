@@ -77,11 +77,11 @@ class Trainer final : public Actor {
   Phase phase_ = Phase::waiting;
   std::uint64_t current_ = 0, first_step_ = 0;  // the step in work, or the next one; where it started
   std::uint64_t last_step_;  // the job's last one, or the one at which all ranks agreed to stop
-  std::uint64_t asked_for_ = 0, loaded_ = 0;        // last step whose batch was asked for; whose batch came
-  std::deque<LoadedBatch> batches_;                 // loaded ahead, in step order
-  std::uint64_t next_sample_ = 0, reductions_ = 0;  // cursor after the current step; asked for so far
-  std::uint64_t tokens_ = 0, tokens_total_;  // of this rank in its step; of all ranks in all steps so far
-  std::optional<EvaluationRun> evaluation_;  // where the job evaluates
+  std::uint64_t asked_for_ = 0, loaded_ = 0;  // last step whose batch was asked for; whose batch came
+  std::deque<LoadedBatch> batches_;           // loaded ahead, in step order
+  LoadedBatch computed_;                      // the one in work
+  std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;  // after the step; asked for; so far
+  std::optional<EvaluationRun> evaluation_;                        // where the job evaluates
   StepRequests requests_;
   StepEnd step_end_;
   std::int64_t step_begin_ns_ = 0;

@@ -31,7 +31,8 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   StepTotals mine{.loss_sum = message.getLossSum(),
                   .weight_sum = message.getWeightSum(),
                   .norm_share = message.getNormShare(),
-                  .tokens = options_.counts_tokens ? static_cast<double>(tokens_) : 0,
+                  .tokens = options_.counts_tokens ? static_cast<double>(computed_.tokens) : 0,
+                  .flops = options_.counts_tokens ? computed_.flops : 0,
                   .costs = to_vector<double>(message.getCosts())};
   wishes_.add_to(mine);
   requests_.add_to(mine);
@@ -146,6 +147,7 @@ void Trainer::report(const StepResult& result) {
       finished.setGradNorm(scale.norm);
       finished.setLearningRate(options_.infers ? 0 : options_.base_lr * options_.lr_multiplier(current_));
       finished.setTokens(tokens);
+      finished.setFlops(result.totals.flops);
       finished.setStepSeconds(seconds);
       finished.setWallTime(1e-9 * static_cast<double>(world().clock.wall_ns()));
       finished.setNextSample(next_sample_);

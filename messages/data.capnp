@@ -20,6 +20,7 @@ struct BatchReady {
   nextSample @3 :UInt64;            # the first global sample of the next step, for the checkpoint
   microbatches @4 :List(UInt64);    # tickets: MicrobatchParcel each, in order, for BeginStep
   tokens @5 :UInt64;                # in these microbatches, whether they count in the loss or not
+  flops @6 :Float64;                # of the model over these tokens; 0 where nothing asks for it
 }
 
 struct DataEnded {

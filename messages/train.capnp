@@ -122,6 +122,7 @@ struct StepFinished {
   metricsFollow @11 :Bool;     # MetricValues of this step are on their way
   skippedSteps @12 :UInt64;    # updates skipped so far, because loss or gradient was not finite
   inference @13 :Bool;         # nothing was trained: loss, gradient norm and learning rate mean nothing
+  flops @14 :Float64;          # of the model over the step's tokens, over all ranks; 0 where nothing asks for it
 }
 
 struct EvaluationFinished {

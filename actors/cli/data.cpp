@@ -88,6 +88,11 @@ int inspect(const Arguments& arguments, Console& console) {
     return inspect_table(arguments, *format, console);
   }
   const std::string prefix = prefix_of(arguments.positional()[1]);
+  D9D_REQUIRE(std::filesystem::exists(prefix + ".bin"),
+              "{} is no .parquet or .arrow file, and there is no {}.bin with an .idx beside it; of text, "
+              "JSONL and .npy "
+              "files `d9d-node data peek JOB.yaml` shows the samples",
+              arguments.positional()[1], prefix);
   const MegatronCorpus corpus(prefix);
   const std::vector<std::uint64_t> lengths = lengths_of(corpus);
   console.out << told(prefix, corpus) << "\n";

@@ -30,6 +30,8 @@ report::LineChart chart_of(const std::vector<double>& multipliers, double lr) {
 
 int print_rates(const Arguments& arguments, Console& console) {
   LoadedJob loaded = load_job(arguments, console);
+  D9D_REQUIRE(!loaded.job.inference,
+              "a job with the section `inference` has no learning rate: nothing trains in it");
   auto& total_steps = loaded.job.trainer.schedule.total_steps;
   if (const auto steps = arguments.integer("--steps", 1, 100'000'000)) total_steps = steps;
   D9D_REQUIRE(total_steps.has_value(),

@@ -2,6 +2,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include <cmath>
 #include <ostream>
 
 #include "actors/cli/running_commands.hpp"
@@ -54,8 +55,10 @@ int score(const Arguments& arguments, Console& console) {
   TensorMap tensors{{"loss", at::scalar_tensor(scores.loss, at::kFloat)}, {"token_loss", scores.token_loss}};
   if (scores.logits.defined()) tensors["logits"] = scores.logits;
   write_tensors(disk, out, tensors);
-  console.out << fmt::format("loss {:.6f} over {} of {}; written to {}\n", scores.loss,
-                             counted(tokens.size(0), "sequence"), counted(tokens.size(1), "token"), out);
+  const std::string loss =
+      std::isnan(scores.loss) ? "no label counts in the loss" : fmt::format("loss {:.6f}", scores.loss);
+  console.out << fmt::format("{} over {} of {}; written to {}\n", loss, counted(tokens.size(0), "sequence"),
+                             counted(tokens.size(1), "token"), out);
   return 0;
 }
 

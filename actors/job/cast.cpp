@@ -21,14 +21,13 @@
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/live/live_page.hpp"
-#include "runtime/nn/model/model_costs.hpp"
+#include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
+#include "runtime/task/drop_results.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
-#include "runtime/task/result_lines.hpp"
-#include "runtime/task/result_tensors.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
@@ -79,15 +78,12 @@ double measured_peak(const ProcessServices& process, std::size_t ranks_here) {
   return rate / static_cast<double>(ranks_here);
 }
 
-// A forward pass is a third of what training computes.
-std::optional<ModelFlops> model_flops(const ProcessServices& process, std::size_t ranks_here) {
+std::optional<PeakFlops> peak_flops(const ProcessServices& process, std::size_t ranks_here) {
   const LoggingConfig& logging = process.job().trainer.logging;
-  if (!(logging.peak_flops || logging.measure_peak) || !process.loaded.model) return std::nullopt;
-  const double training = training_flops_per_token(*process.loaded.model, process.source->sequence_length());
-  return ModelFlops{.per_token = process.job().inference ? training / 3 : training,
-                    .peak = (logging.peak_flops ? *logging.peak_flops : measured_peak(process, ranks_here)) *
-                            process.job().mesh.world_size(),
-                    .is_measured = logging.measure_peak};
+  if (!logs_flops(process.job(), process.loaded.model.get())) return std::nullopt;
+  return PeakFlops{.peak = (logging.peak_flops ? *logging.peak_flops : measured_peak(process, ranks_here)) *
+                           process.job().mesh.world_size(),
+                   .is_measured = logging.measure_peak};
 }
 
 CastMember tracker_member(ProcessServices& process, const Membership& membership, std::size_t ranks_here) {
@@ -99,7 +95,7 @@ CastMember tracker_member(ProcessServices& process, const Membership& membership
     return runs;
   };
   options.resumed_step = membership.resume_step;
-  options.flops = model_flops(process, ranks_here);
+  options.flops = peak_flops(process, ranks_here);
   options.memory_bytes = process_bytes;
   options.samples_per_epoch = [&process] { return process.source->num_samples(); };
   if (ProgressDisplay* progress = process.progress) {
@@ -190,10 +186,7 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
              epoch.plan().ranks_of_node(membership.node).front(), membership.resume_step);
   std::vector<CastMember> cast;
   if (membership.node == 0) {
-    if (process.job().inference) {
-      drop_results_from(results_dir(process.job()), membership.resume_sample);
-      drop_result_tensors_from(results_dir(process.job()), membership.resume_sample);
-    }
+    if (process.job().inference) drop_results_from(results_dir(process.job()), membership.resume_sample);
     cast.push_back({{Role::event_bus, 0},
                     Threading::pool,
                     [own_actors = process.job().actors.size()](World& w) {

@@ -135,11 +135,11 @@ std::vector<std::string> RankCast::metric_states() const {
 }
 
 std::function<void(Compose&)> RankCast::metrics() const {
-  return
-      [&job = job(), model = process.loaded.model, task = task, phases = process.phases](Compose& metrics) {
-        declare_metrics(job, model.get(), *task, metrics);
-        declare_phase_losses(phases, metrics);
-      };
+  return [&job = job(), model = process.loaded.model, task = task, hooks = hooks,
+          phases = process.phases](Compose& metrics) {
+    declare_metrics(job, model.get(), *task, hooks, metrics);
+    declare_phase_losses(phases, metrics);
+  };
 }
 
 PipelineWorkerOptions RankCast::worker_options() const {
@@ -303,8 +303,10 @@ SourceFeedOptions RankCast::feed(std::int64_t batches) const {
           .maths = maths,
           .data_rank = placement.data,
           .task = task,
+          .counts = placement.pipeline == 0 && placement.tensor == 0,
           .place = context_place(plan(), rank, job().parallelism.context.order),
           .prediction_depths = model ? model->prediction_depths : 0,
+          .flops_per_token = flops_per_token(job(), model.get()),
           .threads = process.threads_per_rank,
           .table = &epoch.table()};
 }
@@ -313,6 +315,7 @@ CastMember RankCast::loader() const {
   SourceFeedOptions training = feed(process.phases.num_batches());
   training.phases = process.phases;
   training.source = process.source;
+  training.declare_metrics = metrics();
   training.first_step = membership().resume_step + 1;
   training.first_sample = membership().resume_sample;
   training.end_sample = process.end_sample;
@@ -329,6 +332,7 @@ CastMember RankCast::evaluation_loader() const {
   SourceFeedOptions evaluation = feed(1);
   evaluation.phase = process.phases.first_training();
   evaluation.source = process.evaluation_source;
+  evaluation.declare_metrics = [task = task](Compose& metrics) { task->create_metrics(metrics); };
   evaluation.cycle_steps = process.evaluation_batches;
   return {at(Role::evaluation_loader), Threading::own_thread,
           factory_of<Loader>(Loader::MakeFeed([evaluation] { return make_source_feed(evaluation); })), true};

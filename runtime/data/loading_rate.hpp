@@ -19,8 +19,8 @@ struct LoadingRate {
 };
 
 // Makes the microbatches of data rank 0 from sample 0 on, on this thread and as its loader does before the task's
-// build_forward_inputs, until `least` has passed; at least one. `collation`: see read_microbatch(). Tokens are those of
-// input_ids and labels, 0 of a collation that makes none.
+// build_forward_inputs, until `least` has passed; at least one. `collation`: see read_microbatch(). Where it makes no
+// input_ids, `tokens` is 0; where it makes no labels, `counted` is 0.
 LoadingRate loading_rate(const SampleSource& source, const BatchMaths& maths, const Collation* collation,
                          std::chrono::milliseconds least);
 

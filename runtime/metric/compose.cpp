@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/metric/state_json.hpp"
@@ -110,6 +111,20 @@ std::vector<NamedHistogram> Compose::histograms(std::span<const double> state) c
 
 void Compose::reset() {
   for (const auto& [name, declared] : metrics_) declared.metric->reset();
+}
+
+std::vector<double> Compose::take_updates() {
+  if (!std::exchange(touched_, false)) return {};
+  std::vector<double> updates = state();
+  reset();
+  return updates;
+}
+
+void Compose::merge(std::span<const double> state) {
+  if (state.empty()) return;
+  std::vector<double> joined = this->state();
+  combine_states(layout(), joined, state);
+  load(joined);
 }
 
 nlohmann::json Compose::to_json() const {

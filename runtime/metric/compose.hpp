@@ -19,6 +19,11 @@ class Compose : public Metric {
   template <class T>
   T& get(const std::string& name);
 
+  // The state, where get() was called since the last call, and all metrics start anew. Empty where it was not.
+  std::vector<double> take_updates();
+  // Joins a state of another Compose of the same metrics, as take_updates() gives it, with what was counted here.
+  void merge(std::span<const double> state);
+
   bool empty() const { return metrics_.empty(); }
 
   std::vector<ReduceOp> layout() const override;
@@ -50,12 +55,14 @@ class Compose : public Metric {
 
   std::map<std::string, Declared> metrics_;
   std::size_t size_ = 0;  // elements of all states
+  bool touched_ = false;  // get() was called
 };
 
 template <class T>
 T& Compose::get(const std::string& name) {
   auto* metric = dynamic_cast<T*>(&find(name));
   if (metric == nullptr) wrong_type(name);
+  touched_ = true;
   return *metric;
 }
 

@@ -1,15 +1,18 @@
 #include "runtime/rank/job_pieces.hpp"
 
+#include <map>
 #include <memory>
 
 #include "runtime/metric/compose.hpp"
 #include "runtime/metric/expert_load.hpp"
 #include "runtime/metric/tensor_statistics.hpp"
+#include "runtime/nn/model/model_costs.hpp"
 #include "runtime/nn/model/model_description.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/flat_parameters.hpp"
+#include "runtime/train/gradient_hook.hpp"
 
 namespace d9d {
 namespace {
@@ -51,9 +54,26 @@ bool logs_expert_load(const JobConfig& job, const ModelDescription* model) {
          model->experts_per_layer() > 0;
 }
 
+bool logs_flops(const JobConfig& job, const ModelDescription* model) {
+  const LoggingConfig& logging = job.trainer.logging;
+  return (logging.peak_flops || logging.measure_peak) && model != nullptr;
+}
+
+// A forward pass is a third of what training computes.
+std::function<double(std::int64_t)> flops_per_token(const JobConfig& job, const ModelDescription* model) {
+  if (!logs_flops(job, model)) return {};
+  return [model, share = job.inference ? 1.0 / 3 : 1.0,
+          known = std::map<std::int64_t, double>()](std::int64_t length) mutable {
+    const auto [at, is_new] = known.try_emplace(length);
+    if (is_new) at->second = share * training_flops_per_token(*model, length);
+    return at->second;
+  };
+}
+
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
-                     Compose& metrics) {
+                     const std::vector<std::shared_ptr<GradientHook>>& hooks, Compose& metrics) {
   task.create_metrics(metrics);
+  for (const auto& hook : hooks) hook->create_metrics(metrics);
   declare_statistics(job, metrics);
   if (!logs_expert_load(job, model)) return;
   const bool each_layer = job.trainer.logging.expert_load == LoggedLoad::layers;

@@ -13,6 +13,7 @@ namespace d9d {
 
 class Communicator;
 class Compose;
+class GradientHook;
 class Plan;
 class TrainTask;
 struct FlatOptions;
@@ -30,11 +31,17 @@ std::function<bool(std::uint64_t)> evaluation_due(const JobConfig& job, std::uin
 inline constexpr const char* expert_load_name = "expert_load";
 // Whether the job asks for them and `model`, the description of a built-in one or null, has experts.
 bool logs_expert_load(const JobConfig& job, const ModelDescription* model);
+// Whether it asks for flops_per_second and mfu, and `model` says what it needs.
+bool logs_flops(const JobConfig& job, const ModelDescription* model);
+// Then: those of a token in a sequence of `length`; empty otherwise. `model` outlives it. One thread.
+std::function<double(std::int64_t length)> flops_per_token(const JobConfig& job,
+                                                           const ModelDescription* model);
 // The name of `trainer.logging.statistics` among the metrics; their values are `statistics/...`.
 inline constexpr const char* statistics_name = "statistics";
-// Declares the metrics of the task, the statistics of tensors that the job asks for, and the loads of experts where logs_expert_load().
+// Declares the metrics of the task and the hooks, the statistics of tensors that the job asks for, and the loads of
+// experts where logs_expert_load().
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
-                     Compose& metrics);
+                     const std::vector<std::shared_ptr<GradientHook>>& hooks, Compose& metrics);
 
 // Of the gradients of a rank.
 FlatOptions flat_options(const GradientManagerConfig& config);

@@ -1,6 +1,9 @@
 #pragma once
 // What the Trainer hands its stages for one microbatch.
 
+#include <utility>
+#include <vector>
+
 #include "runtime/pipeline/stage_core_options.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 
@@ -11,8 +14,10 @@ namespace d9d {
 inline constexpr const char* sample_numbers = "sample_numbers";
 
 struct MicrobatchParcel final : Parcel {
-  explicit MicrobatchParcel(MicrobatchTensors given) : tensors(std::move(given)) {}
+  explicit MicrobatchParcel(MicrobatchTensors given, std::vector<double> updates = {})
+      : tensors(std::move(given)), counted(std::move(updates)) {}
   MicrobatchTensors tensors;
+  std::vector<double> counted;  // in metrics, by the task's build_forward_inputs (Compose::take_updates)
 };
 
 }  // namespace d9d

@@ -39,6 +39,7 @@ LossContext PhaseLosses::context(std::uint64_t step, Place place, const TensorMa
                                  const TensorMap& state) {
   LossContext context{step, place.microbatch, outputs, state, place.phase};
   if (!carried_.empty()) context.carried = carried(place.phase);
+  context.metrics = options_.metrics;
   return context;
 }
 
@@ -72,7 +73,8 @@ void PhaseLosses::carry(const LastStageOutputs& outputs) {
   const auto [phase, microbatch] = place(outputs);
   std::vector<TensorMap>& slots = carried(phase);
   TensorMap& slot = slots.at(static_cast<std::size_t>(microbatch));
-  options_.task->carry({outputs.step, microbatch, outputs.outputs, outputs.state, phase, slots}, slot);
+  options_.task->carry(
+      {outputs.step, microbatch, outputs.outputs, outputs.state, phase, slots, options_.metrics}, slot);
   for (auto& [name, tensor] : slot) tensor = tensor.detach();
 }
 

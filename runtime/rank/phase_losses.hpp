@@ -17,7 +17,8 @@ struct PhaseLossesOptions {
   std::shared_ptr<const TrainTask> task;
   StepPhases phases;
   bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
-  Compose* metrics = nullptr;
+  Compose* metrics =
+      nullptr;  // what the task counts; what is counted on a rank that does not count is dropped
   std::shared_ptr<Device> device = cpu_device();
 };
 

@@ -37,6 +37,7 @@
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/task_counts.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 #include "runtime/train/norm_parts.hpp"
@@ -78,7 +79,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
         order_(
             make_cursor(options_.order, pipeline_rank_, options_.extra_activations),
             [this](const Action& action) { return core(action.stage).ready(action); }, options_.follows),
-        losses_({options_.task, options_.phases, counts_loss(), &metrics_, options_.device}) {}
+        losses_({options_.task, options_.phases, counts_loss(), counts_loss() ? &metrics_ : &uncounted_,
+                 options_.device}) {}
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return model_->entries_loaded(); }
@@ -108,7 +110,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void watch_tensors(double gradient_scale) override;
   std::vector<double> take_metrics() override;
   std::vector<double> take_evaluation_metrics() override { return evaluation_->take_metrics(); }
-  std::string metric_state() const override { return metrics_.to_json().dump(); }
+  std::string metric_state() override { return counted().to_json().dump(); }
   Ticket snapshot() override {
     return with_sound_groups([this] { return take_snapshot(); });
   }
@@ -151,7 +153,14 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   // The one that runs: of texts that somebody asked for, or of a task's samples.
   RankEvaluation& evaluation() const { return texts_ ? texts_->evaluation() : *evaluation_; }
   RankEvaluationOptions evaluation_options(std::shared_ptr<InferenceTask> inference) const;
-  std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets) const;
+  // What the task counted as it built them goes into `metrics`.
+  std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets,
+                                                   Compose& metrics) const;
+  // With what the task counted outside of microbatches.
+  Compose& counted() {
+    metrics_.merge(task_counts_->take());
+    return metrics_;
+  }
 
   // Behind a wait of the host: a collective of a device that failed has ended as if it were done.
   template <class Work>
@@ -179,7 +188,9 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   const Topology topology_;
   StepPrograms programs_;
   RankOrder order_;
-  Compose metrics_;  // of the task; counts on the last stage, between two calls of take_metrics()
+  Compose metrics_;    // of the task; counts between two calls of take_metrics()
+  Compose uncounted_;  // what the task counts where another rank counts the same; empty elsewhere
+  std::shared_ptr<TaskCounts> task_counts_;
   PhaseLosses losses_;
   std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<RankModel> model_;
@@ -209,10 +220,10 @@ void PipelineWorker::prepare() {
   options_.shared->norm_parts = std::make_shared<NormParts>();
   if (options_.begin_task) {
     const OpenGroup open = with_tracing(options_.open_group, tracing_, lanes.made);
-    call_user("the task's begin", ErrorInside::passes, [&] {
-      options_.begin_task(
-          rank_context(options_.context, *options_.plan, options_.rank, options_.first_step, open));
-    });
+    RankContext context =
+        rank_context(options_.context, *options_.plan, options_.rank, options_.first_step, open);
+    context.count = [counts = task_counts_](const auto& update) { counts->update(update); };
+    call_user("the task's begin", ErrorInside::passes, [&] { options_.begin_task(context); });
   }
 }
 
@@ -234,6 +245,8 @@ RankEvaluationOptions PipelineWorker::evaluation_options(std::shared_ptr<Inferen
 // A task may have other metrics than the one that wrote the checkpoint.
 void PipelineWorker::make_metrics() {
   options_.declare_metrics(metrics_);
+  if (!counts_loss()) options_.declare_metrics(uncounted_);
+  task_counts_ = std::make_shared<TaskCounts>(options_.declare_metrics);
   std::set<std::string> dropped;
   for (const std::string& state : options_.metric_states) {
     for (std::string& name : metrics_.merge_json(nlohmann::json::parse(state)))
@@ -295,18 +308,20 @@ std::vector<int> PipelineWorker::groups_of_buckets() const {
   return indices;
 }
 
-std::vector<MicrobatchTensors> PipelineWorker::take_microbatches(const std::vector<Ticket>& tickets) const {
+std::vector<MicrobatchTensors> PipelineWorker::take_microbatches(const std::vector<Ticket>& tickets,
+                                                                 Compose& metrics) const {
   std::vector<MicrobatchTensors> tensors;
   tensors.reserve(tickets.size());
   for (const Ticket ticket : tickets) {
-    tensors.push_back(
-        on_device(std::move(options_.table->take_as<MicrobatchParcel>(ticket)->tensors), *options_.device));
+    const auto parcel = options_.table->take_as<MicrobatchParcel>(ticket);
+    metrics.merge(parcel->counted);
+    tensors.push_back(on_device(std::move(parcel->tensors), *options_.device));
   }
   return tensors;
 }
 
 void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) {
-  std::vector<MicrobatchTensors> tensors = take_microbatches(microbatches);
+  std::vector<MicrobatchTensors> tensors = take_microbatches(microbatches, metrics_);
   const int forwards = losses_.begin_step(tensors);
   model_->sync().begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
@@ -381,7 +396,7 @@ void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Tick
   D9D_CHECK(evaluation_ && !evaluating_, "rank {} was not made for an evaluation, or is in one",
             options_.rank);
   evaluating_ = true;
-  evaluation_->begin(step, take_microbatches(microbatches));
+  evaluation_->begin(step, take_microbatches(microbatches, evaluation_->metrics()));
 }
 
 // Units that were gathered for the evaluation go, and those of the next step's begin are asked for again.
@@ -416,8 +431,9 @@ void PipelineWorker::wait_for_reductions() {
 
 HookedGradients PipelineWorker::hook_gradients(std::uint64_t step, double loss, double weight) {
   wait_for_reductions();
-  return call_hooks(options_.hooks, *model_->flat(), weight, options_.norm,
-                    {.step = step, .seed = options_.seed, .loss = loss, .gradients = {}});
+  return call_hooks(
+      options_.hooks, *model_->flat(), weight, options_.norm,
+      {.step = step, .seed = options_.seed, .loss = loss, .gradients = {}, .metrics = &metrics_});
 }
 
 void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
@@ -453,7 +469,7 @@ void PipelineWorker::watch_tensors(double gradient_scale) {
 }
 
 std::vector<double> PipelineWorker::take_metrics() {
-  std::vector<double> state = metrics_.state();
+  std::vector<double> state = counted().state();
   metrics_.reset();
   return state;
 }

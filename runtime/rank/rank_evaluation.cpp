@@ -45,6 +45,7 @@ RankEvaluation::RankEvaluation(RankEvaluationOptions options)
       order_(make_cursor(CursorOrder::static_, options_.pipeline_rank),
              [this](const Action& action) { return core(action.stage).ready(action); }) {
   if (!options_.inference) options_.task->create_metrics(metrics_);
+  if (!options_.inference && !options_.counts_loss) options_.task->create_metrics(uncounted_);
   for (const auto& [stage, module] : options_.modules) {
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, module), *options_.table);
   }
@@ -78,7 +79,8 @@ StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<S
 }
 
 void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
-  const LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state, options_.phase};
+  LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state, options_.phase};
+  context.metrics = options_.counts_loss ? &metrics_ : &uncounted_;
   const Loss loss = options_.task->compute_loss(context);
   D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
   D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,

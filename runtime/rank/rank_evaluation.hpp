@@ -51,6 +51,8 @@ class RankEvaluation {
 
   // The metrics that the task declares (Compose::state), counted since the last call.
   std::vector<double> take_metrics();
+  // Where what was counted beside the losses goes.
+  Compose& metrics() { return metrics_; }
 
  private:
   int passes() const;
@@ -61,7 +63,7 @@ class RankEvaluation {
 
   const RankEvaluationOptions options_;
   RankOrder order_;
-  Compose metrics_;
+  Compose metrics_, uncounted_;  // the latter of a rank that does not count
   StepTotals totals_;
   int microbatches_ = 0;  // of the step's pack
   std::map<int, std::unique_ptr<StageCore>> cores_;

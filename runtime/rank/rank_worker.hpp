@@ -88,7 +88,7 @@ class RankWorker {
   // The same of what was evaluated.
   virtual std::vector<double> take_evaluation_metrics() = 0;
   // As take_metrics() for a checkpoint, as JSON (Compose::to_json); they go on counting.
-  virtual std::string metric_state() const = 0;
+  virtual std::string metric_state() = 0;
 
   // Copies to the host what this rank has to write, as a ShardParcel. Empty when other ranks write all of it.
   virtual Ticket snapshot() = 0;

@@ -18,6 +18,7 @@ class SourceFeed final : public MicrobatchFeed {
  public:
   explicit SourceFeed(SourceFeedOptions options) : options_(std::move(options)) {
     at::set_num_threads(options_.threads);
+    if (options_.declare_metrics) options_.declare_metrics(metrics_);
   }
 
   std::optional<StepInputs> load(std::uint64_t step) override {
@@ -38,20 +39,28 @@ class SourceFeed final : public MicrobatchFeed {
 
  private:
   // Each microbatch is read once, for all phases that see it. They lie phase after phase.
-  void add_batch(std::uint64_t step, std::uint64_t step_begin, int number, StepInputs& inputs) const {
+  void add_batch(std::uint64_t step, std::uint64_t step_begin, int number, StepInputs& inputs) {
     const std::uint64_t begin =
         step_begin + static_cast<std::uint64_t>(number * options_.maths.global_batch_size);
     const int count = static_cast<int>(options_.maths.num_microbatches);
     for (int i = 0; i < count; ++i) {
       const TensorMap batch = read(begin, i);
       const auto ids = batch.find("input_ids");  // a plugin's collation may make none
-      if (ids != batch.end()) inputs.tokens += static_cast<std::uint64_t>(ids->second.numel());
+      if (ids != batch.end()) count_tokens(ids->second, inputs);
       for (int phase = 0; phase < options_.phases.size(); ++phase) {
         if (options_.phases[phase].batch != number) continue;
         inputs.microbatches[static_cast<std::size_t>(phase * count + i)] =
-            make({step, i, batch, options_.phase + phase});
+            make({step, i, batch, options_.phase + phase, &metrics_});
       }
     }
+  }
+
+  // This rank's tokens of sequences, which may be cut to the longest of the microbatch.
+  void count_tokens(const at::Tensor& ids, StepInputs& inputs) const {
+    inputs.tokens += static_cast<std::uint64_t>(ids.numel());
+    if (!options_.flops_per_token || ids.dim() < 2) return;
+    inputs.flops += static_cast<double>(ids.numel()) *
+                    options_.flops_per_token(ids.size(1) * static_cast<std::int64_t>(options_.place.ranks));
   }
 
   TensorMap read(std::uint64_t begin, int index) const {
@@ -63,7 +72,7 @@ class SourceFeed final : public MicrobatchFeed {
     return batch;
   }
 
-  Ticket make(const MicrobatchContext& context) const {
+  Ticket make(const MicrobatchContext& context) {
     const TensorMap& batch = context.batch;
     ForwardInputs made =
         call_user(fmt::format("the task's build_forward_inputs of step {}, microbatch {},", context.step,
@@ -76,8 +85,11 @@ class SourceFeed final : public MicrobatchFeed {
         "they would see each other; add the batch's document_starts to the shared inputs, or use "
         "data.samples: document");
     if (options_.numbers_samples) made.state[sample_numbers] = batch.at(sample_numbers);
+    std::vector<double> counted = metrics_.take_updates();
+    if (!options_.counts) counted.clear();
     return options_.table->put(std::make_unique<MicrobatchParcel>(
-        MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)}));
+        MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)},
+        std::move(counted)));
   }
 
   at::Tensor numbers_of(std::uint64_t begin, int microbatch) const {
@@ -94,6 +106,7 @@ class SourceFeed final : public MicrobatchFeed {
   }
 
   const SourceFeedOptions options_;
+  Compose metrics_;  // empty between two microbatches
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // The MicrobatchFeed of a job: samples of a source become tensors, each rank keeps its part of the sequence, and the
 // task makes the model's inputs of it. No torch in this header.
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,7 @@
 namespace d9d {
 
 class Collation;
+class Compose;
 class SampleSource;
 class TrainTask;
 
@@ -35,9 +37,14 @@ struct SourceFeedOptions {
   // which fill up the last step.
   bool numbers_samples = false;
   std::shared_ptr<const TrainTask> task;
+  // Those of the RankWorker that takes the microbatches; what the task counts in build_forward_inputs goes with them.
+  std::function<void(Compose&)> declare_metrics{};
+  bool counts = true;  // one of the ranks with the same samples does
   ContextPlace place{};
   std::int64_t prediction_depths = 0;  // further tokens that the model predicts (next_tokens.hpp)
-  int threads = 1;                     // for the tensor operations of the calling thread
+  // Of the model for a token in a sequence of `length`, for StepInputs::flops; empty: 0.
+  std::function<double(std::int64_t length)> flops_per_token{};
+  int threads = 1;  // for the tensor operations of the calling thread
   TensorTable* table = nullptr;
 };
 

@@ -113,6 +113,11 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
   return options;
 }
 
+template <class Task>
+std::shared_ptr<ResultSink> results_of(const LoadedJob& loaded, const InferencePlace& place) {
+  return make_results(place, std::get<Task>(loaded.job.task).results);
+}
+
 PieceContext piece_context(const JobConfig& job) {
   return {.mesh = job.mesh,
           .run = job.trainer.run.name,
@@ -152,18 +157,20 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   });
   registry.add_task("classification",
                     [](const config::Section&) { return std::make_shared<ClassificationTask>(); });
-  registry.add_inference_task("causal_lm", [](const config::Section&, const InferencePlace& place) {
-    return std::make_shared<CausalLmInference>(place);
+  registry.add_inference_task("causal_lm", [&loaded](const config::Section&, const InferencePlace& place) {
+    return std::make_shared<CausalLmInference>(results_of<CausalLmConfig>(loaded, place));
   });
-  registry.add_inference_task("classification", [](const config::Section&, const InferencePlace& place) {
-    return std::make_shared<ClassificationInference>(place);
-  });
+  registry.add_inference_task(
+      "classification", [&loaded](const config::Section&, const InferencePlace& place) {
+        return std::make_shared<ClassificationInference>(results_of<ClassificationConfig>(loaded, place));
+      });
   registry.add_inference_task("embedding", [&loaded](const config::Section&, const InferencePlace& place) {
-    return std::make_shared<EmbeddingInference>(place, std::get<EmbeddingConfig>(loaded.job.task).results);
+    return std::make_shared<EmbeddingInference>(results_of<EmbeddingConfig>(loaded, place));
   });
   registry.add_inference_task(
       "generation", [&loaded, &disk](const config::Section&, const InferencePlace& place) {
-        return std::make_shared<GenerationTask>(place, generation_options(loaded, disk, place));
+        return std::make_shared<GenerationTask>(results_of<GenerationConfig>(loaded, place), place.stages,
+                                                generation_options(loaded, disk, place));
       });
   registry.add_gradient_hook("clip_value", make_clip_value_hook);
   add_optimizers(loaded.job, registry);

@@ -2,7 +2,7 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ne.h>
-#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -54,39 +54,25 @@ ForwardInputs EmbeddingInference::build_forward_inputs(const MicrobatchContext& 
 }
 
 void EmbeddingInference::process_outputs(const InferenceContext& context) {
-  const at::Tensor vectors = tensor_at(context.outputs, "embeddings", "the last stage's output")
-                                 .to(at::kCPU, at::kFloat)
-                                 .contiguous();
+  const at::Tensor vectors =
+      tensor_at(context.outputs, "embeddings", "the last stage's output").to(at::kCPU, at::kFloat);
   const auto packed = context.state.find("vectors_of_rows");
-  const auto rows = static_cast<std::int64_t>(context.samples.size());
-  const at::Tensor counts =
-      packed != context.state.end() ? packed->second.cpu() : at::ones({rows}, at::kLong);
-  D9D_CHECK(vectors.dim() == 2 && vectors.size(0) == counts.sum().item<std::int64_t>(),
-            "{} vectors of a microbatch of {}", vectors.size(0), rows);
-  const auto* begin = vectors.const_data_ptr<float>();
-  const std::int64_t width = vectors.size(1);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t sample = context.samples[static_cast<std::size_t>(row)];
-    for (std::int64_t i = 0; i < counts[row].item<std::int64_t>(); ++i, begin += width) {
-      if (sample < 0) continue;
-      const auto document = packed != context.state.end() ? std::optional(i) : std::nullopt;
-      add(sample, document, {begin, static_cast<std::size_t>(width)});
+  ResultRows made{context.samples, {}};
+  if (packed != context.state.end()) {
+    const at::Tensor counts = packed->second.cpu();
+    std::vector<std::int64_t> documents;
+    made.samples.clear();
+    for (std::size_t row = 0; row < context.samples.size(); ++row) {
+      const auto count = counts[static_cast<std::int64_t>(row)].item<std::int64_t>();
+      for (std::int64_t i = 0; i < count; ++i) documents.push_back(i);
+      made.samples.insert(made.samples.end(), static_cast<std::size_t>(count), context.samples[row]);
     }
+    made.columns.emplace_back("document", at::tensor(documents, at::kLong));
   }
-}
-
-void EmbeddingInference::add(std::int64_t sample, std::optional<std::int64_t> document,
-                             std::span<const float> vector) {
-  if (format_ == VectorFormat::safetensors) return tensors_.add(sample, document, vector);
-  nlohmann::ordered_json line;
-  if (document) line["document"] = *document;
-  line["embedding"] = std::vector<float>(vector.begin(), vector.end());
-  lines_.add(sample, std::move(line));
-}
-
-void EmbeddingInference::flush() {
-  lines_.flush();
-  tensors_.flush();
+  D9D_CHECK(vectors.dim() == 2 && vectors.size(0) == std::ssize(made.samples),
+            "{} vectors of a microbatch of {}", vectors.size(0), made.samples.size());
+  made.columns.emplace_back("embedding", vectors);
+  results_->add(made);
 }
 
 }  // namespace d9d

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/task/result_format.hpp"
 
 namespace d9d {
 
@@ -19,9 +20,10 @@ struct GenerationConfig {
   double top_p = 1.0;
   std::vector<std::int64_t> stop_tokens;
   std::optional<std::int64_t> padding_id;
+  ResultFormat results = ResultFormat::jsonl;
 };
 BOOST_DESCRIBE_STRUCT(GenerationConfig, (),
-                      (max_new_tokens, temperature, top_k, top_p, stop_tokens, padding_id))
+                      (max_new_tokens, temperature, top_k, top_p, stop_tokens, padding_id, results))
 
 constexpr auto keys_of(config::Tag<GenerationConfig>) {
   using namespace config;
@@ -35,6 +37,7 @@ constexpr auto keys_of(config::Tag<GenerationConfig>) {
           "at the end of a sample: no part of the prompt; null: all tokens are, but for what fills up "
           "data.source: "
           "prompts"},
+      results_key,
   };
 }
 

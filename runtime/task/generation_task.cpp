@@ -3,6 +3,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ge.h>
 #include <ATen/ops/logical_not.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -11,6 +12,7 @@
 #include "runtime/data/sample_source.hpp"
 #include "runtime/task/generating_model.hpp"
 #include "runtime/task/generating_part.hpp"
+#include "runtime/task/metric_values.hpp"
 #include "runtime/task/token_inputs.hpp"
 
 namespace d9d {
@@ -57,21 +59,22 @@ std::shared_ptr<StageModule> GenerationTask::running(std::shared_ptr<StageModule
 }
 
 void GenerationTask::process_outputs(const InferenceContext& context) {
-  const at::Tensor tokens = tensor_at(context.outputs, "tokens", "the last stage's output");
-  const at::Tensor lengths = tensor_at(context.state, "prompt_lengths", "the task state");
-  D9D_CHECK(static_cast<std::int64_t>(context.samples.size()) == tokens.size(0),
-            "{} samples in a microbatch of {}", context.samples.size(), tokens.size(0));
-  for (std::int64_t row = 0; row < tokens.size(0); ++row) {
-    const std::int64_t sample = context.samples[static_cast<std::size_t>(row)];
-    if (sample < 0) continue;
-    std::vector<std::int64_t> ids;
-    for (std::int64_t i = 0; i < tokens.size(1) && tokens[row][i].item<std::int64_t>() >= 0; ++i)
-      ids.push_back(tokens[row][i].item<std::int64_t>());
-    nlohmann::ordered_json line{{"prompt_tokens", lengths[row].item<std::int64_t>()}, {"tokens", ids}};
-    if (options_.tokenizer)
-      line["text"] = options_.tokenizer->decode(std::vector<std::int32_t>(ids.begin(), ids.end()));
-    lines_.add(sample, std::move(line));
+  const at::Tensor tokens = tensor_at(context.outputs, "tokens", "the last stage's output").cpu();
+  const at::Tensor lengths = tensor_at(context.state, "prompt_lengths", "the task state").cpu();
+  D9D_CHECK(std::ssize(context.samples) == tokens.size(0), "{} samples in a microbatch of {}",
+            context.samples.size(), tokens.size(0));
+  const at::Tensor made = at::ge(tokens, 0).sum(1);  // -1 behind the end of a text
+  const auto longest = made.max().item<std::int64_t>();
+  ResultRows rows{
+      context.samples,
+      {{"prompt_tokens", lengths}, {"new_tokens", made}, {"tokens", tokens.narrow(1, 0, longest)}}};
+  if (options_.tokenizer && results_->takes_texts()) {
+    for (std::int64_t row = 0; row < tokens.size(0); ++row) {
+      const auto ids = integers_of(tokens[row].narrow(0, 0, made[row].item<std::int64_t>()));
+      rows.texts.push_back(options_.tokenizer->decode(std::vector<std::int32_t>(ids.begin(), ids.end())));
+    }
   }
+  results_->add(rows);
 }
 
 }  // namespace d9d

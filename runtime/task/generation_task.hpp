@@ -1,13 +1,15 @@
 #pragma once
-// The built-in inference task `generation`. It writes {"sample", "prompt_tokens", "tokens"} for each sample,
-// and "text" where the model's folder has a tokenizer.
+// The built-in inference task `generation`. It writes a row {"sample", "prompt_tokens", "new_tokens", "tokens"} for
+// each sample: how many tokens it had, how many were made, and their ids; and "text" where there is a tokenizer.
 
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/task/generation.hpp"
 #include "runtime/task/inference_task.hpp"
-#include "runtime/task/result_lines.hpp"
+#include "runtime/task/result_sink.hpp"
 
 namespace d9d {
 
@@ -19,8 +21,9 @@ struct GenerationTaskOptions {
 
 class GenerationTask final : public InferenceTask {
  public:
-  GenerationTask(const InferencePlace& place, GenerationTaskOptions options)
-      : lines_(place.results, place.rank), stages_(place.stages), options_(std::move(options)) {}
+  // `stages`: of the pipeline.
+  GenerationTask(std::shared_ptr<ResultSink> results, int stages, GenerationTaskOptions options)
+      : results_(std::move(results)), stages_(stages), options_(std::move(options)) {}
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
   std::shared_ptr<StageModule> running(std::shared_ptr<StageModule> stage,
                                        StagePosition position) const override;
@@ -28,11 +31,11 @@ class GenerationTask final : public InferenceTask {
     return stages_ == 1 ? 1 : static_cast<int>(options_.generate.max_new_tokens);
   }
   void process_outputs(const InferenceContext& context) override;
-  void flush() override { lines_.flush(); }
-  void finalize() override { lines_.flush(); }
+  void flush() override { results_->flush(); }
+  void finalize() override { results_->flush(); }
 
  private:
-  ResultLines lines_;
+  const std::shared_ptr<ResultSink> results_;
   const int stages_;
   const GenerationTaskOptions options_;
 };

@@ -1,9 +1,12 @@
 #include "runtime/task/inference_tasks.hpp"
 
+#include <ATen/ops/div.h>
+#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/max.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/sum.h>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
@@ -13,32 +16,39 @@
 namespace d9d {
 namespace {
 
-void require_rows(const InferenceContext& context, std::int64_t rows) {
-  D9D_CHECK(static_cast<std::int64_t>(context.samples.size()) == rows, "{} samples in a microbatch of {}",
-            context.samples.size(), rows);
+// logits fp32 [B, S, V], labels int64 [B, S] -> fp32 [B, S]
+at::Tensor losses_of(const at::Tensor& logits, const at::Tensor& labels) {
+  const at::Tensor chosen = logits.gather(-1, labels.clamp_min(0).unsqueeze(-1)).squeeze(-1);
+  return at::logsumexp(logits, at::IntArrayRef{-1}).sub(chosen).masked_fill(labels.eq(ignored_label), 0.0);
 }
 
 }  // namespace
 
-// As it trains; the labels go along to be counted.
+// As it trains; the labels go along to be counted. A stage that gets them makes losses, without them logits.
 ForwardInputs CausalLmInference::build_forward_inputs(const MicrobatchContext& context) const {
   ForwardInputs made = CausalLmTask().build_forward_inputs(context);
   made.state["labels"] = tensor_at(made.shared, "labels", "the batch");
+  if (more_.logits) made.shared.erase("labels");
   return made;
 }
 
 void CausalLmInference::process_outputs(const InferenceContext& context) {
-  const at::Tensor losses = tensor_at(context.outputs, "cross_entropy", "the last stage's output").cpu();
-  const at::Tensor counts = at::ne(tensor_at(context.state, "labels", "the task state").cpu(), ignored_label);
-  require_rows(context, losses.size(0));
-  for (std::int64_t row = 0; row < losses.size(0); ++row) {
-    const std::int64_t sample = context.samples[static_cast<std::size_t>(row)];
-    if (sample < 0) continue;
-    const auto tokens = counts[row].sum().item<std::int64_t>();
-    nlohmann::ordered_json loss;
-    if (tokens > 0) loss = losses[row].sum().item().toDouble() / static_cast<double>(tokens);
-    lines_.add(sample, {{"loss", loss}, {"tokens", tokens}});
+  const at::Tensor labels = tensor_at(context.state, "labels", "the task state").cpu();
+  const auto rows = static_cast<std::int64_t>(context.samples.size());
+  at::Tensor logits, losses;
+  if (more_.logits) {
+    logits = tensor_at(context.outputs, "logits", "the last stage's output").to(at::kCPU, at::kFloat);
+    losses = losses_of(logits, labels);
+  } else {
+    losses = tensor_at(context.outputs, "cross_entropy", "the last stage's output").cpu();
   }
+  D9D_CHECK(losses.size(0) == rows, "{} samples in a microbatch of {}", rows, losses.size(0));
+  const at::Tensor tokens = at::ne(labels, ignored_label).sum(1);
+  ResultRows made{context.samples,
+                  {{"loss", at::div(at::sum(losses, {1}, false, at::kDouble), tokens)}, {"tokens", tokens}}};
+  if (more_.token_losses) made.columns.emplace_back("token_loss", losses.to(at::kFloat));
+  if (more_.logits) made.columns.emplace_back("logits", logits);
+  results_->add(made);
 }
 
 ForwardInputs ClassificationInference::build_forward_inputs(const MicrobatchContext& context) const {
@@ -52,14 +62,11 @@ void ClassificationInference::process_outputs(const InferenceContext& context) {
   const at::Tensor logits = tensor_at(context.outputs, "logits", "the last stage's output").cpu();
   const at::Tensor places = tensor_at(context.state, "places", "the task state").cpu();
   const auto [probability, chosen] = at::max(at::softmax(logits.to(at::kFloat), -1), -1);
-  for (std::int64_t i = 0; i < places.size(0); ++i) {
-    const std::int64_t sample =
-        context.samples.at(static_cast<std::size_t>(places[i][0].item<std::int64_t>()));
-    if (sample < 0) continue;
-    lines_.add(sample, {{"position", places[i][1].item<std::int64_t>()},
-                        {"class", chosen[i].item<std::int64_t>()},
-                        {"probability", probability[i].item<float>()}});
-  }
+  ResultRows made;
+  for (std::int64_t i = 0; i < places.size(0); ++i)
+    made.samples.push_back(context.samples.at(static_cast<std::size_t>(places[i][0].item<std::int64_t>())));
+  made.columns = {{"position", places.select(1, 1)}, {"class", chosen}, {"probability", probability}};
+  results_->add(made);
 }
 
 }  // namespace d9d

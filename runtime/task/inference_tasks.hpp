@@ -1,37 +1,49 @@
 #pragma once
-// The built-in inference tasks. Each writes a line for each sample into the job's results (result_lines.hpp).
+// The built-in inference tasks of losses and classes. Each writes rows that name their sample (result_sink.hpp).
+
+#include <memory>
+#include <utility>
 
 #include "runtime/task/inference_task.hpp"
-#include "runtime/task/result_lines.hpp"
+#include "runtime/task/result_sink.hpp"
 
 namespace d9d {
 
-// `causal_lm`: {"sample", "loss", "tokens"}: the mean cross entropy of the sample's tokens that count, null where none
-// does, and their number. With context parallelism a line for each rank's share of the tokens.
-class CausalLmInference final : public InferenceTask {
- public:
-  explicit CausalLmInference(const InferencePlace& place) : lines_(place.results, place.rank) {}
-  ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
-  void process_outputs(const InferenceContext& context) override;
-  void flush() override { lines_.flush(); }
-  void finalize() override { lines_.flush(); }
-
- private:
-  ResultLines lines_;
+// Columns beside those that a job gets.
+struct CausalLmColumns {
+  bool token_losses = false;  // "token_loss": fp32 [rows, S], 0 where the label is -100
+  bool logits = false;        // "logits": fp32 [rows, S, V], for ResultTensors alone
 };
 
-// `classification`: {"sample", "position", "class", "probability"} for each token whose label is not -100: where it
+// `causal_lm`: "loss", fp64: the mean cross entropy of the sample's tokens that count, not a number where none does;
+// "tokens": how many count. The exponential of a loss is the sample's perplexity. With context parallelism a row for
+// each rank's share of the tokens.
+class CausalLmInference final : public InferenceTask {
+ public:
+  explicit CausalLmInference(std::shared_ptr<ResultSink> results, CausalLmColumns more = {})
+      : results_(std::move(results)), more_(more) {}
+  ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
+  void process_outputs(const InferenceContext& context) override;
+  void flush() override { results_->flush(); }
+  void finalize() override { results_->flush(); }
+
+ private:
+  const std::shared_ptr<ResultSink> results_;
+  const CausalLmColumns more_;
+};
+
+// `classification`: "position", "class" and "probability" (fp32) for each token whose label is not -100: where it
 // stands, the class with the largest logit, and its softmax.
 class ClassificationInference final : public InferenceTask {
  public:
-  explicit ClassificationInference(const InferencePlace& place) : lines_(place.results, place.rank) {}
+  explicit ClassificationInference(std::shared_ptr<ResultSink> results) : results_(std::move(results)) {}
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
   void process_outputs(const InferenceContext& context) override;
-  void flush() override { lines_.flush(); }
-  void finalize() override { lines_.flush(); }
+  void flush() override { results_->flush(); }
+  void finalize() override { results_->flush(); }
 
  private:
-  ResultLines lines_;
+  const std::shared_ptr<ResultSink> results_;
 };
 
 }  // namespace d9d

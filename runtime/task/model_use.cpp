@@ -1,26 +1,26 @@
 #include "runtime/task/model_use.hpp"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/full_like.h>
-#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/family/position_limit.hpp"
+#include "runtime/task/inference_tasks.hpp"
+#include "runtime/task/metric_values.hpp"
+#include "runtime/task/result_tensors.hpp"
 
 namespace d9d {
 namespace {
 
 void check_ids(const at::Tensor& ids, const char* what, std::int64_t vocab_size, bool may_ignore) {
   D9D_REQUIRE(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
-              "{} is a {} array of {} dimensions with {} elements, expected int64 [sequences, length]", what,
+              "{} is {} of {} dimensions with {} elements, expected integers [sequences, length]", what,
               c10::toString(ids.scalar_type()), ids.dim(), ids.numel());
   const at::Tensor flat = ids.contiguous();
   const auto* data = flat.const_data_ptr<std::int64_t>();
@@ -38,47 +38,69 @@ at::Tensor next_tokens(const at::Tensor& tokens) {
   return labels;
 }
 
-at::Tensor loss_from_logits(const at::Tensor& logits, const at::Tensor& labels) {
-  const at::Tensor chosen = logits.gather(-1, labels.clamp_min(0).unsqueeze(-1)).squeeze(-1);
-  return at::logsumexp(logits, at::IntArrayRef{-1}).sub(chosen).masked_fill(labels.eq(ignored_label), 0.0);
+// At most so many rows in each.
+std::vector<TensorMap> batches_of(const at::Tensor& tokens, const at::Tensor& labels, std::int64_t rows_max) {
+  const at::Tensor numbers = at::arange(tokens.size(0), at::kLong);
+  std::vector<TensorMap> batches;
+  for (std::int64_t row = 0; row < tokens.size(0); row += rows_max) {
+    const std::int64_t rows = std::min(rows_max, tokens.size(0) - row);
+    batches.push_back({{"input_ids", tokens.narrow(0, row, rows).contiguous()},
+                       {"labels", labels.narrow(0, row, rows).contiguous()},
+                       {"sample_numbers", numbers.narrow(0, row, rows)}});
+  }
+  return batches;
+}
+
+TensorMap uploaded(const TensorMap& tensors, const Device& device) {
+  TensorMap there;
+  for (const auto& [name, tensor] : tensors) there.emplace(name, upload(tensor, device));
+  return there;
+}
+
+TensorMap on_host(const TensorMap& tensors) {
+  TensorMap here;
+  for (const auto& [name, tensor] : tensors) here.emplace(name, tensor.cpu());
+  return here;
 }
 
 }  // namespace
 
+void infer(const LoadedModel& model, InferenceTask& task, const std::vector<TensorMap>& batches) {
+  const at::NoGradGuard no_gradients;
+  const auto stage = task.running({std::shared_ptr<void>(), model.stage.get()}, {0, 1});
+  const auto parameters = model.stage->parameters();
+  const Device& device = device_of(parameters.front().tensor.device());
+  int number = 0;
+  for (const TensorMap& batch : batches) {
+    const ForwardInputs made = task.build_forward_inputs({1, number, batch});
+    const TensorMap outputs =
+        on_host(stage->forward(uploaded(made.inputs, device), uploaded(made.shared, device)));
+    task.process_outputs(
+        {1, number, outputs, made.state, integers_of(tensor_at(batch, "sample_numbers", "the batch"))});
+    ++number;
+  }
+  task.flush();
+}
+
 Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels, const ScoreOptions& options) {
-  const at::NoGradGuard no_gradients;
-  check_ids(tokens, "the tokens", model.config->vocab_size, false);
+  check_ids(tokens, "the array of tokens", model.config->vocab_size, false);
   require_positions(*model.config, tokens.size(1), "a sequence of the tokens", "give shorter ones");
   const at::Tensor targets = labels ? *labels : next_tokens(tokens);
-  check_ids(targets, "the labels", model.config->vocab_size, true);
+  check_ids(targets, "the array of labels", model.config->vocab_size, true);
   D9D_REQUIRE(targets.sizes() == tokens.sizes(),
               "the labels are {} x {}, the tokens {} x {}; they must be alike", targets.size(0),
               targets.size(1), tokens.size(0), tokens.size(1));
 
-  const auto parameters = model.stage->parameters();
-  const Device& device = device_of(parameters.front().tensor.device());
-  std::vector<at::Tensor> losses, logits;
+  const auto results = std::make_shared<ResultTensors>();
+  CausalLmInference task(results, {.token_losses = true, .logits = options.with_logits});
   const std::int64_t rows = std::max<std::int64_t>(1, options.tokens_per_batch / tokens.size(1));
-  for (std::int64_t row = 0; row < tokens.size(0); row += rows) {
-    const std::int64_t count = std::min(rows, tokens.size(0) - row);
-    const TensorMap inputs = {{"input_ids", upload(tokens.narrow(0, row, count), device)}};
-    const at::Tensor target = targets.narrow(0, row, count).contiguous();
-    if (options.with_logits) {
-      logits.push_back(model.stage->forward(inputs, {}).at("logits").to(at::kCPU, at::kFloat));
-      losses.push_back(loss_from_logits(logits.back(), target));
-    } else {
-      const TensorMap shared = {{"labels", upload(target, device)}};
-      losses.push_back(model.stage->forward(inputs, shared).at("cross_entropy").cpu());
-    }
-  }
-  Scores scores;
-  scores.token_loss = at::cat(losses);
-  const auto counted = targets.ne(ignored_label).sum().item<std::int64_t>();
-  scores.loss = counted == 0
-                    ? std::numeric_limits<double>::quiet_NaN()
-                    : scores.token_loss.sum(at::kDouble).item<double>() / static_cast<double>(counted);
-  if (options.with_logits) scores.logits = at::cat(logits);
+  infer(model, task, batches_of(tokens, targets, rows));
+  const TensorMap made = results->take();
+  Scores scores{.token_loss = made.at("token_loss")};
+  const auto counted = made.at("tokens").sum().item<std::int64_t>();
+  scores.loss = scores.token_loss.sum(at::kDouble).item<double>() / static_cast<double>(counted);
+  if (options.with_logits) scores.logits = made.at("logits");
   return scores;
 }
 

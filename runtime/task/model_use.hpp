@@ -10,8 +10,15 @@
 
 #include "runtime/task/generation.hpp"
 #include "runtime/task/hugging_face_model.hpp"
+#include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {
+
+class InferenceTask;
+
+// An inference task without a job: each batch through the whole model, the outputs to the task, which is flushed at the
+// end. A batch is what a source makes, with `sample_numbers` int64 [B].
+void infer(const LoadedModel& model, InferenceTask& task, const std::vector<TensorMap>& batches);
 
 struct ScoreOptions {
   bool with_logits = false;
@@ -22,7 +29,7 @@ struct Scores {
   double loss = 0;        // mean over the others; not a number when there are none
   at::Tensor logits;      // fp32 [N, L, V] when asked for
 };
-// tokens int64 [N, L]; labels int64 [N, L] already shifted, by default the next token and -100 for the last
+// By the inference task `causal_lm`. tokens int64 [N, L]; labels int64 [N, L] already shifted, by default the next token and -100 for the last
 // one. Input error for an id outside the vocabulary and for a sequence longer than the model has positions.
 Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels = {}, const ScoreOptions& options = {});

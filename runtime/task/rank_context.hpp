@@ -8,6 +8,7 @@
 
 #include "runtime/comm/rank_group.hpp"
 #include "runtime/mesh/plan.hpp"
+#include "runtime/metric/compose.hpp"
 #include "runtime/task/piece_context.hpp"
 #include "runtime/task/task_records.hpp"
 
@@ -27,6 +28,13 @@ struct RankContext : PieceContext {
   // when the step ends. From any thread, also after begin(); ranks that record the same name of a step overwrite each
   // other. Limits and errors: task_records.hpp.
   std::function<void(TaskRecord record)> record;
+  // Updates metrics that the task declares, for callbacks that get none, of events for example:
+  //   context.count([&](Compose& metrics) { metrics.get<WeightedMean>("wait").update(seconds); });
+  // Counts on each rank that calls it, in the training's next report: what is counted before the end of a step's forwards
+  // and backwards, or in a gradient hook, belongs to that step; what follows (the update, an evaluation, sleep) to the
+  // next one, or to the checkpoint of this one, so that a job that goes on reports it. From any thread, also after
+  // begin(). `update` must not call it again.
+  std::function<void(const std::function<void(Compose& metrics)>& update)> count;
 };
 
 }  // namespace d9d

@@ -2,30 +2,44 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <utility>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
 
 namespace d9d {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::size_t waiting_max = 1 << 20;
 
-bool is_before(std::string_view line, std::uint64_t sample) {
-  const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
-  if (!json.is_object()) return false;
-  const auto number = json.find("sample");
-  return number != json.end() && number->is_number_unsigned() && number->get<std::uint64_t>() < sample;
+// Values of each row, as JSON takes them.
+template <class T>
+std::vector<Json> json_of(const at::Tensor& column) {
+  const auto* value = column.const_data_ptr<T>();
+  const std::int64_t width = column.dim() == 1 ? 1 : column.size(1);
+  std::vector<Json> rows;
+  for (std::int64_t row = 0; row < column.size(0); ++row, value += width) {
+    if (column.dim() == 1) {
+      rows.emplace_back(*value);
+      continue;
+    }
+    Json list = Json::array();
+    for (std::int64_t i = 0; i < width; ++i)
+      if (!std::is_integral_v<T> || value[i] != -1) list.push_back(value[i]);
+    rows.push_back(std::move(list));
+  }
+  return rows;
 }
 
-std::string lines_before(std::string_view text, std::uint64_t sample) {
-  std::string kept;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t newline = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, newline - begin);
-    if (newline < text.size() && is_before(line, sample)) kept.append(line).push_back('\n');
-    begin = newline + 1;
-  }
-  return kept;
+std::vector<Json> json_of_rows(const std::string& key, const at::Tensor& given, std::size_t rows) {
+  D9D_CHECK((given.dim() == 1 || given.dim() == 2) && given.size(0) == static_cast<std::int64_t>(rows),
+            "results: {} has {} dimensions for {} rows; expected [rows] or [rows, N]", key, given.dim(),
+            rows);
+  const at::Tensor column = given.detach().cpu().contiguous();
+  if (column.scalar_type() == at::kDouble) return json_of<double>(column);
+  if (column.is_floating_point()) return json_of<float>(column.to(at::kFloat));
+  return json_of<std::int64_t>(column.to(at::kLong));
 }
 
 }  // namespace
@@ -33,10 +47,19 @@ std::string lines_before(std::string_view text, std::uint64_t sample) {
 ResultLines::ResultLines(const std::filesystem::path& folder, int rank)
     : path_(folder / fmt::format("{:05}.jsonl", rank)) {}
 
-void ResultLines::add(std::int64_t sample, nlohmann::ordered_json values) {
-  nlohmann::ordered_json line{{"sample", sample}};
-  line.update(values);
-  waiting_ += line.dump() + "\n";
+void ResultLines::add(const ResultRows& rows) {
+  std::vector<Json> lines;
+  for (const std::int64_t sample : rows.samples) lines.push_back(Json{{"sample", sample}});
+  for (const auto& [key, column] : rows.columns) {
+    std::vector<Json> values = json_of_rows(key, column, lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) lines[i][key] = std::move(values[i]);
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (rows.samples[i] < 0) continue;
+    if (!rows.texts.empty()) lines[i]["text"] = rows.texts.at(i);
+    // A text may end within a character.
+    waiting_ += lines[i].dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
   if (waiting_.size() >= waiting_max) flush();
 }
 
@@ -45,16 +68,6 @@ void ResultLines::flush() {
   if (!file_) file_.emplace(path_, AppendFile::Mode::keep);
   file_->append(waiting_);
   waiting_.clear();
-}
-
-void drop_results_from(const std::filesystem::path& folder, std::uint64_t sample) {
-  if (!std::filesystem::is_directory(folder)) return;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".jsonl") continue;
-    const std::string text = read_whole_file(entry.path());
-    const std::string kept = lines_before(text, sample);
-    if (kept != text) replace_file(entry.path(), kept);
-  }
 }
 
 }  // namespace d9d

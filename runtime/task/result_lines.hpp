@@ -1,35 +1,30 @@
 #pragma once
-// Results of an inference job: a line of JSON for each sample, in a file for each rank that writes any. Lines name
-// their sample, because ranks share the samples and a job may go on with other ranks.
+// Results of an inference job as lines of JSON: one for each row, in a file for each rank that writes any.
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "runtime/metric/append_file.hpp"
+#include "runtime/task/result_sink.hpp"
 
 namespace d9d {
 
-class ResultLines {
+class ResultLines final : public ResultSink {
  public:
-  // <folder>/<rank>.jsonl, made with its first line.
+  // <folder>/<rank>.jsonl, made with its first line. What waits is written when it is a megabyte.
   ResultLines(const std::filesystem::path& folder, int rank);
 
-  // `values` gets the key "sample". Kept in memory until flush() or until it is a megabyte.
-  void add(std::int64_t sample, nlohmann::ordered_json values);
-  // Environment error when the disk does not take the lines.
-  void flush();
+  // {"sample", the columns, "text"}; numbers that are not finite are null.
+  void add(const ResultRows& rows) override;
+  bool takes_texts() const override { return true; }
+  void flush() override;
 
  private:
   const std::filesystem::path path_;
   std::optional<AppendFile> file_;
   std::string waiting_;
 };
-
-// Removes the lines of the samples from `sample` on, and what is no whole line, of all files: what a job has written
-// after the checkpoint that is resumed. A folder that does not exist has none.
-void drop_results_from(const std::filesystem::path& folder, std::uint64_t sample);
 
 }  // namespace d9d

@@ -1,37 +1,41 @@
 #pragma once
-// Results of an inference job that are vectors, as safetensors: files <rank>-<first sample>.safetensors with `samples`
-// int64 [n], the numbers of the samples, `embeddings` fp32 [n, D], and of packed rows `documents` int64 [n]. No file has
-// samples of both sides of a checkpoint. No torch in this header.
+// Results of an inference job as tensors: files <rank>-<first sample>.safetensors with `sample` int64 [n], the numbers
+// of the samples, and a tensor for each column. Rows of integers of several lengths are filled up with -1. No file has
+// samples of both sides of a checkpoint.
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <span>
+#include <limits>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "runtime/task/result_sink.hpp"
+#include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {
 
-class ResultTensors {
+class ResultTensors final : public ResultSink {
  public:
   // The folder is made with the first file. `bytes_max`: of what waits; then a file is written.
   ResultTensors(std::filesystem::path folder, int rank, std::size_t bytes_max = std::size_t{64} << 20)
       : folder_(std::move(folder)), rank_(rank), bytes_max_(bytes_max) {}
+  // Without files: everything waits for take().
+  ResultTensors() : rank_(0), bytes_max_(std::numeric_limits<std::size_t>::max()) {}
 
-  // Every call with the same number of values, and with a document or without.
-  void add(std::int64_t sample, std::optional<std::int64_t> document, std::span<const float> vector);
-  // What waits is a file then; nothing for nothing. Environment error of the disk.
-  void flush();
+  // Other columns than those of before are a bug.
+  void add(const ResultRows& rows) override;
+  // A file, or nothing where nothing waits.
+  void flush() override;
+  // What was added since the last call; empty without rows.
+  TensorMap take();
 
  private:
   const std::filesystem::path folder_;
   const int rank_;
   const std::size_t bytes_max_;
-  std::vector<std::int64_t> samples_, documents_;
-  std::vector<float> vectors_;
+  std::size_t bytes_ = 0;
+  std::vector<std::pair<std::string, std::vector<at::Tensor>>> waiting_;  // by column
 };
-
-// Removes the files of samples from `sample` on, and files that were not finished: what a job has written after the
-// checkpoint that is resumed. Input error for a .safetensors file that has no such `samples`.
-void drop_result_tensors_from(const std::filesystem::path& folder, std::uint64_t sample);
 
 }  // namespace d9d

@@ -29,6 +29,9 @@ struct MicrobatchContext {
   int microbatch = 0;      // in this rank's part of the phase's batch
   const TensorMap& batch;  // as the data source made it
   int phase = 0;           // of phases(); of an evaluation the first one that trains
+  // What create_metrics() declares (in an inference job: none), of this step or evaluation, however far ahead it is built.
+  // Of the ranks that build the same tokens one counts, and what the others count is dropped. Null in tests alone.
+  Compose* metrics = nullptr;
 };
 
 struct ForwardInputs {
@@ -46,10 +49,11 @@ struct LossContext {
   // What carry() left of this step's forward phases over the same batch, for each of this rank's microbatches;
   // that of this one is carried[microbatch]. Empty when no phase is forward alone, and in an evaluation.
   std::span<const TensorMap> carried = {};
+  // As above; which ranks count: as in update_metrics. To read outputs here may wait for a GPU.
+  Compose* metrics = nullptr;
 };
 
-// The step's loss is sum(loss * weight) / sum(weight) over
-// all microbatches of all ranks that hold different samples.
+// The step's loss is sum(loss * weight) / sum(weight) over all microbatches of all ranks that hold different samples.
 struct Loss {
   at::Tensor loss;    // scalar, differentiable
   double weight = 1;  // > 0, or 0 for a microbatch that does not count
@@ -76,7 +80,8 @@ class TrainTask {
   // Counts one microbatch, after its loss: metrics.get<BinaryAuroc>("auroc").update(probabilities, labels).
   // Called where the loss is counted: on the last stage, on one of the ranks that share a tensor-parallel model; with
   // context parallelism on each rank with its own tokens. So each sample or token is counted once in the job, and the
-  // values reported are those of all microbatches of all ranks since the last report.
+  // values reported are those of all microbatches of all ranks since the last report. Metrics may be updated in all other
+  // functions, too: through `metrics` of their contexts, else by RankContext::count.
   virtual void update_metrics(const LossContext& context, Compose& metrics) const;
   // Once per rank, before anything is built: subscribes to what happens on the rank (rank_events.hpp).
   virtual void register_events(RankEvents& events);

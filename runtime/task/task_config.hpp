@@ -2,42 +2,39 @@
 // Section `task`.
 
 #include <boost/describe/class.hpp>
-#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <variant>
 
-#include "runtime/base/config/codec_enum.hpp"
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/section.hpp"
 #include "runtime/task/generation_config.hpp"
+#include "runtime/task/result_format.hpp"
 
 namespace d9d {
 
-struct CausalLmConfig {};
-BOOST_DESCRIBE_STRUCT(CausalLmConfig, (), ())
+struct CausalLmConfig {
+  ResultFormat results = ResultFormat::jsonl;
+};
+BOOST_DESCRIBE_STRUCT(CausalLmConfig, (), (results))
 constexpr auto keys_of(config::Tag<CausalLmConfig>) {
-  return std::array<config::Key, 0>{};
+  return std::array{results_key};
 }
 
-struct ClassificationConfig {};
-BOOST_DESCRIBE_STRUCT(ClassificationConfig, (), ())
+struct ClassificationConfig {
+  ResultFormat results = ResultFormat::jsonl;
+};
+BOOST_DESCRIBE_STRUCT(ClassificationConfig, (), (results))
 constexpr auto keys_of(config::Tag<ClassificationConfig>) {
-  return std::array<config::Key, 0>{};
+  return std::array{results_key};
 }
-
-enum class VectorFormat { jsonl, safetensors };
-BOOST_DESCRIBE_ENUM(VectorFormat, jsonl, safetensors)
 
 struct EmbeddingConfig {
-  VectorFormat results = VectorFormat::jsonl;
+  ResultFormat results = ResultFormat::jsonl;
 };
 BOOST_DESCRIBE_STRUCT(EmbeddingConfig, (), (results))
 constexpr auto keys_of(config::Tag<EmbeddingConfig>) {
-  return std::array{config::Key{
-      "results", "",
-      "jsonl: a line for each vector; safetensors: files with `samples` [n] and `embeddings` [n, D], and "
-      "`documents` [n] of packed rows"}};
+  return std::array{results_key};
 }
 
 using TaskConfig =

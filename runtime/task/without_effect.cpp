@@ -79,6 +79,10 @@ void of_frozen(const JobConfig& job, Issues& issues) {
                     "all parameters train", "leave it out, or set model_provider.peft"});
 }
 
+void of_results(const JobConfig& job, Issues& issues) {
+  if (!job.inference) issues.push_back({"task.results", "a job that trains has no results", "leave it out"});
+}
+
 void of_export(const JobConfig& job, Issues& issues) {
   if (!job.export_to)
     issues.push_back({"export_shard_gb", "nothing is exported", "leave it out, or set export_to"});
@@ -93,6 +97,24 @@ void of_optimizer(const OptimizerConfig& optimizer, Issues& issues) {
   issues.push_back({"optimizer.dampening", "there is no momentum", "leave it out, or set momentum"});
 }
 
+bool names_a_piece_of_a_plugin(const JobConfig& job) {
+  const auto is_own = [](const auto& choice) { return std::holds_alternative<config::Named>(choice); };
+  const auto is_own_data = [](const DataConfig& data) {
+    return std::ranges::any_of(parts_of(data), [](const DataPart& part) {
+      return std::holds_alternative<OwnDataConfig>(part.source);
+    });
+  };
+  const auto is_own_tracker = [](const TrackerConfig& tracker) {
+    return std::holds_alternative<OwnTracker>(tracker);
+  };
+  return is_own(job.model_provider) || is_own(job.task) || is_own(job.optimizer) ||
+         (job.lr_scheduler && is_own(*job.lr_scheduler)) || is_own_data(job.data) ||
+         (job.evaluation && is_own_data(job.evaluation->data)) || job.collation || !job.actors.empty() ||
+         !job.gradient_hooks.empty() ||
+         std::holds_alternative<OwnSchedule>(job.trainer.pipelining.schedule) ||
+         std::ranges::any_of(job.trainer.logging.tracker.items, is_own_tracker);
+}
+
 // What only a built-in model's description can say.
 void of_plugins(const JobConfig& job, Issues& issues) {
   const bool own_model = std::holds_alternative<config::Named>(job.model_provider);
@@ -100,7 +122,6 @@ void of_plugins(const JobConfig& job, Issues& issues) {
     issues.push_back(
         {"trainer.pipelining.layer_split", "a plugin's model says nothing of its costs", "leave it out"});
   }
-  const auto is_own = [](const auto& choice) { return std::holds_alternative<config::Named>(choice); };
   if (own_model && job.trainer.logging.expert_load != LoggedLoad::none) {
     issues.push_back(
         {"trainer.logging.expert_load", "a plugin's model says nothing of its experts", "leave it out"});
@@ -113,21 +134,12 @@ void of_plugins(const JobConfig& job, Issues& issues) {
     issues.push_back(
         {"trainer.logging.measure_peak", "a plugin's model says nothing of its operations", "leave it out"});
   }
-  const auto has_own_source = [](const DataPart& part) {
-    return std::holds_alternative<OwnDataConfig>(part.source);
-  };
-  const auto is_own_data = [&](const DataConfig& data) {
-    return std::ranges::any_of(parts_of(data), has_own_source);
-  };
-  if (own_model || is_own_data(job.data) || (job.evaluation && is_own_data(job.evaluation->data)) ||
-      is_own(job.task) || is_own(job.optimizer) || (job.lr_scheduler && is_own(*job.lr_scheduler)) ||
-      !job.actors.empty() || !job.gradient_hooks.empty() || job.plugins.empty())
-    return;
-  issues.push_back({"plugins",
-                    "neither model_provider, data, task, optimizer, lr_scheduler, gradient_hooks nor actors "
-                    "name anything of "
-                    "them",
-                    "leave it out"});
+  if (job.plugins.empty() || names_a_piece_of_a_plugin(job)) return;
+  issues.push_back(
+      {"plugins",
+       "neither model_provider, data, collation, task, optimizer, lr_scheduler, schedule, tracker, "
+       "gradient_hooks nor actors name anything of them",
+       "leave it out"});
 }
 
 void of_masters(const JobConfig& job, Issues& issues) {
@@ -168,6 +180,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_checkpoints(job.trainer, issues);
   of_evaluation(job, issues);
   of_frozen(job, issues);
+  of_results(job, issues);
   of_export(job, issues);
   of_optimizer(job.optimizer, issues);
   of_plugins(job, issues);

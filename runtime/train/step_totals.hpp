@@ -13,6 +13,7 @@ struct StepTotals {
   double weight_sum = 0;
   double norm_share = 0;  // of the gradient of loss_sum: each rank's share (norm_type.hpp)
   double tokens = 0;
+  double flops = 0;  // of the model over these tokens, where somebody asks
 
   // Ranks that were asked to stop by SIGTERM or SIGINT, to write a checkpoint, to hand their memory back.
   double terminates = 0;

@@ -20,7 +20,8 @@ class Feed final : public MicrobatchFeed {
     if (step > last_) return std::nullopt;
     if (step == bad_step) throw Error(ErrorKind::environment, "the task's build_forward_inputs threw");
     const auto slot = static_cast<std::uint32_t>(10 * step);
-    return StepInputs{.microbatches = {{slot, 1}, {slot + 1, 1}}, .tokens = 64, .next_sample = step * 16};
+    return StepInputs{
+        .microbatches = {{slot, 1}, {slot + 1, 1}}, .tokens = 64, .flops = 640, .next_sample = step * 16};
   }
   static constexpr std::uint64_t bad_step = 8;
 
@@ -66,6 +67,7 @@ TEST_F(LoaderTest, LoadsAsFarAsItsCreditsGo) {
   ASSERT_EQ(ready->getMicrobatches().size(), 2U);
   EXPECT_EQ(ready->getMicrobatches()[1], (Ticket{31, 1}.packed()));
   EXPECT_EQ(ready->getTokens(), 64U);
+  EXPECT_EQ(ready->getFlops(), 640);
   EXPECT_EQ(ready->getNextSample(), 48U);
 }
 

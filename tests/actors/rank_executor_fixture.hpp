@@ -83,7 +83,7 @@ class ScriptedWorker final : public IdleRankWorker {
   void wake() override { script_.applied.emplace_back("awake"); }
   void skip() override { script_.applied.emplace_back("skipped"); }
   std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
-  std::string metric_state() const override { return std::to_string(script_.metrics.size()); }
+  std::string metric_state() override { return std::to_string(script_.metrics.size()); }
   Ticket snapshot() override { return script_.snapshot; }
 
  private:

@@ -45,19 +45,19 @@ class LedgerRun final : public TrackerRun {
 class TrackerTest : public ::testing::Test {
  protected:
   TrackerTest() {
-    world.play<Tracker>(
-        tracker_id, TrackerOptions{.open_runs =
-                                       [this] {
-                                         std::vector<std::unique_ptr<TrackerRun>> runs;
-                                         runs.push_back(std::make_unique<LedgerRun>(ledger));
-                                         return runs;
-                                       },
-                                   .show = [this](const ProgressState& view) { shown = view; },
-                                   .hide = [this] { hidden = true; },
-                                   .resumed_step = 3,
-                                   .flops = ModelFlops{.per_token = 6000, .peak = 1e7, .is_measured = true},
-                                   .memory_bytes = [] { return std::uint64_t{1} << 30; },
-                                   .samples_per_epoch = [this] { return samples_per_epoch; }});
+    world.play<Tracker>(tracker_id,
+                        TrackerOptions{.open_runs =
+                                           [this] {
+                                             std::vector<std::unique_ptr<TrackerRun>> runs;
+                                             runs.push_back(std::make_unique<LedgerRun>(ledger));
+                                             return runs;
+                                           },
+                                       .show = [this](const ProgressState& view) { shown = view; },
+                                       .hide = [this] { hidden = true; },
+                                       .resumed_step = 3,
+                                       .flops = PeakFlops{.peak = 1e7, .is_measured = true},
+                                       .memory_bytes = [] { return std::uint64_t{1} << 30; },
+                                       .samples_per_epoch = [this] { return samples_per_epoch; }});
   }
   Ledger ledger;
   ProgressState shown;
@@ -75,6 +75,7 @@ TEST_F(TrackerTest, WritesTheNumbersOfAStepAndShowsThem) {
     step.setLearningRate(0.1);
     step.setTokens(1000);
     step.setStepSeconds(2);
+    step.setFlops(6e6);
     step.setNextSample(96);
     step.setTokensTotal(4000);
   });

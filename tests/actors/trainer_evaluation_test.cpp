@@ -87,7 +87,8 @@ TEST_F(TrainerEvaluationTest, ReducesWhatThisRankComputed) {
   evaluated(1);
 
   const auto asked = world.last<wire::ReduceValues>(group_id);
-  EXPECT_THAT(to_vector<double>(asked->getValues()), ::testing::ElementsAre(3, 2, 0, 32, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(to_vector<double>(asked->getValues()),
+              ::testing::ElementsAre(3, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0));
 }
 
 TEST_F(TrainerEvaluationTest, TheCheckpointOfTheStepWaitsForIt) {
@@ -138,7 +139,7 @@ TEST_F(TrainerEvaluationTest, IsLeftOutWhenASignalEndsTheJob) {
   world.say<wire::ValuesReduced>(
       trainer_id,
       [](wire::ValuesReduced::Builder message) {
-        fill_list(message.initValues(10), std::vector<double>{24, 8, 64, 128, 1, 0, 0, 0, 0, 0});
+        fill_list(message.initValues(11), std::vector<double>{24, 8, 64, 128, 1, 0, 0, 0, 0, 0, 0});
       },
       group_id);
   applied(2);

@@ -57,6 +57,7 @@ class TrainerTest : public ::testing::Test {
           microbatches.set(0, Ticket{static_cast<std::uint32_t>(step * 10), 5}.packed());
           microbatches.set(1, Ticket{static_cast<std::uint32_t>(step * 10 + 1), 5}.packed());
           ready.setTokens(64);
+          ready.setFlops(5e9);
           ready.setNextSample(step * 8);
         },
         loader_id);
@@ -76,11 +77,12 @@ class TrainerTest : public ::testing::Test {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
-          auto values = message.initValues(10);
+          auto values = message.initValues(11);
           values.set(0, loss_sum);
           values.set(1, weight);
           values.set(2, norm_share);
           values.set(3, 128);
+          values.set(10, 1e10);
         },
         group_id);
   }

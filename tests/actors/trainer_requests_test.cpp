@@ -25,8 +25,8 @@ class TrainerRequestsTest : public TrainerTest {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
-          fill_list(message.initValues(10),
-                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, roll_back, texts});
+          fill_list(message.initValues(11),
+                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, roll_back, texts, 0});
         },
         group_id);
   }

@@ -83,7 +83,7 @@ TEST_F(TrainerTest, SumsOfThisRankAreReducedOverAllRanksBeforeTheyCount) {
   const auto asked = world.last<wire::ReduceValues>(group_id);
   EXPECT_EQ(asked->getOrder(), 0U);
   EXPECT_EQ(asked->getOperation(), wire::ReduceValues::Operation::SUM);
-  EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64, 0, 0, 0, 0, 0, 0, 5e9));
   EXPECT_TRUE(world.heard<wire::ApplyStep>().empty());
 }
 
@@ -120,12 +120,13 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
       },
       executor_id);
   EXPECT_THAT(to_vector<double>(world.last<wire::ReduceValues>()->getValues()),
-              ElementsAre(0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0.5, 0.25));
+              ElementsAre(0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 5e9, 0.5, 0.25));
 
   world.say<wire::ValuesReduced>(
       trainer_id,
       [](wire::ValuesReduced::Builder message) {
-        fill_list(message.initValues(12), std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, 0, 0, 1.5, 0.75});
+        fill_list(message.initValues(13),
+                  std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, 0, 0, 0, 1.5, 0.75});
       },
       group_id);
 
@@ -169,6 +170,7 @@ TEST_F(TrainerTest, Rank0ReportsLossNormRateTokensAndTime) {
   EXPECT_DOUBLE_EQ(report->getLearningRate(), 0.2);
   EXPECT_EQ(report->getTokens(), 128U);
   EXPECT_EQ(report->getTokensTotal(), 128U);
+  EXPECT_EQ(report->getFlops(), 1e10);
   EXPECT_EQ(report->getNextSample(), 8U);
   EXPECT_FALSE(report->getMetricsFollow());
   EXPECT_DOUBLE_EQ(report->getStepSeconds(), 0.5);

@@ -132,14 +132,21 @@ TEST_F(Corpora, ByLengthInShardsGoOnOverTheEndsOfEpochs) {
 TEST_F(Corpora, BatchesCutToTheirLongestSampleTrainTheSameOnAnyMesh) {
   const Words words =
       data(text(", samples: document, sequence_length: 64, shuffle: true, order: {sorted: {buffer_size: 48, "
-                "pack_size: 8}}"));
+                "pack_size: 8}}")) +
+      set("trainer.logging.peak_flops", "1e12");
   const Words cut = words + set("trainer.batching.cut_to_longest", "true");
   run(named("alone") + words);
 
   expect_same("cut", cut);
   const auto tokens = [&](const char* name) { return job_.values(name, "tokens_total").back(); };
+  // Of a token: shorter sequences attend to less. Rates are of the step's seconds, which cancel out.
+  const auto flops_per_token = [&](const char* name) {
+    return job_.values(name, "flops_per_second").back() / job_.values(name, "tokens_per_second").back();
+  };
+  EXPECT_LT(flops_per_token("cut"), 0.999 * flops_per_token("alone"));
   EXPECT_LT(tokens("cut"), 0.8 * tokens("alone"));
   expect_same("stages", mesh(2, 2) + schedule("1f1b") + cut);
+  EXPECT_NEAR(flops_per_token("stages"), flops_per_token("cut"), 1e-6 * flops_per_token("cut"));
   expect_same("sequences", set("mesh.context_parallel_shard", "2") + cut);
   expect_same("shards", set("mesh.data_parallel_shard", "2") + experts_on(2) + cut);
   expect_same("matrices", matrices_on(2) + cut);

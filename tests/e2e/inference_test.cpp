@@ -5,7 +5,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "runtime/data/sample_source.hpp"
 #include "runtime/state/safetensors.hpp"
@@ -30,6 +29,11 @@ model_provider: {name: qwen3_moe, from: model}
 data: {source: tokens, tokens: tokens.npy}
 node: {threads_per_rank: 1, heartbeat_ms: 10000}
 )";
+
+std::vector<double> numbers_in(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.to(at::kDouble).contiguous();
+  return {flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + flat.numel()};
+}
 
 class Inference : public testing::Test {
  protected:
@@ -63,6 +67,43 @@ class Inference : public testing::Test {
       }
     }
     return lines;
+  }
+  // As lines_of(), of tensors: a row of each as a line has it.
+  std::map<int, std::vector<nlohmann::json>> rows_of(const std::string& run) {
+    std::map<int, std::vector<nlohmann::json>> rows;
+    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
+      const SafetensorsReader file(PosixDisk(), entry.path().string());
+      const std::vector<double> numbers = numbers_in(file.read("sample"));
+      for (std::size_t row = 0; row < numbers.size(); ++row) {
+        nlohmann::json line;
+        for (const std::string& name : file.names()) {
+          const at::Tensor column = file.read(name), value = column[static_cast<std::int64_t>(row)];
+          std::vector<double> list = numbers_in(value);
+          if (!column.is_floating_point()) std::erase(list, -1);
+          line[name] = column.dim() == 1 ? nlohmann::json(list.front()) : nlohmann::json(list);
+        }
+        rows[static_cast<int>(numbers[row])].push_back(line);
+      }
+    }
+    return rows;
+  }
+  static void expect_same_rows(const std::map<int, std::vector<nlohmann::json>>& rows,
+                               const std::map<int, std::vector<nlohmann::json>>& lines) {
+    ASSERT_EQ(lines.size(), static_cast<std::size_t>(samples));
+    ASSERT_EQ(rows.size(), lines.size());
+    const auto numbers = [](const nlohmann::json& value) {
+      return value.is_array() ? value.get<std::vector<double>>() : std::vector{value.get<double>()};
+    };
+    for (const auto& [sample, expected] : lines) {
+      const auto& got = rows.at(sample);
+      ASSERT_EQ(got.size(), expected.size()) << sample;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_EQ(got[i].size(), expected[i].size()) << got[i] << expected[i];
+        for (const auto& [key, value] : expected[i].items())
+          EXPECT_THAT(numbers(got[i].at(key)), testing::Pointwise(testing::DoubleNear(1e-5), numbers(value)))
+              << "sample " << sample << ", " << key;
+      }
+    }
   }
   void expect_same_results(const std::string& got, const std::string& expected) {
     const auto reference = lines_of(expected), lines = lines_of(got);
@@ -218,34 +259,40 @@ TEST_F(Inference, GivesTheVectorOfEachSampleOnEveryMesh) {
   EXPECT_NE(alone.at(0).front().at("embedding"), alone.at(1).front().at("embedding"));
 }
 
-// Stopped within the data and gone on with on other ranks: each vector once, in files that others read.
-TEST_F(Inference, GivesVectorsAsSafetensorsAlsoWhenItGoesOnWithOtherRanks) {
+// Each task with `results: safetensors`, stopped within the data and gone on with on other ranks: the tensors have a row
+// for each line of the same job without that key.
+TEST_F(Inference, GivesTensorsInThePlaceOfLinesAlsoWhenItGoesOnWithOtherRanks) {
   make_model();
-  const Words head = set("model_provider.head", "{kind: embedding, normalize: true}");
-  const Words tensors = head + set("task", "{name: embedding, results: safetensors}");
-  ASSERT_EQ(infer("lines", head + set("task", "{name: embedding}")).code, 0);
-  ASSERT_EQ(infer("halves", tensors + mesh(1, 2)).code, 0);
-  for (const char* name : {"save-6", "save-7"})
-    std::filesystem::remove_all(job_.run_folder("halves") / "checkpoints" / name);
-  const Outcome rest = infer("halves", tensors + mesh(2, 1));
-  ASSERT_EQ(rest.code, 0) << rest.err;
-  ASSERT_THAT(rest.err, HasSubstr("resuming from runs/halves/checkpoints/save-4"));
+  job_.folder().write("labels.npy", npy_file(samples, length, [](int row, int column) {
+                        return static_cast<std::int32_t>(column % 9 == row % 9 ? row % 3 : ignored_label);
+                      }));
+  const Words classes = set("data", "{source: tokens, tokens: tokens.npy, labels: labels.npy}") +
+                        set("model_provider.head", "{kind: classification, num_labels: 3}");
+  const std::map<std::string, Words> tasks{
+      {"name: causal_lm", {}},
+      {"name: classification", classes},
+      {"name: embedding", set("model_provider.head", "{kind: embedding, normalize: true}")},
+      {"name: generation, max_new_tokens: 3, temperature: 0", {}}};
+  for (const auto& [task, words] : tasks) {
+    const std::string run = task.substr(6, 5);
+    ASSERT_EQ(infer(run + "-lines", words + set("task", "{" + task + "}")).code, 0) << task;
+    const Words tensors = words + set("task", "{" + task + ", results: safetensors}");
+    ASSERT_EQ(infer(run, tensors + mesh(1, 2)).code, 0) << task;
+    for (const char* name : {"save-6", "save-7"})
+      std::filesystem::remove_all(job_.run_folder(run) / "checkpoints" / name);
+    const Outcome rest = infer(run, tensors + mesh(2, 1));
+    ASSERT_EQ(rest.code, 0) << rest.err;
+    ASSERT_THAT(rest.err, HasSubstr("resuming from runs/" + run + "/checkpoints/save-4"));
 
-  const auto lines = lines_of("lines");
-  std::set<std::int64_t> seen;
-  for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder("halves") / "results")) {
-    const SafetensorsReader file(PosixDisk(), entry.path().string());
-    const at::Tensor numbers = file.read("samples"), vectors = file.read("embeddings");
-    for (std::int64_t row = 0; row < numbers.numel(); ++row) {
-      const auto sample = numbers[row].item<std::int64_t>();
-      EXPECT_TRUE(seen.insert(sample).second) << "sample " << sample << " twice";
-      const auto expected =
-          lines.at(static_cast<int>(sample)).front().at("embedding").get<std::vector<double>>();
-      for (std::size_t i = 0; i < expected.size(); ++i)
-        ASSERT_NEAR(vectors[row][static_cast<std::int64_t>(i)].item<double>(), expected[i], 1e-5);
-    }
+    expect_same_rows(rows_of(run), lines_of(run + "-lines"));
   }
-  EXPECT_EQ(seen.size(), static_cast<std::size_t>(samples));
+}
+
+TEST_F(Inference, ATrainingJobHasNoResults) {
+  const Outcome trained = job_.run(set("task", "{name: causal_lm, results: safetensors}") +
+                                   set("trainer.schedule.total_steps", "6"));
+  EXPECT_EQ(trained.code, 0);
+  EXPECT_THAT(trained.err, HasSubstr("task.results: has no effect: a job that trains has no results"));
 }
 
 TEST_F(Inference, AnEmbeddingNeedsItsHeadAndASectionInference) {
@@ -265,6 +312,13 @@ TEST_F(Inference, IsCheckedWithoutAnOptimizer) {
   ASSERT_EQ(checked.code, 0) << checked.err;
   EXPECT_THAT(checked.out, HasSubstr("none: the job infers"));
   EXPECT_THAT(checked.out, testing::Not(HasSubstr("decay")));
+  const Outcome rates = job_.call({"lr", "infer.yaml"});
+  EXPECT_EQ(rates.code, 2);
+  EXPECT_THAT(rates.err, HasSubstr("has no learning rate: nothing trains"));
+  const Outcome inspected = job_.call({"data", "inspect", "infer.yaml"});
+  EXPECT_EQ(inspected.code, 2);
+  EXPECT_THAT(inspected.err,
+              testing::AllOf(HasSubstr("infer.yaml is no .parquet"), HasSubstr("data peek JOB.yaml")));
 }
 
 TEST_F(Inference, RefusesWhatOnlyTrainingHas) {

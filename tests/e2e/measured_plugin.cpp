@@ -14,7 +14,9 @@
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/metric_values.hpp"
 #include "runtime/task/rank_context.hpp"
+#include "runtime/task/rank_events.hpp"
 #include "runtime/task/registry.hpp"
+#include "runtime/train/gradient_hook.hpp"
 #include "tests/runtime/metric/one_pixel.hpp"
 
 namespace measured {
@@ -22,8 +24,9 @@ namespace measured {
 struct MeasuredConfig {
   std::string leave_out;  // a metric not to declare
   bool shows = false;     // of each step a text, a number and a picture of the first microbatch on rank 0
+  bool anywhere = false;  // updates metrics in every callback, also between two phases
 };
-BOOST_DESCRIBE_STRUCT(MeasuredConfig, (), (leave_out, shows))
+BOOST_DESCRIBE_STRUCT(MeasuredConfig, (), (leave_out, shows, anywhere))
 
 namespace {
 
@@ -60,9 +63,20 @@ using d9d::WeightedMean;
 
 class MeasuredTask final : public d9d::TrainTask {
  public:
-  explicit MeasuredTask(const MeasuredConfig& config) : leave_out_(config.leave_out), shows_(config.shows) {}
+  explicit MeasuredTask(const MeasuredConfig& config)
+      : leave_out_(config.leave_out), shows_(config.shows), anywhere_(config.anywhere) {}
 
+  std::vector<d9d::StepPhase> phases() const override {
+    if (!anywhere_) return {};
+    return {{"look", d9d::PhaseKind::forward, 0}, {"learn", d9d::PhaseKind::train, 0}};
+  }
+  void register_events(d9d::RankEvents& events) override {
+    if (!anywhere_) return;
+    events.on<d9d::events::StepPre>("measured", [this](const auto&) { count_one("begun"); });
+    events.on<d9d::events::StepPost>("measured", [this](const auto&) { count_one("ended"); });
+  }
   void begin(const d9d::RankContext& context) override {
+    count_ = context.count;
     if (shows_ && context.rank == context.world_size - 1) record_ = context.record;
   }
   void finalize() override {
@@ -73,9 +87,14 @@ class MeasuredTask final : public d9d::TrainTask {
     d9d::ForwardInputs inputs = inner_.build_forward_inputs(context);
     inputs.state["ids"] = context.batch.at("input_ids");
     inputs.state["classes"] = context.batch.at("labels");
+    if (context.phase == 1) add_ids("built", context.batch.at("input_ids"), context.metrics);
     return inputs;
   }
+  void carry(const d9d::LossContext& context, d9d::TensorMap& /*carried*/) const override {
+    add_ids("carried", context.state.at("ids"), context.metrics);
+  }
   d9d::Loss compute_loss(const d9d::LossContext& context) const override {
+    add_ids("lost", context.state.at("ids"), context.metrics);
     return inner_.compute_loss(context);
   }
 
@@ -91,6 +110,9 @@ class MeasuredTask final : public d9d::TrainTask {
     metrics.add("smallest", std::make_unique<Accumulator>(d9d::ReduceOp::min));
     metrics.add("largest", std::make_unique<Accumulator>(d9d::ReduceOp::max));
     metrics.add("spread", std::make_unique<Spread>());
+    if (!anywhere_) return;
+    for (const char* name : {"built", "carried", "lost", "begun", "ended"})
+      metrics.add(name, std::make_unique<Accumulator>(d9d::ReduceOp::sum));
   }
 
   void update_metrics(const d9d::LossContext& context, Compose& metrics) const override {
@@ -119,10 +141,31 @@ class MeasuredTask final : public d9d::TrainTask {
   }
 
  private:
+  void add_ids(const char* name, const at::Tensor& ids, Compose* metrics) const {
+    if (!anywhere_) return;
+    for (const double id : d9d::numbers_of(ids)) metrics->get<Accumulator>(name).update(id);
+  }
+  void count_one(const char* name) const {
+    count_([name](Compose& metrics) { metrics.get<Accumulator>(name).update(1); });
+  }
+
   const d9d::CausalLmTask inner_;
   const std::string leave_out_;
   const bool shows_;
+  const bool anywhere_;
+  std::function<void(const std::function<void(Compose&)>&)> count_;
   std::function<void(d9d::TaskRecord)> record_;
+};
+
+class MeasuredHook final : public d9d::GradientHook {
+ public:
+  void create_metrics(Compose& metrics) const override {
+    metrics.add("hooked", std::make_unique<Accumulator>(d9d::ReduceOp::sum));
+  }
+  d9d::HookVerdict gradients_reduced(const d9d::GradientContext& context) override {
+    context.metrics->get<Accumulator>("hooked").update(1);
+    return d9d::HookVerdict::update;
+  }
 };
 
 }  // namespace
@@ -132,4 +175,6 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   registry.add_task("measured", [](const d9d::config::Section& section) {
     return std::make_shared<measured::MeasuredTask>(d9d::config::decode<measured::MeasuredConfig>(section));
   });
+  registry.add_gradient_hook(
+      "measured", [](const d9d::config::Section&) { return std::make_shared<measured::MeasuredHook>(); });
 }

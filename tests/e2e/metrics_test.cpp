@@ -100,14 +100,27 @@ class Metrics : public testing::Test {
     return set("plugins", std::string("[") + plugin_file + "]") +
            set("task", "{name: measured, leave_out: \"" + leave_out + "\"}");
   }
-  std::map<std::string, double> reported(const std::string& run) {
+  // Updated in every callback of task and hook.
+  Words anywhere() {
+    return set("plugins", std::string("[") + plugin_file + "]") +
+           set("task", "{name: measured, anywhere: true}") + set("gradient_hooks", "[{name: measured}]");
+  }
+  // `steps`: of all ranks together; `ended`: those of them whose end came before the last report.
+  std::map<std::string, double> expected_anywhere(double steps, double ended) {
+    auto expected = expected_of(tokens_of(0, num_samples));
+    for (const char* name : {"built", "carried", "lost"}) expected[name] = expected["sum"];
+    expected["begun"] = expected["hooked"] = steps;
+    expected["ended"] = ended;
+    return expected;
+  }
+  std::map<std::string, double> reported(const std::string& run, const std::string& prefix = "metrics/") {
     std::ifstream file(job_.run_folder(run) / "metrics.jsonl");
     std::map<std::string, double> values;
     for (std::string line; std::getline(file, line);) {
       const auto numbers = nlohmann::json::parse(line);
       for (const auto& [key, value] : numbers.items()) {
-        if (key.starts_with("metrics/"))
-          values[key.substr(8)] = value.is_number() ? value.get<double>() : NAN;
+        if (key.starts_with(prefix))
+          values[key.substr(prefix.size())] = value.is_number() ? value.get<double>() : NAN;
       }
     }
     return values;
@@ -168,6 +181,43 @@ TEST_F(Metrics, GoOnFromACheckpointOnAnyMesh) {
   ASSERT_EQ(fewer.code, 0) << fewer.err;
   EXPECT_THAT(fewer.err, HasSubstr("save-2"));
   expect_equal(reported("tiny"), expected_of(tokens_of(0, num_samples)), "resumed");
+}
+
+// In build_forward_inputs, which works ahead, in the loss, between phases, in events and in a gradient hook.
+TEST_F(Metrics, UpdatedInAnyCallbackCountOnceOnEveryMesh) {
+  const Words gpipe = set("trainer.pipelining.schedule", "{schedule: gpipe}");
+  const std::map<std::string, std::pair<int, Words>> meshes{
+      {"alone", {1, {}}},
+      {"both", {4, mesh(2, 2) + gpipe}},
+      {"sharded", {2, set("mesh.data_parallel_shard", "2") + experts_on(2)}},
+      {"matrices", {2, matrices_on(2)}},
+      {"sequences", {2, set("mesh.context_parallel_shard", "2")}}};
+  for (const auto& [name, on] : meshes) {
+    const auto& [ranks, words] = on;
+    const Outcome outcome = job_.run(
+        named(name) + anywhere() + words +
+        set("evaluation", "{period_steps: 5, data: {source: tokens, tokens: ids.npy, labels: classes.npy}}"));
+    ASSERT_EQ(outcome.code, 0) << name << outcome.err;
+    auto values = reported(name);
+    EXPECT_EQ(values.erase("loss_of/learn"), 1U);
+    expect_equal(values, expected_anywhere(5 * ranks, 4 * ranks), name);
+    auto evaluated = expected_anywhere(0, 0);
+    evaluated.erase("hooked");
+    evaluated["carried"] = 0;
+    expect_equal(reported(name, "evaluation/metrics/"), evaluated, name + ", evaluated");
+  }
+}
+
+TEST_F(Metrics, UpdatedInAnyCallbackGoOnFromACheckpointOnAnyMesh) {
+  run_and_set_back(anywhere() + mesh(2, 2) + set("trainer.pipelining.schedule", "{schedule: gpipe}"));
+
+  const Outcome fewer = job_.run(anywhere() + mesh(1, 2));
+
+  ASSERT_EQ(fewer.code, 0) << fewer.err;
+  EXPECT_THAT(fewer.err, HasSubstr("save-2"));
+  auto values = reported("tiny");
+  EXPECT_EQ(values.erase("loss_of/learn"), 1U);
+  expect_equal(values, expected_anywhere(2 * 4 + 3 * 2, 2 * 4 + 2 * 2), "resumed");
 }
 
 TEST_F(Metrics, OneThatTheTaskLostIsDroppedWithOneLine) {

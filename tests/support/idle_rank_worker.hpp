@@ -55,7 +55,7 @@ class IdleRankWorker : public RankWorker {
   void wake() override {}
   std::vector<double> take_metrics() override { return {}; }
   std::vector<double> take_evaluation_metrics() override { return {}; }
-  std::string metric_state() const override { return {}; }
+  std::string metric_state() override { return {}; }
   Ticket snapshot() override { return {}; }
 
  protected:

@@ -134,6 +134,23 @@ TEST(Compose, NamesTheResultsOfNestedMetricsByTheirPath) {
   EXPECT_EQ(outer.compute(), (MetricValues{{"tokens/mean", 4.0}}));
 }
 
+TEST(Compose, GivesWhatWasCountedSinceTheLastCallToAnother) {
+  Compose from, to;
+  for (Compose* each : {&from, &to}) {
+    each->add("largest", std::make_unique<Accumulator>(ReduceOp::max));
+    each->add("sum", std::make_unique<Accumulator>(ReduceOp::sum));
+  }
+  to.get<Accumulator>("sum").update(1);
+  EXPECT_TRUE(from.take_updates().empty()) << "no metric was asked for";
+
+  from.get<Accumulator>("sum").update(2);
+  from.get<Accumulator>("largest").update(-3);
+  to.merge(from.take_updates());
+  to.merge(from.take_updates());
+
+  EXPECT_EQ(to.compute(), (MetricValues{{"largest", -3.0}, {"sum", 3.0}}));
+}
+
 std::string message_of(const std::function<void()>& call) {
   return test::error_of([&] { call(); }, ErrorKind::input);
 }

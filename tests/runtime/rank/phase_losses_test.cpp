@@ -26,15 +26,22 @@ struct AddingTask : TrainTask {
   ForwardInputs build_forward_inputs(const MicrobatchContext&) const override { return {}; }
   Loss compute_loss(const LossContext& context) const override {
     seen.push_back(context.phase * 10 + context.microbatch);
+    if (counts) context.metrics->get<Accumulator>("computed").update(1);
     at::Tensor loss = context.outputs.at("out");
     for (const TensorMap& carried : context.carried) loss = loss + carried.at("kept");
     return {loss, 2};
   }
+  void create_metrics(Compose& metrics) const override {
+    for (const char* name : {"computed", "carried"})
+      metrics.add(name, std::make_unique<Accumulator>(ReduceOp::sum));
+  }
+  bool counts = false;
   mutable std::vector<int> seen;
 };
 struct CarryingTask final : AddingTask {
   void carry(const LossContext& context, TensorMap& carried) const override {
     carried["kept"] = context.outputs.at("out") * 2;
+    if (counts) context.metrics->get<Accumulator>("carried").update(1);
   }
 };
 
@@ -65,6 +72,20 @@ TEST_F(PhaseLossesTest, TellTheTaskPhaseAndMicrobatchAndCountEachLoss) {
   EXPECT_THAT(task->seen, ElementsAre(0, 1, 10, 11));
   EXPECT_EQ(mean("a"), 0.5);
   EXPECT_EQ(mean("b"), 2.5);
+}
+
+TEST_F(PhaseLossesTest, GiveTheTaskItsMetricsInLossesAndBetweenPhases) {
+  task->counts = true;
+  task->create_metrics(metrics);
+  PhaseLosses both = losses({{"look", forward, 0}, {"learn", train, 0}}, task);
+  std::vector<MicrobatchTensors> microbatches(4);
+  both.begin_step(microbatches);
+
+  for (int i : {0, 1}) both.carry({7, i, {{"out", number(i)}}, {}});
+  compute(both, 2, 1);
+
+  EXPECT_EQ(metrics.get<Accumulator>("carried").compute().front().second, 2);
+  EXPECT_EQ(metrics.get<Accumulator>("computed").compute().front().second, 1);
 }
 
 TEST_F(PhaseLossesTest, KeepWhatIsCarriedForLaterPhasesOfItsBatch) {

@@ -31,6 +31,7 @@ class SumTask final : public TrainTask {
  public:
   ForwardInputs build_forward_inputs(const MicrobatchContext& /*context*/) const override { return {}; }
   Loss compute_loss(const LossContext& context) const override {
+    if (in_losses) context.metrics->get<Accumulator>("seen").update(10);
     return {at::sum(context.outputs.at("x")), context.state.at("weight").item().toDouble()};
   }
   void create_metrics(Compose& metrics) const override {
@@ -39,6 +40,7 @@ class SumTask final : public TrainTask {
   void update_metrics(const LossContext& /*context*/, Compose& metrics) const override {
     metrics.get<Accumulator>("seen").update(1);
   }
+  bool in_losses = false;
 };
 
 class RankEvaluationTest : public ::testing::Test {
@@ -47,7 +49,7 @@ class RankEvaluationTest : public ::testing::Test {
   RankEvaluation make() {
     return RankEvaluation({.modules = {{0, first}, {1, last}},
                            .topology = Topology(TopologyKind::loop, 1, 2),
-                           .task = std::make_shared<SumTask>(),
+                           .task = task,
                            .counts_loss = counts_loss,
                            .table = &table});
   }
@@ -68,6 +70,7 @@ class RankEvaluationTest : public ::testing::Test {
 
   TensorTable table{16};
   std::shared_ptr<Doubling> first = std::make_shared<Doubling>(), last = std::make_shared<Doubling>();
+  std::shared_ptr<SumTask> task = std::make_shared<SumTask>();
   bool counts_loss = true;
 };
 
@@ -84,6 +87,20 @@ TEST_F(RankEvaluationTest, SumsTheWeightedLossesOfTheLastStage) {
   EXPECT_EQ(evaluation.take_metrics(), std::vector<double>{0});
   EXPECT_FALSE(first->had_gradients || last->had_gradients);
   EXPECT_FALSE(first->is_training || last->is_training);
+}
+
+TEST_F(RankEvaluationTest, MetricsAreUpdatedInLossesAndCountWhereLossesDo) {
+  task->in_losses = true;
+  for (const bool counts : {true, false}) {
+    counts_loss = counts;
+    RankEvaluation evaluation = make();
+    evaluation.metrics().merge(std::vector<double>{0.5});
+    evaluation.begin(7, {microbatch(1, 2)});
+    run(evaluation);
+    evaluation.finish();
+
+    EXPECT_EQ(evaluation.take_metrics(), std::vector<double>{counts ? 11.5 : 0.5});
+  }
 }
 
 TEST_F(RankEvaluationTest, TakesAnyNumberOfMicrobatchesAndNoLossOfWeightZero) {

@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/metric/aggregation.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/task/task.hpp"
 #include "tests/support/error_of.hpp"
@@ -30,15 +31,22 @@ class CountingSource final : public SampleSource {
   }
 };
 
-// Hands the batch through; throws at step 3.
+// Hands the batch through and counts its tokens in odd steps; throws at step 3.
 class PassingTask final : public TrainTask {
  public:
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override {
     thread = std::this_thread::get_id();
+    if (counts && context.step % 2 == 1)
+      context.metrics->get<Accumulator>("tokens").update(
+          static_cast<double>(context.batch.at("input_ids").numel()));
     if (context.step == 3) throw std::out_of_range("no such column");
     return {.inputs = context.batch, .shared = {}, .state = {}};
   }
   Loss compute_loss(const LossContext& /*context*/) const override { return {}; }
+  void create_metrics(Compose& metrics) const override {
+    metrics.add("tokens", std::make_unique<Accumulator>(ReduceOp::sum));
+  }
+  bool counts = false;
   mutable std::thread::id thread;
 };
 
@@ -64,6 +72,30 @@ class SourceFeedTest : public ::testing::Test {
   std::shared_ptr<PassingTask> task = std::make_shared<PassingTask>();
   SourceFeedOptions options;
 };
+
+TEST_F(SourceFeedTest, CountsTheModelsOperationsAtTheLengthOfTheWholeSequences) {
+  options.flops_per_token = [](std::int64_t length) { return 100.0 * static_cast<double>(length); };
+
+  EXPECT_EQ(make_source_feed(options)->load(1)->flops, 16 * 400);
+  options.place = {.rank = 0, .ranks = 2};
+  EXPECT_EQ(make_source_feed(options)->load(1)->flops, 8 * 400);
+}
+
+TEST_F(SourceFeedTest, WhatTheTaskCountsGoesWithItsMicrobatchOnOneOfTheRanks) {
+  task->counts = true;
+  options.declare_metrics = [task = task](Compose& metrics) { task->create_metrics(metrics); };
+  for (const bool counts : {true, false}) {
+    options.counts = counts;
+    const auto feed = make_source_feed(options);
+    for (const std::uint64_t step : {1, 2}) {
+      const auto inputs = feed->load(step);
+      for (const Ticket ticket : inputs->microbatches) {
+        const auto expected = counts && step == 1 ? std::vector<double>{8} : std::vector<double>{};
+        EXPECT_EQ(table.take_as<MicrobatchParcel>(ticket)->counted, expected) << "step " << step;
+      }
+    }
+  }
+}
 
 TEST_F(SourceFeedTest, MakesTheInputsOfAStepOnTheThreadThatAsks) {
   options.data_rank = 1;

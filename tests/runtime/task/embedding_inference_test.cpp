@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/data/sample_source.hpp"
+#include "runtime/metric/append_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
@@ -14,7 +15,7 @@ namespace {
 
 TEST(EmbeddingInference, ReadsTheLastTokenOfEachText) {
   const test::TemporaryFolder folder;
-  const EmbeddingInference task({folder.path() / "results", 0});
+  const EmbeddingInference task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl));
   at::Tensor labels = at::full({3, 4}, ignored_label, at::kLong);
   labels[0].slice(0, 0, 2).fill_(7);  // a text of three tokens, filled up
   labels[1].fill_(7);                 // a window of a longer text
@@ -28,7 +29,7 @@ TEST(EmbeddingInference, ReadsTheLastTokenOfEachText) {
 
 TEST(EmbeddingInference, WritesTheVectorOfEachSampleAndNoneOfRowsThatFillUp) {
   const test::TemporaryFolder folder;
-  EmbeddingInference task({folder.path() / "results", 2});
+  EmbeddingInference task(make_results({folder.path() / "results", 2}, ResultFormat::jsonl));
   const TensorMap outputs{{"embeddings", at::arange(6, at::kFloat).view({3, 2}).div(2)}};
 
   task.process_outputs({1, 0, outputs, {}, {8, -1, 9}});
@@ -44,7 +45,7 @@ TEST(EmbeddingInference, WritesTheVectorOfEachSampleAndNoneOfRowsThatFillUp) {
 // Documents of three and two tokens, then two places that fill the row up.
 TEST(EmbeddingInference, OfPackedRowsHasAVectorForEachDocument) {
   const test::TemporaryFolder folder;
-  EmbeddingInference task({folder.path() / "results", 0});
+  EmbeddingInference task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl));
   const at::Tensor starts = at::tensor({0, 0, 0, 3, 3, 5, 5}, at::kLong).view({1, 7});
   const at::Tensor labels = at::tensor({7, 7, 7, 7, -100, -100, -100}, at::kLong).view({1, 7});
   const TensorMap batch{

@@ -28,7 +28,7 @@ TensorMap batch_of_three() {
 
 TEST(GenerationTask, GoesOnWithEachSample) {
   const TemporaryFolder folder;
-  GenerationTask task({folder.path() / "results", 0}, options_of(5, 7));
+  GenerationTask task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl), 1, options_of(5, 7));
   const std::shared_ptr<StageModule> stage = stage_of(golden_model("moe"));
   stage->set_training(false);
   const TensorMap batch = batch_of_three();
@@ -49,13 +49,15 @@ TEST(GenerationTask, GoesOnWithEachSample) {
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(lines[i]["sample"], 10 + i);
     EXPECT_EQ(lines[i]["prompt_tokens"], 3);
+    EXPECT_EQ(lines[i]["new_tokens"], expected[i].size());
     EXPECT_EQ(lines[i]["tokens"].get<std::vector<std::int64_t>>(), expected[i]);
   }
 }
 
 TEST(GenerationTask, TakesTheFirstDocumentOfARowForThePrompt) {
   const TemporaryFolder folder;
-  const GenerationTask task({folder.path() / "results", 0}, options_of(5, std::nullopt));
+  const GenerationTask task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl), 1,
+                            options_of(5, std::nullopt));
   const auto batch = [](std::int64_t last_label) {
     return TensorMap{{"input_ids", at::tensor({5L, 9L, 2L, 2L}).view({1, 4})},
                      {"labels", at::tensor({9L, -100L, -100L, last_label}).view({1, 4})},

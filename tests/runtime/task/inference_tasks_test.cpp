@@ -3,9 +3,14 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "runtime/data/sample_source.hpp"
+#include "runtime/metric/append_file.hpp"
+#include "runtime/task/result_tensors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
@@ -23,11 +28,11 @@ class InferenceTasksTest : public ::testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  InferencePlace place_{folder_.path() / "results", 3};
+  std::shared_ptr<ResultSink> lines_ = make_results({folder_.path() / "results", 3}, ResultFormat::jsonl);
 };
 
 TEST_F(InferenceTasksTest, CausalLmWritesTheMeanLossOfEachSample) {
-  CausalLmInference task(place_);
+  CausalLmInference task(lines_);
   const TensorMap given = batch();
   const ForwardInputs made = task.build_forward_inputs({1, 0, given});
   const TensorMap outputs{{"cross_entropy", at::tensor({0.0F, 1.5F, 2.5F, 0.0F, 0.0F, 0.0F}).view({2, 3})}};
@@ -44,8 +49,28 @@ TEST_F(InferenceTasksTest, CausalLmWritesTheMeanLossOfEachSample) {
                        "\n");
 }
 
+TEST_F(InferenceTasksTest, CausalLmMakesLossesOfLogitsToo) {
+  const auto kept = std::make_shared<ResultTensors>();
+  CausalLmInference task(kept, {.token_losses = true, .logits = true});
+  const TensorMap given = batch();
+  const ForwardInputs made = task.build_forward_inputs({1, 0, given});
+  EXPECT_FALSE(made.shared.contains("labels")) << "a stage that gets labels makes losses instead of logits";
+  const TensorMap outputs{{"logits", at::zeros({2, 3, 8})}};
+
+  task.process_outputs({1, 0, outputs, made.state, {40, 41}});
+  task.flush();
+  const TensorMap rows = kept->take();
+
+  EXPECT_EQ(rows.at("logits").sizes(), (std::vector<std::int64_t>{2, 3, 8}));
+  EXPECT_EQ(rows.at("token_loss")[0][0].item<float>(), 0);
+  EXPECT_NEAR(rows.at("token_loss")[0][1].item<float>(), std::log(8), 1e-6);
+  EXPECT_NEAR(rows.at("loss")[0].item<double>(), std::log(8), 1e-6);
+  EXPECT_TRUE(std::isnan(rows.at("loss")[1].item<double>())) << "none of its tokens counts";
+  EXPECT_EQ(rows.at("tokens")[0].item<std::int64_t>(), 2);
+}
+
 TEST_F(InferenceTasksTest, ClassificationWritesAClassForEachLabel) {
-  ClassificationInference task(place_);
+  ClassificationInference task(lines_);
   const TensorMap given = batch();
   const ForwardInputs made = task.build_forward_inputs({1, 0, given});
   const TensorMap outputs{{"logits", at::tensor({0.0F, 0.0F, 100.0F, 100.0F, 0.0F, 0.0F}).view({2, 3})}};

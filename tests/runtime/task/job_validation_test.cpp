@@ -204,7 +204,10 @@ TEST(JobValidation, WarnsOfKeysOfWhatTheJobDoesNotDo) {
               ElementsAre(HasSubstr("optimizer.dampening: has no effect: there is no momentum")));
   EXPECT_THAT(warnings({"optimizer={name: sgd, lr: 1, dampening: 0.5, momentum: 0.9}"}), IsEmpty());
   EXPECT_THAT(warnings({"plugins=[libmine.so]"}), ElementsAre(HasSubstr("plugins: has no effect: neither")));
-  EXPECT_THAT(warnings({"plugins=[libmine.so]", "task=mine"}), IsEmpty());
+  for (const char* piece :
+       {"task=mine", "collation={name: mine}", "trainer.pipelining.schedule={schedule: mine}",
+        "trainer.logging={period_steps: 1, tracker: [{provider: mine}]}", "gradient_hooks=[{name: mine}]"})
+    EXPECT_THAT(warnings({"plugins=[libmine.so]", piece}), IsEmpty()) << piece;
   EXPECT_THAT(warnings({"plugins=[libmine.so]", "model_provider={name: mine}",
                         "trainer.pipelining.layer_split=costs"}),
               ElementsAre(HasSubstr("trainer.pipelining.layer_split: has no effect: a plugin's model")));

@@ -1,5 +1,7 @@
 #include "runtime/task/result_tensors.hpp"
 
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
@@ -25,9 +27,8 @@ class ResultTensorsTest : public ::testing::Test {
     return {PosixDisk(), (results() / name).string()};
   }
   std::filesystem::path results() const { return folder_.path() / "results"; }
-  void add(ResultTensors& tensors, std::int64_t sample, std::optional<std::int64_t> document = {}) const {
-    const std::vector<float> vector{static_cast<float>(sample), 0.5F};
-    tensors.add(sample, document, vector);
+  static ResultRows row(std::int64_t sample) {
+    return {{sample}, {{"embedding", at::tensor({static_cast<float>(sample), 0.5F}).unsqueeze(0)}}};
   }
 
   test::TemporaryFolder folder_;
@@ -35,67 +36,56 @@ class ResultTensorsTest : public ::testing::Test {
 
 TEST_F(ResultTensorsTest, AreAFileForEachFlush) {
   ResultTensors tensors(results(), 3);
-  add(tensors, 9);
-  add(tensors, 8);
+  tensors.add(row(9));
+  tensors.add(row(8));
   EXPECT_FALSE(std::filesystem::exists(results()));
 
   tensors.flush();
   tensors.flush();
-  add(tensors, 10);
+  tensors.add(row(10));
   tensors.flush();
 
   ASSERT_THAT(files(), ElementsAre("00003-000000000008.safetensors", "00003-000000000010.safetensors"));
   const SafetensorsReader file = reader("00003-000000000008.safetensors");
-  EXPECT_THAT(file.names(), testing::UnorderedElementsAre("samples", "embeddings"));
-  EXPECT_EQ(file.read("samples")[1].item<std::int64_t>(), 8);
-  EXPECT_EQ(file.read("embeddings").sizes(), (std::vector<std::int64_t>{2, 2}));
-  EXPECT_EQ(file.read("embeddings")[0][0].item<float>(), 9);
-  EXPECT_EQ(file.read("embeddings")[1][1].item<float>(), 0.5);
+  EXPECT_THAT(file.names(), testing::UnorderedElementsAre("sample", "embedding"));
+  EXPECT_EQ(file.read("sample")[1].item<std::int64_t>(), 8);
+  EXPECT_EQ(file.read("embedding").sizes(), (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(file.read("embedding")[0][0].item<float>(), 9);
+  EXPECT_EQ(file.read("embedding")[1][1].item<float>(), 0.5);
 }
 
-TEST_F(ResultTensorsTest, OfPackedRowsNameTheirDocument) {
-  ResultTensors tensors(results(), 0);
-  add(tensors, 4, 0);
-  add(tensors, 4, 1);
+TEST_F(ResultTensorsTest, LeaveOutRowsThatStandForNoSampleAndFillListsUp) {
+  ResultTensors tensors;
+  tensors.add({{4, -1}, {{"tokens", at::tensor({1L, 2L, 3L, 4L}).view({2, 2})}}});
+  tensors.add({{-1}, {{"tokens", at::full({1, 5}, 9, at::kLong)}}});
+  tensors.add({{5}, {{"tokens", at::full({1, 3}, 7, at::kLong)}}});
   tensors.flush();
 
-  EXPECT_EQ(reader("00000-000000000004.safetensors").read("documents")[1].item<std::int64_t>(), 1);
+  const TensorMap rows = tensors.take();
+
+  EXPECT_TRUE(rows.at("sample").equal(at::tensor({4L, 5L})));
+  EXPECT_TRUE(rows.at("tokens").equal(at::tensor({1L, 2L, -1L, 7L, 7L, 7L}).view({2, 3})))
+      << rows.at("tokens");
+  EXPECT_TRUE(tensors.take().empty());
 }
 
 TEST_F(ResultTensorsTest, AreWrittenWhenMuchOfThemWaits) {
-  ResultTensors tensors(results(), 0, 16);
-  add(tensors, 1);
-  add(tensors, 2);
-  add(tensors, 3);
+  ResultTensors tensors(results(), 0, 32);
+  for (const int sample : {1, 2, 3}) tensors.add(row(sample));
 
   EXPECT_THAT(files(), ElementsAre("00000-000000000001.safetensors"));
 }
 
-TEST_F(ResultTensorsTest, OfAnotherWidthAreABug) {
+TEST_F(ResultTensorsTest, OfOtherColumnsAreABug) {
   ResultTensors tensors(results(), 0);
-  add(tensors, 1);
-  const std::vector<float> three(3);
+  tensors.add(row(1));
 
-  EXPECT_EQ(test::error_of([&] { tensors.add(2, {}, three); }, ErrorKind::bug).empty(), false);
-  EXPECT_EQ(test::error_of([&] { add(tensors, 2, 0); }, ErrorKind::bug).empty(), false);
-}
-
-TEST_F(ResultTensorsTest, ThoseAfterACheckpointAreDropped) {
-  drop_result_tensors_from(results(), 0);  // no folder yet
-  for (const int rank : {0, 1}) {
-    ResultTensors tensors(results(), rank);
-    for (const int sample : {2, 5}) {
-      add(tensors, sample + rank);
-      tensors.flush();
-    }
-  }
-  std::filesystem::copy_file(results() / "00000-000000000002.safetensors",
-                             results() / "00000-000000000008.safetensors.tmp");
-
-  drop_result_tensors_from(results(), 6);
-
-  EXPECT_THAT(files(), ElementsAre("00000-000000000002.safetensors", "00000-000000000005.safetensors",
-                                   "00001-000000000003.safetensors"));
+  const auto is_bug = [&](const ResultRows& rows) {
+    return !test::error_of([&] { tensors.add(rows); }, ErrorKind::bug).empty();
+  };
+  EXPECT_TRUE(is_bug({{2}, {{"embedding", at::full({1, 3}, 0.5F)}}}));
+  EXPECT_TRUE(is_bug({{2}, {{"other", at::full({1, 2}, 0.5F)}}}));
+  EXPECT_TRUE(is_bug({{2}, {}}));
 }
 
 }  // namespace

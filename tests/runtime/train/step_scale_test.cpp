@@ -44,21 +44,22 @@ TEST(StepTotals, TravelAsNumbersInOneOrderAndCostsComeLast) {
                           .weight_sum = 2,
                           .norm_share = 3,
                           .tokens = 4,
+                          .flops = 11,
                           .terminates = 5,
                           .interrupts = 6,
                           .saves = 7,
                           .sleeps = 8,
                           .roll_back = 9,
                           .texts = 10,
-                          .costs = {11, 12}};
+                          .costs = {12, 13}};
 
   const std::vector<double> values = to_values(totals);
 
-  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13));
   const StepTotals back = step_totals_from(values);
   EXPECT_EQ(to_values(back), values);
   EXPECT_EQ(back.saves, 7);
-  EXPECT_THAT(back.costs, ElementsAre(11, 12));
+  EXPECT_THAT(back.costs, ElementsAre(12, 13));
 }
 
 TEST(StepTotals, AreNotReadFromAListThatIsTooShort) {

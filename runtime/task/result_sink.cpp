@@ -1,0 +1,13 @@
+#include "runtime/task/result_sink.hpp"
+
+#include "runtime/task/result_lines.hpp"
+#include "runtime/task/result_tensors.hpp"
+
+namespace d9d {
+
+std::shared_ptr<ResultSink> make_results(const InferencePlace& place, ResultFormat format) {
+  if (format == ResultFormat::safetensors) return std::make_shared<ResultTensors>(place.results, place.rank);
+  return std::make_shared<ResultLines>(place.results, place.rank);
+}
+
+}  // namespace d9d
