@@ -95,10 +95,11 @@ class RecordedEvent final : public Event::State {
 
 // Of the process, for streams that are no rank's, too (NCCL's).
 std::shared_ptr<EventPool> timed_events(int index) {
-  static std::mutex mutex;
-  static auto* const pools =
-      new std::map<int, std::shared_ptr<EventPool>>;  // events may be given back after all else
+  static constinit std::mutex mutex;
+  static constinit std::map<int, std::shared_ptr<EventPool>>* pools =
+      nullptr;  // events may be given back after all else
   const std::lock_guard lock(mutex);
+  if (pools == nullptr) pools = new std::map<int, std::shared_ptr<EventPool>>;
   std::shared_ptr<EventPool>& pool = (*pools)[index];
   if (!pool) pool = std::make_shared<EventPool>(index, std::make_shared<GpuClock>(index));
   return pool;

@@ -2,12 +2,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <cstdlib>
 #include <mutex>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/delayed/aliases.hpp"
 #include "runtime/device/delayed/backend.hpp"
 #include "runtime/device/delayed/current.hpp"
+#include "runtime/device/delayed/device_time.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/delayed/marked_event.hpp"
 #include "runtime/device/device.hpp"
@@ -87,6 +89,8 @@ Event delayed::event_of(std::shared_ptr<const Mark> mark) {
 std::shared_ptr<Device> delayed_device(int index) {
   static constinit std::once_flag known;
   std::call_once(known, [] {
+    const char* const costs = std::getenv("D9D_DELAYED_COSTS");
+    if (costs != nullptr && *costs != '\0') delayed::plant({.cost = delayed::costs_of(costs)});
     delayed::install();
     for (int each = 0; each < delayed::max_devices; ++each)
       keep_device(std::make_shared<DelayedDevice>(each));

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -36,13 +35,12 @@ struct Planted {
 
 // Never destroyed, as devices are not.
 Planted& planted() {
-  static auto* const of_process = [] {
-    auto* const made = new Planted;
-    const char* const text = std::getenv("D9D_DELAYED_COSTS");
-    if (text != nullptr && *text != '\0') made->set({.cost = costs_of(text)});
-    return made;
-  }();
-  return *of_process;
+  static constinit std::atomic<Planted*> of_process = nullptr;
+  static constinit std::mutex mutex;
+  if (Planted* const made = of_process.load(std::memory_order_acquire)) return *made;
+  const std::lock_guard lock(mutex);
+  if (of_process.load() == nullptr) of_process.store(new Planted, std::memory_order_release);
+  return *of_process.load();
 }
 
 std::int64_t real_time_ns() {
@@ -87,9 +85,10 @@ class CostsByName {
                  : 0;
     if (std::string_view(given.op) == "copy") return 0;
     const std::string_view action = action_in(given.work == nullptr ? std::string_view() : *given.work);
-    if (std::exchange(last_[given.place], std::string(action)) == action || action.empty()) return 0;
-    const auto kind = std::string_view(action).find_first_not_of("0123456789");
-    return kind == std::string_view::npos ? 0 : cost(action.substr(kind, 1));
+    const bool goes_on = std::exchange(last_[given.place], std::string(action)) == action;
+    if (goes_on || action.empty()) return cost("compute");
+    const auto kind = action.find_first_not_of("0123456789");
+    return cost("compute") + (kind == std::string_view::npos ? 0 : cost(action.substr(kind, 1)));
   }
 
  private:
@@ -109,7 +108,7 @@ void plant(PlantedTimes times) {
 }
 
 std::function<std::int64_t(const Given&)> costs_of(const std::string& text) {
-  constexpr std::array<std::string_view, 5> known{"F", "B", "I", "W", "communicate"};
+  constexpr std::array<std::string_view, 6> known{"F", "B", "I", "W", "compute", "communicate"};
   std::map<std::string, std::int64_t, std::less<>> costs;
   std::string_view rest = text;
   while (!rest.empty()) {

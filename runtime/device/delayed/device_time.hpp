@@ -18,11 +18,11 @@ struct PlantedTimes {
   // The host's clock, for devices only. Empty: the real one; hosts then stand still until planted work is over.
   std::function<std::int64_t()> host_ns = {};
 };
-// From here on, in all of the process, while no device works; {}: what is true. At the start of the process it is
-// costs_of(D9D_DELAYED_COSTS).
+// From here on, in all of the process, while no device works; {}: what is true. The first device of a process plants
+// costs_of(D9D_DELAYED_COSTS), if that is set.
 void plant(PlantedTimes times);
-// "F=2,B=4.5,communicate=0.1": milliseconds of each action of a kind, and of each piece of work on a stream for
-// collectives; the rest takes no time. Input error with another text.
+// "F=2,B=4.5,communicate=0.1": milliseconds of each action of a kind, and of each piece of work on streams for
+// collectives, or on `compute` beside that; the rest takes no time. Input error with another text.
 std::function<std::int64_t(const Given&)> costs_of(const std::string& text);
 
 std::int64_t host_time_ns();

@@ -128,6 +128,7 @@ TEST_F(DeviceTime, IsPlantedByActionInAText) {
   EXPECT_EQ(of(compute, "mm", weight), ms / 2);
   EXPECT_EQ(of(compute, "adamw", update), 0);
   EXPECT_EQ(of(compute, "mm", forward), 2 * ms) << "of the next step";
+  EXPECT_EQ(costs_of("compute=0.5")({compute, 0, "adamw", &update}), ms / 2);
   for (const char* bad : {"F", "F=", "F=x", "G=1", "F=-1", "F=1;B=2"})
     EXPECT_THROW(costs_of(bad), Error) << bad;
 }
