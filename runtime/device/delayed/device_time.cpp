@@ -77,6 +77,7 @@ class CostsByName {
   explicit CostsByName(std::map<std::string, std::int64_t, std::less<>> costs) : costs_(std::move(costs)) {}
 
   std::int64_t operator()(const Given& given) {
+    if (given.work == nullptr) return 0;  // freed memory is poisoned, in the middle of anything
     const int stream = given.place % num_streams;
     const bool computes = stream == static_cast<int>(StreamRole::compute);
     if (!computes)
@@ -84,7 +85,7 @@ class CostsByName {
                  ? cost("communicate")
                  : 0;
     if (std::string_view(given.op) == "copy") return 0;
-    const std::string_view action = action_in(given.work == nullptr ? std::string_view() : *given.work);
+    const std::string_view action = action_in(*given.work);
     const bool goes_on = std::exchange(last_[given.place], std::string(action)) == action;
     if (goes_on || action.empty()) return cost("compute");
     const auto kind = action.find_first_not_of("0123456789");

@@ -122,6 +122,7 @@ TEST_F(DeviceTime, IsPlantedByActionInAText) {
   EXPECT_EQ(of(compute, "copy", forward), 0) << "what brings the inputs";
   EXPECT_EQ(of(compute, "mm", forward), 2 * ms);
   EXPECT_EQ(of(compute, "mm", forward), 0) << "the first piece took all";
+  EXPECT_EQ(cost({compute, 0, "", nullptr}), 0) << "freed memory";
   EXPECT_EQ(of(compute, "add", inside), 0);
   EXPECT_EQ(of(communicate, "copy", inside), ms / 4);
   EXPECT_EQ(of(collective_stream, "ncclAllReduce", inside), ms / 4);
