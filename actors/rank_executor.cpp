@@ -11,6 +11,17 @@
 
 namespace d9d {
 
+namespace {
+
+// Between devices a tensor is copied behind its message: they tell what that takes.
+bool is_of_this_process(const StageTensor& tensor, const RankExecutorOptions& options) {
+  const auto sender = static_cast<std::size_t>(tensor.gradient ? tensor.stage + 1 : tensor.stage - 1);
+  const auto& remote = options.remote_ranks;
+  return std::find(remote.begin(), remote.end(), options.rank_of_stage.at(sender)) == remote.end();
+}
+
+}  // namespace
+
 RankExecutor::RankExecutor(World& world, RankExecutorOptions options)
     : Actor(world), options_(std::move(options)) {
   set_rank(options_.rank);
@@ -36,6 +47,7 @@ void RankExecutor::behavior(Handlers& handlers) {
 void RankExecutor::started() {
   const std::int64_t begin = world().clock.now_ns();
   worker_ = options_.make_worker(*this, comm_tracing());
+  device_ = std::make_unique<DeviceTracks>(worker_->work_log(), world().recorder, options_.rank);
   worker_->prepare();
   bucket_groups_ = worker_->bucket_groups();
   if (world().recorder != nullptr) {
@@ -62,7 +74,7 @@ CommTracing RankExecutor::comm_tracing() {
                                     .actor = actor,
                                     .name = recorder->intern(name),
                                     .step = traced_step(),
-                                    .category = category});
+                                    .category = device_->category_of(category)});
       work();
     };
   };
@@ -78,7 +90,7 @@ CommTracing RankExecutor::comm_tracing() {
                                   .actor = std::this_thread::get_id() == mine ? running_track_ : second,
                                   .name = recorder->intern(name),
                                   .step = traced_step(),
-                                  .category = trace::Category::collective});
+                                  .category = device_->category_of(trace::Category::collective)});
     work();
   };
   return tracing;
@@ -134,7 +146,7 @@ void RankExecutor::tensor_ready(Reader message, bool gradient, std::uint32_t eva
   const StageTensor tensor{gradient, static_cast<int>(message.getStage()),
                            static_cast<int>(message.getMicrobatch()),
                            Ticket::from_packed(message.getTicket())};
-  if (evaluation == 0)
+  if (evaluation == 0 && !(device_->is_late() && is_of_this_process(tensor, options_)))
     worker_->programs().add_transfer_time(gradient, tensor.stage, seconds_since(message.getProducedNs()));
   if (!in_step_ || message.getStep() != step() || evaluation != evaluation_) {
     early_.push_back({message.getStep(), evaluation, tensor});
@@ -175,10 +187,11 @@ void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
 }
 
 void RankExecutor::hook_gradients(wire::HookGradients::Reader message) {
-  const Work work(*this, {.actor = optimizer_track_,
-                          .name = trace_name("gradient hooks"),
-                          .step = trace::step_of_span(message.getStep()),
-                          .category = trace::Category::compute});
+  const Work work(*this, device_->begun({.actor = optimizer_track_,
+                                         .name = trace_name("gradient hooks"),
+                                         .step = trace::step_of_span(message.getStep()),
+                                         .category = trace::Category::compute},
+                                        evaluation_ != 0));
   const HookedGradients hooked =
       worker_->hook_gradients(message.getStep(), message.getLoss(), message.getWeight());
   tell<wire::GradientsHooked>({Role::trainer, self().index}, [&](wire::GradientsHooked::Builder reply) {
@@ -190,10 +203,11 @@ void RankExecutor::hook_gradients(wire::HookGradients::Reader message) {
 
 void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
   {
-    const Work work(*this, {.actor = optimizer_track_,
-                            .name = trace_name("optimizer"),
-                            .step = trace::step_of_span(message.getStep()),
-                            .category = trace::Category::compute});
+    const Work work(*this, device_->begun({.actor = optimizer_track_,
+                                           .name = trace_name("optimizer"),
+                                           .step = trace::step_of_span(message.getStep()),
+                                           .category = trace::Category::compute},
+                                          evaluation_ != 0));
     if (message.getSkip()) {
       worker_->skip();
     } else {
@@ -271,7 +285,7 @@ void RankExecutor::restore_state(wire::RestoreState::Reader message) {
 
 void RankExecutor::advance() {
   while (in_step_) {
-    const auto next = worker_->order().next(now());
+    const auto next = worker_->order().next(seconds_since(0));
     if (!next) {
       wake_up_when_due();
       break;
@@ -286,7 +300,7 @@ void RankExecutor::advance() {
 void RankExecutor::wake_up_when_due() {
   const std::optional<double> due = worker_->order().take_wakeup();
   if (!due) return;
-  const auto nanoseconds = static_cast<std::int64_t>(1e9 * (*due - now())) + 1;
+  const auto nanoseconds = static_cast<std::int64_t>(1e9 * (*due - seconds_since(0))) + 1;
   tell_self_after<wire::Tick>(std::chrono::nanoseconds(std::max<std::int64_t>(nanoseconds, 0)),
                               [](wire::Tick::Builder) {});
 }
@@ -307,13 +321,15 @@ void RankExecutor::run(const Instruction& instruction) {
   const Action& action = instruction.parts.front();
   const std::int64_t begin = world().clock.now_ns();
   if (!tracks_.empty()) running_track_ = tracks_.at(static_cast<std::size_t>(action.stage));
-  const Work work(*this, {.actor = running_track_,
-                          .name = trace_name(to_string(instruction)),
-                          .step = static_cast<std::int32_t>(step()),
-                          .stage = static_cast<std::int16_t>(action.stage),
-                          .microbatch = static_cast<std::int16_t>(action.microbatch),
-                          .category = trace::Category::compute});
+  const Work work(*this, device_->begun({.actor = running_track_,
+                                         .name = trace_name(to_string(instruction)),
+                                         .step = static_cast<std::int32_t>(step()),
+                                         .stage = static_cast<std::int16_t>(action.stage),
+                                         .microbatch = static_cast<std::int16_t>(action.microbatch),
+                                         .category = trace::Category::compute},
+                                        evaluation_ != 0));
   for (const StageTensor& tensor : worker_->run(instruction)) send_tensor(tensor);
+  if (device_->is_late()) return;  // record_done() tells
   const double seconds = seconds_since(begin);
   compute_seconds_ += seconds;
   if (evaluation_ == 0) worker_->programs().add_action_time(instruction, seconds);
@@ -378,6 +394,7 @@ void RankExecutor::finish_step_when_done() {
   if (!in_step_ || reductions_pending_ > 0 || !worker_->order().step_done()) return;
   in_step_ = false;
   const StepTotals totals = evaluation_ == 0 ? worker_->finish_step() : worker_->finish_evaluation();
+  compute_seconds_ += device_->record_done();
   if (is_step()) options_.events->tell(events::ForwardPost{step()});
   if (options_.infers) options_.events->tell(events::StepPost{.step = step()});
   if (evaluation_ >= first_texts_evaluation) tell_texts();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actors/core/actor.hpp"
+#include "actors/device_tracks.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/metrics.capnp.h"
@@ -76,20 +77,19 @@ class RankExecutor final : public Actor, private BucketObserver {
   bool is_step() const { return evaluation_ == 0 || options_.infers; }  // what is in work is no evaluation
   void tell_texts();
   double seconds_since(std::int64_t begin_ns);
-  double now() { return seconds_since(0); }
 
   RankExecutorOptions options_;
   std::unique_ptr<RankWorker> worker_;
   std::vector<int> bucket_groups_;
   std::vector<std::uint32_t> tracks_;                      // by stage: a trace track of its own
   std::uint32_t optimizer_track_ = 0, running_track_ = 0;  // the latter of the action that runs
-  // Facts of a step that has not begun here yet: a fast neighbour may be ahead of our BeginStep.
+  std::unique_ptr<DeviceTracks> device_;
   struct Early {
     std::uint64_t step;
     std::uint32_t evaluation;
     StageTensor tensor;
   };
-  std::vector<Early> early_;
+  std::vector<Early> early_;  // of a step that a fast neighbour has begun and this rank has not
   bool in_step_ = false;
   std::uint32_t evaluation_ = 0;  // of the BeginStep in work
   ActorId asker_;                 // of the texts in work

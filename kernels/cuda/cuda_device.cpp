@@ -9,9 +9,11 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <map>
 #include <mutex>
 #include <vector>
 
+#include "kernels/cuda/gpu_clock.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/device/memory_ledger.hpp"
 #include "runtime/device/memory_report.hpp"
@@ -57,7 +59,8 @@ void watch_allocator() {
 // Events of one GPU, used again when nobody asks for them any more. Any thread.
 class EventPool {
  public:
-  explicit EventPool(int index) : index_(index) {}
+  explicit EventPool(int index, std::shared_ptr<GpuClock> clock = nullptr)
+      : index_(index), clock_(std::move(clock)) {}
   ~EventPool() {
     for (cudaEvent_t event : free_) cudaEventDestroy(event);
   }
@@ -75,9 +78,12 @@ class EventPool {
     }
     const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(index_));
     cudaEvent_t event = nullptr;
-    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync), "an event");
+    const unsigned times = clock_ ? 0U : unsigned{cudaEventDisableTiming};
+    check(cudaEventCreateWithFlags(&event, times | cudaEventBlockingSync), "an event");
     return event;
   }
+  // Null: its events tell no times, which is cheaper.
+  GpuClock* clock() const { return clock_.get(); }
   void give_back(cudaEvent_t event) {
     const std::lock_guard lock(mutex_);
     free_.push_back(event);
@@ -85,16 +91,17 @@ class EventPool {
 
  private:
   const int index_;
+  const std::shared_ptr<GpuClock> clock_;
   std::mutex mutex_;
   std::vector<cudaEvent_t> free_;
 };
 
 class RecordedEvent final : public Event::State {
  public:
-  RecordedEvent(std::shared_ptr<EventPool> pool, c10::cuda::CUDAStream stream)
+  RecordedEvent(std::shared_ptr<EventPool> pool, int index, cudaStream_t stream)
       : pool_(std::move(pool)), event_(pool_->take()) {
-    const c10::cuda::CUDAGuard guard(stream.device_index());
-    const cudaError_t code = cudaEventRecord(event_, stream.stream());
+    const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(index));
+    const cudaError_t code = cudaEventRecord(event_, stream);
     if (code != cudaSuccess) pool_->give_back(event_);
     check(code, "an event of a stream");
   }
@@ -109,12 +116,27 @@ class RecordedEvent final : public Event::State {
     return true;
   }
   void wait() const override { check(cudaEventSynchronize(event_), "the work before an event"); }
+  std::int64_t reached_ns() const override {
+    return pool_->clock() != nullptr && reached() ? pool_->clock()->ns_of(event_) : 0;
+  }
   cudaEvent_t event() const { return event_; }
 
  private:
   const std::shared_ptr<EventPool> pool_;
   const cudaEvent_t event_;
 };
+
+// Of the process, for streams that are no rank's, too (NCCL's).
+std::shared_ptr<EventPool> timed_events(int index) {
+  static constinit std::mutex mutex;
+  static constinit std::map<int, std::shared_ptr<EventPool>>* pools =
+      nullptr;  // events may be given back after all else
+  const std::lock_guard lock(mutex);
+  if (pools == nullptr) pools = new std::map<int, std::shared_ptr<EventPool>>;
+  std::shared_ptr<EventPool>& pool = (*pools)[index];
+  if (!pool) pool = std::make_shared<EventPool>(index, std::make_shared<GpuClock>(index));
+  return pool;
+}
 
 class CudaDevice final : public Device {
  public:
@@ -126,8 +148,9 @@ class CudaDevice final : public Device {
 
   c10::Device place() const override { return {c10::kCUDA, index_}; }
   Event record(StreamRole role) override {
-    return Event(std::make_shared<RecordedEvent>(events_, stream(role)));
+    return Event(std::make_shared<RecordedEvent>(events_, index_, stream(role).stream()));
   }
+  Event record_time(StreamRole role) override { return timed_event(index_, stream(role).stream()); }
   void wait(StreamRole role, const Event& event) override {
     if (!event.state()) return;
     const auto* const recorded = dynamic_cast<const RecordedEvent*>(event.state().get());
@@ -198,6 +221,11 @@ class CudaDevice final : public Device {
 };
 
 }  // namespace
+
+Event timed_event(int index, void* stream) {
+  return Event(
+      std::make_shared<RecordedEvent>(timed_events(index), index, static_cast<cudaStream_t>(stream)));
+}
 
 std::shared_ptr<Device> make_device(int index) {
   const int found = c10::cuda::device_count();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/plugin_nccl.hpp"
 
 namespace d9d::cuda {
@@ -163,6 +164,7 @@ void fill_cuda(nccl::Api& api) {
   api.stream_waits = [](Stream stream, Event event) -> int {
     return cudaStreamWaitEvent(stream_of(stream), event_of(event), 0);
   };
+  api.record_time = [](int device, Stream stream) { return timed_event(device, stream); };
   api.query = [](Event event) -> int { return cudaEventQuery(event_of(event)); };
 }
 

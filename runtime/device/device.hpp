@@ -12,14 +12,13 @@
 
 #include "runtime/device/event.hpp"
 #include "runtime/device/memory_pools.hpp"
+#include "runtime/device/stream_role.hpp"
 
 namespace at {
 class Tensor;
 }
 
 namespace d9d {
-
-enum class StreamRole { compute, communicate, copy_in, copy_out };
 
 class Device {
  public:
@@ -31,6 +30,8 @@ class Device {
 
   // Reached when everything that was given to the stream so far has run.
   virtual Event record(StreamRole role) = 0;
+  // One that also tells when it was reached (Event::reached_ns), where the device's work is late.
+  virtual Event record_time(StreamRole role) { return record(role); }
   // What is given to the stream from now on runs behind the event. The host does not wait.
   virtual void wait(StreamRole role, const Event& event) = 0;
   // Memory of a tensor that was made on another stream is not used again before what the stream was given so far has

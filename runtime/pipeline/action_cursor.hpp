@@ -29,7 +29,9 @@ class ActionCursor {
   // When advance() returned nothing: the time at which to
   // call it again if nothing arrives first; none: never.
   virtual std::optional<double> next_wakeup() const { return {}; }
-  // The same for an instruction that another rank with the same program chose: false while it has to wait for
+  // What an action of the rank takes in the mean, where the times of the calls do not tell it.
+  virtual void set_mean_action(double /*seconds*/) {}
+  // As advance(), for an instruction that another rank with the same program chose: false while it has to wait for
   // its inputs. A choice that breaks this cursor's rules is a bug.
   virtual bool follow(const Instruction& instruction, const Ready& ready) = 0;
 

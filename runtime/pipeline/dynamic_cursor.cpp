@@ -46,7 +46,7 @@ std::optional<Instruction> DynamicCursor::advance(const Ready& ready, double now
   if (std::all_of(head.parts.begin(), head.parts.end(), ready)) return run(std::move(head), now);
   const auto best = best_of_the_rest(ready);
   if (!best || actions_ == 0) return {};
-  const double due = since_ + patience_for(best->kind) * seconds_ / actions_;
+  const double due = since_ + patience_for(best->kind) * told_mean_.value_or(seconds_ / actions_);
   if (now < due) {
     next_wakeup_ = due;
     return {};

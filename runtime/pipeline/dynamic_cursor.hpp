@@ -12,7 +12,7 @@
 // that the program composes (`F|B`) run composed when all of them can.
 //
 // Depends on what is ready and on the times of the calls: an instruction lasts from the call that returned it
-// to the next one.
+// to the next one, unless somebody says what an action takes (a device, whose work goes on after the call).
 
 #include <optional>
 
@@ -30,6 +30,7 @@ class DynamicCursor final : public ActionCursor {
   std::optional<Instruction> advance(const Ready& ready, double now) override;
   std::optional<double> next_wakeup() const override { return next_wakeup_; }
   bool follow(const Instruction& instruction, const Ready& ready) override;
+  void set_mean_action(double seconds) override { told_mean_ = seconds; }
   bool done() const override { return !ledger_ || ledger_->done(); }
 
  private:
@@ -48,6 +49,7 @@ class DynamicCursor final : public ActionCursor {
   // The rank's own pace: older steps count less and less.
   double seconds_ = 0;
   double actions_ = 0;
+  std::optional<double> told_mean_;
   std::optional<Instruction> running_;
   double since_ = 0;  // when what runs began, or the rank became idle
   std::optional<double> next_wakeup_;

@@ -38,6 +38,8 @@ class RankOrder {
   // After next() returned nothing: the time at which to call it again if no message arrives first. Returns
   // each time only once.
   std::optional<double> take_wakeup();
+  // What an action takes on a device, in seconds; otherwise the order finds it by the calls of next().
+  void set_mean_action(double seconds) { cursor_->set_mean_action(seconds); }
   bool step_done() const { return cursor_->done(); }
 
  private:

@@ -111,6 +111,7 @@ ActionResult StageCore::run(const Action& action) {
   D9D_CHECK(ready(action), "{} of step {} is not ready on stage {}", to_string(action), step_, stage());
   try {
     ActionResult result = dispatch(action);
+    std::exchange(timer_, {}).end();
     if (options_.synchronous) options_.device->record().wait("debug.synchronous_device");
     return result;
   } catch (const Error& error) {
@@ -176,14 +177,25 @@ ActionResult StageCore::dispatch(const Action& action) {
       return forward(mb, action.microbatch);
     case ActionKind::backward:
       take_gradients(mb);
+      begin_work(action);
       return backward(mb, WeightWork::Mode::now);
     case ActionKind::backward_input:
       take_gradients(mb);
+      begin_work(action);
       return backward_input(mb);
     default:
+      begin_work(action);
       backward_weight(mb);
       return {};
   }
+}
+
+// The action's inputs are there: a device's time for it has no part of those that it waited for.
+void StageCore::begin_work(const Action& action) {
+  if (options_.device->is_cpu()) return;
+  timer_ = {WorkLog::current(),
+            *options_.device,
+            {.name = to_string(action), .stage = action.stage, .microbatch = action.microbatch}};
 }
 
 void StageCore::set_training(bool trains) {
@@ -202,6 +214,7 @@ ActionResult StageCore::forward(Microbatch& mb, int index) {
   const WeightWork::Scope scope(mb.work);
   const MicrobatchTensors given = std::exchange(mb.given, {});
   const TensorMap inputs = takes_activation(index) ? take_activation(mb) : given.inputs;
+  begin_work({ActionKind::forward, stage(), index});
   const TensorMap outputs = options_.module->forward(inputs, given.shared);
   mb.phase = Microbatch::Phase::forwarded;
   ActionResult result;

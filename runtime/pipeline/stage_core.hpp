@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/work_log.hpp"
 #include "runtime/pipeline/action.hpp"
 #include "runtime/pipeline/action_result.hpp"
 #include "runtime/pipeline/microbatch.hpp"
@@ -68,6 +69,7 @@ class StageCore {
   Microbatch& at(int microbatch);
   std::string error_prefix(const Action& action) const;
   ActionResult dispatch(const Action& action);
+  void begin_work(const Action& action);
   ActionResult forward(Microbatch& mb, int index);
   void set_training(bool trains);
   TensorMap take_activation(Microbatch& mb);
@@ -90,6 +92,7 @@ class StageCore {
   bool module_trains_ = true;  // what the module was told last
   std::vector<Microbatch> microbatches_;
   bool split_watched_ = false;
+  WorkTimer timer_;     // of the action that runs
   int unfinished_ = 0;  // microbatches whose last action did not run yet
 };
 

@@ -22,6 +22,7 @@
 #include "runtime/pipeline/run_instruction.hpp"
 #include "runtime/pipeline/stage_core.hpp"
 #include "runtime/pipeline/step_programs.hpp"
+#include "runtime/rank/action_times.hpp"
 #include "runtime/rank/device_inputs.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/host_totals.hpp"
@@ -80,7 +81,10 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
             make_cursor(options_.order, pipeline_rank_, options_.extra_activations),
             [this](const Action& action) { return core(action.stage).ready(action); }, options_.follows),
         losses_({options_.task, options_.phases, counts_loss(), counts_loss() ? &metrics_ : &uncounted_,
-                 options_.device}) {}
+                 options_.device}) {
+    if (!options_.device->is_cpu())
+      times_ = std::make_unique<ActionTimes>(bool(tracing_.in_compute), programs_);
+  }
 
   void prepare() override;
   std::uint64_t entries_loaded() const override { return model_->entries_loaded(); }
@@ -101,6 +105,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void begin_texts(std::uint64_t step, const TextRequest& request) override;
   Texts take_texts() override { return std::exchange(made_, {}); }
   void restore(const std::string& checkpoint, std::uint64_t skipped_steps) override;
+  WorkLog* work_log() override { return times_ ? &times_->log() : nullptr; }
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   void skip() override;
@@ -188,7 +193,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   const Topology topology_;
   StepPrograms programs_;
   RankOrder order_;
-  Compose metrics_;    // of the task; counts between two calls of take_metrics()
+  std::unique_ptr<ActionTimes> times_;  // of a device
+  Compose metrics_;                     // of the task; counts between two calls of take_metrics()
   Compose uncounted_;  // what the task counts where another rank counts the same; empty elsewhere
   std::shared_ptr<TaskCounts> task_counts_;
   PhaseLosses losses_;
@@ -353,6 +359,7 @@ void PipelineWorker::put(const StageTensor& tensor) {
 
 // Two lanes of an instruction touch different stages and take turns (run_instruction.hpp).
 std::vector<StageTensor> PipelineWorker::run_parts(const Instruction& instruction) {
+  const WorkLog::Scope log(work_log());
   const auto results = run_instruction(instruction, lanes_.get(), [this](const Action& action) {
     ActionResult result = core(action.stage).run(action);
     if (action.kind != ActionKind::forward) model_->stages().at(action.stage).units.end_action();
@@ -377,6 +384,7 @@ std::vector<StageTensor> PipelineWorker::run_parts(const Instruction& instructio
 StepTotals PipelineWorker::totals_of_step() {
   const WaitPlace place("step end");
   const WorkName work("the step's end");
+  const WorkLog::Scope log(work_log());
   wait_for_reductions();
   std::vector<StageLosses> steps;
   for (auto& [stage, core] : cores_) {
@@ -388,6 +396,7 @@ StepTotals PipelineWorker::totals_of_step() {
   if (!counts_loss()) totals.loss_sum = totals.weight_sum = 0;
   if (options_.logs_expert_load) model_->experts().count(metrics_.get<ExpertLoad>(expert_load_name));
   losses_.end_step();
+  if (times_) times_->end_step(order_);
   totals.costs = programs_.finish_step();
   return totals;
 }
@@ -430,21 +439,28 @@ void PipelineWorker::wait_for_reductions() {
 }
 
 HookedGradients PipelineWorker::hook_gradients(std::uint64_t step, double loss, double weight) {
+  const WorkLog::Scope log(work_log());
   wait_for_reductions();
-  return call_hooks(
-      options_.hooks, *model_->flat(), weight, options_.norm,
-      {.step = step, .seed = options_.seed, .loss = loss, .gradients = {}, .metrics = &metrics_});
+  WorkTimer timer(work_log(), *options_.device, {.name = "gradient hooks"});
+  const HookedGradients hooked =
+      call_hooks(options_.hooks, *model_->flat(), weight, options_.norm,
+                 {.step = step, .seed = options_.seed, .loss = loss, .gradients = {}, .metrics = &metrics_});
+  timer.end();
+  return hooked;
 }
 
 void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
   const WorkName work("the update");
+  const WorkLog::Scope log(work_log());
   wait_for_reductions();
+  WorkTimer timer(work_log(), *options_.device, {.name = "optimizer"});
   const UpdateScale scale{.lr_multiplier = lr_multiplier, .grad = gradient_scale};
   if (options_.optimizer->built_in() != nullptr) {
     model_->optimizer().step(scale);
   } else {
     call_user("the optimizer of the plugin", ErrorInside::is_named, [&] { model_->optimizer().step(scale); });
   }
+  timer.end();
   end_step(/*update=*/true);
 }
 

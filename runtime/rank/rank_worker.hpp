@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/work_log.hpp"
 #include "runtime/pipeline/rank_order.hpp"
 #include "runtime/pipeline/step_programs.hpp"
 #include "runtime/task/text_request.hpp"
@@ -63,6 +64,8 @@ class RankWorker {
   virtual void begin_texts(std::uint64_t step, const TextRequest& request) = 0;
   // What came of them, on one rank of the job; empty on the others.
   virtual Texts take_texts() = 0;
+  // When its device did the work of run() and apply(); null on the CPU, where that is when they return.
+  virtual WorkLog* work_log() { return nullptr; }
   // Which program a step runs; schedule `auto` is told here how long actions and transfers took.
   virtual StepPrograms& programs() = 0;
 

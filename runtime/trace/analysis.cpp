@@ -21,7 +21,7 @@ struct Step {
 };
 
 struct RankSpans {
-  std::vector<const Span*> spans;
+  std::vector<const Span*> spans, of_device;
   std::vector<Step> steps;
 };
 
@@ -77,10 +77,12 @@ std::map<int, RankSpans> spans_by_rank(const Recording& recording) {
     if (span.category == Category::step) {
       mine.steps.push_back({span.step, span.start_ns, span.end_ns});
     } else {
-      mine.spans.push_back(&span);
+      const bool on_device = recording.actors.at(span.actor).name.starts_with(device_tracks);
+      (on_device ? mine.of_device : mine.spans).push_back(&span);
     }
   }
   for (auto& [rank, mine] : ranks) {
+    if (!mine.of_device.empty()) mine.spans = std::move(mine.of_device);
     if (mine.steps.empty()) mine.steps = steps_from_actions(mine.spans);
   }
   std::erase_if(ranks, [](const auto& rank) { return rank.second.steps.empty(); });

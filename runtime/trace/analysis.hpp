@@ -9,7 +9,8 @@
 
 namespace d9d::trace {
 
-// A rank's time within its steps. Each moment counts once, for the first of these that is going on:
+// A rank's time within its steps. Each moment counts once, for the first of these that is going on; of a rank whose device
+// has tracks, only what is on them counts, so that all the rest is a bubble: the device is idle.
 struct TimeSplit {
   std::int64_t compute = 0;                // a compute span that is not stalled
   std::int64_t exposed_communication = 0;  // a collective, and no compute that hides it

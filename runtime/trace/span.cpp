@@ -15,6 +15,7 @@ constexpr std::array names{
     std::pair{Category::step, std::string_view("step")},
     std::pair{Category::counter, std::string_view("counter")},
     std::pair{Category::stall, std::string_view("stall")},
+    std::pair{Category::launch, std::string_view("launch")},
 };
 
 }  // namespace

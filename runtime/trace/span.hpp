@@ -20,6 +20,7 @@ enum class Category : std::uint8_t {
   step,        // one whole training step of a rank, on a separate track: Recorder::actor(steps_track, rank)
   counter,     // not a span: `value` at `start_ns`
   stall,       // inside a compute span of its rank, which stands still meanwhile
+  launch,      // work is given to a device, whose own spans say when it was done (device_tracks)
 };
 std::string_view name_of(Category category);
 std::optional<Category> category_from(std::string_view name);
@@ -30,6 +31,8 @@ constexpr std::int32_t step_of_span(std::uint64_t step) {
 }
 
 inline constexpr std::string_view steps_track = "steps";
+// Names of tracks that begin so are of a rank's device: "device compute".
+inline constexpr std::string_view device_tracks = "device ";
 
 // Times are nanoseconds of Clock::now_ns of this process. Ids come from Recorder::actor and Recorder::intern.
 struct Span {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "actors/rank_executor.hpp"
+#include "runtime/device/device.hpp"
 #include "tests/support/actor_world.hpp"
 #include "tests/support/idle_rank_worker.hpp"
 
@@ -60,6 +61,49 @@ TEST(StageTrace, ShowsCollectivesOfItsModulesOnTheTrackOfTheAction) {
   EXPECT_EQ(inside.step, 4);
   const trace::Span wait = span_of(seen, "meet", trace::Category::stall);
   EXPECT_EQ(seen.actors.at(wait.actor).name, "compute waits");
+}
+
+// One action, 1F0, that its device has done when the step ends.
+class LateWorker final : public IdleRankWorker {
+ public:
+  LateWorker() : IdleRankWorker(make_cursor(CursorOrder::static_, 0), program_of("1F0")) {}
+  WorkLog* work_log() override { return &log_; }
+  std::vector<StageTensor> run(const Instruction& /*instruction*/) override {
+    WorkTimer timer(&log_, *device_, {.name = "1F0", .stage = 1, .microbatch = 0});
+    timer.end();
+    return {};
+  }
+  StepTotals finish_step() override {
+    device_->record().wait("the step's end");
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<Device> device_ = delayed_device(2);
+  WorkLog log_{true};
+};
+
+TEST(StageTrace, ShowsWhatADeviceDidOnATrackOfItsOwnWithAnArrowFromItsLaunch) {
+  trace::Recorder recorder;
+  ActorWorld world(0, &recorder);
+  RankExecutorOptions options{
+      .rank = 0,
+      .make_worker = [](BucketObserver&, CommTracing) { return std::make_unique<LateWorker>(); },
+      .rank_of_stage = {1, 0}};
+  world.play<RankExecutor>(executor_id, options);
+  world.say<wire::BeginStep>(executor_id, [](wire::BeginStep::Builder begin) { begin.setStep(4); });
+
+  world.run();
+
+  const trace::Recording seen = recorder.snapshot();
+  const trace::Span launch = span_of(seen, "1F0", trace::Category::launch),
+                    done = span_of(seen, "1F0", trace::Category::compute);
+  EXPECT_EQ(seen.actors.at(launch.actor).name, "compute stage 1");
+  EXPECT_EQ(seen.actors.at(done.actor).name, "device compute");
+  EXPECT_EQ(done.stage, 1);
+  EXPECT_EQ(done.step, 4);
+  EXPECT_NE(launch.flow_out, 0U);
+  EXPECT_EQ(done.flow_in, launch.flow_out);
 }
 
 }  // namespace

@@ -39,6 +39,10 @@
 namespace d9d::test {
 namespace {
 
+void call(const std::string& /*name*/, std::uint64_t /*bytes*/, const std::function<void()>& work) {
+  work();
+}
+
 // One microbatch of what a rank works on.
 struct RankBatch {
   TensorMap inputs;   // of the first stage
@@ -304,7 +308,7 @@ std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<Ran
        .shared = gradients,
        .table = &table_,
        .disk = &disk_},
-      buckets);
+      buckets, given_.detailed ? CommTracing{nullptr, &call, &call} : CommTracing{});
 }
 
 std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
@@ -368,6 +372,7 @@ void World::run_rank(int rank) {
   const auto step = [&] { run_step(rank, *worker); };
   given_.around_step ? given_.around_step(rank, step) : step();
   const StepTotals totals = worker->finish_step();
+  if (given_.after_step) given_.after_step(rank, *worker);
   gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.norm_share + buckets.squares);
   for (const StageParameter& parameter : gradients->parameters->parameters()) {
     if (parameter.tensor.requires_grad()) gathered_.add_gradient(parameter);

@@ -12,6 +12,10 @@
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
+namespace d9d {
+class RankWorker;
+}
+
 namespace d9d::test {
 
 struct ParallelCase {
@@ -29,9 +33,12 @@ struct ParallelCase {
   int devices = 0;                      // so many of them are shared by the ranks in turn; 0: one each
   bool nccl = false;                    // between them by NCCL's communicators (comm/nccl/emulated.hpp)
   std::chrono::milliseconds timeout{60'000};  // of a collective
-  int updates = 0;                      // steps before the one that is looked at, each with an update
+  int updates = 0;                            // steps before the one that is looked at, each with an update
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
+  // On the rank's thread, when the last step has ended.
+  std::function<void(int rank, RankWorker& worker)> after_step = {};
+  bool detailed = false;  // the log of devices has collectives and stalls, too
 };
 
 struct Trained {

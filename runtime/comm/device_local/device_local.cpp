@@ -13,6 +13,7 @@
 #include "runtime/comm/shared_memory/mailboxes.hpp"
 #include "runtime/comm/shared_memory/meeting.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/device/work_log.hpp"
 #include "runtime/device/work_name.hpp"
 
 namespace d9d {
@@ -100,7 +101,7 @@ class DeviceLocalCommunicator final : public Communicator {
   void send(const at::Tensor& tensor, int receiver, int tag) override;
   void wait() override {
     const WorkName work("the result of " + name());
-    if (device_ != nullptr) device_->wait(done_);
+    if (device_ != nullptr) wait_inside(*device_, done_, "wait for " + name());
   }
   void abort(const std::string& reason) noexcept override {
     group_->fail("aborted: " + reason);
@@ -140,6 +141,18 @@ class DeviceLocalCommunicator final : public Communicator {
   // Copies of elements [begin, begin + count) of each rank's input.
   std::vector<at::Tensor> parts(Device& device, const at::Tensor& like, std::int64_t begin,
                                 std::int64_t count);
+  // What it takes from here on, and from `behind` on, which waits for peers are part of.
+  WorkTimer timed(Device& device, const char* operation, std::uint64_t bytes, const Event& behind) const {
+    WorkLog* const log = WorkLog::current_if_detailed();
+    if (log == nullptr) return {};
+    return {log,
+            device,
+            {.kind = LoggedWork::Kind::collective,
+             .name = fmt::format("{} {}", operation, name()),
+             .bytes = bytes,
+             .stream = StreamRole::communicate,
+             .behind = behind}};
+  }
   // The stream has all that it was given.
   void finish(Device& device) {
     device_ = &device;
@@ -163,12 +176,14 @@ void DeviceLocalCommunicator::meet(Call::Kind kind, const at::Tensor& input, con
   const WorkName work(fmt::format("{} of {}", name_of(kind), name()));
   Device& device = device_of(input.device());
   Shown& own = shown(rank());
-  own = {input.detach(), device.record(), {}};
+  const Event filled = device.record_time(device.current_stream());
+  own = {input.detach(), filled, {}};
   meeting_.arrive(rank(), name_of(kind), timeout_);
   meeting_.check_same_call(operation_);
   const StreamScope scope(device, StreamRole::communicate);
   device.use(input, StreamRole::communicate);  // also if an exception ends the call
   device.use(output, StreamRole::communicate);
+  WorkTimer timer = timed(device, name_of(kind), std::max(input.nbytes(), output.nbytes()), filled);
   try {
     const WorkName reads("before it reads");
     for (int member = 0; member < size(); ++member) device.wait(shown(member).filled);
@@ -186,6 +201,7 @@ void DeviceLocalCommunicator::meet(Call::Kind kind, const at::Tensor& input, con
   own.input = at::Tensor();
   ++operation_;  // the others go on, too, if this rank cannot write
   write();
+  timer.end();
   finish(device);
 }
 
@@ -296,12 +312,14 @@ void DeviceLocalCommunicator::start_receive(at::Tensor& tensor, int sender, int 
             c10::toString(tensor.scalar_type()));
   const WorkName work(fmt::format("receive of {}", name()));
   Device& device = device_of(tensor.device());
-  const Event free = device.record();
+  const Event free = device.record_time(device.current_stream());
   const StreamScope scope(device, StreamRole::communicate);
   device.use(tensor, StreamRole::communicate);
+  WorkTimer timer = timed(device, "receive", tensor.nbytes(), free);
   device.wait(free);
   device.wait(mail.ready);
   device.copy(tensor.detach(), mail.tensor);
+  timer.end();
   finish(device);
   device_of(mail.tensor.device()).use_until(mail.tensor, done_);
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "runtime/comm/reduce_op.hpp"
+#include "runtime/device/event.hpp"
 
 namespace d9d::nccl {
 
@@ -68,6 +69,8 @@ struct Api {
   int (*record)(Event event, Stream stream) = nullptr;
   int (*stream_waits)(Stream stream, Event event) = nullptr;  // the stream, not the caller
   int (*query)(Event event) = nullptr;                        // success or not_ready
+  // An event that tells when it was reached. Null: none does.
+  d9d::Event (*record_time)(int device, Stream stream) = nullptr;
   // Of devices that only work while somebody waits: work for the event, as far as it goes. Null for a GPU.
   void (*work_for)(Event event) = nullptr;
 };

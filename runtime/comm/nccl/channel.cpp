@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/device.hpp"
 
 namespace d9d::nccl {
 namespace {
@@ -77,11 +78,39 @@ void Channel::launch(const What& what, std::vector<at::Tensor> tensors, const Ca
   require_cuda(api().record(launch.ready, api().current_stream(options_.device)), what);
   require_cuda(api().stream_waits(stream_, launch.ready), what);
   require_cuda(api().record(launch.ready, stream_), what);
+  const LoggedWork logged = logged_from_here(what, launch.tensors);
   options_.witnesses->order.add({group().name, ++launched_, std::string(what.operation) + what.shape});
   const int result = settled(call(comm_, stream_), what);
   launches_.push_back(std::move(launch));  // part of it may run
   require(result, what);
   require_cuda(api().record(launches_.back().done, stream_), what);
+  add_to_log(logged);
+}
+
+// Where somebody asks when the GPU did what.
+LoggedWork Channel::logged_from_here(const What& what, const std::vector<at::Tensor>& tensors) const {
+  if (WorkLog::current_if_detailed() == nullptr || api().record_time == nullptr) return {};
+  LoggedWork work{.kind = LoggedWork::Kind::collective,
+                  .name = fmt::format("{} {}", what.operation, group().name),
+                  .stream = StreamRole::communicate,
+                  .begun = api().record_time(options_.device, stream_)};
+  for (const at::Tensor& tensor : tensors) work.bytes = std::max<std::uint64_t>(work.bytes, tensor.nbytes());
+  return work;
+}
+
+// The caller's stream stands still for all launches.
+WorkTimer Channel::stall_from_here() const {
+  WorkLog* const log = WorkLog::current_if_detailed();
+  if (log == nullptr) return {};
+  Device& device = device_of({api().device_type, static_cast<c10::DeviceIndex>(options_.device)});
+  if (device.current_stream() != StreamRole::compute) return {};
+  return {log, device, {.kind = LoggedWork::Kind::stall, .name = "wait for " + group().name}};
+}
+
+void Channel::add_to_log(LoggedWork work) const {
+  if (work.name.empty()) return;
+  work.done = api().record_time(options_.device, stream_);
+  WorkLog::current()->add(std::move(work));
 }
 
 void Channel::wait() {
@@ -93,7 +122,9 @@ void Channel::wait() {
   if (launches_.empty()) return;
   require_cuda(api().use_device(options_.device), what);
   // A stream keeps its order, so the last launch stands for all.
+  WorkTimer stall = stall_from_here();
   require_cuda(api().stream_waits(api().current_stream(options_.device), launches_.back().done), what);
+  stall.end();
 }
 
 void Channel::finish(const char* operation) {

@@ -17,6 +17,7 @@
 
 #include "runtime/comm/abort_flag.hpp"
 #include "runtime/comm/nccl/channel_options.hpp"
+#include "runtime/device/work_log.hpp"
 
 namespace d9d::nccl {
 
@@ -75,6 +76,9 @@ class Channel {
   std::optional<std::string> overdue();
   std::string members() const;
   std::string launch_text(const What& what) const;
+  LoggedWork logged_from_here(const What& what, const std::vector<at::Tensor>& tensors) const;
+  WorkTimer stall_from_here() const;
+  void add_to_log(LoggedWork work) const;
   void fail(const What& what, const std::string& reason, std::chrono::milliseconds patience);
   void end_communicator() noexcept;
 

@@ -7,6 +7,7 @@
 #include "runtime/comm/nccl/collective_part.hpp"
 #include "runtime/comm/nccl/emulated_comm.hpp"
 #include "runtime/comm/reduce.hpp"
+#include "runtime/device/delayed/device_time.hpp"
 
 namespace d9d::nccl {
 // By rank: its part, that its stream has come to the collective, and that it has read all parts.
@@ -97,7 +98,7 @@ int launch(const CollectivePart& part, Comm handle, Stream on) {
   const auto result = std::make_shared<at::Tensor>();
   machine.enqueue(stream.number, touched_by(part, collective->parts.size()),
                   [collective, rank, ended = comm.ended] {
-                    if (!*ended) collective->arrived[rank]->set();
+                    if (!*ended) collective->arrived[rank]->set(delayed::end_of_this_piece());
                   });
   for (const std::shared_ptr<delayed::Mark>& arrived : collective->arrived)
     machine.hold(stream.number, arrived, comm.ended);
@@ -106,7 +107,7 @@ int launch(const CollectivePart& part, Comm handle, Stream on) {
     const auto matches = [&](const CollectivePart& other) { return same_call(other, parts[rank]); };
     if (*ended || !std::all_of(parts.begin(), parts.end(), matches)) return;
     *result = result_of(*group, *collective, static_cast<int>(rank));
-    collective->finished[rank]->set();
+    collective->finished[rank]->set(delayed::end_of_this_piece());
   });
   for (const std::shared_ptr<delayed::Mark>& finished : collective->finished)
     machine.hold(stream.number, finished, comm.ended);

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "runtime/comm/nccl/emulated_comm.hpp"
+#include "runtime/device/delayed/device_time.hpp"
 
 namespace d9d::nccl {
 
@@ -45,7 +46,7 @@ int launch_batch() {
         touch_of(post.sends ? post.message->from : post.message->to, post.bytes, !post.sends));
   machine.enqueue(stream.number, touched, [posts, ended = comm->ended] {
     for (const Post& post : posts)
-      if (post.sends && !*ended) post.message->ready->set();
+      if (post.sends && !*ended) post.message->ready->set(delayed::end_of_this_piece());
   });
   for (const Post& post : posts)
     if (!post.sends) machine.hold(stream.number, post.message->ready, comm->ended);
@@ -55,7 +56,7 @@ int launch_batch() {
       if (post.sends || *ended || message.bytes_sent != message.bytes_taken) continue;
       const delayed::OpenMemory open(delayed::machine(post.device_of_sender).memory());
       if (message.bytes_sent > 0) std::memcpy(message.to, message.from, message.bytes_sent);
-      message.taken->set();
+      message.taken->set(delayed::end_of_this_piece());
     }
   });
   for (const Post& post : posts) machine.hold(stream.number, post.message->taken, comm->ended);

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "runtime/device/delayed/marked_event.hpp"
+
 namespace d9d::nccl {
 namespace {
 
@@ -54,6 +56,10 @@ void fill_emulated_streams(Api& api) {
     const EmulatedStream& of = stream_of(stream);
     if (event_of(event).mark) of.machine().wait_for(of.number, event_of(event).mark);
     return success;
+  };
+  api.record_time = [](int /*device*/, Stream stream) {
+    const EmulatedStream& of = stream_of(stream);
+    return delayed::event_of(of.machine().record(of.number));
   };
   api.query = [](Event event) { return event_of(event).reached() ? success : not_ready; };
   api.work_for = [](Event event) {

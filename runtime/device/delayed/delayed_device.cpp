@@ -2,13 +2,16 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <cstdlib>
 #include <mutex>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/delayed/aliases.hpp"
 #include "runtime/device/delayed/backend.hpp"
 #include "runtime/device/delayed/current.hpp"
+#include "runtime/device/delayed/device_time.hpp"
 #include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/delayed/marked_event.hpp"
 #include "runtime/device/device.hpp"
 
 namespace d9d {
@@ -23,6 +26,7 @@ class MarkedPlace final : public Event::State {
   explicit MarkedPlace(std::shared_ptr<const delayed::Mark> mark) : mark_(std::move(mark)) {}
   bool reached() const override { return delayed::Machine::sees(*mark_); }
   void wait() const override { mark_->machine().reach(*mark_); }
+  std::int64_t reached_ns() const override { return mark_->reached_ns(); }
   const std::shared_ptr<const delayed::Mark>& mark() const { return mark_; }
 
  private:
@@ -35,7 +39,7 @@ class DelayedDevice final : public Device {
 
   c10::Device place() const override { return {c10::kPrivateUse1, static_cast<c10::DeviceIndex>(index_)}; }
   Event record(StreamRole role) override {
-    return Event(std::make_shared<MarkedPlace>(machine_.record(static_cast<int>(role))));
+    return delayed::event_of(machine_.record(static_cast<int>(role)));
   }
   void wait(StreamRole role, const Event& event) override {
     if (event.state()) machine_.wait_for(static_cast<int>(role), mark_of(event));
@@ -81,9 +85,15 @@ class DelayedDevice final : public Device {
 
 }  // namespace
 
+Event delayed::event_of(std::shared_ptr<const Mark> mark) {
+  return Event(std::make_shared<MarkedPlace>(std::move(mark)));
+}
+
 std::shared_ptr<Device> delayed_device(int index) {
   static constinit std::once_flag known;
   std::call_once(known, [] {
+    const char* const costs = std::getenv("D9D_DELAYED_COSTS");
+    if (costs != nullptr && *costs != '\0') delayed::plant({.cost = delayed::costs_of(costs)});
     delayed::install();
     for (int each = 0; each < delayed::max_devices; ++each)
       keep_device(std::make_shared<DelayedDevice>(each));

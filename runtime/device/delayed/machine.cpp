@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/delayed/device_time.hpp"
 #include "runtime/device/delayed/stream_waits.hpp"
 #include "runtime/device/work_name.hpp"
 
@@ -111,6 +112,7 @@ std::string Machine::touch(int stream, const Touched& touched, const Clock& also
 }
 
 void Machine::push(int stream, Piece piece) {
+  piece.given_ns = host_time_ns();
   queues_[stream].push_back(std::move(piece));
   ++pending_;
 }
@@ -176,7 +178,7 @@ bool Machine::idle(int stream) {
 }
 
 bool Machine::sees(const Mark& mark) {
-  if (!mark.reached()) return false;
+  if (!mark.reached() || is_yet_to_come(mark.reached_ns())) return false;
   clock_of_host().join(mark.known_);
   return true;
 }
@@ -229,6 +231,7 @@ void Machine::run_until(const Mark& mark) {
 
 void Machine::reach(const Mark& mark) {
   run_until(mark);
+  wait_for_planted(mark.reached_ns());
   clock_of_host().join(mark.known_);
   const std::uint32_t own = 1U << mark.machine_.index_;
   if (mark.failure_ && (mark.failure_->told.fetch_or(own) & own) == 0)
@@ -288,23 +291,27 @@ void Machine::run(Piece& piece, int stream) {
   const auto is_open = [&](const auto& other) { return other && (other->told >> index_ & 1U) == 0; };
   if (!is_open(failure)) failure = nullptr;
   if (!failure && piece.behind && is_open(piece.behind->failure_)) failure = piece.behind->failure_;
+  std::int64_t& time = times_ns_[stream];
+  time = std::max({time, piece.given_ns, piece.behind ? piece.behind->reached_ns() : 0});
   if (piece.work && !failure) {
+    const Given given{stream_place(index_, stream), 0, piece.op, piece.work_name};
+    const TimedPiece timed(time, given);
     if (at::get_num_threads() != piece.threads) at::set_num_threads(piece.threads);
     try {
       piece.work();
     } catch (...) {
       failure = std::make_shared<Failure>();
-      failure->error = named(std::current_exception(), piece, stream);
+      failure->error = named(std::current_exception(), given);
     }
+    time = timed.end_ns();
   }
   if (!piece.mark) return;
   piece.mark->failure_ = failure;
-  piece.mark->set();
+  piece.mark->set(time);
 }
 
 // With the op's place in front, or behind for errors of torch, which keep their type.
-std::exception_ptr Machine::named(std::exception_ptr error, const Piece& piece, int stream) const {
-  const Given given{stream_place(index_, stream), 0, piece.op, piece.work_name};
+std::exception_ptr Machine::named(std::exception_ptr error, const Given& given) {
   try {
     std::rethrow_exception(error);
   } catch (c10::Error& of_torch) {

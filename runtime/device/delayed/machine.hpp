@@ -56,7 +56,8 @@ class Machine {
     Work work;
     const char* op = "";
     const std::string* work_name = nullptr;
-    int threads = 1;                     // of torch's ops: their sums depend on it
+    int threads = 1;  // of torch's ops: their sums depend on it
+    std::int64_t given_ns = 0;
     std::shared_ptr<Mark> mark;          // reached here
     std::shared_ptr<const Mark> behind;  // waits for it
     Ended ended;                         // or for this
@@ -74,7 +75,7 @@ class Machine {
   bool run_one(int wanted, std::shared_ptr<const Mark>& missing);
   int choose(int wanted, std::shared_ptr<const Mark>& missing);
   void run(Piece& piece, int stream);
-  std::exception_ptr named(std::exception_ptr error, const Piece& piece, int stream) const;
+  static std::exception_ptr named(std::exception_ptr error, const Given& given);
   void poison_block(const Block& block);
   static void release(void* block);
   void take_back();
@@ -89,6 +90,7 @@ class Machine {
   Clock known_[num_streams];                        // what the next piece of each comes behind
   std::shared_ptr<Failure> failures_[num_streams];  // that the next piece of each comes behind
   std::vector<Block*> freed_;                       // that other streams may still use
+  std::int64_t times_ns_[num_streams] = {};         // device_time.hpp; of the thread that runs work
   std::string freed_too_early_;                     // an error that the next call of enqueue() tells
   RandomStream order_;
   std::uint64_t drawn_ = 0;

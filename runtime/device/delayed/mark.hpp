@@ -23,16 +23,22 @@ class Mark {
   Mark(Machine& machine, int stream, const Clock& known = {})
       : machine_(machine), stream_(stream), known_(known) {}
   bool reached() const { return reached_.load(std::memory_order_acquire); }
+  std::int64_t reached_ns() const { return reached() ? reached_ns_ : 0; }  // device_time.hpp
   Machine& machine() const { return machine_; }
   // Of one that no stream was given: by work that runs.
-  void set() { reached_.store(true, std::memory_order_release); }
+  void set(std::int64_t now_ns) {
+    reached_ns_ = now_ns;
+    reached_.store(true, std::memory_order_release);
+  }
 
  private:
   friend class Machine;
   Machine& machine_;
   const int stream_;
-  const Clock known_;                 // what has run when it is reached
-  std::shared_ptr<Failure> failure_;  // that it comes behind; written before it is reached
+  const Clock known_;  // what has run when it is reached
+  // Written before it is reached: the failure that it comes behind, and the time of its stream.
+  std::shared_ptr<Failure> failure_;
+  std::int64_t reached_ns_ = 0;
   std::atomic<bool> reached_ = false;
 };
 

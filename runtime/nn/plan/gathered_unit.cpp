@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "runtime/base/error.hpp"
+#include "runtime/device/work_log.hpp"
 #include "runtime/device/work_name.hpp"
 
 namespace d9d {
@@ -91,7 +92,7 @@ void GatheredUnit::ensure() {
   std::future<void> arrival = std::move(arrival_);
   const at::Tensor memory = std::exchange(on_its_way_, {});
   if (arrival.valid()) options_.thread->wait(std::move(arrival), "wait for " + options_.name);
-  device_of(memory.device()).wait(arrived_);
+  wait_inside(device_of(memory.device()), arrived_, options_.name);
   values_.give(memory);
 }
 

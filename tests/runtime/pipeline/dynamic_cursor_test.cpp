@@ -202,6 +202,18 @@ TEST_F(OneRank, WaitsForTheHeadOfItsProgramAsLongAsItsPatienceLasts) {
   EXPECT_EQ(cursor->next_wakeup(), std::nullopt);
 }
 
+// A device's work goes on after the call that gave it.
+TEST_F(OneRank, MeasuresItsPatienceByWhatItIsToldOfItsActions) {
+  start("0F0 0F1 0I0 0F2 0I1 0I2 0W0 0W1 0W2", 1);
+  next();
+  next();
+  cursor->set_mean_action(5);
+
+  EXPECT_EQ(next({}, 4.9), "");
+  EXPECT_EQ(cursor->next_wakeup(), now + 5);
+  EXPECT_EQ(next({}, 5), "0F2");
+}
+
 TEST_F(OneRank, RunsAnotherActionWhenTheHeadIsTooLate) {
   start("0F0 0F1 0I0 0I1 0F2 0I2 0W0 0W1 0W2", 1);
   next();

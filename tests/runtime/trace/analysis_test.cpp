@@ -69,6 +69,33 @@ TEST(Analysis, HidesNothingBehindAComputationThatStandsStill) {
   EXPECT_EQ(rank.communication, 10'000);
 }
 
+// 100 us: an action of 60 on the device, which stands still for 10 of them, beside a collective of 40 that ends 10 after
+// it. What the host does meanwhile, waiting for the device included, counts for nothing.
+TEST(Analysis, CountsWhatTheDeviceDidWhereItHasTracks) {
+  Story story;
+  story.on("steps", 0).span(Category::step, "step", 0, 100, 1);
+  story.on("rank_executor/0", 0).message("begin_step", 0, 0, 95);
+  story.on("compute stage 0", 0).span(Category::launch, "0F0", 1, 6);
+  story.on("gradients 0", 0).span(Category::collective, "all_reduce", 2, 3);
+  story.on("device compute", 0)
+      .span(Category::compute, "0F0", 10, 70)
+      .span(Category::stall, "wait for tp", 50, 60);
+  story.on("device communicate", 0).span(Category::collective, "all_reduce tp", 40, 80);
+  story.on("steps", 1).span(Category::step, "step", 0, 100, 1);
+  story.on("compute stage 1", 1).span(Category::compute, "1F0", 0, 30);
+
+  const Analysis analysis = analyze(story.tell());
+
+  const RankReport& late = analysis.ranks.at(0);
+  EXPECT_EQ(late.time.compute, 50'000);
+  EXPECT_EQ(late.time.exposed_communication, 20'000);
+  EXPECT_EQ(late.time.bubble, 30'000);
+  EXPECT_EQ(late.time.other + late.time.mailbox_wait, 0);
+  EXPECT_EQ(late.time.total(), 100'000);
+  EXPECT_EQ(late.communication, 40'000);
+  EXPECT_EQ(analysis.ranks.at(1).time.compute, 30'000) << "a rank without a device";
+}
+
 TEST(Analysis, NamesTheSlowestEdgesFirst) {
   Story story;
   story.on("a", 0).span(Category::message, "start", 1, 2);
