@@ -5,16 +5,13 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <type_traits>
 #include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/open_communicators.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/work_name.hpp"
 #include "runtime/metric/expert_load.hpp"
@@ -23,22 +20,24 @@
 #include "runtime/pipeline/stage_core.hpp"
 #include "runtime/pipeline/step_programs.hpp"
 #include "runtime/rank/action_times.hpp"
+#include "runtime/rank/device_groups.hpp"
 #include "runtime/rank/device_inputs.hpp"
+#include "runtime/rank/evaluation_turn.hpp"
 #include "runtime/rank/gradient_groups.hpp"
 #include "runtime/rank/host_totals.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/phase_losses.hpp"
-#include "runtime/rank/rank_evaluation.hpp"
+#include "runtime/rank/phase_program.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/rank_hooks.hpp"
+#include "runtime/rank/rank_metrics.hpp"
 #include "runtime/rank/rank_model.hpp"
 #include "runtime/rank/training_state.hpp"
 #include "runtime/rank/watched_tensors.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
-#include "runtime/task/task_counts.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 #include "runtime/train/norm_parts.hpp"
@@ -46,31 +45,10 @@
 namespace d9d {
 namespace {
 
-// Communicators of devices are kept in `opened`.
-PipelineWorkerOptions with_device(PipelineWorkerOptions options,
-                                  const std::shared_ptr<OpenCommunicators>& opened) {
-  if (!options.device) options.device = cpu_device();
-  if (options.device->is_cpu()) return options;
-  options.open_group = [open = std::move(options.open_group), opened](const std::string& domain,
-                                                                      const std::vector<std::string>& axes,
-                                                                      const std::string& use) {
-    std::shared_ptr<Communicator> group = open(domain, axes, use);
-    opened->add(group);
-    return group;
-  };
-  options.open_pair = [open = std::move(options.open_pair), opened](int one, int other,
-                                                                    const std::string& use) {
-    std::shared_ptr<Communicator> pair = open(one, other, use);
-    opened->add(pair);
-    return pair;
-  };
-  return options;
-}
-
 class PipelineWorker final : public RankWorker, private GradientObserver {
  public:
   PipelineWorker(PipelineWorkerOptions options, BucketObserver& buckets, CommTracing tracing)
-      : options_(with_device(std::move(options), opened_)),
+      : options_(groups_.watched(std::move(options))),
         buckets_(buckets),
         tracing_(std::move(tracing)),
         pipeline_rank_(options_.plan->placement(options_.rank).pipeline),
@@ -80,8 +58,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
         order_(
             make_cursor(options_.order, pipeline_rank_, options_.extra_activations),
             [this](const Action& action) { return core(action.stage).ready(action); }, options_.follows),
-        losses_({options_.task, options_.phases, counts_loss(), counts_loss() ? &metrics_ : &uncounted_,
-                 options_.device}) {
+        metrics_(options_.declare_metrics, counts_loss()),
+        losses_({options_.task, options_.phases, counts_loss(), &metrics_.of_losses(), options_.device}) {
     if (!options_.device->is_cpu())
       times_ = std::make_unique<ActionTimes>(bool(tracing_.in_compute), programs_);
   }
@@ -91,19 +69,19 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::vector<int> bucket_groups() const override { return bucket_groups_; }
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put(const StageTensor& tensor) override;
-  RankOrder& order() override { return evaluating_ ? evaluation().order() : order_; }
+  RankOrder& order() override { return turn_.running() ? turn_.now().order() : order_; }
   std::vector<StageTensor> run(const Instruction& instruction) override {
-    return with_sound_groups([&] { return run_parts(instruction); });
+    return groups_.checked([&] { return run_parts(instruction); });
   }
   StepTotals finish_step() override {
-    return with_sound_groups([this] { return totals_of_step(); });
+    return groups_.checked([this] { return totals_of_step(); });
   }
   void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   StepTotals finish_evaluation() override {
-    return with_sound_groups([this] { return totals_of_evaluation(); });
+    return groups_.checked([this] { return totals_of_evaluation(); });
   }
   void begin_texts(std::uint64_t step, const TextRequest& request) override;
-  Texts take_texts() override { return std::exchange(made_, {}); }
+  Texts take_texts() override { return turn_.take_texts(); }
   void restore(const std::string& checkpoint, std::uint64_t skipped_steps) override;
   WorkLog* work_log() override { return times_ ? &times_->log() : nullptr; }
   StepPrograms& programs() override { return programs_; }
@@ -113,11 +91,11 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void wake() override { model_->wake(); }
   HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) override;
   void watch_tensors(double gradient_scale) override;
-  std::vector<double> take_metrics() override;
-  std::vector<double> take_evaluation_metrics() override { return evaluation_->take_metrics(); }
-  std::string metric_state() override { return counted().to_json().dump(); }
+  std::vector<double> take_metrics() override { return metrics_.take(); }
+  std::vector<double> take_evaluation_metrics() override { return turn_.of_samples().take_metrics(); }
+  std::string metric_state() override { return metrics_.all().to_json().dump(); }
   Ticket snapshot() override {
-    return with_sound_groups([this] { return take_snapshot(); });
+    return groups_.checked([this] { return take_snapshot(); });
   }
 
  private:
@@ -125,7 +103,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StageCore& core(int stage) const {
     const auto found = cores_.find(stage);
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
-    return evaluating_ ? evaluation().core(stage) : *found->second;
+    return turn_.running() ? turn_.now().core(stage) : *found->second;
   }
   // Tensor-parallel ranks compute the same loss of the same samples: one of them counts it.
   bool counts_loss() const { return options_.plan->placement(options_.rank).tensor == 0; }
@@ -148,44 +126,17 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StepTotals totals_of_evaluation();
   Ticket take_snapshot();
   std::vector<int> groups_of_buckets() const;
-  void make_metrics();
+  void load_metrics();
   void wait_for_reductions();
   void end_step(bool update);
   void gradient_complete(int stage, std::size_t parameter, bool last) override;
   StageCoreOptions core_options(int stage, const RankModel::Stage& built);
-  std::shared_ptr<const PipelineProgram> program_of(std::size_t microbatches, int forwards);
   std::uint64_t noise_seed() const { return stable_hash(fmt::format("{}:{}", options_.seed, options_.rank)); }
-  // The one that runs: of texts that somebody asked for, or of a task's samples.
-  RankEvaluation& evaluation() const { return texts_ ? texts_->evaluation() : *evaluation_; }
   RankEvaluationOptions evaluation_options(std::shared_ptr<InferenceTask> inference) const;
   // What the task counted as it built them goes into `metrics`.
   std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets,
                                                    Compose& metrics) const;
-  // With what the task counted outside of microbatches.
-  Compose& counted() {
-    metrics_.merge(task_counts_->take());
-    return metrics_;
-  }
-
-  // Behind a wait of the host: a collective of a device that failed has ended as if it were done.
-  template <class Work>
-  std::invoke_result_t<Work> with_sound_groups(Work&& work) {
-    try {
-      auto result = work();
-      check_groups();
-      return result;
-    } catch (const std::exception&) {
-      check_groups();  // what failed first
-      throw;
-    }
-  }
-  void check_groups() const {
-    if (options_.device->is_cpu()) return;
-    opened_->check();
-    options_.shared->reductions.check();
-  }
-
-  const std::shared_ptr<OpenCommunicators> opened_ = std::make_shared<OpenCommunicators>();
+  DeviceGroups groups_;
   const PipelineWorkerOptions options_;
   BucketObserver& buckets_;
   const CommTracing tracing_;
@@ -194,33 +145,25 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StepPrograms programs_;
   RankOrder order_;
   std::unique_ptr<ActionTimes> times_;  // of a device
-  Compose metrics_;                     // of the task; counts between two calls of take_metrics()
-  Compose uncounted_;  // what the task counts where another rank counts the same; empty elsewhere
-  std::shared_ptr<TaskCounts> task_counts_;
+  RankMetrics metrics_;
   PhaseLosses losses_;
   std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<RankModel> model_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::vector<int> bucket_groups_;                   // by bucket, see RankWorker
-  std::unique_ptr<RankEvaluation> evaluation_;       // where the job evaluates
-  std::unique_ptr<RankTexts> texts_;                 // while they are made
-  Texts made_;
-  bool evaluating_ = false;
-  // Of the last step with forward phases: its schedule's program, how many microbatches came before it, and both.
-  std::shared_ptr<const PipelineProgram> behind_, program_;
-  int forwards_ = 0;
+  EvaluationTurn turn_;
+  PhaseProgram phase_program_;
 };
 
 void PipelineWorker::prepare() {
   at::set_num_threads(options_.threads);
-  make_metrics();
+  load_metrics();
   const RankModel::Lanes lanes{[this] { return lanes_.get(); },
                                [this]() -> ComputeLanes& { return this->lanes(); }};
   model_ = std::make_unique<RankModel>(options_, topology_, tracing_, lanes);
   for (const auto& [stage, built] : model_->stages())
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, built), *options_.table);
-  if (options_.evaluates || options_.inference)
-    evaluation_ = std::make_unique<RankEvaluation>(evaluation_options(options_.inference));
+  if (options_.evaluates || options_.inference) turn_.prepare(evaluation_options(options_.inference));
   options_.shared->parameters = model_->flat();
   bucket_groups_ = groups_of_buckets();
   options_.shared->norm_parts = std::make_shared<NormParts>();
@@ -228,7 +171,7 @@ void PipelineWorker::prepare() {
     const OpenGroup open = with_tracing(options_.open_group, tracing_, lanes.made);
     RankContext context =
         rank_context(options_.context, *options_.plan, options_.rank, options_.first_step, open);
-    context.count = [counts = task_counts_](const auto& update) { counts->update(update); };
+    context.count = [this](const auto& update) { metrics_.update(update); };
     call_user("the task's begin", ErrorInside::passes, [&] { options_.begin_task(context); });
   }
 }
@@ -249,15 +192,8 @@ RankEvaluationOptions PipelineWorker::evaluation_options(std::shared_ptr<Inferen
 }
 
 // A task may have other metrics than the one that wrote the checkpoint.
-void PipelineWorker::make_metrics() {
-  options_.declare_metrics(metrics_);
-  if (!counts_loss()) options_.declare_metrics(uncounted_);
-  task_counts_ = std::make_shared<TaskCounts>(options_.declare_metrics);
-  std::set<std::string> dropped;
-  for (const std::string& state : options_.metric_states) {
-    for (std::string& name : metrics_.merge_json(nlohmann::json::parse(state)))
-      dropped.insert(std::move(name));
-  }
+void PipelineWorker::load_metrics() {
+  const std::vector<std::string> dropped = metrics_.load(options_.metric_states);
   if (options_.rank != 0 || dropped.empty()) return;
   log::warn("the task no longer declares these metrics of the checkpoint, what they counted is dropped: {}",
             fmt::join(dropped, ", "));
@@ -327,25 +263,15 @@ std::vector<MicrobatchTensors> PipelineWorker::take_microbatches(const std::vect
 }
 
 void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) {
-  std::vector<MicrobatchTensors> tensors = take_microbatches(microbatches, metrics_);
+  std::vector<MicrobatchTensors> tensors = take_microbatches(microbatches, metrics_.here());
   const int forwards = losses_.begin_step(tensors);
   model_->sync().begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
-  const auto program = program_of(tensors.size(), forwards);
+  const auto program =
+      phase_program_.get(programs_.get(static_cast<int>(tensors.size()) - forwards), forwards);
   const std::string report = programs_.take_report();
   if (options_.rank == 0 && !report.empty()) log::info("{}", report);
   order_.begin_step(step, parts_may_overlap() ? program : parts_apart(program));
-}
-
-std::shared_ptr<const PipelineProgram> PipelineWorker::program_of(std::size_t microbatches, int forwards) {
-  auto trained = programs_.get(static_cast<int>(microbatches) - forwards);
-  if (forwards == 0) return trained;
-  if (behind_ != trained || forwards_ != forwards) {
-    program_ = behind_forwards(*trained, forwards);
-    behind_ = std::move(trained);
-    forwards_ = forwards;
-  }
-  return program_;
 }
 
 void PipelineWorker::put(const StageTensor& tensor) {
@@ -374,7 +300,7 @@ std::vector<StageTensor> PipelineWorker::run_parts(const Instruction& instructio
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Action& action = instruction.parts[i];
     const auto [stage, microbatch] =
-        evaluating_ ? evaluation().after(action) : std::pair(action.stage + 1, action.microbatch);
+        turn_.running() ? turn_.now().after(action) : std::pair(action.stage + 1, action.microbatch);
     pass_on({false, stage, microbatch, results[i].activation});
     pass_on({true, action.stage - 1, action.microbatch, results[i].gradient});
   }
@@ -394,7 +320,7 @@ StepTotals PipelineWorker::totals_of_step() {
   model_->tied().sum();
   StepTotals totals = host_totals(steps, *model_->flat(), *options_.shared->norm_parts, options_.norm);
   if (!counts_loss()) totals.loss_sum = totals.weight_sum = 0;
-  if (options_.logs_expert_load) model_->experts().count(metrics_.get<ExpertLoad>(expert_load_name));
+  if (options_.logs_expert_load) model_->experts().count(metrics_.here().get<ExpertLoad>(expert_load_name));
   losses_.end_step();
   if (times_) times_->end_step(order_);
   totals.costs = programs_.finish_step();
@@ -402,18 +328,12 @@ StepTotals PipelineWorker::totals_of_step() {
 }
 
 void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) {
-  D9D_CHECK(evaluation_ && !evaluating_, "rank {} was not made for an evaluation, or is in one",
-            options_.rank);
-  evaluating_ = true;
-  evaluation_->begin(step, take_microbatches(microbatches, evaluation_->metrics()));
+  turn_.begin(step, take_microbatches(microbatches, turn_.of_samples().metrics()));
 }
 
 // Units that were gathered for the evaluation go, and those of the next step's begin are asked for again.
 StepTotals PipelineWorker::totals_of_evaluation() {
-  const StepTotals totals = evaluation().finish();
-  if (texts_) made_ = texts_->take();
-  texts_.reset();
-  evaluating_ = false;
+  const StepTotals totals = turn_.finish();
   for (const auto& [stage, built] : model_->stages()) {
     built.units.end_step();
     built.units.after_update();
@@ -422,10 +342,8 @@ StepTotals PipelineWorker::totals_of_evaluation() {
 }
 
 void PipelineWorker::begin_texts(std::uint64_t step, const TextRequest& request) {
-  D9D_CHECK(!evaluating_, "rank {} is in an evaluation", options_.rank);
-  texts_ = std::make_unique<RankTexts>(evaluation_options(nullptr), *options_.plan, options_.rank, request);
-  evaluating_ = true;
-  texts_->begin(step);
+  turn_.begin_texts(
+      step, std::make_unique<RankTexts>(evaluation_options(nullptr), *options_.plan, options_.rank, request));
 }
 
 void PipelineWorker::restore(const std::string& checkpoint, std::uint64_t skipped_steps) {
@@ -442,9 +360,9 @@ HookedGradients PipelineWorker::hook_gradients(std::uint64_t step, double loss, 
   const WorkLog::Scope log(work_log());
   wait_for_reductions();
   WorkTimer timer(work_log(), *options_.device, {.name = "gradient hooks"});
-  const HookedGradients hooked =
-      call_hooks(options_.hooks, *model_->flat(), weight, options_.norm,
-                 {.step = step, .seed = options_.seed, .loss = loss, .gradients = {}, .metrics = &metrics_});
+  const HookedGradients hooked = call_hooks(
+      options_.hooks, *model_->flat(), weight, options_.norm,
+      {.step = step, .seed = options_.seed, .loss = loss, .gradients = {}, .metrics = &metrics_.here()});
   timer.end();
   return hooked;
 }
@@ -481,13 +399,7 @@ void PipelineWorker::watch_tensors(double gradient_scale) {
   if (options_.watched.empty() || options_.inference) return;
   wait_for_reductions();
   d9d::watch_tensors(*model_->flat(), options_.watched, gradient_scale,
-                     metrics_.get<TensorStatistics>(statistics_name));
-}
-
-std::vector<double> PipelineWorker::take_metrics() {
-  std::vector<double> state = counted().state();
-  metrics_.reset();
-  return state;
+                     metrics_.here().get<TensorStatistics>(statistics_name));
 }
 
 // An inference job's checkpoint has no tensors: the weights are where they came from.

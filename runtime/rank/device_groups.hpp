@@ -1,0 +1,62 @@
+#pragma once
+// The communicators that a rank has opened for a device: a collective that failed there has ended as if it were done, so
+// they are asked behind each wait of the host. Nothing on the CPU.
+
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/open_communicators.hpp"
+#include "runtime/device/device.hpp"
+#include "runtime/rank/pipeline_worker.hpp"
+#include "runtime/rank/rank_gradients.hpp"
+
+namespace d9d {
+
+class DeviceGroups {
+ public:
+  // The options, whose functions tell of what they open. A device that is none is the CPU.
+  PipelineWorkerOptions watched(PipelineWorkerOptions options) {
+    if (!options.device) options.device = cpu_device();
+    if (options.device->is_cpu()) return options;
+    gradients_ = options.shared;
+    options.open_group = keeping(std::move(options.open_group));
+    options.open_pair = keeping(std::move(options.open_pair));
+    return options;
+  }
+
+  // `work` ends with a wait of the host. What failed first is what is thrown.
+  template <class Work>
+  std::invoke_result_t<Work> checked(Work&& work) const {
+    try {
+      auto result = work();
+      check();
+      return result;
+    } catch (const std::exception&) {
+      check();
+      throw;
+    }
+  }
+
+ private:
+  template <class Open>
+  Open keeping(Open open) const {
+    return [open = std::move(open), opened = opened_](auto&&... arguments) {
+      std::shared_ptr<Communicator> group = open(arguments...);
+      opened->add(group);
+      return group;
+    };
+  }
+  void check() const {
+    if (!gradients_) return;
+    opened_->check();
+    gradients_->reductions.check();
+  }
+
+  const std::shared_ptr<OpenCommunicators> opened_ = std::make_shared<OpenCommunicators>();
+  std::shared_ptr<RankGradients> gradients_;
+};
+
+}  // namespace d9d
