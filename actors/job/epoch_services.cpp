@@ -114,6 +114,12 @@ std::shared_ptr<Communicator> EpochServices::open(int rank, const std::string& d
   return kept(factory_.open(rank, domain, axes, use));
 }
 
+std::shared_ptr<Communicator> EpochServices::open_on_host(int rank, const std::string& domain,
+                                                          const std::vector<std::string>& axes,
+                                                          const std::string& use) {
+  return kept(factory_.open_on_host(rank, domain, axes, use));
+}
+
 std::shared_ptr<Communicator> EpochServices::open_pair(int rank, int sender, int receiver,
                                                        const std::string& use) {
   return kept(factory_.open_pair(rank, sender, receiver, use));

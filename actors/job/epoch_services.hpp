@@ -30,6 +30,8 @@ class EpochServices {
   // Communicators of a rank of this process: see CommunicatorFactory. abort() reaches them while they live.
   std::shared_ptr<Communicator> open(int rank, const std::string& domain,
                                      const std::vector<std::string>& axes, const std::string& use);
+  std::shared_ptr<Communicator> open_on_host(int rank, const std::string& domain,
+                                             const std::vector<std::string>& axes, const std::string& use);
   std::shared_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use);
   // From any thread: every wait for another rank fails with `reason`, those of now and all later ones.
   void abort(const std::string& reason) noexcept;

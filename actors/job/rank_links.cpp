@@ -25,9 +25,12 @@ std::vector<GradientGroup> RankLinks::groups() const {
 CastMember RankLinks::collective(int index, const std::string& use, const GradientGroup& group) const {
   const auto opener = [&](const std::vector<std::string>& axes, const std::string& purpose) {
     if (axes.empty()) return OpenCommunicator();
-    return OpenCommunicator([&epoch = epoch_, rank = rank_, domain = group.domain, axes, purpose] {
-      return epoch.open(rank, domain, axes, purpose);
-    });
+    const bool sums_gradients = index >= first_gradient_group;  // the others sum numbers of the host
+    return OpenCommunicator(
+        [&epoch = epoch_, rank = rank_, domain = group.domain, axes, purpose, sums_gradients] {
+          return sums_gradients ? epoch.open(rank, domain, axes, purpose)
+                                : epoch.open_on_host(rank, domain, axes, purpose);
+        });
   };
   // Shards of tensor-parallel blocks are summed over other ranks than the rest, each group in its own time.
   const std::string scattered = fmt::format("{} scattered, then {}", use, fmt::join(group.axes, "+"));

@@ -72,6 +72,12 @@ std::unique_ptr<Communicator> CommunicatorFactory::open(int rank, const std::str
   return open_group(plan_.group(rank, domain, axes), use);
 }
 
+std::unique_ptr<Communicator> CommunicatorFactory::open_on_host(int rank, const std::string& domain,
+                                                                const std::vector<std::string>& axes,
+                                                                const std::string& use) const {
+  return open_group(plan_.group(rank, domain, axes), use, /*on_host=*/true);
+}
+
 std::unique_ptr<Communicator> CommunicatorFactory::open_pair(int rank, int sender, int receiver,
                                                              const std::string& use) const {
   D9D_CHECK(sender != receiver && (rank == sender || rank == receiver), "rank {} is not of the pair {} > {}",
@@ -84,19 +90,21 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_pair(int rank, int sende
   return open_group(std::move(group), use);
 }
 
-std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const std::string& use) const {
+std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const std::string& use,
+                                                              bool on_host) const {
   group.name = fmt::format("{}/{}@{}", group.name, use, options_.epoch);
   if (group.size() == 1) return std::make_unique<SingleCommunicator>(group.name);
   D9D_CHECK(group.one_node || transport_ != nullptr,
             "group {} spans nodes and there is no transport between them", group.name);
-  std::unique_ptr<Communicator> communicator = group.one_node ? open_here(group) : open_across_nodes(group);
+  std::unique_ptr<Communicator> communicator =
+      group.one_node ? open_here(group, on_host) : open_across_nodes(group);
   if (!options_.check_collectives) return communicator;
   return make_checked(std::move(communicator), group.ranks[static_cast<std::size_t>(group.index)]);
 }
 
-std::unique_ptr<Communicator> CommunicatorFactory::open_here(const Group& group) const {
+std::unique_ptr<Communicator> CommunicatorFactory::open_here(const Group& group, bool on_host) const {
   using Kind = DeviceCollectives::Kind;
-  if (options_.devices.kind == Kind::none) return hub_.open(group, options_.timeout);
+  if (on_host || options_.devices.kind == Kind::none) return hub_.open(group, options_.timeout);
   if (options_.devices.kind == Kind::nccl) {
     const int rank = group.ranks[static_cast<std::size_t>(group.index)];
     auto communicator = worlds_->of(rank, options_, hub_).open(group);

@@ -48,6 +48,10 @@ class CommunicatorFactory {
   // it waits for the other members, so all ranks must open their groups in the same order. Thread-safe.
   std::unique_ptr<Communicator> open(int rank, const std::string& domain,
                                      const std::vector<std::string>& axes, const std::string& use) const;
+  // The same for values of the host alone, which a device's ranks open no device's communicator for.
+  std::unique_ptr<Communicator> open_on_host(int rank, const std::string& domain,
+                                             const std::vector<std::string>& axes,
+                                             const std::string& use) const;
   // Opens the communicator for messages from `sender` to
   // `receiver`. The opposite direction needs another one.
   std::unique_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use) const;
@@ -55,8 +59,8 @@ class CommunicatorFactory {
   void abort_devices(const std::string& reason) const noexcept;
 
  private:
-  std::unique_ptr<Communicator> open_group(Group group, const std::string& use) const;
-  std::unique_ptr<Communicator> open_here(const Group& group) const;
+  std::unique_ptr<Communicator> open_group(Group group, const std::string& use, bool on_host = false) const;
+  std::unique_ptr<Communicator> open_here(const Group& group, bool on_host) const;
   std::unique_ptr<Communicator> open_across_nodes(const Group& group) const;
 
   const Plan& plan_;

@@ -56,6 +56,16 @@ TEST(CommunicatorFactory, StaysInSharedMemoryOnOneNodeAndTakesSocketsBetweenNode
   for (std::thread& rank : ranks) rank.join();
 }
 
+TEST(CommunicatorFactory, OpensNothingOfADeviceForValuesOfTheHost) {
+  const Plan plan({.data_parallel_replicate = 2}, {2});
+  SharedMemoryHub hub;
+  const CommunicatorFactory factory(plan, hub, nullptr,
+                                    {.devices = {.kind = DeviceCollectives::Kind::local}});
+
+  EXPECT_EQ(factory.open(0, "flat", {"world"}, "sums")->backend(), "device_local");
+  EXPECT_EQ(factory.open_on_host(0, "flat", {"world"}, "step")->backend(), "shared_memory");
+}
+
 TEST(CommunicatorFactory, OpensAPairInEachDirection) {
   const Plan plan(two_by_two(), {4});
   SharedMemoryHub hub;
