@@ -152,48 +152,6 @@ TEST_F(StageTest, AStageOfItsOwnRankHearsOfItsTensorByAnOrdinaryMessage) {
   EXPECT_THAT(script.ran, ElementsAre("prepare", "begin 1 of 2", "1F0", "1F1"));
 }
 
-TEST_F(StageTest, HandsWhatItsMetricsCountedToTheCollectorOfItsRank) {
-  script.metrics = {0.5, 64};
-  play();
-  world->say<wire::CollectMetrics>(executor_id, [](wire::CollectMetrics::Builder ask) { ask.setStep(4); });
-
-  const auto taken = world->last<wire::MetricsTaken>(ActorId{Role::metric_collector, 0});
-  EXPECT_EQ(taken->getStep(), 4U);
-  EXPECT_THAT(to_vector<double>(taken->getState()), ElementsAre(0.5, 64));
-}
-
-TEST_F(StageTest, AppliesWithTheTrainersScaleAndRate) {
-  play();
-  world->say<wire::ApplyStep>(executor_id, [](wire::ApplyStep::Builder apply) {
-    apply.setStep(3);
-    apply.setGradientScale(0.25);
-    apply.setLrMultiplier(0.5);
-  });
-
-  world->say<wire::ApplyStep>(executor_id, [](wire::ApplyStep::Builder apply) { apply.setSkip(true); });
-
-  EXPECT_THAT(script.applied, ElementsAre("0.25 0.5", "skipped"));
-  EXPECT_EQ(world->heard<wire::StepApplied>(trainer_id).front()->getStep(), 3U);
-}
-
-TEST_F(StageTest, ASnapshotGoesToTheWriterOfItsNodeEvenWhenThereIsNothingToWrite) {
-  script.metrics = {0.5, 64};
-  play();
-  for (const Ticket copy : {ticket(4), Ticket{}}) {
-    script.snapshot = copy;
-    world->say<wire::Snapshot>(executor_id, [](wire::Snapshot::Builder snapshot) {
-      snapshot.setStep(6);
-      snapshot.setDirectory("dir");
-    });
-
-    const auto write = world->last<wire::WriteShard>(ActorId{Role::checkpoint_writer, 0});
-    EXPECT_EQ(write->getTicket(), copy.packed());
-    EXPECT_EQ(std::string(write->getDirectory()), "dir");
-    EXPECT_EQ(write->getRank(), 0);
-    EXPECT_EQ(std::string(world->last<wire::MetricState>(trainer_id)->getState()), "2");
-  }
-}
-
 TEST_F(StageTest, ALeaderTellsItsFollowersWhatItRunsNextAndTheyHearItBeforeItsResults) {
   script.program = {"1F0", "1B0"};
   script.outputs["1F0"] = {{false, 0, 0, ticket(7)}};
@@ -344,36 +302,6 @@ TEST_F(StageTest, LeaderAndFollowerRunTheSameOrder) {
     ASSERT_EQ(script.ran.size(), 6U) << "seed " << seed;
     ASSERT_EQ(steps_computed() + world->heard<wire::StepComputed>(ActorId{Role::trainer, 5}).size(), 2U);
   }
-}
-
-TEST_F(StageTest, CallsTheGradientHooksWhenToldTo) {
-  play();
-  world->say<wire::HookGradients>(executor_id, [](wire::HookGradients::Builder hook) {
-    hook.setStep(3);
-    hook.setLoss(2.5);
-    hook.setWeight(4);
-  });
-
-  EXPECT_THAT(script.applied, ElementsAre("hooks of 3: 2.5 4"));
-  const auto hooked = world->last<wire::GradientsHooked>(trainer_id);
-  EXPECT_EQ(hooked->getStep(), 3U);
-  EXPECT_EQ(hooked->getNormShare(), 0.25);
-  EXPECT_TRUE(hooked->getSkip());
-}
-
-TEST_F(StageTest, SleepsAndWakesWhenToldTo) {
-  play();
-  world->say<wire::Sleep>(executor_id, [](wire::Sleep::Builder sleep) {
-    sleep.setStep(3);
-    sleep.setFile("asleep/rank-0");
-  });
-  EXPECT_EQ(world->last<wire::Slept>(trainer_id)->getBytes(), 4096U);
-  EXPECT_EQ(world->heard<wire::Sleep>(ActorId{Role::metric_collector, executor_id.index}).size(), 1U);
-
-  world->say<wire::Wake>(executor_id, [](wire::Wake::Builder wake) { wake.setStep(3); });
-
-  EXPECT_EQ(world->last<wire::Awake>(trainer_id)->getStep(), 3U);
-  EXPECT_THAT(script.applied, ElementsAre("sleeps in asleep/rank-0", "awake"));
 }
 
 TEST_F(StageTest, CallsSubscribersAroundWhatTheEventsName) {

@@ -1,0 +1,118 @@
+// What others ask a rank for between its steps.
+#include <fmt/format.h>
+
+#include "actors/rank_executor.hpp"
+#include "actors/text_messages.hpp"
+
+namespace d9d {
+
+void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
+  const bool evaluation = message.getEvaluation();
+  if (evaluation) options_.events->tell(events::EvaluationPost{message.getStep(), message.getLoss()});
+  if (!evaluation) worker_->watch_tensors(message.getGradientScale());
+  const std::vector<double> state = evaluation ? worker_->take_evaluation_metrics() : worker_->take_metrics();
+  tell<wire::MetricsTaken>({Role::metric_collector, self().index}, [&](wire::MetricsTaken::Builder taken) {
+    taken.setStep(message.getStep());
+    taken.setEvaluation(evaluation);
+    fill_list(taken.initState(static_cast<unsigned>(state.size())), state);
+  });
+}
+
+void RankExecutor::hook_gradients(wire::HookGradients::Reader message) {
+  const Work work(*this, device_->begun({.actor = optimizer_track_,
+                                         .name = trace_name("gradient hooks"),
+                                         .step = trace::step_of_span(message.getStep()),
+                                         .category = trace::Category::compute},
+                                        evaluation_ != 0));
+  const HookedGradients hooked =
+      worker_->hook_gradients(message.getStep(), message.getLoss(), message.getWeight());
+  tell<wire::GradientsHooked>({Role::trainer, self().index}, [&](wire::GradientsHooked::Builder reply) {
+    reply.setStep(message.getStep());
+    reply.setNormShare(hooked.norm_share);
+    reply.setSkip(hooked.skip);
+  });
+}
+
+void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
+  {
+    const Work work(*this, device_->begun({.actor = optimizer_track_,
+                                           .name = trace_name("optimizer"),
+                                           .step = trace::step_of_span(message.getStep()),
+                                           .category = trace::Category::compute},
+                                          evaluation_ != 0));
+    if (message.getSkip()) {
+      worker_->skip();
+    } else {
+      options_.events->tell(events::OptimizerStepPre{message.getStep()});
+      worker_->apply(message.getGradientScale(), message.getLrMultiplier());
+      options_.events->tell(events::OptimizerStepPost{message.getStep()});
+    }
+    options_.events->tell(events::StepPost{message.getStep(), message.getLoss(), message.getGradNorm(),
+                                           message.getLearningRate(), message.getSkip()});
+  }
+  tell<wire::StepApplied>({Role::trainer, self().index},
+                          [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });
+  if (message.hasCosts() && message.getCosts().size() > 0) {
+    worker_->programs().use_summed_costs(to_vector<double>(message.getCosts()));
+  }
+}
+
+void RankExecutor::snapshot(wire::Snapshot::Reader message) {
+  const Ticket ticket = worker_->snapshot();
+  tell<wire::WriteShard>(options_.checkpoint_writer, [&](wire::WriteShard::Builder write) {
+    write.setStep(message.getStep());
+    write.setDirectory(message.getDirectory());
+    write.setFile(fmt::format("rank-{:05}", options_.rank));
+    write.setTicket(ticket.packed());
+    write.setRank(options_.rank);
+  });
+  tell<wire::MetricState>({Role::trainer, self().index}, [&](wire::MetricState::Builder state) {
+    state.setStep(message.getStep());
+    state.setState(worker_->metric_state());
+  });
+}
+
+void RankExecutor::sleep(wire::Sleep::Reader message) {
+  options_.events->tell(events::SleepPre{message.getStep()});
+  const std::uint64_t bytes = worker_->sleep(message.getFile());
+  options_.communicators->close();
+  options_.events->tell(events::SleepPost{message.getStep(), bytes});
+  // Behind the metrics of this rank that were told before.
+  tell<wire::Sleep>({Role::metric_collector, self().index},
+                    [&](wire::Sleep::Builder sleep) { sleep.setStep(message.getStep()); });
+  tell<wire::Slept>({Role::trainer, self().index}, [&](wire::Slept::Builder slept) {
+    slept.setStep(message.getStep());
+    slept.setBytes(bytes);
+  });
+}
+
+void RankExecutor::wake(wire::Wake::Reader message) {
+  options_.events->tell(events::WakePre{message.getStep()});
+  options_.communicators->reopen();
+  worker_->wake();
+  options_.events->tell(events::WakePost{message.getStep()});
+  tell<wire::Awake>({Role::trainer, self().index},
+                    [&](wire::Awake::Builder awake) { awake.setStep(message.getStep()); });
+}
+
+void RankExecutor::generate_texts(wire::GenerateTexts::Reader message) {
+  D9D_CHECK(!in_step_, "texts are asked for while step {} is running", step());
+  set_step(message.getStep());
+  in_step_ = true;
+  compute_seconds_ = 0;
+  evaluation_ = first_texts_evaluation + static_cast<std::uint32_t>(message.getNumber());
+  asker_ = ActorId::from_packed(message.getAsker());
+  worker_->begin_texts(step(), text_request_of(message));
+  put_what_came_early();
+  advance();
+}
+
+void RankExecutor::restore_state(wire::RestoreState::Reader message) {
+  D9D_CHECK(!in_step_, "a checkpoint is restored while step {} is running", step());
+  worker_->restore(message.getDirectory(), message.getSkippedSteps());
+  tell<wire::StateRestored>({Role::trainer, self().index}, [&](wire::StateRestored::Builder restored) {
+    restored.setStep(message.getStep());
+  });
+}
+
+}  // namespace d9d
