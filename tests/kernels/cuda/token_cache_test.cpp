@@ -67,10 +67,9 @@ TEST_F(CudaOps, SmallTokensAreWrittenToTheirPlacesInACache) {
 TEST_F(CudaOps, SmallAttentionOverACacheEqualsTheCpus) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     for (const CachedHeads& s : cached_shapes) {
-      for (const CacheStretches& stretches : passes) {
-        for (const int64_t window : {0, 1, 5}) expect_attended(s, stretches, 3, 13, window, dtype);
-      }
+      for (const CacheStretches& stretches : passes) expect_attended(s, stretches, 3, 13, 0, dtype);
     }
+    for (const int64_t window : {1, 5}) expect_attended(cached_shapes[0], passes[1], 3, 13, window, dtype);
     expect_attended(cached_shapes[0], very_many(), 70, 13, 0, dtype);
   }
 }

@@ -25,8 +25,7 @@ TEST(DelayedMemory, HasALimitOfWhatIsInUse) {
     machine.allocate(8 << 10, 0);
     FAIL() << "more than there is";
   } catch (const c10::OutOfMemoryError& error) {
-    EXPECT_NE(std::string(error.what()).find("is out of memory: "), std::string::npos)
-        << error.what();
+    EXPECT_NE(std::string(error.what()).find("is out of memory: "), std::string::npos) << error.what();
   }
   EXPECT_EQ(machine.memory().pools().free, 4U << 10);
   EXPECT_EQ(machine.memory().pools().limit, limit);
