@@ -1,9 +1,8 @@
 #pragma once
-// One delayed device: queues of work, one for each stream, that run as late as they can. Nothing runs until a
-// thread waits for it (or a queue is long); then that thread runs pieces of work one by one, always the first of some
-// stream, chosen by a generator with a seed. So every order that the events allow happens sooner or later, a
-// given seed repeats it, and what the host reads without a wait has not been computed. Work that touches memory beside
-// other work is refused when it is given, in whatever order the two would have run (order_check.hpp). Any thread.
+// One delayed device: queues of work, one for each stream, that run as late as they can. Nothing runs until a thread
+// waits for it (or a queue is long); then that thread runs pieces of work one by one, always the first of some stream,
+// chosen by a generator with a seed, which repeats an order. What the host reads without a wait has not been computed.
+// Work that touches memory beside other work is refused when it is given (order_check.hpp). Any thread.
 #include <c10/core/Allocator.h>
 
 #include <atomic>
@@ -65,8 +64,7 @@ class Machine {
   };
   class Session;
 
-  // With the lock.
-  Clock& known(int stream);
+  Clock& known(int stream);  // with the lock, as all of these
   std::string touch(int stream, const Touched& touched, const Clock& also_known = {});
   std::shared_ptr<const Mark> mark_here(int stream);
   void push(int stream, Piece piece);
