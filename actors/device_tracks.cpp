@@ -39,7 +39,8 @@ double DeviceTracks::record_done() {
   if (log_ == nullptr) return 0;
   double seconds = 0;
   for (const LoggedWork& work : log_->take_done()) {
-    if (work.kind == LoggedWork::Kind::compute && work.stage >= 0) seconds += work.seconds();
+    if (work.kind == LoggedWork::Kind::compute && work.stage >= 0 && !work.origin.evaluation)
+      seconds += work.seconds();
     if (recorder_ != nullptr) recorder_->record(span_of(work));
   }
   return seconds;

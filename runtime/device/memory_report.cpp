@@ -66,9 +66,9 @@ const char* remedy_for(MemoryPool pool) {
     case MemoryPool::activations:
       break;
   }
-  return "Lower batching.microbatch_size or the samples' length, set model_provider.enable_checkpointing, or "
-         "take "
-         "more ranks";
+  return "Lower batching.microbatch_size (--batch of generate) or the samples' length, where something "
+         "trains set "
+         "model_provider.enable_checkpointing, or take more ranks";
 }
 
 }  // namespace

@@ -12,5 +12,7 @@ namespace d9d {
 // A tensor of more bytes stays where it is, and who looks at it waits.
 TensorMap host_outputs(const TensorMap& outputs,
                        std::size_t bytes_max = std::numeric_limits<std::size_t>::max());
+// For a task's metrics.
+inline constexpr std::size_t counted_bytes_max = std::size_t{16} << 20;
 
 }  // namespace d9d

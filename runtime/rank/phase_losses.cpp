@@ -7,11 +7,7 @@
 #include "runtime/task/task.hpp"
 
 namespace d9d {
-namespace {
-
-constexpr std::size_t copied_bytes_max = std::size_t{16} << 20;
-
-}  // namespace
+namespace {}  // namespace
 
 int PhaseLosses::begin_step(std::vector<MicrobatchTensors>& microbatches) {
   const StepPhases& phases = options_.phases;
@@ -53,7 +49,7 @@ void PhaseLosses::count(const LossContext& context, const Loss& loss) {
 void PhaseLosses::count_later(const LastStageOutputs& outputs, const Loss& loss) {
   Counted counted{outputs.step,
                   place(outputs),
-                  host_outputs(outputs.outputs, copied_bytes_max),
+                  host_outputs(outputs.outputs, counted_bytes_max),
                   outputs.state,
                   {{}, loss.weight}};
   if (loss.loss.defined()) counted.loss.loss = copy_later(loss.loss);

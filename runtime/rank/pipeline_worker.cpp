@@ -171,7 +171,7 @@ void PipelineWorker::prepare() {
     const OpenGroup open = with_tracing(options_.open_group, tracing_, lanes.made);
     RankContext context =
         rank_context(options_.context, *options_.plan, options_.rank, options_.first_step, open);
-    context.count = [this](const auto& update) { metrics_.update(update); };
+    context.count = [counts = metrics_.beside()](const auto& update) { counts->update(update); };
     call_user("the task's begin", ErrorInside::passes, [&] { options_.begin_task(context); });
   }
 }

@@ -86,26 +86,26 @@ void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
   D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
               "the loss has weight {}; expected a number >= 0", loss.weight);
   if (!options_.counts_loss) return;
-  const TensorMap here = on_host(outputs.outputs);
-  options_.task->update_metrics({outputs.step, outputs.microbatch, here, outputs.state, options_.phase},
-                                metrics_);
+  const TensorMap here = arrived(host_outputs(outputs.outputs, counted_bytes_max));
+  LossContext seen{outputs.step, outputs.microbatch, here, outputs.state, options_.phase};
+  seen.metrics = &metrics_;
+  options_.task->update_metrics(seen, metrics_);
   if (loss.weight == 0) return;
   totals_.loss_sum += loss.loss.item().toDouble() * loss.weight;
   totals_.weight_sum += loss.weight;
 }
 
 // With one wait for a device.
-TensorMap RankEvaluation::on_host(const TensorMap& outputs) const {
-  TensorMap here = host_outputs(outputs);
+TensorMap RankEvaluation::arrived(TensorMap copies) const {
   finish_copies(options_.device->place());
-  return here;
+  return copies;
 }
 
 // The weight counts samples.
 void RankEvaluation::hand_over(const LastStageOutputs& outputs) {
   if (!options_.counts_loss) return;
   const at::Tensor samples = tensor_at(outputs.state, sample_numbers, "the microbatch's state");
-  const TensorMap here = on_host(outputs.outputs);
+  const TensorMap here = arrived(host_outputs(outputs.outputs));
   InferenceContext context{outputs.step, outputs.microbatch % microbatches_, here, outputs.state, {}};
   const auto* const numbers = samples.const_data_ptr<std::int64_t>();
   context.samples.assign(numbers, numbers + samples.numel());

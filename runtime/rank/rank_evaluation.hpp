@@ -59,7 +59,7 @@ class RankEvaluation {
   StageCoreOptions core_options(int stage, const std::shared_ptr<StageModule>& module);
   void add_loss(const LastStageOutputs& outputs);
   void hand_over(const LastStageOutputs& outputs);
-  TensorMap on_host(const TensorMap& outputs) const;
+  TensorMap arrived(TensorMap copies) const;
 
   const RankEvaluationOptions options_;
   RankOrder order_;

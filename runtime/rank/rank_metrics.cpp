@@ -6,7 +6,7 @@
 namespace d9d {
 
 RankMetrics::RankMetrics(const Declare& declare, bool counts_loss)
-    : counts_loss_(counts_loss), beside_(declare) {
+    : counts_loss_(counts_loss), beside_(std::make_shared<TaskCounts>(declare)) {
   declare(here_);
   if (!counts_loss) declare(dropped_);
 }
@@ -20,7 +20,7 @@ std::vector<std::string> RankMetrics::load(const std::vector<std::string>& state
 }
 
 Compose& RankMetrics::all() {
-  here_.merge(beside_.take());
+  here_.merge(beside_->take());
   return here_;
 }
 

@@ -2,6 +2,7 @@
 // The metrics that a rank's task declares, until the job takes them. Needs torch.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ class RankMetrics {
   // Where the task counts beside its losses, and with them.
   Compose& here() { return here_; }
   Compose& of_losses() { return counts_loss_ ? here_ : dropped_; }
-  // From any thread, until the next call of all().
-  void update(const std::function<void(Compose&)>& update) { beside_.update(update); }
+  // What the task counts from any thread, in all() from then on; it may outlive this.
+  const std::shared_ptr<TaskCounts>& beside() const { return beside_; }
 
   // With what the task counted from other threads.
   Compose& all();
@@ -33,7 +34,7 @@ class RankMetrics {
  private:
   const bool counts_loss_;
   Compose here_, dropped_;
-  TaskCounts beside_;
+  const std::shared_ptr<TaskCounts> beside_;
 };
 
 }  // namespace d9d

@@ -42,6 +42,9 @@ Loss ClassificationTask::compute_loss(const LossContext& context) const {
       "a label is {}, but the model's head has {} labels; raise model_provider.head.num_labels, or mend "
       "the data",
       largest, logits.size(-1));
+  const auto smallest = classes.min().item<std::int64_t>();
+  D9D_REQUIRE(smallest >= 0, "a label is {}; labels count from 0, and {} stands for none: mend the data",
+              smallest, ignored_label);
   const at::Tensor targets = upload(classes, device_of(logits.device()));
   return {at::cross_entropy_loss(logits, targets), static_cast<double>(classes.numel())};
 }

@@ -39,7 +39,11 @@ void drop_lines(const std::filesystem::path& file, std::uint64_t sample) {
 
 void drop_tensors(const std::string& path, std::uint64_t sample) {
   PosixDisk disk;
-  const at::Tensor samples = SafetensorsReader(disk, path).read("sample");
+  const SafetensorsReader reader(disk, path);
+  const std::vector<std::string> names = reader.names();
+  D9D_REQUIRE(std::find(names.begin(), names.end(), "sample") != names.end(),
+              "{} is no file of results: it has no tensor `sample`; move it out of the folder", path);
+  const at::Tensor samples = reader.read("sample");
   D9D_REQUIRE(samples.dim() == 1 && samples.scalar_type() == at::kLong && samples.numel() > 0,
               "{} is no file of results: its `sample` is {} of {} dimensions; move it out of the folder",
               path, c10::toString(samples.scalar_type()), samples.dim());
@@ -50,11 +54,12 @@ void drop_tensors(const std::string& path, std::uint64_t sample) {
 
 void drop_results_from(const std::filesystem::path& folder, std::uint64_t sample) {
   if (!std::filesystem::is_directory(folder)) return;
-  static const std::regex tensors(R"(\d{5,}-\d{12,}\.safetensors(\.tmp)?)");  // a plugin's files stay
+  static const std::regex lines(R"(\d{5,}\.jsonl)"),
+      tensors(R"(\d{5,}-\d{12,}\.safetensors(\.tmp)?)");  // a plugin's files stay
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
   for (const std::filesystem::path& file : files) {
-    if (file.extension() == ".jsonl") drop_lines(file, sample);
+    if (std::regex_match(file.filename().string(), lines)) drop_lines(file, sample);
     if (!std::regex_match(file.filename().string(), tensors)) continue;
     if (file.extension() == ".tmp") {
       std::filesystem::remove(file);

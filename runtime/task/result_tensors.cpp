@@ -45,7 +45,8 @@ void ResultTensors::add(const ResultRows& rows) {
     const auto& [key, given] = columns[i];
     auto& [waiting_key, parts] = waiting_[i];
     if (first) waiting_key = key;
-    const at::Tensor part = given.detach().cpu().index_select(0, index);
+    const at::Tensor here = given.detach().cpu();
+    const at::Tensor part = kept.size() == rows.samples.size() ? here : here.index_select(0, index);
     const bool alike =
         first || (waiting_key == key && parts.front().dim() == part.dim() &&
                   (may_be_filled_up(part) || parts.front().sizes().slice(1) == part.sizes().slice(1)));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -34,14 +35,15 @@ class DeviceTrace : public testing::Test {
     return found;
   }
 
-  // Of actions of a kind ("F").
-  static std::int64_t median_ns(const std::vector<TraceSlice>& slices, const std::string& kind) {
-    std::vector<std::int64_t> lengths;
+  // Actions of a kind ("F") take what was planted, and longer where the device waits for its host.
+  static void expect_shortest(const std::vector<TraceSlice>& slices, const std::string& kind,
+                              double planted_ns) {
+    double shortest = std::numeric_limits<double>::infinity();
     for (const TraceSlice& slice : slices)
-      if (slice.name.find(kind) == 1) lengths.push_back(slice.end_ns - slice.start_ns);
-    if (lengths.empty()) return 0;
-    std::sort(lengths.begin(), lengths.end());
-    return lengths[lengths.size() / 2];
+      if (slice.name.find(kind) == 1)
+        shortest = std::min(shortest, static_cast<double>(slice.end_ns - slice.start_ns));
+    EXPECT_GE(shortest, 0.999 * planted_ns) << kind;
+    EXPECT_LE(shortest, 1.5 * planted_ns) << kind;
   }
 
   // What `trace` prints of a rank is all of its steps.
@@ -74,9 +76,9 @@ TEST_F(DeviceTrace, ShowsActionsWhenTheDeviceDidThemWithArrowsFromTheirLaunches)
     }
     EXPECT_EQ(actions.size(), std::size_t{2 * num_steps * num_microbatches});
     EXPECT_EQ(actions.count(std::to_string(rank) + "F0"), std::size_t{num_steps});
-    // A host that does not come to its turn for a while makes some of them longer.
-    EXPECT_NEAR(static_cast<double>(median_ns(done, "F")), 10e6, 0.1e6);
-    EXPECT_NEAR(static_cast<double>(median_ns(done, "B")), 20e6, 0.2e6);
+    // A host that does not come to its turn for a while makes some of them longer, a busy one most of them.
+    expect_shortest(done, "F", 10e6);
+    expect_shortest(done, "B", 20e6);
     EXPECT_TRUE(slices("compute stage " + std::to_string(rank), "compute", rank).empty());
     const auto launches = slices("compute stage " + std::to_string(rank), "launch", rank);
     EXPECT_EQ(launches.size(), actions.size());
@@ -109,7 +111,7 @@ TEST_F(DeviceTrace, ShowsActionsWhenTheDeviceDidThemWithArrowsFromTheirLaunches)
 
 // Units of layers are gathered beside the compute of those before.
 TEST_F(DeviceTrace, CountsCommunicationThatComputeHidesAndTheRest) {
-  run(set("mesh.data_parallel_shard", "2"), "compute=0.2,communicate=0.5");
+  run(set("mesh.data_parallel_shard", "2"), "compute=1,communicate=3");
 
   for (const auto& rank : told_["ranks"]) {
     expect_whole(rank);

@@ -46,7 +46,7 @@ def wrapped(page, width):
 
 
 def chromium(out, *words):
-    return subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+    return subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
                            f"--user-data-dir={out}/profile", *words],
                           capture_output=True, text=True, timeout=120)
 

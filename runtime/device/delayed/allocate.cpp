@@ -103,8 +103,13 @@ void Machine::trim() {
     const std::lock_guard lock(queues_mutex_);
     take_back();
   }
-  finish();
-  memory_.trim();
+  while (true) {
+    finish();
+    const std::lock_guard running(running_);
+    const std::lock_guard lock(queues_mutex_);
+    if (pending_ > 0) continue;  // of a rank that shares the device
+    return memory_.trim();
+  }
 }
 
 }  // namespace d9d::delayed

@@ -27,7 +27,6 @@ TEST_F(GpuClocks, SmallEventsTellWhenTheGpuReachedThem) {
   for (int i = 0; i < 20; ++i) product = product.mm(ones);
   const Event done = device->record_time(StreamRole::compute);
   const std::int64_t given = host.now_ns();
-  EXPECT_EQ(done.reached_ns(), 0) << "or the GPU is faster than its host";
   done.wait("test");
   const std::int64_t after = host.now_ns();
 

@@ -37,7 +37,8 @@ class SumTask final : public TrainTask {
   void create_metrics(Compose& metrics) const override {
     metrics.add("seen", std::make_unique<Accumulator>(ReduceOp::sum));
   }
-  void update_metrics(const LossContext& /*context*/, Compose& metrics) const override {
+  void update_metrics(const LossContext& context, Compose& metrics) const override {
+    EXPECT_EQ(context.metrics, &metrics);
     metrics.get<Accumulator>("seen").update(1);
   }
   bool in_losses = false;

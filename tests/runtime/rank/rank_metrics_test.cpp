@@ -28,7 +28,7 @@ void add(Compose& metrics, double value) {
 TEST(RankMetrics, HoldWhatWasCountedHereAndFromOtherThreads) {
   RankMetrics metrics(declare_both, /*counts_loss=*/true);
   add(metrics.of_losses(), 2);
-  metrics.update([](Compose& there) { add(there, 3); });
+  metrics.beside()->update([](Compose& there) { add(there, 3); });
 
   EXPECT_THAT(metrics.take(), ElementsAre(0, 5));  // also, sum
   EXPECT_THAT(metrics.take(), ElementsAre(0, 0));
