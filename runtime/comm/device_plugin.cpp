@@ -26,14 +26,14 @@ DevicePlugin::DevicePlugin(const std::string& path) {
   D9D_REQUIRE(std::filesystem::exists(path),
               "this build has no CUDA plugin: {} does not exist; run `D9D_CUDA=1 bash .ci/deps` and build "
               "again, name it "
-              "in D9D_CUDA_PLUGIN, or compute on the CPU (node.device or --device: cpu)",
+              "in D9D_CUDA_PLUGIN, or compute on the CPU: node.device: cpu, --device cpu",
               path);
   // Stays loaded: objects of its code may outlive every handle.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   D9D_REQUIRE(library != nullptr,
               "the CUDA plugin cannot be loaded: {}; `D9D_CUDA=1 bash .ci/deps` installs CUDA's libraries "
               "beside torch, "
-              "or compute on the CPU (node.device or --device: cpu)",
+              "or compute on the CPU: node.device: cpu, --device cpu",
               dlerror());
   using Entry = const DevicePluginApi* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "d9d_device_plugin"));

@@ -9,7 +9,6 @@
 
 #include "kernels/activation.hpp"
 #include "kernels/cross_entropy.hpp"
-#include "kernels/decay_gate.hpp"
 #include "kernels/norm.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/nccl/world.hpp"
@@ -95,19 +94,6 @@ TEST_F(Cuda, SmallLinearCrossEntropiesEqualTheCpus) {
 
   for (std::size_t i = 0; i < cpu.size(); ++i)
     EXPECT_TRUE(at::allclose(cuda[i].cpu(), cpu[i], 1e-5, 1e-5)) << i;
-}
-
-TEST_F(Cuda, AnOpThatIsMissingIsRefusedByName) {
-  const at::Tensor a = at::full({2, 2}, 1.0, at::Device(at::kCUDA)), per_head = a[0].clone();
-
-  try {
-    kernels::decay_gate(a, per_head, per_head);
-    FAIL() << "there is a decay_gate now: take another op";
-  } catch (const c10::Error& error) {
-    EXPECT_NE(
-        std::string(error.what_without_backtrace()).find("decay_gate has no kernel for tensors of cuda"),
-        std::string::npos);
-  }
 }
 
 // On as many GPUs as there are; with one it is a group of one.

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "kernels/linear.hpp"
+#include "kernels/ops/every_op.hpp"
 #include "kernels/run_op.hpp"
 #include "runtime/comm/device_plugin.hpp"
 
@@ -18,16 +18,6 @@ at::Tensor nowhere() {
                                                          c10::Device(at::kCUDA, 0)));
 }
 
-std::string refusal_of_a_missing_op() {
-  try {
-    kernels::run_op(&kernels::OpTable::delta_rule_steps, nowhere(), nowhere(), nowhere(), nowhere(),
-                    nowhere(), nowhere(), kernels::CacheStretches{}, kernels::DeltaRuleOptions{});
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
-
 TEST(CudaPlugin, IsBesideTheProgramAndLoads) {
   EXPECT_THAT(device_plugin_path(), testing::EndsWith("/libd9d_cuda.so"));
   EXPECT_TRUE(std::filesystem::exists(device_plugin_path()));
@@ -37,10 +27,16 @@ TEST(CudaPlugin, IsBesideTheProgramAndLoads) {
   EXPECT_GE(plugin.num_devices(), 0);
 }
 
-TEST(CudaPlugin, RegistersItsOpTable) {
+TEST(CudaPlugin, RegistersAFunctionForEveryOp) {
   const DevicePlugin plugin;
+  const at::Tensor there = nowhere();
+  const at::Tensor* const tensors[] = {&there};
 
-  EXPECT_THAT(refusal_of_a_missing_op(), testing::HasSubstr("the device's op table is without this op"));
+  const kernels::OpTable& table = kernels::op_detail::table_of("any op", tensors);
+
+  kernels::for_each_op([&]<auto op>() {
+    EXPECT_NE((table.*op).function(), nullptr) << (kernels::op_detail::names.*op).name();
+  });
 }
 
 }  // namespace
