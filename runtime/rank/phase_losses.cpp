@@ -7,8 +7,6 @@
 #include "runtime/task/task.hpp"
 
 namespace d9d {
-namespace {}  // namespace
-
 int PhaseLosses::begin_step(std::vector<MicrobatchTensors>& microbatches) {
   const StepPhases& phases = options_.phases;
   const int count = static_cast<int>(microbatches.size());

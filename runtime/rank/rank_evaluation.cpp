@@ -43,9 +43,12 @@ std::vector<MicrobatchTensors> in_passes(const std::vector<MicrobatchTensors>& m
 RankEvaluation::RankEvaluation(RankEvaluationOptions options)
     : options_(std::move(options)),
       order_(make_cursor(CursorOrder::static_, options_.pipeline_rank),
-             [this](const Action& action) { return core(action.stage).ready(action); }) {
-  if (!options_.inference) options_.task->create_metrics(metrics_);
-  if (!options_.inference && !options_.counts_loss) options_.task->create_metrics(uncounted_);
+             [this](const Action& action) { return core(action.stage).ready(action); }),
+      metrics_(
+          [this](Compose& metrics) {
+            if (!options_.inference) options_.task->create_metrics(metrics);
+          },
+          options_.counts_loss) {
   for (const auto& [stage, module] : options_.modules) {
     cores_[stage] = std::make_unique<StageCore>(core_options(stage, module), *options_.table);
   }
@@ -80,7 +83,7 @@ StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<S
 
 void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
   LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state, options_.phase};
-  context.metrics = options_.counts_loss ? &metrics_ : &uncounted_;
+  context.metrics = &metrics_.of_losses();
   const Loss loss = options_.task->compute_loss(context);
   D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
   D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
@@ -88,8 +91,8 @@ void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
   if (!options_.counts_loss) return;
   const TensorMap here = arrived(host_outputs(outputs.outputs, counted_bytes_max));
   LossContext seen{outputs.step, outputs.microbatch, here, outputs.state, options_.phase};
-  seen.metrics = &metrics_;
-  options_.task->update_metrics(seen, metrics_);
+  seen.metrics = &metrics_.here();
+  options_.task->update_metrics(seen, metrics_.here());
   if (loss.weight == 0) return;
   totals_.loss_sum += loss.loss.item().toDouble() * loss.weight;
   totals_.weight_sum += loss.weight;
@@ -132,12 +135,6 @@ void RankEvaluation::begin(std::uint64_t step, const std::vector<MicrobatchTenso
 StepTotals RankEvaluation::finish() {
   for (auto& [stage, core] : cores_) core->finish_step();
   return std::exchange(totals_, {});
-}
-
-std::vector<double> RankEvaluation::take_metrics() {
-  std::vector<double> state = metrics_.state();
-  metrics_.reset();
-  return state;
 }
 
 namespace {

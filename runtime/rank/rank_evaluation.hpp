@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/metric/compose.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/rank_order.hpp"
 #include "runtime/pipeline/stage_core.hpp"
+#include "runtime/rank/rank_metrics.hpp"
 #include "runtime/task/text_request.hpp"
 #include "runtime/train/step_totals.hpp"
 
@@ -50,9 +50,9 @@ class RankEvaluation {
   StepTotals finish();
 
   // The metrics that the task declares (Compose::state), counted since the last call.
-  std::vector<double> take_metrics();
+  std::vector<double> take_metrics() { return metrics_.take(); }
   // Where what was counted beside the losses goes.
-  Compose& metrics() { return metrics_; }
+  Compose& metrics() { return metrics_.here(); }
 
  private:
   int passes() const;
@@ -63,7 +63,7 @@ class RankEvaluation {
 
   const RankEvaluationOptions options_;
   RankOrder order_;
-  Compose metrics_, uncounted_;  // the latter of a rank that does not count
+  RankMetrics metrics_;
   StepTotals totals_;
   int microbatches_ = 0;  // of the step's pack
   std::map<int, std::unique_ptr<StageCore>> cores_;

@@ -101,8 +101,9 @@ TensorMap GeneratingPart::extend(Batch& batch, const TensorMap& inputs, const Nu
     if (pass == 0) {
       const at::Tensor& prompts = tensor_at(inputs, "input_ids", "stage inputs");
       for (const std::int64_t row : rows) {
-        const Numbers prompt = host_integers(prompts[row]);
-        ids.insert(ids.end(), prompt.begin(), prompt.begin() + batch.lengths[static_cast<std::size_t>(row)]);
+        const Numbers prompt =
+            host_integers(prompts[row].narrow(0, 0, batch.lengths[static_cast<std::size_t>(row)]));
+        ids.insert(ids.end(), prompt.begin(), prompt.end());
       }
     } else {
       ids = host_integers(tensor_at(inputs, "tokens", "stage inputs"));

@@ -141,6 +141,11 @@ class DeviceLocalCommunicator final : public Communicator {
   // Copies of elements [begin, begin + count) of each rank's input.
   std::vector<at::Tensor> parts(Device& device, const at::Tensor& like, std::int64_t begin,
                                 std::int64_t count);
+  // Of what the current stream has; it tells when it was reached where somebody asks.
+  static Event mark(Device& device) {
+    return WorkLog::current_if_detailed() != nullptr ? device.record_time(device.current_stream())
+                                                     : device.record();
+  }
   // What it takes from here on, and from `behind` on, which waits for peers are part of.
   WorkTimer timed(Device& device, const char* operation, std::uint64_t bytes, const Event& behind) const {
     WorkLog* const log = WorkLog::current_if_detailed();
@@ -176,7 +181,7 @@ void DeviceLocalCommunicator::meet(Call::Kind kind, const at::Tensor& input, con
   const WorkName work(fmt::format("{} of {}", name_of(kind), name()));
   Device& device = device_of(input.device());
   Shown& own = shown(rank());
-  const Event filled = device.record_time(device.current_stream());
+  const Event filled = mark(device);
   own = {input.detach(), filled, {}};
   meeting_.arrive(rank(), name_of(kind), timeout_);
   meeting_.check_same_call(operation_);
@@ -312,7 +317,7 @@ void DeviceLocalCommunicator::start_receive(at::Tensor& tensor, int sender, int 
             c10::toString(tensor.scalar_type()));
   const WorkName work(fmt::format("receive of {}", name()));
   Device& device = device_of(tensor.device());
-  const Event free = device.record_time(device.current_stream());
+  const Event free = mark(device);
   const StreamScope scope(device, StreamRole::communicate);
   device.use(tensor, StreamRole::communicate);
   WorkTimer timer = timed(device, "receive", tensor.nbytes(), free);
