@@ -1,6 +1,9 @@
 #include "actors/device_tracks.hpp"
 
+#include <algorithm>
 #include <string>
+
+#include "runtime/base/log.hpp"
 
 namespace d9d {
 namespace {
@@ -21,10 +24,28 @@ trace::Category shown_as(LoggedWork::Kind kind) {
 }  // namespace
 
 DeviceTracks::DeviceTracks(WorkLog* log, trace::Recorder* recorder, int rank)
-    : log_(log), recorder_(recorder), names_(recorder) {
+    : log_(log), recorder_(recorder), rank_(rank), names_(recorder) {
   if (log_ == nullptr || recorder_ == nullptr) return;
   for (std::size_t stream = 0; stream < streams.size(); ++stream)
     tracks_[stream] = recorder_->actor(std::string(trace::device_tracks) + streams[stream], rank);
+}
+
+void DeviceTracks::trace_kernels(Device* device, const TraceWindow& window) {
+  if (recorder_ == nullptr || device == nullptr) return;
+  device_ = device;
+  window_ = window;
+  for (std::size_t stream = 0; stream < streams.size(); ++stream)
+    kernel_tracks_[stream] = recorder_->actor(std::string(trace::kernel_tracks) + streams[stream], rank_);
+}
+
+void DeviceTracks::begin_step(std::uint64_t step) {
+  if (device_ == nullptr || window_.has(step) == notes_kernels_) return;
+  notes_kernels_ = !notes_kernels_;
+  const std::string refused = device_->note_kernels(notes_kernels_);
+  if (refused.empty()) return;
+  notes_kernels_ = false;
+  log::warn("rank {}: kernels of its device are not in the trace: {}", rank_, refused);
+  device_ = nullptr;
 }
 
 trace::Span DeviceTracks::begun(trace::Span work, bool evaluation) {
@@ -38,12 +59,46 @@ trace::Span DeviceTracks::begun(trace::Span work, bool evaluation) {
 double DeviceTracks::record_done() {
   if (log_ == nullptr) return 0;
   double seconds = 0;
-  for (const LoggedWork& work : log_->take_done()) {
+  const std::vector<LoggedWork> done = log_->take_done();
+  for (const LoggedWork& work : done) {
     if (work.kind == LoggedWork::Kind::compute && work.stage >= 0 && !work.origin.evaluation)
       seconds += work.seconds();
     if (recorder_ != nullptr) recorder_->record(span_of(work));
   }
+  if (notes_kernels_) record_kernels(done);
   return seconds;
+}
+
+// Each belongs to the work that goes on at its middle: clocks of kernels and of events are not quite the same.
+void DeviceTracks::record_kernels(const std::vector<LoggedWork>& done) {
+  std::vector<const LoggedWork*> by_begin;
+  for (const LoggedWork& work : done)
+    if (work.kind != LoggedWork::Kind::stall) by_begin.push_back(&work);
+  const auto begins_first = [](const LoggedWork* a, const LoggedWork* b) {
+    return a->begin_ns < b->begin_ns;
+  };
+  std::sort(by_begin.begin(), by_begin.end(), begins_first);
+  std::vector<trace::Span> spans;
+  for (const KernelRun& kernel : device_->take_kernels()) {
+    const std::int64_t middle = kernel.begin_ns + (kernel.end_ns - kernel.begin_ns) / 2;
+    auto at = std::partition_point(by_begin.begin(), by_begin.end(),
+                                   [middle](const LoggedWork* work) { return work->begin_ns <= middle; });
+    const LoggedWork* inside = nullptr;
+    while (inside == nullptr && at != by_begin.begin()) {
+      const LoggedWork* const before = *--at;
+      if (before->stream == kernel.stream) inside = before;
+    }
+    const bool known = inside != nullptr && inside->end_ns >= middle;
+    spans.push_back({.start_ns = kernel.begin_ns,
+                     .end_ns = kernel.end_ns,
+                     .actor = kernel_tracks_.at(static_cast<std::size_t>(kernel.stream)),
+                     .name = names_(kernel.name),
+                     .step = known ? inside->origin.step : -1,
+                     .stage = static_cast<std::int16_t>(known ? inside->stage : -1),
+                     .microbatch = static_cast<std::int16_t>(known ? inside->microbatch : -1),
+                     .category = trace::Category::kernel});
+  }
+  recorder_->record_late(spans);
 }
 
 // A stall is a part of what was given.

@@ -3,7 +3,11 @@
 // from the span that gave it. On the CPU work is done when its call returns, and there is nothing to add.
 
 #include <array>
+#include <cstdint>
+#include <vector>
 
+#include "actors/trace_window.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/device/work_log.hpp"
 #include "runtime/trace/scoped_span.hpp"
 
@@ -13,6 +17,10 @@ class DeviceTracks {
  public:
   // `log` null: the CPU. `recorder` null: no trace. Both outlive this object.
   DeviceTracks(WorkLog* log, trace::Recorder* recorder, int rank);
+
+  // What the device runs in the steps of the window, on tracks "device kernels" of its streams. `device` outlives this.
+  void trace_kernels(Device* device, const TraceWindow& window);
+  void begin_step(std::uint64_t step);
 
   bool is_late() const { return log_ != nullptr; }
   // Of a span around calls that do such work, or give it to the device.
@@ -24,11 +32,16 @@ class DeviceTracks {
 
  private:
   trace::Span span_of(const LoggedWork& done);
+  void record_kernels(const std::vector<LoggedWork>& done);
 
   WorkLog* const log_;
   trace::Recorder* const recorder_;
+  const int rank_;
   trace::NameCache names_;
-  std::array<std::uint32_t, 4> tracks_{};  // by StreamRole
+  std::array<std::uint32_t, 4> tracks_{}, kernel_tracks_{};  // by StreamRole
+  Device* device_ = nullptr;                                 // whose kernels are wanted
+  TraceWindow window_;
+  bool notes_kernels_ = false;
 };
 
 }  // namespace d9d

@@ -48,6 +48,7 @@ void RankExecutor::started() {
   const std::int64_t begin = world().clock.now_ns();
   worker_ = options_.make_worker(*this, comm_tracing());
   device_ = std::make_unique<DeviceTracks>(worker_->work_log(), world().recorder, options_.rank);
+  if (options_.traces_kernels) device_->trace_kernels(worker_->late_device(), *options_.traces_kernels);
   worker_->prepare();
   bucket_groups_ = worker_->bucket_groups();
   if (world().recorder != nullptr) {
@@ -67,6 +68,7 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   D9D_CHECK(!in_step_, "step {} begins while step {} is running", message.getStep(), step());
   set_step(message.getStep());
   in_step_ = true;
+  device_->begin_step(step());
   reductions_pending_ = 0;
   norm_share_ = 0;
   compute_seconds_ = 0;

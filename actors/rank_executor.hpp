@@ -13,6 +13,7 @@
 
 #include "actors/core/actor.hpp"
 #include "actors/device_tracks.hpp"
+#include "actors/trace_window.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/metrics.capnp.h"
@@ -35,8 +36,9 @@ struct RankExecutorOptions {
   std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
   std::vector<ActorId> collectives;  // by reduce group
   ActorId checkpoint_writer;
-  NormType norm = NormType::l2;  // how shares of the gradient norm are joined
-  bool infers = false;           // all steps are evaluations
+  NormType norm = NormType::l2;                    // how shares of the gradient norm are joined
+  bool infers = false;                             // all steps are evaluations
+  std::optional<TraceWindow> traces_kernels = {};  // of devices: in steps of such a file
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
   std::shared_ptr<ReopenedCommunicators> communicators = std::make_shared<ReopenedCommunicators>();
   std::vector<int> followers;  // ranks that run actions in the order of this one (rank_order.hpp)

@@ -10,18 +10,13 @@
 
 #include "actors/evaluation_run.hpp"
 #include "actors/step_requests.hpp"
+#include "actors/trace_window.hpp"
 #include "messages/actor_id.hpp"
 #include "runtime/task/rank_events.hpp"
 #include "runtime/task/task_records.hpp"
 #include "runtime/train/step_end.hpp"
 
 namespace d9d {
-
-// Detailed traces: of each `period` steps the last `active` ones are written to a file of their own.
-struct TraceWindow {
-  std::uint64_t period = 0;
-  std::uint64_t active = 0;
-};
 
 struct TrainerOptions {
   int rank = 0;

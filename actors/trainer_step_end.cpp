@@ -188,7 +188,7 @@ void Trainer::record_step(std::int64_t now_ns) {
 }
 
 void Trainer::write_trace_when_due() {
-  if (!options_.trace_window || (current_ - first_step_ + 1) % options_.trace_window->period != 0) return;
+  if (!options_.trace_window || !options_.trace_window->ends_with(current_)) return;
   for (int node = 0; node < options_.num_nodes; ++node) {
     tell<wire::FlushTrace>(
         {Role::trace_collector, static_cast<std::uint64_t>(node)}, [&](wire::FlushTrace::Builder flush) {

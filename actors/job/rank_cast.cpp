@@ -107,7 +107,7 @@ std::optional<TraceWindow> RankCast::trace_window() const {
   const auto& profiling = job().trainer.profiling;
   if (!profiling || !profiling->enabled || !job().node.trace) return std::nullopt;
   return TraceWindow{static_cast<std::uint64_t>(profiling->period_steps),
-                     static_cast<std::uint64_t>(profiling->active_steps)};
+                     static_cast<std::uint64_t>(profiling->active_steps), membership().resume_step + 1};
 }
 
 std::uint64_t RankCast::counted_before(const char* key) const {
@@ -216,6 +216,7 @@ CastMember RankCast::rank_executor() const {
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)},
       .norm = job().trainer.gradient_clipping.norm_type,
       .infers = inference != nullptr,
+      .traces_kernels = trace_window(),
       .events = events,
       .communicators = communicators};
   if (leads) options.followers.assign(peers.begin() + 1, peers.end());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/cuda/gpu_clock.hpp"
+#include "kernels/cuda/kernel_log.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/device/memory_ledger.hpp"
 #include "runtime/device/memory_report.hpp"
@@ -200,6 +201,12 @@ class CudaDevice final : public Device {
     const auto kept = stats.reserved_bytes[0].current - stats.allocated_bytes[0].current;
     const PoolCounts counts = ledger_of(index_).counts();
     return {counts.in_use(), counts.at_peak(), free + static_cast<std::uint64_t>(kept), total};
+  }
+  std::string note_kernels(bool on) override { return log_kernels(index_, on); }
+  std::vector<KernelRun> take_kernels() override {
+    const c10::cuda::CUDAGuard guard(index_);
+    return cuda::take_kernels(
+        index_, {streams_[0].stream(), streams_[1].stream(), streams_[2].stream(), streams_[3].stream()});
   }
   StreamRole current_stream() const override {
     const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);

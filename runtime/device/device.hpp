@@ -9,8 +9,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/device/event.hpp"
+#include "runtime/device/kernel_run.hpp"
 #include "runtime/device/memory_pools.hpp"
 #include "runtime/device/stream_role.hpp"
 
@@ -52,6 +54,11 @@ class Device {
   virtual void trim() = 0;
   // Of the host nothing is known here.
   virtual DeviceMemory memory() const { return {}; }
+
+  // From here on it notes what it runs, piece by piece, or no more. Why it cannot; "" where it does. Nobody asks the host.
+  virtual std::string note_kernels(bool /*on*/) { return ""; }
+  // What it noted since the last call, of work that a host has waited for. Ranks that share it take it from each other.
+  virtual std::vector<KernelRun> take_kernels() { return {}; }
 
   Event record() { return record(current_stream()); }
   void wait(const Event& event) { wait(current_stream(), event); }

@@ -84,6 +84,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   Texts take_texts() override { return turn_.take_texts(); }
   void restore(const std::string& checkpoint, std::uint64_t skipped_steps) override;
   WorkLog* work_log() override { return times_ ? &times_->log() : nullptr; }
+  Device* late_device() override { return options_.device->is_cpu() ? nullptr : options_.device.get(); }
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   void skip() override;

@@ -66,6 +66,8 @@ class RankWorker {
   virtual Texts take_texts() = 0;
   // When its device did the work of run() and apply(); null on the CPU, where that is when they return.
   virtual WorkLog* work_log() { return nullptr; }
+  // Null on the CPU.
+  virtual Device* late_device() { return nullptr; }
   // Which program a step runs; schedule `auto` is told here how long actions and transfers took.
   virtual StepPrograms& programs() = 0;
 

@@ -72,7 +72,7 @@ std::map<int, RankSpans> spans_by_rank(const Recording& recording) {
   std::map<int, RankSpans> ranks;
   for (const Span& span : recording.spans) {
     const int rank = recording.actors.at(span.actor).rank;
-    if (rank < 0 || span.category == Category::counter) continue;
+    if (rank < 0 || span.category == Category::counter || span.category == Category::kernel) continue;
     RankSpans& mine = ranks[rank];
     if (span.category == Category::step) {
       mine.steps.push_back({span.step, span.start_ns, span.end_ns});
@@ -172,7 +172,9 @@ std::vector<ActorReport> report_actors(const Recording& recording) {
   std::vector<Sweep<layer_count>> sweeps(recording.actors.size());
   std::vector<ActorReport> result(recording.actors.size());
   for (const Span& span : recording.spans) {
-    if (span.category == Category::step || span.category == Category::counter) continue;
+    if (span.category == Category::step || span.category == Category::counter ||
+        span.category == Category::kernel)
+      continue;
     sweeps.at(span.actor).add(idle(span.category) ? waiting : busy, span.start_ns, span.end_ns);
     if (span.category == Category::message) ++result[span.actor].messages;
   }
@@ -214,6 +216,7 @@ Analysis analyze(const Recording& recording) {
   analysis.steps = report_steps(ranks);
   analysis.edges = report_edges(recording);
   analysis.actors = report_actors(recording);
+  analysis.kernels = report_kernels(recording);
   analysis.lost = recording.lost;
   return analysis;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/trace/kernel_report.hpp"
 #include "runtime/trace/recorder.hpp"
 
 namespace d9d::trace {
@@ -59,7 +60,8 @@ struct Analysis {
   StepReport steps;                 // over the steps of all ranks
   std::vector<EdgeReport> edges;    // by queue_total, the worst first
   std::vector<ActorReport> actors;  // by busy, the busiest first
-  std::uint64_t lost = 0;           // spans that were overwritten before they were read
+  KernelReport kernels;
+  std::uint64_t lost = 0;  // spans that were overwritten before they were read
 
   // Shares of all ranks' step time; 0 without steps.
   double outside_compute_and_collectives() const;

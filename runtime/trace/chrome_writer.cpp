@@ -75,7 +75,8 @@ void ChromeWriter::add(const Recording& recording, std::int64_t offset_ns, std::
               "a span of actor {} named {}, but there are {} actors and {} names", span->actor, span->name,
               tracks.size(), quoted_names.size());
     const ActorName& actor = recording.actors[span->actor];
-    if (kineto_ && actor.rank != kineto_->rank) continue;
+    // Tools for that format would count kernels and the actions around them.
+    if (kineto_ && (actor.rank != kineto_->rank || span->category == Category::kernel)) continue;
     Track*& track = tracks[span->actor];
     if (track == nullptr) track = &track_of(actor, host);
     if (span->category == Category::counter) {

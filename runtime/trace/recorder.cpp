@@ -71,6 +71,13 @@ void Recorder::counter(std::uint32_t track, std::uint32_t name, double value, st
                   .category = Category::counter});
 }
 
+void Recorder::record_late(const std::vector<Span>& spans) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t room = std::min(spans.size(), options_.late_spans_max - late_.size());
+  late_.insert(late_.end(), spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(room));
+  late_lost_ += spans.size() - room;
+}
+
 std::uint64_t Recorder::next_flow() {
   Slot& slot = my_slot();
   return flow_id(flow_prefix_.load(std::memory_order_relaxed), slot.thread, slot.ring.next_serial());
@@ -90,6 +97,13 @@ Recording Recorder::drain() {
   for (Slot* slot : slots()) {
     slot->drained = read_ring(slot->ring, slot->drained, spans, lost, whole_from_ns);
   }
+  {
+    const std::lock_guard lock(mutex_);
+    spans.insert(spans.end(), late_.begin(), late_.end());
+    lost += late_lost_;
+    late_.clear();
+    late_lost_ = 0;
+  }
   return named(std::move(spans), lost, whole_from_ns);
 }
 
@@ -98,6 +112,11 @@ Recording Recorder::snapshot() const {
   std::uint64_t lost = 0;
   std::int64_t whole_from_ns = always;
   for (const Slot* slot : slots()) read_ring(slot->ring, 0, spans, lost, whole_from_ns);
+  {
+    const std::lock_guard lock(mutex_);
+    spans.insert(spans.end(), late_.begin(), late_.end());
+    lost += late_lost_;
+  }
   return named(std::move(spans), lost, whole_from_ns);
 }
 

@@ -23,6 +23,7 @@ namespace d9d::trace {
 struct RecorderOptions {
   int node = 0;                             // makes flow ids unique in the job; unknown_node: see set_node()
   std::size_t spans_per_thread = 1U << 14;  // power of two; 72 B each
+  std::size_t late_spans_max = 1U << 20;    // 72 B each, of all threads
   std::uint64_t random = 0;                 // of this process, for flow ids while the node is not known
 };
 
@@ -50,6 +51,9 @@ class Recorder {
   std::uint32_t actor(std::string_view name, int rank = -1) { return names_.actor(name, rank); }
 
   void record(const Span& span) { my_ring().push(span); }
+  // Many that ended a while ago and would push others out of the thread's ring; kept until the next drain(), and of those
+  // no more than late_spans_max.
+  void record_late(const std::vector<Span>& spans);
   // A value over time, drawn as a graph: mailbox depth, memory, credits. `track` is an id of actor().
   void counter(std::uint32_t track, std::uint32_t name, double value, std::int64_t now_ns);
 
@@ -81,6 +85,8 @@ class Recorder {
   std::atomic<std::uint64_t> flow_prefix_;
   Names names_;
   mutable std::mutex mutex_;
+  std::vector<Span> late_;
+  std::uint64_t late_lost_ = 0;
   std::map<std::thread::id, std::unique_ptr<Slot>>
       slots_;  // a dead thread's slot stays: its spans are wanted
 };

@@ -57,6 +57,30 @@ void print_actors(const Analysis& analysis, std::size_t top, std::back_insert_it
   }
 }
 
+void print_kernels(const KernelReport& report, std::size_t top, std::back_insert_iterator<std::string> out) {
+  if (report.kernels.empty()) return;
+  fmt::format_to(out,
+                 "\nkernels of devices, which run one for {:.2f} % of the steps on record\n{:>11} {:>7} "
+                 "{:>9} {:>10} {:>10}  {}\n",
+                 percent(report.busy, report.observed), "total ms", "share", "count", "mean us", "max us",
+                 "kernel");
+  for (std::size_t i = 0; i < std::min(top, report.kernels.size()); ++i) {
+    const KernelTotal& kernel = report.kernels[i];
+    fmt::format_to(out, "{:>11.3f} {:>5.1f} % {:>9} {:>10.1f} {:>10.1f}  {}\n", milliseconds(kernel.total),
+                   percent(kernel.total, report.total()), kernel.count,
+                   1e3 * milliseconds(kernel.total) / static_cast<double>(kernel.count),
+                   1e3 * milliseconds(kernel.max), kernel.name);
+  }
+}
+
+nlohmann::ordered_json to_json_object(const KernelReport& report) {
+  auto kernels = nlohmann::ordered_json::array();
+  for (const KernelTotal& kernel : report.kernels)
+    kernels.push_back(
+        {{"name", kernel.name}, {"count", kernel.count}, {"total_ns", kernel.total}, {"max_ns", kernel.max}});
+  return {{"observed_ns", report.observed}, {"busy_ns", report.busy}, {"kernels", kernels}};
+}
+
 nlohmann::ordered_json to_json_object(const TimeSplit& time) {
   return {{"compute", time.compute}, {"exposed_communication", time.exposed_communication},
           {"bubble", time.bubble},   {"mailbox_wait", time.mailbox_wait},
@@ -84,6 +108,7 @@ std::string to_text(const Analysis& analysis, std::size_t top) {
     fmt::format_to(out, "\noutside compute and collectives: {:.2f} %, of which actors' own work {:.2f} %\n",
                    100.0 * analysis.outside_compute_and_collectives(), 100.0 * analysis.other_share());
   }
+  print_kernels(analysis.kernels, top, out);
   print_edges(analysis, top, out);
   print_actors(analysis, top, out);
   if (analysis.lost > 0) {
@@ -126,6 +151,7 @@ std::string to_json(const Analysis& analysis) {
                  {"ranks", ranks},
                  {"outside_compute_and_collectives", analysis.outside_compute_and_collectives()},
                  {"other_share", analysis.other_share()},
+                 {"kernels", to_json_object(analysis.kernels)},
                  {"edges", edges},
                  {"actors", actors},
                  {"lost_spans", analysis.lost}};

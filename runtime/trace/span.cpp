@@ -16,6 +16,7 @@ constexpr std::array names{
     std::pair{Category::counter, std::string_view("counter")},
     std::pair{Category::stall, std::string_view("stall")},
     std::pair{Category::launch, std::string_view("launch")},
+    std::pair{Category::kernel, std::string_view("kernel")},
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ enum class Category : std::uint8_t {
   counter,     // not a span: `value` at `start_ns`
   stall,       // inside a compute span of its rank, which stands still meanwhile
   launch,      // work is given to a device, whose own spans say when it was done (device_tracks)
+  kernel,      // one kernel or copy of a device, inside of those (kernel_tracks)
 };
 std::string_view name_of(Category category);
 std::optional<Category> category_from(std::string_view name);
@@ -33,6 +34,7 @@ constexpr std::int32_t step_of_span(std::uint64_t step) {
 inline constexpr std::string_view steps_track = "steps";
 // Names of tracks that begin so are of a rank's device: "device compute".
 inline constexpr std::string_view device_tracks = "device ";
+inline constexpr std::string_view kernel_tracks = "device kernels ";  // by stream
 
 // Times are nanoseconds of Clock::now_ns of this process. Ids come from Recorder::actor and Recorder::intern.
 struct Span {

@@ -7,11 +7,27 @@ namespace d9d::trace {
 namespace {
 
 // Of a rank first, then of a node. A name counts as the first of these that it begins with.
-constexpr std::array<std::string_view, 20> order{
-    "steps",        "trainer/",       "compute stage", "compute optimizer", "compute",
-    "device ",      "rank_executor/", "communication", "gradients",         "tensor_lane/",
-    "step",         "metrics",        "collective/",   "loader/",           "metric_collector/",
-    "coordinator/", "node",           "event_bus/",    "tracker/",          "checkpoint_writer/"};
+constexpr std::array<std::string_view, 21> order{"steps",
+                                                 "trainer/",
+                                                 "compute stage",
+                                                 "compute optimizer",
+                                                 "compute",
+                                                 "device kernels",
+                                                 "device ",
+                                                 "rank_executor/",
+                                                 "communication",
+                                                 "gradients",
+                                                 "tensor_lane/",
+                                                 "step",
+                                                 "metrics",
+                                                 "collective/",
+                                                 "loader/",
+                                                 "metric_collector/",
+                                                 "coordinator/",
+                                                 "node",
+                                                 "event_bus/",
+                                                 "tracker/",
+                                                 "checkpoint_writer/"};
 
 constexpr int numbers = 1000, lanes = 100;
 

@@ -1,6 +1,11 @@
 #include "actors/device_tracks.hpp"
 
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <stdexcept>
 
 #include "runtime/device/delayed/device_time.hpp"
 #include "runtime/device/device.hpp"
@@ -86,6 +91,83 @@ TEST(DeviceTracks, MeasureWithoutATraceToo) {
   EXPECT_EQ(span.flow_out, 0U);
   EXPECT_EQ(tracks.record_done(), 0) << "no time between two marks";
   delayed::plant({});
+}
+
+TEST(DeviceTracks, HaveKernelsInTheStepsOfTheWindowInsideTheirActions) {
+  const auto device = delayed_device(3);
+  trace::Recorder recorder;
+  WorkLog log(true);
+  DeviceTracks tracks(&log, &recorder, 5);
+  tracks.trace_kernels(device.get(), {.period = 3, .active = 1, .first_step = 2});
+
+  for (std::uint64_t step = 2; step <= 5; ++step) {
+    tracks.begin_step(step);
+    static_cast<void>(tracks.begun({.step = static_cast<int>(step), .category = Category::compute}, false));
+    WorkTimer action(&log, *device, {.name = "1F2", .stage = 1, .microbatch = 2});
+    at::Tensor x = at::ones({8}, device->place());
+    x.mul_(2);
+    action.end();
+    device->record().wait("a test");
+    tracks.record_done();
+  }
+
+  std::multiset<std::string> kernels;
+  trace::Span action;
+  const trace::Recording seen = recorder.snapshot();
+  for (const trace::Span& span : seen.spans)
+    if (span.category == Category::compute && span.step == 4) action = span;
+  for (const trace::Span& span : seen.spans) {
+    if (span.category != Category::kernel) continue;
+    kernels.insert(seen.names.at(span.name));
+    EXPECT_EQ(span.step, 4);
+    EXPECT_EQ(span.stage, 1);
+    EXPECT_EQ(span.microbatch, 2);
+    EXPECT_GE(span.start_ns, action.start_ns);
+    EXPECT_LE(span.end_ns, action.end_ns);
+    EXPECT_EQ(seen.actors.at(span.actor).name, "device kernels compute");
+    EXPECT_EQ(seen.actors.at(span.actor).rank, 5);
+  }
+  EXPECT_EQ(
+      kernels.count("aten::mul_.Tensor") + kernels.count("aten::mul_") + kernels.count("aten::mul_.Scalar"),
+      1U)
+      << testing::PrintToString(kernels);
+}
+
+// A device that may not say what it runs costs its kernels, not the job.
+class SilentDevice final : public Device {
+ public:
+  c10::Device place() const override { return at::kCPU; }
+  Event record(StreamRole) override { return {}; }
+  void wait(StreamRole, const Event&) override {}
+  void use(const at::Tensor&, StreamRole) override {}
+  void use_until(const at::Tensor&, const Event&) override {}
+  StreamRole exchange_stream(StreamRole role) override { return role; }
+  StreamRole current_stream() const override { return StreamRole::compute; }
+  void copy(const at::Tensor&, const at::Tensor&) override {}
+  void finish() override {}
+  void trim() override {}
+  std::string note_kernels(bool) override {
+    ++asked;
+    return "the driver does not allow it";
+  }
+  std::vector<KernelRun> take_kernels() override { throw std::logic_error("nothing is noted"); }
+  int asked = 0;
+};
+
+TEST(DeviceTracks, GoOnWithoutKernelsWhereTheDeviceRefuses) {
+  trace::Recorder recorder;
+  WorkLog log(true);
+  DeviceTracks tracks(&log, &recorder, 5);
+  SilentDevice device;
+  tracks.trace_kernels(&device, {.period = 1, .active = 1});
+
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    tracks.begin_step(step);
+    tracks.record_done();
+  }
+
+  EXPECT_EQ(device.asked, 1);
+  EXPECT_TRUE(recorder.snapshot().spans.empty());
 }
 
 }  // namespace

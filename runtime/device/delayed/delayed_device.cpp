@@ -71,6 +71,20 @@ class DelayedDevice final : public Device {
   void finish() override { machine_.finish(); }
   void trim() override { machine_.trim(); }
   DeviceMemory memory() const override { return machine_.memory().pools(); }
+  std::string note_kernels(bool on) override {
+    machine_.ran().note(on);
+    return "";
+  }
+  std::vector<KernelRun> take_kernels() override {
+    std::vector<KernelRun> kernels;
+    for (const delayed::RanPiece& ran : machine_.ran().take()) {
+      const bool is_role = ran.stream < delayed::collective_stream;
+      kernels.push_back({ran.op,
+                         is_role ? roles[static_cast<std::size_t>(ran.stream)] : StreamRole::communicate,
+                         ran.begin_ns, ran.end_ns});
+    }
+    return kernels;
+  }
 
  private:
   static const std::shared_ptr<const delayed::Mark>& mark_of(const Event& event) {

@@ -303,7 +303,8 @@ void Machine::run(Piece& piece, int stream) {
       failure = std::make_shared<Failure>();
       failure->error = named(std::current_exception(), given);
     }
-    time = timed.end_ns();
+    const std::int64_t begin = std::exchange(time, timed.end_ns());
+    if (piece.work_name != nullptr && *piece.op != '\0') ran_.add({piece.op, stream, begin, time});
   }
   if (!piece.mark) return;
   piece.mark->failure_ = failure;

@@ -14,6 +14,7 @@
 #include "runtime/device/delayed/mark.hpp"
 #include "runtime/device/delayed/memory.hpp"
 #include "runtime/device/delayed/order_check.hpp"
+#include "runtime/device/delayed/ran_pieces.hpp"
 
 namespace d9d::delayed {
 
@@ -21,7 +22,6 @@ class Machine {
  public:
   Machine(int index, std::uint64_t seed, std::size_t memory_limit = 0);  // 0: none
   ~Machine();
-
   using Work = std::function<void()>;
   // `work` touches the device's memory by host pointers, and nothing else that may change before it runs. Error (bug)
   // that names both if it touches memory beside other work, which no event orders.
@@ -49,6 +49,7 @@ class Machine {
   void finish();  // runs all that it was given
   void trim();    // the same, then the memory of freed blocks goes back to the system
   Memory& memory() { return memory_; }
+  RanPieces& ran() { return ran_; }
 
  private:
   struct Piece {
@@ -63,7 +64,6 @@ class Machine {
     bool waits() const { return behind && !behind->reached() && !(ended && *ended); }
   };
   class Session;
-
   Clock& known(int stream);  // with the lock, as all of these
   std::string touch(int stream, const Touched& touched, const Clock& also_known = {});
   std::shared_ptr<const Mark> mark_here(int stream);
@@ -80,8 +80,7 @@ class Machine {
 
   const int index_;
   Memory memory_;
-  std::mutex running_;  // by the thread that runs work
-  std::mutex queues_mutex_;
+  std::mutex running_, queues_mutex_;  // the former by the thread that runs work
   std::deque<Piece> queues_[num_streams];
   int running_stream_ = -1;  // of the piece that runs
   std::atomic<std::size_t> pending_ = 0;
@@ -89,7 +88,8 @@ class Machine {
   std::shared_ptr<Failure> failures_[num_streams];  // that the next piece of each comes behind
   std::vector<Block*> freed_;                       // that other streams may still use
   std::int64_t times_ns_[num_streams] = {};         // device_time.hpp; of the thread that runs work
-  std::string freed_too_early_;                     // an error that the next call of enqueue() tells
+  RanPieces ran_;
+  std::string freed_too_early_;  // an error that the next call of enqueue() tells
   RandomStream order_;
   std::uint64_t drawn_ = 0;
 };

@@ -273,5 +273,24 @@ TEST(NameCache, GivesTheIdsOfItsRecorder) {
   EXPECT_EQ(NameCache(nullptr)("a"), 0U);
 }
 
+TEST(Recorder, KeepsLateSpansBesideTheRingsUpToALimit) {
+  Recorder recorder({.spans_per_thread = 4, .late_spans_max = 3});
+  const Span mine{.start_ns = 5, .end_ns = 6, .category = Category::compute};
+  recorder.record(mine);
+  std::vector<Span> late;
+  for (int at = 1; at <= 5; ++at)
+    late.push_back({.start_ns = 10 * at, .end_ns = 10 * at + 1, .category = Category::kernel});
+
+  recorder.record_late(late);
+
+  EXPECT_EQ(recorder.snapshot().spans.size(), 4U) << "none of the ring's is gone";
+  const Recording drained = recorder.drain();
+  EXPECT_EQ(drained.spans, (std::vector{mine, late[0], late[1], late[2]}));
+  EXPECT_EQ(drained.lost, 2U);
+  EXPECT_TRUE(recorder.drain().spans.empty());
+  recorder.record_late({late[3]});
+  EXPECT_EQ(recorder.drain().spans, std::vector{late[3]}) << "there is room again";
+}
+
 }  // namespace
 }  // namespace d9d::trace
