@@ -8,8 +8,6 @@
 namespace d9d {
 namespace {
 
-constexpr std::array<const char*, 4> streams{"compute", "communicate", "copy_in", "copy_out"};
-
 trace::Category shown_as(LoggedWork::Kind kind) {
   switch (kind) {
     case LoggedWork::Kind::compute:
@@ -26,16 +24,18 @@ trace::Category shown_as(LoggedWork::Kind kind) {
 DeviceTracks::DeviceTracks(WorkLog* log, trace::Recorder* recorder, int rank)
     : log_(log), recorder_(recorder), rank_(rank), names_(recorder) {
   if (log_ == nullptr || recorder_ == nullptr) return;
-  for (std::size_t stream = 0; stream < streams.size(); ++stream)
-    tracks_[stream] = recorder_->actor(std::string(trace::device_tracks) + streams[stream], rank);
+  for (const StreamRole role : stream_roles)
+    tracks_[static_cast<std::size_t>(role)] =
+        recorder_->actor(std::string(trace::device_tracks) + name_of(role), rank);
 }
 
 void DeviceTracks::trace_kernels(Device* device, const TraceWindow& window) {
   if (recorder_ == nullptr || device == nullptr) return;
   device_ = device;
   window_ = window;
-  for (std::size_t stream = 0; stream < streams.size(); ++stream)
-    kernel_tracks_[stream] = recorder_->actor(std::string(trace::kernel_tracks) + streams[stream], rank_);
+  for (const StreamRole role : stream_roles)
+    kernel_tracks_[static_cast<std::size_t>(role)] =
+        recorder_->actor(std::string(trace::kernel_tracks) + name_of(role), rank_);
 }
 
 void DeviceTracks::begin_step(std::uint64_t step) {
@@ -109,7 +109,7 @@ trace::Span DeviceTracks::span_of(const LoggedWork& done) {
           .bytes = done.bytes,
           .flow_in = done.kind == LoggedWork::Kind::stall ? 0 : done.origin.flow,
           .actor = tracks_.at(static_cast<std::size_t>(done.stream)),
-          .name = names_(copies ? "copy for " + done.name : done.name),
+          .name = names_(copies ? std::string(trace::copy_prefix) + done.name : done.name),
           .step = done.origin.step,
           .stage = static_cast<std::int16_t>(done.stage),
           .microbatch = static_cast<std::int16_t>(done.microbatch),

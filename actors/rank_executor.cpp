@@ -250,10 +250,19 @@ void RankExecutor::bucket_complete(int bucket) {
                            });
 }
 
+StepTotals RankExecutor::finished() {
+  const trace::ScopedSpan span(device_->is_late() ? world().recorder : nullptr, world().clock,
+                               {.actor = running_track_,
+                                .name = trace_name(trace::host_wait),
+                                .step = traced_step(),
+                                .category = trace::Category::wait});
+  return evaluation_ == 0 ? worker_->finish_step() : worker_->finish_evaluation();
+}
+
 void RankExecutor::finish_step_when_done() {
   if (!in_step_ || reductions_pending_ > 0 || !worker_->order().step_done()) return;
   in_step_ = false;
-  const StepTotals totals = evaluation_ == 0 ? worker_->finish_step() : worker_->finish_evaluation();
+  const StepTotals totals = finished();
   compute_seconds_ += device_->record_done();
   if (is_step()) options_.events->tell(events::ForwardPost{step()});
   if (options_.infers) options_.events->tell(events::StepPost{.step = step()});

@@ -75,6 +75,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   void run(const Instruction& instruction);
   void send_tensor(const StageTensor& tensor);
   void bucket_complete(int bucket) override;
+  StepTotals finished();
   void finish_step_when_done();
   bool is_step() const { return evaluation_ == 0 || options_.infers; }  // what is in work is no evaluation
   void tell_texts();

@@ -210,14 +210,12 @@ class CudaDevice final : public Device {
   }
   StreamRole current_stream() const override {
     const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
-    for (const StreamRole role : roles)
+    for (const StreamRole role : stream_roles)
       if (stream(role) == current) return role;
     throw Error(ErrorKind::bug, "the current stream of a GPU is none of its rank's");
   }
 
  private:
-  static constexpr std::array<StreamRole, 4> roles{StreamRole::compute, StreamRole::communicate,
-                                                   StreamRole::copy_in, StreamRole::copy_out};
   const c10::cuda::CUDAStream& stream(StreamRole role) const {
     return streams_[static_cast<std::size_t>(role)];
   }

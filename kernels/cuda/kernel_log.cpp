@@ -20,8 +20,7 @@ constexpr std::size_t kept_max = 1 << 18;  // of a GPU that nobody asks about
 constexpr std::array activities{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                 CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 
-constexpr std::array<StreamRole, std::tuple_size_v<RoleStreams>> roles{
-    StreamRole::compute, StreamRole::communicate, StreamRole::copy_in, StreamRole::copy_out};
+static_assert(stream_roles.size() == std::tuple_size_v<RoleStreams>);
 
 struct Seen {
   std::string name;
@@ -165,8 +164,8 @@ std::vector<KernelRun> take_kernels(int gpu, const RoleStreams& streams) {
   for (Seen& each : seen) {
     const auto at = static_cast<std::size_t>(std::find(ids.begin(), ids.end(), each.stream) - ids.begin());
     const StreamRole other = each.name.starts_with("nccl") ? StreamRole::communicate : StreamRole::compute;
-    kernels.push_back(
-        {std::move(each.name), at < roles.size() ? roles[at] : other, each.begin_ns, each.end_ns});
+    kernels.push_back({std::move(each.name), at < stream_roles.size() ? stream_roles[at] : other,
+                       each.begin_ns, each.end_ns});
   }
   return kernels;
 }

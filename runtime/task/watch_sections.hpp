@@ -34,7 +34,9 @@ constexpr auto keys_of(config::Tag<ProfilingConfig>) {
       Key{"traces_dir", "", "folder of the traces; null: `<output_dir>/traces`"},
       Key{"period_steps", "steps", "length of a cycle: wait, warm-up, recorded steps", required, at_least(1)},
       Key{"warmup_steps", "steps", "steps before the recorded ones", required, at_least(0), warm},
-      Key{"active_steps", "steps", "steps at the end of a cycle that go to `step_<n>.trace.json.gz`",
+      Key{"active_steps", "steps",
+          "steps at the end of a cycle that go to `step_<n>.trace.json.gz`, those of devices kernel by "
+          "kernel",
           required, at_least(1)},
       Key{"record_shapes", "", "record tensor shapes", config::optional, any_number(), why},
       Key{"with_stack", "", "record call stacks", config::optional, any_number(), why}};

@@ -12,7 +12,13 @@ constexpr std::int64_t shortest_wait_ns = 20'000;  // that is worth another rank
 
 bool is_work(Category category) {
   return category == Category::compute || category == Category::collective || category == Category::io ||
-         category == Category::stall;
+         category == Category::stall || category == Category::launch;
+}
+
+// What a host does, and its waits for its device.
+bool is_in_handlers(const Span& span, const Recording& recording) {
+  const bool waits = span.category == Category::wait && recording.names.at(span.name) == host_wait;
+  return waits || is_work(span.category);
 }
 
 bool starts_before(const Span* a, const Span* b) {
@@ -37,7 +43,7 @@ Causes::Causes(const Recording& recording)
   for (const Span& span : recording.spans) {
     if (span.flow_out != 0) senders_[span.flow_out] = &span;
     if (span.category == Category::message) handled_.at(span.actor).push_back(&span);
-    if (is_work(span.category)) work_of_track_.at(span.actor).push_back(&span);
+    if (is_in_handlers(span, recording)) work_of_track_.at(span.actor).push_back(&span);
     if (span.category == Category::collective) collectives_[span.name].push_back(&span);
   }
   for (auto* lists : {&handled_, &work_of_track_}) {
@@ -58,7 +64,8 @@ void Causes::find_owners() {
   for (std::uint32_t track = 0; track < owners_.size(); ++track) {
     if (!handled_[track].empty()) owners_[track] = track;
     const auto& work = work_of_track_[track];
-    if (work.empty() || owners_[track]) continue;
+    const bool is_device = recording_.actors[track].name.starts_with(device_tracks);
+    if (work.empty() || owners_[track] || is_device) continue;
     std::size_t most = work.size() / 2;
     for (std::uint32_t actor = 0; actor < handled_.size(); ++actor) {
       const ActorName &mine = recording_.actors[track], &other = recording_.actors[actor];
@@ -110,8 +117,9 @@ std::optional<std::uint32_t> Causes::computing_actor(int rank) const {
   for (std::uint32_t track = 0; track < owners_.size(); ++track) {
     if (recording_.actors[track].rank != rank || !owners_[track]) continue;
     const auto computes = static_cast<std::size_t>(
-        std::count_if(work_of_track_[track].begin(), work_of_track_[track].end(),
-                      [](const Span* span) { return span->category == Category::compute; }));
+        std::count_if(work_of_track_[track].begin(), work_of_track_[track].end(), [](const Span* span) {
+          return span->category == Category::compute || span->category == Category::launch;
+        }));
     if (computes <= most) continue;
     most = computes;
     actor = owners_[track];

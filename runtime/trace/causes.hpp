@@ -22,7 +22,7 @@ class Causes {
   const Span* previous(const Span& span) const;
   // The span that sent the message which `span` handles; null: a timer, or its sender is not on record.
   const Span* sender(const Span& span) const;
-  // Work (compute, collectives, disk, stalls) inside the handler, by start.
+  // Work (compute, collectives, disk, stalls, launches, waits for a device) inside the handler, by start.
   std::vector<const Span*> work_in(const Span& handler) const;
   // The actor whose handlers a span belongs to: its own, or that of the thread which did the work. Nothing: a thread
   // that no actor owns.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/trace/causes.hpp"
+#include "runtime/trace/device_work.hpp"
 #include "runtime/trace/recorder.hpp"
 
 namespace d9d::trace {
@@ -48,13 +49,15 @@ std::vector<int> whole_steps(const Recording& recording);
 class CriticalPathFinder {
  public:
   // `recording` outlives it.
-  explicit CriticalPathFinder(const Recording& recording) : recording_(recording), causes_(recording) {}
+  explicit CriticalPathFinder(const Recording& recording)
+      : recording_(recording), causes_(recording), devices_(recording) {}
   // Input error: the recording has no such step.
   CriticalPath find(int step) const;
 
  private:
   const Recording& recording_;
   const Causes causes_;
+  const DeviceWork devices_;
 };
 
 }  // namespace d9d::trace

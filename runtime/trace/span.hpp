@@ -34,6 +34,10 @@ constexpr std::int32_t step_of_span(std::uint64_t step) {
 inline constexpr std::string_view steps_track = "steps";
 // Names of tracks that begin so are of a rank's device: "device compute".
 inline constexpr std::string_view device_tracks = "device ";
+inline constexpr std::string_view copy_prefix =
+    "copy for ";  // there: of what another rank's stage hands over
+inline constexpr std::string_view host_wait =
+    "wait for the device";  // of a host, which does nothing meanwhile
 inline constexpr std::string_view kernel_tracks = "device kernels ";  // by stream
 
 // Times are nanoseconds of Clock::now_ns of this process. Ids come from Recorder::actor and Recorder::intern.

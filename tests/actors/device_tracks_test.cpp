@@ -130,7 +130,7 @@ TEST(DeviceTracks, HaveKernelsInTheStepsOfTheWindowInsideTheirActions) {
   EXPECT_EQ(
       kernels.count("aten::mul_.Tensor") + kernels.count("aten::mul_") + kernels.count("aten::mul_.Scalar"),
       1U)
-      << testing::PrintToString(kernels);
+      << ::testing::PrintToString(kernels);
 }
 
 // A device that may not say what it runs costs its kernels, not the job.

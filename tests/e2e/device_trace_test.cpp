@@ -17,11 +17,11 @@ const std::string trace_of_job = "runs/tiny/traces/trace.json.gz";
 
 class DeviceTrace : public testing::Test {
  protected:
-  void run(const Words& words, const std::string& costs) {
+  void run(const Words& words, const std::string& costs, const std::string& trace = trace_of_job) {
     const auto process = job_.start(set("node.device", "delayed") + words, {{"D9D_DELAYED_COSTS", costs}});
     ASSERT_EQ(process->wait(), 0) << process->err();
-    trace_ = std::make_unique<TraceFile>(job_.folder().path() / trace_of_job);
-    const Outcome told = job_.call({"trace", trace_of_job, "--json"});
+    trace_ = std::make_unique<TraceFile>(job_.folder().path() / trace);
+    const Outcome told = job_.call({"trace", trace, "--json"});
     ASSERT_EQ(told.code, 0) << told.err;
     told_ = nlohmann::json::parse(told.out);
   }
@@ -107,6 +107,34 @@ TEST_F(DeviceTrace, ShowsActionsWhenTheDeviceDidThemWithArrowsFromTheirLaunches)
     EXPECT_GT(rank["time_ns"]["bubble"].get<double>(), 0.1 * device) << "of a pipeline";
     EXPECT_EQ(rank["time_ns"]["other"], 0) << "what the host does is not the device's time";
   }
+}
+
+// Of the profiling window, and of no other step.
+TEST_F(DeviceTrace, ShowsKernelsInsideTheActionsOfAProfiledStep) {
+  run(mesh(2, 1) + set("trainer.profiling", "{period_steps: 10, warmup_steps: 0, active_steps: 2}"),
+      "compute=0.1", "runs/tiny/traces/step_10.trace.json.gz");
+
+  std::set<std::string> names;
+  std::size_t count = 0;
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto actions = slices("device compute", "compute", rank);
+    for (const TraceSlice& kernel : slices("device kernels compute", "kernel", rank)) {
+      EXPECT_TRUE(kernel.step == 9 || kernel.step == 10 || kernel.step == -1) << kernel.step;
+      ++count;
+      names.insert(kernel.name);
+      if (kernel.step < 0) continue;
+      const bool inside = std::any_of(actions.begin(), actions.end(), [&](const TraceSlice& action) {
+        return action.start_ns <= kernel.start_ns && kernel.end_ns <= action.end_ns;
+      });
+      EXPECT_TRUE(inside) << kernel.name;
+    }
+  }
+  EXPECT_GT(count, std::size_t{2 * num_microbatches});
+  EXPECT_TRUE(names.contains("matmul")) << ::testing::PrintToString(names);
+  const auto& kernels = told_["kernels"];
+  EXPECT_GT(kernels["busy_ns"], 0);
+  EXPECT_LE(kernels["busy_ns"], kernels["observed_ns"]);
+  EXPECT_GE(kernels["kernels"].size(), names.size());
 }
 
 // Units of layers are gathered beside the compute of those before.

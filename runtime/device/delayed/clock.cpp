@@ -1,12 +1,13 @@
 #include "runtime/device/delayed/clock.hpp"
 
+#include "runtime/device/stream_role.hpp"
+
 namespace d9d::delayed {
 
 std::string stream_name(int place) {
-  constexpr std::array<const char*, num_streams> names{"compute", "communicate", "copy_in", "copy_out",
-                                                       "nccl"};
+  const auto stream = static_cast<std::size_t>(place % num_streams);
   return "delayed:" + std::to_string(place / num_streams) + " " +
-         names[static_cast<std::size_t>(place % num_streams)];
+         (stream < stream_roles.size() ? name_of(stream_roles[stream]) : "nccl");
 }
 
 Clock& clock_of_host() {

@@ -17,9 +17,8 @@
 namespace d9d {
 namespace {
 
-// By the numbers of their streams. Nobody's ops go to the last stream.
-constexpr std::array<StreamRole, delayed::collective_stream> roles{
-    StreamRole::compute, StreamRole::communicate, StreamRole::copy_in, StreamRole::copy_out};
+// Nobody's ops go to the last stream.
+static_assert(stream_roles.size() == delayed::collective_stream);
 
 class MarkedPlace final : public Event::State {
  public:
@@ -53,10 +52,10 @@ class DelayedDevice final : public Device {
   }
   StreamRole exchange_stream(StreamRole role) override {
     const int before = std::exchange(delayed::current().streams[index_], static_cast<int>(role));
-    return roles[static_cast<std::size_t>(before)];
+    return stream_roles[static_cast<std::size_t>(before)];
   }
   StreamRole current_stream() const override {
-    return roles[static_cast<std::size_t>(delayed::current().streams[index_])];
+    return stream_roles[static_cast<std::size_t>(delayed::current().streams[index_])];
   }
   void copy(const at::Tensor& into, const at::Tensor& from) override {
     if (from.numel() == 0) return;
@@ -79,9 +78,9 @@ class DelayedDevice final : public Device {
     std::vector<KernelRun> kernels;
     for (const delayed::RanPiece& ran : machine_.ran().take()) {
       const bool is_role = ran.stream < delayed::collective_stream;
-      kernels.push_back({ran.op,
-                         is_role ? roles[static_cast<std::size_t>(ran.stream)] : StreamRole::communicate,
-                         ran.begin_ns, ran.end_ns});
+      kernels.push_back(
+          {ran.op, is_role ? stream_roles[static_cast<std::size_t>(ran.stream)] : StreamRole::communicate,
+           ran.begin_ns, ran.end_ns});
     }
     return kernels;
   }

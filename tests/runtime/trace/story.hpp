@@ -38,6 +38,16 @@ class Story {
     recording_.spans.back().flow_out = flow;
     return *this;
   }
+  // The last span is what a span with this number gave or sent.
+  Story& after(std::uint64_t flow) {
+    recording_.spans.back().flow_in = flow;
+    return *this;
+  }
+  Story& at(int stage, int microbatch) {
+    recording_.spans.back().stage = static_cast<std::int16_t>(stage);
+    recording_.spans.back().microbatch = static_cast<std::int16_t>(microbatch);
+    return *this;
+  }
   Story& of_bytes(std::uint64_t bytes) {
     recording_.spans.back().bytes = bytes;
     return *this;
