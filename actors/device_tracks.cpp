@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "runtime/base/log.hpp"
+#include "runtime/device/device.hpp"
 
 namespace d9d {
 namespace {
@@ -59,21 +61,23 @@ trace::Span DeviceTracks::begun(trace::Span work, bool evaluation) {
 double DeviceTracks::record_done() {
   if (log_ == nullptr) return 0;
   double seconds = 0;
-  const std::vector<LoggedWork> done = log_->take_done();
+  std::vector<LoggedWork> done = log_->take_done();
   for (const LoggedWork& work : done) {
     if (work.kind == LoggedWork::Kind::compute && work.stage >= 0 && !work.origin.evaluation)
       seconds += work.seconds();
     if (recorder_ != nullptr) recorder_->record(span_of(work));
   }
-  if (notes_kernels_) record_kernels(done);
+  if (notes_kernels_) record_kernels(std::move(done));
   return seconds;
 }
 
 // Each belongs to the work that goes on at its middle: clocks of kernels and of events are not quite the same.
-void DeviceTracks::record_kernels(const std::vector<LoggedWork>& done) {
+// Some are told a step late.
+void DeviceTracks::record_kernels(std::vector<LoggedWork> done) {
   std::vector<const LoggedWork*> by_begin;
-  for (const LoggedWork& work : done)
-    if (work.kind != LoggedWork::Kind::stall) by_begin.push_back(&work);
+  for (const auto* works : {&done_before_, &done})
+    for (const LoggedWork& work : *works)
+      if (work.kind != LoggedWork::Kind::stall) by_begin.push_back(&work);
   const auto begins_first = [](const LoggedWork* a, const LoggedWork* b) {
     return a->begin_ns < b->begin_ns;
   };
@@ -99,6 +103,7 @@ void DeviceTracks::record_kernels(const std::vector<LoggedWork>& done) {
                      .category = trace::Category::kernel});
   }
   recorder_->record_late(spans);
+  done_before_ = std::move(done);
 }
 
 // A stall is a part of what was given.

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "actors/trace_window.hpp"
-#include "runtime/device/device.hpp"
 #include "runtime/device/work_log.hpp"
 #include "runtime/trace/scoped_span.hpp"
 
 namespace d9d {
+
+class Device;
 
 class DeviceTracks {
  public:
@@ -32,7 +33,7 @@ class DeviceTracks {
 
  private:
   trace::Span span_of(const LoggedWork& done);
-  void record_kernels(const std::vector<LoggedWork>& done);
+  void record_kernels(std::vector<LoggedWork> done);
 
   WorkLog* const log_;
   trace::Recorder* const recorder_;
@@ -42,6 +43,7 @@ class DeviceTracks {
   Device* device_ = nullptr;                                 // whose kernels are wanted
   TraceWindow window_;
   bool notes_kernels_ = false;
+  std::vector<LoggedWork> done_before_;
 };
 
 }  // namespace d9d

@@ -39,7 +39,7 @@ struct KernelLog {
 };
 
 KernelLog& kernel_log() {
-  static auto* const of_process = new KernelLog;
+  static auto const of_process = new KernelLog;
   return *of_process;
 }
 

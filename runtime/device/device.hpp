@@ -55,9 +55,9 @@ class Device {
   // Of the host nothing is known here.
   virtual DeviceMemory memory() const { return {}; }
 
-  // From here on it notes what it runs, piece by piece, or no more. Why it cannot; "" where it does. Nobody asks the host.
+  // Whether the device notes what it runs, from here on. Returns why it cannot, "" where it can.
   virtual std::string note_kernels(bool /*on*/) { return ""; }
-  // What it noted since the last call, of work that a host has waited for. Ranks that share it take it from each other.
+  // What was noted since the last call, of work that a host has waited for. Ranks that share a device share the notes.
   virtual std::vector<KernelRun> take_kernels() { return {}; }
 
   Event record() { return record(current_stream()); }

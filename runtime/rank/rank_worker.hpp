@@ -64,9 +64,8 @@ class RankWorker {
   virtual void begin_texts(std::uint64_t step, const TextRequest& request) = 0;
   // What came of them, on one rank of the job; empty on the others.
   virtual Texts take_texts() = 0;
-  // When its device did the work of run() and apply(); null on the CPU, where that is when they return.
+  // When its device did the work of run() and apply(), and that device; null on the CPU, where they do it themselves.
   virtual WorkLog* work_log() { return nullptr; }
-  // Null on the CPU.
   virtual Device* late_device() { return nullptr; }
   // Which program a step runs; schedule `auto` is told here how long actions and transfers took.
   virtual StepPrograms& programs() = 0;
@@ -94,7 +93,6 @@ class RankWorker {
   virtual std::vector<double> take_evaluation_metrics() = 0;
   // As take_metrics() for a checkpoint, as JSON (Compose::to_json); they go on counting.
   virtual std::string metric_state() = 0;
-
   // Copies to the host what this rank has to write, as a ShardParcel. Empty when other ranks write all of it.
   virtual Ticket snapshot() = 0;
 };

@@ -18,7 +18,11 @@ DeviceWork::DeviceWork(const Recording& recording) : recording_(recording) {
   for (const Span& span : recording.spans) {
     if (span.category == Category::launch && span.flow_out != 0) launches_[span.flow_out] = &span;
     const ActorName& track = recording.actors.at(span.actor);
-    if (track.rank < 0 || span.end_ns <= span.start_ns || !track.name.starts_with(device_tracks)) continue;
+    if (span.category == Category::message && span.flow_in != 0) heard_.emplace(span.flow_in, track.rank);
+    if (track.rank < 0 || !track.name.starts_with(device_tracks)) continue;
+    const bool copies = recording.names.at(span.name).starts_with(copy_prefix);
+    if (copies && span.category == Category::collective) copies_[span.flow_in] = &span;
+    if (span.end_ns <= span.start_ns) continue;
     if (span.category == Category::stall) stalls_[span.actor].push_back(&span);
     if (span.category == Category::compute || span.category == Category::collective)
       by_end_[track.rank].push_back(&span);
@@ -43,25 +47,27 @@ const Span* DeviceWork::stall_in(const Span& work, std::int64_t ns) const {
   return *std::prev(after);
 }
 
-// The action of the neighbouring stage on the same microbatch, which ended last before the copy began.
-const Span* DeviceWork::computed_for(const Span& copy) const {
-  const Span* const taker = launch_of(copy);
-  if (taker == nullptr || !recording_.names.at(copy.name).starts_with(copy_prefix)) return nullptr;
+// The action of the neighbouring stage on the same microbatch, of which the rank was told by whoever gave it.
+const Span* DeviceWork::computed_for(const Span& work) const {
+  const Span* const taker = launch_of(work);
+  const auto copied = copies_.find(work.flow_in);
+  if (taker == nullptr || copied == copies_.end()) return nullptr;
+  const Span& copy = *copied->second;
   const int rank = recording_.actors.at(copy.actor).rank;
-  const Span* latest = nullptr;
   for (const auto& [other, spans] : by_end_) {
     if (other == rank) continue;
     const auto after = std::partition_point(spans.begin(), spans.end(), [&copy](const Span* span) {
       return span->end_ns <= copy.start_ns + clocks_apart_ns;
     });
     const auto made =
-        std::find_if(std::make_reverse_iterator(after), spans.rend(), [taker](const Span* span) {
+        std::find_if(std::make_reverse_iterator(after), spans.rend(), [this, taker, rank](const Span* span) {
           return span->category == Category::compute && span->step == taker->step &&
-                 span->microbatch == taker->microbatch && std::abs(span->stage - taker->stage) == 1;
+                 span->microbatch == taker->microbatch && std::abs(span->stage - taker->stage) == 1 &&
+                 heard_.contains({span->flow_in, rank});
         });
-    if (made != spans.rend() && (latest == nullptr || (*made)->end_ns > latest->end_ns)) latest = *made;
+    if (made != spans.rend()) return *made;
   }
-  return latest;
+  return nullptr;
 }
 
 const Span* DeviceWork::launch_of(const Span& work) const {

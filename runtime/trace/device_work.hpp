@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/trace/recorder.hpp"
@@ -22,16 +24,17 @@ class DeviceWork {
   const Span* last_before(int rank, std::int64_t ns) const;
   // When compute stands still inside of `work`: the last stall that begins before `ns`; null: none does.
   const Span* stall_in(const Span& work, std::int64_t ns) const;
-  // Of another rank, what computed that which `copy` brings; null: `copy` is no copy, or that is not on record.
-  const Span* computed_for(const Span& copy) const;
+  // Of another rank, what computed that which `work` copies, or which was copied for it; null: nothing is on record.
+  const Span* computed_for(const Span& work) const;
   // The span of the host that gave the work.
   const Span* launch_of(const Span& work) const;
 
  private:
   const Recording& recording_;
+  std::set<std::pair<std::uint64_t, int>> heard_;                       // of whose messages, which rank
   std::map<int, std::vector<const Span*>> by_end_;                      // by rank
   std::unordered_map<std::uint32_t, std::vector<const Span*>> stalls_;  // by track, by start
-  std::unordered_map<std::uint64_t, const Span*> launches_;             // by flow
+  std::unordered_map<std::uint64_t, const Span*> launches_, copies_;    // by flow
 };
 
 }  // namespace d9d::trace
