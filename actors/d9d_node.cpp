@@ -10,6 +10,9 @@ int main(int argc, char** argv) {
   // A short spin bridges the gaps between the loops of one layer; a longer one costs four times the step when
   // somebody else wants the core (measured: tests/bench/README.md).
   setenv("GOMP_SPINCOUNT", "2000", 0);
+  // NCCL then connects the ranks when they open a group, and not at their first call, when some of them may be in a
+  // collective already and hold what CUDA would need for it (device: cuda).
+  setenv("NCCL_RUNTIME_CONNECT", "0", 0);
   void* library = dlopen("libd9d.so", RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
     std::fprintf(stderr, "d9d-node: cannot load libd9d.so: %s\n", dlerror());

@@ -7,42 +7,21 @@
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
 //   GradientsHooked StepApplied WriteShard MetricState Sleep Slept Awake TextsGenerated StateRestored
 
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "actors/core/actor.hpp"
 #include "actors/device_tracks.hpp"
-#include "actors/trace_window.hpp"
+#include "actors/rank_executor_options.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
 #include "messages/texts.capnp.h"
 #include "messages/train.capnp.h"
-#include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/pipeline/step_observer.hpp"
-#include "runtime/rank/comm_tracing.hpp"
-#include "runtime/rank/rank_worker.hpp"
-#include "runtime/task/rank_events.hpp"
-#include "runtime/train/norm_type.hpp"
 
 namespace d9d {
-
-struct RankExecutorOptions {
-  int rank = 0;
-  std::function<std::unique_ptr<RankWorker>(BucketObserver&, CommTracing)> make_worker;  // on its thread
-  std::vector<int> rank_of_stage;    // of this pipeline: which global rank holds each stage
-  std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
-  std::vector<ActorId> collectives;  // by reduce group
-  ActorId checkpoint_writer;
-  NormType norm = NormType::l2;                    // how shares of the gradient norm are joined
-  bool infers = false;                             // all steps are evaluations
-  std::optional<TraceWindow> traces_kernels = {};  // of devices: in steps of such a file
-  std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
-  std::shared_ptr<ReopenedCommunicators> communicators = std::make_shared<ReopenedCommunicators>();
-  std::vector<int> followers;  // ranks that run actions in the order of this one (rank_order.hpp)
-};
 
 class RankExecutor final : public Actor, private BucketObserver {
  public:

@@ -22,12 +22,18 @@ bool limits_nothing(const AttentionMask& mask) {
   return mask.before == AttentionMask::unlimited && mask.after == AttentionMask::unlimited;
 }
 
+// Heads that can be read in packs.
+bool has_packs(const at::Tensor& heads) {
+  return heads.stride(3) == 1 && heads.stride(0) % 8 == 0 && heads.stride(1) % 8 == 0 &&
+         heads.stride(2) % 8 == 0 && begins_at_a_pack(heads);
+}
+
 // It takes bfloat16 heads of up to 256 elements, and bands whose last query stands at the last key.
 bool is_for_flash(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
                   const FirstKeys& first_keys) {
   return q.is_cuda() && q.scalar_type() == at::kBFloat16 && !first_keys.defined() && q.size(3) == v.size(3) &&
-         q.size(3) % 8 == 0 && q.size(3) <= 256 && q.numel() > 0 && k.numel() > 0 &&
-         (limits_nothing(mask) || mask.offset == k.size(1) - q.size(1));
+         q.size(3) % 8 == 0 && q.size(3) <= 256 && q.numel() > 0 && k.numel() > 0 && has_packs(q) &&
+         has_packs(k) && has_packs(v) && (limits_nothing(mask) || mask.offset == k.size(1) - q.size(1));
 }
 
 // -1: no limit.

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/cuda/PeerToPeerAccess.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -182,6 +183,8 @@ class CudaDevice final : public Device {
       into.copy_(from, /*non_blocking=*/true);
       return;
     }
+    at::cuda::get_p2p_access(index_,
+                             from.device().index());  // opens the way between them, once; else by the host
     const c10::cuda::CUDAGuard guard(index_);
     check(cudaMemcpyPeerAsync(into.mutable_data_ptr(), index_, from.const_data_ptr(), from.device().index(),
                               from.nbytes(), stream(current_stream()).stream()),

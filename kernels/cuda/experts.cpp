@@ -55,9 +55,7 @@ at::Tensor gathered(const at::Tensor& x, const ExpertRows& rows) {
 
 at::Tensor expert_project(const at::Tensor& x, const at::Tensor& weight, const ExpertRows& rows) {
   const c10::DeviceGuard guard(x.device());
-  at::Tensor out = at::empty({rows.token.size(0), weight.size(1)}, x.options().requires_grad(false));
-  grouped_product(out, gathered(x, rows), weight, rows.offsets, /*transposed=*/true);
-  return out;
+  return grouped_product(gathered(x, rows), weight, rows.offsets, /*transposed=*/true);
 }
 
 at::Tensor expert_combine(const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down,
@@ -69,8 +67,7 @@ at::Tensor expert_combine(const at::Tensor& gate, const at::Tensor& up, const at
     return table.silu_mul.function();
   }();
   const at::Tensor hidden = silu_mul(gate, up);
-  const at::Tensor y = at::empty({hidden.size(0), down.size(1)}, hidden.options());
-  grouped_product(y, hidden, down, rows.offsets, /*transposed=*/true);
+  const at::Tensor y = grouped_product(hidden, down, rows.offsets, /*transposed=*/true);
   return combined(y, rows.map, rows.scale, /*scale_by_row=*/true);
 }
 
@@ -79,8 +76,7 @@ ExpertRowGradients expert_row_gradients(const at::Tensor& dy, const at::Tensor& 
   const c10::DeviceGuard guard(dy.device());
   ExpertRowGradients result{at::empty_like(gate), at::empty_like(gate), at::empty_like(gate),
                             at::empty_like(rows.scale)};
-  const at::Tensor dhidden = at::empty_like(gate);
-  grouped_product(dhidden, gathered(dy, rows), down, rows.offsets, /*transposed=*/false);
+  const at::Tensor dhidden = grouped_product(gathered(dy, rows), down, rows.offsets, /*transposed=*/false);
   check_launch(weighted_silu_backward({.type = type_of(gate),
                                        .rows = gate.size(0),
                                        .width = gate.size(1),
@@ -100,10 +96,8 @@ ExpertRowGradients expert_row_gradients(const at::Tensor& dy, const at::Tensor& 
 at::Tensor expert_dx(const ExpertRowGradients& grads, const at::Tensor& gate, const at::Tensor& up,
                      const ExpertRows& rows, int64_t) {
   const c10::DeviceGuard guard(gate.device());
-  const at::Tensor of_gate = at::empty({grads.gate.size(0), gate.size(2)}, grads.gate.options());
-  const at::Tensor of_up = at::empty_like(of_gate);
-  grouped_product(of_gate, grads.gate, gate, rows.offsets, /*transposed=*/false);
-  grouped_product(of_up, grads.up, up, rows.offsets, /*transposed=*/false);
+  const at::Tensor of_gate = grouped_product(grads.gate, gate, rows.offsets, /*transposed=*/false);
+  const at::Tensor of_up = grouped_product(grads.up, up, rows.offsets, /*transposed=*/false);
   return combined(of_gate.add(of_up), rows.map, {}, /*scale_by_row=*/false);
 }
 

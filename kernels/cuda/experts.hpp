@@ -15,9 +15,9 @@ kernels::ExpertOrder order_of(const at::Tensor& experts, int64_t num_experts);
 at::Tensor combined(const at::Tensor& rows, const at::Tensor& map, const at::Tensor& scale,
                     bool scale_by_row);
 
-// out, in and weight as of the op grouped_product.
-void grouped_product(const at::Tensor& out, const at::Tensor& in, const at::Tensor& weight,
-                     const at::Tensor& offsets, bool transposed);
+// in and weight as of the op grouped_product, which writes the result into a tensor that is there.
+at::Tensor grouped_product(const at::Tensor& in, const at::Tensor& weight, const at::Tensor& offsets,
+                           bool transposed);
 // into, grad and in as of the op grouped_dw.
 void grouped_dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor& in,
                 const at::Tensor& offsets, double beta);

@@ -2,6 +2,7 @@
 // by expert with offsets on the host, for which it waits.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_grouped_mm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
 #include "kernels/cuda/experts.hpp"
@@ -11,10 +12,13 @@
 namespace d9d::cuda {
 namespace {
 
-// It takes rows of 16 bytes and more, and at least one.
+constexpr int64_t elements_of_pack = 8;  // bfloat16 in 16 bytes
+
+// It takes contiguous rows of packs, and at least one.
 bool is_for_library(std::initializer_list<at::Tensor> factors) {
   for (const at::Tensor& x : factors)
-    if (!x.is_cuda() || x.scalar_type() != at::kBFloat16 || x.numel() == 0 || x.size(-1) % 8 != 0)
+    if (!x.is_cuda() || x.scalar_type() != at::kBFloat16 || x.numel() == 0 || !x.is_contiguous() ||
+        x.size(-1) % elements_of_pack != 0 || !begins_at_a_pack(x))
       return false;
   return true;
 }
@@ -45,7 +49,7 @@ at::Tensor wide(const at::Tensor& x) {
 void product(const at::Tensor& out, const at::Tensor& in, const at::Tensor& weight, const at::Tensor& offsets,
              bool transposed) {
   const c10::DeviceGuard guard(out.device());
-  grouped_product(out, in, weight, offsets, transposed);
+  out.copy_(grouped_product(in, weight, offsets, transposed));
 }
 
 void dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor& in, const at::Tensor& offsets,
@@ -56,22 +60,25 @@ void dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor& in, co
 
 }  // namespace
 
-void grouped_product(const at::Tensor& out, const at::Tensor& in, const at::Tensor& weight,
-                     const at::Tensor& offsets, bool transposed) {
+at::Tensor grouped_product(const at::Tensor& in, const at::Tensor& weight, const at::Tensor& offsets,
+                           bool transposed) {
   const at::Tensor right = transposed ? weight.transpose(1, 2) : weight;
-  if (is_for_library({in, weight, out})) {
-    out.copy_(at::_grouped_mm(in.contiguous(), right, ends_of(offsets)));
-    return;
-  }
+  const at::Tensor rows_in = in.contiguous();
+  const bool writes_whole_packs = right.size(2) % elements_of_pack == 0;
+  if (writes_whole_packs && is_for_library({rows_in, weight}))
+    return at::_grouped_mm(rows_in, right, ends_of(offsets));
+  at::Tensor out = at::empty({in.size(0), right.size(2)}, in.options().requires_grad(false));
   for_experts(offsets, [&](int64_t e, int64_t first, int64_t rows) {
     if (rows > 0) out.narrow(0, first, rows).copy_(at::mm(wide(in.narrow(0, first, rows)), wide(right[e])));
   });
+  return out;
 }
 
 void grouped_dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor& in,
                 const at::Tensor& offsets, double beta) {
-  if (is_for_library({grad, in})) {
-    put(into, at::_grouped_mm(grad.contiguous().t(), in.contiguous(), ends_of(offsets)), beta);
+  const at::Tensor left = grad.contiguous(), right = in.contiguous();
+  if (is_for_library({left, right})) {
+    put(into, at::_grouped_mm(left.t(), right, ends_of(offsets)), beta);
     return;
   }
   for_experts(offsets, [&](int64_t e, int64_t first, int64_t rows) {

@@ -29,6 +29,7 @@ std::size_t parameters_of(const std::string& name) {
 }  // namespace
 
 std::string kernel_name(const char* symbol) {
+  if (symbol == nullptr) return "a kernel without a name";
   int failed = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(symbol, nullptr, nullptr, &failed), std::free);

@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <cstdint>
+
 #include "kernels/cuda/launch.hpp"
 #include "kernels/rows.hpp"
 
@@ -34,6 +36,11 @@ inline at::Tensor maybe_contiguous(const at::Tensor& tensor) {
 template <class T = void>
 T* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
+}
+
+// Whether the tensor's memory can be read in packs of 16 bytes from its first element on.
+inline bool begins_at_a_pack(const at::Tensor& tensor) {
+  return reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % 16 == 0;
 }
 
 // The stream that is current on the tensor's device.

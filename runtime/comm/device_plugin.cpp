@@ -13,7 +13,7 @@
 namespace d9d {
 
 const char* device_plugin_build() {
-  return __VERSION__ " torch 2.11.0 abi 5";
+  return __VERSION__ " torch 2.11.0 abi 6";
 }
 
 std::string device_plugin_path() {

@@ -30,11 +30,13 @@ class Bench {
   // `bytes` are read and written; where flops are given, they are what counts.
   void line(const std::string& name, double bytes, double flops, const Call& ours, const Call& torchs) {
     if (name.find(only_) == std::string::npos) return;
-    const double seconds = time(ours), peer = torchs ? time(torchs) : 0;
+    const double seconds = time(ours), peer = torchs ? time_of_peer(torchs) : 0;
     const double rate = (flops > 0 ? flops : bytes) / seconds, ceiling = flops > 0 ? product_ : copy_;
     fmt::print("{:<34} {:>9.1f} us  {:>8.1f} {}  {:>5.1f} %", name, seconds * 1e6,
                rate / (flops > 0 ? 1e12 : 1e9), flops > 0 ? "TFLOP/s" : "GB/s   ", 100 * rate / ceiling);
-    if (torchs) {
+    if (torchs && peer == 0) {
+      fmt::print("  torch refuses\n");
+    } else if (torchs) {
       fmt::print("  torch {:>9.1f} us  {:>5.2f} x\n", peer * 1e6, peer / seconds);
     } else {
       fmt::print("\n");
@@ -52,6 +54,14 @@ class Bench {
   }
 
  private:
+  // 0 where torch does not take the call on this GPU.
+  double time_of_peer(const Call& call) {
+    try {
+      return time(call);
+    } catch (const c10::Error&) {
+      return 0;
+    }
+  }
   // Seconds of a call: the least of five queues of at least 20 ms each.
   double time(const Call& call) {
     const auto queue = [&](int calls) {

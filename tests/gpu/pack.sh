@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts what a GPU host needs besides torch 2.11.0+cu130 into .gpu/ (at most 40 MB): the program, the CUDA plugin, its
 # tests, its benchmark, and the libraries that such a host may lack. Then run there: bash tests/gpu/run.sh correctness, and
-# bash tests/gpu/run.sh speed
+# bash tests/gpu/run.sh speed (or sanitizers)
 #   bash tests/gpu/pack.sh [BUILD]      builds in build/gpu, for sm_90a; Parquet and Arrow files cannot be read there
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds poll_period{1};
+// NCCL ends most calls on a thread of its own some ten microseconds later: a sleep would be the longest part of them.
+constexpr std::chrono::microseconds spin_patience{200};
 // For the other ranks to notice the same and to say what they launched.
 constexpr milliseconds witness_patience{5'000};
 // For those that are alive to answer, when one of them is not.
@@ -80,9 +82,8 @@ void Channel::launch(const What& what, std::vector<at::Tensor> tensors, const Ca
   require_cuda(api().record(launch.ready, stream_), what);
   const LoggedWork logged = logged_from_here(what, launch.tensors);
   options_.witnesses->order.add({group().name, ++launched_, std::string(what.operation) + what.shape});
-  const int result = settled(call(comm_, stream_), what);
-  launches_.push_back(std::move(launch));  // part of it may run
-  require(result, what);
+  launches_.push_back(std::move(launch));  // part of it may run even if it fails
+  require(settled(call(comm_, stream_), what), what);
   require_cuda(api().record(launches_.back().done, stream_), what);
   add_to_log(logged);
 }
@@ -205,7 +206,7 @@ std::optional<std::string> Channel::overdue() {
 
 // Until the communicator is no longer busy with the call.
 int Channel::settled(int result, const What& what) {
-  const auto deadline = steady_clock::now() + options_.timeout;
+  const auto begin = steady_clock::now(), deadline = begin + options_.timeout;
   while (result == in_progress) {
     if (options_.ended && options_.ended->is_set()) failed_.set(options_.ended->reason());
     failed_.throw_if_set(what.operation, group().name, backend);
@@ -214,7 +215,11 @@ int Channel::settled(int result, const What& what) {
           fmt::format("the ranks {} did not all come within {} ms", members(), options_.timeout.count()));
       continue;
     }
-    std::this_thread::sleep_for(poll_period);
+    if (steady_clock::now() - begin < spin_patience) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(poll_period);
+    }
     api().async_error(comm_, &result);
   }
   return result;

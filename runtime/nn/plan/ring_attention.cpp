@@ -13,6 +13,7 @@
 #include "kernels/host_values.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/nn/plan/widened_heads.hpp"
 
 namespace d9d {
@@ -81,7 +82,7 @@ struct Ring {
       kernels::FirstKeys first_keys = first_keys_of(block, owner(step));
       const bool hidden = first_keys.defined() && first_keys.min().item<std::int64_t>() == block.keys.count;
       if (hidden) continue;
-      if (first_keys.defined()) first_keys = first_keys.to(rule.document_starts.device());
+      if (first_keys.defined()) first_keys = upload(first_keys, device_of(rule.document_starts.device()));
       blocks.push_back({block, std::move(first_keys)});
     }
     return blocks;

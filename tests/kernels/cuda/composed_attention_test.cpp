@@ -52,8 +52,8 @@ TEST_F(CudaOps, SmallAttentionsEqualTheCpus) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     for (const Block& b : blocks) {
       const Inputs in = inputs_of(b, dtype);
-      expect_same_as_cpu(&OpTable::attention_block, roundings(dtype), in.q, in.k, in.v, b.mask, 0.3,
-                         at::kFloat, at::Tensor());
+      expect_same_as_cpu(&OpTable::attention_block, roundings(dtype), in.q, in.k, in.v, b.mask, 0.3, dtype,
+                         at::Tensor());
     }
   }
 }

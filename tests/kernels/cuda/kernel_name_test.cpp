@@ -11,6 +11,7 @@ TEST(KernelName, IsWhatPeopleCallItWithoutParameters) {
   EXPECT_EQ(kernel_name("_ZN3d9d4cuda8rms_normIfEEvPKT_PS2_i"), "d9d::cuda::rms_norm<float>");
   EXPECT_EQ(kernel_name("_ZN3d9d4cuda12_GLOBAL__N_18rms_normEPKfi"), "d9d::cuda::rms_norm");
   EXPECT_EQ(kernel_name("ampere_sgemm_128x64_nn"), "ampere_sgemm_128x64_nn") << "no symbol of C++";
+  EXPECT_EQ(kernel_name(nullptr), "a kernel without a name");
 }
 
 TEST(KernelName, KeepsTemplateArgumentsWithParentheses) {

@@ -25,6 +25,9 @@ class CudaOps : public testing::Test {
 // Null where it is not part of this binary: what calls a library of CUDA.
 const kernels::OpTable& table_under_test();
 
+// How much further than a rounding of fp32 fp32 sums of bf16 rows may be: a library rounds them to bf16 first.
+double rounding_of_row_sums(at::ScalarType rows);
+
 // An op is run so often, each time with another order of blocks and threads where that can be chosen.
 constexpr int runs_of_an_op = 3;
 void choose_run(int run);
