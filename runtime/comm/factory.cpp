@@ -39,6 +39,11 @@ struct CommunicatorFactory::NcclWorlds {
     if (!aborted.empty()) world->abort(aborted);
     return *world;
   }
+  void set_call_timeout(int rank, std::chrono::milliseconds timeout) {
+    const std::lock_guard lock(mutex);
+    const auto found = worlds.find(rank);
+    if (found != worlds.end()) found->second->set_call_timeout(timeout);
+  }
   void abort(const std::string& reason) noexcept {
     const std::lock_guard lock(mutex);
     aborted = reason;
@@ -80,6 +85,15 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_on_host(int rank, const 
 
 std::unique_ptr<Communicator> CommunicatorFactory::open_pair(int rank, int sender, int receiver,
                                                              const std::string& use) const {
+  return open_group(pair_of(rank, sender, receiver), use);
+}
+
+std::unique_ptr<Communicator> CommunicatorFactory::open_pair_on_host(int rank, int sender, int receiver,
+                                                                     const std::string& use) const {
+  return open_group(pair_of(rank, sender, receiver), use, /*on_host=*/true);
+}
+
+Group CommunicatorFactory::pair_of(int rank, int sender, int receiver) const {
   D9D_CHECK(sender != receiver && (rank == sender || rank == receiver), "rank {} is not of the pair {} > {}",
             rank, sender, receiver);
   Group group;
@@ -87,7 +101,11 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_pair(int rank, int sende
   group.ranks = {std::min(sender, receiver), std::max(sender, receiver)};
   group.index = rank == group.ranks[0] ? 0 : 1;
   group.one_node = plan_.placement(sender).node == plan_.placement(receiver).node;
-  return open_group(std::move(group), use, /*on_host=*/true);
+  return group;
+}
+
+void CommunicatorFactory::set_call_timeout(int rank, std::chrono::milliseconds timeout) const {
+  worlds_->set_call_timeout(rank, timeout);
 }
 
 std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const std::string& use,

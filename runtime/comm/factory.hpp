@@ -52,14 +52,19 @@ class CommunicatorFactory {
   std::unique_ptr<Communicator> open_on_host(int rank, const std::string& domain,
                                              const std::vector<std::string>& axes,
                                              const std::string& use) const;
-  // Opens the communicator for messages of the host from `sender` to
+  // Opens the communicator for messages from `sender` to
   // `receiver`. The opposite direction needs another one.
   std::unique_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use) const;
+  std::unique_ptr<Communicator> open_pair_on_host(int rank, int sender, int receiver,
+                                                  const std::string& use) const;
+  // Of the groups between devices that the rank has opened so far: another CommunicatorOptions::call_timeout. Thread-safe.
+  void set_call_timeout(int rank, std::chrono::milliseconds timeout) const;
   // The same as SharedMemoryHub::abort_all, of groups between devices.
   void abort_devices(const std::string& reason) const noexcept;
 
  private:
   std::unique_ptr<Communicator> open_group(Group group, const std::string& use, bool on_host = false) const;
+  Group pair_of(int rank, int sender, int receiver) const;
   std::unique_ptr<Communicator> open_host(const Group& group) const;
   std::unique_ptr<Communicator> open_devices(const Group& group) const;
   std::unique_ptr<Communicator> open_across_nodes(const Group& group) const;

@@ -47,7 +47,8 @@ class DeviceNodes : public CurveTest {
 
 TEST_F(DeviceNodes, SumGradientsToTheBitsOfTheCpu) {
   expect_the_bits_of_the_cpu("replicas", 2, mesh(1, 2));
-  expect_the_bits_of_the_cpu("shards", 2, axis("data_parallel_shard", 2));
+  expect_the_bits_of_the_cpu("shards", 2,
+                             axis("data_parallel_shard", 2) + set("debug.check_collectives", "true"));
   expect_the_bits_of_the_cpu("both", 4, axis("data_parallel_shard", 2) + axis("data_parallel_replicate", 2));
 }
 
@@ -59,6 +60,7 @@ TEST_F(DeviceNodes, HandTensorsFromStageToStage) {
   expect_the_bits_of_the_cpu(
       "in_a_v", 2, mesh(2, 1) + schedule("dual_pipe_v") + set("model_provider.model.num_hidden_layers", "4"));
   expect_the_bits_of_the_cpu("replicas_too", 4, mesh(2, 2) + schedule("1f1b"));
+  expect_the_bits_of_the_cpu("tied", 2, mesh(2, 1) + set("model_provider.model.tie_word_embeddings", "true"));
 }
 
 TEST_F(DeviceNodes, HandTensorsOfHalfTheBytesInAnotherOrderOfWork) {
@@ -124,7 +126,7 @@ TEST_F(DeviceNodes, SleepAndWake) {
 }
 
 TEST_F(DeviceNodes, EndWhereACollectiveHangsOrFailsInOneProcess) {
-  const Words job = axis("data_parallel_shard", 2) + on_delayed() + set("trainer.timeout.init_timeout", "3");
+  const Words job = axis("data_parallel_shard", 2) + on_delayed() + set("trainer.timeout.step_timeout", "3");
   for (const char* const fault : {"hang:0:40", "error:0:40"}) {
     const auto [first, second] = start_both(job, {}, {{"D9D_NCCL_FAULT", fault}});
 
@@ -133,6 +135,18 @@ TEST_F(DeviceNodes, EndWhereACollectiveHangsOrFailsInOneProcess) {
     EXPECT_THAT(first->err() + second->err(),
                 AllOf(HasSubstr("(nccl)"), HasSubstr("dp_cp_shard[0,1]"), HasSubstr("ranks 0, 1")));
   }
+}
+
+// Told by the ranks' launches, before the Trainer could only say that the step takes too long.
+TEST_F(DeviceNodes, NameWhatHangsInALaterStepBeforeItsDeadline) {
+  const Words job = axis("data_parallel_shard", 2) + on_delayed() +
+                    set("trainer.timeout.init_timeout", "600") + set("trainer.timeout.step_timeout", "6");
+  const auto [first, second] = start_both(job, {}, {{"D9D_NCCL_FAULT", "hang:0:100"}});
+
+  EXPECT_EQ(first->wait(seconds(60)), 1);
+  EXPECT_EQ(second->wait(seconds(60)), 1);
+  EXPECT_THAT(first->err() + second->err(),
+              AllOf(HasSubstr("not done 4500 ms after it could begin"), HasSubstr("dp_cp_shard[0,1]")));
 }
 
 TEST_F(DeviceNodes, EndWhenOneIsKilled) {
@@ -148,12 +162,28 @@ TEST_F(DeviceNodes, EndWhenOneIsKilled) {
   }
 }
 
+TEST_F(DeviceNodes, RefuseOneThatComputesElsewhere) {
+  const Words half = mesh(1, 2) + Words{"--ranks", "1"};
+  const auto first = job_.start(half + on_delayed() + Words{"--listen", "127.0.0.1:0"});
+
+  const auto stranger = job_.start(half + Words{"--join", "127.0.0.1:" + port_of(*first)});
+
+  EXPECT_EQ(stranger->wait(), 1);
+  EXPECT_THAT(stranger->err(),
+              HasSubstr("differs from node 0's in node.device (\"delayed\" at node 0, \"cpu\" there)"));
+  EXPECT_TRUE(first->running());
+}
+
 TEST_F(DeviceNodes, RefuseWhatOnlyOneProcessCan) {
   const Words local = mesh(1, 2) + on_delayed() + set("node.collectives", "local") + set("node.ranks", "1");
   const Words sharing = mesh(1, 4) + on_delayed() + set("node.devices", "1") + set("node.ranks", "2");
 
   expect_refused(local, "only NCCL joins devices of several nodes; set node.collectives: nccl");
   expect_refused(sharing, "2 of the mesh's 4 ranks share a device of this node");
+
+  const Words clear = mesh(1, 2) + on_delayed() + set("node.ranks", "1") + set("node.listen", "0.0.0.0:0") +
+                      set("node.tls", "{ca: job.yaml, certificate: job.yaml, key: job.yaml}");
+  expect_refused(clear, "0.0.0.0 leads beyond this host: set node.clear_collectives: true");
 
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
 }

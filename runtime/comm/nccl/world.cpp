@@ -82,6 +82,10 @@ std::unique_ptr<Communicator> World::open(const Group& group) {
   }
 }
 
+void World::set_call_timeout(std::chrono::milliseconds timeout) {
+  shared_->watch->set_timeout(timeout);
+}
+
 void World::abort(const std::string& reason) noexcept {
   shared_->ended->set("aborted: " + reason);
   shared_->watch->abort_all(reason);

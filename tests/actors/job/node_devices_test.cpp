@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "actors/job/run_job.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {
@@ -42,6 +43,31 @@ TEST(NodeDevices, OfSeveralNodesRefuseWhatNcclCannot) {
   EXPECT_THAT(test::error_of([&] { places_on_node(job, 2, 2); }, ErrorKind::input),
               AllOf(HasSubstr("node.collectives: local, and this node has 2 of the mesh's 4 ranks"),
                     HasSubstr("set node.collectives: nccl, or start one node")));
+}
+
+TEST(NodeDevices, BreakNoPromiseOfTls) {
+  JobConfig job = four_replicas(DeviceKind::cuda);
+  job.node.tls = TlsConfig{};
+  const std::vector<HostPort> here{{"127.0.0.1", 1}, {"::1", 2}}, beyond{{"127.0.0.1", 1}, {"10.0.0.2", 2}};
+  const RunOptions joins{.join = "10.0.0.1:29500"}, listens{.listen = "0.0.0.0:0"},
+      stays{.join = "127.0.0.1:1"};
+  const auto refusal_of = [&](const auto& call) { return test::error_of(call, ErrorKind::input); };
+
+  require_protected_collectives(job, here);
+  require_protected_collectives(job, 2, stays);
+  require_protected_collectives(job, 4, joins);  // one node
+  EXPECT_THAT(refusal_of([&] { require_protected_collectives(job, beyond); }),
+              AllOf(HasSubstr("10.0.0.2 leads beyond this host"), HasSubstr("node.clear_collectives: true")));
+  EXPECT_THAT(refusal_of([&] { require_protected_collectives(job, 2, joins); }), HasSubstr("10.0.0.1 leads"));
+  EXPECT_THAT(refusal_of([&] { require_protected_collectives(job, 2, listens); }),
+              HasSubstr("0.0.0.0 leads"));
+
+  job.node.clear_collectives = true;
+  require_protected_collectives(job, beyond);
+  require_protected_collectives(job, 2, joins);
+  job = four_replicas(DeviceKind::cpu);
+  job.node.tls = TlsConfig{};
+  require_protected_collectives(job, beyond);
 }
 
 }  // namespace
