@@ -69,6 +69,8 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   set_step(message.getStep());
   in_step_ = true;
   device_->begin_step(step());
+  if (links_ == Links::in_use) options_.a_step_has_ended();
+  links_ = links_ == Links::fresh ? Links::in_use : Links::proved;
   reductions_pending_ = 0;
   norm_share_ = 0;
   compute_seconds_ = 0;
@@ -92,12 +94,13 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
 
 // Of batches that are evaluated a neighbour may be several ahead.
 void RankExecutor::put_what_came_early() {
-  std::erase_if(early_, [&](const Early& early) {
-    const auto comes = std::pair(early.step, early.evaluation) <=> std::pair(step(), evaluation_);
-    D9D_CHECK(comes >= 0, "a tensor of step {}, evaluation {}, waits while step {}, evaluation {}, begins",
-              early.step, early.evaluation, step(), evaluation_);
-    if (comes > 0) return false;
-    worker_->put(early.tensor);
+  const Begun now(step(), evaluation_);
+  std::erase_if(early_, [&](const auto& early) {
+    const auto& [begun, tensor] = early;
+    D9D_CHECK(begun >= now, "a tensor of step {}, evaluation {}, waits while step {}, evaluation {}, begins",
+              begun.first, begun.second, step(), evaluation_);
+    if (begun > now) return false;
+    worker_->put(tensor);
     return true;
   });
 }
@@ -118,7 +121,7 @@ void RankExecutor::tensor_ready(Reader message, bool gradient, std::uint32_t eva
   if (evaluation == 0 && !(device_->is_late() && is_of_this_process(tensor, options_)))
     worker_->programs().add_transfer_time(gradient, tensor.stage, seconds_since(message.getProducedNs()));
   if (!in_step_ || message.getStep() != step() || evaluation != evaluation_) {
-    early_.push_back({message.getStep(), evaluation, tensor});
+    early_.emplace_back(Begun(message.getStep(), evaluation), tensor);
     return;
   }
   worker_->put(tensor);

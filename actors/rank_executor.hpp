@@ -66,13 +66,10 @@ class RankExecutor final : public Actor, private BucketObserver {
   std::vector<std::uint32_t> tracks_;                      // by stage: a trace track of its own
   std::uint32_t optimizer_track_ = 0, running_track_ = 0;  // the latter of the action that runs
   std::unique_ptr<DeviceTracks> device_;
-  struct Early {
-    std::uint64_t step;
-    std::uint32_t evaluation;
-    StageTensor tensor;
-  };
-  std::vector<Early> early_;  // of a step that a fast neighbour has begun and this rank has not
+  using Begun = std::pair<std::uint64_t, std::uint32_t>;  // a step, an evaluation
+  std::vector<std::pair<Begun, StageTensor>> early_;      // of what a fast neighbour has begun
   bool in_step_ = false;
+  enum class Links { fresh, in_use, proved } links_ = Links::fresh;
   std::uint32_t evaluation_ = 0;  // of the BeginStep in work
   ActorId asker_;                 // of the texts in work
   int reductions_pending_ = 0;

@@ -29,6 +29,7 @@ struct RankExecutorOptions {
   std::optional<TraceWindow> traces_kernels = {};  // of devices: in steps of such a file
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
   std::shared_ptr<ReopenedCommunicators> communicators = std::make_shared<ReopenedCommunicators>();
+  std::function<void()> a_step_has_ended = [] {};  // the first one, and the first one after a sleep
   std::vector<int> followers;  // ranks that run actions in the order of this one (rank_order.hpp)
 };
 

@@ -89,6 +89,7 @@ void RankExecutor::sleep(wire::Sleep::Reader message) {
 void RankExecutor::wake(wire::Wake::Reader message) {
   options_.events->tell(events::WakePre{message.getStep()});
   options_.communicators->reopen();
+  links_ = Links::fresh;
   worker_->wake();
   options_.events->tell(events::WakePost{message.getStep()});
   tell<wire::Awake>({Role::trainer, self().index},

@@ -9,6 +9,7 @@
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/summary.hpp"
 #include "actors/job/launch_environment.hpp"
+#include "actors/job/node_devices.hpp"
 #include "actors/job/preparation.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/count.hpp"
@@ -178,6 +179,7 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
         with_environment({.join = arguments.value("--join"), .listen = arguments.value("--listen")},
                          loaded.job, environment_variables());
     found.ranks = ranks_of_process(loaded.job, options);
+    require_protected_collectives(loaded.job, found.ranks, options);
     for (const std::string& note : options.notes) console.err << "warning: " << note << "\n";
     const PreparedJob prepared = prepare_job(loaded, options, disk);
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";

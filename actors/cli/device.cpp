@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "actors/job/device_places.hpp"
+#include "actors/job/node_devices.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/device_plugin.hpp"
 #include "runtime/mesh/plan.hpp"
@@ -21,6 +21,12 @@ std::string gib(std::int64_t bytes) {
 
 std::int64_t state_bytes_of(const RankMemory& rank) {
   return rank.parameters + rank.gradients + rank.optimizer;
+}
+
+const RankMemory& smallest_of(const std::vector<RankMemory>& ranks) {
+  return *std::min_element(ranks.begin(), ranks.end(), [](const RankMemory& a, const RankMemory& b) {
+    return state_bytes_of(a) < state_bytes_of(b);
+  });
 }
 
 std::string ranks_text(const std::vector<int>& ranks) {
@@ -61,7 +67,7 @@ std::string places_text(const JobConfig& job, int ranks_here, const DeviceSummar
         text += fmt::format(", {} of {} with CUDA's context", gib(need.bytes), gib(need.bytes_there));
       text += "\n";
     }
-    const auto places = device_places(job, ranks_here, static_cast<int>(summary.driver->gpus.size()));
+    const auto places = places_on_node(job, ranks_here, static_cast<int>(summary.driver->gpus.size()));
     if (ranks_here > 1)
       text += fmt::format("{:<10}collectives: {}\n", "",
                           places.collectives == CollectivesKind::nccl ? "nccl" : "local");
@@ -89,12 +95,15 @@ std::vector<GpuNeed> gpu_needs(const JobConfig& job, int ranks_here, const Devic
   std::vector<GpuNeed> needs;
   for (int gpu = 0; gpu < places.devices; ++gpu) needs.push_back({.gpu = gpu});
   const Plan plan(job.mesh, {job.mesh.world_size()});
+  const bool alone = ranks_here == job.mesh.world_size();  // else nobody knows yet which ranks are here
   for (int rank = 0; rank < ranks_here; ++rank) {
     GpuNeed& need = needs[static_cast<std::size_t>(places.of(rank))];
     need.ranks.push_back(rank);
     need.bytes_there = gpus[static_cast<std::size_t>(need.gpu)].bytes;
     if (summary.ranks.empty()) continue;
-    const RankMemory& memory = summary.ranks.at(static_cast<std::size_t>(plan.placement(rank).pipeline));
+    const RankMemory& memory = alone
+                                   ? summary.ranks.at(static_cast<std::size_t>(plan.placement(rank).pipeline))
+                                   : smallest_of(summary.ranks);
     need.state += state_bytes_of(memory);
     need.bytes = std::max(need.bytes, context_bytes) + device_bytes(memory);
   }
@@ -131,13 +140,8 @@ void require_device(const JobConfig& job, int ranks_here, const DeviceSummary& s
   const bool is_cuda = job.node.device == DeviceKind::cuda;
   const auto wanted = static_cast<int>(job.node.devices.value_or(1));
   if (is_cuda) require_gpus(summary.driver, wanted);
-  D9D_REQUIRE(
-      ranks_here == job.mesh.world_size(),
-      "node.device: {}, and this process has {} of the mesh's {} ranks: devices of several processes are "
-      "not supported yet; start one node, or set node.device: cpu",
-      is_cuda ? "cuda" : "delayed", ranks_here, job.mesh.world_size());
   const auto here = is_cuda ? static_cast<int>(summary.driver->gpus.size()) : delayed_devices(ranks_here);
-  const DevicePlaces places = device_places(job, ranks_here, here);
+  const DevicePlaces places = places_on_node(job, ranks_here, here);
   if (!is_cuda) return;
   require_memory(gpu_needs(job, ranks_here, summary), *summary.driver);
   const DevicePlugin plugin;

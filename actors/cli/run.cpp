@@ -5,6 +5,7 @@
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/summary.hpp"
 #include "actors/job/launch_environment.hpp"
+#include "actors/job/node_devices.hpp"
 #include "actors/job/results.hpp"
 #include "actors/job/run_job.hpp"
 #include "runtime/base/log.hpp"
@@ -28,7 +29,9 @@ std::vector<ExpectedMemory> look_at_device(const LoadedJob& loaded, const RunOpt
   const auto ranks = std::holds_alternative<OwnSchedule>(schedule)
                          ? std::vector<RankMemory>()
                          : summarize(loaded, schedule, sample_length(loaded.job.data)).ranks;
-  require_device(loaded.job, ranks_of_process(loaded.job, options),
+  const int ranks_here = ranks_of_process(loaded.job, options);
+  require_protected_collectives(loaded.job, ranks_here, options);
+  require_device(loaded.job, ranks_here,
                  {kind == DeviceKind::cuda ? find_cuda_driver() : std::nullopt, ranks});
   std::vector<ExpectedMemory> expected;
   for (const RankMemory& rank : ranks) expected.push_back(expected_of(rank));

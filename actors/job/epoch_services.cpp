@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/base/error.hpp"
+#include "actors/job/node_devices.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/device_plugin.hpp"
 #include "runtime/comm/nccl/emulated.hpp"
@@ -41,19 +41,15 @@ std::unique_ptr<SocketTransport> make_transport(net::Gate& gate, const Membershi
 DevicePlaces places_of(const JobConfig& job, const Membership& membership) {
   if (job.node.device == DeviceKind::cpu) return {};
   const bool is_cuda = job.node.device == DeviceKind::cuda;
-  D9D_REQUIRE(
-      membership.ranks_per_node.size() == 1,
-      "node.device: {}, and the job has {} nodes: devices of several nodes are not supported yet; set "
-      "node.device: cpu, or start one node",
-      is_cuda ? "cuda" : "delayed", membership.ranks_per_node.size());
-  const int ranks = membership.ranks_per_node.front();
-  return device_places(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks));
+  require_protected_collectives(job, membership.addresses);
+  const int ranks = membership.ranks_per_node.at(static_cast<std::size_t>(membership.node));
+  return places_on_node(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks));
 }
 
-// Before the deadline of the first step, which only says that a rank computes: ranks come to their first collectives as
-// late as they come to that step. A hang in a later step is told by that step's deadline.
-std::chrono::milliseconds call_timeout(const TimeoutConfig& timeout) {
-  return std::chrono::milliseconds(750 * timeout.init_timeout);
+// Before the deadline of the step, which only says that a rank computes. Ranks come to their first collectives as late
+// as they come to the first step.
+std::chrono::milliseconds call_timeout(std::int64_t seconds_of_step) {
+  return std::chrono::milliseconds(750 * seconds_of_step);
 }
 
 DeviceCollectives device_collectives(const JobConfig& job, const DevicePlaces& places, const Plan& plan) {
@@ -64,7 +60,7 @@ DeviceCollectives device_collectives(const JobConfig& job, const DevicePlaces& p
   return {.kind = Kind::nccl,
           .nccl = device == DeviceKind::cuda ? &DevicePlugin().nccl() : &nccl::emulated_nccl(),
           .device_of = [places, &plan](int rank) { return places.of(plan.placement(rank).local_index); },
-          .call_timeout = call_timeout(job.trainer.timeout)};
+          .call_timeout = call_timeout(job.trainer.timeout.init_timeout)};
 }
 
 }  // namespace
@@ -75,6 +71,7 @@ EpochServices::EpochServices(const ProcessServices& process, const Membership& m
       device_kind_(process.job().node.device),
       places_(places_of(process.job(), membership)),
       table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(process)),
+      later_call_timeout_(call_timeout(process.job().trainer.timeout.step_timeout)),
       transport_(make_transport(process.gate, membership, plan_)),
       factory_(plan_, hub_, transport_.get(),
                {.timeout = std::chrono::seconds(process.job().trainer.timeout.init_timeout),
@@ -123,6 +120,15 @@ std::shared_ptr<Communicator> EpochServices::open_on_host(int rank, const std::s
 std::shared_ptr<Communicator> EpochServices::open_pair(int rank, int sender, int receiver,
                                                        const std::string& use) {
   return kept(factory_.open_pair(rank, sender, receiver, use));
+}
+
+std::shared_ptr<Communicator> EpochServices::open_pair_on_host(int rank, int sender, int receiver,
+                                                               const std::string& use) {
+  return kept(factory_.open_pair_on_host(rank, sender, receiver, use));
+}
+
+void EpochServices::a_step_has_ended(int rank) const {
+  factory_.set_call_timeout(rank, later_call_timeout_);
 }
 
 std::shared_ptr<Communicator> EpochServices::kept(std::shared_ptr<Communicator> communicator) {

@@ -33,6 +33,10 @@ class EpochServices {
   std::shared_ptr<Communicator> open_on_host(int rank, const std::string& domain,
                                              const std::vector<std::string>& axes, const std::string& use);
   std::shared_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use);
+  std::shared_ptr<Communicator> open_pair_on_host(int rank, int sender, int receiver, const std::string& use);
+  // The rank has seen the end of a step in which all of its groups were used: calls between devices are now late after a
+  // part of step_timeout, as before of init_timeout.
+  void a_step_has_ended(int rank) const;
   // From any thread: every wait for another rank fails with `reason`, those of now and all later ones.
   void abort(const std::string& reason) noexcept;
 
@@ -46,6 +50,7 @@ class EpochServices {
   const DevicePlaces places_;  // of device: cpu without meaning
   TensorTable table_;
   SharedMemoryHub hub_;
+  const std::chrono::milliseconds later_call_timeout_;
   std::unique_ptr<SocketTransport> transport_;  // null in a job of one node
   const CommunicatorFactory factory_;
   OpenCommunicators open_;

@@ -218,7 +218,8 @@ CastMember RankCast::rank_executor() const {
       .infers = inference != nullptr,
       .traces_kernels = trace_window(),
       .events = events,
-      .communicators = communicators};
+      .communicators = communicators,
+      .a_step_has_ended = [&epoch = epoch, rank = rank] { epoch.a_step_has_ended(rank); }};
   if (leads) options.followers.assign(peers.begin() + 1, peers.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
 }

@@ -246,7 +246,7 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .events = job.inference ? "inference" : "train",
       .own_actors = job.actors.size(),
       .trace = job.node.trace,
-      .job_keys = shared_keys(job)};
+      .job_keys = node.job_keys};
   add_export(options, process, tag);
   add_record(options, {.file = output_dir(job) / run_record_name,
                        .build = node.build,

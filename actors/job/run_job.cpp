@@ -131,6 +131,13 @@ std::shared_ptr<const net::Tls> tls_of(const NodeConfig& node) {
       net::TlsFiles{.ca = node.tls->ca, .certificate = node.tls->certificate, .key = node.tls->key});
 }
 
+// What nodes must agree on: all but `node`, and whether their ranks are on devices, which cannot sum with others.
+std::string keys_of_all_nodes(const JobConfig& job) {
+  config::Json keys = config::Json::parse(shared_keys(job));
+  keys["node"]["device"] = resolved_keys(job).at("node").at("device");
+  return keys.dump();
+}
+
 NodeOptions node_options(JobServices& services, const RunOptions& options, JobEnd& ended) {
   const JobConfig& job = services.process.job();
   const std::uint64_t incarnation = random_bits() >> 16;
@@ -142,10 +149,11 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
       .opens_port = options.join || options.listen || job.node.listen || ranks_offered(job, options) != 0,
       .address = address_options(job, options),
       .build = options.build,
-      .job_hash = fmt::format("{:016x}", job_fingerprint(job)),
+      .job_hash = fmt::format("{:016x}", job_fingerprint(job) + static_cast<std::uint64_t>(job.node.device)),
       .token = job.node.job_token.value_or(""),
       .incarnation = incarnation,
       .events = job.inference ? "inference" : "train"};
+  node.job_keys = keys_of_all_nodes(job);
   if (options.join) {
     node.join = address_of_first_node(options);
   } else {
@@ -158,7 +166,6 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
   };
   node.node_of = [&services] { return node_of_plan(services.epoch->plan()); };
   node.abort_collectives = [&services](const std::string& reason) { services.abort_collectives(reason); };
-  node.job_keys = shared_keys(job);
   node.on_end = [&ended](int exit_code) { ended.conclude(exit_code); };
   return node;
 }

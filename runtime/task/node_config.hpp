@@ -30,6 +30,7 @@ struct NodeConfig {
   std::optional<std::string> advertise;
   bool insecure = false;
   std::optional<TlsConfig> tls;
+  bool clear_collectives = false;
   std::optional<std::string> job_token;
   std::optional<std::string> status;
   std::int64_t heartbeat_ms = 1000;
@@ -40,7 +41,8 @@ struct NodeConfig {
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
                       (ranks, threads_per_rank, device, devices, collectives, listen, advertise, insecure,
-                       tls, job_token, status, heartbeat_ms, trace, disk_timeout, join_timeout, stop_grace))
+                       tls, clear_collectives, job_token, status, heartbeat_ms, trace, disk_timeout,
+                       join_timeout, stop_grace))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
   return std::array{
@@ -60,10 +62,8 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           config::optional, at_least(1)},
       Key{"collectives", "",
           "how ranks with devices sum and exchange: `nccl`, which takes one rank for each device, or "
-          "`local`, copies and "
-          "sums on the devices of this process; null: nccl on cuda where each rank has a device and the "
-          "order of actions "
-          "is static, else local"},
+          "`local`, copies and sums on the devices of this process; null: nccl between nodes, and on cuda "
+          "where each rank has a device and the order of actions is static, else local"},
       Key{"listen", "",
           "HOST:PORT where node 0 awaits the others: 0.0.0.0 and [::] are all addresses, port 0 chooses one; "
           "null: 127.0.0.1:0"},
@@ -72,6 +72,8 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           "containers); null: its address on the route to node 0"},
       Key{"insecure", "", "connect beyond this host without TLS: anyone who reaches the ports may take part"},
       Key{"tls", "", "mutual TLS; null: none"},
+      Key{"clear_collectives", "",
+          "with TLS and devices on several hosts: what these exchange may go in clear, as NCCL sends it"},
       Key{"job_token", "", "secret that every node of the job must know"},
       Key{"status", "",
           "HOST:PORT where node 0 serves the run's page (/) and its numbers for Prometheus (/metrics) while "

@@ -164,12 +164,15 @@ void of_balance(const JobConfig& job, Issues& issues) {
 }
 
 void of_devices(const NodeConfig& node, Issues& issues) {
+  if (node.clear_collectives && !node.tls)
+    issues.push_back({"node.clear_collectives", "nothing is under TLS (node.tls)", "leave it out"});
   if (node.device != DeviceKind::cpu) return;
   const auto refuse = [&](bool given, const char* path) {
     if (given) issues.push_back({path, "the ranks compute on the CPU (node.device)", "leave it out"});
   };
   refuse(node.devices.has_value(), "node.devices");
   refuse(node.collectives.has_value(), "node.collectives");
+  refuse(node.clear_collectives && node.tls, "node.clear_collectives");
 }
 
 }  // namespace

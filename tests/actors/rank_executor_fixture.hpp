@@ -35,6 +35,7 @@ struct Script {
   std::vector<std::string> ran;
   std::vector<std::string> applied;
   Ticket snapshot;
+  int times_a_step_had_ended = 0;
 };
 
 // Runs a program as data: an action needs its input.
@@ -109,6 +110,7 @@ class StageTest : public ::testing::Test {
                                 .remote_ranks = {2},
                                 .collectives = {gradients_id},
                                 .checkpoint_writer = {Role::checkpoint_writer, 0},
+                                .a_step_has_ended = [this] { ++script.times_a_step_had_ended; },
                                 .followers = followers};
     if (script_events) options.events = script_events;
     world->play<RankExecutor>(executor_id, options);

@@ -64,6 +64,24 @@ TEST_F(StageTest, CallsTheGradientHooksWhenToldTo) {
   EXPECT_TRUE(hooked->getSkip());
 }
 
+TEST_F(StageTest, SaysOnceThatAStepHasEndedAndAgainAfterASleep) {
+  script.program = {};
+  play();
+  const auto steps_from = [&](std::uint64_t first) {
+    std::vector<int> times;
+    for (std::uint64_t step = first; step < first + 3; ++step) {
+      begin(step);
+      times.push_back(script.times_a_step_had_ended);
+      world->say<wire::ApplyStep>(executor_id, [&](wire::ApplyStep::Builder apply) { apply.setStep(step); });
+    }
+    return times;
+  };
+
+  EXPECT_THAT(steps_from(1), ElementsAre(0, 1, 1));
+  world->say<wire::Wake>(executor_id, [](wire::Wake::Builder wake) { wake.setStep(3); });
+  EXPECT_THAT(steps_from(4), ElementsAre(1, 2, 2));
+}
+
 TEST_F(StageTest, SleepsAndWakesWhenToldTo) {
   play();
   world->say<wire::Sleep>(executor_id, [](wire::Sleep::Builder sleep) {

@@ -48,7 +48,7 @@ TEST_F(DeviceCollectives, TrainToTheBitsOfTheCpu) {
 
 TEST_F(DeviceCollectives, EndTheJobWhereACollectiveHangsOrFails) {
   const Words mesh =
-      degrees({{"data_parallel_shard", 2}}) + by_nccl() + set("trainer.timeout.init_timeout", "3");
+      degrees({{"data_parallel_shard", 2}}) + by_nccl() + set("trainer.timeout.step_timeout", "3");
   for (const char* const fault : {"hang:1:40", "error:1:40"}) {
     const auto process = job_.start(mesh, {{"D9D_NCCL_FAULT", fault}});
 

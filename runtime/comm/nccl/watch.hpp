@@ -2,6 +2,7 @@
 // The thread that looks at the NCCL communicators of a rank while the rank computes: NCCL reports an error only when it is
 // asked, and ending a communicator may block.
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -22,6 +23,7 @@ class Watch {
   void add(Channel& channel);
   // Afterwards the channel is not looked at.
   void remove(Channel& channel);
+  void set_timeout(std::chrono::milliseconds timeout);
   void abort_all(const std::string& reason) noexcept;
 
  private:

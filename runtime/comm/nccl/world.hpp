@@ -33,6 +33,8 @@ class World {
   // first call, which is to come at the same place of their programs. Tensors of the host go over a communicator of
   // the host. The communicator may outlive the World.
   std::unique_ptr<Communicator> open(const Group& group);
+  // From any thread: of all groups that are open.
+  void set_call_timeout(std::chrono::milliseconds timeout);
   // From any thread: ends all groups, and every open() from now on.
   void abort(const std::string& reason) noexcept;
 

@@ -91,13 +91,22 @@ TEST(CliDevice, RefusesRanksThatAreLargerThanTheirCard) {
                     HasSubstr("let fewer ranks share it (node.devices, mesh)")));
 }
 
-TEST(CliDevice, RefusesDevicesOfSeveralProcesses) {
+TEST(CliDevice, RefusesLocalCollectivesOfSeveralProcesses) {
   for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::delayed}) {
     JobConfig job = pipeline_of_two();
     job.node.device = kind;
+    job.node.collectives = CollectivesKind::local;
     EXPECT_THAT(test::error_of([&] { require_device(job, 1, two_ranks_on(80 * gib)); }, ErrorKind::input),
-                HasSubstr("this process has 1 of the mesh's 2 ranks: devices of several processes"));
+                HasSubstr("this node has 1 of the mesh's 2 ranks: only NCCL joins devices of several nodes"));
   }
+}
+
+// Which ranks a node of several gets, nobody knows before they have met: refused is what no rank would fit into.
+TEST(CliDevice, CountsTheSmallestRankWhereItMayBeAny) {
+  const std::vector<GpuNeed> needs = gpu_needs(pipeline_of_two(), 1, two_ranks_on(80 * gib));
+
+  ASSERT_EQ(needs.size(), 1U);
+  EXPECT_EQ(needs[0].state, 28 * gib);
 }
 
 TEST(CliDevice, RefusesWithoutAPlugin) {

@@ -35,6 +35,17 @@ TEST(Watch, FindsAnErrorInMidStepWithoutACall) {
   world.all(1).abort("the other rank has failed");
 }
 
+TEST(Watch, TakesAnotherDeadlineForAllOfARank) {
+  NcclWorld world(2);
+  world.world(0).set_call_timeout(milliseconds(200));
+
+  launch_sum(world.more(0));  // rank 1 does not come
+
+  const std::string failure = NcclWorld::failure_of([&] { world.more(0).wait(); });
+  EXPECT_THAT(failure, HasSubstr("not done 200 ms after it could begin"));
+  world.more(1).abort("the other rank has failed");
+}
+
 TEST(Watch, EndsWhatRunsWhenItIsAborted) {
   NcclWorld world(2);
 

@@ -1,0 +1,24 @@
+#pragma once
+// Where the ranks of one node compute in a job of one or several nodes. No torch.
+
+#include <string>
+#include <vector>
+
+#include "actors/job/device_places.hpp"
+#include "runtime/base/host_port.hpp"
+
+namespace d9d {
+
+// device_places(), and what devices of several nodes need: NCCL, which `node.collectives: null` then means. Input error
+// that names the key where ranks here share a device, or where the job wants `local` collectives.
+DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_here);
+
+struct RunOptions;
+
+// Input error where a job under TLS would send what its devices exchange in clear, unless it says that it may: NCCL has
+// no TLS. Of nodes that all are on loopback nothing leaves the host. Before the nodes have met, with the addresses that
+// this one was given; and when they have, with those of all.
+void require_protected_collectives(const JobConfig& job, int ranks_here, const RunOptions& options);
+void require_protected_collectives(const JobConfig& job, const std::vector<HostPort>& nodes);
+
+}  // namespace d9d
