@@ -38,7 +38,8 @@ std::unique_ptr<SocketTransport> make_transport(net::Gate& gate, const Membershi
                                    .job = membership.tag});
 }
 
-DevicePlaces places_of(const JobConfig& job, const Membership& membership) {
+DevicePlaces places_of(const ProcessServices& process, const Membership& membership) {
+  const JobConfig& job = process.job();
   if (job.node.device == DeviceKind::cpu) return {};
   const bool is_cuda = job.node.device == DeviceKind::cuda;
   D9D_REQUIRE(
@@ -47,7 +48,8 @@ DevicePlaces places_of(const JobConfig& job, const Membership& membership) {
       "node.device: cpu, or start one node",
       is_cuda ? "cuda" : "delayed", membership.ranks_per_node.size());
   const int ranks = membership.ranks_per_node.front();
-  return device_places(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks));
+  return device_places(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks),
+                       process.share);
 }
 
 // Before the deadline of the first step, which only says that a rank computes: ranks come to their first collectives as
@@ -73,7 +75,7 @@ EpochServices::EpochServices(const ProcessServices& process, const Membership& m
     : membership_(membership),
       plan_(process.job().mesh, membership.ranks_per_node),
       device_kind_(process.job().node.device),
-      places_(places_of(process.job(), membership)),
+      places_(places_of(process, membership)),
       table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(process)),
       transport_(make_transport(process.gate, membership, plan_)),
       factory_(plan_, hub_, transport_.get(),
