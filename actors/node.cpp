@@ -63,6 +63,7 @@ bool Node::open_port() {
   }
   const std::string bound = host_port_text(membership_.bound_host, port_);
   if (options_.first) log::info("listening on {}", bound);
+  if (options_.on_open) options_.on_open(membership_.bound_host, port_);
   if (is_unprotected(options_.address, membership_.bound_host)) {
     log::warn(
         "node.insecure: nothing protects the connections at {}; whoever reaches them may read along and "
@@ -175,6 +176,8 @@ void Node::join() {
         join.setToken(options_.token);
         join.setIncarnation(options_.incarnation);
         join.setKeys(options_.job_keys);
+        join.setCommand(options_.command);
+        join.setPlace(options_.place);
       },
       host().mailbox());
 }

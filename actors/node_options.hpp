@@ -17,10 +17,12 @@ struct NodeOptions {
   HostPort join;           // the others: where node 0 listens
   // Until when all nodes have found each other; the same on all of them.
   std::chrono::milliseconds join_timeout{600'000};
-  std::uint32_t ranks = 0;  // offered; 0 = all that are left
-  int node_index = -1;      // wished
-  bool opens_port = false;  // a job of one process needs none
-  AddressOptions address;   // where this process listens, and as what
+  std::uint32_t ranks = 0;    // offered; 0 = all that are left
+  int node_index = -1;        // wished
+  std::uint64_t command = 0;  // that started this process beside others of its host; 0: none did
+  std::uint32_t place = 0;    // among the processes of that command
+  bool opens_port = false;    // a job of one process needs none
+  AddressOptions address;     // where this process listens, and as what
   std::string build;
   std::string job_hash;
   std::string token;
@@ -32,6 +34,8 @@ struct NodeOptions {
   // Wakes every actor that waits in a collective; called once, when the job fails.
   std::function<void(const std::string& reason)> abort_collectives;
   std::function<void(int exit_code)> on_end;
+  // When the port is open; `host` is numeric, or a wildcard. May be empty.
+  std::function<void(const std::string& host, std::uint16_t port)> on_open{};
 };
 
 }  // namespace d9d

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/host_port.hpp"
@@ -76,7 +78,7 @@ std::string Roster::trouble_with_address(wire::Join::Reader join) const {
 void Roster::add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id) {
   const int ranks = join.getRanks() == 0 ? world_size_ - this->ranks() : static_cast<int>(join.getRanks());
   members_.push_back({std::move(mailbox), id, join.getHost(), join.getPort(), ranks, join.getNodeIndex(),
-                      join.getIncarnation(), joined_++});
+                      join.getIncarnation(), joined_++, join.getCommand(), join.getPlace()});
 }
 
 void Roster::remove(std::size_t node) {
@@ -102,11 +104,26 @@ std::string Roster::missing() const {
                      refused_ == 1 ? "1 node was" : fmt::format("{} were", refused_), last_refusal_);
 }
 
+// Of the first process of its command.
+int Roster::arrival(const Member& member) const {
+  if (member.command == 0) return member.number;
+  int first = member.number;
+  for (const Member& other : members_) {
+    if (other.command == member.command) first = std::min(first, other.number);
+  }
+  return first;
+}
+
 void Roster::close() {
   closed_ = true;
-  std::stable_sort(members_.begin() + 1, members_.end(), [](const Member& a, const Member& b) {
-    return (a.wish < 0 ? INT32_MAX : a.wish) < (b.wish < 0 ? INT32_MAX : b.wish);
-  });
+  std::vector<std::pair<std::tuple<int, int, std::uint32_t>, Member>> keyed;
+  for (Member& member : members_) {
+    keyed.push_back({{member.wish < 0 ? INT32_MAX : member.wish, arrival(member), member.place}, member});
+  }
+  std::stable_sort(keyed.begin() + 1, keyed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  members_.clear();
+  for (auto& [key, member] : keyed) members_.push_back(std::move(member));
 }
 
 }  // namespace d9d

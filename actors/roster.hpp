@@ -28,7 +28,9 @@ struct Member {
   int ranks = 0;
   int wish = -1;  // the index it asked for, -1 = any
   std::uint64_t incarnation = 0;
-  int number = 0;  // of its joining; stays while indices change
+  int number = 0;             // of its joining; stays while indices change
+  std::uint64_t command = 0;  // that started it beside others of its host; 0: none did
+  std::uint32_t place = 0;    // among those
 };
 
 class Roster {
@@ -48,8 +50,8 @@ class Roster {
   void note_refused(const std::string& host, const std::string& reason);
   // "1 of 2 ranks are here; 1 node was refused, at 10.0.0.2: ...", for people.
   std::string missing() const;
-  // Ends the joining and numbers the nodes: node 0 is where the coordinator lives and joined first, the
-  // others follow in the order of their wishes, then of arrival.
+  // Ends the joining and numbers the nodes: node 0 is where the coordinator lives and joined first, the others follow
+  // in the order of their wishes, then of arrival. Processes of one command stay together, in their order.
   void close();
   bool closed() const { return closed_; }
 
@@ -57,6 +59,7 @@ class Roster {
 
  private:
   std::string trouble_with_address(wire::Join::Reader join) const;
+  int arrival(const Member& member) const;
 
   int world_size_;
   JobIdentity identity_;

@@ -15,6 +15,8 @@ struct Join {
   token @6 :Text;          # the job's shared secret, empty when none is set
   incarnation @7 :UInt64;  # random per start of a process: the same process started again is another one
   keys @8 :Text;           # JSON of what jobHash covers, secrets hidden; a refusal names the keys that differ
+  command @9 :UInt64;      # random number of the command that started this process beside others; 0 = none did
+  place @10 :UInt32;       # among the processes of that command
 }
 
 struct Refused {

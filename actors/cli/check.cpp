@@ -11,6 +11,7 @@
 #include "actors/job/launch_environment.hpp"
 #include "actors/job/node_devices.hpp"
 #include "actors/job/preparation.hpp"
+#include "actors/job/process_place.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -29,7 +30,7 @@ struct Look {
   ScheduleConfig schedule;
   StepPhases phases;
   std::optional<Error> refusal;
-  int ranks = 1;  // of this process
+  std::vector<ProcessPlace> places{ProcessPlace{}};  // of this command's processes
 };
 
 std::string short_count(double number) {
@@ -178,9 +179,13 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     const RunOptions options =
         with_environment({.join = arguments.value("--join"), .listen = arguments.value("--listen")},
                          loaded.job, environment_variables());
-    found.ranks = ranks_of_process(loaded.job, options);
-    require_protected_collectives(loaded.job, found.ranks, options);
+    require_protected_collectives(loaded.job, ranks_of_process(loaded.job, options), options);
     for (const std::string& note : options.notes) console.err << "warning: " << note << "\n";
+    found.places = places_of_command(loaded.job, options, 1);
+    const bool is_cuda = loaded.job.node.device == DeviceKind::cuda;
+    const int here =
+        devices_here(loaded.job, found.places.front().ranks, is_cuda ? find_cuda_driver() : std::nullopt);
+    found.places = places_of_command(loaded.job, options, processes_of(loaded.job, options, here));
     const PreparedJob prepared = prepare_job(loaded, options, disk);
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
     found.sequence_length = prepared.source->sequence_length();
@@ -199,20 +204,44 @@ DeviceSummary look_at_device(const LoadedJob& loaded, const JobSummary& summary,
   const bool is_cuda = loaded.job.node.device == DeviceKind::cuda;
   DeviceSummary device{is_cuda ? find_cuda_driver() : std::nullopt, summary.ranks};
   try {
-    require_device(loaded.job, found.ranks, device);
+    for (const ProcessPlace& place : found.places) require_device(loaded.job, place, device);
   } catch (const Error& error) {
     found.refusal = error;
   }
   return device;
 }
 
+// Where the command starts several.
+std::string process_lines(const JobConfig& job, const DeviceSummary& device, const Look& found) {
+  std::string text;
+  if (found.places.size() == 1) return text;
+  for (std::size_t i = 0; i < found.places.size(); ++i) {
+    std::string has = found.places[i].text();
+    try {
+      has = process_text(job, found.places[i], device);
+    } catch (const Error&) {  // of require_device(), which has found it already
+    }
+    text += line(i == 0 ? "processes" : "", fmt::format("worker {} of {}: {}", i, found.places.size(), has));
+  }
+  return text;
+}
+
 void print(const LoadedJob& loaded, const JobSummary& summary, const DeviceSummary& device, const Look& found,
            Console& console) {
-  const auto ranks = summary.world_size / summary.num_nodes;
-  const Plan plan(loaded.job.mesh, std::vector<int>(static_cast<std::size_t>(summary.num_nodes), ranks));
-  console.out << head(loaded, summary, found) << device_text(loaded.job, found.ranks, device)
-              << tables(summary) << "\n"
+  const auto nodes = static_cast<std::size_t>(summary.num_nodes) * found.places.size();
+  const Plan plan(loaded.job.mesh, std::vector<int>(nodes, summary.world_size / static_cast<int>(nodes)));
+  console.out << head(loaded, summary, found) << process_lines(loaded.job, device, found)
+              << device_text(loaded.job, found.places, device) << tables(summary) << "\n"
               << plan.text();
+}
+
+config::Json processes_json(const std::vector<ProcessPlace>& places) {
+  config::Json out = config::Json::array();
+  for (const ProcessPlace& place : places) {
+    out.push_back({{"ranks", place.ranks}, {"first_rank", nullptr}});
+    if (place.first_rank) out.back()["first_rank"] = *place.first_rank;
+  }
+  return out;
 }
 
 int check(const Arguments& arguments, Console& console) {
@@ -231,6 +260,7 @@ int check(const Arguments& arguments, Console& console) {
   if (arguments.has("--json")) {
     config::Json out = to_json(summary);
     if (loaded.job.node.device == DeviceKind::cuda) out["device"] = to_json(device);
+    out["processes"] = processes_json(found.places);
     out["job"] = resolved_keys(loaded.job);
     console.out << out.dump(2) << "\n";
   } else {

@@ -3,8 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "actors/job/node_devices.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/device_plugin.hpp"
 #include "runtime/mesh/plan.hpp"
@@ -23,26 +26,31 @@ std::int64_t state_bytes_of(const RankMemory& rank) {
   return rank.parameters + rank.gradients + rank.optimizer;
 }
 
-const RankMemory& smallest_of(const std::vector<RankMemory>& ranks) {
-  return *std::min_element(ranks.begin(), ranks.end(), [](const RankMemory& a, const RankMemory& b) {
-    return state_bytes_of(a) < state_bytes_of(b);
-  });
+std::string ranks_text(const GpuNeed& need) {
+  if (need.ranks.empty()) return counted(need.num_ranks, "rank");
+  return fmt::format("{} {}", need.num_ranks == 1 ? "rank" : "ranks", fmt::join(need.ranks, ", "));
 }
 
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+// Of the one rank that needs most, where it is not known which ranks a process has.
+const RankMemory& memory_of(const DeviceSummary& summary, const Plan& plan, std::optional<int> rank) {
+  if (rank) return summary.ranks.at(static_cast<std::size_t>(plan.placement(*rank).pipeline));
+  const auto need = [](const RankMemory& memory) {
+    return std::pair(device_bytes(memory), state_bytes_of(memory));
+  };
+  return *std::max_element(summary.ranks.begin(), summary.ranks.end(),
+                           [&](const RankMemory& a, const RankMemory& b) { return need(a) < need(b); });
 }
 
 // Activations shrink with the microbatch, what they were estimated from may be wrong, and the rest is exact.
 void require_memory(const std::vector<GpuNeed>& needs, const CudaDriver& driver) {
   for (const GpuNeed& need : needs) {
     const std::string& name = driver.gpus.at(static_cast<std::size_t>(need.gpu)).name;
-    const bool shared = need.ranks.size() > 1;
+    const bool shared = need.num_ranks > 1;
     D9D_REQUIRE(
         need.state < need.bytes_there,
         "node.device: cuda, and parameters, gradients and optimizer of {} on GPU {} are {}, while {} has "
         "{}: {}, or choose an optimizer with less state",
-        ranks_text(need.ranks), need.gpu, gib(need.state), name, gib(need.bytes_there),
+        ranks_text(need), need.gpu, gib(need.state), name, gib(need.bytes_there),
         shared ? "let fewer ranks share it (node.devices, mesh)"
                : "shard them over more GPUs (mesh.data_parallel_shard)");
   }
@@ -57,18 +65,23 @@ std::string host_text(const std::optional<CudaDriver>& driver) {
 }
 
 // Without GPUs, and where they are refused, there is nothing to show.
-std::string places_text(const JobConfig& job, int ranks_here, const DeviceSummary& summary) {
+std::string places_text(const JobConfig& job, const std::vector<ProcessPlace>& processes,
+                        const DeviceSummary& summary) {
   if (!summary.driver || summary.driver->gpus.empty()) return "";
   std::string text;
   try {
-    for (const GpuNeed& need : gpu_needs(job, ranks_here, summary)) {
-      text += fmt::format("{:<10}GPU {}: {}", "", need.gpu, ranks_text(need.ranks));
-      if (need.bytes > 0)
-        text += fmt::format(", {} of {} with CUDA's context", gib(need.bytes), gib(need.bytes_there));
-      text += "\n";
+    for (const ProcessPlace& place : processes) {
+      for (const GpuNeed& need : gpu_needs(job, place, summary)) {
+        text += fmt::format("{:<10}GPU {}: {}", "", need.gpu, ranks_text(need));
+        if (need.bytes > 0)
+          text += fmt::format(", {} of {} with CUDA's context", gib(need.bytes), gib(need.bytes_there));
+        text += "\n";
+      }
     }
-    const auto places = places_on_node(job, ranks_here, static_cast<int>(summary.driver->gpus.size()));
-    if (ranks_here > 1)
+    const ProcessPlace& first = processes.front();
+    const auto places =
+        places_on_node(job, first.ranks, static_cast<int>(summary.driver->gpus.size()), first.share);
+    if (job.mesh.world_size() > 1)
       text += fmt::format("{:<10}collectives: {}\n", "",
                           places.collectives == CollectivesKind::nccl ? "nccl" : "local");
   } catch (const Error&) {  // of require_device(), which comes later
@@ -88,29 +101,35 @@ ExpectedMemory expected_of(const RankMemory& rank) {
           .activations = static_cast<std::uint64_t>(rank.activations + rank.logits)};
 }
 
-std::vector<GpuNeed> gpu_needs(const JobConfig& job, int ranks_here, const DeviceSummary& summary) {
+std::vector<GpuNeed> gpu_needs(const JobConfig& job, const ProcessPlace& place,
+                               const DeviceSummary& summary) {
   const std::vector<Gpu> none;
   const std::vector<Gpu>& gpus = summary.driver ? summary.driver->gpus : none;
-  const DevicePlaces places = device_places(job, ranks_here, static_cast<int>(gpus.size()));
+  const DevicePlaces places = device_places(job, place.ranks, static_cast<int>(gpus.size()), place.share);
   std::vector<GpuNeed> needs;
-  for (int gpu = 0; gpu < places.devices; ++gpu) needs.push_back({.gpu = gpu});
+  for (int i = 0; i < places.devices; ++i) needs.push_back({.gpu = places.first + i});
   const Plan plan(job.mesh, {job.mesh.world_size()});
-  const bool alone = ranks_here == job.mesh.world_size();  // else nobody knows yet which ranks are here
-  for (int rank = 0; rank < ranks_here; ++rank) {
-    GpuNeed& need = needs[static_cast<std::size_t>(places.of(rank))];
-    need.ranks.push_back(rank);
+  for (int i = 0; i < place.ranks; ++i) {
+    GpuNeed& need = needs[static_cast<std::size_t>(places.of(i) - places.first)];
+    const auto rank = place.first_rank ? std::optional(*place.first_rank + i) : std::nullopt;
+    ++need.num_ranks;
+    if (rank) need.ranks.push_back(*rank);
     need.bytes_there = gpus[static_cast<std::size_t>(need.gpu)].bytes;
     if (summary.ranks.empty()) continue;
-    const RankMemory& memory = alone
-                                   ? summary.ranks.at(static_cast<std::size_t>(plan.placement(rank).pipeline))
-                                   : smallest_of(summary.ranks);
+    const RankMemory& memory = memory_of(summary, plan, rank);
     need.state += state_bytes_of(memory);
     need.bytes = std::max(need.bytes, context_bytes) + device_bytes(memory);
   }
   return needs;
 }
 
-std::string device_text(const JobConfig& job, int ranks_here, const DeviceSummary& summary) {
+int devices_here(const JobConfig& job, int ranks, const std::optional<CudaDriver>& driver) {
+  if (job.node.device == DeviceKind::delayed) return delayed_devices(ranks);
+  return job.node.device == DeviceKind::cuda && driver ? static_cast<int>(driver->gpus.size()) : 0;
+}
+
+std::string device_text(const JobConfig& job, const std::vector<ProcessPlace>& places,
+                        const DeviceSummary& summary) {
   if (job.node.device != DeviceKind::cuda) return "";
   std::string text = fmt::format("{:<10}cuda: {}\n", "device", host_text(summary.driver));
   for (const RankMemory& rank : summary.ranks) {
@@ -121,7 +140,18 @@ std::string device_text(const JobConfig& job, int ranks_here, const DeviceSummar
         "", rank.pipeline_rank, gib(device_bytes(rank)), gib(rank.parameters), gib(rank.gradients),
         gib(rank.optimizer), gib(rank.activations), gib(rank.logits));
   }
-  return text + places_text(job, ranks_here, summary);
+  return text + places_text(job, places, summary);
+}
+
+std::string process_text(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary) {
+  if (job.node.device == DeviceKind::cpu) return place.text();
+  const int here = devices_here(job, place.ranks, summary.driver);
+  const DevicePlaces places = device_places(job, place.ranks, here, place.share);
+  std::vector<int> devices(static_cast<std::size_t>(places.devices));
+  std::iota(devices.begin(), devices.end(), places.first);
+  const char* const kind = job.node.device == DeviceKind::cuda ? "GPU" : "delayed device";
+  return fmt::format("{} on {}{} {}", place.text(), kind, devices.size() == 1 ? "" : "s",
+                     fmt::join(devices, ", "));
 }
 
 config::Json to_json(const DeviceSummary& summary) {
@@ -135,21 +165,25 @@ config::Json to_json(const DeviceSummary& summary) {
   return out;
 }
 
-void require_device(const JobConfig& job, int ranks_here, const DeviceSummary& summary) {
+void require_places(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary) {
   if (job.node.device == DeviceKind::cpu) return;
   const bool is_cuda = job.node.device == DeviceKind::cuda;
-  const auto wanted = static_cast<int>(job.node.devices.value_or(1));
-  if (is_cuda) require_gpus(summary.driver, wanted);
-  const auto here = is_cuda ? static_cast<int>(summary.driver->gpus.size()) : delayed_devices(ranks_here);
-  const DevicePlaces places = places_on_node(job, ranks_here, here);
-  if (!is_cuda) return;
-  require_memory(gpu_needs(job, ranks_here, summary), *summary.driver);
+  if (is_cuda) require_gpus(summary.driver, static_cast<int>(job.node.devices.value_or(1)));
+  places_on_node(job, place.ranks, devices_here(job, place.ranks, summary.driver), place.share);
+  if (is_cuda) require_memory(gpu_needs(job, place, summary), *summary.driver);
+}
+
+void require_device(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary) {
+  require_places(job, place, summary);
+  if (job.node.device != DeviceKind::cuda) return;
+  const int here = devices_here(job, place.ranks, summary.driver);
+  const DevicePlaces places = places_on_node(job, place.ranks, here, place.share);
   const DevicePlugin plugin;
   D9D_REQUIRE(
-      plugin.num_devices() >= places.devices,
+      plugin.num_devices() >= places.first + places.devices,
       "node.device: cuda, and CUDA's run time finds {} of the {} GPUs that the driver has: is the driver's "
       "module loaded in full (`nvidia-smi`)? Or set node.device: cpu",
-      plugin.num_devices(), summary.driver->gpus.size());
+      plugin.num_devices(), here);
   if (places.collectives == CollectivesKind::nccl) static_cast<void>(plugin.nccl());
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actors/cli/memory.hpp"
+#include "actors/job/process_place.hpp"
 #include "runtime/base/config/codec.hpp"
 #include "runtime/base/cuda_driver.hpp"
 #include "runtime/device/memory_pools.hpp"
@@ -27,21 +28,30 @@ struct DeviceSummary {
 
 struct GpuNeed {
   int gpu = 0;
-  std::vector<int> ranks;        // of this host, by index
+  int num_ranks = 0;
+  std::vector<int>
+      ranks;  // empty: known when the job has formed; the largest need counts for each until then
   std::int64_t state = 0;        // parameters, gradients, optimizer: does not shrink with the microbatch
   std::int64_t bytes = 0;        // all, with the context; 0 for a plugin's model
   std::int64_t bytes_there = 0;  // 0: this host has no such GPU
 };
-// Of each GPU that a job with `device: cuda` takes here. Errors of device_places().
-std::vector<GpuNeed> gpu_needs(const JobConfig& job, int ranks_here, const DeviceSummary& summary);
+// Of each GPU that one process of a job with `device: cuda` takes. Errors of device_places().
+std::vector<GpuNeed> gpu_needs(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary);
 
-// "" but for `device: cuda`.
-std::string device_text(const JobConfig& job, int ranks_here, const DeviceSummary& summary);
+// Devices of this host that ranks can take: of `cuda` the driver's, of `delayed` for so many ranks, of `cpu` none.
+int devices_here(const JobConfig& job, int ranks, const std::optional<CudaDriver>& driver);
+
+// "" but for `device: cuda`. `places`: of this command's processes.
+std::string device_text(const JobConfig& job, const std::vector<ProcessPlace>& places,
+                        const DeviceSummary& summary);
+// "ranks 2, 3 on GPU 1": what a process has.
+std::string process_text(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary);
 config::Json to_json(const DeviceSummary& summary);
 
 // Input error with the remedy: ranks of other processes, too few devices, devices that ranks cannot share; of
-// `device: cuda` also no driver, an old one, no plugin, no NCCL, parameters and optimizer that are larger than a GPU.
-// Loads the plugin.
-void require_device(const JobConfig& job, int ranks_here, const DeviceSummary& summary);
+// `device: cuda` also no driver, an old one, parameters and optimizer that are larger than a GPU.
+void require_places(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary);
+// In the process itself: also no plugin, no NCCL. Loads the plugin.
+void require_device(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary);
 
 }  // namespace d9d

@@ -12,7 +12,7 @@ OptionSpec set_option() {
 }
 
 OptionSpec ranks_option() {
-  return {"--ranks", "N", "ranks of this process, instead of node.ranks"};
+  return {"--ranks", "N", "ranks of this host's command, instead of node.ranks"};
 }
 
 LoadedJob load_job(const Arguments& arguments, Console& console) {

@@ -1,4 +1,5 @@
 // What libd9d.so offers the program d9d-node: everything behind the command line.
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <span>
@@ -16,14 +17,14 @@ extern "C" int d9d_main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes fails one write, not the process
   const auto tensor_bytes_max = kernels::keep_tensor_memory();
   const std::string build = build_id();
+  const std::vector<std::string> line(argv, argv + argc);
   const CommandLine program{
       .name = "d9d-node",
       .version = build,
-      .commands = {run_command(build, tensor_bytes_max), check_command(), schedule_command(), lr_command(),
-                   score_command(), generate_command(), export_command(), checkpoint_command(),
+      .commands = {run_command(build, line, tensor_bytes_max), check_command(), schedule_command(),
+                   lr_command(), score_command(), generate_command(), export_command(), checkpoint_command(),
                    convert_command(), data_command(), trace_command(), report_command(), sleep_command(),
                    wake_command()}};
-  const std::vector<std::string> words(argv + 1, argv + argc);
   Console console{std::cout, std::cerr};
-  return cli_main(program, words, console);
+  return cli_main(program, std::span(line).subspan(std::min<std::size_t>(1, line.size())), console);
 }

@@ -1,13 +1,21 @@
 // d9d-node run: this host's part of a job.
 #include "actors/cli/running_commands.hpp"
 
+#include <cstdio>
+#include <random>
+#include <sstream>
+
 #include "actors/cli/device.hpp"
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/summary.hpp"
 #include "actors/job/launch_environment.hpp"
 #include "actors/job/node_devices.hpp"
+#include "actors/job/process_place.hpp"
 #include "actors/job/results.hpp"
 #include "actors/job/run_job.hpp"
+#include "actors/job/supervisor.hpp"
+#include "actors/job/worker_call.hpp"
+#include "runtime/base/clock.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/device/determinism.hpp"
 #include "runtime/device/memory_report.hpp"
@@ -19,50 +27,92 @@ namespace {
 constexpr double bytes_of_mib = 1 << 20;
 constexpr int wrong_input = 2;  // nothing was begun
 
-// Before anything is written. What is estimated of each pipeline rank.
-std::vector<ExpectedMemory> look_at_device(const LoadedJob& loaded, const RunOptions& options) {
+struct DeviceLook {
+  DeviceSummary summary;
+  std::vector<ExpectedMemory> expected{};  // of each pipeline rank
+};
+
+DeviceLook look_at_device(const LoadedJob& loaded) {
   const DeviceKind kind = loaded.job.node.device;
   if (kind == DeviceKind::cpu) return {};
-  if (kind == DeviceKind::cuda && loaded.job.trainer.determinism.strict) compute_deterministically();
   const ScheduleConfig& schedule = loaded.job.trainer.pipelining.schedule;
   // A plugin's schedule is made later: how many activations wait under it nobody knows yet.
   const auto ranks = std::holds_alternative<OwnSchedule>(schedule)
                          ? std::vector<RankMemory>()
                          : summarize(loaded, schedule, sample_length(loaded.job.data)).ranks;
-  const int ranks_here = ranks_of_process(loaded.job, options);
-  require_protected_collectives(loaded.job, ranks_here, options);
-  require_device(loaded.job, ranks_here,
-                 {kind == DeviceKind::cuda ? find_cuda_driver() : std::nullopt, ranks});
-  std::vector<ExpectedMemory> expected;
-  for (const RankMemory& rank : ranks) expected.push_back(expected_of(rank));
-  return expected;
+  DeviceLook look{{kind == DeviceKind::cuda ? find_cuda_driver() : std::nullopt, ranks}};
+  for (const RankMemory& rank : ranks) look.expected.push_back(expected_of(rank));
+  return look;
+}
+
+// What this command computes itself.
+int compute(const LoadedJob& loaded, RunOptions options, DeviceLook look,
+            const TensorBytes& tensor_bytes_max) {
+  const JobConfig& job = loaded.job;
+  if (job.node.device == DeviceKind::cuda && job.trainer.determinism.strict) compute_deterministically();
+  require_protected_collectives(job, ranks_of_process(job, options), options);
+  require_device(job, place_of_process(job, options), look.summary);  // before anything is written
+  options.expected_memory = std::move(look.expected);
+  const int code = run_job(loaded, options);
+  for (const std::string& line : peak_lines()) log::info("{}", line);
+  const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
+  log::debug("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
+             peak / ranks_of_process(job, options));
+  if (options.join || code == wrong_input) return code;
+  for (const std::string& line : results_of(job)) log::info("{}", line);
+  return code;
+}
+
+// What this command has its processes compute.
+int share(const LoadedJob& loaded, const RunOptions& options, int processes, const DeviceLook& look,
+          const std::vector<std::string>& words) {
+  const JobConfig& job = loaded.job;
+  require_protected_collectives(job, ranks_of_process(job, options), options);
+  SupervisorOptions supervisor{.words = words, .grace = std::chrono::seconds(job.node.stop_grace)};
+  std::random_device random;
+  supervisor.command = std::uint64_t{random()} << 32 | random() | 1;
+  for (const ProcessPlace& place : places_of_command(job, options, processes)) {
+    require_places(job, place, look.summary);
+    supervisor.workers.push_back(process_text(job, place, look.summary));
+  }
+  return supervise(supervisor, SystemClock());
+}
+
+int run_worker(const LoadedJob& loaded, const RunOptions& options, const WorkerCall& call,
+               const TensorBytes& tensor_bytes_max) {
+  // Lines of the others come between: each of ours in one piece.
+  if (call.worker.share.index == 0) std::setvbuf(stderr, nullptr, _IOLBF, BUFSIZ);
+  RunOptions own = options_of_worker(options, loaded.job, call.worker, call.join);
+  own.on_ready = [&call](const std::string& address) { report_ready(call, address); };
+  return compute(loaded, std::move(own), look_at_device(loaded), tensor_bytes_max);
 }
 
 int run(const Arguments& arguments, Console& console, const std::string& build,
-        const TensorBytes& tensor_bytes_max) {
-  const LoadedJob loaded = load_job(arguments, console);
+        const std::vector<std::string>& words, const TensorBytes& tensor_bytes_max) {
+  const Variables variables = environment_variables();
+  const auto call = take_worker_call(variables);
+  std::ostringstream said_before;  // by the command that has started this process
+  Console quiet{console.out, said_before};
+  const LoadedJob loaded = load_job(arguments, call ? quiet : console);
   if (const auto level = arguments.value("--log-level")) log::set_level(log::level_from(*level));
   RunOptions options{.join = arguments.value("--join"),
                      .listen = arguments.value("--listen"),
                      .build = build,
                      .fresh = arguments.has("--fresh")};
-  options = with_environment(std::move(options), loaded.job, environment_variables());
+  options = with_environment(std::move(options), loaded.job, variables);
+  if (call) return run_worker(loaded, options, *call, tensor_bytes_max);
   for (const std::string& note : options.notes) log::warn("{}", note);
-  options.expected_memory = look_at_device(loaded, options);
-  const int code = run_job(loaded, options);
-  for (const std::string& line : peak_lines()) log::info("{}", line);
-  const double ranks = static_cast<double>(loaded.job.node.ranks.value_or(loaded.job.mesh.world_size()));
-  const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
-  log::debug("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
-             peak / ranks);
-  if (options.join || code == wrong_input) return code;
-  for (const std::string& line : results_of(loaded.job)) log::info("{}", line);
-  return code;
+  DeviceLook look = look_at_device(loaded);
+  const int here = devices_here(loaded.job, ranks_of_process(loaded.job, options), look.summary.driver);
+  const int processes = processes_of(loaded.job, options, here);
+  if (processes > 1) return share(loaded, options, processes, look, words);
+  return compute(loaded, std::move(options), std::move(look), tensor_bytes_max);
 }
 
 }  // namespace
 
-Command run_command(const std::string& build, const TensorBytes& tensor_bytes_max) {
+Command run_command(const std::string& build, const std::vector<std::string>& words,
+                    const TensorBytes& tensor_bytes_max) {
   return {
       .name = "run",
       .positional = "JOB.yaml",
@@ -78,12 +128,15 @@ Command run_command(const std::string& build, const TensorBytes& tensor_bytes_ma
                   {"--fresh", "", "begin at step 1; checkpoints that are there are kept under other names"},
                   {"--log-level", "LEVEL", "debug, info (without it), warn, error or off"}},
       .run = [=](const Arguments& arguments,
-                 Console& console) { return run(arguments, console, build, tensor_bytes_max); },
+                 Console& console) { return run(arguments, console, build, words, tensor_bytes_max); },
       .details =
           "Without --join and --listen the environment counts: NODE_RANK, NNODES, MASTER_ADDR and "
           "MASTER_PORT, "
           "else what srun, mpirun or torchrun say. Without ranks given every process takes an equal share. A "
-          "job that has a committed checkpoint goes on from it, unless --fresh is given.\n",
+          "job that has a committed checkpoint goes on from it, unless --fresh is given. With node.processes "
+          "the "
+          "command starts several processes of this host, which share its ranks, and ends when all have "
+          "ended.\n",
       .examples = {"run job.yaml --set trainer.schedule.total_steps=100",
                    "run job.yaml --listen 10.0.0.1:29500", "run job.yaml --join 10.0.0.1:29500"}};
 }

@@ -1,6 +1,7 @@
 // d9d-node trace: where a step's time went, from the traces of a run.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -23,6 +24,19 @@ std::optional<int> chosen_step(const Arguments& arguments) {
   return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
+// A run's folder stands for the newest trace in it.
+trace::LoadedTrace read_trace(const std::string& given) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(given)) return trace::read_chrome_trace(given);
+  for (const fs::path& file : {fs::path(given) / "traces/trace.json.gz", fs::path(given) / "trace.json.gz"}) {
+    if (fs::exists(file)) return trace::read_chrome_trace(file.string());
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("{} is a folder without traces/trace.json.gz: a run writes it when it ends, unless "
+                          "node.trace is false; give the output_dir of such a run, or a file",
+                          given));
+}
+
 void print_why(const trace::Recording& recording, std::optional<int> step, std::size_t top, bool json,
                Console& console) {
   const trace::SlowStep slow = trace::explain_step(recording, step);
@@ -32,7 +46,7 @@ void print_why(const trace::Recording& recording, std::optional<int> step, std::
 
 int print_trace(const Arguments& arguments, Console& console) {
   std::vector<trace::LoadedTrace> traces;
-  for (const std::string& file : arguments.positional()) traces.push_back(trace::read_chrome_trace(file));
+  for (const std::string& file : arguments.positional()) traces.push_back(read_trace(file));
   const trace::LoadedTrace all = trace::merge(traces);
   const std::optional<int> step = chosen_step(arguments);
   if (const auto folder = arguments.value("--for-profilers")) {
@@ -54,7 +68,7 @@ int print_trace(const Arguments& arguments, Console& console) {
   }
   const trace::Analysis analysis = trace::analyze(all.recording);
   if (const auto file = arguments.value("--against")) {
-    console.out << trace::compare(analysis, trace::analyze(trace::read_chrome_trace(*file).recording), top);
+    console.out << trace::compare(analysis, trace::analyze(read_trace(*file).recording), top);
     return 0;
   }
   const std::string text = arguments.has("--json") ? trace::to_json(analysis) : trace::to_text(analysis, top);
@@ -66,21 +80,21 @@ int print_trace(const Arguments& arguments, Console& console) {
 
 Command trace_command() {
   return {"trace",
-          "FILE...",
+          "FILE|RUN_DIR...",
           "print where the time of a traced run went",
           1,
           1000000,
           {{"--json", "", "print JSON, durations in nanoseconds"},
            {"--top", "N", "show so many actors and edges (10)"},
            {"--why", "", "say why a step took so long: its critical path beside that of a usual step"},
-           {"--against", "FILE", "compare with the trace of another run, per step"},
+           {"--against", "FILE|RUN_DIR", "compare with the trace of another run, per step"},
            {"--timeline", "FILE", "draw what a step measured beside its simulation, as SVG"},
            {"--step", "N", "the step of --why (the longest) or --timeline (the last whole one)"},
            {"--for-profilers", "FOLDER",
             "also write a file per rank for tools that know PyTorch profiler files"}},
           print_trace,
           {},
-          {"trace runs/quickstart/traces/trace.json.gz", "trace trace.json.gz --why --step 12",
+          {"trace runs/quickstart", "trace trace.json.gz --why --step 12",
            "trace new.json.gz --against old.json.gz"}};
 }
 

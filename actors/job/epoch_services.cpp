@@ -38,12 +38,14 @@ std::unique_ptr<SocketTransport> make_transport(net::Gate& gate, const Membershi
                                    .job = membership.tag});
 }
 
-DevicePlaces places_of(const JobConfig& job, const Membership& membership) {
+DevicePlaces places_of(const ProcessServices& process, const Membership& membership) {
+  const JobConfig& job = process.job();
   if (job.node.device == DeviceKind::cpu) return {};
   const bool is_cuda = job.node.device == DeviceKind::cuda;
   require_protected_collectives(job, membership.addresses);
   const int ranks = membership.ranks_per_node.at(static_cast<std::size_t>(membership.node));
-  return places_on_node(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks));
+  return places_on_node(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks),
+                        process.share);
 }
 
 // Before the deadline of the step, which only says that a rank computes. Ranks come to their first collectives as late
@@ -69,7 +71,7 @@ EpochServices::EpochServices(const ProcessServices& process, const Membership& m
     : membership_(membership),
       plan_(process.job().mesh, membership.ranks_per_node),
       device_kind_(process.job().node.device),
-      places_(places_of(process.job(), membership)),
+      places_(places_of(process, membership)),
       table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(process)),
       later_call_timeout_(call_timeout(process.job().trainer.timeout.step_timeout)),
       transport_(make_transport(process.gate, membership, plan_)),

@@ -1,13 +1,15 @@
 #pragma once
 // How many cores of its host a process may take for itself.
 
+#include "actors/job/host_share.hpp"
+
 namespace d9d {
 
-// `bound`: cores that the scheduler left to this process (its affinity); `online`: those of the host. A process that
-// was not bound to some of them shares all with the `processes` of the job on this host. At least 1.
-int cores_of_process(int bound, int online, int processes);
+// `bound`: cores that the scheduler left to this command (its affinity); `online`: those of the host. A command that was
+// not bound to some of them shares all with the others of the job on this host. Its processes share them. At least 1.
+int cores_of_process(int bound, int online, const HostShare& share);
 
 // Of this process.
-int cores_of_process(int processes);
+int cores_of_process(const HostShare& share);
 
 }  // namespace d9d

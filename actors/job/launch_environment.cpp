@@ -135,7 +135,8 @@ RunOptions with_environment(RunOptions options, const JobConfig& job, const Vari
   if (count) options.num_nodes = count->value;
   if (count && !options.ranks && !job.node.ranks) options.ranks = static_cast<int>(equal_share(job, *count));
   options.node_index = index->value;
-  options.processes_here = place.processes_here;
+  options.share.launched = {place.index_here, place.processes_here};
+  options.share.devices_bound = place.devices_bound;
   const Given<std::string> host = host_of_first(place, variables, *index);
   options.address_from = host.variable;
   const std::uint16_t port = port_of_first(place, job, variables, *index);

@@ -24,6 +24,7 @@ struct Launcher {
   Names count;
   const char* host_index;
   Names host_count;
+  const char* local_index;  // of this process on its host
   const char* local_count;  // processes of this host
   Names launch;             // names the launch: together the same for all its processes, and only for them
   bool is_step = false;     // its variables are those of a SLURM step
@@ -36,19 +37,22 @@ const std::vector<Launcher>& launchers() {
        {"WORLD_SIZE"},
        "GROUP_RANK",
        {"GROUP_WORLD_SIZE"},
+       "LOCAL_RANK",
        "LOCAL_WORLD_SIZE",
        {"TORCHELASTIC_RUN_ID", "MASTER_PORT"}},
       {"OMPI_COMM_WORLD_RANK",
        {"OMPI_COMM_WORLD_SIZE"},
        "",
        {},
+       "OMPI_COMM_WORLD_LOCAL_RANK",
        "OMPI_COMM_WORLD_LOCAL_SIZE",
        {"PMIX_NAMESPACE"}},
-      {"PMI_RANK", {"PMI_SIZE"}, "", {}, "MPI_LOCALNRANKS", {"SLURM_JOB_ID"}},
+      {"PMI_RANK", {"PMI_SIZE"}, "", {}, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", {"SLURM_JOB_ID"}},
       {"SLURM_PROCID",
        {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"},
        "SLURM_NODEID",
        {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"},
+       "SLURM_LOCALID",
        "",
        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
        true},
@@ -57,9 +61,10 @@ const std::vector<Launcher>& launchers() {
        "",
        {},
        "",
+       "",
        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
        true},
-      {"PMIX_RANK", {}, "", {}, "", {"PMIX_NAMESPACE"}}};
+      {"PMIX_RANK", {}, "", {}, "", "", {"PMIX_NAMESPACE"}}};
   return list;
 }
 
@@ -159,6 +164,11 @@ LaunchPlace launch_place(const Variables& variables) {
   if (!local && count && place.host_count) {
     place.processes_here = (count->value + place.host_count->value - 1) / place.host_count->value;
   }
+  // Launchers that do not say it fill one host after the other.
+  const auto here = number_in(variables, launcher->local_index, 0, processes_max);
+  const int given = here ? here->value : place.index ? place.index->value : 0;
+  place.index_here = given % place.processes_here;
+  place.devices_bound = launcher->is_step && any_of(variables, {"SLURM_GPUS_PER_TASK"});
   find_host(variables, *launcher, place);
   find_port(variables, *launcher, place);
   return place;

@@ -27,6 +27,8 @@ struct LaunchPlace {
   std::optional<Given<int>> host_index;  // of its host among the launch's hosts
   std::optional<Given<int>> host_count;
   int processes_here = 1;                    // on this host
+  int index_here = 0;                        // of this process among those
+  bool devices_bound = false;                // each of those sees its own devices alone
   bool one_host = false;                     // all processes run on this host
   std::optional<Given<std::string>> host;    // of the process with index 0
   std::optional<Given<std::uint16_t>> port;  // the same for all processes of a launch, and of no other

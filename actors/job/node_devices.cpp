@@ -22,8 +22,8 @@ void require_protected(const JobConfig& job, const std::string& host) {
 
 }  // namespace
 
-DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_here) {
-  DevicePlaces places = device_places(job, ranks_here, devices_here);
+DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_here, const HostShare& share) {
+  DevicePlaces places = device_places(job, ranks_here, devices_here, share);
   if (ranks_here == job.mesh.world_size()) return places;
   const char* const device = job.node.device == DeviceKind::cuda ? "cuda" : "delayed";
   D9D_REQUIRE(

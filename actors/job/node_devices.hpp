@@ -11,7 +11,8 @@ namespace d9d {
 
 // device_places(), and what devices of several nodes need: NCCL, which `node.collectives: null` then means. Input error
 // that names the key where ranks here share a device, or where the job wants `local` collectives.
-DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_here);
+DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_here,
+                            const HostShare& share = {});
 
 struct RunOptions;
 

@@ -10,6 +10,7 @@
 
 #include "actors/core/world.hpp"
 #include "actors/job/actor_registry.hpp"
+#include "actors/job/host_share.hpp"
 #include "runtime/device/memory_pools.hpp"
 #include "runtime/metric/progress.hpp"
 #include "runtime/pipeline/program/shared_search.hpp"
@@ -58,6 +59,7 @@ struct ProcessServices {
   TokenizerFiles tokenizer{};                     // copied into every checkpoint
   const Registry* registry = nullptr;             // of trackers that plugins bring
   std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated
+  HostShare share{};                              // of the host, by which it takes its devices
 
   const JobConfig& job() const { return loaded.job; }
   const ScheduleConfig& schedule() const {

@@ -45,13 +45,14 @@ fs::path tensorboard_of(const JobConfig& job) {
 
 std::vector<std::string> results_of(const JobConfig& job) {
   const fs::path folder = output_dir(job);
-  const std::pair<const char*, fs::path> all[] = {{"of samples", job.inference ? results_dir(job) : fs::path()},
-                                                  {"metrics", metrics_file(job)},
-                                                  {"TensorBoard", tensorboard_of(job)},
-                                                  {"last checkpoint", newest_checkpoint(checkpoint_dir(job))},
-                                                  {"trace", newest_trace(traces_dir(job))},
-                                                  {"exported model", job.export_to.value_or("")},
-                                                  {"adapter", job.export_adapter_to.value_or("")}};
+  const std::pair<const char*, fs::path> all[] = {
+      {"of samples", job.inference ? results_dir(job) : fs::path()},
+      {"metrics", metrics_file(job)},
+      {"TensorBoard", tensorboard_of(job)},
+      {"last checkpoint", newest_checkpoint(checkpoint_dir(job))},
+      {"trace", newest_trace(traces_dir(job))},
+      {"exported model", job.export_to.value_or("")},
+      {"adapter", job.export_adapter_to.value_or("")}};
   std::vector<std::string> lines;
   std::error_code ignored;
   for (const auto& [what, path] : all) {

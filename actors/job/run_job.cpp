@@ -16,6 +16,7 @@
 #include "actors/job/instruction_set.hpp"
 #include "actors/job/node_address.hpp"
 #include "actors/job/preparation.hpp"
+#include "actors/job/process_place.hpp"
 #include "actors/job/resume.hpp"
 #include "actors/job/run_folders.hpp"
 #include "actors/job/signal_watch.hpp"
@@ -65,7 +66,7 @@ std::uint32_t ranks_offered(const JobConfig& job, const RunOptions& options) {
 
 int threads_per_rank(const JobConfig& job, const RunOptions& options) {
   if (job.node.threads_per_rank) return static_cast<int>(*job.node.threads_per_rank);
-  return std::max(1, cores_of_process(options.processes_here) / ranks_of_process(job, options));
+  return std::max(1, cores_of_process(options.share) / ranks_of_process(job, options));
 }
 
 // OpenMP and the allocator hang or abort where threads or address space cannot be had.
@@ -115,6 +116,10 @@ void leave_hanging_disk(const std::string& report) {
   std::_Exit(1);
 }
 
+void warn_of(const PreparedJob& prepared) {
+  for (const std::string& warning : prepared.warnings) log::warn("{}", warning);
+}
+
 // What a process shares: for its life, and from when the job has formed.
 struct JobServices {
   ProcessServices process;
@@ -146,6 +151,8 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
       .join_timeout = std::chrono::seconds(job.node.join_timeout),
       .ranks = ranks_offered(job, options),
       .node_index = options.node_index,
+      .command = options.command,
+      .place = static_cast<std::uint32_t>(options.share.worker.index),
       .opens_port = options.join || options.listen || job.node.listen || ranks_offered(job, options) != 0,
       .address = address_options(job, options),
       .build = options.build,
@@ -167,6 +174,11 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
   node.node_of = [&services] { return node_of_plan(services.epoch->plan()); };
   node.abort_collectives = [&services](const std::string& reason) { services.abort_collectives(reason); };
   node.on_end = [&ended](int exit_code) { ended.conclude(exit_code); };
+  if (options.on_ready && !options.join) {
+    node.on_open = [&options, address = node.address](const std::string& host, std::uint16_t port) {
+      options.on_ready(address_for_neighbours(address, host, port));
+    };
+  }
   return node;
 }
 
@@ -237,7 +249,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   label_users_code(world.activities, job);
   for (const std::string& plugin : job.plugins) name_as_plugin(plugin);
   PreparedJob prepared = prepare_job(loaded, options, disk);
-  for (const std::string& warning : prepared.warnings) log::warn("{}", warning);
+  if (options.share.worker.index == 0) warn_of(prepared);
   ProgressDisplay progress(std::cerr, {.is_terminal = isatty(STDERR_FILENO) == 1}, clock);
 
   // The bar leaves its line before the log prints on it.
@@ -272,7 +284,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .disk_watch = &disk_watch,
                         .tokenizer = std::move(prepared.tokenizer),
                         .registry = &prepared.registry,
-                        .expected_memory = options.expected_memory}};
+                        .expected_memory = options.expected_memory,
+                        .share = options.share}};
 
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
                                .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};
@@ -281,7 +294,8 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   NodeOptions node = node_options(services, options, ended);
   std::optional<RunFolders> folders;
   if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch);
-  log::info("computing with {} instructions", isa);
+  if (options.share.worker.index == 0) log::info("computing with {} instructions", isa);
+  if (options.on_ready && options.join) options.on_ready(*options.join);
   ActorSystem system(world, system_options);
   return run_node(system, services, std::move(node), ended, signals, folders);
 }

@@ -86,6 +86,13 @@ void check_ranks(const JobConfig& job, Issues& issues) {
                     fmt::format("set node.ranks to {}, or change a degree of `mesh`", world)});
 }
 
+// How many ranks this host has the launcher may say, so the rest is looked at when the command starts.
+void check_processes(const NodeConfig& node, Issues& issues) {
+  if (!node.processes || !node.processes->per_device || node.device != DeviceKind::cpu) return;
+  issues.push_back({"node.processes", "per_device, but the ranks compute on the CPU (node.device)",
+                    "give a number of processes, or leave it out"});
+}
+
 bool check_batching(const JobConfig& job, Issues& issues) {
   const BatchingConfig& batching = job.trainer.batching;
   const std::int64_t replicas = job.mesh.data_parallel();
@@ -301,6 +308,7 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
   check_run_name(job, issues);
   if (check_mesh(job, issues)) {
     check_ranks(job, issues);
+    check_processes(job.node, issues);
     check_parallelism(job, issues);
     if (check_batching(job, issues)) check_schedule(job, issues);
     if (model) check_stages(job, *model, issues);

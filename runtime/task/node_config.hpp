@@ -11,6 +11,7 @@
 #include <string>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/task/process_count.hpp"
 #include "runtime/task/tls_config.hpp"
 
 namespace d9d {
@@ -22,6 +23,7 @@ BOOST_DESCRIBE_ENUM(CollectivesKind, local, nccl)
 
 struct NodeConfig {
   std::optional<std::int64_t> ranks;
+  std::optional<ProcessCount> processes;
   std::optional<std::int64_t> threads_per_rank;
   DeviceKind device = DeviceKind::cpu;
   std::optional<std::int64_t> devices;
@@ -40,25 +42,27 @@ struct NodeConfig {
   std::int64_t stop_grace = 25;
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
-                      (ranks, threads_per_rank, device, devices, collectives, listen, advertise, insecure,
-                       tls, clear_collectives, job_token, status, heartbeat_ms, trace, disk_timeout,
+                      (ranks, processes, threads_per_rank, device, devices, collectives, listen, advertise,
+                       insecure, tls, clear_collectives, job_token, status, heartbeat_ms, trace, disk_timeout,
                        join_timeout, stop_grace))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
   return std::array{
-      Key{"ranks", "ranks", "ranks of this process; null: all of the mesh, so a job of one host",
+      Key{"ranks", "ranks",
+          "ranks of this host's command, over all its processes; null: all of the mesh, so a job of one host",
           config::optional, at_least(1)},
+      Key{"processes", "processes",
+          "so many processes share this host's ranks, which the command starts and ends; `per_device`: one "
+          "for each device; null: the command itself"},
       Key{"threads_per_rank", "threads",
           "threads that a rank computes with; null: the host's cores shared evenly", config::optional,
           at_least(1)},
       Key{"device", "",
           "where ranks compute; `delayed` is the CPU in the shape of a device, for tests of the order of "
-          "work: late, out "
-          "of order, the same numbers"},
+          "work: late, out of order, the same numbers"},
       Key{"devices", "devices",
           "the first so many of this host are used, ranks take them in turn; null: all of them, or of "
-          "`delayed` one for "
-          "each rank",
+          "`delayed` one for each rank",
           config::optional, at_least(1)},
       Key{"collectives", "",
           "how ranks with devices sum and exchange: `nccl`, which takes one rank for each device, or "
@@ -77,8 +81,7 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
       Key{"job_token", "", "secret that every node of the job must know"},
       Key{"status", "",
           "HOST:PORT where node 0 serves the run's page (/) and its numbers for Prometheus (/metrics) while "
-          "it "
-          "runs; who reaches the port may read them; port 0 chooses one; null: nowhere"},
+          "it runs; who reaches the port may read them; port 0 chooses one; null: nowhere"},
       Key{"heartbeat_ms", "ms",
           "period of signs of life between nodes; a peer silent for ten of them is taken for dead",
           config::optional, at_least(10)},

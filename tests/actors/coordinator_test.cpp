@@ -97,6 +97,27 @@ TEST_F(CoordinatorTest, NodesAreOrderedByWishThenByArrival) {
   EXPECT_THAT(world.watched, IsSupersetOf({1, 2}));
 }
 
+TEST_F(CoordinatorTest, ProcessesOfOneCommandStayTogetherInTheirOrder) {
+  options.world_size = 6;
+  play();
+  const auto of = [](std::uint64_t command, std::uint32_t place) {
+    return [=](wire::Join::Builder join) {
+      join.setCommand(command);
+      join.setPlace(place);
+    };
+  };
+  join(100, 1, 0, of(7, 0));
+  join(102, 1, -1, of(9, 1));
+  join(103, 1);
+  join(105, 1, -1, of(9, 0));
+  join(104, 1, 0, of(7, 1));
+  join(106, 1, 1);
+
+  std::vector<std::string> hosts;
+  for (const auto node : world.last<wire::Welcome>()->getNodes()) hosts.emplace_back(node.getHost());
+  EXPECT_THAT(hosts, ElementsAre("host-100", "host-104", "host-106", "host-105", "host-102", "host-103"));
+}
+
 TEST_F(CoordinatorTest, TwoNodesThatVanishAtOnceBeforeTheJobFormsLeaveTheOthers) {
   options.world_size = 4;
   play();

@@ -66,6 +66,30 @@ class Hosts : public AddressesOfLoopback {
   int run_ = 0;
 };
 
+TEST_F(Hosts, HaveSeveralProcessesOfOneCommandEach) {
+  NetworkNamespaces hosts(2);
+  hosts.connect({{0, "10.77.0.1/24"}, {1, "10.77.0.2/24"}});
+  const Words words = mesh(1, 4) + insecure_node + set("node.processes", "2");
+  const Words half = words + Words{"--ranks", "2"};
+  const auto variables = [](const char* index) {
+    return Environment{
+        {"NODE_RANK", index}, {"NNODES", "2"}, {"MASTER_ADDR", "10.77.0.1"}, {"MASTER_PORT", "29500"}};
+  };
+
+  nodes_.push_back(job_.start_within(hosts.on(0), half + Words{"--listen", "10.77.0.1:29500"}));
+  nodes_.push_back(job_.start_within(hosts.on(1), half + Words{"--join", "10.77.0.1:29500"}));
+  expect_trained(nodes_);
+  nodes_.clear();
+  for (const int host : {1, 0}) {
+    nodes_.push_back(
+        job_.start_within(hosts.on(host), words + named("variables"), variables(host == 0 ? "0" : "1")));
+  }
+
+  for (const auto& node : nodes_) EXPECT_EQ(node->wait(), 0) << node->err();
+  EXPECT_THAT(nodes_[0]->err(), HasSubstr("worker 1 of 2 (rank 3; process "));
+  EXPECT_EQ(job_.exact_curve("variables"), job_.exact_curve("tiny"));
+}
+
 TEST_F(Hosts, OfATestSeeTheirOwnNetworkOnly) {
   NetworkNamespaces hosts(2);
   hosts.connect({{0, "10.77.0.1/24"}, {1, "10.77.0.2/24"}});

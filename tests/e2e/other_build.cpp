@@ -6,8 +6,8 @@
 
 int main(int argc, char** argv) {
   const d9d::CommandLine program{.name = "d9d-node",
-                             .version = "0.0.9+other",
-                             .commands = {d9d::run_command("0.0.9+other", [] { return 0U; })}};
+                                 .version = "0.0.9+other",
+                                 .commands = {d9d::run_command("0.0.9+other", {}, [] { return 0U; })}};
   const std::vector<std::string> words(argv + 1, argv + argc);
   d9d::Console console{std::cout, std::cerr};
   return d9d::cli_main(program, words, console);

@@ -247,11 +247,13 @@ TEST_F(Outputs, TheTraceOfARunSaysWhereItsTimeWent) {
   ASSERT_EQ(job_.run(mesh(2, 1)).code, 0);
 
   const Outcome table = job_.call({"trace", "runs/tiny/traces/trace.json.gz"});
+  const Outcome of_folder = job_.call({"trace", "runs/tiny"});
   const Outcome none = job_.call({"trace", "job.yaml"});
   const Outcome missing = job_.call({"trace", "nowhere.json.gz"});
 
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_THAT(table.out, AllOf(HasSubstr("rank_executor/0"), HasSubstr("rank_executor/1")));
+  EXPECT_EQ(of_folder.out, table.out);
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("job.yaml is no trace of d9d"));
   EXPECT_EQ(missing.code, 1);

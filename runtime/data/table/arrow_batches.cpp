@@ -59,13 +59,18 @@ std::shared_ptr<arrow::Schema> schema_of_mapped(const std::shared_ptr<arrow::io:
                                         : open_stream(mapped, defaults, file)->schema();
 }
 
+std::string unreadable(const std::string& file, const std::string& why) {
+  return fmt::format(
+      "{}: {}; does pyarrow read this file? If not, write it anew, else in another compression", file, why);
+}
+
 // Parquet's library throws where a file is damaged, and returns a status elsewhere.
 template <class Work>
 auto without_exceptions(const std::string& file, Work&& work) {
   try {
     return work();
   } catch (const parquet::ParquetException& error) {
-    throw Error(ErrorKind::input, fmt::format("{}: {}", file, error.what()));
+    throw Error(ErrorKind::input, unreadable(file, error.what()));
   }
 }
 
@@ -114,8 +119,9 @@ TableSchema schema_of_parquet(const std::string& file) {
 
 void require_ok(const arrow::Status& status, const std::string& file) {
   if (status.ok()) return;
-  const ErrorKind kind = status.IsOutOfMemory() ? ErrorKind::environment : ErrorKind::input;
-  throw Error(kind, fmt::format("{}: {}", file, status.message()));
+  if (status.IsOutOfMemory())
+    throw Error(ErrorKind::environment, fmt::format("{}: {}", file, status.message()));
+  throw Error(ErrorKind::input, unreadable(file, status.message()));
 }
 
 std::shared_ptr<arrow::io::MemoryMappedFile> map_table(const std::string& file) {

@@ -304,5 +304,14 @@ TEST(CliTrace, NamesAFileThatIsNoTrace) {
   EXPECT_THAT(outcome.err, HasSubstr("job.yaml"));
 }
 
+TEST(CliTrace, SaysThatAFolderIsNoTracedRun) {
+  const std::string folder = job.substr(0, job.rfind('/'));
+
+  const Outcome outcome = run(real(), {"trace", folder});
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(folder + " is a folder without traces/trace.json.gz"));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -21,6 +21,11 @@ JobConfig on_cuda() {
   return job;
 }
 
+// The first process of its host.
+ProcessPlace with(int ranks) {
+  return {.ranks = ranks};
+}
+
 DeviceSummary two_ranks_on(std::int64_t bytes) {
   return {CudaDriver{13000, {{"H100", bytes}}, ""},
           {{.pipeline_rank = 0,
@@ -37,11 +42,11 @@ DeviceSummary two_ranks_on(std::int64_t bytes) {
 }
 
 std::string refusal_of(const DeviceSummary& summary) {
-  return test::error_of([&] { require_device(on_cuda(), 1, summary); }, ErrorKind::input);
+  return test::error_of([&] { require_device(on_cuda(), with(1), summary); }, ErrorKind::input);
 }
 
 TEST(CliDevice, SaysWhatEachRankNeedsBesideTheCard) {
-  const std::string text = device_text(on_cuda(), 1, two_ranks_on(80 * gib));
+  const std::string text = device_text(on_cuda(), {with(1)}, two_ranks_on(80 * gib));
 
   EXPECT_THAT(
       text,
@@ -51,8 +56,8 @@ TEST(CliDevice, SaysWhatEachRankNeedsBesideTheCard) {
                 "and master weights 16.0 GiB, activations 2.0 GiB, logits 0.0 GiB"),
             HasSubstr("a rank of pp 1 needs 30.0 GiB"),
             HasSubstr("GPU 0: rank 0, 30.8 GiB of 80.0 GiB with CUDA's context\n")));
-  EXPECT_EQ(device_text(JobConfig{}, 1, {}), "");
-  EXPECT_THAT(device_text(on_cuda(), 1, {}), HasSubstr("no NVIDIA driver on this host"));
+  EXPECT_EQ(device_text(JobConfig{}, {with(1)}, {}), "");
+  EXPECT_THAT(device_text(on_cuda(), {with(1)}, {}), HasSubstr("no NVIDIA driver on this host"));
 }
 
 TEST(CliDevice, CountsInJson) {
@@ -70,22 +75,62 @@ JobConfig pipeline_of_two() {
 }
 
 TEST(CliDevice, AddsUpWhatRanksNeedOnOneCard) {
-  const std::vector<GpuNeed> needs = gpu_needs(pipeline_of_two(), 2, two_ranks_on(80 * gib));
+  const std::vector<GpuNeed> needs = gpu_needs(pipeline_of_two(), with(2), two_ranks_on(80 * gib));
 
   ASSERT_EQ(needs.size(), 1U);
   EXPECT_EQ(needs[0].ranks, (std::vector{0, 1}));
   EXPECT_EQ(needs[0].state, 57 * gib);
   EXPECT_EQ(needs[0].bytes, 60 * gib + gib * 3 / 4);
-  const std::string text = device_text(pipeline_of_two(), 2, two_ranks_on(80 * gib));
+  const std::string text = device_text(pipeline_of_two(), {with(2)}, two_ranks_on(80 * gib));
   EXPECT_THAT(text,
               AllOf(HasSubstr("GPU 0: ranks 0, 1, 60.8 GiB of 80.0 GiB"), HasSubstr("collectives: local")));
+}
+
+// Two cards, a process for each.
+DeviceSummary on_two_cards() {
+  DeviceSummary summary = two_ranks_on(80 * gib);
+  summary.driver->gpus.push_back({"H200", 140 * gib});
+  return summary;
+}
+
+ProcessPlace second_of_two(std::optional<int> first_rank) {
+  return {.ranks = 1, .first_rank = first_rank, .share = {.worker = {1, 2}}};
+}
+
+TEST(CliDevice, CountsTheRanksThatAProcessReallyHas) {
+  const std::vector<GpuNeed> needs = gpu_needs(pipeline_of_two(), second_of_two(1), on_two_cards());
+
+  ASSERT_EQ(needs.size(), 1U);
+  EXPECT_EQ(needs[0].gpu, 1);
+  EXPECT_EQ(needs[0].ranks, std::vector{1});
+  EXPECT_EQ(needs[0].state, 29 * gib) << "of the second pipeline rank";
+  EXPECT_EQ(needs[0].bytes_there, 140 * gib);
+  EXPECT_EQ(process_text(pipeline_of_two(), second_of_two(1), on_two_cards()), "rank 1 on GPU 1");
+  EXPECT_THAT(device_text(pipeline_of_two(), {second_of_two(1)}, on_two_cards()),
+              HasSubstr("GPU 1: rank 1, 30.8 GiB of 140.0 GiB"));
+}
+
+TEST(CliDevice, TakesTheLargestNeedWhereTheRanksAreNotKnownYet) {
+  const std::vector<GpuNeed> needs =
+      gpu_needs(pipeline_of_two(), second_of_two(std::nullopt), on_two_cards());
+
+  ASSERT_EQ(needs.size(), 1U);
+  EXPECT_TRUE(needs[0].ranks.empty());
+  EXPECT_EQ(needs[0].state, 29 * gib);
+  EXPECT_THAT(device_text(pipeline_of_two(), {second_of_two(std::nullopt)}, on_two_cards()),
+              HasSubstr("GPU 1: 1 rank, 30.8 GiB of 140.0 GiB"));
+}
+
+TEST(CliDevice, SaysWhatAProcessHas) {
+  EXPECT_EQ(process_text(JobConfig{}, {.ranks = 2, .first_rank = 4}, {}), "ranks 4, 5");
+  EXPECT_EQ(process_text(pipeline_of_two(), with(2), on_two_cards()), "ranks 0, 1 on GPUs 0, 1");
 }
 
 TEST(CliDevice, RefusesRanksThatAreLargerThanTheirCard) {
   EXPECT_THAT(refusal_of(two_ranks_on(28 * gib)),
               AllOf(HasSubstr("of rank 0 on GPU 0 are 28.0 GiB, while H100 has 28.0 GiB"),
                     HasSubstr("over more GPUs (mesh.data_parallel_shard)")));
-  const auto both = [] { require_device(pipeline_of_two(), 2, two_ranks_on(50 * gib)); };
+  const auto both = [] { require_device(pipeline_of_two(), with(2), two_ranks_on(50 * gib)); };
   EXPECT_THAT(test::error_of(both, ErrorKind::input),
               AllOf(HasSubstr("of ranks 0, 1 on GPU 0 are 57.0 GiB, while H100 has 50.0 GiB"),
                     HasSubstr("let fewer ranks share it (node.devices, mesh)")));
@@ -96,17 +141,10 @@ TEST(CliDevice, RefusesLocalCollectivesOfSeveralProcesses) {
     JobConfig job = pipeline_of_two();
     job.node.device = kind;
     job.node.collectives = CollectivesKind::local;
-    EXPECT_THAT(test::error_of([&] { require_device(job, 1, two_ranks_on(80 * gib)); }, ErrorKind::input),
-                HasSubstr("this node has 1 of the mesh's 2 ranks: only NCCL joins devices of several nodes"));
+    EXPECT_THAT(
+        test::error_of([&] { require_device(job, with(1), two_ranks_on(80 * gib)); }, ErrorKind::input),
+        HasSubstr("this node has 1 of the mesh's 2 ranks: only NCCL joins devices of several nodes"));
   }
-}
-
-// Which ranks a node of several gets, nobody knows before they have met: refused is what no rank would fit into.
-TEST(CliDevice, CountsTheSmallestRankWhereItMayBeAny) {
-  const std::vector<GpuNeed> needs = gpu_needs(pipeline_of_two(), 1, two_ranks_on(80 * gib));
-
-  ASSERT_EQ(needs.size(), 1U);
-  EXPECT_EQ(needs[0].state, 28 * gib);
 }
 
 TEST(CliDevice, RefusesWithoutAPlugin) {
@@ -118,7 +156,7 @@ TEST(CliDevice, RefusesWithoutAPlugin) {
 }
 
 TEST(CliDevice, AsksNothingForTheCpu) {
-  require_device(JobConfig{}, 64, {});
+  require_device(JobConfig{}, with(64), {});
 }
 
 }  // namespace

@@ -9,10 +9,20 @@ namespace d9d {
 namespace {
 
 std::vector<Command> every_command() {
-  return {run_command("build", {}), check_command(),    schedule_command(), lr_command(),
-          score_command(),          generate_command(), export_command(),   checkpoint_command(),
-          convert_command(),        data_command(),     trace_command(),    report_command(),
-          sleep_command(),          wake_command()};
+  return {run_command("build", {}, {}),
+          check_command(),
+          schedule_command(),
+          lr_command(),
+          score_command(),
+          generate_command(),
+          export_command(),
+          checkpoint_command(),
+          convert_command(),
+          data_command(),
+          trace_command(),
+          report_command(),
+          sleep_command(),
+          wake_command()};
 }
 
 // As a shell does, of quotes and blanks.

@@ -5,14 +5,24 @@
 namespace d9d {
 namespace {
 
+HostShare share(int launched, int workers = 1) {
+  return {.launched = {0, launched}, .worker = {0, workers}};
+}
+
 TEST(HostCores, AreThoseThatTheSchedulerBoundTheProcessTo) {
-  EXPECT_EQ(cores_of_process(8, 64, 4), 8);
+  EXPECT_EQ(cores_of_process(8, 64, share(4)), 8);
 }
 
 TEST(HostCores, AreSharedByProcessesThatAreNotBound) {
-  EXPECT_EQ(cores_of_process(64, 64, 4), 16);
-  EXPECT_EQ(cores_of_process(0, 64, 1), 64);
-  EXPECT_EQ(cores_of_process(2, 2, 8), 1);
+  EXPECT_EQ(cores_of_process(64, 64, share(4)), 16);
+  EXPECT_EQ(cores_of_process(0, 64, share(1)), 64);
+  EXPECT_EQ(cores_of_process(2, 2, share(8)), 1);
+}
+
+TEST(HostCores, OfACommandAreSharedByItsProcesses) {
+  EXPECT_EQ(cores_of_process(64, 64, share(1, 4)), 16);
+  EXPECT_EQ(cores_of_process(8, 64, share(4, 4)), 2) << "what the command is bound to";
+  EXPECT_EQ(cores_of_process(2, 2, share(1, 8)), 1);
 }
 
 }  // namespace

@@ -35,9 +35,14 @@ Variables operator+(Variables a, const Variables& b) {
 
 // Task `task` of four on two hosts, as srun starts it.
 Variables srun(const char* task, const char* host = "0") {
-  return {{"SLURM_JOB_ID", "4711"}, {"SLURM_STEP_ID", "0"}, {"SLURM_JOB_NODELIST", "gpu[07-08]"},
-          {"SLURM_NNODES", "2"},    {"SLURM_NTASKS", "4"},  {"SLURM_PROCID", task},
-          {"SLURM_NODEID", host},   {"SLURM_LOCALID", "0"}};
+  return {{"SLURM_JOB_ID", "4711"},
+          {"SLURM_STEP_ID", "0"},
+          {"SLURM_JOB_NODELIST", "gpu[07-08]"},
+          {"SLURM_NNODES", "2"},
+          {"SLURM_NTASKS", "4"},
+          {"SLURM_PROCID", task},
+          {"SLURM_NODEID", host},
+          {"SLURM_LOCALID", task == std::string("1") || task == std::string("3") ? "1" : "0"}};
 }
 
 const Variables second_node{
@@ -71,8 +76,19 @@ TEST(LaunchEnvironment, NeedsNothingByHandUnderSrun) {
   EXPECT_EQ(first.address_from, "SLURM_JOB_NODELIST");
   EXPECT_EQ(fourth.node_index, 3);
   EXPECT_EQ(fourth.ranks, 2);
-  EXPECT_EQ(fourth.processes_here, 2) << "they share the host's cores";
+  EXPECT_EQ(fourth.share.launched, (Share{1, 2})) << "they share the host's cores";
   EXPECT_THAT(fourth.notes, IsEmpty());
+}
+
+TEST(LaunchEnvironment, SaysWhichOfItsHostsProcessesThisIs) {
+  const Variables torchrun{{"RANK", "5"},       {"WORLD_SIZE", "8"},       {"GROUP_WORLD_SIZE", "2"},
+                           {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"}, {"MASTER_ADDR", "10.0.0.1"},
+                           {"MASTER_PORT", "1"}};
+  EXPECT_EQ(place(torchrun).share.launched, (Share{1, 4}));
+  EXPECT_EQ(place(srun("2", "1")).share.launched, (Share{0, 2}));
+
+  EXPECT_FALSE(place(srun("2", "1")).share.devices_bound);
+  EXPECT_TRUE(place(srun("2", "1") + Variables{{"SLURM_GPUS_PER_TASK", "1"}}).share.devices_bound);
 }
 
 TEST(LaunchEnvironment, GivesEachStepOfEachJobAPortBelowThoseOfTheSystem) {
