@@ -77,6 +77,7 @@ class Buffers : public testing::Test {
 TEST_F(Buffers, AResumedRunGoesOnBitForBit) {
   expect_goes_on_bit_for_bit("alone", {});
   expect_goes_on_bit_for_bit("stages_and_replicas", mesh(2, 2));
+  expect_goes_on_bit_for_bit("beside_training", mesh(1, 2) + set("node.device", "delayed"));
 }
 
 TEST_F(Buffers, AreWrittenByTheFirstRankOfTheirStage) {

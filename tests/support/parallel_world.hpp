@@ -3,6 +3,7 @@
 // actors have (PipelineWorker, a CollectiveWorker per gradient group), to be compared with one rank.
 
 #include <chrono>
+#include <string>
 
 #include "runtime/device/device.hpp"
 #include "runtime/family/qwen3/config.hpp"
@@ -34,6 +35,9 @@ struct ParallelCase {
   bool nccl = false;                    // between them by NCCL's communicators (comm/nccl/emulated.hpp)
   std::chrono::milliseconds timeout{60'000};  // of a collective
   int updates = 0;                            // steps before the one that is looked at, each with an update
+  // A snapshot after each of those updates, whose files are written here behind the update after it, as
+  // "rank-0-step-1.safetensors"; "": none.
+  std::string snapshots = {};
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
   // On the rank's thread, when the last step has ended.
