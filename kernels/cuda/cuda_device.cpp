@@ -40,6 +40,7 @@ void watch_allocator() {
   static constinit std::once_flag watched;
   std::call_once(watched, [] {
     at::globalContext().lazyInitDevice(c10::kCUDA);  // before, the allocator has no devices to watch
+    require_told_memory(allocator::name());
     allocator::attachAllocatorTraceTracker([](const allocator::TraceEntry& entry) {
       if (entry.action_ == allocator::TraceEntry::ALLOC)
         ledger_of(entry.device_).taken(entry.addr_, entry.size_);

@@ -1,12 +1,11 @@
 #include "runtime/rank/snapshot_copies.hpp"
 
-#include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 
 #include <utility>
 
 #include "runtime/base/log.hpp"
-#include "runtime/device/work_log.hpp"
+#include "runtime/device/host_memory.hpp"
 #include "runtime/device/work_name.hpp"
 #include "runtime/state/manifest.hpp"
 
@@ -18,15 +17,6 @@ constexpr std::int64_t alignment = 64;
 std::int64_t bytes_of(const StateEntry& entry) {
   const auto bytes = static_cast<std::int64_t>(entry.tensor.numel() * entry.tensor.element_size());
   return (bytes + alignment - 1) / alignment * alignment;
-}
-
-at::Tensor host_memory(Device& device, std::int64_t bytes) {
-  at::Tensor memory = device.pinned(bytes);
-  if (memory.defined()) return memory;
-  log::warn(
-      "the system gives no {} MiB of pinned memory for a snapshot: training stands still while it is copied",
-      bytes >> 20);
-  return at::empty({bytes}, at::kByte);
 }
 
 }  // namespace
@@ -46,7 +36,7 @@ std::vector<at::Tensor> SnapshotCopies::places_of(const std::vector<StateEntry>&
   const bool is_free = memory_.defined() && memory_.storage().use_count() == 1;
   if (!is_free || memory_.numel() < wanted) {
     memory_.reset();  // before there is more
-    memory_ = host_memory(*device_, wanted);
+    memory_ = host_memory(*device_, wanted, "a snapshot");
   }
   std::vector<at::Tensor> places;
   std::int64_t begin = 0;

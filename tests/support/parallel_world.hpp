@@ -25,6 +25,7 @@ struct ParallelCase {
   std::shared_ptr<FamilyModel> other = nullptr;  // a model of another family, instead of `model`
   ParallelOptions options = {};
   bool enable_checkpointing = false;
+  std::int64_t offload_layers = 0;
   TensorMap batch;  // input_ids and labels, int64 [B, S]; position_ids where given
   ScheduleConfig schedule = GpipeSchedule{};
   int microbatches = 1;                 // of each rank; B is divisible by data-parallel ranks times this

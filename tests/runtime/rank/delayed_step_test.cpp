@@ -62,6 +62,24 @@ TEST(DelayedStep, ThatComputesLayersAgainHasTheBitsOfTheCpu) {
   expect_step_of_cpu(given);
 }
 
+TEST(DelayedStep, ThatOffloadsLayersHasTheBitsOfTheCpu) {
+  for (const ScheduleConfig& schedule :
+       std::vector<ScheduleConfig>{GpipeSchedule{}, OneFOneBSchedule{2}, OneFOneBSchedule{1, true}}) {
+    ParallelCase given = small_case(Qwen3Kind::dense, schedule);
+    given.model.num_hidden_layers = 4;
+    for (const std::int64_t layers : {1, 2, 9}) {
+      given.offload_layers = layers;
+      expect_step_of_cpu(given);
+    }
+  }
+  ParallelCase mixed = small_case(Qwen3Kind::moe, GpipeSchedule{});
+  mixed.model.num_hidden_layers = 3;
+  mixed.offload_layers = 2;
+  expect_step_of_cpu(mixed);
+  mixed.enable_checkpointing = true;  // of the third
+  expect_step_of_cpu(mixed);
+}
+
 TEST(DelayedStep, OfAMixtureOfExpertsHasTheBitsOfTheCpu) {
   expect_step_of_cpu(small_case(Qwen3Kind::moe, GpipeSchedule{}));
   expect_step_of_cpu(small_case(Qwen3Kind::moe, OneFOneBSchedule{2, true}));
@@ -79,6 +97,8 @@ TEST(DelayedStep, OfEachFamilyHasTheBitsOfTheCpu) {
     given.batch = tiny_batch(*given.other);
     given.schedule = OneFOneBSchedule{1, true};
     given.microbatches = 2;
+    expect_step_of_cpu(given);
+    given.offload_layers = 2;
     expect_step_of_cpu(given);
   }
 }

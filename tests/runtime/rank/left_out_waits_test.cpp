@@ -81,6 +81,7 @@ struct WaitsOf {
   ReshardAfterForward reshard = ReshardAfterForward::always;
   bool nccl = false;
   bool snapshots = false;
+  std::int64_t offload_layers = 0;
 };
 
 WaitsOf by_nccl(const Mesh& mesh) {
@@ -88,6 +89,9 @@ WaitsOf by_nccl(const Mesh& mesh) {
 }
 WaitsOf with_snapshots(const Mesh& mesh) {
   return {.mesh = mesh, .snapshots = true};
+}
+WaitsOf with_offload(const Mesh& mesh) {
+  return {.mesh = mesh, .offload_layers = 3};
 }
 
 class LeftOutWaits : public testing::TestWithParam<WaitsOf> {
@@ -107,6 +111,8 @@ TEST_P(LeftOutWaits, Show) {
   given.options.fully_shard.reshard_after_forward = GetParam().reshard;
   const TemporaryFolder folder;
   given.updates = 1;
+  given.offload_layers = GetParam().offload_layers;
+  if (given.offload_layers > 0) given.model.num_hidden_layers = 4;
   if (GetParam().snapshots) {
     given.updates = 2;  // one behind a snapshot
     given.snapshots = folder / "snapshots";
@@ -140,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
                     WaitsOf{{.data_parallel_replicate = 2, .expert_parallel = 2}, Qwen3Kind::moe},
                     by_nccl({.data_parallel_replicate = 2}), by_nccl({.data_parallel_shard = 2}),
                     by_nccl({.tensor_parallel = 2}), by_nccl({.context_parallel_shard = 2}),
-                    with_snapshots({}), with_snapshots({.data_parallel_shard = 2})));
+                    with_snapshots({}), with_snapshots({.data_parallel_shard = 2}), with_offload({}),
+                    with_offload({.data_parallel_shard = 2})));
 
 }  // namespace
 }  // namespace d9d::test
