@@ -25,6 +25,7 @@ void CheckpointWriter::write_shard(wire::WriteShard::Reader message) {
     try {
       report = options_.write(message.getDirectory(), message.getFile(), ticket);
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::bug) throw;
       // A full disk must not end the job: the Coordinator gives this checkpoint up and training goes on.
       failure = error.what();
     }

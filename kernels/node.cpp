@@ -12,7 +12,10 @@ Gradients BackwardNode::apply(Gradients&& grads) {
 }
 
 void BackwardNode::release_variables() {
-  for (auto& entry : saved_) entry.variable.reset_data();
+  for (auto& entry : saved_) {
+    entry.variable.reset_data();
+    entry.elsewhere.reset();
+  }
 }
 
 void BackwardNode::connect(at::TensorList inputs) {
@@ -24,17 +27,32 @@ void BackwardNode::connect(at::TensorList inputs) {
 }
 
 void BackwardNode::save(at::TensorList tensors) {
+  const bool elsewhere = SavingPlace::current() != nullptr;
   for (const auto& tensor : tensors) {
-    saved_.push_back({torch::autograd::SavedVariable(tensor, false), false});
+    if (!elsewhere || !save_elsewhere(tensor))
+      saved_.push_back({torch::autograd::SavedVariable(tensor, false)});
   }
 }
 
 void BackwardNode::save_output(const at::Tensor& output) {
-  saved_.push_back({torch::autograd::SavedVariable(output, true), true});
+  if (!save_elsewhere(output)) saved_.push_back({torch::autograd::SavedVariable(output, true), true});
+}
+
+bool BackwardNode::save_elsewhere(const at::Tensor& tensor) {
+  SavingPlace* const place = SavingPlace::current();
+  if (place == nullptr) return false;
+  std::unique_ptr<SavedElsewhere> elsewhere = place->take(tensor);
+  if (!elsewhere) return false;
+  saved_.push_back({torch::autograd::SavedVariable(), false, true, std::move(elsewhere)});
+  return true;
 }
 
 at::Tensor BackwardNode::saved(std::size_t index) {
   auto& entry = saved_[index];
+  if (entry.is_elsewhere) {
+    TORCH_CHECK(entry.elsewhere, name(), " runs backward a second time, and what it saved is gone");
+    return entry.elsewhere->get();
+  }
   return entry.variable.unpack(entry.is_output ? shared_from_this() : nullptr);
 }
 

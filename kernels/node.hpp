@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include "kernels/saving_place.hpp"
 #include "kernels/weight_work.hpp"
 
 namespace d9d::kernels {
@@ -23,6 +24,7 @@ class BackwardNode : public torch::autograd::Node {
 
   // Edges to the inputs, in the order of the entries backward() returns; remembers the current WeightWork.
   void connect(at::TensorList inputs);
+  // Where the thread's SavingPlace wants them, else in the graph.
   void save(at::TensorList tensors);
   // Saves an output of this node; set_history must have attached it before.
   void save_output(const at::Tensor& output);
@@ -48,8 +50,11 @@ class BackwardNode : public torch::autograd::Node {
  private:
   struct Saved {
     torch::autograd::SavedVariable variable;
-    bool is_output;
+    bool is_output = false;
+    bool is_elsewhere = false;
+    std::unique_ptr<SavedElsewhere> elsewhere = nullptr;
   };
+  bool save_elsewhere(const at::Tensor& tensor);
   std::vector<Saved> saved_;
 };
 

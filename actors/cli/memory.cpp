@@ -21,12 +21,14 @@ std::int64_t bytes_of_parameter(const JobConfig& job) {
   return size_of(dtype_of_parameters(job));
 }
 
+const FamilyProvider* family_of(const JobConfig& job) {
+  return std::get_if<FamilyProvider>(&job.model_provider);
+}
 bool checkpoints_activations(const JobConfig& job) {
-  const auto enabled = [](const auto& provider) {
-    if constexpr (requires { provider.enable_checkpointing; }) return provider.enable_checkpointing;
-    return false;
-  };
-  return std::visit(enabled, job.model_provider);
+  return family_of(job) != nullptr && family_of(job)->enable_checkpointing;
+}
+std::int64_t offloaded_layers(const JobConfig& job) {
+  return family_of(job) != nullptr ? family_of(job)->offload_layers : 0;
 }
 
 // For each element, on average over the model. Of a plugin's optimizer: two moments, as a guess.
@@ -95,14 +97,18 @@ std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosi
   const std::int64_t tokens =
       job.trainer.batching.microbatch_size * *work.sequence_length / job.mesh.context_parallel();
   const std::int64_t of_loss = kept_by_loss(loaded);
-  std::int64_t largest = 0;
+  std::int64_t largest = 0, passing = 0;
   for (const StagePosition& stage : stages) {
     const std::int64_t kept =
         activation_bytes(*loaded.model, stage, tokens, static_cast<int>(bytes_of_parameter(job)),
                          checkpoints_activations(job), tensor_parallel, loaded.split);
-    largest = std::max(largest, kept + (stage.is_last() ? of_loss : 0));
+    const OffloadedBytes offloaded =
+        offloaded_bytes(*loaded.model, stage, tokens, static_cast<int>(bytes_of_parameter(job)),
+                        offloaded_layers(job), checkpoints_activations(job), tensor_parallel, loaded.split);
+    largest = std::max(largest, kept - offloaded.moved + (stage.is_last() ? of_loss : 0));
+    passing = std::max(passing, offloaded.passing);
   }
-  return largest * work.live_microbatches;
+  return largest * work.live_microbatches + passing;
 }
 
 // As kernels/cross_entropy/blocks.cpp does it.

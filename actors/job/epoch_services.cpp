@@ -11,6 +11,7 @@
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/memory_report.hpp"
+#include "runtime/rank/awake_ranks.hpp"
 
 namespace d9d {
 namespace {
@@ -72,6 +73,7 @@ EpochServices::EpochServices(const ProcessServices& process, const Membership& m
       plan_(process.job().mesh, membership.ranks_per_node),
       device_kind_(process.job().node.device),
       places_(places_of(process, membership)),
+      awake_ranks_(std::make_shared<AwakeRanks>()),
       table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(process)),
       later_call_timeout_(call_timeout(process.job().trainer.timeout.step_timeout)),
       transport_(make_transport(process.gate, membership, plan_)),

@@ -15,6 +15,7 @@
 
 namespace d9d {
 
+class AwakeRanks;
 class Device;
 
 class EpochServices {
@@ -26,6 +27,7 @@ class EpochServices {
   TensorTable& table() { return table_; }
   // What a rank of this process computes on.
   std::shared_ptr<Device> device_of(int rank) const;
+  const std::shared_ptr<AwakeRanks>& awake_ranks() const { return awake_ranks_; }
 
   // Communicators of a rank of this process: see CommunicatorFactory. abort() reaches them while they live.
   std::shared_ptr<Communicator> open(int rank, const std::string& domain,
@@ -48,6 +50,7 @@ class EpochServices {
   const Plan plan_;
   const DeviceKind device_kind_;
   const DevicePlaces places_;  // of device: cpu without meaning
+  const std::shared_ptr<AwakeRanks> awake_ranks_;
   TensorTable table_;
   SharedMemoryHub hub_;
   const std::chrono::milliseconds later_call_timeout_;

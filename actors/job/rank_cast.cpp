@@ -170,6 +170,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .threads = process.threads_per_rank,
           .device = epoch.device_of(rank),
           .synchronous_device = job().debug.synchronous_device,
+          .awake = epoch.awake_ranks(),
           .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
           .checkpoint_only_trainable = job().trainer.model_stage_factory.checkpoint_only_trainable_parameters,
           .resume_from = membership().resume_from,

@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/cuda/PeerToPeerAccess.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -41,6 +42,7 @@ void watch_allocator() {
   static constinit std::once_flag watched;
   std::call_once(watched, [] {
     at::globalContext().lazyInitDevice(c10::kCUDA);  // before, the allocator has no devices to watch
+    require_told_memory(allocator::name());
     allocator::attachAllocatorTraceTracker([](const allocator::TraceEntry& entry) {
       if (entry.action_ == allocator::TraceEntry::ALLOC)
         ledger_of(entry.device_).taken(entry.addr_, entry.size_);
@@ -189,6 +191,17 @@ class CudaDevice final : public Device {
     check(cudaMemcpyPeerAsync(into.mutable_data_ptr(), index_, from.const_data_ptr(), from.device().index(),
                               from.nbytes(), stream(current_stream()).stream()),
           "a copy between GPUs");
+  }
+  // Not torch's own pinned memory: that is of powers of two bytes, and kept for good.
+  at::Tensor pinned(std::int64_t bytes) override {
+    const c10::cuda::CUDAGuard guard(index_);
+    void* memory = nullptr;
+    if (cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocPortable) != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());  // or the next call tells it
+      return {};
+    }
+    const auto free = [](void* address) { static_cast<void>(cudaFreeHost(address)); };
+    return at::from_blob(memory, {bytes}, free, at::TensorOptions(at::kByte));
   }
   void finish() override {
     const c10::cuda::CUDAGuard guard(index_);

@@ -1,5 +1,6 @@
 // The device whose work is done at once.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 
 #include "runtime/device/device.hpp"
 
@@ -16,6 +17,7 @@ class CpuDevice final : public Device {
   StreamRole exchange_stream(StreamRole /*role*/) override { return StreamRole::compute; }
   StreamRole current_stream() const override { return StreamRole::compute; }
   void copy(const at::Tensor& into, const at::Tensor& from) override { into.copy_(from); }
+  at::Tensor pinned(std::int64_t bytes) override { return at::empty({bytes}, at::kByte); }
   void finish() override {}
   void trim() override {}  // the host's allocator serves more than tensors (rank/slept_memory)
 };

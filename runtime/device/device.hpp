@@ -48,6 +48,9 @@ class Device {
   // streams do not wait for it: order and use_until() are up to the caller.
   virtual void copy(const at::Tensor& into, const at::Tensor& from) = 0;
 
+  // Memory of the host, that copies of the device are made to or from while the host goes on; keep it until they are done.
+  // To take it is slow. uint8 [bytes]; undefined where the system has none to give.
+  virtual at::Tensor pinned(std::int64_t bytes) = 0;
   // The host waits for all streams.
   virtual void finish() = 0;
   // Memory that was freed and is kept for the next tensors goes back to the system or the driver.

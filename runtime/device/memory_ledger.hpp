@@ -4,11 +4,15 @@
 
 #include <cstddef>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "runtime/device/memory_pools.hpp"
 
 namespace d9d {
+
+// Input error for one of CUDA's allocators, by torch's name, that does not say it.
+void require_told_memory(const std::string& allocator);
 
 class MemoryLedger {
  public:

@@ -68,7 +68,7 @@ const char* remedy_for(MemoryPool pool) {
   }
   return "Lower batching.microbatch_size (--batch of generate) or the samples' length, where something "
          "trains set "
-         "model_provider.enable_checkpointing, or take more ranks";
+         "model_provider.enable_checkpointing or offload_layers, or take more ranks";
 }
 
 }  // namespace

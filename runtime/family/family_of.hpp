@@ -17,13 +17,16 @@ struct ProviderSection {
   Section model;
   Dtype dtype = Dtype::float32;
   bool enable_checkpointing = false;
+  std::int64_t offload_layers = 0;
   std::optional<PeftConfig> peft;
   std::optional<HeadOptions> head;
   HeadMap heads;
   HiddenStateSummary hidden_states = HiddenStateSummary::no;
 
   BOOST_DESCRIBE_CLASS(ProviderSection, (),
-                       (from, model, dtype, enable_checkpointing, peft, head, heads, hidden_states), (), ())
+                       (from, model, dtype, enable_checkpointing, offload_layers, peft, head, heads,
+                        hidden_states),
+                       (), ())
 };
 
 namespace provider_keys {
@@ -37,6 +40,13 @@ inline constexpr config::Key enable_checkpointing{
     "enable_checkpointing", "",
     "keep only the input of each decoder layer and compute the layer again in backward: a third more work, "
     "far less memory"};
+inline constexpr config::Key offload_layers{
+    "offload_layers", "",
+    "of so many decoder layers of each pipeline stage, the first ones, what backward needs waits in pinned "
+    "memory of the host and is copied beside the work of other layers: less memory of the device, the same "
+    "numbers, as fast as the layers compute longer than the copies take; the other layers do as "
+    "`enable_checkpointing` says. Of devices only",
+    config::optional, config::at_least(0)};
 inline constexpr config::Key peft{
     "peft", "", "which parameters train and what is added to the model for it; null: all train"};
 inline constexpr config::Key head{"head", "", "what the last stage computes; null: causal_lm"};
@@ -52,9 +62,11 @@ inline constexpr config::Key hidden_states{
 
 template <class Section>
 constexpr auto keys_of(config::Tag<ProviderSection<Section>>) {
-  return std::array{
-      provider_keys::from, provider_keys::model, provider_keys::dtype, provider_keys::enable_checkpointing,
-      provider_keys::peft, provider_keys::head,  provider_keys::heads, provider_keys::hidden_states};
+  return std::array{provider_keys::from,           provider_keys::model,
+                    provider_keys::dtype,          provider_keys::enable_checkpointing,
+                    provider_keys::offload_layers, provider_keys::peft,
+                    provider_keys::head,           provider_keys::heads,
+                    provider_keys::hidden_states};
 }
 
 // A family whose section `model` decodes into `Section`.
@@ -71,6 +83,7 @@ class FamilyOf : public Family {
            config::Codec<Section>::write(section->model),
            section->dtype,
            section->enable_checkpointing,
+           section->offload_layers,
            section->peft,
            section->head,
            section->heads,

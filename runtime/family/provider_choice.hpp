@@ -1,6 +1,7 @@
 #pragma once
 // The section `model_provider` of a built-in family, as the job knows it: without the type of its `model`.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,7 @@ struct FamilyProvider {
   config::Json model;  // every key of the family's section, null where it was not given
   Dtype dtype = Dtype::float32;
   bool enable_checkpointing = false;
+  std::int64_t offload_layers = 0;
   std::optional<PeftConfig> peft;
   std::optional<HeadOptions> head;
   HeadMap heads;

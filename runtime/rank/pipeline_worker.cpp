@@ -33,6 +33,7 @@
 #include "runtime/rank/rank_hooks.hpp"
 #include "runtime/rank/rank_metrics.hpp"
 #include "runtime/rank/rank_model.hpp"
+#include "runtime/rank/snapshot_copies.hpp"
 #include "runtime/rank/training_state.hpp"
 #include "runtime/rank/watched_tensors.hpp"
 #include "runtime/task/inference_task.hpp"
@@ -59,7 +60,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
             make_cursor(options_.order, pipeline_rank_, options_.extra_activations),
             [this](const Action& action) { return core(action.stage).ready(action); }, options_.follows),
         metrics_(options_.declare_metrics, counts_loss()),
-        losses_({options_.task, options_.phases, counts_loss(), &metrics_.of_losses(), options_.device}) {
+        losses_({options_.task, options_.phases, counts_loss(), &metrics_.of_losses(), options_.device}),
+        copies_(options_.device) {
     if (!options_.device->is_cpu())
       times_ = std::make_unique<ActionTimes>(bool(tracing_.in_compute), programs_);
   }
@@ -88,7 +90,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StepPrograms& programs() override { return programs_; }
   void apply(double gradient_scale, double lr_multiplier) override;
   void skip() override;
-  std::uint64_t sleep(const std::string& file) override { return model_->sleep(file); }
+  std::uint64_t sleep(const std::string& file) override;
   void wake() override { model_->wake(); }
   HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) override;
   void watch_tensors(double gradient_scale) override;
@@ -150,6 +152,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   PhaseLosses losses_;
   std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<RankModel> model_;
+  SnapshotCopies copies_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
   std::vector<int> bucket_groups_;                   // by bucket, see RankWorker
   EvaluationTurn turn_;
@@ -265,6 +268,7 @@ std::vector<MicrobatchTensors> PipelineWorker::take_microbatches(const std::vect
 
 void PipelineWorker::begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) {
   std::vector<MicrobatchTensors> tensors = take_microbatches(microbatches, metrics_.here());
+  copies_.before_buffers_change();
   const int forwards = losses_.begin_step(tensors);
   model_->sync().begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(step, tensors);
@@ -329,6 +333,7 @@ StepTotals PipelineWorker::totals_of_step() {
 }
 
 void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) {
+  copies_.before_buffers_change();
   turn_.begin(step, take_microbatches(microbatches, turn_.of_samples().metrics()));
 }
 
@@ -343,11 +348,13 @@ StepTotals PipelineWorker::totals_of_evaluation() {
 }
 
 void PipelineWorker::begin_texts(std::uint64_t step, const TextRequest& request) {
+  copies_.before_buffers_change();
   turn_.begin_texts(
       step, std::make_unique<RankTexts>(evaluation_options(nullptr), *options_.plan, options_.rank, request));
 }
 
 void PipelineWorker::restore(const std::string& checkpoint, std::uint64_t skipped_steps) {
+  copies_.before_state_changes();
   model_->restore(checkpoint, skipped_steps);
 }
 
@@ -372,6 +379,7 @@ void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
   const WorkName work("the update");
   const WorkLog::Scope log(work_log());
   wait_for_reductions();
+  copies_.before_state_changes();
   WorkTimer timer(work_log(), *options_.device, {.name = "optimizer"});
   const UpdateScale scale{.lr_multiplier = lr_multiplier, .grad = gradient_scale};
   if (options_.optimizer->built_in() != nullptr) {
@@ -409,8 +417,13 @@ Ticket PipelineWorker::take_snapshot() {
     call_user("the task's flush", ErrorInside::passes, [&] { options_.inference->flush(); });
     return {};
   }
-  return snapshot_training_state(model_->optimizer(), model_->buffers().all(), *options_.table,
+  return snapshot_training_state(model_->optimizer(), model_->buffers().all(), copies_, *options_.table,
                                  options_.checkpoint_only_trainable);
+}
+
+std::uint64_t PipelineWorker::sleep(const std::string& file) {
+  copies_.give_memory_back();
+  return model_->sleep(file);
 }
 
 }  // namespace

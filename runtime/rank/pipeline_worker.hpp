@@ -13,6 +13,7 @@
 #include "runtime/pipeline/cursor_order.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/pipeline/step_observer.hpp"
+#include "runtime/rank/awake_ranks.hpp"
 #include "runtime/rank/comm_tracing.hpp"
 #include "runtime/rank/module_communicators.hpp"
 #include "runtime/rank/rank_worker.hpp"
@@ -64,8 +65,9 @@ struct PipelineWorkerOptions {
   NormType norm = NormType::l2;  // of the gradients
   std::uint64_t seed = 0;
   int threads = 1;
-  std::shared_ptr<Device> device;          // null: the CPU
-  bool synchronous_device = false;         // see stage_core_options.hpp
+  std::shared_ptr<Device> device;                                      // null: the CPU
+  bool synchronous_device = false;                                     // see stage_core_options.hpp
+  std::shared_ptr<AwakeRanks> awake = std::make_shared<AwakeRanks>();  // one for all ranks of the process
   std::string source_checkpoint;           // weights to start from; empty = drawn from the seed
   bool checkpoint_only_trainable = false;  // frozen weights come from where they came from at the start
   std::string resume_from;                 // committed checkpoint; empty = none

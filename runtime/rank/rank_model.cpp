@@ -76,6 +76,11 @@ RankModel::RankModel(const PipelineWorkerOptions& options, const Topology& topol
   }
   options_.events->tell(events::ConfigurationOptimizer{optimizer_.get()});
   options_.events->tell(events::ConfigurationLrScheduler{options_.lr_schedule.get()});
+  options_.awake->add();
+}
+
+RankModel::~RankModel() {
+  options_.awake->remove();
 }
 
 std::vector<StageParameter> RankModel::parameters_of(const Stage& built) const {
@@ -165,19 +170,23 @@ void RankModel::find_memory() {
     if (!entry.packed) continue;
     for (const at::Tensor& tensor : entry.packed->memory()) memory_->add(tensor);
   }
+  if (options_.device->is_cpu()) return;  // of the host they are small, and may be of any kind of memory
+  for (const StageBuffer& buffer : buffers_->all()) memory_->add(buffer.tensor);
 }
 
 // What was gathered of sharded weights goes with the rest.
 std::uint64_t RankModel::sleep(const std::string& file) {
-  if (!memory_) find_memory();
+  find_memory();  // anew: a module may have made a new tensor for a buffer
   for (const auto& [stage, built] : stages_) built.units.end_step();
   options_.disk->make_directories(std::filesystem::path(file).parent_path().string());
   const std::uint64_t bytes = memory_->sleep(file);
+  options_.awake->fall_asleep(memory_->devices());
   trim_allocator();
   return bytes;
 }
 
 void RankModel::wake() {
+  options_.awake->wake();
   memory_->wake();
   for (const auto& [stage, built] : stages_) built.units.after_update();
 }

@@ -42,6 +42,9 @@ class RankModel {
   // Builds it, fills it with weights, and loads the checkpoint where the job resumes one. `options` outlives it.
   RankModel(const PipelineWorkerOptions& options, const Topology& topology, const CommTracing& tracing,
             const Lanes& lanes);
+  ~RankModel();
+  RankModel(const RankModel&) = delete;
+  RankModel& operator=(const RankModel&) = delete;
 
   std::map<int, Stage>& stages() { return stages_; }  // of this rank, by stage
   const std::shared_ptr<FlatParameters>& flat() const { return flat_; }
@@ -80,7 +83,7 @@ class RankModel {
   std::unique_ptr<RankBuffers> buffers_;
   std::unique_ptr<RankExperts> experts_;
   std::map<int, Stage> stages_;
-  std::optional<SleptMemory> memory_;  // from the first sleep on
+  std::optional<SleptMemory> memory_;  // from the last sleep on
   std::uint64_t entries_loaded_ = 0;
 };
 

@@ -14,7 +14,8 @@
 
 namespace d9d {
 
-// Writes the ShardParcel of ticket `shard` to directory/file and returns the report as JSON.
+// Writes the ShardParcel of ticket `shard` to directory/file and returns the report as JSON. Waits for a device that
+// copies it; if the device has failed, that is a bug error and no environment error of the disk.
 std::string write_shard_file(Disk& disk, TensorTable& table, const std::string& directory,
                              const std::string& file, Ticket shard);
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/device.hpp"
@@ -89,11 +88,7 @@ void SleptMemory::write(const std::string& file) {
 
 std::uint64_t SleptMemory::sleep(const std::string& file) {
   D9D_CHECK(!is_asleep(), "memory that sleeps in {} is put to sleep again", file_);
-  std::set<Device*> devices;
-  for (const auto& [storage, region] : regions_) {
-    if (!region.bytes.is_cpu()) devices.insert(&device_of(region.bytes.device()));
-  }
-  for (Device* const device : devices) device->finish();
+  for (Device* const device : devices()) device->finish();
   write(file);
   file_ = file;
   std::uint64_t bytes = 0;
@@ -101,8 +96,15 @@ std::uint64_t SleptMemory::sleep(const std::string& file) {
     region.bytes.is_cpu() ? drop_pages(region.bytes) : give_to_device(region.bytes);
     bytes += region.bytes.nbytes();
   }
-  for (Device* const device : devices) device->trim();
   return bytes;
+}
+
+std::set<Device*> SleptMemory::devices() const {
+  std::set<Device*> devices;
+  for (const auto& [storage, region] : regions_) {
+    if (!region.bytes.is_cpu()) devices.insert(&device_of(region.bytes.device()));
+  }
+  return devices;
 }
 
 void SleptMemory::wake() {

@@ -8,12 +8,15 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/state/disk.hpp"
 
 namespace d9d {
+
+class Device;
 
 class SleptMemory {
  public:
@@ -25,12 +28,15 @@ class SleptMemory {
   void add(const at::Tensor& tensor, bool zero = false);
 
   // Writes the bytes into a new file, then gives the memory back. Returns how many bytes went. Environment error of
-  // the disk: then nothing has gone, and nothing is asleep. Twice without wake() is a bug. The host waits for a device.
+  // the disk: then nothing has gone, and nothing is asleep. Twice without wake() is a bug. The host waits for a device,
+  // whose allocator keeps the memory until it is trimmed (awake_ranks.hpp).
   std::uint64_t sleep(const std::string& file);
   // Reads them back and removes the file. Environment error when they are not what was written, c10::OutOfMemoryError
   // when somebody else has taken the memory of the device.
   void wake();
   bool is_asleep() const { return !file_.empty(); }
+  // But the CPU.
+  std::set<Device*> devices() const;
 
  private:
   struct Region {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
-#include "runtime/device/host_numbers.hpp"
 #include "runtime/rank/shard_parcel.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
@@ -55,19 +54,20 @@ void require_stored(const CheckpointReader& reader, const std::string& checkpoin
 }  // namespace
 
 Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
-                               TensorTable& table, bool only_trainable) {
+                               SnapshotCopies& copies, TensorTable& table, bool only_trainable) {
+  std::vector<StateEntry> entries = entries_of(optimizer, buffers);
+  std::erase_if(entries, [&](const StateEntry& entry) {
+    return !entry.layout->is_writer() || entry.tensor.numel() == 0 || (only_trainable && entry.frozen);
+  });
+  if (entries.empty()) return {};
+  SnapshotCopies::Copied copied = copies.copy(entries);
   std::vector<NamedSlice> slices;
-  at::Device place = at::kCPU;
-  for (const StateEntry& entry : entries_of(optimizer, buffers)) {
-    if (!entry.layout->is_writer() || entry.tensor.numel() == 0) continue;
-    if (only_trainable && entry.frozen) continue;
-    slices.push_back({entry.kind, entry.name, entry.layout->global_shape(), entry.layout->local_slice(),
-                      saved_values(entry)});
-    place = entry.tensor.device();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Layout& layout = *entries[i].layout;
+    slices.push_back({entries[i].kind, entries[i].name, layout.global_shape(), layout.local_slice(),
+                      std::move(copied.tensors[i])});
   }
-  if (slices.empty()) return {};
-  finish_copies(place);
-  return table.put(std::make_unique<ShardParcel>(std::move(slices)));
+  return table.put(std::make_unique<ShardParcel>(std::move(slices), std::move(copied.when)));
 }
 
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,

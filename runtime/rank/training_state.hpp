@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/rank/snapshot_copies.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/tensor/stage_module.hpp"
 #include "runtime/tensor/tensor_table.hpp"
@@ -14,11 +15,11 @@ namespace d9d {
 
 // `buffers`: RankBuffers::all().
 
-// Copies what this rank has to write to the host, as a ShardParcel; a replicated parameter or buffer is
-// written by one rank. No ticket when other ranks write all of it.
+// Begins to copy what this rank has to write to the host, as a ShardParcel; a replicated parameter or buffer is
+// written by one rank. No ticket when other ranks write all of it. Who writes the state asks `copies` first.
 // With `only_trainable` frozen parameters are left out.
 Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
-                               TensorTable& table, bool only_trainable = false);
+                               SnapshotCopies& copies, TensorTable& table, bool only_trainable = false);
 
 // Fills every parameter, state tensor and buffer from a committed checkpoint and sets the step count: that
 // of the checkpoint less `skipped_steps`, which made no update. Master

@@ -148,7 +148,8 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   for (const Family* family : families()) {
     registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
-      return make_family_provider(loaded.model, provider.dtype, provider.enable_checkpointing, loaded.split,
+      return make_family_provider(loaded.model, provider.dtype,
+                                  {provider.enable_checkpointing, provider.offload_layers}, loaded.split,
                                   disk, {provider.peft, frozen_weights(loaded.job)});
     });
   }

@@ -14,20 +14,17 @@ namespace {
 
 class FamilyModelProvider final : public ModelProvider {
  public:
-  FamilyModelProvider(std::shared_ptr<const FamilyModel> model, Dtype dtype, bool enable_checkpointing,
+  FamilyModelProvider(std::shared_ptr<const FamilyModel> model, Dtype dtype, KeptActivations activations,
                       StageSplit split, Disk& disk, const FamilyPeft& peft)
-      : model_(std::move(model)),
-        dtype_(dtype),
-        enable_checkpointing_(enable_checkpointing),
-        split_(split),
-        disk_(disk) {
+      : model_(std::move(model)), dtype_(dtype), activations_(activations), split_(split), disk_(disk) {
     if (peft.config) adapter_.emplace(model_, *peft.config, peft.source, disk_);
   }
 
   std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
     auto stage = model_->build_stage(position, {.dtype = scalar_type_of(dtype_),
                                                 .device = c10::Device(position.device),
-                                                .checkpoint_activations = enable_checkpointing_,
+                                                .checkpoint_activations = activations_.checkpointing,
+                                                .offload_layers = activations_.offload_layers,
                                                 .split = split_});
     if (adapter_) adapter_->adapt(*stage);
     return stage;
@@ -85,7 +82,7 @@ class FamilyModelProvider final : public ModelProvider {
  private:
   const std::shared_ptr<const FamilyModel> model_;
   const Dtype dtype_;
-  const bool enable_checkpointing_;
+  const KeptActivations activations_;
   const StageSplit split_;
   Disk& disk_;
   std::optional<FamilyAdapter> adapter_;  // of model_provider.peft
@@ -94,11 +91,10 @@ class FamilyModelProvider final : public ModelProvider {
 }  // namespace
 
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
-                                                          Dtype dtype, bool enable_checkpointing,
+                                                          Dtype dtype, KeptActivations activations,
                                                           StageSplit split, Disk& disk,
                                                           const FamilyPeft& peft) {
-  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, enable_checkpointing, split, disk,
-                                               peft);
+  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, activations, split, disk, peft);
 }
 
 }  // namespace d9d

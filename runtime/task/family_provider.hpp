@@ -1,6 +1,7 @@
 #pragma once
 // The built-in models as a ModelProvider. No torch in this header.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,9 +19,15 @@ struct FamilyPeft {
   std::string source;
 };
 
+// What is kept between forward and backward; see BuildOptions.
+struct KeptActivations {
+  bool checkpointing = false;
+  std::int64_t offload_layers = 0;
+};
+
 // `disk` outlives the provider.
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
-                                                          Dtype dtype, bool enable_checkpointing,
+                                                          Dtype dtype, KeptActivations activations,
                                                           StageSplit split, Disk& disk,
                                                           const FamilyPeft& peft = {});
 

@@ -40,6 +40,14 @@ void refuse_on_devices(const JobConfig& job, Issues& issues) {
                       "choose node.device: cpu"});
 }
 
+void refuse_without_a_device(const JobConfig& job, Issues& issues) {
+  const auto* const family = std::get_if<FamilyProvider>(&job.model_provider);
+  if (family == nullptr || family->offload_layers == 0 || job.node.device != DeviceKind::cpu) return;
+  issues.push_back({"model_provider.offload_layers",
+                    "of node.device: cpu activations are in the memory of the host already",
+                    "leave it out, or set model_provider.enable_checkpointing"});
+}
+
 // A rank gives its collectives to its device on one thread: ranks of a stage in different orders wait for each other.
 void refuse_out_of_order(const JobConfig& job, Issues& issues) {
   const bool sums = job.mesh.world_size() > job.mesh.pipeline_parallel;
@@ -57,6 +65,7 @@ std::vector<JobIssue> unsupported(const JobConfig& job) {
   refuse_dtypes(job, issues);
   refuse_on_devices(job, issues);
   refuse_out_of_order(job, issues);
+  refuse_without_a_device(job, issues);
   return issues;
 }
 

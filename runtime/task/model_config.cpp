@@ -158,6 +158,7 @@ Json Codec<ModelProviderConfig>::write(const ModelProviderConfig& value) {
           {"model", provider.model},
           {"dtype", encode(provider.dtype)},
           {"enable_checkpointing", provider.enable_checkpointing},
+          {"offload_layers", provider.offload_layers},
           {"peft", Codec<std::optional<PeftConfig>>::write(provider.peft)},
           {"head", Codec<std::optional<HeadOptions>>::write(provider.head)},
           {"heads", Codec<HeadMap>::write(provider.heads)},

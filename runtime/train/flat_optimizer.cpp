@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
-#include "runtime/device/host_numbers.hpp"
 #include "runtime/train/flat_buffer.hpp"
 
 namespace d9d {
@@ -103,9 +102,8 @@ std::vector<StateEntry> FlatOptimizer::state_entries() const {
 }
 
 at::Tensor saved_values(const StateEntry& entry) {
-  if (!entry.packed) return copy_later(entry.tensor);
-  const at::Tensor values = entry.packed->unpack().view(entry.tensor.sizes());
-  return values.is_cpu() ? values : copy_later(values);
+  return entry.packed ? entry.packed->unpack().view(entry.tensor.sizes())
+                      : entry.tensor.detach().clone(at::MemoryFormat::Contiguous);
 }
 
 void load_values(const StateEntry& entry, const at::Tensor& values) {

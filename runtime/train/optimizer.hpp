@@ -41,7 +41,7 @@ struct StateEntry {
   bool frozen = false;  // a parameter that does not train
   std::shared_ptr<const NarrowState> packed = nullptr;  // null: `tensor` holds the values
 };
-// A copy on the host of what it holds, filled behind finish_copies() (device/host_numbers.hpp); and the way back.
+// A copy of what it holds, on the device of its values; and the way back, from any device.
 at::Tensor saved_values(const StateEntry& entry);
 void load_values(const StateEntry& entry, const at::Tensor& values);
 

@@ -20,6 +20,7 @@ class CheckpointWriterTest : public ::testing::Test {
         CheckpointWriterOptions{
             .write =
                 [this](const std::string& directory, const std::string& file, Ticket shard) {
+                  if (device_failed) throw Error(ErrorKind::bug, "a device failed");
                   if (disk_full) throw Error(ErrorKind::environment, "no space left on device");
                   written.push_back(fmt::format("{}/{} slot {}", directory, file, shard.slot));
                   return std::string(R"({"file":"x"})");
@@ -49,7 +50,7 @@ class CheckpointWriterTest : public ::testing::Test {
       message.setShares(3);
     });
   }
-  bool disk_full = false;
+  bool disk_full = false, device_failed = false;
   std::vector<std::string> written;
   ActorWorld world;
 };
@@ -63,6 +64,14 @@ TEST_F(CheckpointWriterTest, ReportsAWrittenShardToTheCoordinator) {
   EXPECT_EQ(report->getRank(), 2);
   EXPECT_EQ(std::string(report->getReport()), R"({"file":"x"})");
   EXPECT_EQ(report->getFailure().size(), 0U);
+}
+
+TEST_F(CheckpointWriterTest, EndsWithABugWhichIsNoFullDisk) {
+  device_failed = true;
+  write(4);
+
+  EXPECT_EQ(world.heard<wire::Failed>().size(), 1U);
+  EXPECT_TRUE(world.heard<wire::ShardWritten>().empty());
 }
 
 TEST_F(CheckpointWriterTest, ReportsAFullDiskAsFailureAndGoesOn) {

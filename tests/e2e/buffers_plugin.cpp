@@ -53,18 +53,22 @@ constexpr const char* exported_file = "/model.safetensors";
 struct Layer {
   std::string name;
   at::Tensor mean;
-  at::Tensor batches = at::zeros({}, at::kLong);
+  at::Tensor batches;
 };
 
 class CentredStage final : public d9d::StageModule {
  public:
   CentredStage(const CentredConfig& config, d9d::StagePosition position)
-      : config_(config), position_(position) {
+      : config_(config),
+        position_(position),
+        place_(position.device),
+        tokens_(at::zeros({}, place_.dtype(at::kLong))) {
     const std::int64_t width = config.width;
     const d9d::LayerRange range = d9d::distribute_layers(layers, position.num_stages)[position.stage];
     if (position.is_first()) add("embedding", {vocabulary, width});
     for (std::int64_t i = range.begin; i < range.end; ++i) {
-      layers_.push_back({fmt::format("layers.{}", i), at::zeros({width})});
+      layers_.push_back(
+          {fmt::format("layers.{}", i), at::zeros({width}, place_), at::zeros({}, place_.dtype(at::kLong))});
       add(layers_.back().name + ".weight", {width, width});
     }
     if (position.is_last()) add("head", {vocabulary, width});
@@ -99,7 +103,7 @@ class CentredStage final : public d9d::StageModule {
  private:
   void add(const std::string& name, std::vector<std::int64_t> shape) {
     at::Tensor tensor =
-        at::empty(shape, at::TensorOptions(config_.bfloat16 ? at::kBFloat16 : at::kFloat)).requires_grad_();
+        at::empty(shape, place_.dtype(config_.bfloat16 ? at::kBFloat16 : at::kFloat)).requires_grad_();
     parameters_.push_back({name, std::move(tensor), d9d::Layout::local(std::move(shape)), {.value = 0.3F}});
   }
   // Divides by what the mean of so few batches lacks: another number of batches gives another loss.
@@ -123,9 +127,10 @@ class CentredStage final : public d9d::StageModule {
 
   const CentredConfig config_;
   const d9d::StagePosition position_;
+  const at::TensorOptions place_;
   std::vector<d9d::StageParameter> parameters_;
   std::vector<Layer> layers_;
-  at::Tensor tokens_ = at::zeros({}, at::kLong);
+  at::Tensor tokens_;
   bool has_begun_ = false;
 };
 

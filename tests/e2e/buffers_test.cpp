@@ -77,6 +77,16 @@ class Buffers : public testing::Test {
 TEST_F(Buffers, AResumedRunGoesOnBitForBit) {
   expect_goes_on_bit_for_bit("alone", {});
   expect_goes_on_bit_for_bit("stages_and_replicas", mesh(2, 2));
+  expect_goes_on_bit_for_bit("beside_training", mesh(1, 2) + set("node.device", "delayed"));
+}
+
+// The next forward changes them: that it waits shows when it does not.
+TEST_F(Buffers, AreCopiedForACheckpointBeforeTheNextForward) {
+  const auto job = job_.start(named("late") + centred() + steps(6) + set("node.device", "delayed"),
+                              {{"D9D_SKIP_WAIT", "delayed: compute waits for delayed: copy_out in "}});
+
+  EXPECT_EQ(job->wait(), 1);
+  EXPECT_THAT(job->err(), HasSubstr("delayed:0 copy_out in a snapshot"));
 }
 
 TEST_F(Buffers, AreWrittenByTheFirstRankOfTheirStage) {

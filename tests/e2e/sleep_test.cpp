@@ -92,6 +92,10 @@ TEST_F(Sleep, ByAnActorLeavesEveryMeshAndOptimizerAsItWas) {
   expect_unchanged("both", set("mesh.data_parallel_shard", "2") + set("mesh.pipeline_parallel", "2"));
   expect_unchanged("late", mesh(1, 2) + set("node.device", "delayed"));
   expect_unchanged("nccl", mesh(1, 2) + set("node.device", "delayed") + set("node.collectives", "nccl"));
+  expect_unchanged("buffers",
+                   set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_events_plugin.so, " D9D_BINARY_DIR
+                                  "/tests/e2e/libd9d_buffers_plugin.so]") +
+                       set("model_provider", "{name: centred_lm}") + set("node.device", "delayed"));
   expect_unchanged("checked", mesh(2, 2) + set("debug.check_collectives", "true"));
   expect_unchanged("sgd", set("optimizer", "{name: sgd, lr: 0.1, momentum: 0.9}"));
 }

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
@@ -30,6 +31,7 @@
 #include "runtime/rank/microbatch_parcel.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
+#include "runtime/rank/shard_files.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/model_provider.hpp"
@@ -196,8 +198,8 @@ class World {
         factory_(plan_, hub_, nullptr, {.timeout = given.timeout, .devices = device_collectives(given)}),
         provider_(std::make_shared<GivenWeights>(
             make_family_provider(given.other ? given.other : std::make_shared<Qwen3Config>(given.model),
-                                 Dtype::float32, given.enable_checkpointing, StageSplit{}, disk_,
-                                 {given.peft, ""}),
+                                 Dtype::float32, {given.enable_checkpointing, given.offload_layers},
+                                 StageSplit{}, disk_, {given.peft, ""}),
             given.weights)),
         inboxes_(static_cast<std::size_t>(plan_.world_size())) {}
 
@@ -363,15 +365,23 @@ void World::run_rank(int rank) {
   worker->prepare();
   buckets.collectives = collectives_of(rank, gradients);
   buckets.groups = worker->bucket_groups();
+  Ticket snapshot;
+  const auto write = [&](int step) {
+    if (const Ticket shard = std::exchange(snapshot, {}))
+      write_shard_file(disk_, table_, given_.snapshots, fmt::format("rank-{}-step-{}", rank, step), shard);
+  };
   for (int step = 1; step <= given_.updates; ++step) {
     run_step(rank, *worker);
     worker->finish_step();
     worker->apply(/*gradient_scale=*/0.01, /*lr_multiplier=*/0.001);
+    write(step - 1);
+    if (!given_.snapshots.empty()) snapshot = worker->snapshot();
   }
   buckets.squares = 0;
   const auto step = [&] { run_step(rank, *worker); };
   given_.around_step ? given_.around_step(rank, step) : step();
   const StepTotals totals = worker->finish_step();
+  write(given_.updates);
   if (given_.after_step) given_.after_step(rank, *worker);
   gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.norm_share + buckets.squares);
   for (const StageParameter& parameter : gradients->parameters->parameters()) {

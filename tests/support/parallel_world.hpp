@@ -3,6 +3,7 @@
 // actors have (PipelineWorker, a CollectiveWorker per gradient group), to be compared with one rank.
 
 #include <chrono>
+#include <string>
 
 #include "runtime/device/device.hpp"
 #include "runtime/family/qwen3/config.hpp"
@@ -24,6 +25,7 @@ struct ParallelCase {
   std::shared_ptr<FamilyModel> other = nullptr;  // a model of another family, instead of `model`
   ParallelOptions options = {};
   bool enable_checkpointing = false;
+  std::int64_t offload_layers = 0;
   TensorMap batch;  // input_ids and labels, int64 [B, S]; position_ids where given
   ScheduleConfig schedule = GpipeSchedule{};
   int microbatches = 1;                 // of each rank; B is divisible by data-parallel ranks times this
@@ -34,6 +36,9 @@ struct ParallelCase {
   bool nccl = false;                    // between them by NCCL's communicators (comm/nccl/emulated.hpp)
   std::chrono::milliseconds timeout{60'000};  // of a collective
   int updates = 0;                            // steps before the one that is looked at, each with an update
+  // A snapshot after each of those updates, whose files are written here behind the update after it, as
+  // "rank-0-step-1.safetensors"; "": none.
+  std::string snapshots = {};
   // Called instead of the step, on the rank's thread; has to call it.
   std::function<void(int rank, const std::function<void()>& step)> around_step = {};
   // On the rank's thread, when the last step has ended.

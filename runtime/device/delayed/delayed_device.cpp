@@ -1,5 +1,6 @@
 // The Device over a machine.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/full.h>
 
 #include <array>
 #include <cstdlib>
@@ -67,6 +68,8 @@ class DelayedDevice final : public Device {
     };
     machine_.enqueue(static_cast<int>(current_stream()), aliases.touched(), work);
   }
+  // Poisoned as memory of the device is, for those who read before their copy is made.
+  at::Tensor pinned(std::int64_t bytes) override { return at::full({bytes}, 0xFF, at::kByte); }
   void finish() override { machine_.finish(); }
   void trim() override { machine_.trim(); }
   DeviceMemory memory() const override { return machine_.memory().pools(); }

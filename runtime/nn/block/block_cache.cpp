@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "runtime/device/upload.hpp"
+
 namespace d9d {
 
 std::int64_t NewTokens::counted() const {
@@ -19,6 +21,12 @@ at::Tensor NewTokens::positions(std::int64_t total) const {
   }
   positions.resize(static_cast<std::size_t>(total), 0);
   return at::tensor(positions, at::kLong).unsqueeze(0);
+}
+
+const at::Tensor& NewTokens::indices(const std::vector<std::int64_t>& numbers, c10::Device place) const {
+  at::Tensor& there = uploaded[{numbers, place.str()}];
+  if (!there.defined()) there = upload(at::tensor(numbers, at::kLong), device_of(place));
+  return there;
 }
 
 }  // namespace d9d

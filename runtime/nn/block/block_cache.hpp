@@ -7,6 +7,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/ops/cache_ops.hpp"
 
@@ -25,6 +29,10 @@ struct NewTokens {
   std::int64_t counted() const;
   // Of each of `total` tokens, int64 [1, total] on the CPU; 0 for those of no sequence.
   at::Tensor positions(std::int64_t total) const;
+  // int64 [n] on a device; one tensor for all blocks that ask for the same numbers in this pass.
+  const at::Tensor& indices(const std::vector<std::int64_t>& numbers, c10::Device place) const;
+
+  mutable std::map<std::pair<std::vector<std::int64_t>, std::string>, at::Tensor> uploaded = {};
 };
 
 // What one block keeps; made and read by the block alone.

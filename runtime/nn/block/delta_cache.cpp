@@ -1,19 +1,9 @@
 #include "runtime/nn/block/delta_cache.hpp"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
-#include "runtime/device/upload.hpp"
-
 namespace d9d {
-namespace {
-
-at::Tensor indices(const std::vector<std::int64_t>& numbers, const at::Tensor& like) {
-  return upload(at::tensor(numbers, at::kLong), device_of(like.device()));
-}
-
-}  // namespace
 
 std::vector<DeltaCache::Group> DeltaCache::equal_stretches(const NewTokens& tokens) {
   std::vector<Group> groups;
@@ -29,12 +19,13 @@ std::vector<DeltaCache::Group> DeltaCache::equal_stretches(const NewTokens& toke
 }
 
 // [B, taps - 1 + count, H, W]: what came before the tokens of each stretch, then they.
-at::Tensor DeltaCache::with_last(std::size_t input, const at::Tensor& x, const Group& group) {
+at::Tensor DeltaCache::with_last(std::size_t input, const at::Tensor& x, const NewTokens& tokens,
+                                 const Group& group) {
   if (last_.size() <= input) last_.resize(input + 1);
   at::Tensor& last = last_[input];
   if (!last.defined()) last = at::zeros({size_.sequences, taps_ - 1, x.size(2), x.size(3)}, x.options());
-  if (!group.begun.empty()) last.index_fill_(0, indices(group.begun, last), 0);
-  const at::Tensor sequences = indices(group.sequences, last);
+  if (!group.begun.empty()) last.index_fill_(0, tokens.indices(group.begun, last.device()), 0);
+  const at::Tensor& sequences = tokens.indices(group.sequences, last.device());
   const auto stretches = static_cast<std::int64_t>(group.sequences.size());
   const at::Tensor own = x.narrow(1, group.first, stretches * group.count)
                              .reshape({stretches, group.count, x.size(2), x.size(3)});

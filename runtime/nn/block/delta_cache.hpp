@@ -19,7 +19,7 @@ class DeltaCache final : public BlockCache {
                        const Convolve& convolve) {
     std::vector<at::Tensor> results;
     for (const Group& group : equal_stretches(tokens)) {
-      const at::Tensor all = with_last(input, x, group);
+      const at::Tensor all = with_last(input, x, tokens, group);
       results.push_back(
           convolve(all).narrow(1, taps_ - 1, group.count).reshape({1, -1, x.size(2), x.size(3)}));
     }
@@ -35,7 +35,7 @@ class DeltaCache final : public BlockCache {
     std::vector<std::int64_t> sequences, begun;
   };
   static std::vector<Group> equal_stretches(const NewTokens& tokens);
-  at::Tensor with_last(std::size_t input, const at::Tensor& x, const Group& group);
+  at::Tensor with_last(std::size_t input, const at::Tensor& x, const NewTokens& tokens, const Group& group);
   static at::Tensor joined(std::vector<at::Tensor> results, const at::Tensor& like);
 
   CacheSize size_;

@@ -29,6 +29,31 @@ at::Tensor whole_length(const TensorMap& shared) {
   return found->second;
 }
 
+// Weights, what all layers read, and what the stage holds anyway are not the layer's to move.
+std::vector<at::Tensor> not_of_layer(const DecoderLayer& layer, const Residual& state,
+                                     const LayerContext& context) {
+  std::vector<at::Tensor> found = layer.parameters();
+  for (const at::Tensor& buffer : layer.buffers()) found.push_back(buffer);
+  for (const at::Tensor& shared : {context.cos, context.sin, context.window_cos, context.window_sin})
+    found.push_back(shared);
+  for (const at::Tensor& entering : {state.residual, state.delta}) {
+    if (entering.defined() && entering.is_leaf()) found.push_back(entering);
+  }
+  return found;
+}
+
+Residual run_offloaded(const DecoderLayer& layer, const Residual& state, const LayerContext& context,
+                       ActivationOffload& offload) {
+  const auto pass = offload.begin_layer(not_of_layer(layer, state, context));
+  const Residual after = [&] {
+    const kernels::SavingPlace::Scope place(pass.get());
+    return layer.forward(state, context, false);
+  }();
+  const std::vector<at::Tensor> left =
+      Unit{pass}.leave({after.residual, after.delta, after.router_sums}, false);
+  return {left[0], left[1], left[2]};
+}
+
 }  // namespace
 
 void CausalLm::shard(TensorParallel& tensor) {
@@ -81,10 +106,17 @@ Residual CausalLm::run_layer(const Layer& layer, const Residual& state, const La
 }
 
 Residual CausalLm::run_layers(Residual state, LayerContext context, HiddenStateAggregator& summary) const {
+  if (offload_) offload_->begin_microbatch();
+  std::int64_t place = 0;
   for (const auto& [index, layer] : layers_) {
     if (index >= num_hidden_layers_) break;
     if (context.pass != nullptr) context.cache = context.pass->caches.layers.at(index).get();
-    state = run_layer(layer, state, context);
+    if (offload_ && place++ < options_.offload_layers && at::GradMode::is_enabled()) {
+      state = run_offloaded(*layer, state, context, *offload_);
+    } else {
+      state = run_layer(layer, state, context);
+      if (offload_) offload_->let_go();
+    }
     if (summary.wanted()) summary.add(state.sum());
   }
   return state;

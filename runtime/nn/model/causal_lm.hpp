@@ -7,17 +7,16 @@
 // and a vocabulary in parts has a table for each: model.embed_tokens.PART.weight, lm_head.PART.weight.
 // First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H];
 //            in training with a balance loss, router_sums [3, E].
-// Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where
-//            ranks share sequences and the RoPE depends on their length, sequence_length int64 []; of rows of
-//            several documents document_starts; with a summary of hidden states (hidden_states.hpp),
-//            hidden_states_snapshot, which is an output, too.
+// Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where ranks share
+//            sequences and the RoPE depends on their length, sequence_length int64 []; of rows of several documents
+//            document_starts; with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot, an output, too.
 // Tied embeddings or predicted further tokens: the last stage has a copy of the embedding (tensor/tied.hpp).
 
 #include "runtime/nn/block/embedding.hpp"
 #include "runtime/nn/block/head.hpp"
 #include "runtime/nn/block/rotary.hpp"
+#include "runtime/nn/model/activation_offload.hpp"
 #include "runtime/nn/model/build_options.hpp"
-#include "runtime/nn/model/decoder_layer.hpp"
 #include "runtime/nn/model/hidden_states.hpp"
 #include "runtime/nn/model/layer_caches.hpp"
 #include "runtime/nn/model/multi_token_prediction.hpp"
@@ -91,6 +90,7 @@ class CausalLm final : public torch::nn::Module,
   std::shared_ptr<RmsNorm> norm_;                     // last stage
   std::unique_ptr<Head> head_;                        // last stage
   std::unique_ptr<MultiTokenPrediction> prediction_;  // last stage; null without
+  std::unique_ptr<ActivationOffload> offload_;        // null: everything stays on the device
   Unit embedding_unit_, head_unit_;                   // the second: norm and head
   std::vector<StageParameter> parameters_;
   std::vector<StageBuffer> buffers_;

@@ -88,6 +88,8 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
       place(parameter_of(parameters_, table), axis_of_tied_copy(position.is_first() ? 0 : 1));
   }
   buffers_ = make.buffers();
+  if (options.offload_layers > 0 && !options.device.is_cpu())
+    offload_ = std::make_unique<ActivationOffload>(options.device);
 }
 
 void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const MakeLayer& make_layer) {

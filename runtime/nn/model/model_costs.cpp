@@ -129,4 +129,21 @@ std::int64_t activation_bytes(const ModelDescription& model, StagePosition posit
   return all + (1 + depths) * (own_state + 2 * state) + depths * 4 * own_state;
 }
 
+// Layers that are offloaded are not computed again, and those that are keep their input.
+OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                               int bytes_per_element, std::int64_t offload_layers,
+                               bool checkpoint_activations, int tensor_parallel, const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  const std::int64_t end = std::min(layers.end, layers.begin + offload_layers);
+  OffloadedBytes bytes;
+  for (std::int64_t layer = layers.begin; layer < end; ++layer) {
+    const std::int64_t kept =
+        kept_bytes(model.layer(layer, tensor_parallel), tokens, bytes_per_element, tensor_parallel);
+    const std::int64_t input = tokens * model.hidden_size * bytes_per_element / tensor_parallel;
+    bytes.moved += checkpoint_activations ? input : kept;
+    bytes.passing = std::max(bytes.passing, (layers.begin + 1 < end ? 2 : 1) * kept);
+  }
+  return bytes;
+}
+
 }  // namespace d9d

@@ -49,4 +49,15 @@ std::int64_t activation_bytes(const ModelDescription& model, StagePosition posit
                               int bytes_per_element, bool checkpoint_activations, int tensor_parallel = 1,
                               const StageSplit& split = {});
 
+// What of that offloading the first layers of the stage moves to the host (activation_offload.hpp), and what a device
+// has of them at a time, of whatever microbatch: of two layers, that which computes and that which is copied.
+struct OffloadedBytes {
+  std::int64_t moved = 0;  // of one microbatch
+  std::int64_t passing = 0;
+};
+OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                               int bytes_per_element, std::int64_t offload_layers,
+                               bool checkpoint_activations, int tensor_parallel = 1,
+                               const StageSplit& split = {});
+
 }  // namespace d9d

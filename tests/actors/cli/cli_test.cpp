@@ -163,6 +163,21 @@ TEST(CliCheck, ShowsTheLayersOfEachStageAsTheJobSplitsThem) {
   EXPECT_THAT(layers("costs"), ElementsAre(nlohmann::json{0, 4}, nlohmann::json{4, 6}));
 }
 
+TEST(CliCheck, CountsActivationsThatAreOffloadedByWhatTheDeviceHas) {
+  const auto bytes = [](int layers) {
+    const auto json = nlohmann::json::parse(
+        run(real(), {"check", job, "--json", "--ranks", "2", "--set", "node.device=delayed", "--set",
+                     "model_provider.model.num_hidden_layers=12", "--set",
+                     "model_provider.offload_layers=" + std::to_string(layers)})
+            .out);
+    return json["memory"][0]["activation_bytes"].get<std::int64_t>();
+  };
+
+  const std::int64_t all = bytes(0);  // of six layers and two microbatches
+  EXPECT_EQ(bytes(3), all / 2 + all / 6);
+  EXPECT_EQ(bytes(6), all / 6);
+}
+
 TEST(CliCheck, CountsParametersAndMemoryOfEachStage) {
   const auto json = nlohmann::json::parse(run(real(), {"check", job, "--json", "--ranks", "2"}).out);
 

@@ -1,5 +1,6 @@
 // Streams and events of a GPU. That one is missing is told everywhere.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
@@ -42,6 +43,35 @@ TEST_F(CudaDevice, SmallStreamsWaitForEventsOfEachOther) {
   EXPECT_TRUE(copied.done());
   EXPECT_EQ(copy.min().item<float>(), 2048);
   EXPECT_EQ(copy.max().item<float>(), 2048);
+}
+
+// The host is far ahead when the copy is made.
+TEST_F(CudaDevice, SmallCopiesReachPinnedMemoryBesideTheHost) {
+  const auto device = plugin_.device(0);
+  const at::Tensor ones = at::ones({2048, 2048}, at::Device(at::kCUDA, 0));
+  const at::Tensor memory = device->pinned(2048 * 2048 * 4);
+  const at::Tensor here = memory.view(at::kFloat).view({2048, 2048}), back = at::empty_like(ones);
+  EXPECT_TRUE(memory.is_pinned());
+  device->finish();
+
+  at::Tensor product = ones.mm(ones);
+  for (int i = 0; i < 20; ++i) product = product.mm(ones).div(2048);
+  device->wait(StreamRole::copy_out, device->record(StreamRole::compute));
+  {
+    const StreamScope scope(*device, StreamRole::copy_out);
+    here.copy_(product, /*non_blocking=*/true);
+  }
+  const Event copied = device->record(StreamRole::copy_out);
+  EXPECT_FALSE(copied.done()) << "the host has waited";
+  device->wait(StreamRole::copy_in, copied);
+  {
+    const StreamScope scope(*device, StreamRole::copy_in);
+    back.copy_(here, /*non_blocking=*/true);
+  }
+  device->wait(StreamRole::compute, device->record(StreamRole::copy_in));
+
+  EXPECT_EQ(back.min().item<float>(), 2048);
+  EXPECT_EQ(here.max().item<float>(), 2048);
 }
 
 TEST_F(CudaDevice, SmallMemoryIsCountedByPoolAndGoesBackToTheDriver) {

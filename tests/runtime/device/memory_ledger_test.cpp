@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "tests/support/error_of.hpp"
+
 namespace d9d {
 namespace {
 
@@ -28,6 +30,12 @@ TEST(MemoryLedger, KnowsThePoolOfWhatIsGivenBackByAnybody) {
   EXPECT_THAT(ledger.counts().at_peak(), ElementsAre(100, 42, 0));
   ledger.given_back(0x2000);
   EXPECT_THAT(ledger.counts().in_use(), ElementsAre(100, 2, 0)) << "once";
+}
+
+TEST(MemoryLedger, NeedsAnAllocatorThatSaysWhatItTakes) {
+  require_told_memory("native");
+  EXPECT_THAT(test::error_of([] { require_told_memory("cudaMallocAsync"); }, ErrorKind::input),
+              ::testing::HasSubstr("take backend:cudaMallocAsync out of PYTORCH_ALLOC_CONF"));
 }
 
 }  // namespace

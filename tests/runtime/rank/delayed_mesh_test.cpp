@@ -125,5 +125,21 @@ TEST(DelayedMesh, ShardsOfExpertsHaveTheBitsOfTheCpu) {
   }
 }
 
+TEST(DelayedMesh, RanksThatOffloadLayersHaveTheBitsOfTheCpu) {
+  const Mesh meshes[] = {{.pipeline_parallel = 2},
+                         {.data_parallel_shard = 2},
+                         {.tensor_parallel = 2},
+                         {.context_parallel_shard = 2}};
+  for (const Mesh& mesh : meshes) {
+    ParallelCase given = mesh_case(mesh, Qwen3Kind::dense, OneFOneBSchedule{1, true});
+    given.model.num_hidden_layers = 4;
+    given.offload_layers = 3;
+    expect_bits_of_cpu(given);
+  }
+  ParallelCase experts = mesh_case({.data_parallel_replicate = 2, .expert_parallel = 2}, Qwen3Kind::moe);
+  experts.offload_layers = 1;
+  expect_bits_of_cpu(experts, static_cast<std::uint64_t>(2 * 2 * experts.microbatches));
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -2,11 +2,15 @@
 // wait while it has actions to give.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "tests/runtime/rank/delayed_case.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace d9d::test {
 namespace {
@@ -58,6 +62,24 @@ TEST(DelayedStep, ThatComputesLayersAgainHasTheBitsOfTheCpu) {
   expect_step_of_cpu(given);
 }
 
+TEST(DelayedStep, ThatOffloadsLayersHasTheBitsOfTheCpu) {
+  for (const ScheduleConfig& schedule :
+       std::vector<ScheduleConfig>{GpipeSchedule{}, OneFOneBSchedule{2}, OneFOneBSchedule{1, true}}) {
+    ParallelCase given = small_case(Qwen3Kind::dense, schedule);
+    given.model.num_hidden_layers = 4;
+    for (const std::int64_t layers : {1, 2, 9}) {
+      given.offload_layers = layers;
+      expect_step_of_cpu(given);
+    }
+  }
+  ParallelCase mixed = small_case(Qwen3Kind::moe, GpipeSchedule{});
+  mixed.model.num_hidden_layers = 3;
+  mixed.offload_layers = 2;
+  expect_step_of_cpu(mixed);
+  mixed.enable_checkpointing = true;  // of the third
+  expect_step_of_cpu(mixed);
+}
+
 TEST(DelayedStep, OfAMixtureOfExpertsHasTheBitsOfTheCpu) {
   expect_step_of_cpu(small_case(Qwen3Kind::moe, GpipeSchedule{}));
   expect_step_of_cpu(small_case(Qwen3Kind::moe, OneFOneBSchedule{2, true}));
@@ -76,7 +98,54 @@ TEST(DelayedStep, OfEachFamilyHasTheBitsOfTheCpu) {
     given.schedule = OneFOneBSchedule{1, true};
     given.microbatches = 2;
     expect_step_of_cpu(given);
+    given.offload_layers = 2;
+    expect_step_of_cpu(given);
   }
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The writer waits for the copies, here after the last step, and the rank for nothing: the update after a snapshot waits
+// for them on the device.
+void expect_snapshots_beside_training(ParallelCase given) {
+  const TemporaryFolder folder;
+  given.updates = 2;
+  given.snapshots = folder / "cpu";
+  const Trained expected = train_once(given);
+  given.delayed = true;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    for (int rank = 0; rank < given.mesh.world_size(); ++rank) delayed::machine(rank).reseed(seed);
+    given.snapshots = "";
+    HostWaits::take();
+    train_once(given);
+    HostWaits::Counts without = HostWaits::take();
+    given.snapshots = folder / fmt::format("delayed {}", seed);
+
+    expect_same_bits(train_once(given), expected);
+
+    HostWaits::Counts with = HostWaits::take();
+    with.erase({"", "a snapshot"});  // of the writer, unless the copies were made by then
+    EXPECT_EQ(with, without);
+    for (int rank = 0; rank < given.mesh.world_size(); ++rank)
+      for (int step = 1; step <= 2; ++step) {
+        const std::string file = fmt::format("/rank-{}-step-{}.safetensors", rank, step);
+        EXPECT_EQ(content_of(given.snapshots + file), content_of(folder / ("cpu" + file))) << file;
+      }
+  }
+}
+
+TEST(DelayedStep, BehindASnapshotWaitsForItOnTheDevice) {
+  expect_snapshots_beside_training(small_case(Qwen3Kind::dense, GpipeSchedule{}));
+  ParallelCase balanced{.mesh = {}, .model = {}};  // the balance of its experts is a buffer
+  balanced.other = read_hugging_face_config(D9D_SOURCE_DIR "/tests/golden/latent_families/deepseek_v3");
+  balanced.batch = tiny_batch(*balanced.other);
+  balanced.microbatches = 2;
+  expect_snapshots_beside_training(balanced);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "runtime/device/delayed/stream_waits.hpp"
 #include "tests/support/meshes.hpp"
 #include "tests/support/parallel_world.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace d9d::test {
 namespace {
@@ -79,10 +80,18 @@ struct WaitsOf {
   Qwen3Kind kind = Qwen3Kind::dense;
   ReshardAfterForward reshard = ReshardAfterForward::always;
   bool nccl = false;
+  bool snapshots = false;
+  std::int64_t offload_layers = 0;
 };
 
 WaitsOf by_nccl(const Mesh& mesh) {
   return {.mesh = mesh, .nccl = true};
+}
+WaitsOf with_snapshots(const Mesh& mesh) {
+  return {.mesh = mesh, .snapshots = true};
+}
+WaitsOf with_offload(const Mesh& mesh) {
+  return {.mesh = mesh, .offload_layers = 3};
 }
 
 class LeftOutWaits : public testing::TestWithParam<WaitsOf> {
@@ -100,7 +109,14 @@ TEST_P(LeftOutWaits, Show) {
   given.microbatches = 2;
   given.schedule = OneFOneBSchedule{};
   given.options.fully_shard.reshard_after_forward = GetParam().reshard;
+  const TemporaryFolder folder;
   given.updates = 1;
+  given.offload_layers = GetParam().offload_layers;
+  if (given.offload_layers > 0) given.model.num_hidden_layers = 4;
+  if (GetParam().snapshots) {
+    given.updates = 2;  // one behind a snapshot
+    given.snapshots = folder / "snapshots";
+  }
   const Trained expected = train_once(given);
   given.delayed = true;
   StreamWaits::restart();
@@ -129,7 +145,9 @@ INSTANTIATE_TEST_SUITE_P(
                     WaitsOf{{.tensor_parallel = 2}}, WaitsOf{{.context_parallel_shard = 2}},
                     WaitsOf{{.data_parallel_replicate = 2, .expert_parallel = 2}, Qwen3Kind::moe},
                     by_nccl({.data_parallel_replicate = 2}), by_nccl({.data_parallel_shard = 2}),
-                    by_nccl({.tensor_parallel = 2}), by_nccl({.context_parallel_shard = 2})));
+                    by_nccl({.tensor_parallel = 2}), by_nccl({.context_parallel_shard = 2}),
+                    with_snapshots({}), with_snapshots({.data_parallel_shard = 2}), with_offload({}),
+                    with_offload({.data_parallel_shard = 2})));
 
 }  // namespace
 }  // namespace d9d::test

@@ -8,6 +8,7 @@
 
 #include "runtime/base/host_limits.hpp"
 #include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/train/flat_buffer.hpp"
 #include "tests/support/error_of.hpp"
@@ -98,6 +99,8 @@ TEST_F(SleptMemoryTest, OfADeviceGoesAndComesBackBitForBitUnderAllItsViews) {
 
   EXPECT_EQ(slept.sleep(file()), static_cast<std::uint64_t>(count) * 8);
   EXPECT_EQ(of_device.bytes_in_use(), others);
+  ASSERT_THAT(slept.devices(), ::testing::SizeIs(1));
+  (*slept.devices().begin())->trim();
   EXPECT_LT(resident() + (60 << 20), full);
   const at::Tensor taken = at::empty({count}, there.options());  // by somebody else meanwhile
   slept.wake();

@@ -69,7 +69,8 @@ class Rank {
 
   void write(Disk& disk, const std::string& folder, int rank, std::vector<ShardReport>& reports) {
     TensorTable table(1);
-    const Ticket ticket = snapshot_training_state(*optimizer_, buffers_.all(), table);
+    SnapshotCopies copies(cpu_device());
+    const Ticket ticket = snapshot_training_state(*optimizer_, buffers_.all(), copies, table);
     if (!ticket) return;
     const std::string file = "rank-" + std::to_string(rank);
     reports.push_back(shard_report_from_json(write_shard_file(disk, table, folder, file, ticket)));

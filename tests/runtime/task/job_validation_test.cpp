@@ -117,8 +117,12 @@ TEST(JobValidation, RefusesAPeakThatNoDeviceHas) {
   });
 }
 
-TEST(JobValidation, RefusesWhatADelayedDeviceCannotDo) {
+TEST(JobValidation, RefusesWhatTheDeviceCannotDo) {
   expect_refused({
+      {{"model_provider.offload_layers=2"},
+       {"model_provider.offload_layers: of node.device: cpu activations are in the memory of the host "
+        "already",
+        "leave it out, or set model_provider.enable_checkpointing"}},
       {{"node.device=delayed", "mesh.data_parallel_replicate=16"},
        {"mesh: more than eight ranks on a delayed device is not supported yet", "choose node.device: cpu"}},
   });

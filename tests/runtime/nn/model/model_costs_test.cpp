@@ -196,6 +196,26 @@ TEST(ModelCosts, DividesWhatARankOfTensorParallelismKeepsButForWhatItGathers) {
   EXPECT_EQ(2 * shared, alone + inputs_of_attention_and_feed_forward);
 }
 
+TEST(ModelCosts, OffloadingMovesTheFirstLayersOfAStageAndTwoAreOnTheirWay) {
+  Qwen3Config config = tiny_moe();
+  config.kind = Qwen3Kind::dense;
+  config.num_hidden_layers = 8;
+  const StagePosition middle{1, 4};  // two layers
+  const std::int64_t all = activation_bytes(config, middle, 512, 4, false);
+
+  const OffloadedBytes one = offloaded_bytes(config, middle, 512, 4, 1, false);
+  const OffloadedBytes both = offloaded_bytes(config, middle, 512, 4, 9, false);
+  const OffloadedBytes instead = offloaded_bytes(config, middle, 512, 4, 9, true);
+
+  EXPECT_EQ(one.moved, all / 2);
+  EXPECT_EQ(one.passing, all / 2);
+  EXPECT_EQ(both.moved, all);
+  EXPECT_EQ(both.passing, all);
+  EXPECT_EQ(instead.moved, 2 * 512 * config.hidden_size * 4)
+      << "what is kept of a layer that is computed again";
+  EXPECT_EQ(offloaded_bytes(config, middle, 512, 4, 0, false).passing, 0);
+}
+
 TEST(ModelCosts, CheckpointingKeepsOneStatePerLayer) {
   const Qwen3Config config = tiny_moe();
   const StagePosition middle{1, 4};
