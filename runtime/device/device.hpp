@@ -47,7 +47,6 @@ class Device {
   // into := from, of one shape and dtype, on the current stream. `from` may be on another device of the kind, whose
   // streams do not wait for it: order and use_until() are up to the caller.
   virtual void copy(const at::Tensor& into, const at::Tensor& from) = 0;
-
   // Memory of the host, that copies of the device are made to or from while the host goes on; keep it until they are done.
   // To take it is slow. uint8 [bytes]; undefined where the system has none to give.
   virtual at::Tensor pinned(std::int64_t bytes) = 0;
@@ -57,12 +56,10 @@ class Device {
   virtual void trim() = 0;
   // Of the host nothing is known here.
   virtual DeviceMemory memory() const { return {}; }
-
   // Whether the device notes what it runs, from here on. Returns why it cannot, "" where it can.
   virtual std::string note_kernels(bool /*on*/) { return ""; }
   // What was noted since the last call, of work that a host has waited for. Ranks that share a device share the notes.
   virtual std::vector<KernelRun> take_kernels() { return {}; }
-
   Event record() { return record(current_stream()); }
   void wait(const Event& event) { wait(current_stream(), event); }
 

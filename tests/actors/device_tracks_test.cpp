@@ -9,6 +9,7 @@
 
 #include "runtime/device/delayed/device_time.hpp"
 #include "runtime/device/device.hpp"
+#include "tests/support/idle_device.hpp"
 
 namespace d9d {
 namespace {
@@ -131,18 +132,8 @@ TEST(DeviceTracks, HaveKernelsInTheStepsOfTheWindowInsideTheirActions) {
 }
 
 // A device that may not say what it runs costs its kernels, not the job.
-class SilentDevice final : public Device {
+class SilentDevice final : public test::IdleDevice {
  public:
-  c10::Device place() const override { return at::kCPU; }
-  Event record(StreamRole) override { return {}; }
-  void wait(StreamRole, const Event&) override {}
-  void use(const at::Tensor&, StreamRole) override {}
-  void use_until(const at::Tensor&, const Event&) override {}
-  StreamRole exchange_stream(StreamRole role) override { return role; }
-  StreamRole current_stream() const override { return StreamRole::compute; }
-  void copy(const at::Tensor&, const at::Tensor&) override {}
-  void finish() override {}
-  void trim() override {}
   std::string note_kernels(bool) override {
     ++asked;
     return "the driver does not allow it";
