@@ -9,19 +9,10 @@ std::vector<TransferTensor> read_descriptions(wire::TensorsAnnounced::Reader mes
   std::vector<TransferTensor> tensors;
   for (const auto description : message.getTensors()) {
     tensors.push_back({description.getName(), description.getDtype(),
-                       to_vector<std::int64_t>(description.getShape()), description.getRequiresGrad()});
+                       to_vector<std::int64_t>(description.getShape()), description.getRequiresGrad(),
+                       description.getOnHost()});
   }
   return tensors;
-}
-
-std::uint64_t num_elements(const std::vector<TransferTensor>& tensors) {
-  std::uint64_t total = 0;
-  for (const auto& tensor : tensors) {
-    std::uint64_t elements = 1;
-    for (const std::int64_t size : tensor.shape) elements *= static_cast<std::uint64_t>(size);
-    total += elements;
-  }
-  return total;
 }
 
 }  // namespace
@@ -49,7 +40,7 @@ void TensorLane::started() {
 
 trace::Span TensorLane::wire_span(const char* name, std::uint64_t step,
                                   const std::vector<TransferTensor>& tensors) {
-  return {.bytes = num_elements(tensors) * 4,
+  return {.bytes = bytes_of(tensors),
           .actor = track_,
           .name = trace_name(name),
           .step = static_cast<std::int32_t>(step),
@@ -73,6 +64,7 @@ void TensorLane::send_tensors(wire::SendTensors::Reader message) {
       list[i].setName(tensors[i].name);
       list[i].setDtype(tensors[i].dtype);
       list[i].setRequiresGrad(tensors[i].requires_grad);
+      list[i].setOnHost(tensors[i].on_host);
       fill_list(list[i].initShape(static_cast<unsigned>(tensors[i].shape.size())), tensors[i].shape);
     }
   });

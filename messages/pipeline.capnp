@@ -59,6 +59,7 @@ struct TensorsAnnounced {
     dtype @1 :UInt8;             # c10::ScalarType
     shape @2 :List(Int64);       # not negative; one parcel is bounded in bytes
     requiresGrad @3 :Bool;       # the sender wants its gradient back
+    onHost @4 :Bool;             # stays on the host; false: goes to the receiving rank's device
   }
   producedNs @5 :Int64;
   evaluation @6 :UInt32;

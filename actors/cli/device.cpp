@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "actors/job/device_places.hpp"
+#include "actors/job/node_devices.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/device_plugin.hpp"
@@ -80,8 +80,8 @@ std::string places_text(const JobConfig& job, const std::vector<ProcessPlace>& p
     }
     const ProcessPlace& first = processes.front();
     const auto places =
-        device_places(job, first.ranks, static_cast<int>(summary.driver->gpus.size()), first.share);
-    if (first.ranks > 1)
+        places_on_node(job, first.ranks, static_cast<int>(summary.driver->gpus.size()), first.share);
+    if (job.mesh.world_size() > 1)
       text += fmt::format("{:<10}collectives: {}\n", "",
                           places.collectives == CollectivesKind::nccl ? "nccl" : "local");
   } catch (const Error&) {  // of require_device(), which comes later
@@ -169,12 +169,7 @@ void require_places(const JobConfig& job, const ProcessPlace& place, const Devic
   if (job.node.device == DeviceKind::cpu) return;
   const bool is_cuda = job.node.device == DeviceKind::cuda;
   if (is_cuda) require_gpus(summary.driver, static_cast<int>(job.node.devices.value_or(1)));
-  D9D_REQUIRE(
-      place.ranks == job.mesh.world_size(),
-      "node.device: {}, and this process has {} of the mesh's {} ranks: devices of several processes are "
-      "not supported yet; start one node, or set node.device: cpu",
-      is_cuda ? "cuda" : "delayed", place.ranks, job.mesh.world_size());
-  device_places(job, place.ranks, devices_here(job, place.ranks, summary.driver), place.share);
+  places_on_node(job, place.ranks, devices_here(job, place.ranks, summary.driver), place.share);
   if (is_cuda) require_memory(gpu_needs(job, place, summary), *summary.driver);
 }
 
@@ -182,7 +177,7 @@ void require_device(const JobConfig& job, const ProcessPlace& place, const Devic
   require_places(job, place, summary);
   if (job.node.device != DeviceKind::cuda) return;
   const int here = devices_here(job, place.ranks, summary.driver);
-  const DevicePlaces places = device_places(job, place.ranks, here, place.share);
+  const DevicePlaces places = places_on_node(job, place.ranks, here, place.share);
   const DevicePlugin plugin;
   D9D_REQUIRE(
       plugin.num_devices() >= places.first + places.devices,

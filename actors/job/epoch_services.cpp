@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/base/error.hpp"
+#include "actors/job/node_devices.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/device_plugin.hpp"
 #include "runtime/comm/nccl/emulated.hpp"
@@ -42,14 +42,9 @@ DevicePlaces places_of(const ProcessServices& process, const Membership& members
   const JobConfig& job = process.job();
   if (job.node.device == DeviceKind::cpu) return {};
   const bool is_cuda = job.node.device == DeviceKind::cuda;
-  D9D_REQUIRE(
-      membership.ranks_per_node.size() == 1,
-      "node.device: {}, and the job has {} nodes: devices of several nodes are not supported yet; set "
-      "node.device: cpu, or start one node",
-      is_cuda ? "cuda" : "delayed", membership.ranks_per_node.size());
-  const int ranks = membership.ranks_per_node.front();
-  return device_places(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks),
-                       process.share);
+  const int ranks = membership.ranks_per_node.at(static_cast<std::size_t>(membership.node));
+  return places_on_node(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks),
+                        process.share);
 }
 
 // Before the deadline of the first step, which only says that a rank computes: ranks come to their first collectives as

@@ -63,7 +63,8 @@ CastMember RankLinks::lane(int sender, int receiver) const {
   auto open = [&epoch = epoch_, &table = epoch_.table(), rank = rank_, sender, receiver] {
     std::shared_ptr<Communicator> pair = epoch.open_pair(rank, sender, receiver, "pipeline");
     const int peer = 1 - pair->rank();
-    return make_parcel_wire({.communicator = std::move(pair), .peer = peer}, table);
+    return make_parcel_wire({.communicator = std::move(pair), .peer = peer, .device = epoch.device_of(rank)},
+                            table);
   };
   TensorLaneOptions options{sender, receiver, std::move(open)};
   return {lane_id(sender, receiver, end), Threading::own_thread, factory_of<TensorLane>(std::move(options)),

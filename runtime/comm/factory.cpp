@@ -28,14 +28,14 @@ int ranks_per_node(const Plan& plan, const Group& group) {
 
 // By rank, made when the rank opens its first group.
 struct CommunicatorFactory::NcclWorlds {
-  nccl::World& of(int rank, const CommunicatorOptions& options, SharedMemoryHub& hub) {
+  nccl::World& of(int rank, const CommunicatorOptions& options, const nccl::OpenHost& open_host) {
     const std::lock_guard lock(mutex);
     auto& world = worlds[rank];
     if (world) return *world;
     world = std::make_unique<nccl::World>(
         nccl::WorldOptions{options.devices.nccl, options.devices.device_of(rank), rank, options.timeout,
                            openings},
-        [&hub, timeout = options.timeout](const Group& host) { return hub.open(host, timeout); });
+        open_host);
     if (!aborted.empty()) world->abort(aborted);
     return *world;
   }
@@ -87,7 +87,7 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_pair(int rank, int sende
   group.ranks = {std::min(sender, receiver), std::max(sender, receiver)};
   group.index = rank == group.ranks[0] ? 0 : 1;
   group.one_node = plan_.placement(sender).node == plan_.placement(receiver).node;
-  return open_group(std::move(group), use);
+  return open_group(std::move(group), use, /*on_host=*/true);
 }
 
 std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const std::string& use,
@@ -96,21 +96,25 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const
   if (group.size() == 1) return std::make_unique<SingleCommunicator>(group.name);
   D9D_CHECK(group.one_node || transport_ != nullptr,
             "group {} spans nodes and there is no transport between them", group.name);
-  std::unique_ptr<Communicator> communicator =
-      group.one_node ? open_here(group, on_host) : open_across_nodes(group);
+  const bool of_host = on_host || options_.devices.kind == DeviceCollectives::Kind::none;
+  std::unique_ptr<Communicator> communicator = of_host ? open_host(group) : open_devices(group);
   if (!options_.check_collectives) return communicator;
   return make_checked(std::move(communicator), group.ranks[static_cast<std::size_t>(group.index)]);
 }
 
-std::unique_ptr<Communicator> CommunicatorFactory::open_here(const Group& group, bool on_host) const {
-  using Kind = DeviceCollectives::Kind;
-  if (on_host || options_.devices.kind == Kind::none) return hub_.open(group, options_.timeout);
-  if (options_.devices.kind == Kind::nccl) {
+std::unique_ptr<Communicator> CommunicatorFactory::open_host(const Group& group) const {
+  return group.one_node ? hub_.open(group, options_.timeout) : open_across_nodes(group);
+}
+
+std::unique_ptr<Communicator> CommunicatorFactory::open_devices(const Group& group) const {
+  if (options_.devices.kind == DeviceCollectives::Kind::nccl) {
     const int rank = group.ranks[static_cast<std::size_t>(group.index)];
-    auto communicator = worlds_->of(rank, options_, hub_).open(group);
+    nccl::World& world = worlds_->of(rank, options_, [this](const Group& host) { return open_host(host); });
+    auto communicator = world.open(group);
     if (options_.devices.call_timeout.count() > 0) communicator->set_timeout(options_.devices.call_timeout);
     return communicator;
   }
+  D9D_CHECK(group.one_node, "group {} spans nodes, and its devices sum locally", group.name);
   Group host = group;
   host.name += "/host";
   return devices_->open(group, hub_.open(host, options_.timeout), options_.timeout);

@@ -1,6 +1,6 @@
 #pragma once
-// Opens the right backend for a group: no communication for a group of one, shared
-// memory when all ranks are on this node, sockets across nodes. No torch in this header.
+// Opens the right backend for a group: no communication for a group of one, shared memory when all ranks are on this
+// node, sockets across nodes; between devices device_local or NCCL. No torch in this header.
 
 #include <chrono>
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace nccl {
 struct Api;
 }
 
-// How ranks of this process sum what their devices hold.
+// How ranks sum what their devices hold.
 struct DeviceCollectives {
-  enum class Kind { none, local, nccl };  // no devices; device_local.hpp; nccl/world.hpp
+  enum class Kind { none, local, nccl };  // no devices; device_local.hpp (one node); nccl/world.hpp
   Kind kind = Kind::none;
   const nccl::Api* nccl = nullptr;
   std::function<int(int rank)> device_of = {};  // of nccl: the index of a rank's device, one for each rank
@@ -52,7 +52,7 @@ class CommunicatorFactory {
   std::unique_ptr<Communicator> open_on_host(int rank, const std::string& domain,
                                              const std::vector<std::string>& axes,
                                              const std::string& use) const;
-  // Opens the communicator for messages from `sender` to
+  // Opens the communicator for messages of the host from `sender` to
   // `receiver`. The opposite direction needs another one.
   std::unique_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use) const;
   // The same as SharedMemoryHub::abort_all, of groups between devices.
@@ -60,7 +60,8 @@ class CommunicatorFactory {
 
  private:
   std::unique_ptr<Communicator> open_group(Group group, const std::string& use, bool on_host = false) const;
-  std::unique_ptr<Communicator> open_here(const Group& group, bool on_host) const;
+  std::unique_ptr<Communicator> open_host(const Group& group) const;
+  std::unique_ptr<Communicator> open_devices(const Group& group) const;
   std::unique_ptr<Communicator> open_across_nodes(const Group& group) const;
 
   const Plan& plan_;

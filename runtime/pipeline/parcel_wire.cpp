@@ -6,6 +6,9 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/device/device.hpp"
+#include "runtime/device/host_numbers.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {
@@ -45,7 +48,9 @@ std::int64_t checked_bytes(const TransferTensor& tensor, std::int64_t limit) {
 class CommunicatorWire final : public ParcelWire {
  public:
   CommunicatorWire(ParcelWireOptions options, TensorTable& table)
-      : options_(std::move(options)), table_(table) {}
+      : options_(std::move(options)),
+        device_(options_.device ? options_.device : cpu_device()),
+        table_(table) {}
 
   std::vector<TransferTensor> open(Ticket ticket) override {
     D9D_CHECK(!opened_, "a parcel is opened on a wire that has not sent the one before");
@@ -53,7 +58,7 @@ class CommunicatorWire final : public ParcelWire {
     std::vector<TransferTensor> announced;
     for (const auto& [name, tensor] : opened_->tensors) {
       announced.push_back({name, static_cast<std::uint8_t>(tensor.scalar_type()), tensor.sizes().vec(),
-                           tensor.requires_grad()});
+                           tensor.requires_grad(), tensor.is_cpu()});
     }
     return announced;
   }
@@ -61,7 +66,7 @@ class CommunicatorWire final : public ParcelWire {
   void send_opened() override {
     D9D_CHECK(opened_, "no parcel is open on this wire");
     const auto parcel = std::exchange(opened_, nullptr);
-    for (const auto& [name, tensor] : parcel->tensors) {
+    for (const auto& [name, tensor] : on_host(*parcel)) {
       if (tensor.numel() > 0)
         options_.communicator->send(tensor.detach().contiguous(), options_.peer, options_.tag);
     }
@@ -72,23 +77,68 @@ class CommunicatorWire final : public ParcelWire {
     for (const TransferTensor& tensor : announced) room -= checked_bytes(tensor, room);
     TensorMap tensors;
     for (const TransferTensor& tensor : announced) {
+      const auto options = c10::TensorOptions(static_cast<c10::ScalarType>(tensor.dtype));
       at::Tensor received =
-          at::empty(tensor.shape, c10::TensorOptions(static_cast<c10::ScalarType>(tensor.dtype)));
+          at::empty(tensor.shape, options.pinned_memory(device_->place().is_cuda() && !tensor.on_host));
       if (received.numel() > 0) options_.communicator->receive(received, options_.peer, options_.tag).wait();
-      if (!tensors.emplace(tensor.name, received.requires_grad_(tensor.requires_grad)).second) {
-        refuse(tensor, "twice");
-      }
+      if (!tensors.emplace(tensor.name, received).second) refuse(tensor, "twice");
     }
-    return table_.put(std::make_unique<TensorParcel>(std::move(tensors)));
+    const Event filled = device_->is_cpu() ? Event() : put_on_device(announced, tensors);
+    for (const TransferTensor& tensor : announced)
+      tensors.at(tensor.name).requires_grad_(tensor.requires_grad);
+    return table_.put(std::make_unique<TensorParcel>(std::move(tensors), filled));
   }
 
  private:
+  // This thread waits for the copies; the rank's thread and its stream do not.
+  TensorMap on_host(const TensorParcel& parcel) {
+    if (device_->is_cpu()) return parcel.tensors;
+    const StreamScope scope(*device_, StreamRole::copy_out);
+    device_->wait(parcel.filled);
+    TensorMap here;
+    for (const auto& [name, tensor] : parcel.tensors) {
+      here.emplace(name, tensor.is_cpu() ? tensor : copy_later(tensor));
+      device_->use(tensor, StreamRole::copy_out);
+    }
+    device_->record().wait("tensors for another process");
+    return here;
+  }
+
+  // Whoever takes them lets its stream wait for the event.
+  Event put_on_device(const std::vector<TransferTensor>& announced, TensorMap& tensors) {
+    const StreamScope scope(*device_, StreamRole::copy_in);
+    // Memory of earlier parcels, which was made on this stream, can then be used again.
+    device_->wait(computed_);
+    for (const TransferTensor& tensor : announced) {
+      if (tensor.on_host) continue;
+      at::Tensor& received = tensors.at(tensor.name);
+      received = upload(received, *device_);
+      device_->use(received, StreamRole::compute);
+    }
+    computed_ = device_->record(StreamRole::compute);
+    return device_->record();
+  }
+
   const ParcelWireOptions options_;
+  const std::shared_ptr<Device> device_;
   TensorTable& table_;
   std::unique_ptr<TensorParcel> opened_;
+  Event computed_;  // what the rank had given to its device when the parcel before came
 };
 
 }  // namespace
+
+std::uint64_t bytes_of(const std::vector<TransferTensor>& tensors) {
+  std::uint64_t total = 0;
+  for (const TransferTensor& tensor : tensors) {
+    const auto dtype = static_cast<c10::ScalarType>(tensor.dtype);
+    const bool known = tensor.dtype < static_cast<std::uint8_t>(c10::ScalarType::Undefined);
+    std::uint64_t bytes = known ? c10::elementSize(dtype) : 1;
+    for (const std::int64_t size : tensor.shape) bytes *= static_cast<std::uint64_t>(size);
+    total += bytes;
+  }
+  return total;
+}
 
 std::unique_ptr<ParcelWire> make_parcel_wire(ParcelWireOptions options, TensorTable& table) {
   D9D_CHECK(options.communicator, "a wire without a communicator");

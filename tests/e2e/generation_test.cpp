@@ -112,6 +112,23 @@ TEST_F(Generation, GivesTheSameTextsOnDelayedDevices) {
   }
 }
 
+TEST_F(Generation, GivesTheSameTextsFromTwoProcesses) {
+  ASSERT_EQ(generate("alone").code, 0);
+  const auto expected = texts_of("alone");
+  const Words late = set("node.device", "delayed");
+  const std::map<std::string, Words> jobs{
+      {"stages", mesh(2, 1)}, {"late stages", mesh(2, 1) + late}, {"late replicas", mesh(1, 2) + late}};
+  for (const auto& [name, words] : jobs) {
+    const Words half =
+        Words{"generate.yaml"} + set("inference.run.name", name) + words + Words{"--ranks", "1"};
+    const auto first = job_.spawn(half + Words{"--listen", "127.0.0.1:0"});
+    const auto second = job_.spawn(half + Words{"--join", "127.0.0.1:" + port_of(*first)});
+    ASSERT_EQ(first->wait(), 0) << name << ": " << first->err();
+    ASSERT_EQ(second->wait(), 0) << name << ": " << second->err();
+    EXPECT_EQ(texts_of(name), expected) << name;
+  }
+}
+
 TEST_F(Generation, GoesOnWithOtherRanksAndForgetsAndRepeatsNothing) {
   ASSERT_EQ(generate("through").code, 0);
   ASSERT_EQ(generate("halves", mesh(1, 2)).code, 0);

@@ -81,6 +81,9 @@ TEST_F(Phases, GiveTheSameCurveOnAnyMesh) {
   expect_like_alone("experts", phased("halves") + mesh(1, 2) + experts_on(2));
   run_in_two_processes("two_processes", 4, phased("halves") + mesh(2, 2) + schedule("1f1b"));
   expect_same_as_alone("two_processes");
+  run_in_two_processes("two_devices", 4,
+                       phased("halves") + mesh(2, 2) + schedule("1f1b") + set("node.device", "delayed"));
+  EXPECT_EQ(job_.exact_curve("two_devices"), job_.exact_curve("two_processes"));
 }
 
 // The weights by which tokens count come from the outputs of a forward phase, kept on the last stage.

@@ -39,6 +39,8 @@ struct Api {
   const char* (*last_error)(Comm comm) = nullptr;  // "" for none
   int (*unique_id)(UniqueId* id) = nullptr;
   int (*init)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
+  // The same where members are in several processes, for a table that has to know. Null: init.
+  int (*init_across)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
   int (*async_error)(Comm comm, int* result) = nullptr;
   int (*finalize)(Comm comm) = nullptr;  // what is enqueued still runs
   int (*destroy)(Comm comm) = nullptr;   // after finalize

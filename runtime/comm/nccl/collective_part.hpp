@@ -15,6 +15,15 @@ struct CollectivePart {
   int root = 0;
 };
 
+inline std::size_t bytes_of(const CollectivePart& part) {
+  return part.count * c10::elementSize(part.type);
+}
+
+inline bool same_call(const CollectivePart& one, const CollectivePart& other) {
+  return one.kind == other.kind && one.count == other.count && one.type == other.type && one.op == other.op &&
+         one.root == other.root;
+}
+
 // The table's collectives by one function: int launch(const CollectivePart&, Comm, Stream).
 template <auto launch>
 void fill_collectives(Api& api) {

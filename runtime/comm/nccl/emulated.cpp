@@ -1,16 +1,18 @@
 #include "runtime/comm/nccl/emulated.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <random>
 #include <sstream>
 #include <string>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/nccl/emulated_comm.hpp"
+#include "runtime/comm/nccl/emulated_across.hpp"
 
 namespace d9d::nccl {
 namespace {
@@ -20,6 +22,7 @@ constexpr int internal_error = 3;
 struct Emulation {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<CommGroup>> opening;  // by id
+  const unsigned random = std::random_device()();             // names of this process
   std::uint64_t ids = 0;
   std::optional<EmulatedFault> fault;
 };
@@ -65,37 +68,63 @@ int init(Comm* handle, int size, const UniqueId& id, int rank) {
   return in_progress;
 }
 
+int init_across(Comm* handle, int size, const UniqueId& id, int rank) {
+  auto comm = std::make_unique<EmulatedComm>();
+  const int device = delayed::current().device;
+  comm->group = std::make_shared<CommGroup>();
+  comm->group->devices.assign(static_cast<std::size_t>(size), device);
+  comm->rank = rank;
+  comm->across = std::make_shared<EmulatedAcross>(id.bytes.data(), size, rank, device);
+  *handle = comm.release();
+  return in_progress;
+}
+
 int async_error(Comm handle, int* result) {
   EmulatedComm& comm = comm_of(handle);
   const std::lock_guard lock(comm.group->mutex);
   *result = comm.error;
-  if (*result == success && !comm.group->whole()) *result = in_progress;
+  if (*result == success && comm.across) *result = comm.across->error();
+  const bool whole = comm.across ? comm.across->whole() : comm.group->whole();
+  if (*result == success && !whole) *result = in_progress;
   return success;
 }
 
-int end(Comm handle) {
-  *comm_of(handle).ended = true;
-  delete static_cast<EmulatedComm*>(handle);
+const char* text_of(int result) {
+  if (result == remote_error) return "remote process ended";
+  return result == internal_error ? "internal error" : "an error";
+}
+
+const char* last_error(Comm handle) {
+  EmulatedComm& comm = comm_of(handle);
+  return comm.error == success ? "a member that it waits for is gone" : "an error that was planted";
+}
+
+int end(Comm handle, bool delivered) {
+  const std::unique_ptr<EmulatedComm> comm(&comm_of(handle));
+  *comm->ended = true;
+  if (comm->across) comm->across->end(delivered);
   return success;
 }
 
 Api emulated_table() {
   Api api;
   api.device_type = c10::DeviceType::PrivateUse1;
-  api.text_of = [](int result) { return result == internal_error ? "internal error" : "an error"; };
-  api.last_error = [](Comm) { return "an error that was planted"; };
+  api.text_of = text_of;
+  api.last_error = last_error;
   api.unique_id = [](UniqueId* id) {
     const std::lock_guard lock(emulation().mutex);
     id->bytes.fill('\0');
-    const std::string text = fmt::format("emulated {}", ++emulation().ids);
+    const std::string text =
+        fmt::format("emulated-{}-{:08x}-{}", ::getpid(), emulation().random, ++emulation().ids);
     std::copy(text.begin(), text.end(), id->bytes.begin());
     return success;
   };
   api.init = init;
+  api.init_across = init_across;
   api.async_error = async_error;
   api.finalize = [](Comm) { return success; };
-  api.destroy = end;
-  api.abort = end;
+  api.destroy = [](Comm comm) { return end(comm, true); };
+  api.abort = [](Comm comm) { return end(comm, false); };
   fill_collectives(api);
   fill_messages(api);
   fill_emulated_streams(api);

@@ -1,5 +1,5 @@
 #pragma once
-// NCCL and CUDA between delayed devices of one process: what runs a job's NCCL communicators where no GPU is. A collective
+// NCCL and CUDA between delayed devices of one host's processes: what runs a job's NCCL communicators where no GPU is. A collective
 // is work on a stream of its own of each rank's device. It ends when all members have read what they need, and never
 // where their calls do not match. Strict where NCCL may be lucky: a device runs the collectives of all its groups in the
 // order of their launches, and a message that is not part of a group call waits for its receiver. Sums are those of

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "runtime/comm/nccl/collective_part.hpp"
-#include "runtime/comm/nccl/emulated_comm.hpp"
+#include "runtime/comm/nccl/emulated_across.hpp"
 #include "runtime/comm/reduce.hpp"
 #include "runtime/device/delayed/device_time.hpp"
 
@@ -17,26 +17,6 @@ struct EmulatedCollective {
 };
 
 namespace {
-
-std::size_t bytes_of(const CollectivePart& part) {
-  return part.count * c10::elementSize(part.type);
-}
-
-// By a rank of a group of `ranks`.
-delayed::Touched touched_by(const CollectivePart& part, std::size_t ranks) {
-  using Kind = CollectivePart::Kind;
-  constexpr std::array<const char*, 4> names{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather",
-                                             "ncclBroadcast"};
-  const std::size_t bytes = bytes_of(part);
-  return {names[static_cast<std::size_t>(part.kind)],
-          {touch_of(part.in, part.kind == Kind::reduce_scatter ? ranks * bytes : bytes, false),
-           touch_of(part.out, part.kind == Kind::all_gather ? ranks * bytes : bytes, true)}};
-}
-
-bool same_call(const CollectivePart& one, const CollectivePart& other) {
-  return one.kind == other.kind && one.count == other.count && one.type == other.type && one.op == other.op &&
-         one.root == other.root;
-}
 
 const char* at(const void* data, std::size_t bytes) {
   return static_cast<const char*>(data) + bytes;
@@ -92,6 +72,10 @@ int launch(const CollectivePart& part, Comm handle, Stream on) {
   EmulatedComm& comm = comm_of(handle);
   const auto& stream = *static_cast<const EmulatedStream*>(on);
   if (fails_here(comm, stream)) return success;
+  if (comm.across) {
+    comm.across->launch(part, comm.collectives++, stream, comm.ended);
+    return success;
+  }
   delayed::Machine& machine = stream.machine();
   const std::shared_ptr<EmulatedCollective> collective = join(comm, part);
   const auto rank = static_cast<std::size_t>(comm.rank);
@@ -119,6 +103,16 @@ int launch(const CollectivePart& part, Comm handle, Stream on) {
 }
 
 }  // namespace
+
+delayed::Touched touched_by(const CollectivePart& part, std::size_t ranks) {
+  using Kind = CollectivePart::Kind;
+  constexpr std::array<const char*, 4> names{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather",
+                                             "ncclBroadcast"};
+  const std::size_t bytes = bytes_of(part);
+  return {names[static_cast<std::size_t>(part.kind)],
+          {touch_of(part.in, part.kind == Kind::reduce_scatter ? ranks * bytes : bytes, false),
+           touch_of(part.out, part.kind == Kind::all_gather ? ranks * bytes : bytes, true)}};
+}
 
 void fill_collectives(Api& api) {
   fill_collectives<launch>(api);

@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/comm/nccl/api.hpp"
+#include "runtime/comm/nccl/collective_part.hpp"
 #include "runtime/comm/nccl/emulated_streams.hpp"
 
 namespace d9d::nccl {
 
+class EmulatedAcross;
 struct EmulatedCollective;
 struct EmulatedMessage;
 
@@ -34,8 +35,9 @@ struct CommGroup {
 };
 
 struct EmulatedComm {
-  std::shared_ptr<CommGroup> group;
+  std::shared_ptr<CommGroup> group;  // of several processes: of this member alone
   int rank = 0;
+  std::shared_ptr<EmulatedAcross> across = {};  // of several processes: emulated_across.hpp
   // Destroyed or aborted: its work does nothing more and does not wait.
   const std::shared_ptr<std::atomic<bool>> ended = std::make_shared<std::atomic<bool>>(false);
   std::atomic<int> error = success;
@@ -51,6 +53,9 @@ inline delayed::Touch touch_of(const void* data, std::size_t bytes, bool writes)
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   return {begin, begin + bytes, writes};
 }
+
+// What a rank of a group of `ranks` reads and writes.
+delayed::Touched touched_by(const CollectivePart& part, std::size_t ranks);
 
 // Whether the planted fault is at this launch, which then never ends.
 bool fails_here(EmulatedComm& comm, const EmulatedStream& stream);

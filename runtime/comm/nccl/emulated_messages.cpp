@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "runtime/comm/nccl/emulated_comm.hpp"
+#include "runtime/comm/nccl/emulated_across.hpp"
 #include "runtime/device/delayed/device_time.hpp"
 
 namespace d9d::nccl {
@@ -25,6 +25,7 @@ struct Post {
 struct Batch {
   int depth = 0;
   std::vector<Post> posts;
+  std::vector<AcrossMessage> across;
   EmulatedComm* comm = nullptr;
   Stream stream = nullptr;
 };
@@ -36,9 +37,14 @@ Batch& batch() {
 int launch_batch() {
   EmulatedComm* const comm = std::exchange(batch().comm, nullptr);
   const std::vector<Post> posts = std::exchange(batch().posts, {});
+  const std::vector<AcrossMessage> across = std::exchange(batch().across, {});
   if (comm == nullptr) return success;
   const auto& stream = *static_cast<const EmulatedStream*>(batch().stream);
   if (fails_here(*comm, stream)) return success;
+  if (comm->across) {
+    comm->across->launch(across, stream, comm->ended);
+    return success;
+  }
   delayed::Machine& machine = stream.machine();
   delayed::Touched touched{"ncclSend, ncclRecv"};
   for (const Post& post : posts)
@@ -68,7 +74,10 @@ int post_message(bool sends, const void* from, void* to, std::size_t bytes, int 
   EmulatedComm& comm = comm_of(handle);
   CommGroup& group = *comm.group;
   const int sender = sends ? comm.rank : peer, receiver = sends ? peer : comm.rank;
-  {
+  if (comm.across) {
+    const std::uint64_t number = sends ? comm.sent[peer]++ : comm.received[peer]++;
+    batch().across.push_back({sends, peer, number, from, to, bytes});
+  } else {
     const std::lock_guard lock(group.mutex);
     auto& pair = group.messages[{sender, receiver}];
     std::erase_if(pair, [](const auto& entry) { return entry.second.expired(); });

@@ -53,17 +53,19 @@ World::~World() = default;
 
 std::unique_ptr<Communicator> World::connected(const Group& group) const {
   const WorldOptions& options = shared_->options;
+  const Api& api = *options.api;
+  const auto init = group.one_node || api.init_across == nullptr ? api.init : api.init_across;
   const auto host = shared_->open_host(named(group, "/nccl"));
-  const UniqueId id = shared_id(*options.api, *host);
+  const UniqueId id = shared_id(api, *host);
   shared_->witnesses->join(group, shared_->open_host(named(group, "/witness")));
-  auto channel = std::make_unique<Channel>(
-      ChannelOptions{.api = *options.api,
-                     .device = options.device,
-                     .group = group,
-                     .timeout = options.timeout,
-                     .witnesses = shared_->witnesses,
-                     .ended = shared_->ended},
-      [&](Comm* comm) { return options.api->init(comm, group.size(), id, group.index); });
+  auto channel =
+      std::make_unique<Channel>(ChannelOptions{.api = api,
+                                               .device = options.device,
+                                               .group = group,
+                                               .timeout = options.timeout,
+                                               .witnesses = shared_->witnesses,
+                                               .ended = shared_->ended},
+                                [&](Comm* comm) { return init(comm, group.size(), id, group.index); });
   return make_communicator(std::move(channel), shared_->open_host(named(group, "/host")), shared_->watch);
 }
 

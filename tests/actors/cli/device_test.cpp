@@ -136,13 +136,14 @@ TEST(CliDevice, RefusesRanksThatAreLargerThanTheirCard) {
                     HasSubstr("let fewer ranks share it (node.devices, mesh)")));
 }
 
-TEST(CliDevice, RefusesDevicesOfSeveralProcesses) {
+TEST(CliDevice, RefusesLocalCollectivesOfSeveralProcesses) {
   for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::delayed}) {
     JobConfig job = pipeline_of_two();
     job.node.device = kind;
+    job.node.collectives = CollectivesKind::local;
     EXPECT_THAT(
         test::error_of([&] { require_device(job, with(1), two_ranks_on(80 * gib)); }, ErrorKind::input),
-        HasSubstr("this process has 1 of the mesh's 2 ranks: devices of several processes"));
+        HasSubstr("this node has 1 of the mesh's 2 ranks: only NCCL joins devices of several nodes"));
   }
 }
 

@@ -1,14 +1,21 @@
 #include "runtime/pipeline/parcel_wire.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "kernels/host_values.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
+#include "runtime/device/delayed/machine.hpp"
+#include "runtime/device/host_waits.hpp"
+#include "runtime/device/upload.hpp"
+#include "runtime/pipeline/handed_tensors.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {
@@ -16,12 +23,15 @@ namespace {
 
 // Two ranks of one process with a wire from the first to the second.
 struct TwoEnds {
-  std::unique_ptr<ParcelWire> end(int rank, TensorTable& table) {
+  explicit TwoEnds(std::shared_ptr<Device> from = {}, std::shared_ptr<Device> to = {})
+      : sender(end(0, sent, std::move(from))), receiver(end(1, received, std::move(to))) {}
+  std::unique_ptr<ParcelWire> end(int rank, TensorTable& table, std::shared_ptr<Device> device) {
     Group group{"lane[0,1]", {0, 1}, rank, true};
     ParcelWireOptions options;
     options.communicator = hub.open(group, std::chrono::seconds(20));
     options.peer = 1 - rank;
     options.bytes_max = 1 << 20;
+    options.device = std::move(device);
     return make_parcel_wire(std::move(options), table);
   }
   Ticket put(TensorMap tensors) { return sent.put(std::make_unique<TensorParcel>(std::move(tensors))); }
@@ -29,8 +39,7 @@ struct TwoEnds {
 
   SharedMemoryHub hub;
   TensorTable sent{8}, received{8};
-  std::unique_ptr<ParcelWire> sender = end(0, sent);
-  std::unique_ptr<ParcelWire> receiver = end(1, received);
+  std::unique_ptr<ParcelWire> sender, receiver;
 };
 
 TEST(ParcelWire, CarriesParcelsOfAnyShapeAndDtypeInOrder) {
@@ -55,6 +64,52 @@ TEST(ParcelWire, CarriesParcelsOfAnyShapeAndDtypeInOrder) {
   EXPECT_TRUE(got_second.at("half").equal(half));
   EXPECT_FALSE(got_second.at("half").requires_grad());
   EXPECT_EQ(ends.sent.in_use(), 0U);
+}
+
+// In every order of work, with the sender's memory used again at once. The receiving rank does not wait.
+TEST(ParcelWire, BringsTensorsFromDeviceToDevice) {
+  const auto from = delayed_device(0), to = delayed_device(1);
+  TwoEnds ends(from, to);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    delayed::machine(0).reseed(seed);
+    delayed::machine(1).reseed(seed + 100);
+    Ticket ticket;
+    {
+      const at::Tensor x = at::full({32, 4}, 1.0).to(from->place()).add(2);
+      ticket = hand_over(ends.sent,
+                         {{"x", x.t().requires_grad_(true)},
+                          {"ids", upload(at::arange(6), *from)},
+                          {"here", at::arange(3)},
+                          {"nothing", at::empty({0, 4}).to(from->place())}},
+                         *from);
+    }
+    const auto announced = ends.sender->open(ticket);
+    ends.sender->send_opened();
+    const at::Tensor next = at::full({32, 4}, 9.0).to(from->place());  // where x was
+    const Ticket got = ends.receiver->receive(announced);
+    HostWaits::take();
+    const TensorMap taken = take_over(ends.received, got, *to);
+    const at::Tensor y = taken.at("x").detach().mul(2);
+
+    EXPECT_TRUE(HostWaits::take().empty());
+    EXPECT_EQ(y.device(), to->place());
+    EXPECT_TRUE(taken.at("x").requires_grad());
+    EXPECT_TRUE(kernels::host_values(taken.at("ids")).equal(at::arange(6)));
+    EXPECT_TRUE(taken.at("here").is_cpu());
+    EXPECT_EQ(taken.at("nothing").sizes(), at::IntArrayRef({0, 4}));
+    EXPECT_TRUE(y.cpu().eq(6).all().item<bool>()) << "seed " << seed;
+    EXPECT_TRUE(next.cpu().eq(9).all().item<bool>()) << "seed " << seed;
+  }
+}
+
+TEST(ParcelWire, CountsBytesByDtype) {
+  TwoEnds ends;
+  const Ticket parcel = ends.put({{"half", at::empty({3, 2}, at::kBFloat16)}, {"ids", at::arange(4)}});
+
+  const auto announced = ends.sender->open(parcel);
+
+  EXPECT_EQ(bytes_of(announced), 3U * 2 * 2 + 4 * 8);
+  EXPECT_EQ(bytes_of({{"x", 255, {3}, false}}), 3U) << "told by a stranger";
 }
 
 TEST(ParcelWire, CarriesAParcelOfNothing) {

@@ -21,10 +21,11 @@
 
 namespace d9d::nccl {
 
-// Ranks that are threads, rank n on delayed:n, each with two groups of all.
+// Ranks that are threads, rank n on delayed:n, each with two groups of all. `one_process`: or as if each had a process.
 class EmulatedWorld {
  public:
-  explicit EmulatedWorld(int size, std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
+  explicit EmulatedWorld(int size, std::chrono::milliseconds timeout = std::chrono::seconds(20),
+                         bool one_process = true) {
     std::vector<int> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
     for (const int rank : ranks) {
@@ -36,12 +37,17 @@ class EmulatedWorld {
     }
     groups_.resize(ranks.size());
     on_all([&](std::size_t rank) {
-      for (const char* const name : {"all", "more"})
-        groups_[rank].push_back(worlds_[rank]->open(NcclWorld::group(name, ranks, static_cast<int>(rank))));
+      for (const char* const name : {"all", "more"}) {
+        Group group = NcclWorld::group(name, ranks, static_cast<int>(rank));
+        group.one_node = one_process;
+        groups_[rank].push_back(worlds_[rank]->open(group));
+      }
     });
   }
 
   using Work = std::function<void(int rank, Communicator& all, Communicator& more)>;
+  // As if the rank's process were killed.
+  void lose(int rank) { groups_[static_cast<std::size_t>(rank)].clear(); }
   // On all ranks at once; by rank what they threw.
   std::vector<std::string> run(const Work& work) {
     return on_all(
