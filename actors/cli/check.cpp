@@ -31,6 +31,7 @@ struct Look {
   StepPhases phases;
   std::optional<Error> refusal;
   std::vector<ProcessPlace> places{ProcessPlace{}};  // of this command's processes
+  bool cannot_share = false;                         // its ranks among them
 };
 
 std::string short_count(double number) {
@@ -170,11 +171,9 @@ std::string tables(const JobSummary& summary) {
                                                   "replicas\n");
 }
 
-// What the job's pieces say of it, or why they cannot be made.
-Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& console) {
-  Look found{.sequence_length = given_length(loaded.job.data),
-             .schedule = loaded.job.trainer.pipelining.schedule};
-  PosixDisk disk;
+// Which processes the command would start, or why it cannot.
+std::optional<RunOptions> look_at_place(const LoadedJob& loaded, const Arguments& arguments, Console& console,
+                                        Look& found) {
   try {
     const RunOptions options =
         with_environment({.join = arguments.value("--join"), .listen = arguments.value("--listen")},
@@ -186,7 +185,23 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     const int here =
         devices_here(loaded.job, found.places.front().ranks, is_cuda ? find_cuda_driver() : std::nullopt);
     found.places = places_of_command(loaded.job, options, processes_of(loaded.job, options, here));
-    const PreparedJob prepared = prepare_job(loaded, options, disk);
+    return options;
+  } catch (const Error& error) {
+    found.refusal = error;
+    found.cannot_share = true;
+    return std::nullopt;
+  }
+}
+
+// What the job's pieces say of it, or why they cannot be made.
+Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& console) {
+  Look found{.sequence_length = given_length(loaded.job.data),
+             .schedule = loaded.job.trainer.pipelining.schedule};
+  const auto options = look_at_place(loaded, arguments, console, found);
+  if (!options) return found;
+  PosixDisk disk;
+  try {
+    const PreparedJob prepared = prepare_job(loaded, *options, disk);
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
     found.sequence_length = prepared.source->sequence_length();
     found.samples = prepared.source->num_samples();
@@ -203,6 +218,7 @@ DeviceSummary look_at_device(const LoadedJob& loaded, const JobSummary& summary,
   if (loaded.job.node.device == DeviceKind::cpu) return {};
   const bool is_cuda = loaded.job.node.device == DeviceKind::cuda;
   DeviceSummary device{is_cuda ? find_cuda_driver() : std::nullopt, summary.ranks};
+  if (found.cannot_share) return device;
   try {
     for (const ProcessPlace& place : found.places) require_device(loaded.job, place, device);
   } catch (const Error& error) {

@@ -46,6 +46,23 @@ TEST_F(DeviceCuda, IsRefusedWithTheRemedyBeforeAFileIsWritten) {
                  "has no CUDA plugin: /nowhere/libd9d_cuda.so does not exist");
 }
 
+TEST_F(DeviceCuda, IsSharedByProcessesOfOneCommand) {
+  const Words four = Words{"check", "job.yaml"} + mesh(2, 2);
+
+  const Outcome each = call(four + set("node.processes", "per_device"), {{"FAKE_GPUS", "4"}});
+  const Outcome pairs = call(four + set("node.processes", "2"), {{"FAKE_GPUS", "4"}});
+
+  EXPECT_THAT(each.out, AllOf(HasSubstr("worker 3 of 4: rank 3 on GPU 3\n"),
+                              HasSubstr("GPU 3: rank 3, 0.8 GiB of 80.0"), HasSubstr("collectives: nccl")));
+  EXPECT_THAT(pairs.out, HasSubstr("worker 1 of 2: ranks 2, 3 on GPUs 2, 3\n"));
+  for (const Words& command : {Words{"check", "job.yaml"}, Words{"job.yaml"}}) {
+    const Outcome outcome = call(command + mesh(2, 2) + set("node.processes", "4"), {{"FAKE_GPUS", "2"}});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("error: node.processes is 4, and there are 2 GPUs for them: set "
+                                       "node.processes to 2 or to per_device"));
+  }
+}
+
 TEST_F(DeviceCuda, ShowsWhatARankNeedsBesideWhatTheCardHas) {
   const Words check{"check", "job.yaml"};
 

@@ -178,12 +178,18 @@ TEST_F(Workers, SayOnceWhatIsWrongWithTheJob) {
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
 }
 
-TEST_F(Workers, OfDelayedDevicesAreRefusedSoFar) {
-  const Outcome outcome = job_.run(mesh(2, 1) + processes("2") + set("node.device", "delayed"));
+TEST_F(Workers, HaveDevicesOfTheirOwnAndTrainToTheBitsOfTheCpu) {
+  for (const Words& shape : {mesh(2, 2), mesh(2, 1), mesh(1, 2)}) {
+    job_.run(shape + processes("2") + named("cpu") + Words{"--fresh"});
+    for (const char* const count : {"2", "per_device"}) {
+      const Outcome outcome = job_.run(shape + processes(count) + set("node.device", "delayed") +
+                                       set("node.collectives", "nccl") + named("delayed") + Words{"--fresh"});
 
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("devices of several processes are not supported yet"));
-  EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
+      ASSERT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_THAT(outcome.err, HasSubstr(" on delayed device"));
+      EXPECT_EQ(job_.exact_curve("delayed"), job_.exact_curve("cpu"));
+    }
+  }
 }
 
 TEST_F(Workers, AreRefusedWhereTheyCannotShareTheRanks) {
