@@ -41,8 +41,15 @@ void require_devices(const JobConfig& job, const std::string& given, int process
     return;  // without any the job is refused elsewhere
   D9D_REQUIRE(processes <= devices,
               "{}, and there {} for them: set node.processes to {} or to per_device, or let the ranks of one "
-              "process share a GPU (node.processes: null)",
+              "process share a GPU (node.processes: 1)",
               given, devices == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", devices), devices);
+}
+
+// A GPU each for the ranks, which NCCL then joins; other ranks need one process (device_places()).
+bool has_process_per_rank(const JobConfig& job, int ranks, int devices) {
+  const NodeConfig& node = job.node;
+  return node.device == DeviceKind::cuda && node.collectives != CollectivesKind::local && ranks > 1 &&
+         ranks <= devices && job.trainer.pipelining.order != CursorOrder::dynamic;
 }
 
 // Each process has a port of its own, and all of them are reached from other hosts under one kind of address.
@@ -71,22 +78,26 @@ std::string ProcessPlace::text() const {
 }
 
 int processes_of(const JobConfig& job, const RunOptions& options, int devices_here) {
-  if (!job.node.processes || *job.node.processes == ProcessCount{}) return 1;
+  const std::optional<ProcessCount>& count = job.node.processes;
+  if (count == ProcessCount{}) return 1;
   const int ranks = ranks_of_command(job, options);
-  const bool per_device = job.node.processes->per_device;
-  const std::string given = per_device ? "node.processes is per_device"
-                                       : fmt::format("node.processes is {}", job.node.processes->count);
-  D9D_REQUIRE(ranks > 0,
-              "{}, and nothing says how many ranks this host has: set node.ranks (or --ranks), or NNODES",
-              given);
   const auto taken =
       static_cast<int>(std::min<std::int64_t>(job.node.devices.value_or(devices_here), devices_here));
   const HostShare& share = job.node.device == DeviceKind::cuda ? options.share : HostShare{};
-  const int devices = std::clamp(part_of_devices(taken, share).count, 1, ranks);
-  const int processes =
-      per_device ? devices : static_cast<int>(std::min<std::int64_t>(job.node.processes->count, 1 << 20));
+  const int devices = part_of_devices(taken, share).count;
+  if (!count && !has_process_per_rank(job, ranks, devices)) return 1;
+  const std::string given = !count ? "each rank has a GPU and gets a process of its own (node.processes: null)"
+                            : count->per_device ? "node.processes is per_device"
+                                                : fmt::format("node.processes is {}", count->count);
+  D9D_REQUIRE(ranks > 0,
+              "{}, and nothing says how many ranks this host has: set node.ranks (or --ranks), or NNODES",
+              given);
+  const int used = std::clamp(devices, 1, ranks);
+  const int processes = !count || count->per_device
+                            ? used
+                            : static_cast<int>(std::min<std::int64_t>(count->count, 1 << 20));
   require_ranks(given, processes, ranks);
-  require_devices(job, given, processes, devices_here == 0 ? 0 : devices);
+  require_devices(job, given, processes, devices_here == 0 ? 0 : used);
   if (processes > 1) require_addresses(job, options, given);
   return processes;
 }

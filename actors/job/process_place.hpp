@@ -19,7 +19,8 @@ struct ProcessPlace {
   std::string text() const;  // "ranks 2, 3"; "2 ranks" before it is known which
 };
 
-// 1: the command computes itself. `devices_here`: of this host, 0 without. Input error that names key and remedy where
+// 1: the command computes itself. Where nothing is said: one for each rank that has a GPU of its own, where NCCL may join
+// them; else 1. `devices_here`: of this host, 0 without. Input error that names key and remedy where
 // the ranks, the devices or the addresses of this host cannot be shared in that way.
 int processes_of(const JobConfig& job, const RunOptions& options, int devices_here);
 

@@ -53,7 +53,8 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           config::optional, at_least(1)},
       Key{"processes", "processes",
           "so many processes share this host's ranks, which the command starts and ends; `per_device`: one "
-          "for each device; null: the command itself"},
+          "for each device; null: one for each rank where each has a GPU that NCCL joins, else the command "
+          "itself"},
       Key{"threads_per_rank", "threads",
           "threads that a rank computes with; null: the host's cores shared evenly", config::optional,
           at_least(1)},

@@ -51,10 +51,12 @@ TEST_F(DeviceCuda, IsSharedByProcessesOfOneCommand) {
 
   const Outcome each = call(four + set("node.processes", "per_device"), {{"FAKE_GPUS", "4"}});
   const Outcome pairs = call(four + set("node.processes", "2"), {{"FAKE_GPUS", "4"}});
+  const Outcome alone = call(four + set("node.processes", "1"), {{"FAKE_GPUS", "4"}});
 
   EXPECT_THAT(each.out, AllOf(HasSubstr("worker 3 of 4: rank 3 on GPU 3\n"),
                               HasSubstr("GPU 3: rank 3, 0.8 GiB of 80.0"), HasSubstr("collectives: nccl")));
   EXPECT_THAT(pairs.out, HasSubstr("worker 1 of 2: ranks 2, 3 on GPUs 2, 3\n"));
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("GPU 3: rank 3, 0."), Not(HasSubstr("worker"))));
   for (const Words& command : {Words{"check", "job.yaml"}, Words{"job.yaml"}}) {
     const Outcome outcome = call(command + mesh(2, 2) + set("node.processes", "4"), {{"FAKE_GPUS", "2"}});
     EXPECT_EQ(outcome.code, 2);
@@ -88,7 +90,8 @@ TEST_F(DeviceCuda, ShowsWhichRanksShareAGpu) {
 
   EXPECT_THAT(two.out, AllOf(HasSubstr("GPU 0: ranks 0, 2, 0."), HasSubstr("GPU 1: ranks 1, 3, 0."),
                              HasSubstr("collectives: local")));
-  EXPECT_THAT(four.out, AllOf(HasSubstr("GPU 3: rank 3, 0."), HasSubstr("collectives: nccl")));
+  EXPECT_THAT(four.out, AllOf(HasSubstr("worker 3 of 4: rank 3 on GPU 3\n"), HasSubstr("GPU 3: rank 3, 0."),
+                              HasSubstr("collectives: nccl")));
 }
 
 TEST_F(DeviceCuda, ChangesNothingForAJobOnTheCpu) {
