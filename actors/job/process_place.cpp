@@ -86,16 +86,16 @@ int processes_of(const JobConfig& job, const RunOptions& options, int devices_he
   const HostShare& share = job.node.device == DeviceKind::cuda ? options.share : HostShare{};
   const int devices = part_of_devices(taken, share).count;
   if (!count && !has_process_per_rank(job, ranks, devices)) return 1;
-  const std::string given = !count ? "each rank has a GPU and gets a process of its own (node.processes: null)"
+  const std::string given = !count
+                                ? "each rank has a GPU and gets a process of its own (node.processes: null)"
                             : count->per_device ? "node.processes is per_device"
                                                 : fmt::format("node.processes is {}", count->count);
   D9D_REQUIRE(ranks > 0,
               "{}, and nothing says how many ranks this host has: set node.ranks (or --ranks), or NNODES",
               given);
   const int used = std::clamp(devices, 1, ranks);
-  const int processes = !count || count->per_device
-                            ? used
-                            : static_cast<int>(std::min<std::int64_t>(count->count, 1 << 20));
+  const int processes =
+      !count || count->per_device ? used : static_cast<int>(std::min<std::int64_t>(count->count, 1 << 20));
   require_ranks(given, processes, ranks);
   require_devices(job, given, processes, devices_here == 0 ? 0 : used);
   if (processes > 1) require_addresses(job, options, given);

@@ -5,10 +5,11 @@
 namespace d9d {
 
 void require_told_memory(const std::string& allocator) {
-  D9D_REQUIRE(allocator == "native",
-              "the memory of GPUs comes from torch's allocator \"{}\", which does not say what it takes; take "
-              "backend:{} out of PYTORCH_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF",
-              allocator, allocator);
+  D9D_REQUIRE(
+      allocator == "native",
+      "the memory of GPUs comes from torch's allocator \"{}\", which does not say what it takes; take "
+      "backend:{} out of PYTORCH_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF",
+      allocator, allocator);
 }
 
 void MemoryLedger::taken(std::size_t address, std::size_t bytes) {

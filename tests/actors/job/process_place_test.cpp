@@ -49,8 +49,9 @@ TEST(ProcessPlace, IsOneForEachRankThatHasAGpu) {
   EXPECT_EQ(processes_of(job, {.join = "127.0.0.1:1"}, 8), 1) << "what other hosts leave is not known yet";
   EXPECT_EQ(processes_of(job, {.ranks = 1}, 8), 1);
   EXPECT_EQ(processes_of(job, {.share = {.launched = {1, 2}}}, 4), 1) << "a launcher has shared the GPUs";
-  EXPECT_THAT(error_of(trusting(job), {.listen = "0.0.0.0:5000", .ranks = 2}, 8),
-              HasSubstr("each rank has a GPU and gets a process of its own (node.processes: null), and node 0"));
+  EXPECT_THAT(
+      error_of(trusting(job), {.listen = "0.0.0.0:5000", .ranks = 2}, 8),
+      HasSubstr("each rank has a GPU and gets a process of its own (node.processes: null), and node 0"));
   job.node.collectives = CollectivesKind::local;
   EXPECT_EQ(processes_of(job, {}, 8), 1);
   job.node.collectives.reset();

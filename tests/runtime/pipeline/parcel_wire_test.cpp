@@ -74,7 +74,8 @@ TEST(ParcelWire, BringsTensorsFromDeviceToDevice) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     delayed::machine(0).reseed(seed);
     delayed::machine(1).reseed(seed + 100);
-    const WorkName action("1F0");  // memory that goes back too early in an action is an error of the next work
+    const WorkName action(
+        "1F0");  // memory that goes back too early in an action is an error of the next work
     Ticket ticket;
     {
       const at::Tensor x = at::full({32, 4}, 1.0).to(from->place()).add(2);
