@@ -41,7 +41,13 @@ void DeviceTracks::trace_kernels(Device* device, const TraceWindow& window) {
 }
 
 void DeviceTracks::begin_step(std::uint64_t step) {
-  if (device_ == nullptr || window_.has(step) == notes_kernels_) return;
+  if (device_ != nullptr && window_.has(step) != notes_kernels_) switch_kernels();
+  step_ = step;
+}
+
+// What ran since the window's last step was told, its update above all, is still taken.
+void DeviceTracks::switch_kernels() {
+  if (notes_kernels_) record_kernels({});
   notes_kernels_ = !notes_kernels_;
   const std::string refused = device_->note_kernels(notes_kernels_);
   if (refused.empty()) return;
@@ -97,7 +103,7 @@ void DeviceTracks::record_kernels(std::vector<LoggedWork> done) {
                      .end_ns = kernel.end_ns,
                      .actor = kernel_tracks_.at(static_cast<std::size_t>(kernel.stream)),
                      .name = names_(kernel.name),
-                     .step = known ? inside->origin.step : -1,
+                     .step = known ? inside->origin.step : trace::step_of_span(step_),
                      .stage = static_cast<std::int16_t>(known ? inside->stage : -1),
                      .microbatch = static_cast<std::int16_t>(known ? inside->microbatch : -1),
                      .category = trace::Category::kernel});

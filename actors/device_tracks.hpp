@@ -34,6 +34,7 @@ class DeviceTracks {
  private:
   trace::Span span_of(const LoggedWork& done);
   void record_kernels(std::vector<LoggedWork> done);
+  void switch_kernels();
 
   WorkLog* const log_;
   trace::Recorder* const recorder_;
@@ -43,6 +44,7 @@ class DeviceTracks {
   Device* device_ = nullptr;                                 // whose kernels are wanted
   TraceWindow window_;
   bool notes_kernels_ = false;
+  std::uint64_t step_ = 0;  // that began last
   std::vector<LoggedWork> done_before_;
 };
 

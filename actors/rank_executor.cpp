@@ -79,6 +79,7 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
     microbatches.push_back(Ticket::from_packed(packed));
   evaluation_ = message.getEvaluation();
   if (is_step()) {
+    if (options_.events->is_heard()) worker_->let_state_change();
     options_.events->tell(events::StepPre{step()});
     options_.events->tell(events::ForwardPre{step()});
   }

@@ -29,6 +29,22 @@ void check(cudaError_t code, const char* what) {
   throw Error(ErrorKind::environment, std::string(what) + ": CUDA says \"" + cudaGetErrorString(code) + "\"");
 }
 
+// The GPU of this thread meanwhile. Without errors, for destructors: CUDA may have ended before them. Through torch,
+// which gives no GPU a context that had none.
+class OnGpu {
+ public:
+  explicit OnGpu(c10::DeviceIndex index) {
+    static_cast<void>(c10::cuda::GetDevice(&before_));
+    static_cast<void>(c10::cuda::MaybeSetDevice(index));
+  }
+  ~OnGpu() { static_cast<void>(c10::cuda::MaybeSetDevice(before_)); }
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+
+ private:
+  c10::DeviceIndex before_ = 0;
+};
+
 namespace allocator = c10::cuda::CUDACachingAllocator;
 
 // By index, for the life of the process: memory may be freed after all else.
@@ -66,6 +82,7 @@ class EventPool {
   explicit EventPool(int index, std::shared_ptr<GpuClock> clock = nullptr)
       : index_(index), clock_(std::move(clock)) {}
   ~EventPool() {
+    const OnGpu here(static_cast<c10::DeviceIndex>(index_));
     for (cudaEvent_t event : free_) cudaEventDestroy(event);
   }
   EventPool(const EventPool&) = delete;
@@ -86,6 +103,7 @@ class EventPool {
     check(cudaEventCreateWithFlags(&event, times | cudaEventBlockingSync), "an event");
     return event;
   }
+  int index() const { return index_; }
   // Null: its events tell no times, which is cheaper.
   GpuClock* clock() const { return clock_.get(); }
   void give_back(cudaEvent_t event) {
@@ -102,9 +120,9 @@ class EventPool {
 
 class RecordedEvent final : public Event::State {
  public:
-  RecordedEvent(std::shared_ptr<EventPool> pool, int index, cudaStream_t stream)
+  RecordedEvent(std::shared_ptr<EventPool> pool, cudaStream_t stream)
       : pool_(std::move(pool)), event_(pool_->take()) {
-    const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(index));
+    const c10::cuda::CUDAGuard guard = on_its_gpu();
     const cudaError_t code = cudaEventRecord(event_, stream);
     if (code != cudaSuccess) pool_->give_back(event_);
     check(code, "an event of a stream");
@@ -113,19 +131,28 @@ class RecordedEvent final : public Event::State {
   RecordedEvent(const RecordedEvent&) = delete;
   RecordedEvent& operator=(const RecordedEvent&) = delete;
 
+  // Threads that write checkpoints or send tensors ask, too: without the guard they would ask on the first GPU.
   bool reached() const override {
+    const c10::cuda::CUDAGuard guard = on_its_gpu();
     const cudaError_t code = cudaEventQuery(event_);
     if (code == cudaErrorNotReady) return false;
     check(code, "the work before an event");
     return true;
   }
-  void wait() const override { check(cudaEventSynchronize(event_), "the work before an event"); }
+  void wait() const override {
+    const c10::cuda::CUDAGuard guard = on_its_gpu();
+    check(cudaEventSynchronize(event_), "the work before an event");
+  }
   std::int64_t reached_ns() const override {
     return pool_->clock() != nullptr && reached() ? pool_->clock()->ns_of(event_) : 0;
   }
   cudaEvent_t event() const { return event_; }
 
  private:
+  c10::cuda::CUDAGuard on_its_gpu() const {
+    return c10::cuda::CUDAGuard(static_cast<c10::DeviceIndex>(pool_->index()));
+  }
+
   const std::shared_ptr<EventPool> pool_;
   const cudaEvent_t event_;
 };
@@ -152,7 +179,7 @@ class CudaDevice final : public Device {
 
   c10::Device place() const override { return {c10::kCUDA, index_}; }
   Event record(StreamRole role) override {
-    return Event(std::make_shared<RecordedEvent>(events_, index_, stream(role).stream()));
+    return Event(std::make_shared<RecordedEvent>(events_, stream(role).stream()));
   }
   Event record_time(StreamRole role) override { return timed_event(index_, stream(role).stream()); }
   void wait(StreamRole role, const Event& event) override {
@@ -200,7 +227,10 @@ class CudaDevice final : public Device {
       static_cast<void>(cudaGetLastError());  // or the next call tells it
       return {};
     }
-    const auto free = [](void* address) { static_cast<void>(cudaFreeHost(address)); };
+    const auto free = [index = index_](void* address) {
+      const OnGpu here(index);
+      static_cast<void>(cudaFreeHost(address));
+    };
     return at::from_blob(memory, {bytes}, free, at::TensorOptions(at::kByte));
   }
   void finish() override {
@@ -244,8 +274,7 @@ class CudaDevice final : public Device {
 }  // namespace
 
 Event timed_event(int index, void* stream) {
-  return Event(
-      std::make_shared<RecordedEvent>(timed_events(index), index, static_cast<cudaStream_t>(stream)));
+  return Event(std::make_shared<RecordedEvent>(timed_events(index), static_cast<cudaStream_t>(stream)));
 }
 
 std::shared_ptr<Device> make_device(int index) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/clock.hpp"
+#include "runtime/base/log.hpp"
 
 namespace d9d::cuda {
 namespace {
@@ -30,16 +31,17 @@ struct Seen {
 
 // Of the process; CUPTI's thread writes. Never destroyed, because it may do so after all else.
 struct KernelLog {
-  std::mutex mutex;                                 // of the two below
+  std::mutex mutex;                                 // of what follows
   std::map<std::uint32_t, std::vector<Seen>> seen;  // by GPU
   std::map<const char*, std::string> names;         // CUPTI's texts stay
-  std::mutex switching;                             // of what follows
+  std::uint64_t lost = 0;
+  std::mutex switching;  // of what follows
   std::set<int> logged;
   bool registered = false;
 };
 
 KernelLog& kernel_log() {
-  static auto const of_process = new KernelLog;
+  static const auto of_process = new KernelLog;
   return *of_process;
 }
 
@@ -63,7 +65,11 @@ const char* copy_name(std::uint8_t kind) {
 template <class Record>
 void keep(KernelLog& log, const Record& record, const std::string& name) {
   std::vector<Seen>& seen = log.seen[record.deviceId];
-  if (record.end == 0 || seen.size() >= kept_max) return;
+  if (record.end == 0) return;
+  if (seen.size() >= kept_max) {
+    ++log.lost;
+    return;
+  }
   seen.push_back({name, record.streamId, static_cast<std::int64_t>(record.start),
                   static_cast<std::int64_t>(record.end)});
 }
@@ -95,12 +101,14 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t*
   *records_max = 0;  // as many as fit
 }
 
-void CUPTIAPI take_buffer(CUcontext /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,
-                          std::size_t /*size*/, std::size_t valid) {
+void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t /*size*/,
+                          std::size_t valid) {
   KernelLog& log = kernel_log();
   const std::lock_guard lock(log.mutex);
   CUpti_Activity* record = nullptr;
   while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) keep(log, *record);
+  std::size_t dropped = 0;
+  if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) log.lost += dropped;
   std::free(buffer);
 }
 
@@ -153,13 +161,19 @@ std::vector<KernelRun> take_kernels(int gpu, const RoleStreams& streams) {
   std::array<std::uint32_t, std::tuple_size_v<RoleStreams>> ids{};
   for (std::size_t role = 0; role < ids.size(); ++role)
     if (cuptiGetStreamIdEx(nullptr, streams[role], 0, &ids[role]) != CUPTI_SUCCESS) ids[role] = unknown;
-  cuptiActivityFlushAll(0);
+  const CUptiResult flushed = cuptiActivityFlushAll(0);
+  if (flushed != CUPTI_SUCCESS)
+    log::warn("GPU {}: kernels are missing in the trace: CUPTI says \"{}\"", gpu, text_of(flushed));
   KernelLog& log = kernel_log();
   std::vector<Seen> seen;
+  std::uint64_t lost = 0;
   {
     const std::lock_guard lock(log.mutex);
     seen = std::exchange(log.seen[static_cast<std::uint32_t>(gpu)], {});
+    lost = std::exchange(log.lost, 0);
   }
+  if (lost > 0)
+    log::warn("GPU {}: {} kernels are missing in the trace, there were too many in a step", gpu, lost);
   std::vector<KernelRun> kernels;
   for (Seen& each : seen) {
     const auto at = static_cast<std::size_t>(std::find(ids.begin(), ids.end(), each.stream) - ids.begin());

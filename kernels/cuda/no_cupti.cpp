@@ -1,10 +1,10 @@
-// Where cupti.h is missing.
+// Where CUPTI is missing: its header or its library.
 #include "kernels/cuda/kernel_log.hpp"
 
 namespace d9d::cuda {
 
 std::string log_kernels(int /*gpu*/, bool /*on*/) {
-  return "d9d was built where cupti.h was missing; install nvidia-cuda-cupti (.ci/deps) and build again";
+  return "d9d was built where CUPTI was missing; install nvidia-cuda-cupti (.ci/deps) and build again";
 }
 
 std::vector<KernelRun> take_kernels(int /*gpu*/, const RoleStreams& /*streams*/) {

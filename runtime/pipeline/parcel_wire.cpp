@@ -2,12 +2,13 @@
 
 #include <ATen/ops/empty.h>
 
+#include <deque>
 #include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/device/device.hpp"
-#include "runtime/device/host_numbers.hpp"
+#include "runtime/device/host_stretches.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
@@ -15,6 +16,7 @@ namespace d9d {
 namespace {
 
 constexpr std::size_t wire_dims_max = 16;
+constexpr std::size_t stretches_max = 8;  // of parcels that are on their way at once
 
 [[noreturn]] void refuse(const TransferTensor& tensor, const std::string& why) {
   throw Error(
@@ -50,7 +52,8 @@ class CommunicatorWire final : public ParcelWire {
   CommunicatorWire(ParcelWireOptions options, TensorTable& table)
       : options_(std::move(options)),
         device_(options_.device ? options_.device : cpu_device()),
-        table_(table) {}
+        table_(table),
+        memory_(device_, stretches_max, "tensors between processes") {}
 
   std::vector<TransferTensor> open(Ticket ticket) override {
     D9D_CHECK(!opened_, "a parcel is opened on a wire that has not sent the one before");
@@ -76,10 +79,10 @@ class CommunicatorWire final : public ParcelWire {
     std::int64_t room = options_.bytes_max;
     for (const TransferTensor& tensor : announced) room -= checked_bytes(tensor, room);
     TensorMap tensors;
-    for (const TransferTensor& tensor : announced) {
-      const auto options = c10::TensorOptions(static_cast<c10::ScalarType>(tensor.dtype));
-      at::Tensor received =
-          at::empty(tensor.shape, options.pinned_memory(device_->place().is_cuda() && !tensor.on_host));
+    std::vector<at::Tensor> places = places_for(announced);
+    for (std::size_t i = 0; i < announced.size(); ++i) {
+      const TransferTensor& tensor = announced[i];
+      at::Tensor& received = places[i];
       if (received.numel() > 0) options_.communicator->receive(received, options_.peer, options_.tag).wait();
       if (!tensors.emplace(tensor.name, received).second) refuse(tensor, "twice");
     }
@@ -90,14 +93,40 @@ class CommunicatorWire final : public ParcelWire {
   }
 
  private:
+  // Integers go on being known to the host (kernels/host_values.hpp), so they have memory of their own.
+  bool goes_through(const TransferTensor& tensor) const {
+    return !device_->is_cpu() && !tensor.on_host &&
+           c10::isFloatingType(static_cast<c10::ScalarType>(tensor.dtype));
+  }
+
+  std::vector<at::Tensor> places_for(const std::vector<TransferTensor>& announced) {
+    while (!uploads_.empty() && uploads_.front().done.done()) uploads_.pop_front();
+    std::vector<HostStretches::Wanted> wanted;
+    for (const TransferTensor& tensor : announced)
+      if (goes_through(tensor)) wanted.push_back({static_cast<c10::ScalarType>(tensor.dtype), tensor.shape});
+    const std::vector<at::Tensor> through = wanted.empty() ? std::vector<at::Tensor>() : memory_.take(wanted);
+    std::vector<at::Tensor> places;
+    auto next = through.begin();
+    for (const TransferTensor& tensor : announced)
+      places.push_back(goes_through(tensor)
+                           ? *next++
+                           : at::empty(tensor.shape, static_cast<c10::ScalarType>(tensor.dtype)));
+    return places;
+  }
+
   // This thread waits for the copies; the rank's thread and its stream do not.
   TensorMap on_host(const TensorParcel& parcel) {
     if (device_->is_cpu()) return parcel.tensors;
     const StreamScope scope(*device_, StreamRole::copy_out);
     device_->wait(parcel.filled);
+    std::vector<HostStretches::Wanted> wanted;
+    for (const auto& [name, tensor] : parcel.tensors)
+      if (!tensor.is_cpu()) wanted.push_back({tensor.scalar_type(), tensor.sizes()});
+    const std::vector<at::Tensor> places = memory_.take(wanted);
+    auto next = places.begin();
     TensorMap here;
     for (const auto& [name, tensor] : parcel.tensors) {
-      here.emplace(name, tensor.is_cpu() ? tensor : copy_later(tensor));
+      here.emplace(name, tensor.is_cpu() ? tensor : next++->copy_(tensor.detach(), /*non_blocking=*/true));
       device_->use(tensor, StreamRole::copy_out);
     }
     device_->record().wait("tensors for another process");
@@ -109,20 +138,34 @@ class CommunicatorWire final : public ParcelWire {
     const StreamScope scope(*device_, StreamRole::copy_in);
     // Memory of earlier parcels, which was made on this stream, can then be used again.
     device_->wait(computed_);
+    std::vector<at::Tensor> sources;
     for (const TransferTensor& tensor : announced) {
       if (tensor.on_host) continue;
       at::Tensor& received = tensors.at(tensor.name);
-      received = upload(received, *device_);
+      if (goes_through(tensor)) {
+        sources.push_back(received);
+        received = at::empty(tensor.shape, received.options().device(device_->place()))
+                       .copy_(received, /*non_blocking=*/true);
+      } else {
+        received = upload(received, *device_);
+      }
       device_->use(received, StreamRole::compute);
     }
     computed_ = device_->record(StreamRole::compute);
-    return device_->record();
+    uploads_.push_back({std::move(sources), device_->record()});
+    return uploads_.back().done;
   }
 
   const ParcelWireOptions options_;
   const std::shared_ptr<Device> device_;
   TensorTable& table_;
   std::unique_ptr<TensorParcel> opened_;
+  struct Upload {
+    std::vector<at::Tensor> sources;  // on the host
+    Event done;
+  };
+  std::deque<Upload> uploads_;
+  HostStretches memory_;
   Event computed_;  // what the rank had given to its device when the parcel before came
 };
 

@@ -69,6 +69,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   void prepare() override;
   std::uint64_t entries_loaded() const override { return model_->entries_loaded(); }
   std::vector<int> bucket_groups() const override { return bucket_groups_; }
+  void let_state_change() override { copies_.before_state_changes(); }
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override;
   void put(const StageTensor& tensor) override;
   RankOrder& order() override { return turn_.running() ? turn_.now().order() : order_; }

@@ -1,7 +1,6 @@
 #pragma once
-// All the tensor work of one rank: its pipeline stages, their program, gradients, optimizer and
-// snapshots. No torch in this header. The RankExecutor actor owns it and uses it on its thread
-// only. The gradient buckets are shared with the CollectiveWorkers, see rank_gradients.hpp.
+// All the tensor work of one rank: its pipeline stages, their program, gradients, optimizer and snapshots. No torch in
+// this header. The RankExecutor uses it on its thread only. CollectiveWorkers share the buckets, see rank_gradients.hpp.
 // A worker is made with a BucketObserver (step_observer.hpp), which run() calls.
 
 #include <cstdint>
@@ -42,6 +41,8 @@ class RankWorker {
   // The reduce group (index into the rank's list of collectives) of each bucket; -1: no reduction needed.
   virtual std::vector<int> bucket_groups() const = 0;
 
+  // Before others than this may write to the state: behind a snapshot's copies of it.
+  virtual void let_state_change() {}
   virtual void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) = 0;
   // A tensor for a stage of this rank, of the step that runs.
   virtual void put(const StageTensor& tensor) = 0;
@@ -49,9 +50,8 @@ class RankWorker {
   virtual RankOrder& order() = 0;
   // Runs what order() gave and returns the tensors for stages of other ranks.
   virtual std::vector<StageTensor> run(const Instruction& instruction) = 0;
-  // Call it when all actions and reductions are done; with tied weights it waits for another rank. Returns this
-  // rank's loss, weight and costs, and its share of the norm of those gradients whose share no CollectiveWorker
-  // has returned: of buckets that need no reduction, and of tied weights.
+  // When all actions and reductions are done; with tied weights it waits for another rank. This rank's loss, weight and
+  // costs, and its share of the norm of gradients that no CollectiveWorker has summed (tied weights, buckets of one rank).
   virtual StepTotals finish_step() = 0;
   // Behind finish_step(), in a job with gradient hooks: divides the gradients by the step's weight and calls the hooks.
   virtual HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) = 0;
@@ -81,7 +81,7 @@ class RankWorker {
   virtual std::uint64_t sleep(const std::string& file) = 0;
   // Everything is as it was, to the bit.
   virtual void wake() = 0;
-  // Between two steps: the state of a committed checkpoint, of whose steps so many made no update.
+  // Between two steps: the state of a committed checkpoint; so many of its steps made no update.
   virtual void restore(const std::string& checkpoint, std::uint64_t skipped_steps) = 0;
 
   // Before take_metrics() and apply(): counts the watched parameters and gradients, if there are some, in the metrics.

@@ -5,48 +5,16 @@
 #include <utility>
 
 #include "runtime/base/log.hpp"
-#include "runtime/device/host_memory.hpp"
 #include "runtime/device/work_name.hpp"
 #include "runtime/state/manifest.hpp"
 
 namespace d9d {
-namespace {
-
-constexpr std::int64_t alignment = 64;
-
-std::int64_t bytes_of(const StateEntry& entry) {
-  const auto bytes = static_cast<std::int64_t>(entry.tensor.numel() * entry.tensor.element_size());
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
-}  // namespace
-
 SnapshotCopies::~SnapshotCopies() {
   try {
     before_state_changes();
   } catch (const std::exception& error) {
     log::warn("a snapshot: {}", error.what());
   }
-}
-
-// One stretch behind the other.
-std::vector<at::Tensor> SnapshotCopies::places_of(const std::vector<StateEntry>& entries) {
-  std::int64_t wanted = 0;
-  for (const StateEntry& entry : entries) wanted += bytes_of(entry);
-  const bool is_free = memory_.defined() && memory_.storage().use_count() == 1;
-  if (!is_free || memory_.numel() < wanted) {
-    memory_.reset();  // before there is more
-    memory_ = host_memory(*device_, wanted, "a snapshot");
-  }
-  std::vector<at::Tensor> places;
-  std::int64_t begin = 0;
-  for (const StateEntry& entry : entries) {
-    const auto bytes = static_cast<std::int64_t>(entry.tensor.numel() * entry.tensor.element_size());
-    places.push_back(
-        memory_.narrow(0, begin, bytes).view(entry.tensor.scalar_type()).view(entry.tensor.sizes()));
-    begin += bytes_of(entry);
-  }
-  return places;
 }
 
 // Buffers are the first to change, in the next forward.
@@ -58,7 +26,10 @@ SnapshotCopies::Copied SnapshotCopies::copy(const std::vector<StateEntry>& entri
   }
   const c10::NoGradGuard no_grad;
   const WorkName work("a snapshot");
-  copied.tensors = places_of(entries);
+  std::vector<HostStretches::Wanted> wanted;
+  for (const StateEntry& entry : entries)
+    wanted.push_back({entry.tensor.scalar_type(), entry.tensor.sizes()});
+  copied.tensors = memory_.take(wanted);
   device_->wait(StreamRole::copy_out, device_->record(StreamRole::compute));
   const StreamScope stream(*device_, StreamRole::copy_out);
   const auto copy_those = [&](bool buffers) {

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "runtime/device/device.hpp"
+#include "runtime/device/host_stretches.hpp"
 #include "runtime/train/optimizer.hpp"
 
 namespace d9d {
 
 class SnapshotCopies {
  public:
-  explicit SnapshotCopies(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  explicit SnapshotCopies(std::shared_ptr<Device> device)
+      : device_(std::move(device)), memory_(device_, 1, "a snapshot") {}
   // The state's memory, if it is freed next, is not used again before it has been copied.
   ~SnapshotCopies();
   SnapshotCopies(const SnapshotCopies&) = delete;
@@ -33,13 +35,11 @@ class SnapshotCopies {
   void before_buffers_change();
   void before_state_changes();
   // The host's memory between two snapshots goes back to the system.
-  void give_memory_back() { memory_.reset(); }
+  void give_memory_back() { memory_.give_back(); }
 
  private:
-  std::vector<at::Tensor> places_of(const std::vector<StateEntry>& entries);
-
   const std::shared_ptr<Device> device_;
-  at::Tensor memory_;  // uint8
+  HostStretches memory_;
   Event buffers_, state_;
 };
 

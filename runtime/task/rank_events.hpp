@@ -36,6 +36,10 @@ class RankEvents {
   bool wanted() const {
     return !list<Event>().empty();
   }
+  // Whether anybody wants any.
+  bool is_heard() const {
+    return std::apply([](const auto&... lists) { return (... || !lists.empty()); }, lists_);
+  }
   template <class Event>
   void tell(const Event& event) const {
     for (const Subscriber<Event>& each : list<Event>())

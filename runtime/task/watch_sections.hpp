@@ -36,7 +36,7 @@ constexpr auto keys_of(config::Tag<ProfilingConfig>) {
       Key{"warmup_steps", "steps", "steps before the recorded ones", required, at_least(0), warm},
       Key{"active_steps", "steps",
           "steps at the end of a cycle that go to `step_<n>.trace.json.gz`, those of devices kernel by "
-          "kernel",
+          "kernel; take 2 or more to see the optimizer's, the last step's come too late",
           required, at_least(1)},
       Key{"record_shapes", "", "record tensor shapes", config::optional, any_number(), why},
       Key{"with_stack", "", "record call stacks", config::optional, any_number(), why}};

@@ -75,8 +75,8 @@ PathWalk::Cause PathWalk::through(const Span& handler, std::int64_t to) {
     }
     const Span& work = **inner;
     const std::int64_t from = std::max({work.start_ns, handler.start_ns, end_inside(open, work, to)});
-    if (work.category == Category::wait && devices_.is_late(rank_of(work)))
-      return on_device({rank_of(work), to});
+    if (work.category == Category::wait && devices_.is_late(rank_of(work.actor)))
+      return on_device({work.actor, to});
     if (const auto late = late_rank(work, from, to)) return late;
     add(kind_of(work.category), work.actor, from, to, text(work));
     to = from;
@@ -124,22 +124,20 @@ PathWalk::Cause PathWalk::cause_of(const Span& handler) {
 }
 
 // From device to device, back to the calls of a host that one stood idle for; where no more is on record, to the start.
-PathWalk::Cause PathWalk::on_device(DevicePlace place) {
+PathWalk::Cause PathWalk::on_device(Place place) {
   for (std::size_t round = 0; place.ns > start_ns_ && round < 4 * recording_.spans.size() + 4; ++round) {
-    const Span* work = devices_.last_before(place.rank, place.ns);
+    const int rank = rank_of(place.actor);
+    const Span* work = devices_.last_before(rank, place.ns);
     if (work == nullptr) break;
     idle(work->actor, work->end_ns, place.ns, "");
-    const DevicePlace begin = through_work(*work, work->end_ns);
-    if (begin.rank != place.rank) {
-      place = begin;
-      continue;
-    }
-    const Span* before = devices_.last_before(place.rank, work->start_ns);
+    place = through_work(*work, work->end_ns);
+    if (rank_of(place.actor) != rank) continue;
+    const Span* before = devices_.last_before(rank, work->start_ns);
     const std::int64_t free_ns = before == nullptr ? start_ns_ : before->end_ns;
     const Span *sender = devices_.computed_for(*work), *launch = devices_.launch_of(*work);
     if (sender != nullptr && sender->end_ns > free_ns) {
       idle(work->actor, sender->end_ns, work->start_ns, "before " + text(*work));
-      place = {rank_of(*sender), std::min(sender->end_ns, work->start_ns)};
+      place = {sender->actor, std::min(sender->end_ns, work->start_ns)};
       continue;
     }
     const auto giver = launch == nullptr ? std::nullopt : causes_.owner(*launch);
@@ -150,15 +148,16 @@ PathWalk::Cause PathWalk::on_device(DevicePlace place) {
     idle(work->actor, free_ns, work->start_ns, "before " + text(*work));
     place.ns = free_ns;
   }
-  return Place{0, start_ns_};  // the walk ends there
+  idle(place.actor, start_ns_, place.ns, "");
+  return Place{place.actor, start_ns_};  // the walk ends there
 }
 
 // Back from `to` to where the work begins, or to where another rank comes to the collective that it stands still for.
-PathWalk::DevicePlace PathWalk::through_work(const Span& work, std::int64_t to) {
+PathWalk::Place PathWalk::through_work(const Span& work, std::int64_t to) {
   if (work.category == Category::collective) {
     if (const auto late = late_device(work, work.start_ns, to)) return *late;
     add(PathKind::communication, work.actor, work.start_ns, to, text(work));
-    return {rank_of(work), work.start_ns};
+    return {work.actor, work.start_ns};
   }
   while (to > work.start_ns) {
     const Span* stall = devices_.stall_in(work, to);
@@ -169,15 +168,14 @@ PathWalk::DevicePlace PathWalk::through_work(const Span& work, std::int64_t to) 
     add(PathKind::stall, stall->actor, stall->start_ns, from, text(*stall));
     to = stall->start_ns;
   }
-  return {rank_of(work), work.start_ns};
+  return {work.actor, work.start_ns};
 }
 
-std::optional<PathWalk::DevicePlace> PathWalk::late_device(const Span& waits, std::int64_t from,
-                                                           std::int64_t to) {
+PathWalk::Cause PathWalk::late_device(const Span& waits, std::int64_t from, std::int64_t to) {
   const Span* peer = causes_.latest_peer(waits);
   if (peer == nullptr || peer->start_ns <= from || peer->start_ns >= to) return std::nullopt;
   add(PathKind::communication, waits.actor, peer->start_ns, to, text(*peer));
-  return DevicePlace{rank_of(*peer), peer->start_ns};
+  return Place{peer->actor, peer->start_ns};
 }
 
 }  // namespace d9d::trace

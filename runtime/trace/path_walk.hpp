@@ -32,7 +32,7 @@ class PathWalk {
   using Cause = std::optional<Place>;
   std::int64_t at() const { return parts_.empty() ? start_ns_ : parts_.back().start_ns; }
   std::string text(const Span& span) const { return recording_.names.at(span.name); }
-  int rank_of(const Span& span) const { return recording_.actors.at(span.actor).rank; }
+  int rank_of(std::uint32_t actor) const { return recording_.actors.at(actor).rank; }
   void add(PathKind kind, std::uint32_t actor, std::int64_t from, std::int64_t to, std::string what);
   void idle(std::uint32_t actor, std::int64_t from, std::int64_t to, std::string what) {
     add(PathKind::idle, actor, from, to, std::move(what));
@@ -42,14 +42,10 @@ class PathWalk {
   Cause late_rank(const Span& work, std::int64_t from, std::int64_t to);
   Cause cause_of(const Span& handler);
 
-  // A moment on a rank's device.
-  struct DevicePlace {
-    int rank;
-    std::int64_t ns;
-  };
-  Cause on_device(DevicePlace place);
-  DevicePlace through_work(const Span& work, std::int64_t to);
-  std::optional<DevicePlace> late_device(const Span& waits, std::int64_t from, std::int64_t to);
+  // On the device of the actor's rank.
+  Cause on_device(Place place);
+  Place through_work(const Span& work, std::int64_t to);
+  Cause late_device(const Span& waits, std::int64_t from, std::int64_t to);
 
   const Recording& recording_;
   const Causes& causes_;

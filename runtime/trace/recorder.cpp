@@ -73,9 +73,10 @@ void Recorder::counter(std::uint32_t track, std::uint32_t name, double value, st
 
 void Recorder::record_late(const std::vector<Span>& spans) {
   const std::lock_guard lock(mutex_);
-  const std::size_t room = std::min(spans.size(), options_.late_spans_max - late_.size());
-  late_.insert(late_.end(), spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(room));
-  late_lost_ += spans.size() - room;
+  late_.insert(late_.end(), spans.begin(), spans.end());
+  const std::size_t above = late_.size() - std::min(late_.size(), options_.late_spans_max);
+  late_.erase(late_.begin(), late_.begin() + static_cast<std::ptrdiff_t>(above));
+  late_lost_ += above;
 }
 
 std::uint64_t Recorder::next_flow() {

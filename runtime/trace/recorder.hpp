@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,8 +52,7 @@ class Recorder {
   std::uint32_t actor(std::string_view name, int rank = -1) { return names_.actor(name, rank); }
 
   void record(const Span& span) { my_ring().push(span); }
-  // Many that ended a while ago and would push others out of the thread's ring; kept until the next drain(), and of those
-  // no more than late_spans_max.
+  // Many that ended a while ago and would push others out of the thread's ring. The last late_spans_max are kept.
   void record_late(const std::vector<Span>& spans);
   // A value over time, drawn as a graph: mailbox depth, memory, credits. `track` is an id of actor().
   void counter(std::uint32_t track, std::uint32_t name, double value, std::int64_t now_ns);
@@ -85,7 +85,7 @@ class Recorder {
   std::atomic<std::uint64_t> flow_prefix_;
   Names names_;
   mutable std::mutex mutex_;
-  std::vector<Span> late_;
+  std::deque<Span> late_;
   std::uint64_t late_lost_ = 0;
   std::map<std::thread::id, std::unique_ptr<Slot>>
       slots_;  // a dead thread's slot stays: its spans are wanted

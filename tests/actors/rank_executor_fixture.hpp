@@ -49,6 +49,7 @@ class ScriptedWorker final : public IdleRankWorker {
   void prepare() override { script_.ran.push_back("prepare"); }
   std::uint64_t entries_loaded() const override { return 5; }
   std::vector<int> bucket_groups() const override { return script_.bucket_groups; }
+  void let_state_change() override { script_.ran.emplace_back("state may change"); }
   void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
     script_.ran.push_back("begin " + std::to_string(step) + " of " + std::to_string(microbatches.size()));
     inputs_.clear();

@@ -332,8 +332,9 @@ TEST_F(StageTest, CallsSubscribersAroundWhatTheEventsName) {
     apply.setLoss(2.5);
   });
 
-  EXPECT_THAT(script.ran, ElementsAre("prepare", "step.pre", "forward.pre", "begin 1 of 2", "1F0",
-                                      "forward.post", "optimizer.pre", "optimizer.post", "step.post 2.5"));
+  EXPECT_THAT(script.ran,
+              ElementsAre("prepare", "state may change", "step.pre", "forward.pre", "begin 1 of 2", "1F0",
+                          "forward.post", "optimizer.pre", "optimizer.post", "step.post 2.5"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ nvidia-smi --query-gpu=driver_version,memory.total --format=csv,noheader
 job() {
   local name="$1" words=("$PWD/tests/bench/jobs/$2.yaml" --fresh) word
   shift 2
-  for word in "$@" trainer.run.name="$name" trainer.logging.period_steps=1 trainer.checkpointing.period_steps=disable; do
+  for word in trainer.run.name="$name" trainer.logging.period_steps=1 trainer.checkpointing.period_steps=disable "$@"; do
     words+=(--set "$word")
   done
   (cd .gpu && timeout 300 bin/d9d-node "${words[@]}" > "$name.log" 2>&1) || { tail -20 ".gpu/$name.log"; stop "job $name failed"; }
@@ -54,14 +54,19 @@ if [ "$what" = sanitizers ]; then
     stop "compute-sanitizer is missing, so memory is not checked"
   for tool in memcheck racecheck initcheck; do
     echo "== $tool"
-    # Races and memory that nobody wrote are asked of our kernels only: those of libraries have tricks of their own.
-    ours=()
-    [ "$tool" = memcheck ] || ours=(--kernel-name kns=d9d)
+    # Races and memory that nobody wrote are asked of our kernels only: those of libraries have tricks of their own. What
+    # a library's kernel wrote counts as written only where that one is watched, too.
+    ours=(--error-exitcode 9)
+    [ "$tool" != racecheck ] || ours+=(--kernel-name kns=d9d)
+    [ "$tool" != initcheck ] || ours=()
     code=0
-    timeout 180 "$sanitizer" --tool "$tool" "${ours[@]}" --error-exitcode 9 --target-processes all .gpu/bin/test_cuda \
+    timeout 180 "$sanitizer" --tool "$tool" "${ours[@]}" --target-processes all .gpu/bin/test_cuda \
       --gtest_brief=1 --gtest_filter='Cuda*.*Small*' > ".gpu/$tool.log" 2>&1 || code=$?
     [ "$code" != 124 ] || stop "$tool had not ended after 180 s: .gpu/$tool.log"
     [ "$code" = 0 ] || { tail -40 ".gpu/$tool.log"; stop "$tool found something: .gpu/$tool.log"; }
+    if [ "$tool" = initcheck ] && grep -A 3 Uninitialized .gpu/initcheck.log | grep -m 3 'd9d::'; then
+      stop "initcheck found something: .gpu/initcheck.log"
+    fi
   done
   echo "sanitizers: the small tests are clean"
   exit
@@ -92,8 +97,21 @@ for run in first second; do
 done
 "$python" tests/gpu/curves.py equal .gpu/runs/strict_first .gpu/runs/strict_second
 
+# What runs beside a step: copies of checkpoints and of offloaded layers, and CUPTI, change no number.
+job beside small_dense node.device=cuda trainer.schedule.total_steps=5 model_provider.offload_layers=1 \
+  trainer.checkpointing.period_steps=2 trainer.profiling="{period_steps: 3, warmup_steps: 0, active_steps: 2}"
+"$python" tests/gpu/curves.py same .gpu/runs/small_dense_cuda .gpu/runs/beside
+.gpu/bin/d9d-node trace .gpu/runs/beside/traces/step_3.trace.json.gz --json > .gpu/beside.json
+"$python" -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["kernels"]["busy_ns"] <= 0)' .gpu/beside.json ||
+  stop "the trace of a profiled step has no kernels"
+
 # Meshes beside one rank of the same GPU. Ranks share it; where there are as many GPUs, NCCL joins them as well.
 gpus="$(nvidia-smi -L | grep -c '^GPU')"
+sampler=
+trap '[ -z "$sampler" ] || kill "$sampler"' EXIT
+sample_contexts() {
+  while sleep 1; do nvidia-smi --query-compute-apps=pid,gpu_uuid --format=csv,noheader; done > .gpu/contexts.log
+}
 meshes() {
   local model="$1" number=0 degrees words word ranks run
   shift
@@ -108,8 +126,18 @@ meshes() {
     job "${run}_shared" "$model" node.device=cuda node.devices=1 trainer.schedule.total_steps=5 "${words[@]}"
     "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cuda" ".gpu/runs/${run}_shared"
     [ "$gpus" -ge "$ranks" ] || continue
-    job "${run}_nccl" "$model" node.device=cuda node.collectives=nccl trainer.schedule.total_steps=5 "${words[@]}"
-    "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cuda" ".gpu/runs/${run}_nccl"
+    # A process for each rank, which has memory of its own GPU only, and one for all.
+    sample_contexts &
+    sampler=$!
+    for processes in per_device 1; do
+      job "${run}_nccl_$processes" "$model" node.device=cuda node.collectives=nccl node.processes="$processes" \
+        trainer.schedule.total_steps=5 "${words[@]}"
+      "$python" tests/gpu/curves.py same ".gpu/runs/${model}_cuda" ".gpu/runs/${run}_nccl_$processes"
+      [ -z "$sampler" ] || kill "$sampler"
+      sampler=
+      [ -z "$(sort -u .gpu/contexts.log | cut -d, -f1 | uniq -d)" ] ||
+        stop "a process has memory of two GPUs: .gpu/contexts.log"
+    done
   done
 }
 meshes small_dense data_parallel_replicate=2 data_parallel_shard=2 pipeline_parallel=2 tensor_parallel=2 \

@@ -49,7 +49,8 @@ TraceFile::TraceFile(const std::filesystem::path& path) {
     by_place[place_of(event)].push_back(slices_.size());
     slices_.push_back({track.process, track.name, event.at("name"), event.at("cat"), track.rank, track.node,
                        start, start + nanoseconds(event, "dur"), args.contains("step"),
-                       args.value("step", -1), args.value("flow_in", ""), args.value("flow_out", "")});
+                       args.value("step", -1), args.value("stage", -1), args.value("flow_in", ""),
+                       args.value("flow_out", "")});
   }
   const auto bound = [&](const json& event, std::int64_t ns, const std::string TraceSlice::*flow,
                          const std::string& wanted) -> const TraceSlice* {

@@ -20,6 +20,7 @@ struct TraceSlice {
   std::int64_t end_ns = 0;
   bool has_step = false;
   int step = -1;
+  int stage = -1;
   std::string flow_in;
   std::string flow_out;
 };

@@ -39,8 +39,6 @@ struct Api {
   const char* (*last_error)(Comm comm) = nullptr;  // "" for none
   int (*unique_id)(UniqueId* id) = nullptr;
   int (*init)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
-  // The same where members are in several processes, for a table that has to know. Null: init.
-  int (*init_across)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
   int (*async_error)(Comm comm, int* result) = nullptr;
   int (*finalize)(Comm comm) = nullptr;  // what is enqueued still runs
   int (*destroy)(Comm comm) = nullptr;   // after finalize
@@ -71,6 +69,10 @@ struct Api {
   int (*record)(Event event, Stream stream) = nullptr;
   int (*stream_waits)(Stream stream, Event event) = nullptr;  // the stream, not the caller
   int (*query)(Event event) = nullptr;                        // success or not_ready
+
+  // Of some tables only.
+  // init where members are in several processes, for a table that has to know. Null: init.
+  int (*init_across)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
   // An event that tells when it was reached. Null: none does.
   d9d::Event (*record_time)(int device, Stream stream) = nullptr;
   // Of devices that only work while somebody waits: work for the event, as far as it goes. Null for a GPU.

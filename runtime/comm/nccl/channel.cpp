@@ -44,7 +44,8 @@ bool is_of_a_peer(int result) {
 
 }  // namespace
 
-Channel::Channel(ChannelOptions options, const Open& open) : options_(std::move(options)) {
+Channel::Channel(ChannelOptions options, const Open& open)
+    : options_(std::move(options)), timeout_(options_.timeout) {
   const What what{"open", "", ""};
   require_cuda(api().use_device(options_.device), what);
   try {
@@ -61,6 +62,7 @@ Channel::Channel(ChannelOptions options, const Open& open) : options_(std::move(
 Channel::~Channel() {
   failed_.set("closed");
   options_.witnesses->leave(group().name);
+  enter_device();
   end_communicator();
   for (const Launch& launch : launches_) {
     api().destroy_event(launch.ready);
@@ -131,6 +133,7 @@ void Channel::wait() {
 void Channel::finish(const char* operation) {
   std::deque<Launch> gone;
   std::unique_lock lock(mutex_);
+  enter_device();
   while (true) {
     failed_.throw_if_set(operation, group().name, backend);
     drop_done(gone);
@@ -161,13 +164,14 @@ void Channel::abort(const std::string& reason) noexcept {
   changed_.notify_all();
 }
 
-void Channel::set_timeout(milliseconds timeout) {
-  const std::lock_guard lock(mutex_);
-  options_.timeout = timeout;
+// A thread that CUDA does not know would ask on the first GPU, and take some 500 MB of that one's memory for it.
+void Channel::enter_device() const noexcept {
+  static_cast<void>(api().use_device(options_.device));
 }
 
 void Channel::look() {
   if (ended_) return;
+  enter_device();
   if (failed_.is_set()) return end_communicator();
   std::deque<Launch> gone;
   auto lock = lock_within(mutex_, look_patience);
@@ -175,7 +179,7 @@ void Channel::look() {
   int result = success;
   api().async_error(comm_, &result);
   std::optional<std::string> reason;
-  auto patience = std::clamp(options_.timeout, answer_patience, witness_patience);
+  auto patience = std::clamp(timeout_.load(), answer_patience, witness_patience);
   if (result != success && result != in_progress) {
     patience = is_of_a_peer(result) ? answer_patience : milliseconds{0};
     reason = fmt::format("{}: {}", api().text_of(result), api().last_error(comm_));
@@ -198,21 +202,21 @@ std::optional<std::string> Channel::overdue() {
   if (result != success && result != not_ready) return fmt::format("CUDA: {}", api().cuda_text_of(result));
   const auto now = steady_clock::now();
   if (oldest.since == Time{} && api().query(oldest.ready) == success) oldest.since = now;
-  if (oldest.since == Time{} || now - oldest.since < options_.timeout) return std::nullopt;
+  if (oldest.since == Time{} || now - oldest.since < timeout_.load()) return std::nullopt;
   if (api().work_for != nullptr) api().work_for(oldest.done);
   if (api().query(oldest.done) == success) return std::nullopt;
-  return fmt::format("not done {} ms after it could begin", options_.timeout.count());
+  return fmt::format("not done {} ms after it could begin", timeout_.load().count());
 }
 
 // Until the communicator is no longer busy with the call.
 int Channel::settled(int result, const What& what) {
-  const auto begin = steady_clock::now(), deadline = begin + options_.timeout;
+  const auto begin = steady_clock::now(), deadline = begin + timeout_.load();
   while (result == in_progress) {
     if (options_.ended && options_.ended->is_set()) failed_.set(options_.ended->reason());
     failed_.throw_if_set(what.operation, group().name, backend);
     if (steady_clock::now() > deadline) {
       failed_.set(
-          fmt::format("the ranks {} did not all come within {} ms", members(), options_.timeout.count()));
+          fmt::format("the ranks {} did not all come within {} ms", members(), timeout_.load().count()));
       continue;
     }
     if (steady_clock::now() - begin < spin_patience) {
@@ -278,6 +282,7 @@ void Channel::fail(const What& what, const std::string& reason, milliseconds pat
 
 void Channel::end_communicator() noexcept {
   const auto lock = lock_within(mutex_, call_patience);
+  enter_device();
   if (comm_ == nullptr || ended_.exchange(true)) return;
   api().abort(comm_);
   changed_.notify_all();

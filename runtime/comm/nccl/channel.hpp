@@ -48,7 +48,7 @@ class Channel {
   void close() noexcept;
   // From any thread; returns at once. The Watch ends the communicator.
   void abort(const std::string& reason) noexcept;
-  void set_timeout(std::chrono::milliseconds timeout);
+  void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
   // By the Watch, every few milliseconds: errors that NCCL found meanwhile, deadlines, what is done.
   void look();
@@ -81,8 +81,10 @@ class Channel {
   void add_to_log(LoggedWork work) const;
   void fail(const What& what, const std::string& reason, std::chrono::milliseconds patience);
   void end_communicator() noexcept;
+  void enter_device() const noexcept;
 
-  ChannelOptions options_;
+  const ChannelOptions options_;
+  std::atomic<std::chrono::milliseconds> timeout_;
   comm::AbortFlag failed_;
   std::mutex mutex_;  // of all that follows, and of calls with comm_
   std::condition_variable changed_;

@@ -46,7 +46,7 @@ TEST_F(CudaDevice, SmallStreamsWaitForEventsOfEachOther) {
 }
 
 // The host is far ahead when the copy is made.
-TEST_F(CudaDevice, SmallCopiesReachPinnedMemoryBesideTheHost) {
+TEST_F(CudaDevice, CopiesReachPinnedMemoryBesideTheHost) {
   const auto device = plugin_.device(0);
   const at::Tensor ones = at::ones({2048, 2048}, at::Device(at::kCUDA, 0));
   const at::Tensor memory = device->pinned(2048 * 2048 * 4);

@@ -273,7 +273,7 @@ TEST(NameCache, GivesTheIdsOfItsRecorder) {
   EXPECT_EQ(NameCache(nullptr)("a"), 0U);
 }
 
-TEST(Recorder, KeepsLateSpansBesideTheRingsUpToALimit) {
+TEST(Recorder, KeepsTheLastLateSpansBesideTheRings) {
   Recorder recorder({.spans_per_thread = 4, .late_spans_max = 3});
   const Span mine{.start_ns = 5, .end_ns = 6, .category = Category::compute};
   recorder.record(mine);
@@ -285,7 +285,7 @@ TEST(Recorder, KeepsLateSpansBesideTheRingsUpToALimit) {
 
   EXPECT_EQ(recorder.snapshot().spans.size(), 4U) << "none of the ring's is gone";
   const Recording drained = recorder.drain();
-  EXPECT_EQ(drained.spans, (std::vector{mine, late[0], late[1], late[2]}));
+  EXPECT_EQ(drained.spans, (std::vector{mine, late[2], late[3], late[4]}));
   EXPECT_EQ(drained.lost, 2U);
   EXPECT_TRUE(recorder.drain().spans.empty());
   recorder.record_late({late[3]});
