@@ -5,6 +5,7 @@
 #include <fstream>
 #include <regex>
 
+#include "tests/support/certificates.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -189,6 +190,22 @@ TEST_F(Workers, HaveDevicesOfTheirOwnAndTrainToTheBitsOfTheCpu) {
       EXPECT_THAT(outcome.err, HasSubstr(" on delayed device"));
       EXPECT_EQ(job_.exact_curve("delayed"), job_.exact_curve("cpu"));
     }
+  }
+}
+
+TEST_F(Workers, WithDevicesTrainUnderTlsWhereverNode0Listens) {
+  const net::TlsFiles files = Authority(job_.folder().path(), "job").issue("node");
+  const Words under_tls = mesh(1, 2) + processes("2") +
+                          set("node.tls", "{ca: " + files.ca + ", certificate: " + files.certificate +
+                                              ", key: " + files.key + "}");
+  job_.run(under_tls + named("cpu"));
+
+  for (const char* const address : {"127.0.0.1:0", "0.0.0.0:0"}) {
+    const Outcome outcome = job_.run(under_tls + set("node.listen", address) + set("node.device", "delayed") +
+                                     set("node.collectives", "nccl") + named("delayed") + Words{"--fresh"});
+
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(job_.exact_curve("delayed"), job_.exact_curve("cpu"));
   }
 }
 
