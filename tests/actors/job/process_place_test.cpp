@@ -9,6 +9,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 JobConfig job_of(int ranks, std::int64_t processes) {
   JobConfig job;
@@ -117,6 +118,28 @@ TEST(ProcessPlace, RefusesAddressesThatProcessesCannotShare) {
               HasSubstr("node.advertise is 10.0.0.1:5000: each process has a port of its own"));
   job.node.advertise = "10.0.0.1";
   EXPECT_EQ(processes_of(job, {.listen = "0.0.0.0:5000", .ranks = 2}, 0), 2);
+}
+
+TEST(ProcessPlace, NamesTheWayOutWhereNobodyAskedForSeveralProcesses) {
+  JobConfig job = trusting(on_cuda(job_of(4, 2)));
+  const RunOptions joining{.join = "10.0.0.1:1", .listen = "10.0.0.2:5000", .ranks = 2};
+  const RunOptions listening{.listen = "0.0.0.0:5000", .ranks = 2};
+  const auto advertised = [&] {
+    JobConfig with = job;
+    with.node.advertise = "10.0.0.1:5000";
+    return with;
+  };
+  const auto expect = [&](const auto& matcher) {
+    EXPECT_THAT(error_of(job, joining, 2), matcher);
+    EXPECT_THAT(error_of(job, listening, 2), matcher);
+    EXPECT_THAT(error_of(advertised(), {.ranks = 2}, 2), matcher);
+  };
+
+  expect(Not(HasSubstr("node.processes: 1")));
+  job.node.processes.reset();
+  expect(HasSubstr("; or set node.processes: 1"));
+  job.node.processes = ProcessCount{};
+  EXPECT_EQ(processes_of(job, listening, 2), 1);
 }
 
 TEST(ProcessPlace, OfTheFirstHostsProcessesTheFirstListensAndTheOthersJoinIt) {
