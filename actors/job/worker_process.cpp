@@ -18,6 +18,7 @@ namespace {
 
 constexpr int signal_codes = 128;
 constexpr int cannot_start_code = 127;
+constexpr int code_of_nobody_knows_what = 1;
 
 [[noreturn]] void fail_to_start(const char* what) {
   throw Error(
@@ -152,7 +153,10 @@ void WorkerProcess::signal(int number) const {
 
 std::optional<int> WorkerProcess::code() {
   int status = 0;
-  if (code_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return code_;
+  if (code_) return code_;
+  const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+  if (ended < 0 && errno == ECHILD) code_ = code_of_nobody_knows_what;  // taken by whoever ignores SIGCHLD
+  if (ended != pid_) return code_;
   if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
   code_ = signal_ ? signal_codes + *signal_ : WEXITSTATUS(status);
   return code_;

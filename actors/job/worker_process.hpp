@@ -29,7 +29,8 @@ class WorkerProcess {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
-  // Of a process that has ended: its exit code, or 128 + the signal. Does not wait.
+  // Of a process that has ended: its exit code, or 128 + the signal; 1 where this process ignores SIGCHLD and so never
+  // hears it. Does not wait.
   std::optional<int> code();
   std::optional<int> signal_of_death() const { return signal_; }
 

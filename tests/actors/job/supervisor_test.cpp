@@ -74,6 +74,14 @@ TEST_F(Supervised, AreKilledWhenTheyDoNotEndAfterAFailure) {
   EXPECT_EQ(run(script(ready + "exec bash -c 'exit 7'", deaf), std::chrono::milliseconds(1)), 7);
 }
 
+TEST_F(Supervised, EndWithTheirCodeAlsoWhereTheCommandInheritsThatChildrenAreIgnored) {
+  auto* const before = std::signal(SIGCHLD, SIG_IGN);
+
+  EXPECT_EQ(run(script("exec bash -c 'exit 7'", "true")), 7);
+
+  EXPECT_EQ(std::signal(SIGCHLD, before), SIG_IGN) << "it is as it was";
+}
+
 TEST_F(Supervised, DoNotSeeTheReportOfTheFirst) {
   EXPECT_EQ(run(script(ready + "true", "echo \"report: $D9D_WORKER_REPORT.\"")), 0);
 

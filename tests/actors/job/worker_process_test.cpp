@@ -61,6 +61,14 @@ TEST(WorkerProcess, SaysWhichSignalEndedIt) {
   process.signal(SIGTERM);  // to nobody: the number may be another process's by now
 }
 
+TEST(WorkerProcess, HasEndedAlsoWhereSomebodyIgnoresTheEndsOfChildren) {
+  auto* const before = std::signal(SIGCHLD, SIG_IGN);
+  WorkerProcess process(script("exec true"));
+
+  EXPECT_EQ(wait_for(process), 1) << "nobody knows";
+  std::signal(SIGCHLD, before);
+}
+
 TEST(WorkerProcess, HasAGroupOfItsOwn) {
   WorkerProcess process(script("exec cat /dev/zero > /dev/null"));
 
