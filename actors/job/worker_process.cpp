@@ -27,6 +27,15 @@ constexpr int code_of_nobody_knows_what = 1;
                   what, std::strerror(errno)));
 }
 
+[[noreturn]] void fail_to_wait() {
+  if (errno != ENOSYS && errno != EPERM) fail_to_start("pidfd_open");
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("cannot wait for a worker process: pidfd_open: {}; Linux has it since 5.3, and what "
+                  "confines a container may forbid it: set node.processes: 1",
+                  std::strerror(errno)));
+}
+
 // Ends that the parent reads; both are closed where the program begins.
 struct Pipe {
   int reads = -1, writes = -1;
@@ -130,7 +139,7 @@ WorkerProcess::WorkerProcess(const WorkerStart& start) {
   ::waitpid(pid_, nullptr, 0);
   close_all();
   errno = cause;
-  fail_to_start("pidfd_open");
+  fail_to_wait();
 }
 
 WorkerProcess::~WorkerProcess() {

@@ -21,7 +21,7 @@ struct WorkerStart {
 
 class WorkerProcess {
  public:
-  // Environment error: no process, no descriptors. A program that is not there ends with code 127.
+  // Environment error: no process, no descriptors, no way to wait for it. A program that is not there ends with code 127.
   explicit WorkerProcess(const WorkerStart& start);
   ~WorkerProcess();  // kills it
   WorkerProcess(const WorkerProcess&) = delete;
