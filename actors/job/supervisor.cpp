@@ -260,6 +260,12 @@ class Supervisor {
       return log::error("{} was killed by {}{}. The job is over", name(index), signal_name(*signal),
                         *signal == SIGKILL ? ": by hand, or by the kernel because memory ran out" : "");
     }
+    if (code == exit_of_no_program) {
+      return log::error(
+          "{} ended with exit code {}: {} cannot be executed a second time, or does not find its libraries; "
+          "set node.processes: 1 to do without",
+          name(index), code, options_.words.front());
+    }
     // Its own words say what was wrong, or it was asked to end.
     const bool alone = members_.size() == 1, stopped = code > exit_of_signal;
     if (code == 0 || alone || stopped) return log::debug("{} ended with exit code {}", name(index), code);

@@ -17,7 +17,6 @@ namespace d9d {
 namespace {
 
 constexpr int signal_codes = 128;
-constexpr int cannot_start_code = 127;
 constexpr int code_of_nobody_knows_what = 1;
 
 [[noreturn]] void fail_to_start(const char* what) {
@@ -78,6 +77,13 @@ struct Become {
   pid_t parent;
 };
 
+// Where the program would have printed.
+void say_why_not(const char* program) {
+  const char* const cause = ::strerrordesc_np(errno);
+  for (const char* text : {"cannot execute ", program, ": ", cause == nullptr ? "?" : cause, "\n"})
+    static_cast<void>(!::write(STDERR_FILENO, text, std::strlen(text)));
+}
+
 // Between fork and exec: only calls that are safe there. What is ignored and blocked goes on behind exec.
 [[noreturn]] void become(const Become& what) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -92,7 +98,8 @@ struct Become {
   if (what.err >= 0) ::dup2(what.err, STDERR_FILENO);
   if (what.report >= 0) ::fcntl(what.report, F_SETFD, 0);
   ::execve(what.program, what.words, what.environment);
-  ::_exit(cannot_start_code);
+  say_why_not(what.program);
+  ::_exit(exit_of_no_program);
 }
 
 }  // namespace

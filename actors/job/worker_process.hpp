@@ -11,6 +11,8 @@
 
 namespace d9d {
 
+inline constexpr int exit_of_no_program = 127;  // as of shells and of the loader of libraries
+
 struct WorkerStart {
   std::string program;
   std::vector<std::string> words;  // the first is its name
@@ -21,7 +23,8 @@ struct WorkerStart {
 
 class WorkerProcess {
  public:
-  // Environment error: no process, no descriptors, no way to wait for it. A program that is not there ends with code 127.
+  // Environment error: no process, no descriptors, no way to wait for it. A program that cannot be
+  // executed says why on its `err` and ends with exit_of_no_program.
   explicit WorkerProcess(const WorkerStart& start);
   ~WorkerProcess();  // kills it
   WorkerProcess(const WorkerProcess&) = delete;

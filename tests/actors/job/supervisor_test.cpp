@@ -13,6 +13,7 @@
 namespace d9d {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -60,6 +61,18 @@ TEST_F(Supervised, OthersAreNotStartedWhereTheFirstFindsTheJobWrong) {
   EXPECT_EQ(run(script("exec bash -c 'exit 2'", "echo here")), 2);
 
   EXPECT_EQ(printed_, "");
+}
+
+TEST_F(Supervised, AreNamedWhereTheyCannotBeStartedAlsoTheFirst) {
+  for (const auto& [text, who] : {std::pair(script("exec /nowhere", "true"), "error worker 0 of 3 (rank 0;"),
+                                  std::pair(script(ready + waits, "exec /nowhere"), "error worker 1 of 3")}) {
+    testing::internal::CaptureStderr();
+
+    EXPECT_EQ(run(text, std::chrono::milliseconds(100)), 127);
+
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr(who), HasSubstr("ended with exit code 127: bash cannot be executed")));
+  }
 }
 
 TEST_F(Supervised, EndWithTheCodeOfTheFirstThatFailed) {

@@ -122,9 +122,10 @@ TEST(WorkerProcess, EndsWithItsOwner) {
   EXPECT_EQ(::kill(pid, 0), -1);
 }
 
-TEST(WorkerProcess, OfAProgramThatIsNotThereEndsWithTheShellsCode) {
+TEST(WorkerProcess, OfAProgramThatIsNotThereSaysSoAndEndsWithTheShellsCode) {
   WorkerProcess process({.program = "/nowhere/d9d-node", .words = {"d9d-node"}});
 
+  EXPECT_EQ(all_of(process.err()), "cannot execute /nowhere/d9d-node: No such file or directory\n");
   EXPECT_EQ(wait_for(process), 127);
 }
 
