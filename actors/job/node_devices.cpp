@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/job/process_place.hpp"
 #include "actors/job/run_job.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/network.hpp"
@@ -18,11 +19,6 @@ void require_protected(const JobConfig& job, const std::string& host) {
       "clear, and {} leads beyond this host: set node.clear_collectives: true in a network you trust, or "
       "node.device: cpu",
       host);
-}
-
-// Its processes are all of the job, whatever the address under which they meet.
-bool has_whole_mesh(const JobConfig& job, int ranks_here, const HostShare& share) {
-  return ranks_here * share.worker.count == job.mesh.world_size();
 }
 
 }  // namespace

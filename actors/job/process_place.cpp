@@ -103,6 +103,10 @@ int processes_of(const JobConfig& job, const RunOptions& options, int devices_he
   return processes;
 }
 
+bool has_whole_mesh(const JobConfig& job, int ranks_here, const HostShare& share) {
+  return ranks_here * share.worker.count == job.mesh.world_size();
+}
+
 RunOptions options_of_worker(RunOptions options, const JobConfig& job, const Worker& worker,
                              const std::string& join) {
   options.ranks = ranks_of_command(job, options) / worker.share.count;
@@ -111,6 +115,9 @@ RunOptions options_of_worker(RunOptions options, const JobConfig& job, const Wor
   const bool first = !options.join;
   if (!first) return options;
   options.node_index = 0;
+  // Nobody else has to know it: a stranger of this host does not take the place of a worker that comes later.
+  if (has_whole_mesh(job, *options.ranks, options.share))
+    options.token = fmt::format("{:016x}", worker.command);
   if (worker.share.index == 0) {
     if (!options.listen && !job.node.listen) options.listen = "127.0.0.1:0";
     return options;

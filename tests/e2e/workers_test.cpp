@@ -209,6 +209,19 @@ TEST_F(Workers, WithDevicesTrainUnderTlsWhereverNode0Listens) {
   }
 }
 
+TEST_F(Workers, OfAJobOfTheirOwnLetNoStrangerIn) {
+  const auto command = start_endless();
+  const std::string port = port_of(*command);
+  const auto stranger = job_.start(mesh(2, 1) + set("trainer.schedule.total_steps", endless) +
+                                   Words{"--ranks", "1"} + Words{"--join", "127.0.0.1:" + port});
+
+  EXPECT_EQ(stranger->wait(), 1);
+  EXPECT_THAT(stranger->err(), HasSubstr("node 0 refused this node: the job token"));
+  wait_for_steps(*command, 1);
+  command->signal(SIGTERM);
+  EXPECT_EQ(command->wait(all_end_within), 128 + SIGTERM) << command->err();
+}
+
 TEST_F(Workers, AreRefusedWhereTheyCannotShareTheRanks) {
   for (const auto& [count, reason] : std::vector<std::pair<std::string, std::string>>{
            {"3", "node.processes is 3, and 3 processes cannot share the 4 ranks"},
