@@ -36,7 +36,8 @@ std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
   if (join.getJobHash() != identity_.job_hash) {
     const std::string differing = told(key_differences(identity_.keys, join.getKeys()), "at node 0", "there");
     return fmt::format(
-        "its job file differs from node 0's in {}. All sections but `node` must be equal on every host",
+        "its job file differs from node 0's in {}. All sections but `node` must be equal on every host, and "
+        "node.device too",
         differing.empty() ? fmt::format("its hash ({} at node 0, {} there)", identity_.job_hash,
                                         std::string(join.getJobHash()))
                           : differing);

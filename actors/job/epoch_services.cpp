@@ -43,8 +43,8 @@ DevicePlaces places_of(const ProcessServices& process, const Membership& members
   const JobConfig& job = process.job();
   if (job.node.device == DeviceKind::cpu) return {};
   const bool is_cuda = job.node.device == DeviceKind::cuda;
-  require_protected_collectives(job, membership.addresses);
   const int ranks = membership.ranks_per_node.at(static_cast<std::size_t>(membership.node));
+  require_protected_collectives(job, ranks, process.share, membership.addresses);
   return places_on_node(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks),
                         process.share);
 }

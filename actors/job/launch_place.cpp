@@ -80,8 +80,22 @@ bool any_of(const Variables& variables, const Names& names) {
                      [&](const char* name) { return find_variable(variables, name) != nullptr; });
 }
 
+bool equal(const Variables& variables, const char* one, const char* other) {
+  const std::string* const a = find_variable(variables, one);
+  const std::string* const b = find_variable(variables, other);
+  return a != nullptr && b != nullptr && *a == *b;
+}
+
+// `srun --mpi=pmi2` sets those of PMI beside its own, which say more. mpirun tells its processes their place on the host.
+bool is_pmi_of_srun(const Variables& variables) {
+  return any_of(variables, {"SLURM_STEP_ID", "SLURM_STEPID"}) && !any_of(variables, {"MPI_LOCALRANKID"}) &&
+         equal(variables, "PMI_RANK", "SLURM_PROCID");
+}
+
 const Launcher* find_launcher(const Variables& variables) {
+  const bool pmi_of_srun = is_pmi_of_srun(variables);
   for (const Launcher& launcher : launchers()) {
+    if (pmi_of_srun && std::string(launcher.index) == "PMI_RANK") continue;
     // RANK alone may be anybody's.
     const bool complete = std::string(launcher.index) != "RANK" || any_of(variables, launcher.count);
     if (complete && find_variable(variables, launcher.index) != nullptr) return &launcher;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/job/process_place.hpp"
 #include "actors/job/run_job.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/network.hpp"
@@ -43,7 +44,7 @@ DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_he
 }
 
 void require_protected_collectives(const JobConfig& job, int ranks_here, const RunOptions& options) {
-  if (ranks_here == job.mesh.world_size()) return;
+  if (has_whole_mesh(job, ranks_here, options.share)) return;
   const auto look_at = [&](const std::optional<std::string>& address, const char* key) {
     if (address) require_protected(job, parse_host_port(*address, key).host);
   };
@@ -51,9 +52,12 @@ void require_protected_collectives(const JobConfig& job, int ranks_here, const R
   look_at(options.listen ? options.listen : options.join ? std::nullopt : job.node.listen, "--listen");
 }
 
-void require_protected_collectives(const JobConfig& job, const std::vector<HostPort>& nodes) {
-  if (nodes.size() < 2) return;
-  for (const HostPort& node : nodes) require_protected(job, node.host);
+void require_protected_collectives(const JobConfig& job, int ranks_here, const HostShare& share,
+                                   const std::vector<HostPort>& nodes) {
+  if (has_whole_mesh(job, ranks_here, share)) return;
+  for (const HostPort& node : nodes) {
+    if (!node.host.empty()) require_protected(job, node.host);
+  }
 }
 
 }  // namespace d9d

@@ -17,9 +17,10 @@ DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_he
 struct RunOptions;
 
 // Input error where a job under TLS would send what its devices exchange in clear, unless it says that it may: NCCL has
-// no TLS. Of nodes that all are on loopback nothing leaves the host. Before the nodes have met, with the addresses that
-// this one was given; and when they have, with those of all.
+// no TLS. Of nodes that all are on loopback, or that one command has started, nothing leaves the host. Before the nodes
+// have met: the addresses given to this one. When they have: those of all nodes, where an empty host is this one's.
 void require_protected_collectives(const JobConfig& job, int ranks_here, const RunOptions& options);
-void require_protected_collectives(const JobConfig& job, const std::vector<HostPort>& nodes);
+void require_protected_collectives(const JobConfig& job, int ranks_here, const HostShare& share,
+                                   const std::vector<HostPort>& nodes);
 
 }  // namespace d9d

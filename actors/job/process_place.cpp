@@ -55,17 +55,18 @@ bool has_process_per_rank(const JobConfig& job, int ranks, int devices) {
 // Each process has a port of its own, and all of them are reached from other hosts under one kind of address.
 void require_addresses(const JobConfig& job, const RunOptions& options, const std::string& given) {
   const AddressOptions address = address_options(job, options);
+  const char* const or_not = job.node.processes ? "" : "; or set node.processes: 1, for one process with all";
   D9D_REQUIRE(!address.advertise || !address.advertise->port,
-              "{}, and node.advertise is {}: each process has a port of its own; give the host alone", given,
-              job.node.advertise.value_or(""));
+              "{}, and node.advertise is {}: each process has a port of its own; give the host alone{}",
+              given, job.node.advertise.value_or(""), or_not);
   D9D_REQUIRE(!options.join || !address.listen || address.listen->port == 0,
-              "{}, and --listen {} is one port for all of them: give port 0, or leave --listen out", given,
-              options.listen.value_or(""));
+              "{}, and --listen {} is one port for all of them: give port 0, or leave --listen out{}", given,
+              options.listen.value_or(""), or_not);
   const bool whole = ranks_of_command(job, options) == job.mesh.world_size();
   D9D_REQUIRE(options.join || whole || address.advertise || !is_wildcard(address.listen->host),
               "{}, and node 0 listens on all addresses of this host: other hosts have to reach its processes "
-              "under the address that these use; listen on that one, or set node.advertise to it",
-              given);
+              "under the address that these use; listen on that one, or set node.advertise to it{}",
+              given, or_not);
 }
 
 }  // namespace
@@ -102,6 +103,10 @@ int processes_of(const JobConfig& job, const RunOptions& options, int devices_he
   return processes;
 }
 
+bool has_whole_mesh(const JobConfig& job, int ranks_here, const HostShare& share) {
+  return ranks_here * share.worker.count == job.mesh.world_size();
+}
+
 RunOptions options_of_worker(RunOptions options, const JobConfig& job, const Worker& worker,
                              const std::string& join) {
   options.ranks = ranks_of_command(job, options) / worker.share.count;
@@ -110,6 +115,9 @@ RunOptions options_of_worker(RunOptions options, const JobConfig& job, const Wor
   const bool first = !options.join;
   if (!first) return options;
   options.node_index = 0;
+  // Nobody else has to know it: a stranger of this host does not take the place of a worker that comes later.
+  if (has_whole_mesh(job, *options.ranks, options.share))
+    options.token = fmt::format("{:016x}", worker.command);
   if (worker.share.index == 0) {
     if (!options.listen && !job.node.listen) options.listen = "127.0.0.1:0";
     return options;

@@ -24,6 +24,9 @@ struct ProcessPlace {
 // the ranks, the devices or the addresses of this host cannot be shared in that way.
 int processes_of(const JobConfig& job, const RunOptions& options, int devices_here);
 
+// Whether the processes of one command are all of the job.
+bool has_whole_mesh(const JobConfig& job, int ranks_here, const HostShare& share);
+
 // What one of the processes is told instead of what its command was told. `join`: where node 0 is; unless it is this one.
 RunOptions options_of_worker(RunOptions options, const JobConfig& job, const Worker& worker,
                              const std::string& join);

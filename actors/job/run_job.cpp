@@ -157,7 +157,7 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
       .address = address_options(job, options),
       .build = options.build,
       .job_hash = fmt::format("{:016x}", job_fingerprint(job) + static_cast<std::uint64_t>(job.node.device)),
-      .token = job.node.job_token.value_or(""),
+      .token = job.node.job_token.value_or(options.token),
       .incarnation = incarnation,
       .events = job.inference ? "inference" : "train"};
   node.job_keys = keys_of_all_nodes(job);

@@ -30,6 +30,7 @@ struct RunOptions {
   bool fresh = false;                 // --fresh: begin at step 1 although there are checkpoints
   HostShare share{};                  // of this host, as far as a launcher and the command say it
   std::uint64_t command = 0;          // that has started this process beside others; 0: the user has
+  std::string token{};                // of the job, where it says none (node.job_token)
   std::string address_from;           // the variable that says where node 0 is; empty: none does
   std::vector<std::string> notes;     // what the environment says and the user should know
   std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated

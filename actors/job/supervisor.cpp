@@ -45,12 +45,15 @@ class Signals {
     for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) sigaddset(&set, signal);
     ::pthread_sigmask(SIG_BLOCK, &set, &before_);
     pipe_before_ = std::signal(SIGPIPE, SIG_IGN);
+    child_before_ =
+        std::signal(SIGCHLD, SIG_DFL);  // who ignores it, or whose parent does, hears no exit codes
     descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (descriptor_ < 0)
       throw Error(ErrorKind::environment, fmt::format("cannot wait for signals: {}", std::strerror(errno)));
   }
   ~Signals() {
     ::close(descriptor_);
+    std::signal(SIGCHLD, child_before_);
     std::signal(SIGPIPE, pipe_before_);
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
@@ -68,6 +71,7 @@ class Signals {
   int descriptor_ = -1;
   sigset_t before_{};
   void (*pipe_before_)(int) = SIG_DFL;
+  void (*child_before_)(int) = SIG_DFL;
 };
 
 struct Stream {
@@ -255,6 +259,12 @@ class Supervisor {
     if (signal && *signal != signal_policy_.stop_signal()) {
       return log::error("{} was killed by {}{}. The job is over", name(index), signal_name(*signal),
                         *signal == SIGKILL ? ": by hand, or by the kernel because memory ran out" : "");
+    }
+    if (code == exit_of_no_program) {
+      return log::error(
+          "{} ended with exit code {}: {} cannot be executed a second time, or does not find its libraries; "
+          "set node.processes: 1 to do without",
+          name(index), code, options_.words.front());
     }
     // Its own words say what was wrong, or it was asked to end.
     const bool alone = members_.size() == 1, stopped = code > exit_of_signal;

@@ -17,13 +17,22 @@ namespace d9d {
 namespace {
 
 constexpr int signal_codes = 128;
-constexpr int cannot_start_code = 127;
+constexpr int code_of_nobody_knows_what = 1;
 
 [[noreturn]] void fail_to_start(const char* what) {
   throw Error(
       ErrorKind::environment,
       fmt::format("cannot start a worker process: {}: {}; are `ulimit -u` and `ulimit -n` large enough?",
                   what, std::strerror(errno)));
+}
+
+[[noreturn]] void fail_to_wait() {
+  if (errno != ENOSYS && errno != EPERM) fail_to_start("pidfd_open");
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("cannot wait for a worker process: pidfd_open: {}; Linux has it since 5.3, and what "
+                  "confines a container may forbid it: set node.processes: 1",
+                  std::strerror(errno)));
 }
 
 // Ends that the parent reads; both are closed where the program begins.
@@ -68,6 +77,13 @@ struct Become {
   pid_t parent;
 };
 
+// Where the program would have printed.
+void say_why_not(const char* program) {
+  const char* const cause = ::strerrordesc_np(errno);
+  for (const char* text : {"cannot execute ", program, ": ", cause == nullptr ? "?" : cause, "\n"})
+    static_cast<void>(!::write(STDERR_FILENO, text, std::strlen(text)));
+}
+
 // Between fork and exec: only calls that are safe there. What is ignored and blocked goes on behind exec.
 [[noreturn]] void become(const Become& what) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -82,7 +98,8 @@ struct Become {
   if (what.err >= 0) ::dup2(what.err, STDERR_FILENO);
   if (what.report >= 0) ::fcntl(what.report, F_SETFD, 0);
   ::execve(what.program, what.words, what.environment);
-  ::_exit(cannot_start_code);
+  say_why_not(what.program);
+  ::_exit(exit_of_no_program);
 }
 
 }  // namespace
@@ -129,7 +146,7 @@ WorkerProcess::WorkerProcess(const WorkerStart& start) {
   ::waitpid(pid_, nullptr, 0);
   close_all();
   errno = cause;
-  fail_to_start("pidfd_open");
+  fail_to_wait();
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -152,7 +169,10 @@ void WorkerProcess::signal(int number) const {
 
 std::optional<int> WorkerProcess::code() {
   int status = 0;
-  if (code_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return code_;
+  if (code_) return code_;
+  const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+  if (ended < 0 && errno == ECHILD) code_ = code_of_nobody_knows_what;  // taken by whoever ignores SIGCHLD
+  if (ended != pid_) return code_;
   if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
   code_ = signal_ ? signal_codes + *signal_ : WEXITSTATUS(status);
   return code_;

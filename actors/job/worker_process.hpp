@@ -11,6 +11,8 @@
 
 namespace d9d {
 
+inline constexpr int exit_of_no_program = 127;  // as of shells and of the loader of libraries
+
 struct WorkerStart {
   std::string program;
   std::vector<std::string> words;  // the first is its name
@@ -21,7 +23,8 @@ struct WorkerStart {
 
 class WorkerProcess {
  public:
-  // Environment error: no process, no descriptors. A program that is not there ends with code 127.
+  // Environment error: no process, no descriptors, no way to wait for it. A program that cannot be
+  // executed says why on its `err` and ends with exit_of_no_program.
   explicit WorkerProcess(const WorkerStart& start);
   ~WorkerProcess();  // kills it
   WorkerProcess(const WorkerProcess&) = delete;
@@ -29,7 +32,8 @@ class WorkerProcess {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
-  // Of a process that has ended: its exit code, or 128 + the signal. Does not wait.
+  // Of a process that has ended: its exit code, or 128 + the signal; 1 where this process ignores SIGCHLD and so never
+  // hears it. Does not wait.
   std::optional<int> code();
   std::optional<int> signal_of_death() const { return signal_; }
 

@@ -26,7 +26,9 @@ TEST_F(CoordinatorTest, RefusesAnotherJobFileAndNamesTheKeysThatDiffer) {
     join.setJobHash("xyz");
     join.setKeys(R"({"optimizer":{"lr":0.3,"name":"adamw"},"task":"causal_lm"})");
   });
-  EXPECT_THAT(refusal(), HasSubstr("in optimizer.lr (0.1 at node 0, 0.3 there). All sections but `node`"));
+  EXPECT_THAT(refusal(),
+              AllOf(HasSubstr("in optimizer.lr (0.1 at node 0, 0.3 there). All sections but `node`"),
+                    EndsWith("and node.device too")));
 
   join(101, 1, -1, [](wire::Join::Builder join) {
     join.setJobHash("xyz");

@@ -167,7 +167,8 @@ TEST_F(Nodes, RefuseStrangersAndGoOnWaitingForTheRightOne) {
   expect_refused(
       port, token + set("optimizer.lr", "0.1") + set("output_dir", "elsewhere"),
       "its job file differs from node 0's in optimizer.lr (0.003 at node 0, 0.1 there), output_dir (null "
-      "at node 0, \"elsewhere\" there). All sections but `node` must be equal on every host");
+      "at node 0, \"elsewhere\" there). All sections but `node` must be equal on every host, and node.device "
+      "too");
   expect_refused(port, token + Words{"--ranks", "2"}, "it offers 2 ranks but the mesh of 2 has only 1 left");
   EXPECT_TRUE(first->running());
   const auto second = start_joining(port, token);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <regex>
 
+#include "tests/support/certificates.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -190,6 +191,35 @@ TEST_F(Workers, HaveDevicesOfTheirOwnAndTrainToTheBitsOfTheCpu) {
       EXPECT_EQ(job_.exact_curve("delayed"), job_.exact_curve("cpu"));
     }
   }
+}
+
+TEST_F(Workers, WithDevicesTrainUnderTlsWhereverNode0Listens) {
+  const net::TlsFiles files = Authority(job_.folder().path(), "job").issue("node");
+  const Words under_tls = mesh(1, 2) + processes("2") +
+                          set("node.tls", "{ca: " + files.ca + ", certificate: " + files.certificate +
+                                              ", key: " + files.key + "}");
+  job_.run(under_tls + named("cpu"));
+
+  for (const char* const address : {"127.0.0.1:0", "0.0.0.0:0"}) {
+    const Outcome outcome = job_.run(under_tls + set("node.listen", address) + set("node.device", "delayed") +
+                                     set("node.collectives", "nccl") + named("delayed") + Words{"--fresh"});
+
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(job_.exact_curve("delayed"), job_.exact_curve("cpu"));
+  }
+}
+
+TEST_F(Workers, OfAJobOfTheirOwnLetNoStrangerIn) {
+  const auto command = start_endless();
+  const std::string port = port_of(*command);
+  const auto stranger = job_.start(mesh(2, 1) + set("trainer.schedule.total_steps", endless) +
+                                   Words{"--ranks", "1"} + Words{"--join", "127.0.0.1:" + port});
+
+  EXPECT_EQ(stranger->wait(), 1);
+  EXPECT_THAT(stranger->err(), HasSubstr("node 0 refused this node: the job token"));
+  wait_for_steps(*command, 1);
+  command->signal(SIGTERM);
+  EXPECT_EQ(command->wait(all_end_within), 128 + SIGTERM) << command->err();
 }
 
 TEST_F(Workers, AreRefusedWhereTheyCannotShareTheRanks) {

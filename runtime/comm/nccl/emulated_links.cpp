@@ -109,9 +109,15 @@ void EmulatedLinks::run() {
   bool somebody_waits = false;
   while (!ends()) {
     meet();
-    wait(somebody_waits || !whole() ? again_ms : -1);
+    wait(somebody_waits || !whole() || ending() ? again_ms : -1);
     somebody_waits = calls_.work();
   }
+}
+
+// Then it looks at the clock: a member that reads nothing wakes nobody.
+bool EmulatedLinks::ending() const {
+  const std::lock_guard lock(mutex_);
+  return ending_ != Ending::none;
 }
 
 bool EmulatedLinks::ends() {

@@ -47,7 +47,7 @@ class EmulatedLinks {
   // Any thread; returns at once. The frame's peer is who gets it; nothing happens if that one is gone.
   void send(EmulatedFrame frame);
   void wake();
-  // Afterwards nothing is called. `delivered`: what was sent gets there first, if it can.
+  // Afterwards nothing is called. `delivered`: what was sent gets there first, if it can within seconds.
   void close(bool delivered);
 
  private:
@@ -61,6 +61,7 @@ class EmulatedLinks {
 
   std::string path_of(int rank) const;
   void run();
+  bool ending() const;
   bool ends();
   void meet();
   void dial(int peer);

@@ -131,6 +131,19 @@ TEST(LaunchEnvironment, TakesABatchScriptForNoTaskAndSaysSo) {
   EXPECT_THAT(options.notes, ElementsAre(AllOf(HasSubstr("SLURM_NTASKS is 4"), HasSubstr("srun d9d-node"))));
 }
 
+TEST(LaunchEnvironment, TakesThePlaceOnTheHostFromSlurmWhereSrunSpeaksPmiToo) {
+  const Variables pmi2{{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMI_FD", "7"}, {"SLURM_GPUS_PER_TASK", "1"}};
+  const RunOptions fourth = place(srun("3", "1") + pmi2);
+
+  EXPECT_EQ(fourth.share.launched, (Share{1, 2}));
+  EXPECT_TRUE(fourth.share.devices_bound);
+  EXPECT_EQ(fourth.node_index, 3);
+
+  // Of an mpirun whose daemon is a task of the step, and has the same number.
+  const Variables mpirun{{"MPI_LOCALRANKID", "0"}, {"MPI_LOCALNRANKS", "1"}};
+  EXPECT_EQ(place(srun("3", "1") + pmi2 + mpirun).share.launched, (Share{0, 1}));
+}
+
 TEST(LaunchEnvironment, KnowsMpirunInsideOfSlurm) {
   // The processes of mpirun are started by daemons that are tasks of a step of their own.
   const Variables mpi{{"OMPI_COMM_WORLD_RANK", "5"},       {"OMPI_COMM_WORLD_SIZE", "8"},

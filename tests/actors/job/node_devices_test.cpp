@@ -48,26 +48,46 @@ TEST(NodeDevices, OfSeveralNodesRefuseWhatNcclCannot) {
 TEST(NodeDevices, BreakNoPromiseOfTls) {
   JobConfig job = four_replicas(DeviceKind::cuda);
   job.node.tls = TlsConfig{};
-  const std::vector<HostPort> here{{"127.0.0.1", 1}, {"::1", 2}}, beyond{{"127.0.0.1", 1}, {"10.0.0.2", 2}};
+  const std::vector<HostPort> here{{"", 0}, {"127.0.0.1", 1}, {"::1", 2}},
+      beyond{{"127.0.0.1", 1}, {"10.0.0.2", 2}};
   const RunOptions joins{.join = "10.0.0.1:29500"}, listens{.listen = "0.0.0.0:0"},
       stays{.join = "127.0.0.1:1"};
   const auto refusal_of = [&](const auto& call) { return test::error_of(call, ErrorKind::input); };
 
-  require_protected_collectives(job, here);
+  require_protected_collectives(job, 2, {}, here);
   require_protected_collectives(job, 2, stays);
   require_protected_collectives(job, 4, joins);  // one node
-  EXPECT_THAT(refusal_of([&] { require_protected_collectives(job, beyond); }),
+  EXPECT_THAT(refusal_of([&] { require_protected_collectives(job, 2, {}, beyond); }),
               AllOf(HasSubstr("10.0.0.2 leads beyond this host"), HasSubstr("node.clear_collectives: true")));
   EXPECT_THAT(refusal_of([&] { require_protected_collectives(job, 2, joins); }), HasSubstr("10.0.0.1 leads"));
   EXPECT_THAT(refusal_of([&] { require_protected_collectives(job, 2, listens); }),
               HasSubstr("0.0.0.0 leads"));
 
   job.node.clear_collectives = true;
-  require_protected_collectives(job, beyond);
+  require_protected_collectives(job, 2, {}, beyond);
   require_protected_collectives(job, 2, joins);
   job = four_replicas(DeviceKind::cpu);
   job.node.tls = TlsConfig{};
-  require_protected_collectives(job, beyond);
+  require_protected_collectives(job, 2, {}, beyond);
+}
+
+TEST(NodeDevices, OfOneCommandSendNothingBeyondTheHostWhereverTheyMeet) {
+  JobConfig job = four_replicas(DeviceKind::cuda);
+  job.node.tls = TlsConfig{};
+  job.node.listen = "10.0.0.1:29500";
+  const std::vector<HostPort> nodes{{"10.0.0.1", 29500}, {"10.0.0.1", 40000}};
+  const HostShare half{.worker = {1, 2}}, quarter{.worker = {1, 4}};
+
+  require_protected_collectives(job, 2, {.share = half});
+  require_protected_collectives(job, 2, {.join = "10.0.0.1:29500", .share = half});
+  require_protected_collectives(job, 2, half, nodes);
+  EXPECT_THAT(
+      test::error_of([&] { require_protected_collectives(job, 1, {.share = half}); }, ErrorKind::input),
+      HasSubstr("10.0.0.1 leads"));
+  EXPECT_THAT(test::error_of([&] { require_protected_collectives(job, 1, half, nodes); }, ErrorKind::input),
+              HasSubstr("10.0.0.1 leads"))
+      << "the other half of the ranks is on another host";
+  require_protected_collectives(job, 1, quarter, nodes);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 JobConfig job_of(int ranks, std::int64_t processes) {
   JobConfig job;
@@ -119,6 +120,28 @@ TEST(ProcessPlace, RefusesAddressesThatProcessesCannotShare) {
   EXPECT_EQ(processes_of(job, {.listen = "0.0.0.0:5000", .ranks = 2}, 0), 2);
 }
 
+TEST(ProcessPlace, NamesTheWayOutWhereNobodyAskedForSeveralProcesses) {
+  JobConfig job = trusting(on_cuda(job_of(4, 2)));
+  const RunOptions joining{.join = "10.0.0.1:1", .listen = "10.0.0.2:5000", .ranks = 2};
+  const RunOptions listening{.listen = "0.0.0.0:5000", .ranks = 2};
+  const auto advertised = [&] {
+    JobConfig with = job;
+    with.node.advertise = "10.0.0.1:5000";
+    return with;
+  };
+  const auto expect = [&](const auto& matcher) {
+    EXPECT_THAT(error_of(job, joining, 2), matcher);
+    EXPECT_THAT(error_of(job, listening, 2), matcher);
+    EXPECT_THAT(error_of(advertised(), {.ranks = 2}, 2), matcher);
+  };
+
+  expect(Not(HasSubstr("node.processes: 1")));
+  job.node.processes.reset();
+  expect(HasSubstr("; or set node.processes: 1"));
+  job.node.processes = ProcessCount{};
+  EXPECT_EQ(processes_of(job, listening, 2), 1);
+}
+
 TEST(ProcessPlace, OfTheFirstHostsProcessesTheFirstListensAndTheOthersJoinIt) {
   const JobConfig job = job_of(4, 2);
   const RunOptions command{.listen = "127.0.0.1:5000", .address_from = "MASTER_ADDR"};
@@ -134,6 +157,19 @@ TEST(ProcessPlace, OfTheFirstHostsProcessesTheFirstListensAndTheOthersJoinIt) {
   EXPECT_EQ(second.node_index, 0) << "beside the first";
   EXPECT_EQ(second.command, 77U);
   EXPECT_EQ(options_of_worker({}, job, {{0, 2}, 77}, "").listen, "127.0.0.1:0");
+}
+
+TEST(ProcessPlace, OfOneCommandShareAToken) {
+  const JobConfig job = job_of(4, 2);
+  const auto token = [&](int index, std::uint64_t command, const RunOptions& options = {}) {
+    return options_of_worker(options, job, {{index, 2}, command}, "127.0.0.1:5000").token;
+  };
+
+  EXPECT_EQ(token(0, 77).size(), 16U);
+  EXPECT_EQ(token(1, 77), token(0, 77));
+  EXPECT_NE(token(1, 78), token(0, 77));
+  EXPECT_EQ(token(0, 77, {.ranks = 2}), "") << "other hosts join and do not know it";
+  EXPECT_EQ(token(0, 77, {.join = "10.0.0.1:1", .ranks = 2}), "");
 }
 
 TEST(ProcessPlace, OnAnotherHostAllJoinWhereTheUserSays) {

@@ -13,6 +13,7 @@
 namespace d9d {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -62,6 +63,18 @@ TEST_F(Supervised, OthersAreNotStartedWhereTheFirstFindsTheJobWrong) {
   EXPECT_EQ(printed_, "");
 }
 
+TEST_F(Supervised, AreNamedWhereTheyCannotBeStartedAlsoTheFirst) {
+  for (const auto& [text, who] : {std::pair(script("exec /nowhere", "true"), "error worker 0 of 3 (rank 0;"),
+                                  std::pair(script(ready + waits, "exec /nowhere"), "error worker 1 of 3")}) {
+    testing::internal::CaptureStderr();
+
+    EXPECT_EQ(run(text, std::chrono::milliseconds(100)), 127);
+
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr(who), HasSubstr("ended with exit code 127: bash cannot be executed")));
+  }
+}
+
 TEST_F(Supervised, EndWithTheCodeOfTheFirstThatFailed) {
   const std::string rest = "[ ${D9D_WORKER%%/*} = 1 ] && kill -KILL $$; " + waits;
 
@@ -72,6 +85,14 @@ TEST_F(Supervised, AreKilledWhenTheyDoNotEndAfterAFailure) {
   const std::string deaf = "trap '' TERM; " + waits;
 
   EXPECT_EQ(run(script(ready + "exec bash -c 'exit 7'", deaf), std::chrono::milliseconds(1)), 7);
+}
+
+TEST_F(Supervised, EndWithTheirCodeAlsoWhereTheCommandInheritsThatChildrenAreIgnored) {
+  auto* const before = std::signal(SIGCHLD, SIG_IGN);
+
+  EXPECT_EQ(run(script("exec bash -c 'exit 7'", "true")), 7);
+
+  EXPECT_EQ(std::signal(SIGCHLD, before), SIG_IGN) << "it is as it was";
 }
 
 TEST_F(Supervised, DoNotSeeTheReportOfTheFirst) {

@@ -1,12 +1,21 @@
 #include "actors/job/worker_process.hpp"
 
 #include <gmock/gmock.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <thread>
+
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -61,6 +70,41 @@ TEST(WorkerProcess, SaysWhichSignalEndedIt) {
   process.signal(SIGTERM);  // to nobody: the number may be another process's by now
 }
 
+TEST(WorkerProcess, HasEndedAlsoWhereSomebodyIgnoresTheEndsOfChildren) {
+  auto* const before = std::signal(SIGCHLD, SIG_IGN);
+  WorkerProcess process(script("exec true"));
+
+  EXPECT_EQ(wait_for(process), 1) << "nobody knows";
+  std::signal(SIGCHLD, before);
+}
+
+// To this thread, for its life: as what confines a container does.
+bool forbid(int call, unsigned error) {
+  std::array<sock_filter, 4> filter{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
+                                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+                                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+  const sock_fprog program{filter.size(), filter.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(WorkerProcess, NamesTheRemedyWhereTheKernelCannotWaitForIt) {
+  for (const int error : {ENOSYS, EPERM}) {
+    bool forbidden = false;
+    std::string text;
+    std::thread([&] {
+      forbidden = forbid(SYS_pidfd_open, static_cast<unsigned>(error));
+      if (forbidden)
+        text = test::error_of([] { const WorkerProcess process(script("true")); }, ErrorKind::environment);
+    }).join();
+    if (!forbidden) GTEST_SKIP() << "nothing can be forbidden here";
+
+    EXPECT_THAT(text,
+                testing::AllOf(testing::HasSubstr("pidfd_open"), testing::EndsWith("set node.processes: 1")));
+  }
+}
+
 TEST(WorkerProcess, HasAGroupOfItsOwn) {
   WorkerProcess process(script("exec cat /dev/zero > /dev/null"));
 
@@ -78,9 +122,10 @@ TEST(WorkerProcess, EndsWithItsOwner) {
   EXPECT_EQ(::kill(pid, 0), -1);
 }
 
-TEST(WorkerProcess, OfAProgramThatIsNotThereEndsWithTheShellsCode) {
+TEST(WorkerProcess, OfAProgramThatIsNotThereSaysSoAndEndsWithTheShellsCode) {
   WorkerProcess process({.program = "/nowhere/d9d-node", .words = {"d9d-node"}});
 
+  EXPECT_EQ(all_of(process.err()), "cannot execute /nowhere/d9d-node: No such file or directory\n");
   EXPECT_EQ(wait_for(process), 127);
 }
 

@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <future>
+#include <thread>
 
 namespace d9d::nccl {
 namespace {
@@ -78,6 +82,31 @@ TEST(EmulatedLinks, DeliverWhatWasToldBeforeTheyEnd) {
 
   EXPECT_THAT(first.await_notes(2), ElementsAre("1 tells 1 of 10000000", "1 is gone"));
   first.tell(1, 2, 3);  // nobody hears it
+}
+
+TEST(EmulatedLinks, EndAlsoWhereAMemberReadsNothing) {
+  const std::string name = name_of_test("deaf");
+  std::promise<void> leave;
+  std::atomic<bool> hears = false;
+  EmulatedLinks deaf(name, 2, 0,
+                     {.came =
+                          [&, left = leave.get_future().share()](const EmulatedFrame&) {
+                            hears = true;
+                            left.wait_for(std::chrono::seconds(20));
+                          },
+                      .gone = [](int) {},
+                      .work = [] { return false; }});
+  Member second(name, 2, 1);
+  second.await_all();
+  second.tell(0, 1, 1);
+  while (!hears) std::this_thread::yield();
+  second.tell(0, 2, 10'000'000);
+
+  const auto begin = std::chrono::steady_clock::now();
+  second.end(true);
+
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+  leave.set_value();
 }
 
 TEST(EmulatedLinks, EndWhileOthersHaveNotCome) {
