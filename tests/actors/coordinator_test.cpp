@@ -28,7 +28,7 @@ TEST_F(CoordinatorTest, RefusesAnotherJobFileAndNamesTheKeysThatDiffer) {
   });
   EXPECT_THAT(refusal(),
               AllOf(HasSubstr("in optimizer.lr (0.1 at node 0, 0.3 there). All sections but `node`"),
-                    EndsWith("and node.device too")));
+                    ::testing::EndsWith("and node.device too")));
 
   join(101, 1, -1, [](wire::Join::Builder join) {
     join.setJobHash("xyz");
