@@ -85,7 +85,12 @@ void Channel::launch(const What& what, std::vector<at::Tensor> tensors, const Ca
   const LoggedWork logged = logged_from_here(what, launch.tensors);
   options_.witnesses->order.add({group().name, ++launched_, std::string(what.operation) + what.shape});
   launches_.push_back(std::move(launch));  // part of it may run even if it fails
-  require(settled(call(comm_, stream_), what), what);
+  try {
+    require(settled(call(comm_, stream_), what), what);
+  } catch (const Error& error) {
+    failed_.set(error.what());  // its end is marked by nothing: nobody waits for it
+    throw;
+  }
   require_cuda(api().record(launches_.back().done, stream_), what);
   add_to_log(logged);
 }
