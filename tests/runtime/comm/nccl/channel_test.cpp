@@ -9,6 +9,7 @@
 
 #include <thread>
 
+#include "runtime/base/error.hpp"
 #include "tests/runtime/comm/nccl/nccl_world.hpp"
 
 namespace d9d::nccl {
@@ -96,6 +97,26 @@ TEST(Channel, NamesThePeerOfAMessageThatHangs) {
                                 "from rank 1: not done 300 ms after it could begin"),
                       HasSubstr("rank 1")));
   });
+}
+
+// As the emulated NCCL throws where order is missing.
+TEST(Channel, WaitsForNoCallThatHasThrown) {
+  FakeNccl fake;
+  UniqueId id{};
+  ASSERT_EQ(fake.api().unique_id(&id), success);
+  Channel channel({.api = fake.api(),
+                   .device = 0,
+                   .group = {"alone[0]", {0}, 0, true},
+                   .timeout = std::chrono::hours(1),
+                   .witnesses = std::make_shared<Witnesses>(0)},
+                  [&](Comm* comm) { return fake.api().init(comm, 1, id, 0); });
+
+  EXPECT_THROW(channel.launch({"sum", "(float, 4 elements)", ""}, {at::ones({4})},
+                              [](Comm, Stream) -> int { throw Error(ErrorKind::bug, "out of order"); }),
+               Error);
+  channel.close();
+
+  EXPECT_THAT(NcclWorld::failure_of([&] { channel.check(); }), HasSubstr("out of order"));
 }
 
 TEST(Channel, FailsAllLaterCallsInTheSameWay) {
