@@ -20,10 +20,10 @@ class HostStretches {
     c10::ScalarType dtype;
     at::IntArrayRef shape;
   };
-  // Tensors without values, one behind the other in one stretch, each from a multiple of 64 bytes on. Their memory is
-  // taken again when nobody holds one of them any more: hold them until a copy is done.
+  // Tensors without values, one behind the other in one stretch, each from a multiple of 64 bytes on. A later call takes
+  // the stretch again when the last of its tensors is gone: keep them until their copies are done.
   std::vector<at::Tensor> take(const std::vector<Wanted>& wanted);
-  // What nobody holds goes back to the system, the rest when it is let go.
+  // Stretches whose tensors are gone go back to the system now, others with their last tensor.
   void give_back() { kept_.clear(); }
 
  private:

@@ -52,15 +52,13 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           "ranks of this host's command, over all its processes; null: all of the mesh, so a job of one host",
           config::optional, at_least(1)},
       Key{"processes", "processes",
-          "so many processes share this host's ranks, which the command starts and ends; `per_device`: one "
-          "for each device; null: one for each rank where each has a GPU that NCCL joins, else the command "
-          "itself"},
+          "processes that the command starts for its ranks; `per_device`: one for each device; null: one for "
+          "each rank where each has a GPU that NCCL joins, else the command itself"},
       Key{"threads_per_rank", "threads",
           "threads that a rank computes with; null: the host's cores shared evenly", config::optional,
           at_least(1)},
       Key{"device", "",
-          "where ranks compute; `delayed` is the CPU in the shape of a device, for tests of the order of "
-          "work: late, out of order, the same numbers"},
+          "where ranks compute; `delayed`: the CPU as a device that works late and out of order, for tests"},
       Key{"devices", "devices",
           "the first so many of this host are used, ranks take them in turn; null: all of them, or of "
           "`delayed` one for each rank",
@@ -88,14 +86,12 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           config::optional, at_least(10)},
       Key{"trace", "", "record a span of each message and action, written to `<output_dir>/traces`"},
       Key{"disk_timeout", "s",
-          "a single call to the disk (a read, a write, a sync) that takes longer ends the job: the disk "
-          "hangs",
+          "a single call to the disk (a read, a write, a sync) that takes longer ends the job: it hangs",
           config::optional, at_least(1)},
       Key{"join_timeout", "s", "deadline of every node for all of them to have found each other",
           config::optional, at_least(1)},
       Key{"stop_grace", "s",
-          "after SIGTERM or SIGINT: time for the step, a checkpoint and the files; then the process leaves "
-          "anyway",
+          "after SIGTERM or SIGINT: time for the step, a checkpoint and the files; then the process leaves",
           config::optional, at_least(1)},
   };
 }
