@@ -12,6 +12,7 @@
 #include "actors/core/crash_report.hpp"
 #include "actors/core/system.hpp"
 #include "actors/job/cast.hpp"
+#include "actors/job/close_watch.hpp"
 #include "actors/job/host_cores.hpp"
 #include "actors/job/instruction_set.hpp"
 #include "actors/job/node_address.hpp"
@@ -38,6 +39,7 @@ namespace d9d {
 namespace {
 
 constexpr std::chrono::seconds shutdown_patience{10};
+constexpr std::chrono::seconds close_patience{20};
 constexpr std::chrono::seconds hurried_patience{1};  // a signal, and nothing to finish
 
 // The exit code, from whoever knows it first: the node, or the death of the node.
@@ -220,6 +222,24 @@ int run_node(ActorSystem& system, JobServices& services, NodeOptions node, JobEn
   return exit_code;
 }
 
+// The bar leaves its line before the log prints on it.
+struct BeforeLine {
+  explicit BeforeLine(ProgressDisplay& bar) {
+    log::set_before_line([&bar] { bar.leave_line(); });
+  }
+  ~BeforeLine() { log::set_before_line({}); }
+  BeforeLine(const BeforeLine&) = delete;
+  BeforeLine& operator=(const BeforeLine&) = delete;
+};
+
+void watch_closing(std::optional<CloseWatch>& closing, int exit_code) {
+  closing.emplace(close_patience, [exit_code] {
+    log::warn("what connects the nodes did not close within {} s; leaving without that",
+              close_patience.count());
+    leave_process(exit_code);
+  });
+}
+
 }  // namespace
 
 int ranks_of_process(const JobConfig& job, const RunOptions& options) {
@@ -229,6 +249,7 @@ int ranks_of_process(const JobConfig& job, const RunOptions& options) {
 
 int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;
+  std::optional<CloseWatch> closing;  // outlives what closes
   const std::string isa = instruction_set();
   // Of a limit that cannot be raised, strangers at the gate get an eighth.
   const std::uint64_t descriptors = raise_descriptor_limit();
@@ -252,14 +273,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   if (options.share.worker.index == 0) warn_of(prepared);
   ProgressDisplay progress(std::cerr, {.is_terminal = isatty(STDERR_FILENO) == 1}, clock);
 
-  // The bar leaves its line before the log prints on it.
-  struct BeforeLine {
-    explicit BeforeLine(ProgressDisplay& bar) {
-      log::set_before_line([&bar] { bar.leave_line(); });
-    }
-    ~BeforeLine() { log::set_before_line({}); }
-  } before_line(progress);
-
+  const BeforeLine before_line(progress);
   JobServices services{{.loaded = loaded,
                         .world = world,
                         .disk = disk,
@@ -297,7 +311,9 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   if (options.share.worker.index == 0) log::info("computing with {} instructions", isa);
   if (options.on_ready && options.join) options.on_ready(*options.join);
   ActorSystem system(world, system_options);
-  return run_node(system, services, std::move(node), ended, signals, folders);
+  const int exit_code = run_node(system, services, std::move(node), ended, signals, folders);
+  watch_closing(closing, exit_code);
+  return exit_code;
 }
 
 }  // namespace d9d
