@@ -91,9 +91,10 @@ void require_lengths(const JobConfig& job, const SampleSource& source) {
                   job.inference ? "inference" : "trainer"));
 }
 
-void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
+void open_data(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared,
+               Findings& findings) {
   const bool open = findings.attempt(
-      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded); });
+      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded, share); });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
@@ -108,10 +109,11 @@ void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& finding
   });
 }
 
-void open_evaluation(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
+void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared,
+                     Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
-    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded);
+    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded, share);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
@@ -167,8 +169,9 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   make_trackers(job, prepared, findings);
   look_at_source(job, prepared, findings);
   look_at_export(job, prepared, findings);
-  open_data(loaded, prepared, findings);
-  open_evaluation(loaded, prepared, findings);
+  const auto share = std::make_shared<SharedCorpora>();
+  open_data(loaded, share, prepared, findings);
+  open_evaluation(loaded, share, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
   }

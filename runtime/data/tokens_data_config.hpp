@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/row_choice_config.hpp"
 #include "runtime/data/sample_order_config.hpp"
 
 namespace d9d {
@@ -21,8 +22,10 @@ struct TokensDataConfig {
   Epochs epochs;
   std::optional<std::string> position_ids;
   SampleOrder order;
+  std::optional<std::int64_t> max_samples;
+  std::optional<Validation> validation;
 };
-BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs, position_ids, order))
+BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs, position_ids, order, max_samples, validation))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
   return std::array{
@@ -37,6 +40,8 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
           ".npy file [samples, length] of each token's position in its document, for rows of several "
           "documents: 0 begins one, which does not see those before it; without it a row is one document"},
       data_keys::order,
+      data_keys::max_samples,
+      data_keys::validation,
   };
 }
 

@@ -65,6 +65,8 @@ class InferenceTask {
   virtual void finalize() {}
 };
 
+class SampleSource;
+
 // What the factory of an inference task is given.
 struct InferencePlace {
   std::filesystem::path results;  // the folder of results, which the first writer makes
@@ -72,6 +74,7 @@ struct InferencePlace {
   // Ranks of other samples make each pass through a stage together with this one: all need equally many.
   bool in_step = false;
   int stages = 1;  // of the pipeline
+  std::shared_ptr<const SampleSource> source{};  // of the samples; null: unknown
 };
 
 }  // namespace d9d

@@ -58,19 +58,39 @@ void CorpusSource::add(const DocumentPieces::Piece& piece, Sample& sample) const
   if (packed_) sample.document_starts.resize(sample.labels.size(), static_cast<std::int64_t>(start));
 }
 
-Sample CorpusSource::at(std::uint64_t index) const {
+std::vector<DocumentPieces::Piece> CorpusSource::pieces_at(std::uint64_t index) const {
   const auto length = static_cast<std::uint64_t>(options_.sequence_length);
   const std::uint64_t item = order_.item_at(index);
+  if (packed_) return packed_->at(item);
+  return {pieces_ ? pieces_->at(item) : DocumentPieces::Piece{item * length, length}};
+}
+
+Sample CorpusSource::at(std::uint64_t index) const {
+  const auto length = static_cast<std::uint64_t>(options_.sequence_length);
   Sample sample;
-  if (packed_) {
-    for (const DocumentPieces::Piece& piece : packed_->at(item)) add(piece, sample);
-    sample.document_starts.resize(length, static_cast<std::int64_t>(sample.labels.size()));
-  } else {
-    add(pieces_ ? pieces_->at(item) : DocumentPieces::Piece{item * length, length}, sample);
-  }
+  for (const DocumentPieces::Piece& piece : pieces_at(index)) add(piece, sample);
+  if (packed_) sample.document_starts.resize(length, static_cast<std::int64_t>(sample.labels.size()));
   sample.input_ids.resize(length, options_.pad_id);
   sample.labels.resize(length, ignored_label);
   return sample;
+}
+
+std::vector<RowPlace> CorpusSource::places_of(std::uint64_t index) const {
+  std::vector<RowPlace> places;
+  for (const DocumentPieces::Piece& piece : pieces_at(index)) {
+    // The document of its first token, and those that begin among its tokens.
+    std::uint64_t low = 0, high = corpus_->num_documents();
+    while (high - low > 1) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      (corpus_->begin_of(middle) <= piece.begin ? low : high) = middle;
+    }
+    for (; low < corpus_->num_documents() && corpus_->begin_of(low) < piece.begin + piece.tokens; ++low) {
+      const auto place = corpus_->place_of(low);
+      if (!place) return {};
+      if (corpus_->begin_of(low + 1) > corpus_->begin_of(low)) places.push_back(*place);
+    }
+  }
+  return places;
 }
 
 std::optional<std::int64_t> CorpusSource::sort_key(std::uint64_t index) const {

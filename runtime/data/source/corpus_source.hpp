@@ -16,7 +16,7 @@
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/sample_unit.hpp"
 #include "runtime/data/source/packed_rows.hpp"
-#include "runtime/data/source/permutation.hpp"
+#include "runtime/data/corpus/permutation.hpp"
 
 namespace d9d {
 
@@ -40,9 +40,11 @@ class CorpusSource final : public SampleSource {
   Sample at(std::uint64_t index) const override;
   // Where a sample is a document.
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
+  std::vector<RowPlace> places_of(std::uint64_t index) const override;
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:
+  std::vector<DocumentPieces::Piece> pieces_at(std::uint64_t index) const;
   void add(const DocumentPieces::Piece& piece, Sample& sample) const;
 
   const std::shared_ptr<const TokenCorpus> corpus_;

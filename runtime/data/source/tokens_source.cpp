@@ -32,7 +32,8 @@ std::optional<NpyArray> open_beside(const std::optional<std::string>& path, cons
 }  // namespace
 
 TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below)
-    : tokens_(open_tokens(config)),
+    : name_(config.tokens),
+      tokens_(open_tokens(config)),
       labels_(open_beside(config.labels, "data.labels", tokens_)),
       positions_(open_beside(config.position_ids, "data.position_ids", tokens_)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,

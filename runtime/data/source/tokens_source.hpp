@@ -7,7 +7,7 @@
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/npy.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/data/source/permutation.hpp"
+#include "runtime/data/corpus/permutation.hpp"
 
 namespace d9d {
 
@@ -23,6 +23,9 @@ class TokensSource final : public SampleSource {
   std::int64_t sequence_length() const override { return tokens_.shape()[1]; }
   std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
   Sample at(std::uint64_t index) const override;
+  std::vector<RowPlace> places_of(std::uint64_t index) const override {
+    return {{name_, order_.item_at(index), false}};
+  }
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:
@@ -32,6 +35,7 @@ class TokensSource final : public SampleSource {
   // Where the documents of a row begin.
   std::vector<std::int64_t> read_starts(std::int64_t row) const;
 
+  const std::string name_;
   const NpyArray tokens_;
   const std::optional<NpyArray> labels_;
   const std::optional<NpyArray> positions_;

@@ -1,4 +1,4 @@
-#include "runtime/data/table/table_files.hpp"
+#include "runtime/data/file/table_files.hpp"
 
 #include <gmock/gmock.h>
 

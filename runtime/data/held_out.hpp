@@ -1,0 +1,14 @@
+#pragma once
+// The section of data that has the rows which another one holds out (data.validation).
+
+#include <optional>
+
+#include "runtime/data/data_config.hpp"
+
+namespace d9d {
+
+// In the files' order, once; of a mixture those of its parts that hold rows out, with their weights. Nothing where none
+// does.
+std::optional<DataConfig> held_out(const DataConfig& data);
+
+}  // namespace d9d
