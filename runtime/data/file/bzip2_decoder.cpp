@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t at_once = std::numeric_limits<unsigned>::max();
+constexpr std::size_t bzip2_at_once = std::numeric_limits<unsigned>::max();
 
 class Bzip2Decoder final : public Decoder {
  public:
@@ -19,8 +19,8 @@ class Bzip2Decoder final : public Decoder {
   Bzip2Decoder& operator=(const Bzip2Decoder&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<char> out) override {
-    in = in.first(std::min(in.size(), at_once));
-    out = out.first(std::min(out.size(), at_once));
+    in = in.first(std::min(in.size(), bzip2_at_once));
+    out = out.first(std::min(out.size(), bzip2_at_once));
     // The library reads from a pointer to what is not const.
     stream_.next_in = const_cast<char*>(reinterpret_cast<const char*>(in.data()));
     stream_.avail_in = static_cast<unsigned>(in.size());

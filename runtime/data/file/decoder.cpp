@@ -11,7 +11,7 @@ namespace d9d {
 namespace {
 
 constexpr int gzip_window = 15 + 16;  // the widest window, with gzip's header and checksum
-constexpr std::size_t at_once = std::numeric_limits<uInt>::max();
+constexpr std::size_t gzip_at_once = std::numeric_limits<uInt>::max();
 
 class GzipDecoder final : public Decoder {
  public:
@@ -21,8 +21,8 @@ class GzipDecoder final : public Decoder {
   GzipDecoder& operator=(const GzipDecoder&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<char> out) override {
-    in = in.first(std::min(in.size(), at_once));
-    out = out.first(std::min(out.size(), at_once));
+    in = in.first(std::min(in.size(), gzip_at_once));
+    out = out.first(std::min(out.size(), gzip_at_once));
     // zlib reads from a pointer to what is not const.
     stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
     stream_.avail_in = static_cast<uInt>(in.size());

@@ -80,7 +80,7 @@ std::string kind_of(std::string_view text, const Failure& failure) {
   return "";
 }
 
-std::string shown(std::string_view text) {
+std::string letters_of(std::string_view text) {
   constexpr std::size_t letters = 24;
   std::string out;
   for (const char letter : text.substr(0, letters)) {
@@ -118,7 +118,7 @@ Json object_of_line(std::string_view line, const std::string& where, std::string
   const std::string kind = kind_of(line, failure);
   throw Error(ErrorKind::input,
               fmt::format("{}: not a JSON object; {}. Column {}: {}{}{}; it begins \"{}\"", where, expected,
-                          failure.column, failure.reason, kind.empty() ? "" : ": ", kind, shown(line)));
+                          failure.column, failure.reason, kind.empty() ? "" : ": ", kind, letters_of(line)));
 }
 
 std::string keys_of_row(const Json& row) {

@@ -191,7 +191,7 @@ std::vector<Found> of_split(std::vector<Found> found, const FileWish& wish, cons
   }
   std::string there;
   for (const auto& [split, files] : splits) {
-    there += fmt::format("{}{} ({})", there.empty() ? "" : ", ", split, shown({files.front()}));
+    there += fmt::format("{}{} ({})", there.empty() ? "" : ", ", split, files.front());
   }
   if (wish.split && *wish.split != all_splits) {
     const std::string split = wanted_split(*wish.split);

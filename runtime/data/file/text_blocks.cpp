@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t block_bytes = 1 << 20;  // unpacked at once
+constexpr std::size_t unpacked_at_once = 1 << 20;  // unpacked at once
 constexpr std::size_t looked_at = 4096;
 constexpr std::size_t tar_name_at = 257;
 
@@ -54,7 +54,7 @@ class PackedText {
     bool checked = false;
     for (bool ended = false; !ended;) {
       const std::size_t before = text_.size();
-      const std::size_t wanted = std::max(block_bytes, before);  // of a long document, twice as much each time
+      const std::size_t wanted = std::max(unpacked_at_once, before);  // of a long document, twice as much each time
       text_.resize(before + wanted);
       const std::size_t more = file_.read(std::span(text_).subspan(before));
       text_.resize(before + more);

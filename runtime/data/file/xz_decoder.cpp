@@ -6,12 +6,12 @@
 namespace d9d {
 namespace {
 
-constexpr std::uint64_t memory_max = std::uint64_t{1} << 30;
+constexpr std::uint64_t xz_memory_max = std::uint64_t{1} << 30;
 
 class XzDecoder final : public Decoder {
  public:
   XzDecoder() {
-    D9D_CHECK(::lzma_stream_decoder(&stream_, memory_max, 0) == LZMA_OK, "no memory for xz");
+    D9D_CHECK(::lzma_stream_decoder(&stream_, xz_memory_max, 0) == LZMA_OK, "no memory for xz");
   }
   ~XzDecoder() override { ::lzma_end(&stream_); }
   XzDecoder(const XzDecoder&) = delete;

@@ -54,5 +54,73 @@ TEST_F(TableFiles, SayWhatAFolderLacks) {
               HasSubstr("has several splits; name one of " + inside("train") + ", " + inside("test")));
 }
 
+TEST_F(TableFiles, OfAFolderAreThoseInItsFoldersTooAndNotWhatLiesBesideData) {
+  std::filesystem::create_directories(folder_.path("set/deep/er"));
+  std::filesystem::create_directories(folder_.path("set/.cache"));
+  folder_.write("set/a.arrow", "");
+  folder_.write("set/deep/er/b.arrow", "");
+  for (const char* name : {"set/.cache/h.arrow", "set/.h.arrow", "set/cache-5a.arrow", "set/_SUCCESS"})
+    folder_.write(name, "");
+  EXPECT_THAT(files(), ElementsAre(inside("a.arrow"), inside("deep/er/b.arrow")));
+  EXPECT_THAT(find_data_files({.names = {inside("*")}, .format = FileFormat::arrow}).paths,
+              ElementsAre(inside("a.arrow"), inside("deep/er/b.arrow")));
+}
+
+TEST_F(TableFiles, OfSeveralSplitsAreRefusedUntilOneIsChosen) {
+  for (const char* name : {"train-00000-of-00001.parquet", "test-00000-of-00001.parquet", "dev.parquet"})
+    folder_.write(std::string("set/") + name, "");
+  FileWish wish{.names = {folder_.path("set")}};
+  const auto refusal = test::error_of([&] { find_data_files(wish); }, ErrorKind::input);
+  EXPECT_THAT(refusal, HasSubstr("has files of several splits"));
+  EXPECT_THAT(refusal, HasSubstr("data.split"));
+  wish.split = "train";
+  EXPECT_THAT(find_data_files(wish).paths, ElementsAre(inside("train-00000-of-00001.parquet")));
+  EXPECT_EQ(find_data_files(wish).format, FileFormat::parquet);
+  wish.split = "val";
+  EXPECT_THAT(find_data_files(wish).paths, ElementsAre(inside("dev.parquet")));
+  wish.split = "all";
+  EXPECT_EQ(find_data_files(wish).paths.size(), 3);
+  wish.split = "other";
+  EXPECT_THAT(test::error_of([&] { find_data_files(wish); }, ErrorKind::input),
+              HasSubstr("has no file of the split \"other\"; there are test ("));
+  // A pattern is asked as a folder is; whoever names files has chosen.
+  EXPECT_THAT(test::error_of([&] { find_data_files({.names = {inside("*.parquet")}}); }, ErrorKind::input),
+              HasSubstr("data.split"));
+  EXPECT_EQ(find_data_files({.names = {inside("dev.parquet"), inside("train-00000-of-00001.parquet")}}).paths.size(), 2);
+}
+
+TEST_F(TableFiles, TellSplitsByTheirOwnNamesFirst) {
+  EXPECT_EQ(split_of_name("train.jsonl"), "train");
+  EXPECT_EQ(split_of_name("data/test/part-0.jsonl"), "test");
+  EXPECT_EQ(split_of_name("test/train-1.jsonl"), "train");
+  EXPECT_EQ(split_of_name("validation2-00000.parquet"), "validation");
+  EXPECT_EQ(split_of_name("training_run/trainer.jsonl"), "train");
+  EXPECT_EQ(split_of_name("contest.jsonl"), std::nullopt);
+  EXPECT_EQ(split_of_name("pretrain.jsonl"), std::nullopt);
+}
+
+TEST_F(TableFiles, HaveTheFormatThatTheirEndingsAgreeOn) {
+  const auto format_of = [&](const std::vector<std::string>& names, FileFormat otherwise = FileFormat::text) {
+    FileWish wish{.otherwise = otherwise};
+    for (const std::string& name : names) wish.names.push_back(folder_.write("set/" + name, "{}"));
+    return find_data_files(wish).format;
+  };
+  EXPECT_EQ(format_of({"a.jsonl", "b.ndjson.gz"}), FileFormat::jsonl);
+  EXPECT_EQ(format_of({"a.json.zst"}), FileFormat::json);
+  EXPECT_EQ(format_of({"a.CSV"}), FileFormat::csv);
+  EXPECT_EQ(format_of({"a.txt", "b.md"}), FileFormat::text);
+  EXPECT_EQ(format_of({"a.txt", "b.json"}), FileFormat::text);
+  EXPECT_EQ(format_of({"rows"}, FileFormat::arrow), FileFormat::jsonl);  // by its bytes
+  EXPECT_THAT(test::error_of([&] { format_of({"a.txt", "b.jsonl"}); }, ErrorKind::input), HasSubstr("data.format"));
+  EXPECT_THAT(test::error_of([&] { format_of({"a.parquet.gz"}); }, ErrorKind::input), HasSubstr("unpack it"));
+}
+
+TEST_F(TableFiles, ThatAreThereTwiceAreNotReadTwice) {
+  folder_.write("set/a.jsonl", "");
+  folder_.write("set/a.jsonl.gz", "");
+  EXPECT_THAT(test::error_of([&] { find_data_files({.names = {folder_.path("set")}}); }, ErrorKind::input),
+              HasSubstr("a.jsonl.gz is there packed and unpacked"));
+}
+
 }  // namespace
 }  // namespace d9d
