@@ -204,7 +204,8 @@ TEST_F(NoLabels, IsTheSameOnEveryMeshWithEveryOption) {
   expect("sequences", "whole", steps_of(1) + set("mesh.context_parallel_shard", "2"));
   expect("skips", "whole",
          steps_of(1) + set("trainer.non_finite_gradients", "{action: skip, max_in_a_row: 1}"));
-  expect("hooks", "whole", steps_of(1) + set("gradient_hooks", "[{name: clip_value, value: 100.0}]"));
+  expect("hooks", "whole",
+         steps_of(1) + set("gradient_hooks", "[{name: clip_value, match: \"*\", limit: 100.0}]"));
   expect("maximum", "whole",
          steps_of(1) + set("trainer.gradient_clipping", "{max_norm: null, norm_type: inf}"));
 }
@@ -291,7 +292,8 @@ TEST_F(WholeEvaluation, TrainingSaysHowManySamplesItLeavesOut) {
 
   EXPECT_THAT(job_.call(Words{"check", "job.yaml"} + words).out,
               HasSubstr("5 samples, 2 steps an epoch; leaves out 1 sample at the end, too few for a step"));
-  EXPECT_THAT(err_of(words), HasSubstr("training leaves out 1 sample at the end of the data, too few for a step"));
+  EXPECT_THAT(err_of(words),
+              HasSubstr("training leaves out 1 sample at the end of the data, too few for a step"));
 }
 
 }  // namespace
