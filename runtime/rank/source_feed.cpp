@@ -17,11 +17,18 @@
 namespace d9d {
 namespace {
 
-at::Tensor row_tokens(const at::Tensor& token_mask) {
-  D9D_REQUIRE(token_mask.dim() == 2 && token_mask.scalar_type() == at::kBool,
-              "token_mask of a batch is a {} tensor of {} dimensions, expected bool [batch, sequence]",
-              c10::toString(token_mask.scalar_type()), token_mask.dim());
-  return token_mask.sum(1);
+// int64 [B]; undefined where nothing is filled up.
+at::Tensor row_tokens(const TensorMap& batch) {
+  const auto mask = batch.find("token_mask");
+  const auto ids = batch.find("input_ids");
+  if (mask == batch.end() || ids == batch.end()) return {};
+  const at::Tensor& given = mask->second;
+  D9D_REQUIRE(
+      given.dim() == 2 && given.scalar_type() == at::kBool && given.sizes() == ids->second.sizes(),
+      "token_mask of a batch is a {} tensor of {} elements, expected bool [batch, sequence], as input_ids "
+      "with its {}",
+      c10::toString(given.scalar_type()), given.numel(), ids->second.numel());
+  return given.sum(1);
 }
 
 // A plugin's task need not know that its model may count tokens.
@@ -114,8 +121,7 @@ class SourceFeed final : public MicrobatchFeed {
     add_next_tokens(whole, options_.prediction_depths);
     Read read;
     read.is_filler = is_filler(options_.maths, options_.data_rank, begin, index, short_end());
-    const auto mask = whole.find("token_mask");
-    if (mask != whole.end()) read.row_tokens = row_tokens(mask->second);
+    read.row_tokens = row_tokens(whole);
     read.batch = split_sequence(std::move(whole), options_.place);
     const auto ids = read.batch.find("input_ids");
     if (ids != read.batch.end() && ids->second.dim() > 0) read.rows = ids->second.size(0);

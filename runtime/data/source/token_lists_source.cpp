@@ -1,5 +1,6 @@
 #include "runtime/data/source/token_lists_source.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -36,15 +37,26 @@ std::vector<std::int64_t> integers_at(const Record& row, const std::string& key,
   return out;
 }
 
+std::optional<std::vector<std::int64_t>> mask_of(const Record& row, const TokenListsDataConfig& config) {
+  if (!config.mask_field) return std::nullopt;
+  const auto found = row.columns.find(*config.mask_field);
+  if (found == row.columns.end() || found->is_null()) return std::nullopt;
+  if (!found->is_array() ||
+      !std::ranges::all_of(*found, [](const auto& value) { return value.is_boolean(); }))
+    return integers_at(row, *config.mask_field, "data.mask_field");
+  std::vector<std::int64_t> mask;
+  for (const nlohmann::json& value : *found) mask.push_back(value.get<bool>() ? 1 : 0);
+  return mask;
+}
+
 void use_json_lists(const TokenListsDataConfig& config, const UseListRow& use) {
   for_each_record(config.files, config.format, {}, [&](const Record& row) {
     const auto ids = integers_at(row, config.ids_field, "data.ids_field");
     std::vector<std::int64_t> labels;
     if (config.labels_field) labels = integers_at(row, *config.labels_field, "data.labels_field");
     ListRow made{ids, labels, {}, row.where, row.bytes_read};
-    std::vector<std::int64_t> mask;
-    if (config.mask_field && row.columns.contains(*config.mask_field))
-      made.mask = mask = integers_at(row, *config.mask_field, "data.mask_field");
+    const std::optional<std::vector<std::int64_t>> mask = mask_of(row, config);
+    if (mask) made.mask = *mask;
     use(made);
   });
 }

@@ -111,9 +111,14 @@ class ArrowIdCorpus final : public TokenCorpus {
 
   // The place of the first 0 among `count` values; `count` where there is none.
   static std::uint64_t first_padding(const IntegerLists& mask, std::uint64_t first, std::uint64_t count) {
-    std::vector<std::int64_t> values(count);
-    mask.read(first, values);
-    return static_cast<std::uint64_t>(std::ranges::find(values, 0) - values.begin());
+    std::vector<std::int64_t> values;
+    for (std::uint64_t done = 0; done < count; done += values.size()) {
+      values.resize(std::min<std::uint64_t>(count - done, 1 << 16));
+      mask.read(first + done, values);
+      const auto found = std::ranges::find(values, 0);
+      if (found != values.end()) return done + static_cast<std::uint64_t>(found - values.begin());
+    }
+    return count;
   }
 
   void require_tokens(const Batch& batch, std::uint64_t first, std::uint64_t count) const {

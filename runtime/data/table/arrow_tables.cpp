@@ -101,7 +101,11 @@ void arrow_tables::for_each_ids(const std::string& file, TableFormat format, con
     const Rows rows(first, schema.rows);
     const IntegerLists id_lists = lists_of(*batch, columns.ids);
     const IntegerLists label_lists = lists_of(*batch, columns.labels.value_or(columns.ids));
-    const IntegerLists masks = lists_of(*batch, has_mask ? *columns.mask : columns.ids);
+    const IntegerLists masks =
+        has_mask ? IntegerLists(
+                       *batch->GetColumnByName(*columns.mask),
+                       fmt::format("{}: column \"{}\" (data.mask_field; null: none)", file, *columns.mask))
+                 : id_lists;
     for (std::uint64_t row = 0; row < id_lists.rows(); ++row) {
       read(id_lists, row, ids);
       if (columns.labels) read(label_lists, row, labels);
