@@ -94,7 +94,7 @@ void require_lengths(const JobConfig& job, const SampleSource& source) {
 void open_data(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared,
                Findings& findings) {
   const bool open = findings.attempt(
-      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded, share); });
+      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded, SourceUse::of_job, share); });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
@@ -104,6 +104,7 @@ void open_data(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& sh
     const auto steps_of = loaded.job.inference ? inference_steps : job_steps;
     prepared.total_steps = steps_of(loaded.job, source.num_samples());
     prepared.end_sample = end_of_data(loaded.job.data, source.num_samples());
+    prepared.left_out = samples_left_out(loaded.job, source.num_samples(), prepared.total_steps);
     // Phases that wait for the length.
     if (prepared.lr_schedule) step_multiplier(*prepared.lr_schedule, prepared.total_steps);
   });
@@ -113,10 +114,12 @@ void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpor
                      Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
-    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded, share);
+    const auto source =
+        make_source(prepared.registry, loaded.job.evaluation->data, loaded, SourceUse::evaluation, share);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
+    prepared.evaluation_end = end_of_data(loaded.job.evaluation->data, source->num_samples());
     prepared.evaluation_source = source;
   });
 }

@@ -21,11 +21,14 @@ struct TokensDataConfig {
   std::optional<std::int64_t> seed;
   Epochs epochs;
   std::optional<std::string> position_ids;
+  std::optional<std::string> attention_mask;
   SampleOrder order;
   std::optional<std::int64_t> max_samples;
   std::optional<Validation> validation;
 };
-BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs, position_ids, order, max_samples, validation))
+BOOST_DESCRIBE_STRUCT(TokensDataConfig, (),
+                      (tokens, labels, shuffle, seed, epochs, position_ids, attention_mask, order, max_samples,
+                       validation))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
   return std::array{
@@ -39,6 +42,10 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
       Key{"position_ids", "",
           ".npy file [samples, length] of each token's position in its document, for rows of several "
           "documents: 0 begins one, which does not see those before it; without it a row is one document"},
+      Key{"attention_mask", "",
+          ".npy file [samples, length] of 1 for tokens and 0 for the padding before or behind them, which "
+          "neither "
+          "counts nor trains"},
       data_keys::order,
       data_keys::max_samples,
       data_keys::validation,

@@ -17,7 +17,7 @@ class ChatSource final : public SampleSource {
   // Reads and tokenises everything. Input errors: those of TextSource and of chat_parts(), and data of which
   // no token counts. `config.seed` chooses the shuffled orders; none counts as 0.
   explicit ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below = {},
-                      const CorpusWishes& wishes = {});
+                      RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
@@ -28,7 +28,7 @@ class ChatSource final : public SampleSource {
   std::vector<RowPlace> places_of(std::uint64_t index) const override { return samples_.places_of(index); }
 
  private:
-  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, const CorpusWishes& wishes);
+  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest, const CorpusWishes& wishes);
 
   const CorpusSource samples_;
 };

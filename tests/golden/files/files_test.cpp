@@ -70,9 +70,9 @@ TEST(GoldenFiles, HaveNothingBehindANullList) {
   const Json lists = expected("lists");
   for (const auto& [name, rows] : lists.items()) {
     std::vector<std::vector<std::int64_t>> read;
-    for_each_table_ids(files + name + ".arrow", TableFormat::arrow, {"input_ids", std::nullopt},
-                       [&](std::span<const std::int64_t> ids, std::span<const std::int64_t>, const TableRow&) {
-                         read.emplace_back(ids.begin(), ids.end());
+    for_each_table_ids(files + name + ".arrow", TableFormat::arrow, {"input_ids", std::nullopt, std::nullopt},
+                       [&](const TableIds& lists, const TableRow&) {
+                         read.emplace_back(lists.ids.begin(), lists.ids.end());
                        });
     ASSERT_EQ(read.size(), rows.size()) << name;
     std::vector<std::int64_t> all;
@@ -82,7 +82,7 @@ TEST(GoldenFiles, HaveNothingBehindANullList) {
       all.insert(all.end(), row.begin(), row.end());
     }
     // The same where they are mapped, and as JSON.
-    const auto corpus = map_arrow_ids({files + name + ".arrow"}, "input_ids", std::nullopt);
+    const auto corpus = map_arrow_ids({files + name + ".arrow"}, "input_ids", std::nullopt, std::nullopt);
     std::vector<std::int64_t> tokens(corpus->num_tokens());
     corpus->read(0, tokens);
     EXPECT_EQ(tokens, all) << name;
