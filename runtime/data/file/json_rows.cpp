@@ -222,7 +222,9 @@ void use_lines(const std::string& file, const TextBlock& block, const std::funct
     begin = end + 1;
     if (line.find_first_not_of(blanks) == std::string_view::npos) continue;
     const RowPlace place{file, number, true};
-    use({object_of_line(line, text_of(place)), place, block.bytes_up_to(line.data() + line.size())});
+    const Json object = Json::parse(line, nullptr, false);
+    if (!object.is_object()) object_of_line(line, text_of(place));  // says why
+    use({object, place, block.bytes_up_to(line.data() + line.size())});
   }
 }
 

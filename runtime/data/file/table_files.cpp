@@ -15,6 +15,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/data/file/decoded_file.hpp"
 #include "runtime/data/file/name_pattern.hpp"
+#include "runtime/data/file/splits.hpp"
 
 namespace d9d {
 namespace {
@@ -29,8 +30,6 @@ Json read_object(const fs::path& path) {
   return object;
 }
 
-constexpr const char* all_splits = "all";
-constexpr std::size_t names_shown = 5;
 
 [[noreturn]] void fail_for_splits(const fs::path& folder) {
   const Json splits = read_object(folder / "dataset_dict.json").value("splits", Json::array());
@@ -64,25 +63,6 @@ std::vector<std::string> files_of_state(const fs::path& folder) {
   return out;
 }
 
-// What is in a folder or matches a pattern, before splits are told apart.
-struct Found {
-  std::string path;
-  std::string name;  // what follows the folder's or pattern's own name
-};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return out;
-}
-
-std::string shown(const std::vector<std::string>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < std::min(names.size(), names_shown); ++i)
-    out += (out.empty() ? "" : ", ") + names[i];
-  return out + (names.size() > names_shown ? ", ..." : "");
-}
-
 // What programs leave beside data.
 bool is_beside_data(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -92,7 +72,7 @@ bool is_beside_data(const fs::path& path) {
 }
 
 bool has_ending(std::string_view path, const std::vector<std::string>& endings) {
-  const std::string plain = lower(without_packing(path));
+  const std::string plain = lower_case(without_packing(path));
   return std::ranges::any_of(endings, [&](const std::string& ending) { return plain.ends_with(ending); });
 }
 
@@ -148,7 +128,7 @@ std::vector<Found> files_of_folder(const fs::path& folder, const std::vector<std
                                    const FileWish& wish) {
   const FolderFiles files(folder, endings, wish.split.value_or(""));
   if (!files.left_out().empty())
-    log::warn("data.files: of {} these are left out, which are no data: {}", folder.string(), shown(files.left_out()));
+    log::warn("data.files: of {} these are left out, which are no data: {}", folder.string(), names_of(files.left_out()));
   std::string names;
   for (const std::string& ending : endings) names += (names.empty() ? "" : " or ") + ending;
   D9D_REQUIRE(!files.found().empty(),
@@ -167,49 +147,6 @@ void require_once(const std::vector<Found>& found) {
     D9D_REQUIRE(without_packing(file.path) == file.path || !plain.contains(without_packing(file.path)),
                 "data.files: {} is there packed and unpacked; name one of them, or remove the other", file.path);
   }
-}
-
-std::string wanted_split(const std::string& split) {
-  const auto known = split_of_name(split + ".x");
-  return known ? *known : lower(split);
-}
-
-bool is_of_split(const Found& file, const std::string& split) {
-  if (const auto own = split_of_name(file.name)) return *own == split;
-  for (const fs::path& part : fs::path(lower(file.name))) {
-    if (part == split || part.stem() == split || part.string().starts_with(split + "-")) return true;
-  }
-  return false;
-}
-
-// Which of them are of the wanted split; all where their names tell one split at most.
-std::vector<Found> of_split(std::vector<Found> found, const FileWish& wish, const std::string& name,
-                            bool is_text) {
-  std::map<std::string, std::vector<std::string>> splits;
-  for (const Found& file : found) {
-    if (const auto split = split_of_name(file.name)) splits[*split].push_back(file.path);
-  }
-  std::string there;
-  for (const auto& [split, files] : splits) {
-    there += fmt::format("{}{} ({})", there.empty() ? "" : ", ", split, files.front());
-  }
-  if (wish.split && *wish.split != all_splits) {
-    const std::string split = wanted_split(*wish.split);
-    std::erase_if(found, [&](const Found& file) { return !is_of_split(file, split); });
-    D9D_REQUIRE(!found.empty(), "data.files: {} has no file of the split \"{}\"; there are {}", name, *wish.split,
-                there.empty() ? "none whose name tells a split" : there);
-    log::info("data.files: {} of {}: the split \"{}\"", counted(found.size(), "file"), name, *wish.split);
-    return found;
-  }
-  if (splits.size() < 2 || wish.split) return found;
-  if (!is_text) {
-    throw Error(ErrorKind::input,
-                fmt::format("data.files: {} has files of several splits: {}; choose one with data.split, or all of "
-                            "them with data.split: all",
-                            name, there));
-  }
-  log::warn("data.files: {} has files of several splits: {}; all are read, data.split chooses one", name, there);
-  return found;
 }
 
 // Of a folder whose format nobody said.
@@ -271,30 +208,6 @@ void require_unpacked_tables(const DataFiles& files) {
 
 }  // namespace
 
-std::optional<std::string> split_of_name(std::string_view name) {
-  static const std::map<std::string, std::string, std::less<>> words{
-      {"train", "train"},           {"training", "train"},   {"test", "test"},
-      {"testing", "test"},          {"eval", "test"},        {"evaluation", "test"},
-      {"validation", "validation"}, {"valid", "validation"}, {"val", "validation"},
-      {"dev", "validation"}};
-  const std::string text = lower(name);
-  std::optional<std::string> of_folder;
-  std::string word;
-  // The file's own name comes last and counts most; its ending has none of these words.
-  std::optional<std::string> found;
-  for (const char letter : text + "/") {
-    if (std::isalpha(static_cast<unsigned char>(letter))) {
-      word += letter;
-      continue;
-    }
-    const auto known = words.find(word);
-    word.clear();
-    if (known != words.end() && !found) found = known->second;
-    if (letter == '/' && found) of_folder = std::exchange(found, std::nullopt);
-  }
-  return of_folder;
-}
-
 DataFiles find_data_files(const FileWish& wish) {
   std::vector<std::string> paths;
   for (const std::string& name : wish.names) {
@@ -320,12 +233,12 @@ DataFiles find_data_files(const FileWish& wish) {
       for (Found& file : files_of_folder(match, endings_of(*format), wish)) found.push_back(std::move(file));
     }
     if (!left_out.empty())
-      log::warn("data.files: of {} these are left out, which are no data: {}", name, shown(left_out));
-    D9D_REQUIRE(!found.empty(), "data.files: nothing matches {} but what is no data: {}", name, shown(left_out));
+      log::warn("data.files: of {} these are left out, which are no data: {}", name, names_of(left_out));
+    D9D_REQUIRE(!found.empty(), "data.files: nothing matches {} but what is no data: {}", name, names_of(left_out));
     if (!is_named) {
       require_once(found);
       const bool is_text = format.value_or(format_of_file(found.front().path, wish.otherwise)) == FileFormat::text;
-      found = of_split(std::move(found), wish, name, is_text);
+      found = of_split(std::move(found), {wish.split, name, is_text});
     }
     for (Found& file : found) paths.push_back(std::move(file.path));
   }

@@ -31,8 +31,4 @@ DataFiles find_data_files(const FileWish& wish);
 // The same where the format is known by its ending ("parquet", "jsonl"); without one a folder is given back as it is.
 std::vector<std::string> expand_files(const std::vector<std::string>& files, const std::string& ending = {});
 
-// "d/train-00000-of-00001.parquet" -> "train"; nothing where the name tells none. `name` is what follows the pattern's
-// or folder's own name.
-std::optional<std::string> split_of_name(std::string_view name);
-
 }  // namespace d9d

@@ -202,25 +202,32 @@ IntegerLists::IntegerLists(const arrow::Array& array, const std::string& where)
   switch (array.type_id()) {
     case arrow::Type::LIST:
       narrow_ = as<arrow::ListArray>(array).raw_value_offsets();
-      return set_lists(as<arrow::ListArray>(array), where);
+      set_lists(as<arrow::ListArray>(array), where);
+      return;
     case arrow::Type::LARGE_LIST:
       wide_ = as<arrow::LargeListArray>(array).raw_value_offsets();
-      return set_lists(as<arrow::LargeListArray>(array), where);
+      set_lists(as<arrow::LargeListArray>(array), where);
+      return;
     case arrow::Type::LIST_VIEW:
-      return copy_lists(as<arrow::ListViewArray>(array), where);
+      copy_lists(as<arrow::ListViewArray>(array), where);
+      return;
     case arrow::Type::LARGE_LIST_VIEW:
-      return copy_lists(as<arrow::LargeListViewArray>(array), where);
-    case arrow::Type::FIXED_SIZE_LIST: {
-      const auto& lists = as<arrow::FixedSizeListArray>(array);
-      if (lists.null_count() > 0) return copy_lists(lists, where);
-      length_ = static_cast<std::uint64_t>(lists.value_length());
-      require_integers(*lists.values()->Slice(lists.value_offset(0), lists.length() * lists.value_length()), where);
-      return set_values(*lists.values()->Slice(lists.value_offset(0)));
-    }
+      copy_lists(as<arrow::LargeListViewArray>(array), where);
+      return;
+    case arrow::Type::FIXED_SIZE_LIST:
+      set_fixed(as<arrow::FixedSizeListArray>(array), where);
+      return;
     default:
       throw Error(ErrorKind::input, fmt::format("{}: a column of the type {}, expected lists of integers",
                                                 where, array.type()->ToString()));
   }
+}
+
+void IntegerLists::set_fixed(const arrow::FixedSizeListArray& lists, const std::string& where) {
+  if (lists.null_count() > 0) return copy_lists(lists, where);
+  length_ = static_cast<std::uint64_t>(lists.value_length());
+  require_integers(*lists.values()->Slice(lists.value_offset(0), lists.length() * lists.value_length()), where);
+  set_values(*lists.values()->Slice(lists.value_offset(0)));
 }
 
 template <class Lists>
@@ -237,6 +244,11 @@ template <class Lists>
 void IntegerLists::copy_lists(const Lists& lists, const std::string& where) {
   narrow_ = nullptr;
   wide_ = nullptr;
+  for (std::int64_t row = 0; row < lists.length(); ++row) {
+    const std::int64_t begin = lists.value_offset(row), length = lists.value_length(row);
+    D9D_REQUIRE(begin >= 0 && length >= 0 && begin <= lists.values()->length() - length,
+                "{}: the list of row {} is outside the column's values", where, row);
+  }
   const auto flat = lists.Flatten();
   D9D_REQUIRE(flat.ok(), "{}: {}", where, flat.status().message());
   auto places = std::make_shared<std::vector<std::int64_t>>(1, 0);

@@ -45,6 +45,7 @@ class IntegerLists {
   // Of any kind of list that has nulls, or whose places are in any order.
   template <class Lists>
   void copy_lists(const Lists& lists, const std::string& where);
+  void set_fixed(const arrow::FixedSizeListArray& lists, const std::string& where);
   template <class Lists>
   void set_lists(const Lists& lists, const std::string& where);
   std::uint64_t place_of(std::uint64_t row) const;

@@ -1,3 +1,4 @@
+#include "runtime/data/file/splits.hpp"
 #include "runtime/data/file/table_files.hpp"
 
 #include <gmock/gmock.h>
