@@ -8,6 +8,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/file/splits.hpp"
 #include "runtime/data/file/table_files.hpp"
 
 namespace d9d {
@@ -74,8 +75,9 @@ const char* name_of_pieces(TableFormat format) {
 
 int inspect_table(const Arguments& arguments, TableFormat format, Console& console) {
   const std::string& name = arguments.positional()[1];
-  const auto files =
-      find_data_files({.names = {name}, .format = file_format_of(format), .split = "all"}).paths;
+  FileWish wish{.names = {name}, .format = file_format_of(format)};
+  if (!fs::exists(fs::path(name) / "dataset_dict.json")) wish.split = all_splits;
+  const auto files = find_data_files(wish).paths;
   TableOutline all;
   for (const std::string& file : files) {
     TableOutline outline = outline_of_table(file, format);
@@ -86,8 +88,7 @@ int inspect_table(const Arguments& arguments, TableFormat format, Console& conso
     all.columns = std::move(outline.columns);
   }
   console.out << fmt::format("{}: {} in {}, {}\n", name, counted(all.rows, "row"),
-                             counted(files.size(), "file"),
-                             counted(all.pieces, name_of_pieces(format)));
+                             counted(files.size(), "file"), counted(all.pieces, name_of_pieces(format)));
   for (const auto& [column, type] : all.columns) console.out << fmt::format("  {}: {}\n", column, type);
   show_rows(files, format, arguments.integer("--documents", 0, rows_max).value_or(1), console);
   return 0;

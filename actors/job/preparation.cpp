@@ -93,8 +93,9 @@ void require_lengths(const JobConfig& job, const SampleSource& source) {
 
 void open_data(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared,
                Findings& findings) {
-  const bool open = findings.attempt(
-      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded, SourceUse::of_job, share); });
+  const bool open = findings.attempt("", [&] {
+    prepared.source = make_source(prepared.registry, loaded.job.data, loaded, SourceUse::of_job, share);
+  });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
@@ -110,8 +111,8 @@ void open_data(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& sh
   });
 }
 
-void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared,
-                     Findings& findings) {
+void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share,
+                     PreparedJob& prepared, Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
     const auto source =

@@ -100,11 +100,11 @@ std::uint64_t random_bits() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-std::function<std::shared_ptr<InferenceTask>(int)> inference_maker(const Registry& registry,
-                                                                   const JobConfig& job,
-                                                                   std::shared_ptr<const SampleSource> source) {
+std::function<std::shared_ptr<InferenceTask>(int)> inference_maker(
+    const Registry& registry, const JobConfig& job, std::shared_ptr<const SampleSource> source) {
   if (!job.inference) return {};
-  return [&, source = std::move(source)](int rank) { return make_inference_task(registry, job, rank, source); };
+  return
+      [&, source = std::move(source)](int rank) { return make_inference_task(registry, job, rank, source); };
 }
 
 // By it the nodes of a job know their own files.

@@ -34,12 +34,14 @@ Source build(const TokensDataConfig& config, const SourceNeeds& needs) {
   if (rows.is_all()) return std::make_shared<TokensSource>(config, needs.ids_below);
   TokensDataConfig all = config;  // shuffled are those that are chosen
   all.shuffle = false;
-  return std::make_shared<ChosenSamples>(std::make_shared<TokensSource>(all, needs.ids_below), rows, config.shuffle);
+  return std::make_shared<ChosenSamples>(std::make_shared<TokensSource>(all, needs.ids_below), rows,
+                                         config.shuffle);
 }
 
 Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
   return std::make_shared<CorpusSource>(
-      chosen_documents(std::make_shared<MegatronCorpus>(config.prefix, needs.ids_below), row_choice_of(config)),
+      chosen_documents(std::make_shared<MegatronCorpus>(config.prefix, needs.ids_below),
+                       row_choice_of(config)),
       CorpusSourceOptions{.sequence_length = config.sequence_length,
                           .samples = config.samples,
                           .shuffle = config.shuffle,

@@ -11,8 +11,8 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
-#include "runtime/data/row_format.hpp"
 #include "runtime/data/row_choice_config.hpp"
+#include "runtime/data/row_format.hpp"
 #include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
 
@@ -52,7 +52,8 @@ struct ChatDataConfig {
 };
 BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
                       (files, tokenizer, sequence_length, format, roles, trained_roles, begin, messages_field,
-                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs, order, split, max_samples, validation))
+                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs, order,
+                       split, max_samples, validation))
 constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   using config::Key;
   return std::array{
@@ -66,8 +67,10 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       data_keys::sequence_length,
       Key{"format", "",
-          "what the files hold: jsonl a JSON object a line, json an array of objects, rows of Parquet or Arrow files "
-          "(those of Hugging Face datasets on disk), csv and tsv with a line of names; null: what their endings say, "
+          "what the files hold: jsonl a JSON object a line, json an array of objects, rows of Parquet or "
+          "Arrow files "
+          "(those of Hugging Face datasets on disk), csv and tsv with a line of names; null: what their "
+          "endings say, "
           "else jsonl. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "

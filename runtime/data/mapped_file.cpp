@@ -30,8 +30,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status {};
   D9D_REQUIRE(::fstat(file.number, &status) == 0, "cannot look at {}: {}", path.string(),
               std::strerror(errno));
-  D9D_REQUIRE(!S_ISFIFO(status.st_mode), "{} is a pipe, expected a file: it is read more than once; write it to a file",
-              path.string());
+  D9D_REQUIRE(!S_ISFIFO(status.st_mode),
+              "{} is a pipe, expected a file: it is read more than once; write it to a file", path.string());
   D9D_REQUIRE(S_ISREG(status.st_mode), "{} is not a plain file", path.string());
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;

@@ -27,7 +27,8 @@ struct MegatronDataConfig {
   std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(MegatronDataConfig, (),
-                      (prefix, sequence_length, samples, shuffle, seed, epochs, order, max_samples, validation))
+                      (prefix, sequence_length, samples, shuffle, seed, epochs, order, max_samples,
+                       validation))
 constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
   using config::Key;
   return std::array{

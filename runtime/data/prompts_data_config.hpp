@@ -23,13 +23,16 @@ struct PromptsDataConfig {
   SampleOrder order;
   std::optional<std::int64_t> max_samples;
 };
-BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (), (files, tokenizer, sequence_length, text_field, epochs, order, max_samples))
+BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (),
+                      (files, tokenizer, sequence_length, text_field, epochs, order, max_samples))
 constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
-          "files or patterns, read in this order: a prompt a line, empty lines left out; of files that end in .jsonl a "
-          "JSON object a line, in .json an array of them, in .csv, .tsv, .parquet and .arrow a row; packed ones (gz, zst, "
+          "files or patterns, read in this order: a prompt a line, empty lines left out; of files that end "
+          "in .jsonl a "
+          "JSON object a line, in .json an array of them, in .csv, .tsv, .parquet and .arrow a row; packed "
+          "ones (gz, zst, "
           "bz2, xz) too",
           config::required},
       Key{"tokenizer", "",

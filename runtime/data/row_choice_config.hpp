@@ -53,14 +53,15 @@ struct config::Codec<Validation> {
 namespace data_keys {
 inline constexpr config::Key split{
     "split", "",
-    "of files that a folder or pattern names, those whose names or folders say this split: train, test, validation, "
+    "of files that a folder or pattern names, those whose names or folders say this split: train, test, "
+    "validation, "
     "another name; all: every file; null: files of several splits are refused (plain text: a warning)"};
 inline constexpr config::Key max_samples{
-    "max_samples", "rows", "only the first rows (documents, conversations) of the files; null: all", config::optional,
-    config::at_least(1)};
-inline constexpr config::Key validation{
-    "validation", "",
-    "rows held out of training for `evaluation`, which then needs no `data`; the same ones on any mesh; null: none"};
+    "max_samples", "rows", "only the first rows (documents, conversations) of the files; null: all",
+    config::optional, config::at_least(1)};
+inline constexpr config::Key validation{"validation", "",
+                                        "rows held out of training for `evaluation`, which then needs no "
+                                        "`data`; the same ones on any mesh; null: none"};
 }  // namespace data_keys
 
 }  // namespace d9d

@@ -10,8 +10,8 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
-#include "runtime/data/row_format.hpp"
 #include "runtime/data/row_choice_config.hpp"
+#include "runtime/data/row_format.hpp"
 #include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
 
@@ -47,7 +47,8 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
           config::required},
       data_keys::sequence_length,
       Key{"format", "",
-          "what the files hold; null: what their endings say, else arrow. arrow is read where it is mapped, the ids of the others are kept in memory "
+          "what the files hold; null: what their endings say, else arrow. arrow is read where it is mapped, "
+          "the ids of the others are kept in memory "
           "unless `cache` has them"},
       Key{"ids_field", "", "the column of lists of token ids"},
       Key{"labels_field", "",

@@ -27,8 +27,8 @@ struct TokensDataConfig {
   std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(TokensDataConfig, (),
-                      (tokens, labels, shuffle, seed, epochs, position_ids, attention_mask, order, max_samples,
-                       validation))
+                      (tokens, labels, shuffle, seed, epochs, position_ids, attention_mask, order,
+                       max_samples, validation))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
   return std::array{

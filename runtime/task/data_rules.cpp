@@ -42,9 +42,12 @@ void check_validation(const DataPart& part, Issues& issues) {
           if (!source.validation) return;
           const std::string path = part.path + ".validation";
           if (source.validation->fraction.has_value() == source.validation->samples.has_value())
-            issues.push_back({path, "expected one of fraction and samples", "give {fraction: 0.05} or {samples: 100}"});
-          if (source.max_samples && source.validation->samples && *source.validation->samples >= *source.max_samples)
-            issues.push_back({path + ".samples", fmt::format("as many as all {} of max_samples", *source.max_samples),
+            issues.push_back(
+                {path, "expected one of fraction and samples", "give {fraction: 0.05} or {samples: 100}"});
+          if (source.max_samples && source.validation->samples &&
+              *source.validation->samples >= *source.max_samples)
+            issues.push_back({path + ".samples",
+                              fmt::format("as many as all {} of max_samples", *source.max_samples),
                               "hold out fewer, or raise max_samples"});
         }
       },

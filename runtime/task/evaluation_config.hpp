@@ -24,7 +24,8 @@ constexpr auto keys_of(config::Tag<EvaluationConfig>) {
   using namespace config;
   return std::array{
       Key{"data", "",
-          "where its samples come from: the keys of the section `data`; left out: the rows that `data.validation` "
+          "where its samples come from: the keys of the section `data`; left out: the rows that "
+          "`data.validation` "
           "holds out"},
       Key{"period_steps", "steps", "how often; also after the last step", required},
       Key{"batches", "",

@@ -73,7 +73,7 @@ struct InferencePlace {
   int rank = 0;                   // global
   // Ranks of other samples make each pass through a stage together with this one: all need equally many.
   bool in_step = false;
-  int stages = 1;  // of the pipeline
+  int stages = 1;                                // of the pipeline
   std::shared_ptr<const SampleSource> source{};  // of the samples; null: unknown
 };
 

@@ -58,9 +58,10 @@ void settle_evaluation(JobConfig& job, const Node& root, Problems& problems) {
     job.evaluation->data = std::move(*data);
     return;
   }
-  problems.error(config::locate(root, "evaluation"), "evaluation.data", "missing",
-                 "add the data of the evaluation, or hold rows out of the training's: `data.validation: {fraction: "
-                 "0.05}`");
+  problems.error(
+      config::locate(root, "evaluation"), "evaluation.data", "missing",
+      "add the data of the evaluation, or hold rows out of the training's: `data.validation: {fraction: "
+      "0.05}`");
 }
 
 bool is_path(const std::string& text) {

@@ -56,8 +56,8 @@ void add_places(Json& line, const std::vector<RowPlace>& places) {
     line[number] = places.front().number;
     return;
   }
-  const bool one_file = std::ranges::all_of(
-      places, [&](const RowPlace& place) { return place.file == places.front().file; });
+  const bool one_file =
+      std::ranges::all_of(places, [&](const RowPlace& place) { return place.file == places.front().file; });
   if (one_file) line["file"] = places.front().file;
   for (const RowPlace& place : places) {
     if (!one_file) line["file"].push_back(place.file);
@@ -75,7 +75,8 @@ void ResultLines::add(const ResultRows& rows) {
   std::vector<Json> lines;
   for (const std::int64_t sample : rows.samples) {
     lines.push_back(Json{{"sample", sample}});
-    if (source_ && sample >= 0) add_places(lines.back(), source_->places_of(static_cast<std::uint64_t>(sample)));
+    if (source_ && sample >= 0)
+      add_places(lines.back(), source_->places_of(static_cast<std::uint64_t>(sample)));
   }
   for (const auto& [key, column] : rows.columns) {
     std::vector<Json> values = json_of_rows(key, column, lines.size());

@@ -30,7 +30,8 @@ class ChosenDocuments final : public TokenCorpus {
     return begin.here + all_->begin_of(choice_.row_at(document)) - begin.there;
   }
   void read(std::uint64_t first, std::span<std::int64_t> out) const override {
-    D9D_CHECK(first + out.size() <= num_tokens_, "tokens {} to {} of {}", first, first + out.size(), num_tokens_);
+    D9D_CHECK(first + out.size() <= num_tokens_, "tokens {} to {} of {}", first, first + out.size(),
+              num_tokens_);
     while (!out.empty()) {
       const auto next = std::ranges::upper_bound(begins_, first, {}, &Begin::here);
       const std::uint64_t end = next == begins_.end() ? num_tokens_ : next->here;

@@ -23,7 +23,9 @@ class CountedCorpus final : public TokenCorpus {
   std::uint64_t begin_of(std::uint64_t document) const override { return tokens_.begin_of(document); }
   void read(std::uint64_t first, std::span<std::int64_t> out) const override { tokens_.read(first, out); }
   bool counts(std::uint64_t token) const override { return counted_[token]; }
-  std::optional<RowPlace> place_of(std::uint64_t document) const override { return tokens_.place_of(document); }
+  std::optional<RowPlace> place_of(std::uint64_t document) const override {
+    return tokens_.place_of(document);
+  }
 
  private:
   MemoryCorpus tokens_;

@@ -146,14 +146,16 @@ std::uint64_t MegatronIndex::size_of(std::uint64_t piece) const {
 }
 
 void MegatronIndex::check_piece(std::uint64_t piece) const {
-  D9D_REQUIRE(word(offsets_at_ + 8 * piece) % offset_unit_ == 0,
-              "piece {} begins at byte {}, within a token of {} bytes; it is damaged, or of another .bin file", piece,
-              word(offsets_at_ + 8 * piece), offset_unit_);
+  D9D_REQUIRE(
+      word(offsets_at_ + 8 * piece) % offset_unit_ == 0,
+      "piece {} begins at byte {}, within a token of {} bytes; it is damaged, or of another .bin file", piece,
+      word(offsets_at_ + 8 * piece), offset_unit_);
   if (size_bytes_ == 0) return;
   const std::uint64_t given = size_of(piece);
   const std::uint64_t between = offset_of(piece + 1) - offset_of(piece);
   D9D_REQUIRE(given == between,
-              "piece {} has {} tokens by its size and {} by its offsets; the index is damaged, or its pieces overlap: "
+              "piece {} has {} tokens by its size and {} by its offsets; the index is damaged, or its pieces "
+              "overlap: "
               "merge the files anew",
               piece, static_cast<std::int64_t>(given), between);
 }

@@ -30,7 +30,7 @@ class MegatronIndex {
   void read_older_layout();
   void check(std::uint64_t token_bytes);
   void check_piece(std::uint64_t piece) const;
-  std::uint64_t size_of(std::uint64_t piece) const;  // in tokens, as the table of sizes has it
+  std::uint64_t size_of(std::uint64_t piece) const;    // in tokens, as the table of sizes has it
   std::uint64_t word(std::uint64_t at) const;          // 8 bytes
   std::uint64_t offset_of(std::uint64_t piece) const;  // in tokens
   void expect_size(std::uint64_t bytes, std::uint64_t or_bytes) const;

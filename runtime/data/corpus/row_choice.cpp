@@ -15,13 +15,16 @@ namespace {
 constexpr std::uint64_t held_out_order = ~std::uint64_t{0};
 
 std::uint64_t held_out_of(std::uint64_t rows, const ValidationKeys& keys) {
-  const auto wanted = keys.samples ? static_cast<std::uint64_t>(*keys.samples)
-                                   : static_cast<std::uint64_t>(std::llround(
-                                         static_cast<double>(rows) * keys.fraction.value_or(0)));
-  D9D_REQUIRE(wanted > 0, "data.validation.fraction: {} of {} is none; give more data, or data.validation.samples",
+  const auto wanted =
+      keys.samples
+          ? static_cast<std::uint64_t>(*keys.samples)
+          : static_cast<std::uint64_t>(std::llround(static_cast<double>(rows) * keys.fraction.value_or(0)));
+  D9D_REQUIRE(wanted > 0,
+              "data.validation.fraction: {} of {} is none; give more data, or data.validation.samples",
               keys.fraction.value_or(0), counted(rows, "row"));
-  D9D_REQUIRE(wanted < rows, "data.validation: {} held out of {}, so none is left to train on; hold out fewer",
-              wanted, counted(rows, "row"));
+  D9D_REQUIRE(wanted < rows,
+              "data.validation: {} held out of {}, so none is left to train on; hold out fewer", wanted,
+              counted(rows, "row"));
   return wanted;
 }
 
@@ -42,7 +45,8 @@ RowChoice::RowChoice(std::uint64_t rows, const RowChoiceConfig& config) {
     for (const std::uint64_t row : out) add(row, row + 1);
     return;
   }
-  log::info("data.validation: {} of {} held out, drawn by the seed {}", held_out, counted(rows, "row"), config.seed);
+  log::info("data.validation: {} of {} held out, drawn by the seed {}", held_out, counted(rows, "row"),
+            config.seed);
   std::uint64_t begin = 0;
   for (const std::uint64_t row : out) {
     add(begin, row);

@@ -27,7 +27,8 @@ class Bzip2Decoder final : public Decoder {
     stream_.next_out = out.data();
     stream_.avail_out = static_cast<unsigned>(out.size());
     const int status = ::BZ2_bzDecompress(&stream_);
-    D9D_REQUIRE(status == BZ_OK || status == BZ_STREAM_END, "damaged bytes (error {} of the library)", status);
+    D9D_REQUIRE(status == BZ_OK || status == BZ_STREAM_END, "damaged bytes (error {} of the library)",
+                status);
     return {in.size() - stream_.avail_in, out.size() - stream_.avail_out, status == BZ_STREAM_END};
   }
 

@@ -13,19 +13,17 @@ struct Ending {
   std::string_view text;
   FileFormat format;
 };
-constexpr std::array endings{
-    Ending{".jsonl", FileFormat::jsonl},    Ending{".ndjson", FileFormat::jsonl},
-    Ending{".jsonlines", FileFormat::jsonl}, Ending{".json", FileFormat::json},
-    Ending{".parquet", FileFormat::parquet}, Ending{".pq", FileFormat::parquet},
-    Ending{".arrow", FileFormat::arrow},    Ending{".feather", FileFormat::arrow},
-    Ending{".csv", FileFormat::csv},        Ending{".tsv", FileFormat::tsv}};
+constexpr std::array endings{Ending{".jsonl", FileFormat::jsonl},     Ending{".ndjson", FileFormat::jsonl},
+                             Ending{".jsonlines", FileFormat::jsonl}, Ending{".json", FileFormat::json},
+                             Ending{".parquet", FileFormat::parquet}, Ending{".pq", FileFormat::parquet},
+                             Ending{".arrow", FileFormat::arrow},     Ending{".feather", FileFormat::arrow},
+                             Ending{".csv", FileFormat::csv},         Ending{".tsv", FileFormat::tsv}};
 constexpr std::array<std::string_view, 6> packings{".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz"};
 
 bool ends_with(std::string_view path, std::string_view ending) {
   return path.size() > ending.size() &&
-         std::ranges::equal(path.substr(path.size() - ending.size()), ending, [](char a, char b) {
-           return std::tolower(static_cast<unsigned char>(a)) == b;
-         });
+         std::ranges::equal(path.substr(path.size() - ending.size()), ending,
+                            [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
 }
 
 }  // namespace

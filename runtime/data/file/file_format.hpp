@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/data/row_format.hpp"
 #include "runtime/data/file/table_format.hpp"
+#include "runtime/data/row_format.hpp"
 #include "runtime/data/text_data_config.hpp"
 
 namespace d9d {

@@ -54,26 +54,32 @@ std::string kind_of(std::string_view text, const Failure& failure) {
   const std::string_view rest = text.substr(std::min(text.find_first_not_of(blanks, at), text.size()));
   const std::string_view before = text.substr(0, at);
   if (is_open(trimmed))
-    return trimmed.starts_with('[') ? "the file looks like one JSON array: set data.format: json"
-                                    : "the object goes over several lines: write each in a line, e.g. with jq -c .";
-  if (trimmed.starts_with('[')) return "an array: set data.format: json where the file is one array of objects";
+    return trimmed.starts_with('[')
+               ? "the file looks like one JSON array: set data.format: json"
+               : "the object goes over several lines: write each in a line, e.g. with jq -c .";
+  if (trimmed.starts_with('['))
+    return "an array: set data.format: json where the file is one array of objects";
   for (const char* word : {"NaN", "Infinity", "-Infinity"}) {
     if (trimmed.find(word) == std::string_view::npos) continue;
-    const bool here = rest.starts_with(word) || before.ends_with('N') || before.ends_with('I') || before.ends_with("-I");
+    const bool here =
+        rest.starts_with(word) || before.ends_with('N') || before.ends_with('I') || before.ends_with("-I");
     if (here) return fmt::format("{} is no JSON: write null", word);
   }
   if (failure.reason.find("surrogate") != std::string::npos)
     return "half of a character of two (\\ud800 to \\udfff): write the text anew as UTF-8";
   if (failure.reason.find("UTF-8") != std::string::npos)
-    return fmt::format("the byte 0x{:02x} is no UTF-8 there", static_cast<unsigned char>(text[std::min(at, text.size() - 1)]));
+    return fmt::format("the byte 0x{:02x} is no UTF-8 there",
+                       static_cast<unsigned char>(text[std::min(at, text.size() - 1)]));
   if (failure.reason.find("end of input") != std::string::npos && failure.column > text.size())
-    return trimmed.starts_with('{') ? "the line ends within the object: it is cut short, or goes over several lines"
-                                    : "the line ends within a value";
+    return trimmed.starts_with('{')
+               ? "the line ends within the object: it is cut short, or goes over several lines"
+               : "the line ends within a value";
   if (failure.reason.find("missing closing quote") != std::string::npos)
     return "the line ends within a text: it is cut short";
   if (failure.reason.find("expected end of input") != std::string::npos) {
     const std::size_t next = text.find_first_of("{,[\"", at > 0 ? at - 1 : 0);
-    if (next != std::string_view::npos && text[next] == '{') return "two objects in a line: write each in its own";
+    if (next != std::string_view::npos && text[next] == '{')
+      return "two objects in a line: write each in its own";
     if (next != std::string_view::npos && text[next] == ',') return "a comma behind the object: take it away";
   }
   if (!trimmed.starts_with('{')) return "no JSON at all";
@@ -141,7 +147,8 @@ void JsonArrayText::fail(const TextBlock& block, std::size_t at, const std::stri
 // Where the next element begins, or the text's size.
 std::size_t JsonArrayText::read_separator(const TextBlock& block, std::size_t at) {
   const std::string_view text = block.text;
-  for (at = text.find_first_not_of(blanks, at); at < text.size(); at = text.find_first_not_of(blanks, at + 1)) {
+  for (at = text.find_first_not_of(blanks, at); at < text.size();
+       at = text.find_first_not_of(blanks, at + 1)) {
     switch (state_) {
       case At::before:
         if (text.substr(at).starts_with("\xef\xbb\xbf")) {
@@ -150,16 +157,18 @@ std::size_t JsonArrayText::read_separator(const TextBlock& block, std::size_t at
         }
         if (text[at] != '[') {
           fail(block, at,
-               text[at] == '{' ? "one JSON object, expected an array of objects, or one object a line: write the list "
-                                 "that is in it as a file of its own, e.g. with jq .data"
-                               : "no JSON array; expected one of objects");
+               text[at] == '{'
+                   ? "one JSON object, expected an array of objects, or one object a line: write the list "
+                     "that is in it as a file of its own, e.g. with jq .data"
+                   : "no JSON array; expected one of objects");
         }
         state_ = At::first;
         continue;
       case At::first:
       case At::element:
         if (text[at] == ']') {
-          if (state_ == At::element) fail(block, at, "a comma behind the last element of the array: take it away");
+          if (state_ == At::element)
+            fail(block, at, "a comma behind the last element of the array: take it away");
           state_ = At::behind;
           continue;
         }
@@ -188,8 +197,8 @@ void JsonArrayText::add(const TextBlock& block, const UseElement& use) {
 }
 
 void JsonArrayText::finish() const {
-  D9D_REQUIRE(state_ == At::behind, "{}: the file ends within the array, behind element {}; it is cut short", file_,
-              count_);
+  D9D_REQUIRE(state_ == At::behind, "{}: the file ends within the array, behind element {}; it is cut short",
+              file_, count_);
 }
 
 std::size_t whole_elements(std::string_view text) {
@@ -201,7 +210,8 @@ std::size_t whole_elements(std::string_view text) {
   std::size_t whole = 0;
   while (at < text.size()) {
     at = text.find_first_not_of(" \t\r\n,", at);
-    if (at == std::string_view::npos || text[at] == ']') return at == std::string_view::npos ? whole : text.size();
+    if (at == std::string_view::npos || text[at] == ']')
+      return at == std::string_view::npos ? whole : text.size();
     const std::size_t end = end_of_element(text, at);
     if (end >= text.size()) return whole;
     whole = at = end;
@@ -213,7 +223,8 @@ namespace {
 
 constexpr std::size_t row_bytes_max = std::size_t{1} << 28;  // of a packed file
 
-void use_lines(const std::string& file, const TextBlock& block, const std::function<void(const JsonRow&)>& use) {
+void use_lines(const std::string& file, const TextBlock& block,
+               const std::function<void(const JsonRow&)>& use) {
   std::uint64_t number = block.first_line;
   for (std::size_t begin = 0; begin < block.text.size(); ++number) {
     const std::size_t end = std::min(block.text.find('\n', begin), block.text.size());
@@ -236,9 +247,11 @@ bool begins_with_object_line(std::string_view text) {
 
 }  // namespace
 
-void for_each_json_row(const std::string& file, bool is_array, const std::function<void(const JsonRow&)>& use) {
+void for_each_json_row(const std::string& file, bool is_array,
+                       const std::function<void(const JsonRow&)>& use) {
   if (!is_array) {
-    for_each_block(file, whole_lines, [&](const TextBlock& block) { use_lines(file, block, use); }, row_bytes_max);
+    for_each_block(
+        file, whole_lines, [&](const TextBlock& block) { use_lines(file, block, use); }, row_bytes_max);
     return;
   }
   JsonArrayText array(file);

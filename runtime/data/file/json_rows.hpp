@@ -52,6 +52,7 @@ struct JsonRow {
 };
 // The rows of a file of JSON lines, packed or not, or of one array (`is_array`; if such a file has an object a line, its
 // lines). Empty lines are left out. Input errors as above.
-void for_each_json_row(const std::string& file, bool is_array, const std::function<void(const JsonRow&)>& use);
+void for_each_json_row(const std::string& file, bool is_array,
+                       const std::function<void(const JsonRow&)>& use);
 
 }  // namespace d9d

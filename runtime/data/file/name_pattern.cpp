@@ -107,7 +107,8 @@ class Walk {
         part += letter;
       } else if (!part.empty()) {
         D9D_REQUIRE(part == any_folders || part.find(any_folders) == std::string::npos,
-                    "data.files: {}: ** stands for folders, alone between slashes, as in d/**/*.jsonl", pattern);
+                    "data.files: {}: ** stands for folders, alone between slashes, as in d/**/*.jsonl",
+                    pattern);
         parts_.push_back(std::exchange(part, {}));
       }
     }

@@ -82,19 +82,22 @@ std::vector<Found> of_split(std::vector<Found> found, const SplitWish& wish) {
   if (wish.split && *wish.split != all_splits) {
     const std::string split = wanted_split(*wish.split);
     std::erase_if(found, [&](const Found& file) { return !is_of_split(file, split); });
-    D9D_REQUIRE(!found.empty(), "data.files: {} has no file of the split \"{}\"; there are {}", wish.name, *wish.split,
-                there.empty() ? "none whose name tells a split" : there);
-    log::info("data.files: {} of {}: the split \"{}\"", counted(found.size(), "file"), wish.name, *wish.split);
+    D9D_REQUIRE(!found.empty(), "data.files: {} has no file of the split \"{}\"; there are {}", wish.name,
+                *wish.split, there.empty() ? "none whose name tells a split" : there);
+    log::info("data.files: {} of {}: the split \"{}\"", counted(found.size(), "file"), wish.name,
+              *wish.split);
     return found;
   }
   if (splits.size() < 2 || wish.split) return found;
   if (!wish.is_text) {
-    throw Error(ErrorKind::input,
-                fmt::format("data.files: {} has files of several splits: {}; choose one with data.split, or all of "
-                            "them with data.split: all",
-                            wish.name, there));
+    throw Error(
+        ErrorKind::input,
+        fmt::format("data.files: {} has files of several splits: {}; choose one with data.split, or all of "
+                    "them with data.split: all",
+                    wish.name, there));
   }
-  log::warn("data.files: {} has files of several splits: {}; all are read, data.split chooses one", wish.name, there);
+  log::warn("data.files: {} has files of several splits: {}; all are read, data.split chooses one", wish.name,
+            there);
   return found;
 }
 

@@ -30,7 +30,6 @@ Json read_object(const fs::path& path) {
   return object;
 }
 
-
 [[noreturn]] void fail_for_splits(const fs::path& folder) {
   const Json splits = read_object(folder / "dataset_dict.json").value("splits", Json::array());
   std::string names;
@@ -107,7 +106,8 @@ class FolderFiles {
       if (entry->is_directory()) {
         look_into(entry->path(), depth + 1);
       } else if (has_ending(name, endings_)) {
-        is_beside_data(name) ? left_out_.push_back(entry->path().string()) : add(found_, entry->path().string());
+        is_beside_data(name) ? left_out_.push_back(entry->path().string())
+                             : add(found_, entry->path().string());
       }
     }
     D9D_REQUIRE(!error, "data.files: cannot look into {}: {}", folder.string(), error.message());
@@ -128,7 +128,8 @@ std::vector<Found> files_of_folder(const fs::path& folder, const std::vector<std
                                    const FileWish& wish) {
   const FolderFiles files(folder, endings, wish.split.value_or(""));
   if (!files.left_out().empty())
-    log::warn("data.files: of {} these are left out, which are no data: {}", folder.string(), names_of(files.left_out()));
+    log::warn("data.files: of {} these are left out, which are no data: {}", folder.string(),
+              names_of(files.left_out()));
   std::string names;
   for (const std::string& ending : endings) names += (names.empty() ? "" : " or ") + ending;
   D9D_REQUIRE(!files.found().empty(),
@@ -145,7 +146,8 @@ void require_once(const std::vector<Found>& found) {
   }
   for (const Found& file : found) {
     D9D_REQUIRE(without_packing(file.path) == file.path || !plain.contains(without_packing(file.path)),
-                "data.files: {} is there packed and unpacked; name one of them, or remove the other", file.path);
+                "data.files: {} is there packed and unpacked; name one of them, or remove the other",
+                file.path);
   }
 }
 
@@ -162,9 +164,10 @@ FileFormat format_of_folder(const fs::path& folder, FileFormat otherwise) {
   if (formats.size() == 1) return *formats.begin();
   std::string names;
   for (const FileFormat format : formats) names += (names.empty() ? "" : ", ") + std::string(name_of(format));
-  throw Error(ErrorKind::input, fmt::format("data.files: {} has files of several formats ({}); choose one with "
-                                            "data.format",
-                                            folder.string(), names));
+  throw Error(ErrorKind::input,
+              fmt::format("data.files: {} has files of several formats ({}); choose one with "
+                          "data.format",
+                          folder.string(), names));
 }
 
 FileFormat format_of_file(const std::string& path, FileFormat otherwise) {
@@ -185,24 +188,27 @@ FileFormat format_of_all(const std::vector<std::string>& paths, FileFormat other
   if (formats.size() == 1) return formats.begin()->first;
   const auto has = [&](FileFormat format) { return formats.contains(format); };
   // A heap of texts may well have a .csv and a .json among them.
-  if (has(FileFormat::text) && !has(FileFormat::jsonl) && !has(FileFormat::parquet) && !has(FileFormat::arrow)) {
-    log::warn("data.files: {} and {} are read as plain text; data.format says otherwise", formats.begin()->second,
-              std::next(formats.begin())->second);
+  if (has(FileFormat::text) && !has(FileFormat::jsonl) && !has(FileFormat::parquet) &&
+      !has(FileFormat::arrow)) {
+    log::warn("data.files: {} and {} are read as plain text; data.format says otherwise",
+              formats.begin()->second, std::next(formats.begin())->second);
     return FileFormat::text;
   }
   std::string names;
   for (const auto& [format, path] : formats)
     names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", path, name_of(format));
-  throw Error(ErrorKind::input, fmt::format("data.files are of several formats: {}; name files of one format, or say "
-                                            "with data.format how all of them are read",
-                                            names));
+  throw Error(ErrorKind::input,
+              fmt::format("data.files are of several formats: {}; name files of one format, or say "
+                          "with data.format how all of them are read",
+                          names));
 }
 
 void require_unpacked_tables(const DataFiles& files) {
   if (files.format != FileFormat::parquet && files.format != FileFormat::arrow) return;
   for (const std::string& path : files.paths) {
-    D9D_REQUIRE(without_packing(path) == path, "data.files: {} is packed, and {} files are read in place; unpack it",
-                path, name_of(files.format));
+    D9D_REQUIRE(without_packing(path) == path,
+                "data.files: {} is packed, and {} files are read in place; unpack it", path,
+                name_of(files.format));
   }
 }
 
@@ -234,10 +240,12 @@ DataFiles find_data_files(const FileWish& wish) {
     }
     if (!left_out.empty())
       log::warn("data.files: of {} these are left out, which are no data: {}", name, names_of(left_out));
-    D9D_REQUIRE(!found.empty(), "data.files: nothing matches {} but what is no data: {}", name, names_of(left_out));
+    D9D_REQUIRE(!found.empty(), "data.files: nothing matches {} but what is no data: {}", name,
+                names_of(left_out));
     if (!is_named) {
       require_once(found);
-      const bool is_text = format.value_or(format_of_file(found.front().path, wish.otherwise)) == FileFormat::text;
+      const bool is_text =
+          format.value_or(format_of_file(found.front().path, wish.otherwise)) == FileFormat::text;
       found = of_split(std::move(found), {wish.split, name, is_text});
     }
     for (Found& file : found) paths.push_back(std::move(file.path));
@@ -250,7 +258,8 @@ DataFiles find_data_files(const FileWish& wish) {
 }
 
 std::vector<std::string> expand_files(const std::vector<std::string>& files, const std::string& ending) {
-  if (!ending.empty()) return find_data_files({.names = files, .format = format_of_ending("x." + ending)}).paths;
+  if (!ending.empty())
+    return find_data_files({.names = files, .format = format_of_ending("x." + ending)}).paths;
   std::vector<std::string> out;
   for (const std::string& name : files) {
     const auto matches = matches_of(name);

@@ -54,17 +54,19 @@ class PackedText {
     bool checked = false;
     for (bool ended = false; !ended;) {
       const std::size_t before = text_.size();
-      const std::size_t wanted = std::max(unpacked_at_once, before);  // of a long document, twice as much each time
+      const std::size_t wanted =
+          std::max(unpacked_at_once, before);  // of a long document, twice as much each time
       text_.resize(before + wanted);
       const std::size_t more = file_.read(std::span(text_).subspan(before));
       text_.resize(before + more);
       ended = more < wanted;
       if (!std::exchange(checked, true)) require_text(text_, name_);
       give(ended ? text_.size() : whole(text_), ended, use);
-      D9D_REQUIRE(text_.size() <= bytes_max_,
-                  "{}: a document of more than {} MB in a packed file; unpack it, or choose smaller documents "
-                  "with data.document",
-                  name_, bytes_max_ >> 20);
+      D9D_REQUIRE(
+          text_.size() <= bytes_max_,
+          "{}: a document of more than {} MB in a packed file; unpack it, or choose smaller documents "
+          "with data.document",
+          name_, bytes_max_ >> 20);
     }
   }
 
@@ -92,9 +94,8 @@ std::uint64_t TextBlock::bytes_up_to(const char* place) const {
   const auto part = static_cast<std::uint64_t>(place - text.data());
   const std::uint64_t bytes = bytes_end - bytes_begin;
   if (bytes == text.size() || text.empty()) return bytes_begin + part;
-  return bytes_begin +
-         static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(part) /
-                                    static_cast<double>(text.size()));
+  return bytes_begin + static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(part) /
+                                                  static_cast<double>(text.size()));
 }
 
 std::size_t whole_lines(std::string_view text) {
@@ -123,9 +124,10 @@ std::string binary_kind(std::string_view first) {
   const auto zeros = static_cast<std::size_t>(std::ranges::count(first, '\0'));
   if (zeros * 8 < first.size() || zeros == 0) return "";
   // Of the Latin alphabet every second byte is zero.
-  return zeros * 3 > first.size() ? "text in UTF-16 or UTF-32 without a mark, or no text at all (zero bytes); write it "
-                                    "as UTF-8, e.g. with iconv"
-                                  : "no text (zero bytes)";
+  return zeros * 3 > first.size()
+             ? "text in UTF-16 or UTF-32 without a mark, or no text at all (zero bytes); write it "
+               "as UTF-8, e.g. with iconv"
+             : "no text (zero bytes)";
 }
 
 void for_each_block(const std::string& name, const WholePart& whole,

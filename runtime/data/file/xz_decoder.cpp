@@ -10,9 +10,7 @@ constexpr std::uint64_t xz_memory_max = std::uint64_t{1} << 30;
 
 class XzDecoder final : public Decoder {
  public:
-  XzDecoder() {
-    D9D_CHECK(::lzma_stream_decoder(&stream_, xz_memory_max, 0) == LZMA_OK, "no memory for xz");
-  }
+  XzDecoder() { D9D_CHECK(::lzma_stream_decoder(&stream_, xz_memory_max, 0) == LZMA_OK, "no memory for xz"); }
   ~XzDecoder() override { ::lzma_end(&stream_); }
   XzDecoder(const XzDecoder&) = delete;
   XzDecoder& operator=(const XzDecoder&) = delete;
@@ -23,7 +21,8 @@ class XzDecoder final : public Decoder {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
     stream_.avail_out = out.size();
     const lzma_ret status = ::lzma_code(&stream_, LZMA_RUN);
-    D9D_REQUIRE(status != LZMA_MEMLIMIT_ERROR, "it asks for more than 1 GiB of memory; pack it anew with xz -6");
+    D9D_REQUIRE(status != LZMA_MEMLIMIT_ERROR,
+                "it asks for more than 1 GiB of memory; pack it anew with xz -6");
     D9D_REQUIRE(status == LZMA_OK || status == LZMA_STREAM_END || status == LZMA_BUF_ERROR,
                 "damaged bytes (error {} of the library)", static_cast<int>(status));
     return {in.size() - stream_.avail_in, out.size() - stream_.avail_out, status == LZMA_STREAM_END};

@@ -108,7 +108,8 @@ ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t>
                        const CorpusWishes& wishes)
     : ChatSource(config, open_tokenizer_of_chat(config, ids_below), rest, wishes) {}
 
-ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest, const CorpusWishes& wishes)
+ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+                       const CorpusWishes& wishes)
     : samples_(corpus_of(chat_recipe(config, tokenizer, wishes)), options_of_chat(config, tokenizer, rest)) {}
 
 }  // namespace d9d

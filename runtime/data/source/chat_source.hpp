@@ -10,7 +10,8 @@
 namespace d9d {
 
 // `tokenizer` outlives the recipe.
-TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer, const CorpusWishes& wishes = {});
+TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                        const CorpusWishes& wishes = {});
 
 class ChatSource final : public SampleSource {
  public:
@@ -28,7 +29,8 @@ class ChatSource final : public SampleSource {
   std::vector<RowPlace> places_of(std::uint64_t index) const override { return samples_.places_of(index); }
 
  private:
-  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest, const CorpusWishes& wishes);
+  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+             const CorpusWishes& wishes);
 
   const CorpusSource samples_;
 };

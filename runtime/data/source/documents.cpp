@@ -69,10 +69,10 @@ void use_paragraphs(const Place& place) {
   flush();
 }
 
-void use_text(const std::string& file, DocumentUnit unit, std::uint64_t bytes_before, const UseDocument& use) {
+void use_text(const std::string& file, DocumentUnit unit, std::uint64_t bytes_before,
+              const UseDocument& use) {
   const auto in_blocks = [&](const WholePart& whole, void (*use_block)(const Place&)) {
-    for_each_block(file, whole,
-                   [&](const TextBlock& block) { use_block({file, block, bytes_before, use}); });
+    for_each_block(file, whole, [&](const TextBlock& block) { use_block({file, block, bytes_before, use}); });
   };
   switch (unit) {
     case DocumentUnit::file:

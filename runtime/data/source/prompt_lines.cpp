@@ -10,7 +10,8 @@
 namespace d9d {
 namespace {
 
-void use_rows(const std::string& file, RowFormat format, const std::string& field, const UsePlacedPrompt& use) {
+void use_rows(const std::string& file, RowFormat format, const std::string& field,
+              const UsePlacedPrompt& use) {
   for_each_record({file}, format, {field}, [&](const Record& row) {
     const auto found = row.columns.find(field);
     D9D_REQUIRE(found != row.columns.end() && found->is_string(),
@@ -43,9 +44,8 @@ void for_each_placed_prompt(const std::vector<std::string>& files, const std::st
 }
 
 void for_each_prompt(const std::vector<std::string>& files, const std::string& field, const UsePrompt& use) {
-  for_each_placed_prompt(files, field, [&](std::string_view prompt, const RowPlace& place) {
-    use(prompt, text_of(place));
-  });
+  for_each_placed_prompt(
+      files, field, [&](std::string_view prompt, const RowPlace& place) { use(prompt, text_of(place)); });
 }
 
 }  // namespace d9d

@@ -56,7 +56,9 @@ TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t>
                        const CorpusWishes& wishes)
     : TextSource(config, open_tokenizer(config, ids_below), rest, wishes) {}
 
-TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest, const CorpusWishes& wishes)
-    : corpus_(read_tokens(config, tokenizer, wishes)), samples_(corpus_, options_of(config, tokenizer, rest)) {}
+TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : corpus_(read_tokens(config, tokenizer, wishes)),
+      samples_(corpus_, options_of(config, tokenizer, rest)) {}
 
 }  // namespace d9d

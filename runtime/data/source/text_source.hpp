@@ -11,7 +11,8 @@
 namespace d9d {
 
 // `tokenizer` outlives the recipe.
-TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer, const CorpusWishes& wishes = {});
+TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer,
+                        const CorpusWishes& wishes = {});
 
 class TextSource final : public SampleSource {
  public:
@@ -33,7 +34,8 @@ class TextSource final : public SampleSource {
   std::uint64_t num_tokens() const { return corpus_->num_tokens(); }
 
  private:
-  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest, const CorpusWishes& wishes);
+  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+             const CorpusWishes& wishes);
 
   const std::shared_ptr<const TokenCorpus> corpus_;
   const CorpusSource samples_;

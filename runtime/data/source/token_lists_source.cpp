@@ -72,12 +72,13 @@ void use_table_lists(const TokenListsDataConfig& config, TableFormat format, con
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file, error);
     D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
-    for_each_table_ids(file, format, {config.ids_field, config.labels_field, config.mask_field},
-                       [&](const TableIds& lists, const TableRow& row) {
-                         const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
-                         const RowPlace place{file, row.number, false};
-                         use({lists.ids, lists.labels, lists.mask, text_of(place), bytes_before + read, place});
-                       });
+    for_each_table_ids(
+        file, format, {config.ids_field, config.labels_field, config.mask_field},
+        [&](const TableIds& lists, const TableRow& row) {
+          const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
+          const RowPlace place{file, row.number, false};
+          use({lists.ids, lists.labels, lists.mask, text_of(place), bytes_before + read, place});
+        });
     bytes_before += bytes;
   }
 }
@@ -145,12 +146,14 @@ void make_lists(const TokenListsDataConfig& config, std::optional<std::int64_t> 
     use({ids, config.labels_field ? &counted : nullptr, row.bytes_read, row.place});
   };
   const auto table = table_format_of(*config.format);
-  if (table == TableFormat::parquet || table == TableFormat::arrow) return use_table_lists(config, *table, use_row);
+  if (table == TableFormat::parquet || table == TableFormat::arrow)
+    return use_table_lists(config, *table, use_row);
   use_json_lists(config, use_row);
 }
 
 std::shared_ptr<const TokenCorpus> read_lists(const TokenListsDataConfig& given,
-                                              std::optional<std::int64_t> ids_below, const CorpusWishes& wishes) {
+                                              std::optional<std::int64_t> ids_below,
+                                              const CorpusWishes& wishes) {
   const TokenListsDataConfig config = with_found_files(given, RowFormat::arrow);
   const TokenRecipe recipe = token_lists_recipe(config, ids_below, wishes);
   if (config.format != RowFormat::arrow || config.labels_field) return corpus_of(recipe);
@@ -181,12 +184,13 @@ TokenRecipe token_lists_recipe(const TokenListsDataConfig& given, std::optional<
 
 TokenListsSource::TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below,
                                    RestOfRows rest, const CorpusWishes& wishes)
-    : samples_(read_lists(config, ids_below, wishes), {.sequence_length = config.sequence_length,
-                                               .samples = config.samples,
-                                               .shuffle = config.shuffle,
-                                               .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
-                                               .vocab_size = ids_below,
-                                               .what = "data.files",
-                                               .rest = rest}) {}
+    : samples_(read_lists(config, ids_below, wishes),
+               {.sequence_length = config.sequence_length,
+                .samples = config.samples,
+                .shuffle = config.shuffle,
+                .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
+                .vocab_size = ids_below,
+                .what = "data.files",
+                .rest = rest}) {}
 
 }  // namespace d9d

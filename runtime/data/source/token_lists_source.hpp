@@ -10,8 +10,8 @@
 namespace d9d {
 
 // Where a model is known, its ids are below `ids_below`.
-TokenRecipe token_lists_recipe(const TokenListsDataConfig& config,
-                               std::optional<std::int64_t> ids_below = {}, const CorpusWishes& wishes = {});
+TokenRecipe token_lists_recipe(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {},
+                               const CorpusWishes& wishes = {});
 
 class TokenListsSource final : public SampleSource {
  public:

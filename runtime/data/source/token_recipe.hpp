@@ -37,7 +37,8 @@ class SharedCorpora {
 };
 
 struct CorpusWishes {
-  bool with_places = false;  // ids that are made here know their rows (TokenCorpus::place_of); it takes memory
+  bool with_places =
+      false;  // ids that are made here know their rows (TokenCorpus::place_of); it takes memory
   std::shared_ptr<SharedCorpora> share{};
 };
 
@@ -48,7 +49,7 @@ struct TokenRecipe {
   std::int64_t vocab_size = 0;              // made ids are below this
   std::optional<std::int64_t> ids_below{};  // those of the cache are to be checked when they are read
   bool some_count = false;                  // not all tokens count in the loss
-  RowChoiceConfig rows{};    // which documents the job reads; the cache has all
+  RowChoiceConfig rows{};                   // which documents the job reads; the cache has all
   CorpusWishes wishes{};
   // Reads everything, in order. What it uses lives as long as the recipe. Errors are those of the source.
   std::function<void(const UseMadeDocument&)> make{};

@@ -49,7 +49,8 @@ void encode_block(const Tokenizer& tokenizer, std::optional<std::int32_t> eos, T
 void use_block(const DocumentBlock& block, const UseTokens& use) {
   std::size_t begin = 0;
   for (const DocumentBlock::Part& part : block.parts) {
-    use({std::span(block.ids).subspan(begin, part.ids_end - begin), part.document.bytes_read, part.document.place});
+    use({std::span(block.ids).subspan(begin, part.ids_end - begin), part.document.bytes_read,
+         part.document.place});
     begin = part.ids_end;
   }
 }

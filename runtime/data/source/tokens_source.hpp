@@ -6,10 +6,10 @@
 // attention masks (same shape) what pads a row, on either side, has no label and is no token; tokens do not see it, and
 // their positions begin behind it.
 
+#include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/npy.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/data/corpus/permutation.hpp"
 
 namespace d9d {
 

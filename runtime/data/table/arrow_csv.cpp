@@ -7,6 +7,7 @@
 #include <arrow/memory_pool.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "runtime/data/file/decoded_file.hpp"
@@ -34,6 +35,8 @@ class DecodedStream final : public arrow::io::InputStream {
     try {
       const std::size_t read = file_.read({static_cast<char*>(out), static_cast<std::size_t>(size)});
       at_ += static_cast<std::int64_t>(read);
+      const std::uint64_t all = file_.packed_size();
+      share_ = all == 0 ? 1 : static_cast<double>(file_.packed_read()) / static_cast<double>(all);
       return static_cast<std::int64_t>(read);
     } catch (const Error& error) {
       failure_ = error.what();
@@ -47,18 +50,15 @@ class DecodedStream final : public arrow::io::InputStream {
     return std::shared_ptr<arrow::Buffer>(std::move(buffer));
   }
 
-  double share_read() const {
-    return file_.packed_size() == 0
-               ? 1
-               : static_cast<double>(file_.packed_read()) / static_cast<double>(file_.packed_size());
-  }
+  double share_read() const { return share_; }
   const std::string& failure() const { return failure_; }
 
  private:
   DecodedFile file_;
   std::int64_t at_ = 0;
   bool closed_ = false;
-  std::string failure_;  // of ours, which names the file
+  std::atomic<double> share_ = 0;  // Arrow reads ahead in a thread of its own
+  std::string failure_;            // of ours, which names the file
 };
 
 void require_text_begin(const std::string& name) {
@@ -87,8 +87,9 @@ class CsvReader {
     std::string there;
     for (const std::string& each : names_) there += (there.empty() ? "" : ", ") + each;
     D9D_REQUIRE(count == 1,
-                "{}: no column \"{}\"; name one of {} with {} (the first line has the names, parted by {})", file_,
-                name, there, key, format_ == TableFormat::csv ? "commas: format: csv" : "tabs: format: tsv");
+                "{}: no column \"{}\"; name one of {} with {} (the first line has the names, parted by {})",
+                file_, name, there, key,
+                format_ == TableFormat::csv ? "commas: format: csv" : "tabs: format: tsv");
   }
 
   using UseCsvBatch = std::function<void(const arrow::RecordBatch& batch, std::uint64_t first, double share)>;
@@ -126,8 +127,8 @@ class CsvReader {
     converting.include_columns = columns;
     for (const std::string& name : names_) converting.column_types[name] = arrow::utf8();
     converting.strings_can_be_null = false;
-    auto reader = arrow::csv::StreamingReader::Make(arrow::io::default_io_context(), stream_, reading, parsing,
-                                                    converting);
+    auto reader = arrow::csv::StreamingReader::Make(arrow::io::default_io_context(), stream_, reading,
+                                                    parsing, converting);
     require(reader.status());
     reader_ = std::move(reader).ValueUnsafe();
   }

@@ -226,7 +226,8 @@ IntegerLists::IntegerLists(const arrow::Array& array, const std::string& where)
 void IntegerLists::set_fixed(const arrow::FixedSizeListArray& lists, const std::string& where) {
   if (lists.null_count() > 0) return copy_lists(lists, where);
   length_ = static_cast<std::uint64_t>(lists.value_length());
-  require_integers(*lists.values()->Slice(lists.value_offset(0), lists.length() * lists.value_length()), where);
+  require_integers(*lists.values()->Slice(lists.value_offset(0), lists.length() * lists.value_length()),
+                   where);
   set_values(*lists.values()->Slice(lists.value_offset(0)));
 }
 
@@ -253,10 +254,12 @@ void IntegerLists::copy_lists(const Lists& lists, const std::string& where) {
   D9D_REQUIRE(flat.ok(), "{}: {}", where, flat.status().message());
   auto places = std::make_shared<std::vector<std::int64_t>>(1, 0);
   for (std::int64_t row = 0; row < lists.length(); ++row) {
-    places->push_back(places->back() + (lists.IsNull(row) ? 0 : static_cast<std::int64_t>(lists.value_length(row))));
+    places->push_back(places->back() +
+                      (lists.IsNull(row) ? 0 : static_cast<std::int64_t>(lists.value_length(row))));
   }
   own_values_ = flat.ValueUnsafe();
-  D9D_CHECK(places->back() == own_values_->length(), "{} values in lists of {}", own_values_->length(), places->back());
+  D9D_CHECK(places->back() == own_values_->length(), "{} values in lists of {}", own_values_->length(),
+            places->back());
   own_places_ = std::move(places);
   wide_ = own_places_->data();
   require_integers(*own_values_, where);

@@ -46,7 +46,8 @@ Json without_empty(const Json& texts) {
 }
 
 TEST(GoldenFiles, PackedInAnyWayHaveTheRowsThatWerePacked) {
-  for (const char* name : {"rows.jsonl.gz", "rows.jsonl.bz2", "rows.jsonl.xz", "rows.jsonl.zst", "rows_unnamed.jsonl"})
+  for (const char* name :
+       {"rows.jsonl.gz", "rows.jsonl.bz2", "rows.jsonl.xz", "rows.jsonl.zst", "rows_unnamed.jsonl"})
     EXPECT_EQ(rows_in(name), expected("rows")) << name;
 }
 
@@ -56,7 +57,8 @@ TEST(GoldenFiles, OfOneArrayHaveItsElements) {
 }
 
 TEST(GoldenFiles, PartedByCommasOrTabsHaveTheRowsOfPythonsCsv) {
-  for (const char* name : {"rows.csv", "rows.csv.gz", "rows.tsv"}) EXPECT_EQ(rows_in(name), expected("rows")) << name;
+  for (const char* name : {"rows.csv", "rows.csv.gz", "rows.tsv"})
+    EXPECT_EQ(rows_in(name), expected("rows")) << name;
 }
 
 TEST(GoldenFiles, AreDocumentsOfTextWithoutASayingOfTheirFormat) {
@@ -77,7 +79,8 @@ TEST(GoldenFiles, HaveNothingBehindANullList) {
     ASSERT_EQ(read.size(), rows.size()) << name;
     std::vector<std::int64_t> all;
     for (std::size_t i = 0; i < read.size(); ++i) {
-      const auto row = rows[i].is_null() ? std::vector<std::int64_t>() : rows[i].get<std::vector<std::int64_t>>();
+      const auto row =
+          rows[i].is_null() ? std::vector<std::int64_t>() : rows[i].get<std::vector<std::int64_t>>();
       EXPECT_EQ(read[i], row) << name << ", row " << i;
       all.insert(all.end(), row.begin(), row.end());
     }

@@ -34,8 +34,10 @@ TEST(EvaluationRules, TakeTheRowsThatTrainingHoldsOut) {
   };
   const std::string evaluation = "evaluation={period_steps: 1}";
   EXPECT_THAT(error_of({data(""), evaluation}), HasSubstr("evaluation.data: missing"));
-  EXPECT_THAT(error_of({data(", validation: {}"), evaluation}), HasSubstr("data.validation: expected one of"));
-  EXPECT_THAT(error_of({data(", validation: {fraction: 1.0}"), evaluation}), HasSubstr("data.validation.fraction"));
+  EXPECT_THAT(error_of({data(", validation: {}"), evaluation}),
+              HasSubstr("data.validation: expected one of"));
+  EXPECT_THAT(error_of({data(", validation: {fraction: 1.0}"), evaluation}),
+              HasSubstr("data.validation.fraction"));
   EXPECT_THAT(error_of({data(", max_samples: 4, validation: {samples: 4}"), evaluation}),
               HasSubstr("data.validation.samples: as many as all 4 of max_samples"));
   EXPECT_EQ(error_of({data(", validation: {fraction: 0.1}"), evaluation}), "no error");

@@ -73,8 +73,10 @@ TEST_F(MegatronIndexTest, RefusesTablesThatContradictEachOther) {
 // The sizes of pieces are 32 bits each, before the offsets.
 TEST_F(MegatronIndexTest, RefusesSizesAndOffsetsThatContradictEachOther) {
   const std::size_t sizes_at = offsets_at - 5 * 4;
-  EXPECT_THAT(refusal(with(mapped_, sizes_at + 4, 0xffffffff, 4)), HasSubstr("piece 1 has -1 tokens by its size"));
-  EXPECT_THAT(refusal(with(mapped_, sizes_at, 0x7fffffff, 4)), HasSubstr("piece 0 has 2147483647 tokens by its size"));
+  EXPECT_THAT(refusal(with(mapped_, sizes_at + 4, 0xffffffff, 4)),
+              HasSubstr("piece 1 has -1 tokens by its size"));
+  EXPECT_THAT(refusal(with(mapped_, sizes_at, 0x7fffffff, 4)),
+              HasSubstr("piece 0 has 2147483647 tokens by its size"));
   std::uint64_t offset = 0;
   std::memcpy(&offset, mapped_.data() + offsets_at + 8, 8);
   EXPECT_THAT(refusal(with(mapped_, offsets_at + 8, offset + 2)),

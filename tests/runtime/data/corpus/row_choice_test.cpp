@@ -18,8 +18,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-RowChoiceConfig holding_out(std::optional<double> fraction, std::optional<std::int64_t> samples, DataSide side,
-                            std::uint64_t seed = 1) {
+RowChoiceConfig holding_out(std::optional<double> fraction, std::optional<std::int64_t> samples,
+                            DataSide side, std::uint64_t seed = 1) {
   RowChoiceConfig config{.validation = Validation{}, .seed = seed};
   config.validation->fraction = fraction;
   config.validation->samples = samples;
@@ -51,7 +51,8 @@ TEST(RowChoice, IsDrawnByTheSeedFromAllPlaces) {
   EXPECT_EQ(first, rows_of({1000, holding_out({}, 100, DataSide::validation, 1)}));
   EXPECT_NE(first, rows_of({1000, holding_out({}, 100, DataSide::validation, 2)}));
   // The mean of 100 of 0..999 is 499.5, with a standard error of 27.
-  const double mean = static_cast<double>(std::accumulate(first.begin(), first.end(), std::uint64_t{0})) / 100;
+  const double mean =
+      static_cast<double>(std::accumulate(first.begin(), first.end(), std::uint64_t{0})) / 100;
   EXPECT_NEAR(mean, 499.5, 5 * 27);
 }
 

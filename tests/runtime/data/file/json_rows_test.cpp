@@ -21,7 +21,8 @@ std::string refusal_of_line(const std::string& line) {
 
 // The nine causes that people have.
 TEST(JsonRows, ThatAreNoneSayWhereAndWhy) {
-  EXPECT_THAT(refusal_of_line("[{\"a\": 1}]"), AllOf(HasSubstr("x.jsonl:3: not a JSON object"), HasSubstr("data.format: json")));
+  EXPECT_THAT(refusal_of_line("[{\"a\": 1}]"),
+              AllOf(HasSubstr("x.jsonl:3: not a JSON object"), HasSubstr("data.format: json")));
   EXPECT_THAT(refusal_of_line("["), HasSubstr("data.format: json"));
   EXPECT_THAT(refusal_of_line("{"), HasSubstr("over several lines"));
   EXPECT_THAT(refusal_of_line("{\"a\": NaN}"), AllOf(HasSubstr("NaN is no JSON"), HasSubstr("Column 8")));
@@ -30,7 +31,8 @@ TEST(JsonRows, ThatAreNoneSayWhereAndWhy) {
   EXPECT_THAT(refusal_of_line("{\"a\": \"cut of"), HasSubstr("cut short"));
   EXPECT_THAT(refusal_of_line("{\"a\": 1,"), HasSubstr("cut short"));
   EXPECT_THAT(refusal_of_line("{\"a\": 1} {\"a\": 2}"), HasSubstr("two objects in a line"));
-  EXPECT_THAT(refusal_of_line("{\"a\": \"\xe9\"}"), AllOf(HasSubstr("the byte 0xe9 is no UTF-8"), HasSubstr("Column 8")));
+  EXPECT_THAT(refusal_of_line("{\"a\": \"\xe9\"}"),
+              AllOf(HasSubstr("the byte 0xe9 is no UTF-8"), HasSubstr("Column 8")));
   EXPECT_THAT(refusal_of_line("plain words"), HasSubstr("no JSON at all"));
 }
 
@@ -58,7 +60,8 @@ TEST_F(JsonFiles, OfAnArrayAreItsElements) {
 }
 
 TEST_F(JsonFiles, ThatAreNoArraysAreRefusedWithTheirLine) {
-  EXPECT_THAT(refusal("{\n \"data\": [{}]\n}"), AllOf(HasSubstr("x.json:1: one JSON object"), HasSubstr("jq .data")));
+  EXPECT_THAT(refusal("{\n \"data\": [{}]\n}"),
+              AllOf(HasSubstr("x.json:1: one JSON object"), HasSubstr("jq .data")));
   EXPECT_THAT(refusal("[{},\n{},\n]"), HasSubstr("x.json:3: a comma behind the last element"));
   EXPECT_THAT(refusal("[{}\n{}]"), HasSubstr("x.json:2: no comma between two elements"));
   EXPECT_THAT(refusal("[{},\n{\"a\": \"b"), HasSubstr("x.json:2: the file ends within element 1"));

@@ -1,5 +1,5 @@
-#include "runtime/data/file/splits.hpp"
 #include "runtime/data/file/table_files.hpp"
+#include "runtime/data/file/splits.hpp"
 
 #include <gmock/gmock.h>
 
@@ -87,7 +87,9 @@ TEST_F(TableFiles, OfSeveralSplitsAreRefusedUntilOneIsChosen) {
   // A pattern is asked as a folder is; whoever names files has chosen.
   EXPECT_THAT(test::error_of([&] { find_data_files({.names = {inside("*.parquet")}}); }, ErrorKind::input),
               HasSubstr("data.split"));
-  EXPECT_EQ(find_data_files({.names = {inside("dev.parquet"), inside("train-00000-of-00001.parquet")}}).paths.size(), 2);
+  EXPECT_EQ(find_data_files({.names = {inside("dev.parquet"), inside("train-00000-of-00001.parquet")}})
+                .paths.size(),
+            2);
 }
 
 TEST_F(TableFiles, TellSplitsByTheirOwnNamesFirst) {
@@ -112,7 +114,12 @@ TEST_F(TableFiles, HaveTheFormatThatTheirEndingsAgreeOn) {
   EXPECT_EQ(format_of({"a.txt", "b.md"}), FileFormat::text);
   EXPECT_EQ(format_of({"a.txt", "b.json"}), FileFormat::text);
   EXPECT_EQ(format_of({"rows"}, FileFormat::arrow), FileFormat::jsonl);  // by its bytes
-  EXPECT_THAT(test::error_of([&] { format_of({"a.txt", "b.jsonl"}); }, ErrorKind::input), HasSubstr("data.format"));
+  EXPECT_THAT(test::error_of(
+                  [&] {
+                    format_of({"a.txt", "b.jsonl"});
+                  },
+                  ErrorKind::input),
+              HasSubstr("data.format"));
   EXPECT_THAT(test::error_of([&] { format_of({"a.parquet.gz"}); }, ErrorKind::input), HasSubstr("unpack it"));
 }
 

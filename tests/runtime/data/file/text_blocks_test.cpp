@@ -54,7 +54,8 @@ class TextBlocks : public testing::Test {
 TEST_F(TextBlocks, OfAPackedFileMakeTheDocumentsOfThePlainOne) {
   std::string text;
   for (int i = 0; i < 200'000; ++i)
-    text += std::string(static_cast<std::size_t>(i % 37), 'x') + (i % 5 == 0 ? "\r\n" : "\n") + (i % 11 == 0 ? "\n" : "");
+    text += std::string(static_cast<std::size_t>(i % 37), 'x') + (i % 5 == 0 ? "\r\n" : "\n") +
+            (i % 11 == 0 ? "\n" : "");
   const std::string plain = folder_.write("a.txt", text), packed = folder_.write("b.txt", gzipped(text));
   for (const DocumentUnit unit : {DocumentUnit::file, DocumentUnit::line, DocumentUnit::paragraph})
     EXPECT_TRUE(documents(packed, unit) == documents(plain, unit)) << static_cast<int>(unit);
@@ -73,8 +74,12 @@ TEST_F(TextBlocks, OfADamagedFileAreRefused) {
 
 TEST_F(TextBlocks, DoNotGrowBeyondADocumentOfTheirLimit) {
   const std::string file = folder_.write("bomb", gzipped(std::string(8 << 20, ' ')));
-  const auto blocks = [&] { for_each_block(file, whole_lines, [](const TextBlock&) {}, 4 << 20); };
-  EXPECT_THAT(test::error_of(blocks, ErrorKind::input), HasSubstr("a document of more than 4 MB in a packed file"));
+  const auto blocks = [&] {
+    for_each_block(
+        file, whole_lines, [](const TextBlock&) {}, 4 << 20);
+  };
+  EXPECT_THAT(test::error_of(blocks, ErrorKind::input),
+              HasSubstr("a document of more than 4 MB in a packed file"));
 }
 
 TEST_F(TextBlocks, ThatAreNoTextSayWhatTheyAre) {
@@ -85,7 +90,8 @@ TEST_F(TextBlocks, ThatAreNoTextSayWhatTheyAre) {
   tar.replace(0, 5, "a.txt").replace(257, 5, "ustar");
   EXPECT_THAT(refusal(tar), HasSubstr("a tar archive"));
   EXPECT_THAT(refusal(gzipped(tar)), HasSubstr("a tar archive"));
-  EXPECT_THAT(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), HasSubstr("git lfs pull"));
+  EXPECT_THAT(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+              HasSubstr("git lfs pull"));
 }
 
 TEST_F(TextBlocks, OfAPipeAreRefusedAtOnce) {
