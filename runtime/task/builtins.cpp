@@ -12,10 +12,12 @@
 #include "runtime/task/embedding_inference.hpp"
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/generation_task.hpp"
+#include "runtime/task/head_rules.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
+#include "runtime/task/scores/regression_task.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
@@ -156,8 +158,10 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   registry.add_task("causal_lm", [&loaded](const config::Section&) {
     return std::make_shared<CausalLmTask>(loaded.model ? loaded.model->prediction_depths : 0);
   });
-  registry.add_task("classification",
-                    [](const config::Section&) { return std::make_shared<ClassificationTask>(); });
+  registry.add_task("classification", [&loaded](const config::Section&) -> std::shared_ptr<TrainTask> {
+    if (loaded.model && is_regression(*loaded.model)) return std::make_shared<RegressionTask>();
+    return std::make_shared<ClassificationTask>();
+  });
   registry.add_inference_task("causal_lm", [&loaded](const config::Section&, const InferencePlace& place) {
     return std::make_shared<CausalLmInference>(results_of<CausalLmConfig>(loaded, place));
   });

@@ -24,10 +24,9 @@ at::Tensor sum_of(const at::Tensor& losses) {
 // With several depths of prediction the loss has more in it than the next token's.
 void update_perplexity(const LossContext& context, std::int64_t counted, Perplexity& perplexity) {
   const auto depths = context.outputs.find("depth_losses");
-  const at::Tensor sum =
-      depths != context.outputs.end()
-          ? depths->second[0][0]
-          : sum_of(tensor_at(context.outputs, "cross_entropy", "the last stage's output"));
+  const at::Tensor sum = depths != context.outputs.end()
+                             ? depths->second[0][0]
+                             : sum_of(tensor_at(context.outputs, "cross_entropy", "the last stage's output"));
   const auto tokens = static_cast<double>(counted);
   if (counted > 0) perplexity.update(sum.item<double>() / tokens, tokens);
 }

@@ -20,10 +20,11 @@ namespace {
 
 std::optional<JobIssue> lost_gradients(const GradientManagerConfig& gradients) {
   if (gradients.grad_dtype != Dtype::bfloat16) return std::nullopt;
-  return JobIssue{"trainer.gradient_manager.grad_dtype",
-                  "bfloat16, so what is less than 1/256 of the sum of a step's gradients is lost in it: the sum "
-                  "of some hundred microbatches stands still",
-                  "leave it out (float32, two bytes more for each parameter)"};
+  return JobIssue{
+      "trainer.gradient_manager.grad_dtype",
+      "bfloat16, so what is less than 1/256 of the sum of a step's gradients is lost in it: the sum "
+      "of some hundred microbatches stands still",
+      "leave it out (float32, two bytes more for each parameter)"};
 }
 
 }  // namespace
