@@ -151,8 +151,7 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          phase_lines(found.phases) +
          line("schedule",
               fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
-         line("optimizer", optimizer_text(job)) + decay_lines(summary) +
-         gradient_line(job) +
+         line("optimizer", optimizer_text(job)) + decay_lines(summary) + gradient_line(job) +
          line("output", output_dir(job).string());
 }
 

@@ -131,7 +131,7 @@ std::int64_t logits_of(const LoadedJob& loaded, const std::vector<StagePosition>
 Dtype dtype_of_gradients(const JobConfig& job) {
   const Dtype parameters = dtype_of_parameters(job);
   return job.trainer.gradient_manager.grad_dtype.value_or(size_of(parameters) < 4 ? Dtype::float32
-                                                                                   : parameters);
+                                                                                  : parameters);
 }
 
 RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
