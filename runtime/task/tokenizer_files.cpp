@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/family/position_limit.hpp"
+#include "runtime/state/export_folder.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 
 namespace d9d {
@@ -20,9 +21,18 @@ constexpr const char* vocabulary_name = "tokenizer.json";
 constexpr const char* settings_name = "tokenizer_config.json";
 constexpr const char* generation_name = "generation_config.json";
 constexpr const char* pieces_name = "tokenizer.model";
-constexpr std::array<const char*, 9> names{
-    vocabulary_name,     pieces_name,  settings_name, generation_name,      "special_tokens_map.json",
-    "added_tokens.json", "vocab.json", "merges.txt",  "chat_template.jinja"};
+constexpr std::array<const char*, 12> names{vocabulary_name,
+                                            pieces_name,
+                                            settings_name,
+                                            generation_name,
+                                            "special_tokens_map.json",
+                                            "added_tokens.json",
+                                            "vocab.json",
+                                            "merges.txt",
+                                            "chat_template.jinja",
+                                            "chat_template.json",
+                                            "preprocessor_config.json",
+                                            "processor_config.json"};
 
 Json object_in(const std::string& text, const std::string& path) {
   Json json = Json::parse(text, nullptr, false);
@@ -150,6 +160,13 @@ TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory
     const std::string path = join_path(directory, name);
     if (disk.exists(path)) files[name] = read_text(disk, path, bytes_max);
   }
+  const std::string templates = join_path(directory, chat_templates_folder);
+  if (!disk.exists(templates)) return files;
+  for (const DirectoryEntry& entry : disk.list(templates)) {
+    if (entry.is_directory || !entry.name.ends_with(".jinja")) continue;
+    files[join_path(chat_templates_folder, entry.name)] =
+        read_text(disk, join_path(templates, entry.name), bytes_max);
+  }
   return files;
 }
 
@@ -159,6 +176,14 @@ void write_tokenizer_files(Disk& disk, const std::string& directory, const Token
   for (const char* name : names) {
     if (!files.contains(name)) disk.remove_all(join_path(directory, name));
   }
+  disk.remove_all(join_path(directory, chat_templates_folder));
+  add_tokenizer_files(disk, directory, files);
+}
+
+void add_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files) {
+  const std::string templates = join_path(directory, chat_templates_folder);
+  const auto is_template = [](const auto& file) { return file.first.starts_with(chat_templates_folder); };
+  if (std::ranges::any_of(files, is_template)) disk.make_directories(templates);
   for (const auto& [name, contents] : files) write_text(disk, join_path(directory, name), contents);
 }
 

@@ -24,6 +24,9 @@ TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory
 // Replaces the tokenizer of the folder, which is made if needed. Does nothing when `files` is empty.
 void write_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files);
 
+// Writes them over those of the folder that have the same names; the others stay.
+void add_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files);
+
 struct SpecialTokens {
   std::vector<std::int64_t> eos;
   std::optional<std::int64_t> bos;
