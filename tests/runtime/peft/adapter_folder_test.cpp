@@ -95,19 +95,27 @@ TEST_F(AdapterFolders, OptionsThatChangeWhatIsComputedAreRefusedByName) {
       {"a_key_of_tomorrow", 1},
   };
   for (const auto& [key, value] : changes)
-    EXPECT_THAT(error_with({{key, value}}), AllOf(HasSubstr(std::string(" says ") + key + " = "),
-                                                  HasSubstr("merge"))) << key;
+    EXPECT_THAT(error_with({{key, value}}),
+                AllOf(HasSubstr(std::string(" says ") + key + " = "), HasSubstr("merge")))
+        << key;
 }
 
 TEST_F(AdapterFolders, OptionsThatChangeNothingAreTaken) {
   const std::vector<std::pair<const char*, json>> changes{
-      {"init_lora_weights", "gaussian"}, {"init_lora_weights", "orthogonal"},
-      {"init_lora_weights", "eva"},      {"init_lora_weights", false},
-      {"eva_config", {{"rho", 2.0}}},    {"exclude_modules", {"k_proj"}},
-      {"layers_to_transform", {0, 1}},   {"layers_pattern", "layers"},
-      {"lora_dropout", 0.5},             {"peft_version", "0.99"},
-      {"qalora_group_size", 32},         {"ensure_weight_tying", true},
-      {"revision", "main"},              {"a_key_of_tomorrow", nullptr},
+      {"init_lora_weights", "gaussian"},
+      {"init_lora_weights", "orthogonal"},
+      {"init_lora_weights", "eva"},
+      {"init_lora_weights", false},
+      {"eva_config", {{"rho", 2.0}}},
+      {"exclude_modules", {"k_proj"}},
+      {"layers_to_transform", {0, 1}},
+      {"layers_pattern", "layers"},
+      {"lora_dropout", 0.5},
+      {"peft_version", "0.99"},
+      {"qalora_group_size", 32},
+      {"ensure_weight_tying", true},
+      {"revision", "main"},
+      {"a_key_of_tomorrow", nullptr},
   };
   for (const auto& [key, value] : changes) EXPECT_EQ(error_with({{key, value}}), "no error") << key;
 }

@@ -134,8 +134,10 @@ TEST_F(HuggingFaceFolder, SeveralProcessesWriteWhatOneWrites) {
 
 // The logits of peft, from the adapter's folder and that of its base.
 TEST_F(HuggingFaceFolder, MayBeThatOfAnAdapter) {
-  for (const auto& [name, base] : {std::pair{"dense", "dense_bias_yarn"}, {"rslora", "dense_bias_yarn"},
-                                   {"dora", "dense_bias_yarn"}, {"moe", "moe"}}) {
+  for (const auto& [name, base] : {std::pair{"dense", "dense_bias_yarn"},
+                                   {"rslora", "dense_bias_yarn"},
+                                   {"dora", "dense_bias_yarn"},
+                                   {"moe", "moe"}}) {
     const std::string adapter = golden_folder(std::string("peft/") + name);
 
     const LoadedModel model =
@@ -154,7 +156,8 @@ TEST_F(HuggingFaceFolder, OfAnAdapterWithAHeadOfItsOwnIsForAJob) {
 
   EXPECT_THAT(load(golden_folder("peft/classifier"), golden_folder("dense_bias_yarn")),
               HasSubstr("holds score.weight"));
-  EXPECT_THAT(load(golden_folder("moe"), golden_folder("moe")), HasSubstr("--base is for the folder of an adapter"));
+  EXPECT_THAT(load(golden_folder("moe"), golden_folder("moe")),
+              HasSubstr("--base is for the folder of an adapter"));
 }
 
 TEST_F(HuggingFaceFolder, ChecksItsHeadersAheadAgainstTheWholeModel) {
