@@ -23,7 +23,8 @@ FamilyAdapter::FamilyAdapter(std::shared_ptr<const FamilyModel> model, const Pef
       method_(make_peft_method(config)),
       source_(std::move(source)),
       disk_(disk),
-      beside_(trained_beside_adapters(disk, *model_, config, source_)) {}
+      beside_(trained_beside_adapters(disk, *model_, config, source_)),
+      not_had_(modules_not_had(*model_, config)) {}
 
 const FamilyAdapter::Whole& FamilyAdapter::whole_model() const {
   std::call_once(once_, [&] {
@@ -46,12 +47,14 @@ void FamilyAdapter::load(const std::vector<StageParameter>& parameters) const {
 
 std::vector<std::string> FamilyAdapter::check() const {
   check_adapters(disk_, whole_model().named, whole_model().beside);
+  std::vector<std::string> news = not_had_;
   const std::vector<std::string> drawn = drawn_parameters(disk_, *model_, source_);
-  if (source_.empty() || drawn.empty()) return {};
-  return {fmt::format(
+  if (source_.empty() || drawn.empty()) return news;
+  news.push_back(fmt::format(
       "{} has no {}: from the seed or an adapter's folder, it trains beside the adapters and goes with "
       "them in an export",
-      source_, fmt::join(drawn, ", "))};
+      source_, fmt::join(drawn, ", ")));
+  return news;
 }
 
 std::unique_ptr<TensorSource> FamilyAdapter::merged(const CheckpointReader& checkpoint) const {

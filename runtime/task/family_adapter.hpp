@@ -48,8 +48,9 @@ class FamilyAdapter {
   const std::unique_ptr<const PeftMethod> method_;
   const std::string source_;
   const Disk& disk_;
-  const std::vector<std::string> beside_;  // parameters that train though no method names them
-  mutable std::once_flag once_;            // guards what follows
+  const std::vector<std::string> beside_;   // parameters that train though no method names them
+  const std::vector<std::string> not_had_;  // modules that patterns name in vain: sentences
+  mutable std::once_flag once_;             // guards what follows
   mutable Whole whole_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/peft/adapter_files.hpp"
+#include "runtime/peft/module_pattern.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -32,6 +33,18 @@ void add_whole_of(const Disk& disk, const std::string& directory, const StateMap
   }
 }
 
+struct PatternOf {
+  std::string operator()(const StackConfig&) const { return ""; }  // methods_of() has none
+  template <class Method>
+  std::string operator()(const Method& method) const {
+    return method.module_name_pattern;
+  }
+};
+
+std::string pattern_of(const PeftConfig& method) {
+  return std::visit(PatternOf{}, method);
+}
+
 }  // namespace
 
 std::vector<std::string> drawn_parameters(const Disk& disk, const FamilyModel& model,
@@ -56,6 +69,23 @@ std::vector<std::string> trained_beside_adapters(const Disk& disk, const FamilyM
     if (lora != nullptr && lora->from) add_whole_of(disk, *lora->from, *model.parameters_to_folder(), names);
   }
   return names;
+}
+
+std::vector<std::string> modules_not_had(const FamilyModel& model, const PeftConfig& config) {
+  std::vector<std::string> sentences;
+  for (const auto& [path, method] : methods_of(config)) {
+    const bool adapts = std::holds_alternative<LoraConfig>(*method);
+    const ModulePattern pattern(pattern_of(*method));
+    const auto say = [&](const char* module, const char* why) {
+      if (pattern.matches(module))
+        sentences.push_back(fmt::format("model_provider.peft{}.module_name_pattern matches {} as well, {}",
+                                        path, module, why));
+    };
+    if (model.ties_head())
+      say("lm_head", "but the head is the embedding's matrix (tie_word_embeddings): no module of its own");
+    if (adapts) say("model.embed_tokens", "but only linear layers have adapters: the embedding gets none");
+  }
+  return sentences;
 }
 
 std::vector<SavedTensor> tensors_named(const FamilyModel& model,

@@ -21,6 +21,10 @@ std::vector<std::string> drawn_parameters(const Disk& disk, const FamilyModel& m
 std::vector<std::string> trained_beside_adapters(const Disk& disk, const FamilyModel& model,
                                                  const PeftConfig& config, const std::string& source);
 
+// A sentence for each pattern that names a module which its method cannot have: a head that is the embedding's matrix,
+// and for `lora` the embedding.
+std::vector<std::string> modules_not_had(const FamilyModel& model, const PeftConfig& config);
+
 // Of the whole adapted model, with the names of a folder: the parameters that are called so.
 std::vector<SavedTensor> tensors_named(const FamilyModel& model,
                                        const std::vector<StageParameter>& parameters,

@@ -82,6 +82,19 @@ TEST_F(ClassifierAdapter, TrainsTheHeadThatItsFolderLacksAndSaysSo) {
   EXPECT_THAT(adapter.check(), testing::ElementsAre(HasSubstr("has no score.weight")));
 }
 
+TEST(TiedHead, OfAPatternIsSaidToHaveNoModule) {
+  const PosixDisk disk;
+  const std::string folder = golden_folder("dense_tied");
+  const FamilyAdapter adapter(golden_model("dense_tied").model,
+                              LoraConfig{"lm_head|.*q_proj|model.embed_tokens", {.r = 2, .alpha = 4}, {}},
+                              folder, disk);
+
+  EXPECT_THAT(
+      adapter.check(),
+      testing::ElementsAre(HasSubstr("matches lm_head as well, but the head is the embedding's matrix"),
+                           HasSubstr("matches model.embed_tokens as well, but only linear layers")));
+}
+
 TEST_F(ClassifierAdapter, MayBeToldToLeaveTheHeadAlone) {
   const FamilyAdapter adapter = this->adapter(StackConfig{{{lora({}), FreezeConfig{"score"}}}});
   const auto stage = model_with("dense_bias_yarn", classifier)->build_stage({}, {});
