@@ -15,6 +15,7 @@
 #include "runtime/task/head_rules.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
+#include "runtime/task/model_folder/carried_keys.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
 #include "runtime/task/scores/regression_task.hpp"
@@ -89,6 +90,11 @@ std::string frozen_weights(const JobConfig& job) {
   return job.trainer.model_stage_factory.source_checkpoint.value_or("");
 }
 
+// The folder whose config.json an export goes on with.
+std::string described_by(const JobConfig& job, const FamilyProvider& provider) {
+  return provider.from.value_or(frozen_weights(job));
+}
+
 // A text ends behind what the model's config or the folder of its weights names, too.
 GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& disk,
                                          const InferencePlace& place) {
@@ -152,7 +158,8 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
       return make_family_provider(loaded.model, provider.dtype,
                                   {provider.enable_checkpointing, provider.offload_layers}, loaded.split,
-                                  disk, {provider.peft, frozen_weights(loaded.job)});
+                                  disk, {provider.peft, frozen_weights(loaded.job)},
+                                  carried_keys(disk, provider, described_by(loaded.job, provider)));
     });
   }
   registry.add_task("causal_lm", [&loaded](const config::Section&) {

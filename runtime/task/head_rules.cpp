@@ -93,15 +93,15 @@ void check_task(const JobConfig& job, const FamilyModel& model, Issues& issues) 
 }
 
 void check_export(const JobConfig& job, const FamilyModel& model, Issues& issues) {
-  if (!job.export_to || model.heads.empty()) return;
+  if ((!job.export_to && !job.export_adapter_to) || model.heads.empty()) return;
+  const char* const key = job.export_to ? "export_to" : "export_adapter_to";
   const auto& [name, head] = *model.heads.begin();
   const auto* embedding = std::get_if<EmbeddingHead>(&head);
   if (!name.empty()) {
-    issues.push_back({"export_to", "a model with several heads has no form among Hugging Face's",
+    issues.push_back({key, "a model with several heads has no form among Hugging Face's",
                       "leave it out, or give one `head`"});
   } else if (embedding != nullptr && embedding->embedding_dim) {
-    issues.push_back({"export_to",
-                      "an embedding head with a projection has no form among Hugging Face's models",
+    issues.push_back({key, "an embedding head with a projection has no form among Hugging Face's models",
                       "leave it or model_provider.head.embedding_dim out"});
   }
 }
