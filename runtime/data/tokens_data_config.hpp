@@ -17,6 +17,7 @@ namespace d9d {
 struct TokensDataConfig {
   std::string tokens;
   std::optional<std::string> labels;
+  std::optional<std::string> targets;
   bool shuffle = false;
   std::optional<std::int64_t> seed;
   Epochs epochs;
@@ -27,7 +28,7 @@ struct TokensDataConfig {
   std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(TokensDataConfig, (),
-                      (tokens, labels, shuffle, seed, epochs, position_ids, attention_mask, order,
+                      (tokens, labels, targets, shuffle, seed, epochs, position_ids, attention_mask, order,
                        max_samples, validation))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
@@ -36,6 +37,10 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
       Key{"labels", "",
           ".npy file of labels [samples, length], already shifted, -100 ignored; without it a position's "
           "label is the next token and the last position has none"},
+      Key{"targets", "",
+          ".npy file of floats [samples, length], NaN where there is none, in the place of labels: the "
+          "numbers that a "
+          "classification head of one label learns, each at the token that the head reads"},
       data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,

@@ -4,21 +4,31 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 
 namespace d9d {
 namespace {
 
 constexpr std::uint64_t scanned_at_once = 1 << 16;
 
+DocumentPieces told_pieces(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
+  DocumentPieces pieces(corpus, static_cast<std::uint64_t>(options.sequence_length));
+  if (pieces.num_left_out() > 0) {
+    log::info("{}: {} of fewer than two tokens give no sample, because nothing follows a token there",
+              options.what, counted(pieces.num_left_out(), "document"));
+  }
+  return pieces;
+}
+
 std::optional<DocumentPieces> pieces_of(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
   if (options.samples != SampleUnit::document) return std::nullopt;
-  return DocumentPieces(corpus, static_cast<std::uint64_t>(options.sequence_length));
+  return told_pieces(corpus, options);
 }
 
 std::optional<PackedRows> packed_rows_of(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
   if (options.samples != SampleUnit::packed) return std::nullopt;
   const auto length = static_cast<std::uint64_t>(options.sequence_length);
-  return PackedRows(DocumentPieces(corpus, length), length);
+  return PackedRows(told_pieces(corpus, options), length);
 }
 
 std::uint64_t samples_of(const TokenCorpus& corpus, const CorpusSourceOptions& options,

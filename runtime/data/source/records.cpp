@@ -37,6 +37,12 @@ std::optional<TableFormat> table_format_of(RowFormat format) {
   return table_format_of(file_format(format));
 }
 
+std::vector<std::string> files_of(const std::vector<std::string>& files, std::optional<RowFormat> format,
+                                  const std::optional<std::string>& split) {
+  const auto wanted = format ? std::optional(file_format(*format)) : std::nullopt;
+  return find_data_files({files, wanted, FileFormat::jsonl, split}).paths;
+}
+
 void for_each_record(const std::vector<std::string>& files, std::optional<RowFormat> format,
                      const std::vector<std::string>& columns, const UseRecord& use) {
   const auto wanted = format ? std::optional(file_format(*format)) : std::nullopt;

@@ -18,6 +18,10 @@ namespace d9d {
 // Nothing for JSON.
 std::optional<TableFormat> table_format_of(RowFormat format);
 
+// The files that a section of rows names: find_data_files().
+std::vector<std::string> files_of(const std::vector<std::string>& files, std::optional<RowFormat> format,
+                                  const std::optional<std::string>& split = {});
+
 // A section with files, format and split: the same with these files by their names, and their format; finding them
 // again finds the same. `otherwise` is the format where neither ending nor first bytes tell it.
 template <class Config>
