@@ -7,8 +7,7 @@
 
 namespace d9d {
 
-// In the files' order, once; of a mixture those of its parts that hold rows out, with their weights. Nothing where none
-// does.
+// In the files' order, once; of a mixture its parts that hold rows out, with their weights. Nothing where no part does.
 std::optional<DataConfig> held_out(const DataConfig& data);
 
 }  // namespace d9d

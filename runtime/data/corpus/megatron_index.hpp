@@ -14,8 +14,8 @@ namespace d9d {
 class MegatronIndex {
  public:
   // Reads the header and looks through the tables once. Input errors name the file: other magic or version, a
-  // dtype that is no integer, a length that the header does not give, documents or tokens out of order, pieces whose sizes
-  // are not what lies between their offsets, offsets that are within a token.
+  // dtype that is no integer, a length that the header does not give, documents or tokens out of order, a piece whose size
+  // contradicts its offsets, an offset within a token.
   // `token_bytes` is the length of the .bin file.
   MegatronIndex(const std::filesystem::path& path, std::uint64_t token_bytes);
 

@@ -25,8 +25,8 @@ struct SplitWish {
   std::string name;      // of the folder or pattern, for errors
   bool is_text = false;  // plain text, of which several splits are a warning only
 };
-// Those of the wanted split; all where their names tell one at most. Input errors: none is of it, or several splits and
-// none wanted.
+// Those of the wanted split; all where their names tell one at most. Input errors: no file of that split, or files of
+// several splits where no split is wanted.
 std::vector<Found> of_split(std::vector<Found> found, const SplitWish& wish);
 
 std::string lower_case(std::string_view text);

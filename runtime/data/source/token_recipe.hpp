@@ -28,7 +28,7 @@ using UseMadeDocument = std::function<void(const MadeDocument&)>;
 // What is tokenised once for two sections of one job: training and the rows that it holds out for evaluation.
 class SharedCorpora {
  public:
-  // Null where nobody holds it any more.
+  // Null where the corpus was never kept, or all its sources are gone.
   std::shared_ptr<const TokenCorpus> find(const std::string& key) const;
   void keep(const std::string& key, const std::shared_ptr<const TokenCorpus>& corpus);
 

@@ -26,8 +26,8 @@ nlohmann::json record_of(const arrow::RecordBatch& batch, std::int64_t row);
 bool is_text(const arrow::DataType& type);
 std::string_view text_value(const arrow::Array& array, std::int64_t row);
 
-// The lists of an array, [rows]; a null is an empty one, whatever lies behind it. Points into the array's buffers where
-// its lists follow each other there; else their integers are copied.
+// The lists of an array, [rows]; a null is an empty list, whatever values its places name. Points into the array's
+// buffers where its lists follow each other there; else their integers are copied.
 class IntegerLists {
  public:
   // Input errors begin with `where`: no lists of integers, nulls among the integers, or places that are out of order.

@@ -8,8 +8,6 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/corpus/chosen_documents.hpp"
-#include "runtime/data/corpus/counted_corpus.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {
@@ -70,40 +68,6 @@ TEST(RowChoice, OfNothingIsRefused) {
   };
   EXPECT_THAT(refusal(3, holding_out(0.1, {}, DataSide::training)), HasSubstr("0.1 of 3 rows is none"));
   EXPECT_THAT(refusal(3, holding_out({}, 3, DataSide::training)), HasSubstr("none is left to train on"));
-}
-
-TEST(ChosenDocuments, AreTheDocumentsWithWhatCounts) {
-  auto corpus = std::make_shared<CountedCorpus>(1000);
-  std::vector<std::vector<std::int64_t>> documents;
-  for (std::int32_t i = 0; i < 40; ++i) {
-    std::vector<std::int32_t> ids;
-    std::vector<bool> counted;
-    for (std::int32_t k = 0; k < i % 4; ++k) {
-      ids.push_back(10 * i + k);
-      counted.push_back((i + k) % 3 == 0);
-    }
-    corpus->add_document(ids, counted);
-    documents.emplace_back(ids.begin(), ids.end());
-  }
-  for (const DataSide side : {DataSide::training, DataSide::validation}) {
-    const RowChoiceConfig config = holding_out({}, 15, side);
-    const auto chosen = chosen_documents(corpus, config);
-    const auto rows = rows_of({40, config});
-    ASSERT_EQ(chosen->num_documents(), rows.size());
-    std::vector<std::int64_t> all;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto& document = documents[rows[i]];
-      std::vector<std::int64_t> read(chosen->begin_of(i + 1) - chosen->begin_of(i));
-      chosen->read(chosen->begin_of(i), read);
-      EXPECT_EQ(read, document) << i;
-      for (std::size_t k = 0; k < read.size(); ++k)
-        EXPECT_EQ(chosen->counts(chosen->begin_of(i) + k), (rows[i] + k) % 3 == 0);
-      all.insert(all.end(), document.begin(), document.end());
-    }
-    std::vector<std::int64_t> whole(chosen->num_tokens());
-    chosen->read(0, whole);
-    EXPECT_EQ(whole, all);
-  }
 }
 
 }  // namespace

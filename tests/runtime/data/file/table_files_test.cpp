@@ -1,5 +1,4 @@
 #include "runtime/data/file/table_files.hpp"
-#include "runtime/data/file/splits.hpp"
 
 #include <gmock/gmock.h>
 
@@ -90,16 +89,6 @@ TEST_F(TableFiles, OfSeveralSplitsAreRefusedUntilOneIsChosen) {
   EXPECT_EQ(find_data_files({.names = {inside("dev.parquet"), inside("train-00000-of-00001.parquet")}})
                 .paths.size(),
             2);
-}
-
-TEST_F(TableFiles, TellSplitsByTheirOwnNamesFirst) {
-  EXPECT_EQ(split_of_name("train.jsonl"), "train");
-  EXPECT_EQ(split_of_name("data/test/part-0.jsonl"), "test");
-  EXPECT_EQ(split_of_name("test/train-1.jsonl"), "train");
-  EXPECT_EQ(split_of_name("validation2-00000.parquet"), "validation");
-  EXPECT_EQ(split_of_name("training_run/trainer.jsonl"), "train");
-  EXPECT_EQ(split_of_name("contest.jsonl"), std::nullopt);
-  EXPECT_EQ(split_of_name("pretrain.jsonl"), std::nullopt);
 }
 
 TEST_F(TableFiles, HaveTheFormatThatTheirEndingsAgreeOn) {
