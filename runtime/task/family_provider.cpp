@@ -54,9 +54,10 @@ class FamilyModelProvider final : public ModelProvider {
   }
 
   std::vector<std::string> check_source(const std::string& directory) const override {
-    check_hugging_face_weights(disk_, directory, *model_);
+    std::vector<std::string> notes = check_hugging_face_weights(disk_, directory, *model_);
     if (adapter_) adapter_->check();
-    return config_differences(disk_, directory, *model_);
+    for (std::string& text : config_differences(disk_, directory, *model_)) notes.push_back(std::move(text));
+    return notes;
   }
 
   void export_model(const std::string& checkpoint, const std::string& target) const override {

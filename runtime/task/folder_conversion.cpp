@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/export_folder.hpp"
 #include "runtime/state/folder_lock.hpp"
@@ -53,24 +54,43 @@ bool set_dtype(nlohmann::ordered_json& config, Dtype dtype) {
   return found;
 }
 
-void write_config(Disk& disk, const std::string& from, const std::string& to, Dtype dtype) {
+// `dequantised`: no weight is quantised any more.
+void write_config(Disk& disk, const std::string& from, const std::string& to, Dtype dtype, bool dequantised) {
   auto config = nlohmann::ordered_json::parse(read_text(disk, from, config_bytes_max), nullptr, false);
   D9D_REQUIRE(config.is_object(), "{} is not a JSON object; mend the file or remove it", from);
   if (!set_dtype(config, dtype)) config["torch_dtype"] = std::string(name_of(dtype));
+  if (dequantised) {
+    config.erase("quantization_config");
+    if (config.contains("text_config") && config["text_config"].is_object())
+      config["text_config"].erase("quantization_config");
+  }
   write_text(disk, to, config.dump(2) + "\n");
 }
 
-void carry_files(Disk& disk, const FolderConversion& conversion, std::optional<Dtype> dtype,
+void carry_files(Disk& disk, const FolderConversion& conversion, std::optional<Dtype> dtype, bool dequantised,
                  const std::string& folder) {
   for (const DirectoryEntry& entry : disk.list(conversion.from)) {
     if (entry.is_directory || entry.name.starts_with(".") || entry.name == lock_name) continue;
     if (holds_weights(entry.name)) continue;
     const std::string from = join_path(conversion.from, entry.name), to = join_path(folder, entry.name);
     if (dtype && entry.name == model_config_name)
-      write_config(disk, from, to, *dtype);
+      write_config(disk, from, to, *dtype, dequantised);
     else
       copy_file(disk, from, to);
   }
+}
+
+// What weights of 8 bits become where nobody says: what config.json calls the dtype of the model.
+Dtype dtype_of_config(const Disk& disk, const std::string& directory) {
+  const std::string path = join_path(directory, model_config_name);
+  if (!disk.exists(path)) return Dtype::bfloat16;
+  const auto config = nlohmann::json::parse(read_text(disk, path, config_bytes_max), nullptr, false);
+  for (const char* key : {"dtype", "torch_dtype"}) {
+    if (!config.is_object() || !config.contains(key) || !config[key].is_string()) continue;
+    const auto named = dtype_named(config[key].get<std::string>());
+    if (named == Dtype::float32 || named == Dtype::float16) return *named;
+  }
+  return Dtype::bfloat16;
 }
 
 std::vector<std::string> files_left_by(const Disk& disk, const std::string& from, const ModelFiles& files) {
@@ -102,7 +122,9 @@ void require_folders(const Disk& disk, const FolderConversion& conversion) {
 
 ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion, const Registry& registry) {
   require_folders(disk, conversion);
-  const ModelFiles files(disk, conversion.from);
+  const Dtype of_8_bits = dtype_of_config(disk, conversion.from);
+  const ModelFiles files(disk, conversion.from, conversion.dtype.value_or(of_8_bits));
+  for (const std::string& note : files.notes()) log::warn("{}", note);
   const FolderMapper chosen = choose_folder_mapper(files, conversion.mapper, registry);
   ConversionOptions options;
   options.shard_bytes_max = conversion.shard_bytes_max;
@@ -121,7 +143,8 @@ ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion,
       summary.bytes += shard.bytes;
     }
     summary.num_shards = shards.size();
-    carry_files(disk, conversion, options.dtype, folder);
+    const auto dtype = options.dtype || !files.has_float8() ? options.dtype : of_8_bits;
+    carry_files(disk, conversion, dtype, files.has_float8(), folder);
     publish_model_state(disk, folder, shards);
   });
   return summary;

@@ -13,6 +13,7 @@
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_reader.hpp"
+#include "runtime/task/folder/folder_checks.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -144,11 +145,13 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
                                     parameter.layout.local_slice()};
   }
   LoadOptions options;
-  options.allow_unread = config.unread_tensors(stored);
+  options.allow_unread = config.unread_in_folder(stored);
   // Buffers are loaded by a call of their own.
   options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
   options.progress = LoadNews(directory);
-  load_model_state(disk, directory, mapper, destinations, options);
+  const LoadReport report = load_model_state(disk, directory, mapper, destinations, options);
+  const std::string not_finite = not_finite_text(disk, directory, report.not_finite);
+  if (!not_finite.empty()) log::warn("{}", not_finite);
 }
 
 bool head_starts_anew(const Disk& disk, const std::string& directory, const FamilyModel& config,
@@ -167,8 +170,11 @@ void load_hugging_face_buffers(const Disk& disk, const std::string& directory, c
   if (!tensors.empty()) load_hugging_face_weights(disk, directory, config, position, tensors);
 }
 
-void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
-  const Names stored = ModelFiles(disk, directory).names();
+std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std::string& directory,
+                                                    const FamilyModel& config) {
+  const ModelFiles files(disk, directory);
+  require_layers(files, config);
+  const Names stored = files.names();
   const MapperPtr mapper = config.folder_to_parameters(stored);
   std::map<std::string, Shape> parameters;
   const auto model = config.build_shapes();
@@ -178,8 +184,10 @@ void check_hugging_face_weights(const Disk& disk, const std::string& directory, 
   for (const StageParameter& parameter : model->parameters()) expect(parameter.name, parameter.tensor);
   for (const StageBuffer& buffer : model->buffers()) expect(buffer.name, buffer.tensor);
   LoadOptions options;
-  options.allow_unread = config.unread_tensors(stored);
+  options.allow_unread = config.unread_in_folder(stored);
   check_model_state(disk, directory, mapper, parameters, options);
+  require_one_head(files, config);
+  return folder_notes(disk, files, config);
 }
 
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
@@ -210,6 +218,8 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
                                     c10::Device device) {
   LoadedModel model;
   model.config = read_hugging_face_config(directory);
+  for (const std::string& note : check_hugging_face_weights(disk, directory, *model.config))
+    log::warn("{}", note);
   auto& ends = model.config->eos_token_ids;
   for (const std::int64_t id : special_tokens_in(disk, directory).eos) {
     if (std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(id);

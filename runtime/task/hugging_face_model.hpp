@@ -32,14 +32,15 @@ bool head_starts_anew(const Disk& disk, const std::string& directory, const Fami
                       const std::string& parameter);
 
 // Whether load_hugging_face_weights() will find all it
-// needs, in any stage: the same errors, from headers only.
-void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config);
+// needs, in any stage: the same errors, from headers, and what folder/folder_checks.hpp looks at. Returns its notes.
+std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std::string& directory,
+                                                    const FamilyModel& config);
 // Keys of the folder's config.json that change the numbers and say something else than `config`, a sentence
 // each. Empty without such a file.
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
                                             const FamilyModel& config);
 
-// A whole model in one stage, for use without training.
+// A whole model in one stage, for use without training. Notes on the folder are logged.
 // Its config knows the ends of generation_config.json too. A device that is not the CPU is known to device_of().
 struct LoadedModel {
   std::shared_ptr<FamilyModel> config;

@@ -49,6 +49,7 @@ json read_base(const std::string& folder, std::string_view type) {
   json base = json::parse(text.str(), nullptr, false);
   D9D_REQUIRE(base.is_object(), "model_provider.from: {} is not a JSON object; give a Hugging Face folder",
               file.string());
+  take_text_model(base);
   const std::string found =
       base.value("model_type", json("")).is_string() ? base.value("model_type", "") : "";
   D9D_REQUIRE(found == type,
