@@ -102,6 +102,10 @@ bool take_text_model(json& document) {
 
 std::shared_ptr<FamilyModel> read_hugging_face_config(const std::filesystem::path& path) {
   const auto file = std::filesystem::is_directory(path) ? path / "config.json" : path;
+  // A named pipe would be waited for.
+  std::error_code ignored;
+  D9D_REQUIRE(!std::filesystem::exists(file, ignored) || std::filesystem::is_regular_file(file, ignored),
+              "{} is not a regular file; give the config.json of a Hugging Face model", file.string());
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
     throw Error(

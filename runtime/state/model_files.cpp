@@ -20,20 +20,25 @@ namespace {
 
 constexpr std::uint64_t config_bytes_max = std::uint64_t{1} << 24;
 
-// How config.json says what a block of scales is; empty where it does not.
-Shape block_in_config(const Disk& disk, const std::string& directory) {
+// What config.json says of quantised weights.
+struct Quantisation {
+  bool given = false;
+  Shape block;  // of a scale; empty where it is not told
+};
+
+Quantisation quantisation_in_config(const Disk& disk, const std::string& directory) {
   const std::string path = join_path(directory, "config.json");
   if (!disk.exists(path)) return {};
   using Json = nlohmann::json;
   const Json config = Json::parse(read_text(disk, path, config_bytes_max), nullptr, false);
   if (!config.is_object()) return {};
-  for (const char* at :
-       {"/quantization_config/weight_block_size", "/text_config/quantization_config/weight_block_size"}) {
+  for (const char* at : {"/quantization_config", "/text_config/quantization_config"}) {
     const Json::json_pointer pointer(at);
-    if (!config.contains(pointer)) continue;
-    const Json& block = config.at(pointer);
-    if (!block.is_array() || block.size() != 2) continue;
-    if (block[0].is_number_integer() && block[1].is_number_integer()) return block.get<Shape>();
+    if (!config.contains(pointer) || !config.at(pointer).is_object()) continue;
+    const Json block = config.at(pointer).value("weight_block_size", Json());
+    const bool is_block =
+        block.is_array() && block.size() == 2 && block[0].is_number_integer() && block[1].is_number_integer();
+    return {true, is_block ? block.get<Shape>() : Shape()};
   }
   return {};
 }
@@ -67,34 +72,41 @@ ModelFiles::ModelFiles(const Disk& disk, const std::string& directory, Dtype deq
 }
 
 void ModelFiles::find_float8(const Disk& disk, Dtype dequantised) {
-  std::optional<Shape> block;
-  std::size_t scaled_ones = 0;
+  std::optional<Quantisation> quantisation;
+  Names without_scales;
   for (const auto& [name, place] : places_) {
     const StoredTensor& stored = files_[place.file]->at(name);
     if (!stored.float8) continue;
-    if (!block) block = block_in_config(disk, directory_);
-    Scaled found = scaled(stored, *block);
+    if (!quantisation) quantisation = quantisation_in_config(disk, directory_);
+    Scaled found = scaled(stored, quantisation->block);
     found.spec.dtype = dequantised;
-    if (!found.scales.empty()) {
-      without_name_.insert(found.scales);
-      ++scaled_ones;
-    }
+    (found.scales.empty() ? without_scales : without_name_)
+        .insert(found.scales.empty() ? name : found.scales);
     // The scales of activations are of computing in 8 bits.
     if (const std::string module = module_of(name); !module.empty())
       for (const char* of_activations : {"input_scale", "output_scale"})
         if (places_.contains(module + of_activations)) without_name_.insert(module + of_activations);
     float8_.emplace(name, std::move(found));
   }
-  if (!float8_.empty())
-    notes_.push_back(fmt::format("{} holds {} of 8 bits (F8_E4M3), {} with scales: they are read as {}",
-                                 directory_, counted(float8_.size(), "tensor"), scaled_ones,
-                                 name_of(dequantised)));
+  if (float8_.empty()) return;
+  const bool have_scales = without_scales.size() < float8_.size() || quantisation->given;
+  D9D_REQUIRE(
+      !have_scales || without_scales.empty(),
+      "{} holds weights of 8 bits (F8_E4M3) whose scales are missing: {}; download the folder again, or use "
+      "the original weights",
+      directory_, to_text(without_scales));
+  notes_.push_back(fmt::format("{} holds {} of 8 bits (F8_E4M3), {} scales: they are read as {}", directory_,
+                               counted(float8_.size(), "tensor"), have_scales ? "with" : "without",
+                               name_of(dequantised)));
 }
 
 ModelFiles::Scaled ModelFiles::scaled(const StoredTensor& stored, const Shape& block) const {
   Scaled found{stored.spec, "", {}};
-  for (const char* ending : {"_scale_inv", "_scale"}) {
-    const std::string scales = stored.spec.name + ending;
+  const std::string& name = stored.spec.name;
+  std::vector<std::string> spellings{name + "_scale_inv", name + "_scale"};
+  if (const std::string module = module_of(name); !module.empty())
+    spellings.insert(spellings.end(), {module + "scale", module + "scale_weight"});
+  for (const std::string& scales : spellings) {
     if (!places_.contains(scales)) continue;
     const SafetensorsReader& reader = reader_of(scales);
     const TensorSpec& spec = reader.at(scales).spec;
@@ -105,7 +117,7 @@ ModelFiles::Scaled ModelFiles::scaled(const StoredTensor& stored, const Shape& b
     D9D_REQUIRE(blocks,
                 "{}: \"{}\" has shape {}, which are no blocks of \"{}\" with {}; say what they are by "
                 "quantization_config.weight_block_size in config.json",
-                reader.path(), scales, to_text(spec.shape), stored.spec.name, to_text(stored.spec.shape));
+                reader.path(), scales, to_text(spec.shape), name, to_text(stored.spec.shape));
     found.scales = scales;
     found.blocks = *blocks;
     break;

@@ -174,7 +174,8 @@ class Load {
 
   // While the values are in the processor's caches.
   void look_at(const std::string& input, const at::Tensor& values) {
-    if (has_not_finite(values.const_data_ptr(), values.nbytes(), dtype_of(values.scalar_type())))
+    const at::Tensor all = values.contiguous();
+    if (has_not_finite(all.const_data_ptr(), all.nbytes(), dtype_of(all.scalar_type())))
       report_.not_finite.insert(input);
   }
 

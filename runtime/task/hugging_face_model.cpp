@@ -13,7 +13,7 @@
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_reader.hpp"
-#include "runtime/task/folder/folder_checks.hpp"
+#include "runtime/task/model_folder/folder_checks.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 

@@ -32,7 +32,7 @@ bool head_starts_anew(const Disk& disk, const std::string& directory, const Fami
                       const std::string& parameter);
 
 // Whether load_hugging_face_weights() will find all it
-// needs, in any stage: the same errors, from headers, and what folder/folder_checks.hpp looks at. Returns its notes.
+// needs, in any stage: the same errors, from headers, and what model_folder/folder_checks.hpp looks at. Returns its notes.
 std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std::string& directory,
                                                     const FamilyModel& config);
 // Keys of the folder's config.json that change the numbers and say something else than `config`, a sentence

@@ -42,6 +42,11 @@ void require_sizes(const Family& family, const json& keys) {
 
 json read_base(const std::string& folder, std::string_view type) {
   const auto file = std::filesystem::path(folder) / "config.json";
+  std::error_code ignored;
+  const bool is_other =
+      std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored);
+  D9D_REQUIRE(!is_other, "model_provider.from: {} is not a regular file; give a Hugging Face folder",
+              file.string());
   std::ifstream stream(file, std::ios::binary);
   D9D_REQUIRE(stream, "model_provider.from: cannot read {}; give a Hugging Face folder", file.string());
   std::ostringstream text;

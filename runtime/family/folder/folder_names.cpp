@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 4> wrappers{"_orig_mod.", "_fsdp_wrapped_
 // Wrappers of a whole model: all of its names begin so.
 constexpr std::array<std::string_view, 2> outer_wrappers{"module.", "base_model.model."};
 // Where the text part's body may stand in a multimodal model.
-constexpr std::array<std::string_view, 3> text_bodies{"model.language_model.", "language_model.model.",
-                                                      "language_model."};
+constexpr std::array<std::string_view, 4> text_bodies{"model.language_model.model.", "model.language_model.",
+                                                      "language_model.model.", "language_model."};
 
 std::string without_wrappers(std::string name) {
   for (const std::string_view wrapper : wrappers) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t usual_block = 128;
 
-std::int64_t parts_of(std::int64_t size, std::int64_t block) {
+std::int64_t num_blocks_of(std::int64_t size, std::int64_t block) {
   return (size + block - 1) / block;
 }
 
@@ -35,7 +35,7 @@ const std::array<float, 256>& values_of_float8() {
 std::int64_t block_of(std::int64_t size, std::int64_t scales, std::int64_t wanted) {
   if (scales == 1) return std::max<std::int64_t>(size, 1);
   for (const std::int64_t block : {wanted, usual_block})
-    if (block > 0 && parts_of(size, block) == scales) return block;
+    if (block > 0 && num_blocks_of(size, block) == scales) return block;
   return scales > 0 && size % scales == 0 && size > 0 ? size / scales : 0;
 }
 
@@ -59,7 +59,7 @@ std::optional<ScaleBlocks> scale_blocks(const Shape& weights, const Shape& scale
     const bool in_blocks = from_end <= 2;
     const std::int64_t wanted = in_blocks && block.size() == 2 ? block[2 - from_end] : 0;
     blocks[dim] = in_blocks ? block_of(weights[dim], scales[dim], wanted) : 1;
-    if (blocks[dim] == 0 || parts_of(weights[dim], blocks[dim]) != scales[dim]) return std::nullopt;
+    if (blocks[dim] == 0 || num_blocks_of(weights[dim], blocks[dim]) != scales[dim]) return std::nullopt;
   }
   return blocks;
 }
@@ -68,14 +68,14 @@ Slice scales_of(const Slice& box, const ScaleBlocks& blocks) {
   Slice scales;
   for (std::size_t dim = 0; dim < blocks.size(); ++dim) {
     scales.begin.push_back(box.begin[dim] / blocks[dim]);
-    scales.end.push_back(std::max(parts_of(box.end[dim], blocks[dim]), scales.begin.back()));
+    scales.end.push_back(std::max(num_blocks_of(box.end[dim], blocks[dim]), scales.begin.back()));
   }
   return scales;
 }
 
 Shape scale_grid(const Shape& weights, const ScaleBlocks& blocks) {
   Shape grid;
-  for (std::size_t dim = 0; dim < blocks.size(); ++dim) grid.push_back(parts_of(weights[dim], blocks[dim]));
+  for (std::size_t dim = 0; dim < blocks.size(); ++dim) grid.push_back(num_blocks_of(weights[dim], blocks[dim]));
   return grid;
 }
 

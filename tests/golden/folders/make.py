@@ -81,7 +81,7 @@ def save(path, tensors, float8=()):
 
 
 def make_float8():
-    """Tensors alone: every value, blocks with edges, scales by row, by tensor, of experts, and none."""
+    """Tensors alone: blocks with edges, scales by row, by tensor, of experts; and every value, without scales."""
     folder = HERE / "float8"
     folder.mkdir(exist_ok=True)
     rng = np.random.default_rng(SEED)
@@ -91,10 +91,12 @@ def make_float8():
         stored[name] = bits
         float8.append(name)
         expect[name] = values.astype(np.float32)
-        if scales is not None:
-            stored[name + ending] = scales.astype(np.float32)
+        stored[name.removesuffix("weight") + ending if ending[0] != "_" else name + ending] = scales.astype(np.float32)
 
-    add("every_value.weight", np.arange(256, dtype=np.uint8).reshape(16, 16), None, VALUES.reshape(16, 16))
+    alone = HERE / "float8_without_scales"
+    alone.mkdir(exist_ok=True)
+    save(alone / "model.safetensors", {"w": np.arange(256, dtype=np.uint8).reshape(16, 16)}, ["w"])
+    save(alone / "expect.safetensors", {"w": VALUES.reshape(16, 16)})
     drawn = rng.standard_normal((13, 21)).astype(np.float32)
     add("edges.weight", *quantised(drawn, (4, 8)))
     drawn = rng.standard_normal((3, 9, 17)).astype(np.float32)
@@ -105,6 +107,7 @@ def make_float8():
     add("columns_of_rows.weight", bits, by_row[:, None], VALUES[bits] * by_row[:, None], "_scale")
     one = np.float32(0.037)
     add("one.weight", bits, one.reshape(()), VALUES[bits] * one, "_scale")
+    add("other_spelling.weight", bits, one.reshape(1), VALUES[bits] * one, "scale_weight")
     stored["one.input_scale"] = np.ones((), np.float32)
     stored["plain.weight"] = expect["plain.weight"] = rng.standard_normal((2, 3)).astype(np.float32)
     save(folder / "model.safetensors", stored, float8)

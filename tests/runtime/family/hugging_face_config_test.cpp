@@ -1,6 +1,8 @@
 #include "runtime/family/hugging_face_config.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -239,6 +241,16 @@ TEST(HuggingFaceConfig, SaysWhichFileCannotBeRead) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
     EXPECT_THAT(error.what(), HasSubstr("/nonexistent/model"));
   }
+}
+
+TEST(HuggingFaceConfig, ThatIsAPipeIsNotWaitedFor) {
+  const std::string path = testing::TempDir() + "d9d_config_pipe_" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+
+  const auto text = test::error_of([&] { read_hugging_face_config(path); }, ErrorKind::input);
+
+  EXPECT_THAT(text, HasSubstr("not a regular file"));
+  ::unlink(path.c_str());
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ TEST(FolderNames, OfAModelWithoutItsPrefixGetIt) {
 }
 
 TEST(FolderNames, OfATextModelStandApartFromOtherParts) {
-  for (const std::string prefix : {"model.language_model.", "language_model.model."}) {
+  for (const std::string prefix :
+       {"model.language_model.", "model.language_model.model.", "language_model.model."}) {
     Names stored = with(prefix, "model.");
     stored.insert({"vision_tower.layers.0.weight", "model.multi_modal_projector.norm.weight"});
 

@@ -5,6 +5,8 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "runtime/state/model_files.hpp"
 #include "tests/runtime/state/expect.hpp"
 #include "tests/runtime/state/scratch.hpp"
@@ -13,6 +15,7 @@ namespace d9d {
 namespace {
 
 using test::error_of;
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::string golden_folder_of(const std::string& name) {
@@ -66,6 +69,30 @@ TEST_F(Float8Weights, HaveBlocksOf128WhereNobodySaysOtherwise) {
   EXPECT_TRUE(at::equal(files.read(name, {{127, 0}, {129, 130}}), expected("rows", folder)));
 }
 
+TEST_F(Float8Weights, AreTheirValuesWhereNothingHasScales) {
+  const ModelFiles files(disk_, golden_folder_of("float8_without_scales"));
+
+  EXPECT_TRUE(
+      at::allclose(files.read("w"), expected("w", "float8_without_scales"), 0, 0, /*equal_nan=*/true));
+}
+
+// Taken as they are, such weights would be hundreds of times too large.
+TEST_F(Float8Weights, WithoutTheirScalesAmongOthersAreRefused) {
+  const test::Scratch scratch;
+  std::string bytes;
+  {
+    std::ifstream source(golden_folder_of("float8") + "/model.safetensors", std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(source), {});
+  }
+  const auto at = bytes.find("edges.weight_scale_inv");
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 5, "other");
+  std::ofstream(scratch.path() + "/model.safetensors", std::ios::binary) << bytes;
+
+  EXPECT_THAT(error_of([&] { ModelFiles(disk_, scratch.path()); }),
+              AllOf(HasSubstr("scales are missing"), HasSubstr("\"edges.weight\"")));
+}
+
 TEST_F(Float8Weights, AreRoundedOnceToAnotherType) {
   const ModelFiles files(disk_, golden_folder_of("float8"), Dtype::bfloat16);
 
@@ -78,7 +105,7 @@ TEST_F(Float8Weights, AreSaidAndTheirScalesHaveNoNames) {
   EXPECT_FALSE(files.names().contains("edges.weight_scale_inv"));
   EXPECT_FALSE(files.names().contains("one.input_scale"));
   ASSERT_EQ(files.notes().size(), 1U);
-  EXPECT_THAT(files.notes().front(), HasSubstr("holds 6 tensors of 8 bits (F8_E4M3), 5 with scales"));
+  EXPECT_THAT(files.notes().front(), HasSubstr("holds 6 tensors of 8 bits (F8_E4M3), with scales"));
 }
 
 // Whoever does not know about scales would take the bytes for numbers.

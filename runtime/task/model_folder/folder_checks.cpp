@@ -1,4 +1,4 @@
-#include "runtime/task/folder/folder_checks.hpp"
+#include "runtime/task/model_folder/folder_checks.hpp"
 
 #include <ATen/ops/equal.h>
 #include <fmt/ranges.h>

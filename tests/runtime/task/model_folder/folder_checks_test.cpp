@@ -1,5 +1,5 @@
 // Folders as people have them, against transformers; see tests/golden/folders/origin.md.
-#include "runtime/task/folder/folder_checks.hpp"
+#include "runtime/task/model_folder/folder_checks.hpp"
 
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
