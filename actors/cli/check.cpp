@@ -27,6 +27,7 @@ namespace {
 struct Look {
   std::optional<std::int64_t> sequence_length;
   std::optional<std::uint64_t> samples;  // of an epoch
+  std::uint64_t left_out = 0;            // at the end of the job
   ScheduleConfig schedule;
   StepPhases phases;
   std::optional<Error> refusal;
@@ -114,8 +115,11 @@ std::string data_text(const JobConfig& job, const Look& found) {
   std::string text = config::encode(job.data)["source"].get<std::string>();
   if (!found.samples) return text;
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  return text + fmt::format(", {}, {} an epoch", counted(*found.samples, "sample"),
-                            counted(*found.samples / batch, "step"));
+  text += fmt::format(", {}, {} an epoch", counted(*found.samples, "sample"),
+                      counted(*found.samples / batch, "step"));
+  if (found.left_out == 0) return text;
+  return text +
+         fmt::format("; leaves out {} at the end, too few for a step", counted(found.left_out, "sample"));
 }
 
 // What the task makes of a step, where that is more than one pass over one batch.
@@ -205,6 +209,7 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
     found.sequence_length = prepared.source->sequence_length();
     found.samples = prepared.source->num_samples();
+    found.left_out = prepared.left_out;
     found.schedule = prepared.schedule;
     found.phases = prepared.phases;
   } catch (const Error& error) {

@@ -103,6 +103,7 @@ void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& finding
     const auto steps_of = loaded.job.inference ? inference_steps : job_steps;
     prepared.total_steps = steps_of(loaded.job, source.num_samples());
     prepared.end_sample = end_of_data(loaded.job.data, source.num_samples());
+    prepared.left_out = samples_left_out(loaded.job, source.num_samples(), prepared.total_steps);
     // Phases that wait for the length.
     if (prepared.lr_schedule) step_multiplier(*prepared.lr_schedule, prepared.total_steps);
   });
@@ -111,10 +112,12 @@ void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& finding
 void open_evaluation(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
-    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded);
+    const auto source =
+        make_source(prepared.registry, loaded.job.evaluation->data, loaded, SourceUse::evaluation);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
+    prepared.evaluation_end = end_of_data(loaded.job.evaluation->data, source->num_samples());
     prepared.evaluation_source = source;
   });
 }

@@ -20,9 +20,11 @@ struct TokensDataConfig {
   std::optional<std::int64_t> seed;
   Epochs epochs;
   std::optional<std::string> position_ids;
+  std::optional<std::string> attention_mask;
   SampleOrder order;
 };
-BOOST_DESCRIBE_STRUCT(TokensDataConfig, (), (tokens, labels, shuffle, seed, epochs, position_ids, order))
+BOOST_DESCRIBE_STRUCT(TokensDataConfig, (),
+                      (tokens, labels, shuffle, seed, epochs, position_ids, attention_mask, order))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
   return std::array{
@@ -36,6 +38,10 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
       Key{"position_ids", "",
           ".npy file [samples, length] of each token's position in its document, for rows of several "
           "documents: 0 begins one, which does not see those before it; without it a row is one document"},
+      Key{"attention_mask", "",
+          ".npy file [samples, length] of 1 for tokens and 0 for the padding before or behind them, which "
+          "neither "
+          "counts nor trains"},
       data_keys::order,
   };
 }

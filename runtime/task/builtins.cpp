@@ -213,8 +213,9 @@ std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& r
 }
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded) {
+                                                const LoadedJob& loaded, SourceUse use) {
   const JobConfig& job = loaded.job;
+  const bool all = use == SourceUse::evaluation || job.inference;
   const SourceContext context{registry.context(),
                               loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
                               tokenizer_of_model(job)};
@@ -222,8 +223,10 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());
   };
-  return build_source(data,
-                      {.base_seed = context.seed, .ids_below = context.ids_below, .make_own = make_own});
+  return build_source(data, {.base_seed = context.seed,
+                             .ids_below = context.ids_below,
+                             .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
+                             .make_own = make_own});
 }
 
 std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job) {

@@ -67,6 +67,7 @@ void CausalLmTask::update_metrics(const LossContext& context, Compose& metrics) 
   const at::Tensor sums = losses->second.cpu();
   for (std::int64_t depth = 0; depth <= prediction_depths_; ++depth) {
     const auto tokens = static_cast<double>(sums[depth][1].item<float>());
+    if (tokens == 0) continue;
     const double mean = static_cast<double>(sums[depth][0].item<float>()) / tokens;
     metrics.get<WeightedMean>(loss_of_depth(depth)).update(mean, tokens);
   }

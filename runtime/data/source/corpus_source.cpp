@@ -31,9 +31,11 @@ std::uint64_t samples_of(const TokenCorpus& corpus, const CorpusSourceOptions& o
     return count;
   }
   const auto length = static_cast<std::uint64_t>(options.sequence_length);
-  D9D_REQUIRE(corpus.num_tokens() > length, "{} has {}, expected more than data.sequence_length = {}",
-              options.what, counted(corpus.num_tokens(), "token"), length);
-  return (corpus.num_tokens() - 1) / length;
+  const bool all = options.rest == RestOfRows::filled_up;
+  D9D_REQUIRE(corpus.num_tokens() > (all ? 1 : length), "{} has {}, expected more than {}", options.what,
+              counted(corpus.num_tokens(), "token"),
+              all ? "one" : fmt::format("data.sequence_length = {}", length));
+  return (corpus.num_tokens() - 1 + (all ? length - 1 : 0)) / length;
 }
 
 }  // namespace
@@ -58,6 +60,12 @@ void CorpusSource::add(const DocumentPieces::Piece& piece, Sample& sample) const
   if (packed_) sample.document_starts.resize(sample.labels.size(), static_cast<std::int64_t>(start));
 }
 
+DocumentPieces::Piece CorpusSource::row(std::uint64_t item) const {
+  const auto length = static_cast<std::uint64_t>(options_.sequence_length);
+  const std::uint64_t begin = item * length;
+  return {begin, std::min(length, corpus_->num_tokens() - 1 - begin)};
+}
+
 Sample CorpusSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::uint64_t>(options_.sequence_length);
   const std::uint64_t item = order_.item_at(index);
@@ -66,7 +74,11 @@ Sample CorpusSource::at(std::uint64_t index) const {
     for (const DocumentPieces::Piece& piece : packed_->at(item)) add(piece, sample);
     sample.document_starts.resize(length, static_cast<std::int64_t>(sample.labels.size()));
   } else {
-    add(pieces_ ? pieces_->at(item) : DocumentPieces::Piece{item * length, length}, sample);
+    add(pieces_ ? pieces_->at(item) : row(item), sample);
+  }
+  if (sample.input_ids.size() < length) {
+    sample.token_mask.assign(sample.input_ids.size(), true);
+    sample.token_mask.resize(length, false);
   }
   sample.input_ids.resize(length, options_.pad_id);
   sample.labels.resize(length, ignored_label);

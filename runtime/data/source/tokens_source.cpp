@@ -1,5 +1,7 @@
 #include "runtime/data/source/tokens_source.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -35,6 +37,7 @@ TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::in
     : tokens_(open_tokens(config)),
       labels_(open_beside(config.labels, "data.labels", tokens_)),
       positions_(open_beside(config.position_ids, "data.position_ids", tokens_)),
+      mask_(open_beside(config.attention_mask, "data.attention_mask", tokens_)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
              static_cast<std::uint64_t>(config.seed.value_or(0))),
       ids_below_(ids_below) {}
@@ -71,6 +74,29 @@ std::vector<std::int64_t> TokensSource::read_starts(std::int64_t row) const {
   return starts;
 }
 
+void TokensSource::apply_mask(std::int64_t row, Sample& sample) const {
+  std::vector<std::int64_t> mask(static_cast<std::size_t>(sequence_length()));
+  mask_->read(row * sequence_length(), mask);
+  const auto begin = std::find_if(mask.begin(), mask.end(), [](auto value) { return value != 0; });
+  const auto end = std::find_if(begin, mask.end(), [](auto value) { return value != 1; });
+  const auto wrong = std::find_if(end, mask.end(), [](auto value) { return value != 0; });
+  D9D_REQUIRE(
+      wrong == mask.end(),
+      "{}: row {} holds a {} at position {}, expected 1 for tokens, and 0 for padding before and behind them "
+      "alone",
+      mask_->path().string(), row, *wrong, wrong - mask.begin());
+  if (begin == mask.begin() && end == mask.end()) return;
+  sample.token_mask.assign(mask.begin(), mask.end());
+  const auto first = begin - mask.begin(), last = end - mask.begin();
+  std::fill(sample.labels.begin(), sample.labels.begin() + first, ignored_label);
+  // The last token has none either, unless a file gives it one.
+  const std::ptrdiff_t labelled = labels_ ? last : std::max(first, last - 1);
+  std::fill(sample.labels.begin() + labelled, sample.labels.end(), ignored_label);
+  if (first == 0 || !sample.document_starts.empty()) return;
+  sample.document_starts.assign(mask.size(), 0);
+  std::fill(sample.document_starts.begin() + first, sample.document_starts.end(), first);
+}
+
 Sample TokensSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::size_t>(sequence_length());
   const auto row = static_cast<std::int64_t>(order_.item_at(index));
@@ -81,11 +107,11 @@ Sample TokensSource::at(std::uint64_t index) const {
   } else {
     std::copy(sample.input_ids.begin() + 1, sample.input_ids.end(), sample.labels.begin());
   }
-  if (!positions_) return sample;
-  sample.document_starts = read_starts(row);
-  for (std::size_t i = 1; i < length && !labels_; ++i) {
+  if (positions_) sample.document_starts = read_starts(row);
+  for (std::size_t i = 1; i < sample.document_starts.size() && !labels_; ++i) {
     if (sample.document_starts[i] == static_cast<std::int64_t>(i)) sample.labels[i - 1] = ignored_label;
   }
+  if (mask_) apply_mask(row, sample);
   return sample;
 }
 

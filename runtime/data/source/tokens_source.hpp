@@ -2,7 +2,9 @@
 // Samples that were tokenised before: an .npy file of integers [samples, length], mapped. With a labels file
 // (same shape, already shifted, -100 ignored) sample i is row i of both. Without, the label of a position is
 // the token after it and the last position has none, so the length stays. With a file of positions (same
-// shape) a row holds several documents, each from a position 0 on, whose last tokens have no label either.
+// shape) a row holds several documents, each from a position 0 on, whose last tokens have no label either. With a file of
+// attention masks (same shape) what pads a row, on either side, has no label and is no token; tokens do not see it, and
+// their positions begin behind it.
 
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/npy.hpp"
@@ -32,9 +34,13 @@ class TokensSource final : public SampleSource {
   // Where the documents of a row begin.
   std::vector<std::int64_t> read_starts(std::int64_t row) const;
 
+  // Marks what pads the row, and takes its labels.
+  void apply_mask(std::int64_t row, Sample& sample) const;
+
   const NpyArray tokens_;
   const std::optional<NpyArray> labels_;
   const std::optional<NpyArray> positions_;
+  const std::optional<NpyArray> mask_;
   const EpochOrder order_;
   const std::optional<std::int64_t> ids_below_;
 };

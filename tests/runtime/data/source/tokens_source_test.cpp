@@ -57,6 +57,35 @@ TEST(TokensSource, KnowsTheDocumentsOfARowByTheirPositions) {
       HasSubstr("row 0 holds the position 3 at 2, expected 2, or 0 where a document begins"));
 }
 
+// Of transformers' collators: the tokenizer's mask, padding on the right, on the left, none, and nothing else.
+TEST(TokensSource, TakesPaddingForNoTokens) {
+  const Folder folder;
+  const TokensSource source(
+      {.tokens = array(folder, "t.npy", {4, 4}, {1, 2, 0, 0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0}),
+       .attention_mask = array(folder, "m.npy", {4, 4}, {1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0})});
+
+  EXPECT_EQ(source.at(0), (Sample{{1, 2, 0, 0}, {2, -100, -100, -100}, {}, {}, {true, true, false, false}}));
+  EXPECT_EQ(source.at(1),
+            (Sample{{0, 0, 3, 4}, {-100, -100, 4, -100}, {0, 0, 2, 2}, {}, {false, false, true, true}}))
+      << "tokens do not see the padding before them";
+  EXPECT_EQ(source.at(2), (Sample{{5, 6, 7, 8}, {6, 7, 8, -100}}));
+  EXPECT_EQ(source.at(3),
+            (Sample{{0, 0, 0, 0}, {-100, -100, -100, -100}, {0, 0, 0, 0}, {}, {false, false, false, false}}));
+}
+
+TEST(TokensSource, TakesLabelsOfPaddingAway) {
+  const Folder folder;
+  const std::string tokens = array(folder, "t.npy", {1, 4}, {0, 2, 3, 0});
+  const TokensSource source({.tokens = tokens,
+                             .labels = array(folder, "l.npy", {1, 4}, {2, 3, 9, 0}),
+                             .attention_mask = array(folder, "m.npy", {1, 4}, {0, 1, 1, 0})});
+
+  EXPECT_THAT(source.at(0).labels, testing::ElementsAre(-100, 3, 9, -100));
+  EXPECT_THAT(
+      tokens_error({.tokens = tokens, .attention_mask = array(folder, "n.npy", {1, 4}, {1, 0, 1, 0})}),
+      HasSubstr("row 0 holds a 1 at position 2, expected 1 for tokens, and 0 for padding before and behind"));
+}
+
 TEST(TokensSource, VisitsEveryRowOncePerEpochWhenShuffled) {
   const Folder folder;
   std::vector<std::int32_t> values(64);
