@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace d9d {
 namespace {
 
@@ -52,8 +55,8 @@ TEST(FolderNames, OfAModelWithoutItsPrefixGetIt) {
 }
 
 TEST(FolderNames, OfATextModelStandApartFromOtherParts) {
-  for (const std::string prefix :
-       {"model.language_model.", "model.language_model.model.", "language_model.model."}) {
+  for (const std::string& prefix : std::vector<std::string>{
+           "model.language_model.", "model.language_model.model.", "language_model.model."}) {
     Names stored = with(prefix, "model.");
     stored.insert({"vision_tower.layers.0.weight", "model.multi_modal_projector.norm.weight"});
 

@@ -12,9 +12,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
-#include "runtime/nn/model/layer_distribution.hpp"
-#include "runtime/state/mapper/adapters.hpp"
-#include "runtime/state/model_writer.hpp"
+#include "runtime/state/safetensors.hpp"
 #include "runtime/task/folder_conversion.hpp"
 #include "runtime/task/hugging_face_model.hpp"
 #include "runtime/task/model_use.hpp"
@@ -153,7 +151,7 @@ TEST_F(FolderOfPeople, OfAnotherMultimodalModelHasTheFamilyOfItsText) {
 }
 
 TEST_F(FolderOfPeople, MaySpellItsNamesAsWrappersDo) {
-  for (const std::string prefix : {"module.", "_orig_mod.", "base_model.model."}) {
+  for (const char* const prefix : {"module.", "_orig_mod.", "base_model.model."}) {
     SCOPED_TRACE(prefix);
     make("sparse_families/mixtral", [&](TensorMap& weights) {
       weights = renamed(weights, [&](const std::string& name) { return prefix + name; });
