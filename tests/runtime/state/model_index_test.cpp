@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/state/model_files.hpp"
 #include "tests/runtime/state/model_support.hpp"
 
 namespace d9d {

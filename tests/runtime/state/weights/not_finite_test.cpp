@@ -24,7 +24,7 @@ bool found_in(const at::Tensor& values) {
 
 TEST(NotFinite, IsFoundInEveryTypeAndPlace) {
   for (const auto type : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16}) {
-    for (const double value : {NAN, -NAN, double(INFINITY), -double(INFINITY)}) {
+    for (const double value : {double(NAN), -double(NAN), double(INFINITY), -double(INFINITY)}) {
       for (std::int64_t size = 1; size < 40; ++size) {
         at::Tensor values = at::full({size}, -3.25, at::TensorOptions(type));
         EXPECT_FALSE(found_in(values)) << type << " " << size;
