@@ -125,7 +125,7 @@ class Renderer:
 
     def message(self, message):
         """As transformers hands it to the template."""
-        message = {key: value for key, value in message.items() if value is not None or key == "content"}
+        message = {key: value for key, value in message.items() if value is not None}
         reasoning = next((message[key] for key in REASONING if key in message), None)
         if reasoning is not None:
             message = {"thinking": reasoning, **message, "reasoning_content": reasoning}
@@ -137,14 +137,14 @@ class Renderer:
 
     def answer(self, row):
         row["messages"] = [self.message(message) for message in row["messages"]]
-        text = self.render(row, prompt=row["prompt"])
-        if any(message.get("content", "") is None for message in row["messages"]):
-            # Some templates write the word None.
-            filled = [{**message, "content": ""} if message.get("content", "") is None else message
-                      for message in row["messages"]]
-            other = self.render(row, filled, prompt=row["prompt"])
-            if text.count("None") > other.count("None"):
-                row["messages"], text = filled, other
+        try:
+            text = self.render(row, prompt=row["prompt"])
+        except Exception:
+            # Some templates want a content beside tool calls.
+            if all("content" in message for message in row["messages"]):
+                raise
+            row["messages"] = [{"content": "", **message} for message in row["messages"]]
+            text = self.render(row, prompt=row["prompt"])
         parts = self.parts(row, text) if row["trained"] else []
         out, at, bytes_before = [], 0, 0
         for begin, end in sorted(parts):
@@ -230,7 +230,8 @@ class Places:
             found[i] = self.plain(i) or self.searched(i, known)
             if found[i] is None:
                 if i in indices:
-                    refuse("it is not certain where message %d, an answer, stands in its text" % i)
+                    refuse("it is not certain where message %d, an answer, stands in its text: take a template that marks answers "
+                           "with {%% generation %%} (chat_template), or loss: last_answer" % i)
                 known = None
                 continue
             known = (self.until(i), found[i][1])
@@ -243,6 +244,9 @@ class Places:
         return len(before), len(until)
 
     def searched(self, i, known):
+        """Between what the whole has before an answer and what it has behind it: the text of the answer is what changes
+        with another answer in its place; what ends an answer stands behind it where a text ends there."""
+
         def carried(text):
             """A text of fewer messages as the whole begins."""
             if text is None or known is None or known[0] is None or not text.startswith(known[0]):
@@ -252,34 +256,89 @@ class Places:
         message = self.messages[i]
         replaced = {"role": message["role"], "content": OTHER}
         otherwise = self.attempt(self.messages[:i] + [replaced] + self.messages[i + 1:])
-        if otherwise is None:
+        if otherwise == self.text:
             return None
-        until = self.until(i)
-        before, earlier = carried(self.attempt(self.messages[:i], True)), carried(self.attempt(self.messages[:i]))
+        before, earlier = self.attempt(self.messages[:i], True), self.attempt(self.messages[:i])
+        header = self.header(before, earlier)
+        plain_before = before
+        before, earlier = carried(before), carried(earlier)
+        others = [text for text in (self.text, otherwise) if text is not None]
         if before is not None and self.text.startswith(before):
             begin = len(before)
-        elif before is not None and earlier is not None and self.text.startswith(earlier):
-            begin = shared(before, self.text, otherwise)
+        elif before is not None and earlier is not None and self.text.startswith(self.open(earlier)):
+            begin = shared(before, *others)
+        elif otherwise is not None:
+            begin = shared(*others)
         else:
-            begin = shared(self.text, otherwise)
+            begin = None
         if i + 1 == len(self.messages) and not self.row["prompt"]:
-            return (begin, len(self.text)) if begin < len(self.text) else None
-        if until is None:
+            return (begin, len(self.text)) if begin is not None and begin < len(self.text) else None
+        if message.get("tool_calls"):
+            return self.called(i, plain_before, header, begin, known[1] if known else 0)
+        if otherwise is None or begin is None:
             return None
-        plain_before = self.attempt(self.messages[:i], True)
-        first = shared(plain_before, until) if plain_before is not None else 0
-        for at in range(first, len(until)):
-            if self.text.startswith(until[at:], begin):
-                return self.checked(message, until[at:], begin)
+        end = len(self.text) - shared(self.text[::-1], otherwise[::-1])
+        for closing in self.closings(i, replaced, header):
+            if self.text.startswith(closing, end) and begin < end + len(closing):
+                return begin, end + len(closing)
         return None
 
-    def checked(self, message, found, begin):
-        content = message.get("content")
-        if isinstance(content, list):
-            content = "".join(part.get("text", "") for part in content)
-        if not found.strip() or (content or "").strip()[-16:] not in found:
+    def called(self, i, before, header, begin, after):
+        """Calls of tools: what answers them stands right behind, so they are where their own text stands. The whole may
+        leave away how it begins (reasoning); or the text stands in it once."""
+        message = self.messages[i]
+        call = message["tool_calls"][-1]
+        name = call.get("function", call).get("name") or ""
+        bare = {key: value for key, value in message.items() if key not in REASONING}
+        if before is None or not name:
             return None
-        return begin, begin + len(found)
+        other = self.attempt(self.messages[:i] + [{"role": message["role"], "content": OTHER}])
+        owns = []
+        for last in (message, bare):
+            shorter = self.messages[:i] + [last]
+            ending, going_on = self.attempt(shorter), self.attempt(shorter, True)
+            texts = [] if ending is None else [ending, self.open(ending)]
+            if going_on is not None and header and going_on.endswith(header):
+                texts.append(going_on[:-len(header)])
+            owns += [text[shared(before, text, other if other is not None else text):] for text in texts]
+        for own in owns:
+            places = range(len(own)) if begin is not None else ()
+            at = next((at for at in places if self.text.startswith(own[at:], begin)), len(own))
+            if name in own[at:]:
+                return begin, begin + len(own) - at
+        for own in owns:
+            if name in own and self.text.count(own, after) == 1:
+                begin = self.text.index(own, after)
+                return begin, begin + len(own)
+        return None
+
+    def open(self, text):
+        """Without the token that some templates end every text with."""
+        end = self.renderer.settings["variables"].get("eos_token") or ""
+        return text[:len(text) - len(end)] if end and text.endswith(end) else text
+
+    def header(self, before, earlier):
+        """What an answer begins with."""
+        if before is None or earlier is None or not before.startswith(self.open(earlier)):
+            return None
+        return before[len(self.open(earlier)):]
+
+    def closings(self, i, replaced, header):
+        """What may stand behind answer i: a text that ends there has it, or one that goes on with another answer."""
+        for prompt in (False, True):
+            text = self.attempt(self.messages[:i + 1], prompt)
+            other = self.attempt(self.messages[:i] + [replaced], prompt)
+            if text is None or other is None or text == other:
+                continue
+            if not prompt:
+                count = shared(text[::-1], other[::-1])
+                closing = text[len(text) - count:]
+                yield closing
+                if self.open(closing) != closing:
+                    yield self.open(closing)
+            elif header and text.endswith(header) and other.endswith(header):
+                text, other = text[:-len(header)], other[:-len(header)]
+                yield text[len(text) - shared(text[::-1], other[::-1]):]
 
 
 def reason(error):

@@ -2,6 +2,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/chat/prompt_writer.hpp"
 #include "runtime/data/source/prompt_lines.hpp"
 #include "runtime/data/source/tokenized_text.hpp"
 #include "runtime/data/tokenizer.hpp"
@@ -14,10 +15,19 @@ PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std:
   require_ids_below(tokenizer, config.tokenizer, ids_below);
   vocab_size_ = tokenizer.vocab_size();
   const auto scratch = tokenizer.make_scratch();
-  for_each_prompt(config.files, config.text_field, [&](std::string_view prompt, const std::string& where) {
+  PromptWriter writer({.tokenizer = config.tokenizer,
+                       .chat_template = config.chat_template,
+                       .arguments = config.template_arguments,
+                       .date = config.template_date,
+                       .tools = config.tools});
+  const auto write = [&](const RowJson& messages, const RowJson& row, const std::string& where) {
+    return writer.of_messages(messages, row, where);
+  };
+  for_each_prompt(config.files, config.text_field, write, [&](const PromptLine& line) {
+    const std::string& where = line.where;
     std::vector<std::int32_t> ids;
     try {
-      tokenizer.encode(prompt, false, *scratch, ids);
+      tokenizer.encode(line.text, false, *scratch, ids);
     } catch (const Error& error) {
       throw Error(error.kind(), error.what(), where);
     }
@@ -27,6 +37,7 @@ PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std:
                 counted(std::ssize(ids), "token"), length_);
     prompts_.push_back(std::move(ids));
   });
+  writer.say_unread();
   D9D_REQUIRE(!prompts_.empty(), "data.files: there is no prompt in them; write one a line");
 }
 

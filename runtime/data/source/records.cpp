@@ -16,7 +16,7 @@ void use_json_lines(const std::vector<std::string>& files, const UseRecord& use)
   lines.document = DocumentUnit::line;
   for_each_document(lines, [&](const Document& line) {
     if (line.text.find_first_not_of(" \t") == std::string_view::npos) return;
-    const nlohmann::json object = nlohmann::json::parse(line.text, nullptr, false);
+    const RowJson object = RowJson::parse(line.text, nullptr, false);
     D9D_REQUIRE(object.is_object(), "{}: not a JSON object; expected one a line", line.where);
     use({object, line.where, line.bytes_read});
   });
@@ -45,7 +45,7 @@ void for_each_record(const std::vector<std::string>& files, RowFormat format,
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file, error);
     D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
-    for_each_table_record(file, *table, columns, [&](const nlohmann::json& record, const TableRow& row) {
+    for_each_table_record(file, *table, columns, [&](const RowJson& record, const TableRow& row) {
       const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
       use({record, fmt::format("{}, row {}", file, row.number), bytes_before + read});
     });

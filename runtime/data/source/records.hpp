@@ -2,11 +2,12 @@
 // Rows of files with named columns, in order, as JSON objects.
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "runtime/data/row_format.hpp"
+#include "runtime/data/table/row_json.hpp"
 #include "runtime/data/table/tables.hpp"
 
 namespace d9d {
@@ -17,7 +18,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& files, RowForm
 std::optional<TableFormat> table_format_of(RowFormat format);
 
 struct Record {
-  const nlohmann::json& columns;  // an object; lives only during the call
+  const RowJson& columns;  // an object; lives only during the call
   std::string where;              // "talk.jsonl:12", "talk.parquet, row 11"
   std::uint64_t bytes_read = 0;   // of all files, up to about its end
 };

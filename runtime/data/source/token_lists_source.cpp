@@ -27,7 +27,7 @@ std::vector<std::int64_t> integers_at(const Record& row, const std::string& key,
   D9D_REQUIRE(found != row.columns.end() && found->is_array(),
               "{}: no list under \"{}\"; name the key with {}", row.where, key, named_by);
   std::vector<std::int64_t> out;
-  for (const nlohmann::json& value : *found) {
+  for (const RowJson& value : *found) {
     D9D_REQUIRE(value.is_number_integer(), "{}: \"{}\" has {}, expected integers", row.where, key,
                 value.dump());
     out.push_back(value.get<std::int64_t>());

@@ -66,7 +66,7 @@ void arrow_tables::for_each_record(const std::string& file, TableFormat format,
   for_each_batch(file, format, there, [&](const auto& batch, std::uint64_t first) {
     const Rows rows(first, schema.rows);
     for (std::int64_t i = 0; i < batch->num_rows(); ++i) {
-      nlohmann::json record = nlohmann::json::object();
+      RowJson record = RowJson::object();
       for (int c = 0; c < batch->num_columns(); ++c) {
         const std::string& name = batch->column_name(c);
         record[name] = json_value(*batch->column(c), i, fmt::format("{}: column \"{}\"", file, name));

@@ -13,7 +13,7 @@
 namespace d9d {
 namespace {
 
-using Json = nlohmann::json;
+using Json = RowJson;
 
 template <class Array>
 const Array& as(const arrow::Array& array) {

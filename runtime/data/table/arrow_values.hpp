@@ -7,12 +7,13 @@
 #include <span>
 
 #include "runtime/data/npy.hpp"
+#include "runtime/data/table/row_json.hpp"
 
 namespace d9d {
 
 // Texts, numbers, booleans, nulls, and lists and structs of them.
 // Input error for other types; it begins with `where`.
-nlohmann::json json_value(const arrow::Array& array, std::int64_t row, const std::string& where);
+RowJson json_value(const arrow::Array& array, std::int64_t row, const std::string& where);
 
 // The lists of an array, [rows]. Points into the array's buffers.
 class IntegerLists {

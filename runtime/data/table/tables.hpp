@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/data/corpus/token_corpus.hpp"
+#include "runtime/data/table/row_json.hpp"
 
 namespace d9d {
 
@@ -34,7 +35,7 @@ void for_each_table_text(const std::string& file, TableFormat format, const std:
 
 // Calls with those of the columns that the file has, as an object; with no names, all. Values may be texts,
 // numbers, booleans, nulls, and lists and structs of them.
-using UseTableRecord = std::function<void(const nlohmann::json& record, const TableRow& row)>;
+using UseTableRecord = std::function<void(const RowJson& record, const TableRow& row)>;
 void for_each_table_record(const std::string& file, TableFormat format,
                            const std::vector<std::string>& columns, const UseTableRecord& use);
 
