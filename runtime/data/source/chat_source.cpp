@@ -95,6 +95,14 @@ class Conversations {
                   config_.begin);
       renderer_ = start_renderer(template_of(config_));
     }
+    for (const RowJson& message : conversation.messages) {
+      const bool calls_alone = message.contains("tool_calls") && !message["tool_calls"].empty() &&
+                               (!message.contains("content") || message["content"].empty() || message["content"] == "");
+      D9D_REQUIRE(!calls_alone || renderer_->reads("tool_calls"),
+                  "{}: a message has tool_calls and no text, and the chat template writes no tool_calls; name one that does "
+                  "with data.chat_template",
+                  row.where);
+    }
     note_unread(conversation, [&](std::string_view name) { return renderer_->reads(name); });
     const bool marked = config_.trained_roles == std::vector<std::string>{"assistant"};
     renderer_->ask(render_request(conversation, marked), row.where);
