@@ -44,7 +44,8 @@ struct GivenPrompt {
 std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Arguments& arguments) {
   D9D_REQUIRE(arguments.has("--prompt") || arguments.has("--prompts"),
               "there is no prompt: give --prompt TEXT, or --prompts FILE with one in each line");
-  PromptWriter writer({.tokenizer = tokenizer, .chat_template = arguments.value("--chat-template"), .today = true});
+  PromptWriter writer(
+      {.tokenizer = tokenizer, .chat_template = arguments.value("--chat-template"), .today = true});
   const bool chat = arguments.has("--chat");
   std::vector<GivenPrompt> prompts;
   const auto add = [&](std::string text, bool is_chat, const std::string& where) {
@@ -56,9 +57,8 @@ std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Argum
     const auto write = [&](const RowJson& messages, const RowJson& row, const std::string& where) {
       return writer.of_messages(messages, row, where);
     };
-    for_each_prompt({*file}, "prompt", write, [&](const PromptLine& line) {
-      add(std::string(line.text), line.is_chat, line.where);
-    });
+    for_each_prompt({*file}, "prompt", write,
+                    [&](const PromptLine& line) { add(std::string(line.text), line.is_chat, line.where); });
   }
   writer.say_unread();
   D9D_REQUIRE(!prompts.empty(), "there is no prompt in the file: write one in each line");
@@ -174,7 +174,8 @@ Command generate_command() {
       .options = {{"--tokenizer", "FILE",
                    "the model's tokenizer; MODEL_DIR/tokenizer.json, else .model, by default"},
                   {"--prompt", "TEXT", "how a text begins; repeated: several texts", true},
-                  {"--prompts", "FILE", "a prompt in each line: text, or .jsonl with the key \"prompt\" or \"messages\""},
+                  {"--prompts", "FILE",
+                   "a prompt in each line: text, or .jsonl with the key \"prompt\" or \"messages\""},
                   {"--chat", "", "each prompt is what a user says: the tokenizer's chat template writes it"},
                   {"--chat-template", "FILE|NAME", "another template than the tokenizer's own"},
                   {"--tokens", "N", "new tokens of a text at most, 64 by default"},

@@ -63,9 +63,12 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
-          "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]} with tools, documents and "
-          "system beside them, ShareGPT's {conversations: [{from: ..., value: ...}]}, alpaca's {instruction: ..., input: "
-          "..., output: ...}, or {prompt: ..., completion: ...}, two lists of messages or two texts without markers, of "
+          "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]} with tools, "
+          "documents and "
+          "system beside them, ShareGPT's {conversations: [{from: ..., value: ...}]}, alpaca's {instruction: "
+          "..., input: "
+          "..., output: ...}, or {prompt: ..., completion: ...}, two lists of messages or two texts without "
+          "markers, of "
           "which the completion counts in the loss",
           config::required},
       Key{"tokenizer", "",
@@ -80,9 +83,11 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "
           "{prefix: \"A: \", suffix: \"\\n\"}}; left out: the tokenizer's chat template writes the texts"},
       Key{"trained_roles", "",
-          "the roles whose messages count in the loss, with their suffixes, unless a message says weight: 0 or train: "
+          "the roles whose messages count in the loss, with their suffixes, unless a message says weight: 0 "
+          "or train: "
           "false"},
-      Key{"loss", "", "all: every message of the trained roles counts; last_answer: the last of a conversation alone"},
+      Key{"loss", "",
+          "all: every message of the trained roles counts; last_answer: the last of a conversation alone"},
       data_keys::chat_template,
       data_keys::template_arguments,
       data_keys::template_date,

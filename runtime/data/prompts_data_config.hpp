@@ -26,7 +26,8 @@ struct PromptsDataConfig {
   Epochs epochs;
   SampleOrder order;
 };
-BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (), (files, tokenizer, sequence_length, text_field, chat_template, template_arguments,
+BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (),
+                      (files, tokenizer, sequence_length, text_field, chat_template, template_arguments,
                        template_date, tools, epochs, order))
 constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
   using config::Key;
@@ -41,8 +42,10 @@ constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
       Key{"text_field", "",
-          "of .jsonl: the key of the prompt, a text or a list of messages {role: ..., content: ...}, which the "
-          "tokenizer's chat template writes up to where the answer begins; rows without the key may have \"messages\""},
+          "of .jsonl: the key of the prompt, a text or a list of messages {role: ..., content: ...}, which "
+          "the "
+          "tokenizer's chat template writes up to where the answer begins; rows without the key may have "
+          "\"messages\""},
       data_keys::chat_template,
       data_keys::template_arguments,
       data_keys::template_date,

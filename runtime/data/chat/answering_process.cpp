@@ -68,8 +68,8 @@ std::optional<std::string> AnsweringProcess::answer(std::chrono::milliseconds pa
       }
       return line;
     }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd both{channel_, static_cast<short>(waiting_.empty() ? POLLIN : POLLIN | POLLOUT), 0};
     const int ready = poll(&both, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
     if (ready < 0 && errno == EINTR) continue;
@@ -81,8 +81,8 @@ std::optional<std::string> AnsweringProcess::answer(std::chrono::milliseconds pa
 
 void AnsweringProcess::send_waiting() {
   while (sent_ < waiting_.size()) {
-    const ssize_t sent = send(channel_, waiting_.data() + sent_, waiting_.size() - sent_,
-                              MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent =
+        send(channel_, waiting_.data() + sent_, waiting_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (sent < 0) break;  // It has ended; the next answer is none.

@@ -31,9 +31,9 @@ class AnsweringProcess {
 
   int channel_ = -1;
   pid_t pid_ = -1;
-  std::string waiting_;   // to be sent
-  std::string received_;  // not asked for yet
-  std::size_t sent_ = 0;  // of waiting_
+  std::string waiting_;    // to be sent
+  std::string received_;   // not asked for yet
+  std::size_t sent_ = 0;   // of waiting_
   std::size_t taken_ = 0;  // of received_
 };
 

@@ -53,8 +53,8 @@ bool is_trained_role(const std::string& raw, const std::string& role, const Chat
 RowJson tool_calls_in(const std::string& text, const std::string& where) {
   RowJson calls = RowJson::parse(text, nullptr, false);
   if (calls.is_object()) calls = RowJson::array({calls});
-  D9D_REQUIRE(calls.is_array(), "{}: the value of a function_call is no JSON: {{\"name\": ..., \"arguments\": ...}}",
-              where);
+  D9D_REQUIRE(calls.is_array(),
+              "{}: the value of a function_call is no JSON: {{\"name\": ..., \"arguments\": ...}}", where);
   RowJson out = RowJson::array();
   for (const RowJson& call : calls) out.push_back({{"type", "function"}, {"function", call}});
   return out;
@@ -71,13 +71,15 @@ void check_content(const RowJson& message, const RowJson* content, const std::st
     return;
   }
   if (content->is_string()) return;
-  D9D_REQUIRE(content->is_array(), "{}: no text under \"{}\" of a message: it is {}; expected a text or a list of parts",
-              where, key, content->type_name());
+  D9D_REQUIRE(content->is_array(),
+              "{}: no text under \"{}\" of a message: it is {}; expected a text or a list of parts", where,
+              key, content->type_name());
   for (const RowJson& part : *content) {
     const RowJson* type = value_at(part, "type");
     const std::string kind = type != nullptr && type->is_string() ? type->get<std::string>() : "";
     D9D_REQUIRE(kind == "text" && value_at(part, "text") && part["text"].is_string(),
-                "{}: \"{}\" has a part of type \"{}\"; only parts {{\"type\": \"text\", \"text\": ...}} can be read, so "
+                "{}: \"{}\" has a part of type \"{}\"; only parts {{\"type\": \"text\", \"text\": ...}} can "
+                "be read, so "
                 "take it away or leave the row out",
                 where, key, kind);
   }
@@ -92,7 +94,8 @@ std::optional<bool> said_of_weight(RowJson& message, const std::string& where) {
     counts = *weight == 1;
   }
   if (const RowJson* train = value_at(message, "train")) {
-    D9D_REQUIRE(train->is_boolean(), "{}: \"train\" of a message is {}; give true or false", where, train->dump());
+    D9D_REQUIRE(train->is_boolean(), "{}: \"train\" of a message is {}; give true or false", where,
+                train->dump());
     counts = counts.value_or(true) && train->get<bool>();
   }
   message.erase("weight");
@@ -148,14 +151,15 @@ class Reader {
   RowJson list_at(const char* key) const {
     const RowJson* found = value_at(row_, key);
     if (found == nullptr || *found == "") return nullptr;
-    const RowJson list = found->is_string() ? RowJson::parse(found->get<std::string>(), nullptr, false) : *found;
+    const RowJson list =
+        found->is_string() ? RowJson::parse(found->get<std::string>(), nullptr, false) : *found;
     D9D_REQUIRE(list.is_array(), "{}: \"{}\" is neither a list nor the JSON text of one", where_, key);
     return list.empty() ? RowJson(nullptr) : list;
   }
 
   void add_message(const RowJson& given, bool can_count) {
-    D9D_REQUIRE(given.is_object(), "{}: a message is {}; expected an object with a role and a content", where_,
-                given.type_name());
+    D9D_REQUIRE(given.is_object(), "{}: a message is {}; expected an object with a role and a content",
+                where_, given.type_name());
     RowJson message = given;
     const auto key_of = [&](const std::string& wanted, const char* of_sharegpt) {
       return message.contains(wanted) || !message.contains(of_sharegpt) ? wanted : std::string(of_sharegpt);
@@ -212,7 +216,8 @@ bool is_instruction(const RowJson& row) {
   return value_at(row, "instruction") && (value_at(row, "output") || value_at(row, "response"));
 }
 
-void read_instruction(Reader& reader, const RowJson& row, const std::string& where, std::set<std::string>& read) {
+void read_instruction(Reader& reader, const RowJson& row, const std::string& where,
+                      std::set<std::string>& read) {
   reader.add_system();
   read.insert("history");
   if (const RowJson* history = value_at(row, "history")) {
@@ -225,7 +230,8 @@ void read_instruction(Reader& reader, const RowJson& row, const std::string& whe
   }
   const std::string instruction = first_of(row, {"instruction"}, read, where);
   const std::string input = first_of(row, {"input", "context"}, read, where);
-  reader.add_text("user", input.empty() || instruction.empty() ? instruction + input : instruction + "\n" + input);
+  reader.add_text("user",
+                  input.empty() || instruction.empty() ? instruction + input : instruction + "\n" + input);
   reader.add_text("assistant", first_of(row, {"output", "response"}, read, where));
 }
 
@@ -233,8 +239,8 @@ void read_instruction(Reader& reader, const RowJson& row, const std::string& whe
 
 std::vector<std::string> chat_columns(const ChatDataConfig& config) {
   std::vector<std::string> columns{config.messages_field};
-  for (const char* key : {"messages", "conversations", "prompt", "completion", "instruction", "input", "context",
-                          "output", "response", "history"}) {
+  for (const char* key : {"messages", "conversations", "prompt", "completion", "instruction", "input",
+                          "context", "output", "response", "history"}) {
     if (key != config.messages_field) columns.emplace_back(key);
   }
   columns.insert(columns.end(), beside_messages.begin(), beside_messages.end());
@@ -261,7 +267,8 @@ ChatRow read_chat_row(const ChatDataConfig& config, const RowJson& row, const st
       return TextPair{text_at(row, "prompt", where), text_at(row, "completion", where)};
     }
     D9D_REQUIRE(prompt->is_array() && completion->is_array(),
-                "{}: of \"prompt\" and \"completion\" one is a list of messages, the other is {}; give two texts or two "
+                "{}: of \"prompt\" and \"completion\" one is a list of messages, the other is {}; give two "
+                "texts or two "
                 "lists",
                 where, (prompt->is_array() ? completion : prompt)->type_name());
     reader.add_system();
@@ -269,7 +276,8 @@ ChatRow read_chat_row(const ChatDataConfig& config, const RowJson& row, const st
     reader.add_messages(*completion, true);
   } else {
     D9D_REQUIRE(is_instruction(row),
-                "{}: neither a list under \"{}\" nor texts under \"prompt\" and \"completion\", or under \"instruction\" "
+                "{}: neither a list under \"{}\" nor texts under \"prompt\" and \"completion\", or under "
+                "\"instruction\" "
                 "and \"output\"; the row has {}; name the key of the messages with data.messages_field",
                 where, config.messages_field, keys_in(row));
     read_instruction(reader, row, where, read);

@@ -2,8 +2,9 @@
 
 namespace d9d {
 
-CountedTokens counted_tokens(const Tokenizer& tokenizer, std::string_view text, std::span<const ByteRange> parts,
-                             Tokenizer::Scratch& scratch, EncodedText& encoded) {
+CountedTokens counted_tokens(const Tokenizer& tokenizer, std::string_view text,
+                             std::span<const ByteRange> parts, Tokenizer::Scratch& scratch,
+                             EncodedText& encoded) {
   tokenizer.encode_with_spans(text, false, scratch, encoded);
   CountedTokens out;
   out.ids = encoded.ids;

@@ -25,8 +25,9 @@ using ByteRange = std::pair<std::size_t, std::size_t>;  // [begin, end)
 
 // Without special tokens around it; those in it are recognised. `parts` are in order and apart. `encoded` is working
 // memory. Input errors as those of the tokenizer.
-CountedTokens counted_tokens(const Tokenizer& tokenizer, std::string_view text, std::span<const ByteRange> parts,
-                             Tokenizer::Scratch& scratch, EncodedText& encoded);
+CountedTokens counted_tokens(const Tokenizer& tokenizer, std::string_view text,
+                             std::span<const ByteRange> parts, Tokenizer::Scratch& scratch,
+                             EncodedText& encoded);
 
 // Whether the tokenizer puts a mark at the begin of a text (Prepend, Metaspace, SentencePiece, a prefix space), so that a
 // part of a text encoded apart begins with a token that it would not have within.

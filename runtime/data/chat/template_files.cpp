@@ -91,10 +91,12 @@ void choose(ChatTemplate& found, const std::string& wanted, const std::string& t
   }
   std::vector<std::string> names;
   for (const auto& [name, text] : found.texts) names.push_back(name);
-  D9D_REQUIRE(fs::is_regular_file(wanted, unreadable),
-              "chat_template = {}: there is no such file, and {} beside {}; name a file with a Jinja template{}", wanted,
-              names.empty() ? "no template" : fmt::format("no template of this name ({})", fmt::join(names, ", ")),
-              tokenizer, names.empty() ? "" : " or one of these");
+  D9D_REQUIRE(
+      fs::is_regular_file(wanted, unreadable),
+      "chat_template = {}: there is no such file, and {} beside {}; name a file with a Jinja template{}",
+      wanted,
+      names.empty() ? "no template" : fmt::format("no template of this name ({})", fmt::join(names, ", ")),
+      tokenizer, names.empty() ? "" : " or one of these");
   found.texts = {{default_name, text_in(wanted)}};
   found.where = wanted;
 }
@@ -112,19 +114,21 @@ std::optional<ChatTemplate> find_chat_template(const std::string& tokenizer,
     const Json settings = object_in(folder / "tokenizer_config.json");
     add_jinja_files(found, folder);
     if (found.texts.empty()) add_settings(found, settings, folder / "tokenizer_config.json");
-    if (found.texts.empty()) add_settings(found, object_in(folder / "chat_template.json"), folder / "chat_template.json");
+    if (found.texts.empty())
+      add_settings(found, object_in(folder / "chat_template.json"), folder / "chat_template.json");
     add_special_tokens(found.special_tokens, settings);
     add_special_tokens(found.special_tokens, object_in(folder / "special_tokens_map.json"));
   }
   if (wanted) choose(found, *wanted, tokenizer);
   if (found.texts.empty()) return std::nullopt;
-  D9D_REQUIRE(found.choice || found.texts.size() == 1 || found.texts.contains(default_name),
-              "{} has several chat templates and none is called default; name one of them with chat_template: {}",
-              found.where, [&] {
-                std::vector<std::string> names;
-                for (const auto& [its_name, text] : found.texts) names.push_back(its_name);
-                return fmt::format("{}", fmt::join(names, ", "));
-              }());
+  D9D_REQUIRE(
+      found.choice || found.texts.size() == 1 || found.texts.contains(default_name),
+      "{} has several chat templates and none is called default; name one of them with chat_template: {}",
+      found.where, [&] {
+        std::vector<std::string> names;
+        for (const auto& [its_name, text] : found.texts) names.push_back(its_name);
+        return fmt::format("{}", fmt::join(names, ", "));
+      }());
   return found;
 }
 

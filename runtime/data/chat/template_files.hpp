@@ -10,8 +10,8 @@ namespace d9d {
 
 struct ChatTemplate {
   std::map<std::string, std::string> texts;  // by name; one at least
-  std::optional<std::string> choice;         // of a name; nothing: "default", or "tool_use" for rows with tools
-  std::string where;                         // the file, for errors
+  std::optional<std::string> choice;  // of a name; nothing: "default", or "tool_use" for rows with tools
+  std::string where;                  // the file, for errors
   nlohmann::json special_tokens = nlohmann::json::object();  // bos_token, eos_token, ...: their texts
 };
 

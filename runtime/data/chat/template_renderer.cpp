@@ -98,11 +98,12 @@ void TemplateRenderer::start(const TemplateUse& use) {
     for (const auto& name : about["names"]) names_.insert(name.get<std::string>());
     return;
   }
-  D9D_REQUIRE(false,
-              "the chat template {} needs Python's library jinja2 ({}); install it (`bash .ci/deps`, apt-get install "
-              "python3-jinja2, or python3 -m pip install jinja2), name the Python that has it in the variable "
-              "D9D_PYTHON, or write the markers of each role in data.roles",
-              template_.where, problem);
+  D9D_REQUIRE(
+      false,
+      "the chat template {} needs Python's library jinja2 ({}); install it (`bash .ci/deps`, apt-get install "
+      "python3-jinja2, or python3 -m pip install jinja2), name the Python that has it in the variable "
+      "D9D_PYTHON, or write the markers of each role in data.roles",
+      template_.where, problem);
 }
 
 bool TemplateRenderer::reads(std::string_view name) const {
@@ -127,10 +128,12 @@ RenderedChat TemplateRenderer::take() {
   if (const auto problem = answer.find("problem"); problem != answer.end()) {
     const auto& why = problem->get_ref<const std::string&>();
     D9D_REQUIRE(why != no_date,
-                "the chat template {} asks for today's date, which is another one when the run goes on: name one with "
+                "the chat template {} asks for today's date, which is another one when the run goes on: name "
+                "one with "
                 "data.template_date: {}",
                 template_.where, today());
-    D9D_REQUIRE(false, "{}: the chat template {} cannot write this conversation: {}", row, template_.where, why);
+    D9D_REQUIRE(false, "{}: the chat template {} cannot write this conversation: {}", row, template_.where,
+                why);
   }
   RenderedChat chat;
   chat.text = answer["text"].get<std::string>();
@@ -141,17 +144,22 @@ RenderedChat TemplateRenderer::take() {
 
 void TemplateRenderer::fail_without_answer(const std::string& row) const {
   D9D_REQUIRE(false,
-              "{}: the chat template {} has not written this conversation within {} s, or has ended; look for a loop in "
+              "{}: the chat template {} has not written this conversation within {} s, or has ended; look "
+              "for a loop in "
               "the template without an end",
               row, template_.where, limits_.seconds);
   std::abort();  // not reached
 }
 
 RowJson render_request(const Conversation& conversation, bool marked) {
-  return {{"messages", conversation.messages}, {"answers", conversation.answers},
-          {"trained", conversation.trained},   {"prompt", false},
-          {"marked", marked},                  {"tools", conversation.tools},
-          {"documents", conversation.documents}, {"arguments", conversation.arguments}};
+  return {{"messages", conversation.messages},
+          {"answers", conversation.answers},
+          {"trained", conversation.trained},
+          {"prompt", false},
+          {"marked", marked},
+          {"tools", conversation.tools},
+          {"documents", conversation.documents},
+          {"arguments", conversation.arguments}};
 }
 
 RowJson prompt_request(const Conversation& conversation) {
@@ -164,7 +172,8 @@ RowJson prompt_request(const Conversation& conversation) {
 std::unique_ptr<TemplateRenderer> start_renderer(const TemplateUse& use) {
   auto found = find_chat_template(use.tokenizer, use.chat_template);
   D9D_REQUIRE(found,
-              "there is no chat template beside {} (chat_template.jinja, or chat_template in tokenizer_config.json); name "
+              "there is no chat template beside {} (chat_template.jinja, or chat_template in "
+              "tokenizer_config.json); name "
               "one with data.chat_template, or write the markers of each role in data.roles",
               use.tokenizer);
   return std::make_unique<TemplateRenderer>(std::move(*found), use);

@@ -27,7 +27,8 @@ struct TemplateLimits {
 
 struct RenderedChat {
   std::string text;
-  std::vector<std::pair<std::size_t, std::size_t>> counted;  // bytes [begin, end) of what the model is to say, in order
+  std::vector<std::pair<std::size_t, std::size_t>>
+      counted;  // bytes [begin, end) of what the model is to say, in order
 };
 
 class TemplateRenderer {

@@ -11,13 +11,16 @@
 namespace d9d {
 namespace {
 
-void tell(std::vector<std::string>& words, const std::map<std::string, std::uint64_t>& keys, std::string_view thing) {
-  for (const auto& [key, count] : keys) words.push_back(fmt::format("\"{}\" of {}", key, counted(count, thing)));
+void tell(std::vector<std::string>& words, const std::map<std::string, std::uint64_t>& keys,
+          std::string_view thing) {
+  for (const auto& [key, count] : keys)
+    words.push_back(fmt::format("\"{}\" of {}", key, counted(count, thing)));
 }
 
 }  // namespace
 
-void UnreadFields::add_of_conversation(const RowJson& messages, const RowJson& tools, const RowJson& documents,
+void UnreadFields::add_of_conversation(const RowJson& messages, const RowJson& tools,
+                                       const RowJson& documents,
                                        const std::function<bool(std::string_view)>& reads) {
   if (!tools.is_null() && !reads("tools")) ++beside_["tools"];
   if (!documents.is_null() && !reads("documents")) ++beside_["documents"];

@@ -21,7 +21,7 @@ class UnreadFields {
   void say() const;
 
  private:
-  std::map<std::string, std::uint64_t> rows_;      // by key, how many have it
+  std::map<std::string, std::uint64_t> rows_;    // by key, how many have it
   std::map<std::string, std::uint64_t> beside_;  // tools, documents
   std::map<std::string, std::uint64_t> messages_;
 };

@@ -33,7 +33,8 @@ std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const Conversat
         where, role, role);
     const auto calls = message.find("tool_calls");
     D9D_REQUIRE(calls == message.end() || calls->is_null() || calls->empty(),
-                "{}: a message has tool_calls, which the markers of data.roles cannot write; leave data.roles out, so that "
+                "{}: a message has tool_calls, which the markers of data.roles cannot write; leave "
+                "data.roles out, so that "
                 "the tokenizer's chat template does, or name one with data.chat_template",
                 where);
     const bool counted = std::ranges::find(conversation.trained, i) != conversation.trained.end();

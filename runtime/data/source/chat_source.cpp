@@ -36,8 +36,9 @@ bool uses_template(const ChatDataConfig& config) {
 }
 
 void require_one_way(const ChatDataConfig& config) {
-  D9D_REQUIRE(config.roles.empty() || !config.chat_template,
-              "data.roles and data.chat_template both say how a conversation is written; leave one of them out");
+  D9D_REQUIRE(
+      config.roles.empty() || !config.chat_template,
+      "data.roles and data.chat_template both say how a conversation is written; leave one of them out");
 }
 
 TemplateUse template_of(const ChatDataConfig& config) {
@@ -76,7 +77,8 @@ class Conversations {
     take_until(0);
     unread_.say();
     D9D_REQUIRE(any_counts_ || !any_,
-                "data.trained_roles: no conversation has a message of these roles that counts, so nothing counts in the "
+                "data.trained_roles: no conversation has a message of these roles that counts, so nothing "
+                "counts in the "
                 "loss");
   }
 
@@ -90,16 +92,19 @@ class Conversations {
   void ask(const Conversation& conversation, const Record& row) {
     if (!renderer_) {
       D9D_REQUIRE(config_.begin.empty(),
-                  "data.begin = \"{}\" stands before what the chat template writes, which has a begin of its own; leave it "
+                  "data.begin = \"{}\" stands before what the chat template writes, which has a begin of its "
+                  "own; leave it "
                   "out",
                   config_.begin);
       renderer_ = start_renderer(template_of(config_));
     }
     for (const RowJson& message : conversation.messages) {
-      const bool calls_alone = message.contains("tool_calls") && !message["tool_calls"].empty() &&
-                               (!message.contains("content") || message["content"].empty() || message["content"] == "");
+      const bool calls_alone =
+          message.contains("tool_calls") && !message["tool_calls"].empty() &&
+          (!message.contains("content") || message["content"].empty() || message["content"] == "");
       D9D_REQUIRE(!calls_alone || renderer_->reads("tool_calls"),
-                  "{}: a message has tool_calls and no text, and the chat template writes no tool_calls; name one that does "
+                  "{}: a message has tool_calls and no text, and the chat template writes no tool_calls; "
+                  "name one that does "
                   "with data.chat_template",
                   row.where);
     }
@@ -183,10 +188,12 @@ class Conversations {
   bool any_ = false, any_counts_ = false;
 };
 
-void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer, const UseMadeDocument& use) {
+void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                        const UseMadeDocument& use) {
   require_one_way(config);
   Conversations conversations(config, tokenizer, use);
-  for_each_record(config.files, config.format, chat_columns(config), [&](const Record& row) { conversations.add(row); });
+  for_each_record(config.files, config.format, chat_columns(config),
+                  [&](const Record& row) { conversations.add(row); });
   conversations.finish();
 }
 

@@ -9,8 +9,8 @@
 namespace d9d {
 namespace {
 
-void use_row(std::string_view line, const std::string& field, const WriteMessages& write, const std::string& where,
-             const std::function<void(const PromptLine&)>& use) {
+void use_row(std::string_view line, const std::string& field, const WriteMessages& write,
+             const std::string& where, const std::function<void(const PromptLine&)>& use) {
   const RowJson row = RowJson::parse(line, nullptr, false);
   const auto found = row.is_object() ? row.find(field) : row.end();
   const bool has_field = row.is_object() && found != row.end();
@@ -24,8 +24,8 @@ void use_row(std::string_view line, const std::string& field, const WriteMessage
 
 }  // namespace
 
-void for_each_prompt(const std::vector<std::string>& files, const std::string& field, const WriteMessages& write,
-                     const std::function<void(const PromptLine&)>& use) {
+void for_each_prompt(const std::vector<std::string>& files, const std::string& field,
+                     const WriteMessages& write, const std::function<void(const PromptLine&)>& use) {
   for (const std::string& file : expand_files(files)) {
     TextDataConfig lines;
     lines.files = {file};

@@ -22,8 +22,8 @@ using WriteMessages =
 // Lines that are empty are left out; those of files that end in .jsonl are JSON objects with a text, or a list of messages,
 // under `field`, else a list under "messages". `where` is "prompts.txt:12". Input errors: those of for_each_document() and
 // of `write`, and a line without such a key.
-void for_each_prompt(const std::vector<std::string>& files, const std::string& field, const WriteMessages& write,
-                     const std::function<void(const PromptLine&)>& use);
+void for_each_prompt(const std::vector<std::string>& files, const std::string& field,
+                     const WriteMessages& write, const std::function<void(const PromptLine&)>& use);
 // Of texts alone.
 void for_each_prompt(const std::vector<std::string>& files, const std::string& field,
                      const std::function<void(std::string_view prompt, const std::string& where)>& use);

@@ -18,9 +18,9 @@ std::vector<std::string> files_of(const std::vector<std::string>& files, RowForm
 std::optional<TableFormat> table_format_of(RowFormat format);
 
 struct Record {
-  const RowJson& columns;  // an object; lives only during the call
-  std::string where;              // "talk.jsonl:12", "talk.parquet, row 11"
-  std::uint64_t bytes_read = 0;   // of all files, up to about its end
+  const RowJson& columns;        // an object; lives only during the call
+  std::string where;             // "talk.jsonl:12", "talk.parquet, row 11"
+  std::uint64_t bytes_read = 0;  // of all files, up to about its end
 };
 // Of tables only the named columns are read. Input errors: those of the file's format, a line that is no object.
 using UseRecord = std::function<void(const Record&)>;

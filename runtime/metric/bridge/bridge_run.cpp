@@ -57,7 +57,8 @@ void require_client(const std::string& provider) {
   std::optional<int> ended;
   std::string problem;
   try {
-    ended = ChildProcess({python_program(), "-c", code, provider}, "/dev/null").ended_within(patience_with_python);
+    ended = ChildProcess({python_program(), "-c", code, provider}, "/dev/null")
+                .ended_within(patience_with_python);
   } catch (const Error& error) {
     problem = error.what();
   }

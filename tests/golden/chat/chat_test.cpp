@@ -23,7 +23,8 @@ RowJson chat_cases() {
 // The tokenizer's folder with the template, and the rows of the case as JSON lines.
 ChatDataConfig written(const Folder& folder, const RowJson& one, const std::string& text) {
   std::filesystem::copy_file(golden + "tokenizer/" + one["tokenizer"].get<std::string>() + ".json",
-                             folder.path("tokenizer.json"), std::filesystem::copy_options::overwrite_existing);
+                             folder.path("tokenizer.json"),
+                             std::filesystem::copy_options::overwrite_existing);
   RowJson settings = one["special"];
   settings["chat_template"] = text;
   folder.write("tokenizer_config.json", settings.dump());
@@ -44,8 +45,8 @@ void compare(const RowJson& one, const char* which) {
   std::size_t i = 0;
   chat_recipe(config, tokenizer).make([&](const MadeDocument& document) {
     const auto& expected = one["rows"][i++];
-    const std::string where = one["template"].get<std::string>() + " " + one["tokenizer"].get<std::string>() + " " +
-                              which + " " + expected["row"].dump();
+    const std::string where = one["template"].get<std::string>() + " " + one["tokenizer"].get<std::string>() +
+                              " " + which + " " + expected["row"].dump();
     EXPECT_EQ(std::vector<std::int32_t>(document.ids.begin(), document.ids.end()),
               expected["ids"].get<std::vector<std::int32_t>>())
         << where;

@@ -28,10 +28,11 @@ TEST(ChatRows, KeepAllThatAMessageHasInItsOrder) {
       {"role": "tool", "content": "dry", "tool_call_id": "c1"}, {"role": "assistant", "content": "no"}],
       "tools": "[{\"z\": 1, \"a\": 2}]", "system": "Be kind."})");
 
-  EXPECT_EQ(talk.messages.dump(),
-            R"([{"role":"system","content":"Be kind."},{"role":"user","content":"rain?","name":"Ann"},)"
-            R"({"role":"assistant","content":null,"tool_calls":[{"function":{"name":"w","arguments":{"b":1,"a":2}}}]},)"
-            R"({"role":"tool","content":"dry","tool_call_id":"c1"},{"role":"assistant","content":"no"}])");
+  EXPECT_EQ(
+      talk.messages.dump(),
+      R"([{"role":"system","content":"Be kind."},{"role":"user","content":"rain?","name":"Ann"},)"
+      R"({"role":"assistant","content":null,"tool_calls":[{"function":{"name":"w","arguments":{"b":1,"a":2}}}]},)"
+      R"({"role":"tool","content":"dry","tool_call_id":"c1"},{"role":"assistant","content":"no"}])");
   EXPECT_EQ(talk.tools.dump(), R"([{"z":1,"a":2}])");
   EXPECT_THAT(talk.trained, ElementsAre(2U, 4U));
 }
@@ -50,7 +51,8 @@ TEST(ChatRows, DoNotCountMessagesOfWeightZero) {
 TEST(ChatRows, CountTheLastAnswerAlone) {
   ChatDataConfig config;
   config.loss = ChatLoss::last_answer;
-  const std::string line = R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+  const std::string line =
+      R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
       {"role": "user", "content": "c"}, {"role": "assistant", "content": "d"}, {"role": "user", "content": "e"}]})";
 
   EXPECT_THAT(talk_of(line, config).trained, ElementsAre(3U));
@@ -62,10 +64,11 @@ TEST(ChatRows, ReadShareGptAndItsTools) {
       {"from": "human", "value": "rain?"}, {"from": "function_call", "value": "{\"name\": \"w\", \"arguments\": {\"b\": 1}}"},
       {"from": "observation", "value": "dry"}, {"from": "gpt", "value": "no"}], "system": "", "tools": ""})");
 
-  EXPECT_EQ(talk.messages.dump(),
-            R"([{"role":"user","content":"rain?"},)"
-            R"({"role":"assistant","content":"","tool_calls":[{"type":"function","function":{"name":"w","arguments":{"b":1}}}]},)"
-            R"({"role":"tool","content":"dry"},{"role":"assistant","content":"no"}])");
+  EXPECT_EQ(
+      talk.messages.dump(),
+      R"([{"role":"user","content":"rain?"},)"
+      R"({"role":"assistant","content":"","tool_calls":[{"type":"function","function":{"name":"w","arguments":{"b":1}}}]},)"
+      R"({"role":"tool","content":"dry"},{"role":"assistant","content":"no"}])");
   EXPECT_THAT(talk.trained, ElementsAre(1U, 3U));
   EXPECT_TRUE(talk.tools.is_null());
 }
@@ -85,10 +88,12 @@ TEST(ChatRows, ReadAlpacaAndItsHistory) {
   const Conversation talk = talk_of(R"({"instruction": "Add.", "input": "7, 5", "output": "12",
                                         "history": [["a", "b"]], "system": "Be kind."})");
 
-  EXPECT_EQ(talk.messages.dump(),
-            R"([{"role":"system","content":"Be kind."},{"role":"user","content":"a"},{"role":"assistant","content":"b"},)"
-            R"({"role":"user","content":"Add.\n7, 5"},{"role":"assistant","content":"12"}])");
-  EXPECT_EQ(talk_of(R"({"instruction": "Add.", "input": "", "output": "12"})").messages[0]["content"], "Add.");
+  EXPECT_EQ(
+      talk.messages.dump(),
+      R"([{"role":"system","content":"Be kind."},{"role":"user","content":"a"},{"role":"assistant","content":"b"},)"
+      R"({"role":"user","content":"Add.\n7, 5"},{"role":"assistant","content":"12"}])");
+  EXPECT_EQ(talk_of(R"({"instruction": "Add.", "input": "", "output": "12"})").messages[0]["content"],
+            "Add.");
 }
 
 TEST(ChatRows, CountOnlyTheCompletionOfMessages) {
@@ -107,9 +112,12 @@ TEST(ChatRows, SayWhatARowLacks) {
   EXPECT_THAT(refusal_of_row(R"({"question": "a", "reply": "b"})"),
               HasSubstr(R"(the row has the keys "question", "reply"; name the key of the messages)"));
   EXPECT_THAT(in_message(R"({"role": "assistant", "content": null})"),
-              HasSubstr("talk.jsonl:3: no text under \"content\" of a message: it is null, and the message has no tool_calls"));
-  EXPECT_THAT(in_message(R"({"role": "user", "text": "a"})"), HasSubstr(R"(the message has the keys "role", "text")"));
-  EXPECT_THAT(in_message(R"({"role": "user", "content": 4})"), HasSubstr("it is number; expected a text or a list of parts"));
+              HasSubstr("talk.jsonl:3: no text under \"content\" of a message: it is null, and the message "
+                        "has no tool_calls"));
+  EXPECT_THAT(in_message(R"({"role": "user", "text": "a"})"),
+              HasSubstr(R"(the message has the keys "role", "text")"));
+  EXPECT_THAT(in_message(R"({"role": "user", "content": 4})"),
+              HasSubstr("it is number; expected a text or a list of parts"));
   EXPECT_THAT(in_message(R"({"role": "user", "content": [{"type": "image", "url": "x"}]})"),
               HasSubstr(R"("content" has a part of type "image")"));
   EXPECT_THAT(in_message(R"({"role": "assistant", "content": "a", "weight": 0.5})"),

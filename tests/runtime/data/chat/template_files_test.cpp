@@ -19,8 +19,9 @@ TEST(TemplateFiles, AreTheTextOrTheListOfTheSettings) {
   const TokenizerFolder folder;
   EXPECT_FALSE(find_chat_template(folder.tokenizer, {}));
 
-  folder.write("tokenizer_config.json",
-               R"({"chat_template": "one", "bos_token": {"content": "<s>"}, "eos_token": "</s>", "add_bos_token": true})");
+  folder.write(
+      "tokenizer_config.json",
+      R"({"chat_template": "one", "bos_token": {"content": "<s>"}, "eos_token": "</s>", "add_bos_token": true})");
   const auto one = find_chat_template(folder.tokenizer, {});
   EXPECT_EQ(one->texts.at("default"), "one");
   EXPECT_EQ(one->special_tokens, nlohmann::json::parse(R"({"bos_token": "<s>", "eos_token": "</s>"})"));
@@ -55,8 +56,9 @@ TEST(TemplateFiles, AreNamedWhereOneIsToBeChosen) {
 
   EXPECT_THAT(test::error_of([&] { find_chat_template(folder.tokenizer, {}); }, ErrorKind::input),
               HasSubstr("none is called default; name one of them with chat_template: rag, tool_use"));
-  EXPECT_THAT(test::error_of([&] { find_chat_template(folder.tokenizer, "rga"); }, ErrorKind::input),
-              HasSubstr("chat_template = rga: there is no such file, and no template of this name (rag, tool_use)"));
+  EXPECT_THAT(
+      test::error_of([&] { find_chat_template(folder.tokenizer, "rga"); }, ErrorKind::input),
+      HasSubstr("chat_template = rga: there is no such file, and no template of this name (rag, tool_use)"));
 }
 
 }  // namespace

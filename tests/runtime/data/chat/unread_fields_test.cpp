@@ -12,7 +12,8 @@ using testing::HasSubstr;
 TEST(UnreadFields, AreNamedOnceWithACount) {
   UnreadFields unread;
   const auto reads = [](std::string_view name) { return name == "tool_calls"; };
-  const RowJson messages = RowJson::parse(R"([{"role": "user", "content": "a", "name": "Ann", "tool_calls": null},
+  const RowJson messages =
+      RowJson::parse(R"([{"role": "user", "content": "a", "name": "Ann", "tool_calls": null},
       {"role": "assistant", "content": "", "tool_calls": [1], "reasoning": "hm"}, {"role": "user", "content": "", "name": "B"}])");
   unread.add_of_conversation(messages, RowJson::parse("[1]"), nullptr, reads);
   unread.add_of_row("id");

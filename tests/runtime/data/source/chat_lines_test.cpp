@@ -69,8 +69,10 @@ TEST(ChatLines, SayWhatALineLacks) {
               HasSubstr("a message has the role \"tool\", which data.roles lacks; add `tool: {prefix"));
   EXPECT_THAT(error_of_line(R"({"messages": [{"role": "user", "content": null}]})"),
               HasSubstr("no text under \"content\""));
-  EXPECT_THAT(error_of_line(R"({"messages": [{"role": "assistant", "content": "", "tool_calls": [{"function": {}}]}]})"),
-              HasSubstr("tool_calls, which the markers of data.roles cannot write"));
+  EXPECT_THAT(
+      error_of_line(
+          R"({"messages": [{"role": "assistant", "content": "", "tool_calls": [{"function": {}}]}]})"),
+      HasSubstr("tool_calls, which the markers of data.roles cannot write"));
 }
 
 TEST(ChatLines, DoNotCountWhatARowTakesOut) {

@@ -92,7 +92,8 @@ TEST(ChatSource, WritesConversationsWithTheTemplateBesideTheTokenizer) {
 
   ASSERT_EQ(source.num_samples(), 3U);
   EXPECT_THAT(decoded(source.at(0).input_ids),
-              testing::StartsWith("<|im_start|>user what is a stone?<|im_end|><|im_start|>assistant a small rock<|im_end|>"));
+              testing::StartsWith(
+                  "<|im_start|>user what is a stone?<|im_end|><|im_start|>assistant a small rock<|im_end|>"));
   EXPECT_EQ(decoded(source.at(0).labels), " a small rock<|im_end|>");
   EXPECT_EQ(decoded(source.at(1).labels), "the king") << "texts have no roles";
   EXPECT_THAT(decoded(source.at(2).input_ids), testing::StartsWith("<|im_start|>system Be kind.<|im_end|>"));
@@ -102,10 +103,13 @@ TEST(ChatSource, RefusesCallsThatTheTemplateDoesNotWrite) {
   D9D_NEEDS_JINJA();
   const Folder folder;
   const ChatDataConfig config = chat_with_template(
-      folder, R"({"messages": [{"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "w"}}]}]})");
+      folder,
+      R"({"messages": [{"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "w"}}]}]})");
 
-  EXPECT_THAT(test::error_of([&] { const ChatSource source(config); }, ErrorKind::input),
-              HasSubstr("talk.jsonl:1: a message has tool_calls and no text, and the chat template writes no tool_calls"));
+  EXPECT_THAT(
+      test::error_of([&] { const ChatSource source(config); }, ErrorKind::input),
+      HasSubstr(
+          "talk.jsonl:1: a message has tool_calls and no text, and the chat template writes no tool_calls"));
 }
 
 TEST(ChatSource, RefusesTwoWaysToWriteAConversation) {

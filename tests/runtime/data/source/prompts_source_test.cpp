@@ -56,10 +56,12 @@ TEST(PromptsSource, WriteMessagesUpToWhereTheAnswerBegins) {
   folder.write("chat_template.jinja",
                "{% for m in messages %}<|im_start|>{{ m.role }} {{ m.content }}<|im_end|>{% endfor %}"
                "{% if add_generation_prompt %}<|im_start|>assistant{% endif %}");
-  PromptsDataConfig config = prompts_of(folder.write("p.jsonl", R"({"messages": [{"role": "user", "content": "who?"}]}
+  PromptsDataConfig config =
+      prompts_of(folder.write("p.jsonl", R"({"messages": [{"role": "user", "content": "who?"}]}
 {"prompt": [{"role": "user", "content": "what?"}]}
 {"prompt": "the house"}
-)"), 40);
+)"),
+                 40);
   config.tokenizer = folder.path("tokenizer.json");
   const PromptsSource source(config);
   const Tokenizer tokenizer = Tokenizer::from_file(golden);
