@@ -14,6 +14,7 @@
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/position_limit.hpp"
+#include "runtime/peft/adapter_folder.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/model_use.hpp"
@@ -23,10 +24,12 @@ namespace {
 
 using Texts = std::vector<std::vector<std::int64_t>>;
 
-// The model's own, unless another one is named.
-std::string tokenizer_file(const std::string& model, const Arguments& arguments) {
+// The model's own, unless another one is named. An adapter may have one; else it is its base's.
+std::string tokenizer_file(const Disk& disk, const std::string& model, const Arguments& arguments) {
   if (const auto file = arguments.value("--tokenizer")) return *file;
-  const auto file = tokenizer_in(model);
+  auto file = tokenizer_in(model);
+  if (!file && is_adapter_folder(disk, model))
+    file = tokenizer_in(base_of_adapter(disk, AdapterFolder(disk, model), base_given(arguments)));
   D9D_REQUIRE(
       file,
       "{} has no tokenizer.json and no tokenizer.model; name the model's tokenizer with --tokenizer FILE",
@@ -57,8 +60,9 @@ std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Argum
     const auto write = [&](const RowJson& messages, const RowJson& row, const std::string& where) {
       return writer.of_messages(messages, row, where);
     };
-    for_each_prompt({*file}, "prompt", write,
-                    [&](const PromptLine& line) { add(std::string(line.text), line.is_chat, line.where); });
+    for_each_prompt({*file}, "prompt", write, [&](const PromptLine& line) {
+      add(std::string(line.text), line.is_chat, text_of(line.place));
+    });
   }
   writer.say_unread();
   D9D_REQUIRE(!prompts.empty(), "there is no prompt in the file: write one in each line");
@@ -135,13 +139,14 @@ int generate_text(const Arguments& arguments, Console& console) {
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
   const at::ScalarType dtype = dtype_of_use(arguments);
-  const std::string file = tokenizer_file(directory, arguments);
+  const std::string file = tokenizer_file(disk, directory, arguments);
   const std::vector<GivenPrompt> prompts = prompts_given(file, arguments);
   const Tokenizer tokenizer = Tokenizer::from_file(file);
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options = options_given(arguments);
   options.ends = stops_given(tokenizer, arguments);
-  const LoadedModel model = load_hugging_face_model(disk, directory, dtype, device->place());
+  const LoadedModel model =
+      load_hugging_face_model(disk, directory, dtype, device->place(), base_given(arguments));
   options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));
   const auto begin = std::chrono::steady_clock::now();
   const Texts made = generate(model, ids, options);
@@ -168,7 +173,8 @@ Command generate_command() {
   return {
       .name = "generate",
       .positional = "MODEL_DIR",
-      .summary = "text from a Hugging Face folder, until the model ends it or --tokens are made",
+      .summary =
+          "text from a Hugging Face folder or an adapter's, until the model ends it or --tokens are made",
       .positional_min = 1,
       .positional_max = 1,
       .options = {{"--tokenizer", "FILE",
@@ -187,6 +193,7 @@ Command generate_command() {
                   {"--seed", "S", "of the choice; 0 by default"},
                   {"--batch", "N", "texts that are computed at once; 8 by default"},
                   {"--dtype", "TYPE", "float32, the default, or bfloat16"},
+                  base_option(),
                   device_option(),
                   {"--out", "RESULTS.jsonl",
                    "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},

@@ -9,7 +9,7 @@
 
 #include "runtime/data/chat/unread_fields.hpp"
 #include "runtime/data/chat_data_config.hpp"
-#include "runtime/data/table/row_json.hpp"
+#include "runtime/data/row_json.hpp"
 
 namespace d9d {
 

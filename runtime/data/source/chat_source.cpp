@@ -65,12 +65,12 @@ class Conversations {
     const ChatRow read = read_chat_row(config_, row.columns, row.where, unread_);
     if (const auto* pair = std::get_if<TextPair>(&read)) {
       take_until(0);
-      return make(marked_parts(config_, *pair), row.where, row.bytes_read);
+      return make(marked_parts(config_, *pair), row.where, row.bytes_read, row.place);
     }
     const auto& conversation = std::get<Conversation>(read);
     if (uses_template(config_)) return ask(conversation, row);
     note_unread(conversation, [](std::string_view) { return false; });
-    make(marked_parts(config_, conversation, row.where), row.where, row.bytes_read);
+    make(marked_parts(config_, conversation, row.where), row.where, row.bytes_read, row.place);
   }
 
   void finish() {
@@ -111,7 +111,7 @@ class Conversations {
     note_unread(conversation, [&](std::string_view name) { return renderer_->reads(name); });
     const bool marked = config_.trained_roles == std::vector<std::string>{"assistant"};
     renderer_->ask(render_request(conversation, marked), row.where);
-    asked_.push_back({row.where, row.bytes_read});
+    asked_.push_back({row.where, row.bytes_read, std::string(row.place.file), row.place});
     take_until(window);
   }
 
@@ -120,19 +120,21 @@ class Conversations {
       const RenderedChat chat = renderer_->take();
       const Asked row = std::move(asked_.front());
       asked_.pop_front();
-      emit(encoded(chat.text, chat.counted, row.where), row.bytes_read);
+      emit(encoded(chat.text, chat.counted, row.where), row.bytes_read,
+           {row.file, row.place.number, row.place.is_line});
     }
   }
 
-  void make(const std::vector<ChatPart>& parts, const std::string& where, std::uint64_t bytes_read) {
+  void make(const std::vector<ChatPart>& parts, const std::string& where, std::uint64_t bytes_read,
+            const RowPlace& place) {
     if (parts.empty()) return;
-    emit(marks_begins_ ? encoded_whole(parts, where) : encoded_apart(parts, where), bytes_read);
+    emit(marks_begins_ ? encoded_whole(parts, where) : encoded_apart(parts, where), bytes_read, place);
   }
 
-  void emit(CountedTokens tokens, std::uint64_t bytes_read) {
+  void emit(CountedTokens tokens, std::uint64_t bytes_read, const RowPlace& place) {
     if (tokens.ids.empty()) return;
     if (eos_) tokens.add({&*eos_, 1}, tokens.counted.back());
-    use_({tokens.ids, &tokens.counted, bytes_read});
+    use_({tokens.ids, &tokens.counted, bytes_read, place});
     any_ = true;
     any_counts_ = any_counts_ || std::ranges::find(tokens.counted, true) != tokens.counted.end();
   }
@@ -173,6 +175,8 @@ class Conversations {
   struct Asked {
     std::string where;
     std::uint64_t bytes_read;
+    std::string file;
+    RowPlace place;  // its file is the one above
   };
   const ChatDataConfig& config_;
   const Tokenizer& tokenizer_;
@@ -209,19 +213,22 @@ config::Json template_recipe(const ChatDataConfig& config) {
           {"tools", config.tools ? config::Json(sha256_of_file(*config.tools)) : config::Json(nullptr)}};
 }
 
-CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {
+CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                                    RestOfRows rest) {
   return {.sequence_length = config.sequence_length,
           .samples = config.samples,
           .shuffle = config.shuffle,
           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
           .pad_id = eos_of_chat(config, tokenizer).value_or(0),
           .vocab_size = tokenizer.vocab_size(),
-          .what = "data.files"};
+          .what = "data.files",
+          .rest = rest};
 }
 
 }  // namespace
 
-TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer) {
+TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
+  const ChatDataConfig config = with_found_files(given, RowFormat::jsonl);
   const config::Json all = config::encode(config);
   // "reads" counts what is read of a row: other ids come of the same files.
   config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}, {"source", "chat"}, {"reads", 2}};
@@ -231,19 +238,23 @@ TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer
     keys[key] = all.at(key);
   }
   return {.cache = config.cache,
-          .files = files_of(config.files, config.format),
+          .files = config.files,
           .keys = std::move(keys),
           .vocab_size = tokenizer.vocab_size(),
           .some_count = true,
+          .rows = row_choice_of(config),
+          .wishes = wishes,
           .make = [config, &tokenizer](const UseMadeDocument& use) {
             make_conversations(config, tokenizer, use);
           }};
 }
 
-ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below)
-    : ChatSource(config, open_tokenizer_of_chat(config, ids_below)) {}
+ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : ChatSource(config, open_tokenizer_of_chat(config, ids_below), rest, wishes) {}
 
-ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer)
-    : samples_(corpus_of(chat_recipe(config, tokenizer)), options_of_chat(config, tokenizer)) {}
+ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : samples_(corpus_of(chat_recipe(config, tokenizer, wishes)), options_of_chat(config, tokenizer, rest)) {}
 
 }  // namespace d9d

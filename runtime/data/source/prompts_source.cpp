@@ -20,25 +20,33 @@ PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std:
                        .arguments = config.template_arguments,
                        .date = config.template_date,
                        .tools = config.tools});
+  const auto is_enough = [&] { return config.max_samples && std::ssize(prompts_) >= *config.max_samples; };
   const auto write = [&](const RowJson& messages, const RowJson& row, const std::string& where) {
-    return writer.of_messages(messages, row, where);
+    return is_enough() ? std::string() : writer.of_messages(messages, row, where);
   };
   for_each_prompt(config.files, config.text_field, write, [&](const PromptLine& line) {
-    const std::string& where = line.where;
+    if (is_enough()) return;
+    const auto where = [&] { return text_of(line.place); };
     std::vector<std::int32_t> ids;
     try {
       tokenizer.encode(line.text, false, *scratch, ids);
     } catch (const Error& error) {
-      throw Error(error.kind(), error.what(), where);
+      throw Error(error.kind(), error.what(), where());
     }
-    D9D_REQUIRE(!ids.empty(), "{}: the prompt has no tokens; give one at least", where);
+    D9D_REQUIRE(!ids.empty(), "{}: the prompt has no tokens; give one at least", where());
     D9D_REQUIRE(std::ssize(ids) <= length_,
-                "{}: the prompt has {}, data.sequence_length is {}; raise it, or shorten the prompt", where,
+                "{}: the prompt has {}, data.sequence_length is {}; raise it, or shorten the prompt", where(),
                 counted(std::ssize(ids), "token"), length_);
     prompts_.push_back(std::move(ids));
+    places_.add(line.place);
   });
   writer.say_unread();
   D9D_REQUIRE(!prompts_.empty(), "data.files: there is no prompt in them; write one a line");
+}
+
+std::vector<RowPlace> PromptsSource::places_of(std::uint64_t index) const {
+  const auto place = places_.at(index % prompts_.size());
+  return place ? std::vector{*place} : std::vector<RowPlace>();
 }
 
 Sample PromptsSource::at(std::uint64_t index) const {
@@ -49,6 +57,10 @@ Sample PromptsSource::at(std::uint64_t index) const {
   sample.document_starts.assign(ids.size(), 0);
   sample.document_starts.resize(length, std::ssize(ids));
   sample.input_ids.resize(length, ids.back());
+  if (ids.size() < length) {
+    sample.token_mask.assign(ids.size(), true);
+    sample.token_mask.resize(length, false);
+  }
   return sample;
 }
 
