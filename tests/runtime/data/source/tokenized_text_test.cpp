@@ -60,7 +60,7 @@ TEST_F(ManyDocuments, AreTheSameInOrderWhateverThreadsTokenise) {
     tokenize_documents(config_, tokenizer_, [&](const TokenizedDocument& document) {
       EXPECT_GE(document.bytes_read, last);
       last = document.bytes_read;
-      all.emplace_back(ids.begin(), ids.end());
+      all.emplace_back(document.ids.begin(), document.ids.end());
     });
     return all;
   };
