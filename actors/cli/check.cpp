@@ -90,6 +90,14 @@ std::string optimizer_text(const JobConfig& job) {
   return fmt::format("{}, with float32 master weights of the {} parameters", name, name_of(family->dtype));
 }
 
+// Where the sums of a step are of another type than what they are of.
+std::string gradient_line(const JobConfig& job) {
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  if (job.inference || !family || dtype_of_gradients(job) == family->dtype) return {};
+  return line("gradients", fmt::format("summed in {}, of {} parameters", name_of(dtype_of_gradients(job)),
+                                       name_of(family->dtype)));
+}
+
 // A line for each group of parameters with settings of its own.
 std::string decay_lines(const JobSummary& summary) {
   std::string text;
@@ -147,7 +155,7 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          phase_lines(found.phases) +
          line("schedule",
               fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
-         line("optimizer", optimizer_text(job)) + decay_lines(summary) +
+         line("optimizer", optimizer_text(job)) + decay_lines(summary) + gradient_line(job) +
          line("output", output_dir(job).string());
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_reader.hpp"
 #include "runtime/task/model_folder/carried_keys.hpp"
+#include "runtime/task/model_folder/folder_checks.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -66,6 +67,18 @@ std::map<std::string, Dtype> dtypes_of_buffers(StageModule& model, const StateMa
 
 constexpr std::uint64_t body_config_bytes_max = std::uint64_t{1} << 24;
 
+std::string_view name_of(ProblemType type) {
+  switch (type) {
+    case ProblemType::single_label_classification:
+      return "single_label_classification";
+    case ProblemType::multi_label_classification:
+      return "multi_label_classification";
+    case ProblemType::regression:
+      return "regression";
+  }
+  return {};
+}
+
 // What transformers calls the model with its head. A job with another one may begin from any of them.
 void set_architecture(const FamilyModel& config, nlohmann::json& json) {
   if (config.heads.empty()) return;
@@ -75,6 +88,7 @@ void set_architecture(const FamilyModel& config, nlohmann::json& json) {
   const auto* classes = std::get_if<ClassificationHead>(&head);
   json["architectures"] = {name + (classes != nullptr ? "ForSequenceClassification" : "Model")};
   if (classes == nullptr) return;
+  json["problem_type"] = std::string(name_of(classes->learns()));
   for (std::int64_t label = 0; label < classes->num_labels; ++label) {
     const std::string text = fmt::format("LABEL_{}", label);
     json["id2label"][std::to_string(label)] = text;
@@ -97,6 +111,31 @@ void require_exportable_head(const FamilyModel& config) {
       !projects,
       "an embedding head with a projection has no form among Hugging Face's models: leave export_to or "
       "embedding_dim out");
+}
+
+// A folder with scores of its own says what they learnt, where it was trained.
+void require_same_problem(const Disk& disk, const std::string& directory, const FamilyModel& config) {
+  const std::string path = join_path(directory, "config.json");
+  const auto* classes =
+      config.heads.empty() ? nullptr : std::get_if<ClassificationHead>(&config.heads.begin()->second);
+  if (classes == nullptr || !disk.exists(path)) return;
+  const auto document = nlohmann::json::parse(read_text(disk, path, body_config_bytes_max), nullptr, false);
+  if (!document.is_object()) return;  // whoever reads the rest says so
+  const auto architectures = document.value("architectures", nlohmann::json::array());
+  const auto type = document.value("problem_type", nlohmann::json());
+  const bool has_scores = architectures.is_array() && !architectures.empty() &&
+                          architectures[0].is_string() &&
+                          architectures[0].get<std::string>().ends_with("ForSequenceClassification");
+  if (!has_scores || !type.is_string() || type == name_of(classes->learns())) return;
+  throw Error(
+      ErrorKind::input,
+      fmt::format(
+          "{}: problem_type is {}, but model_provider.head of the job learns {}{}", path,
+          type.get<std::string>(), name_of(classes->learns()),
+          type == "multi_label_classification"
+              ? "; texts of several labels are not supported: take the folder of a model without scores"
+              : "; give num_labels and problem_type as the folder has them, or take the folder of a "
+                "model without scores"));
 }
 
 // Whatever the folder's head.
@@ -155,12 +194,14 @@ void load_weights(const Disk& disk, const std::string& directory, const FamilyMo
                                     parameter.layout.local_slice()};
   }
   LoadOptions options;
-  options.allow_unread = config.unread_tensors(stored);
+  options.allow_unread = config.unread_in_folder(stored);
   // Buffers are loaded by a call of their own.
   options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
   options.progress = LoadNews(directory);
   options.replaced = replaced;
-  load_model_state(disk, directory, mapper, destinations, options);
+  const LoadReport report = load_model_state(disk, directory, mapper, destinations, options);
+  const std::string not_finite = not_finite_text(disk, directory, report.not_finite);
+  if (!not_finite.empty()) log::warn("{}", not_finite);
 }
 
 // An adapter and the folder that it is added to.
@@ -207,8 +248,12 @@ void load_hugging_face_buffers(const Disk& disk, const std::string& directory, c
   if (!tensors.empty()) load_hugging_face_weights(disk, directory, config, position, tensors);
 }
 
-void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
-  const Names stored = ModelFiles(disk, directory).names();
+std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std::string& directory,
+                                                    const FamilyModel& config) {
+  require_same_problem(disk, directory, config);
+  const ModelFiles files(disk, directory);
+  require_layers(files, config);
+  const Names stored = files.names();
   const MapperPtr mapper = config.folder_to_parameters(stored);
   std::map<std::string, Shape> parameters;
   const auto model = config.build_shapes();
@@ -218,8 +263,10 @@ void check_hugging_face_weights(const Disk& disk, const std::string& directory, 
   for (const StageParameter& parameter : model->parameters()) expect(parameter.name, parameter.tensor);
   for (const StageBuffer& buffer : model->buffers()) expect(buffer.name, buffer.tensor);
   LoadOptions options;
-  options.allow_unread = config.unread_tensors(stored);
+  options.allow_unread = config.unread_in_folder(stored);
   check_model_state(disk, directory, mapper, parameters, options);
+  require_one_head(files, config);
+  return folder_notes(disk, files, config);
 }
 
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
@@ -255,6 +302,8 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& folder,
               folder);
   const std::string& directory = adapted ? adapted->base.directory() : folder;
   model.config = read_hugging_face_config(directory);
+  for (const std::string& note : check_hugging_face_weights(disk, directory, *model.config))
+    log::warn("{}", note);
   auto& ends = model.config->eos_token_ids;
   for (const std::int64_t id : special_tokens_in(disk, directory).eos) {
     if (std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(id);

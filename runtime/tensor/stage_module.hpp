@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "runtime/tensor/layout.hpp"
+#include "runtime/tensor/parameter_role.hpp"
 #include "runtime/tensor/sharded_unit.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -47,6 +48,7 @@ struct StageParameter {
   std::shared_ptr<ShardedUnit> unit = {};
   // Added to the model by an adapter: folders of the model's weights do not hold it.
   bool of_adapter = false;
+  ParameterRole role = ParameterRole::unsaid;
 };
 
 // A tensor that is part of the trained model but gets no gradient: running statistics, a counter. It is what

@@ -1,6 +1,7 @@
 #include "runtime/data/source/tokens_source.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/base/error.hpp"
 
@@ -8,7 +9,9 @@ namespace d9d {
 namespace {
 
 void require_integers(const NpyArray& array, const char* key) {
-  D9D_REQUIRE(is_integer(array.type()), "{}: {} holds {}, expected integers (numpy: array.astype(\"int32\"))",
+  D9D_REQUIRE(is_integer(array.type()),
+              "{}: {} holds {}, expected integers (numpy: array.astype(\"int32\")); numbers to learn are "
+              "data.targets",
               key, array.path().string(), name_of(array.type()));
 }
 
@@ -21,11 +24,19 @@ NpyArray open_tokens(const TokensDataConfig& config) {
   return tokens;
 }
 
+void require_floats(const NpyArray& array, const char* key) {
+  D9D_REQUIRE(
+      !is_integer(array.type()),
+      "{}: {} holds {}, expected floats, NaN where a token has none (numpy: array.astype(\"float32\"))", key,
+      array.path().string(), name_of(array.type()));
+}
+
 std::optional<NpyArray> open_beside(const std::optional<std::string>& path, const char* key,
-                                    const NpyArray& tokens) {
+                                    const NpyArray& tokens,
+                                    void (*require_type)(const NpyArray&, const char*) = require_integers) {
   if (!path) return std::nullopt;
   NpyArray array(*path);
-  require_integers(array, key);
+  require_type(array, key);
   D9D_REQUIRE(array.shape() == tokens.shape(), "{}: {} has shape [{}], expected that of data.tokens, [{}]",
               key, *path, fmt::join(array.shape(), ", "), fmt::join(tokens.shape(), ", "));
   return array;
@@ -34,13 +45,17 @@ std::optional<NpyArray> open_beside(const std::optional<std::string>& path, cons
 }  // namespace
 
 TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below)
-    : tokens_(open_tokens(config)),
+    : name_(config.tokens),
+      tokens_(open_tokens(config)),
       labels_(open_beside(config.labels, "data.labels", tokens_)),
+      targets_(open_beside(config.targets, "data.targets", tokens_, require_floats)),
       positions_(open_beside(config.position_ids, "data.position_ids", tokens_)),
       mask_(open_beside(config.attention_mask, "data.attention_mask", tokens_)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
              static_cast<std::uint64_t>(config.seed.value_or(0))),
-      ids_below_(ids_below) {}
+      ids_below_(ids_below) {
+  D9D_REQUIRE(!labels_ || !targets_, "data.targets: given beside data.labels; leave one of the two out");
+}
 
 void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char* what,
                             std::vector<std::int64_t>& out) const {
@@ -56,6 +71,18 @@ void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char*
                 "{}: row {} holds the {} {} at position {}, but model_provider.model.vocab_size is {}; raise "
                 "it, or mend the file",
                 array.path().string(), row, what, id, i, *ids_below_);
+  }
+}
+
+void TokensSource::read_targets(std::int64_t row, Sample& sample) const {
+  std::vector<float>& targets = sample.numbers["targets"];
+  targets.resize(sample.labels.size());
+  targets_->read(row * sequence_length(), std::span(targets));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    D9D_REQUIRE(!std::isinf(targets[i]),
+                "{}: row {} holds {} at position {}, expected a number, or NaN for none",
+                targets_->path().string(), row, targets[i], i);
+    sample.labels[i] = std::isnan(targets[i]) ? ignored_label : 0;
   }
 }
 
@@ -104,11 +131,13 @@ Sample TokensSource::at(std::uint64_t index) const {
   read_row(tokens_, row, "token", sample.input_ids);
   if (labels_) {
     read_row(*labels_, row, "label", sample.labels);
+  } else if (targets_) {
+    read_targets(row, sample);
   } else {
     std::copy(sample.input_ids.begin() + 1, sample.input_ids.end(), sample.labels.begin());
   }
   if (positions_) sample.document_starts = read_starts(row);
-  for (std::size_t i = 1; i < sample.document_starts.size() && !labels_; ++i) {
+  for (std::size_t i = 1; i < sample.document_starts.size() && !labels_ && !targets_; ++i) {
     if (sample.document_starts[i] == static_cast<std::int64_t>(i)) sample.labels[i - 1] = ignored_label;
   }
   if (mask_) apply_mask(row, sample);

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <set>
+#include <string_view>
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
@@ -42,6 +44,29 @@ TEST(TokensSource, TakesLabelsAsTheyAreWhenGiven) {
   const TokensSource source({array(folder, "t.npy", {1, 3}, {1, 2, 3}), labels});
 
   EXPECT_EQ(source.at(0), (Sample{{1, 2, 3}, {-100, 9, 0}}));
+}
+
+TEST(TokensSource, HandsOnTargetsAsNumbersWithALabelWhereThereIsOne) {
+  const Folder folder;
+  const std::string tokens = array(folder, "t.npy", {1, 3}, {1, 2, 3});
+  const auto floats = [&](const std::string& name, const std::vector<float>& values) {
+    const std::string_view bytes{reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+    return folder.write(name, test::npy_bytes("<f4", {1, 3}, bytes));
+  };
+  const float none = std::numeric_limits<float>::quiet_NaN(),
+              infinite = std::numeric_limits<float>::infinity();
+  const std::string labels = array(folder, "l.npy", {1, 3}, {-100, 9, 0});
+
+  const Sample sample =
+      TokensSource({.tokens = tokens, .targets = floats("n.npy", {none, none, -0.5F})}).at(0);
+
+  EXPECT_EQ(sample.labels, (Tokens{ignored_label, ignored_label, 0}));
+  EXPECT_EQ(sample.numbers.at("targets")[2], -0.5F);
+  EXPECT_THAT(tokens_error({.tokens = tokens, .targets = floats("i.npy", {none, none, infinite})}),
+              HasSubstr("row 0 holds inf at position 2, expected a number, or NaN for none"));
+  EXPECT_THAT(tokens_error({.tokens = tokens, .targets = labels}), HasSubstr("holds int32, expected floats"));
+  EXPECT_THAT(tokens_error({.tokens = tokens, .labels = labels, .targets = floats("n.npy", {1, 2, 3})}),
+              HasSubstr("data.targets: given beside data.labels"));
 }
 
 TEST(TokensSource, KnowsTheDocumentsOfARowByTheirPositions) {
