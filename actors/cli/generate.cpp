@@ -47,8 +47,11 @@ struct GivenPrompt {
 std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Arguments& arguments) {
   D9D_REQUIRE(arguments.has("--prompt") || arguments.has("--prompts"),
               "there is no prompt: give --prompt TEXT, or --prompts FILE with one in each line");
-  PromptWriter writer(
-      {.tokenizer = tokenizer, .chat_template = arguments.value("--chat-template"), .today = true});
+  TemplateUse use;
+  use.tokenizer = tokenizer;
+  use.chat_template = arguments.value("--chat-template");
+  use.today = true;
+  PromptWriter writer(use);
   const bool chat = arguments.has("--chat");
   std::vector<GivenPrompt> prompts;
   const auto add = [&](std::string text, bool is_chat, const std::string& where) {

@@ -194,7 +194,6 @@ class Conversations {
 
 void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer,
                         const UseMadeDocument& use) {
-  require_one_way(config);
   Conversations conversations(config, tokenizer, use);
   for_each_record(config.files, config.format, chat_columns(config),
                   [&](const Record& row) { conversations.add(row); });
@@ -228,6 +227,7 @@ CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenize
 }  // namespace
 
 TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
+  require_one_way(given);
   const ChatDataConfig config = with_found_files(given, RowFormat::jsonl);
   const config::Json all = config::encode(config);
   // "reads" counts what is read of a row: other ids come of the same files.
