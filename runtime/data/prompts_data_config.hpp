@@ -27,11 +27,12 @@ constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
   return std::array{
       Key{"files", "",
           "files or patterns, read in this order: a prompt a line, empty lines left out; of files that end "
-          "in "
-          ".jsonl a JSON object a line",
+          "in .jsonl a JSON object a line. A prompt gets what the tokenizer puts around a text (a begin of "
+          "text, as in transformers), unless it begins with it",
           config::required},
       Key{"tokenizer", "",
-          "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
+          "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
+          "tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
       Key{"text_field", "", "of .jsonl: the key of the prompt"},

@@ -2,19 +2,12 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/digest.hpp"
 #include "runtime/data/source/chat_lines.hpp"
 #include "runtime/data/source/records.hpp"
 #include "runtime/data/source/tokenized_text.hpp"
 
 namespace d9d {
 namespace {
-
-Tokenizer open_tokenizer_of_chat(const ChatDataConfig& config, std::optional<std::int64_t> ids_below) {
-  Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
-  require_ids_below(tokenizer, config.tokenizer, ids_below);
-  return tokenizer;
-}
 
 std::optional<std::int32_t> eos_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {
   TextDataConfig text;
@@ -84,7 +77,7 @@ CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenize
 
 TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer) {
   const config::Json all = config::encode(config);
-  config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}, {"source", "chat"}};
+  config::Json keys = {{"tokenizer", digest_of_tokenizer(config.tokenizer)}, {"source", "chat"}};
   for (const char* key : {"format", "roles", "trained_roles", "begin", "messages_field", "role_field",
                           "content_field", "eos_token"}) {
     keys[key] = all.at(key);
@@ -100,9 +93,11 @@ TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer
 }
 
 ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below)
-    : ChatSource(config, open_tokenizer_of_chat(config, ids_below)) {}
+    : ChatSource(config, Tokenizer::from_file(config.tokenizer), ids_below) {}
 
-ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer)
-    : samples_(corpus_of(chat_recipe(config, tokenizer)), options_of_chat(config, tokenizer)) {}
+ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                       std::optional<std::int64_t> ids_below)
+    : samples_(corpus_of(checked_recipe(chat_recipe(config, tokenizer), tokenizer, ids_below)),
+               options_of_chat(config, tokenizer)) {}
 
 }  // namespace d9d

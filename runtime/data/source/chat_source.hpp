@@ -26,7 +26,7 @@ class ChatSource final : public SampleSource {
   }
 
  private:
-  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer);
+  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, std::optional<std::int64_t> ids_below);
 
   const CorpusSource samples_;
 };

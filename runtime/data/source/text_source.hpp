@@ -11,13 +11,14 @@
 namespace d9d {
 
 // `tokenizer` outlives the recipe.
-TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer);
+TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer,
+                        std::optional<std::int64_t> ids_below = {});
 
 class TextSource final : public SampleSource {
  public:
   // Reads and tokenises everything. Input errors: a file that is missing or not UTF-8, an eos token that the
-  // tokenizer does not have, a text too short for one sample, a tokenizer with ids that are not below
-  // `ids_below` (found before any text is read).
+  // tokenizer does not have, a text too short for one sample, a token whose id is not below
+  // `ids_below`, with its file and line.
   // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
   explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {});
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
@@ -31,7 +32,7 @@ class TextSource final : public SampleSource {
   std::uint64_t num_tokens() const { return corpus_->num_tokens(); }
 
  private:
-  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer);
+  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, std::optional<std::int64_t> ids_below);
 
   const std::shared_ptr<const TokenCorpus> corpus_;
   const CorpusSource samples_;

@@ -1,6 +1,7 @@
 #include "runtime/data/source/tokenized_text.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -29,17 +30,26 @@ struct DocumentBlock {
 
 using Scratches = std::vector<std::shared_ptr<Tokenizer::Scratch>>;
 
-void encode_block(const Tokenizer& tokenizer, std::optional<std::int32_t> eos, Tokenizer::Scratch& scratch,
-                  DocumentBlock& block) {
+struct Encoding {
+  const Tokenizer& tokenizer;
+  std::optional<std::int32_t> bos;
+  std::optional<std::int32_t> eos;
+  std::optional<std::int64_t> ids_below;
+};
+
+void encode_block(const Encoding& how, Tokenizer::Scratch& scratch, DocumentBlock& block) {
   std::size_t begin = 0;
   for (DocumentBlock::Part& part : block.parts) {
     const auto document = std::string_view(block.text).substr(begin, part.text_end - begin);
+    const std::size_t ids_begin = block.ids.size();
+    if (how.bos) block.ids.push_back(*how.bos);
     try {
-      tokenizer.encode(document, false, scratch, block.ids);
+      how.tokenizer.encode(document, false, scratch, block.ids);
     } catch (const Error& error) {
       throw Error(error.kind(), error.what(), part.where);
     }
-    if (eos) block.ids.push_back(*eos);
+    if (how.eos) block.ids.push_back(*how.eos);
+    require_ids_below(std::span(block.ids).subspan(ids_begin), how.tokenizer, part.where, how.ids_below);
     part.ids_end = block.ids.size();
     begin = part.text_end;
   }
@@ -53,34 +63,75 @@ void use_block(const DocumentBlock& block, const UseTokens& use) {
   }
 }
 
+std::optional<std::int32_t> id_of(const char* key, const std::optional<std::string>& token,
+                                  const TextDataConfig& config, const Tokenizer& tokenizer) {
+  if (!token) return std::nullopt;
+  const auto id = tokenizer.token_id(*token);
+  D9D_REQUIRE(id, "data.{} = \"{}\" is not a token of {}", key, *token, config.tokenizer);
+  return id;
+}
+
 }  // namespace
 
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer) {
-  if (!config.eos_token) return std::nullopt;
-  const auto eos = tokenizer.token_id(*config.eos_token);
-  D9D_REQUIRE(eos, "data.eos_token = \"{}\" is not a token of {}", *config.eos_token, config.tokenizer);
-  return eos;
+  return id_of("eos_token", config.eos_token, config, tokenizer);
 }
 
-void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
-                       std::optional<std::int64_t> ids_below) {
-  const std::int64_t size = tokenizer.vocab_size();
+void require_ids_below(std::span<const std::int32_t> ids, const Tokenizer& tokenizer,
+                       const std::string& where, std::optional<std::int64_t> ids_below) {
+  if (!ids_below) return;
+  const auto found = std::ranges::find_if(ids, [&](std::int32_t id) { return id >= *ids_below; });
   D9D_REQUIRE(
-      !ids_below || size <= *ids_below,
-      "data.tokenizer: the ids of {} go up to {}, but model_provider.model.vocab_size is {}; raise it "
-      "to at least {}",
-      path, size - 1, *ids_below, size);
+      found == ids.end(),
+      "{}: the token \"{}\" has the id {}, but the ids of the model's vocabulary are below {}; take it "
+      "out of the text, or give the model rows for such tokens (model_provider.model.vocab_size: {})",
+      where, tokenizer.token_text(*found).value_or("?"), *found, *ids_below, tokenizer.vocab_size());
 }
 
-void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use) {
-  const std::optional<std::int32_t> eos = eos_of(config, tokenizer);
+namespace {
+
+std::string file_at(const std::vector<std::string>& files, std::uint64_t bytes_read) {
+  std::uint64_t end = 0;
+  for (const std::string& file : files) {
+    std::error_code missing;
+    const std::uintmax_t size = std::filesystem::file_size(file, missing);
+    if (!missing) end += size;
+    if (bytes_read <= end) return file;
+  }
+  return files.empty() ? "data.files" : files.back();
+}
+
+}  // namespace
+
+TokenRecipe checked_recipe(TokenRecipe recipe, const Tokenizer& tokenizer,
+                           std::optional<std::int64_t> ids_below) {
+  if (!ids_below || tokenizer.vocab_size() <= *ids_below) return recipe;
+  recipe.ids_below = ids_below;
+  recipe.make = [make = recipe.make, files = recipe.files, &tokenizer,
+                 ids_below](const UseMadeDocument& use) {
+    std::uint64_t number = 0;
+    make([&](const MadeDocument& document) {
+      ++number;
+      require_ids_below(
+          document.ids, tokenizer,
+          fmt::format("{}, document {} of the data", file_at(files, document.bytes_read), number), ids_below);
+      use(document);
+    });
+  };
+  return recipe;
+}
+
+void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer,
+                        std::optional<std::int64_t> ids_below, const UseTokens& use) {
+  const Encoding how{tokenizer, id_of("bos_token", config.bos_token, config, tokenizer),
+                     eos_of(config, tokenizer), ids_below};
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   Scratches scratches(static_cast<std::size_t>(std::max<std::int64_t>(config.threads.value_or(cores), 1)));
   for (auto& scratch : scratches) scratch = tokenizer.make_scratch();
   OrderedWork threads(scratches.size());
   auto block = std::make_shared<DocumentBlock>();
   const auto hand_over = [&] {
-    threads.give([&, block](std::size_t thread) { encode_block(tokenizer, eos, *scratches[thread], *block); },
+    threads.give([&, block](std::size_t thread) { encode_block(how, *scratches[thread], *block); },
                  [&, block] { use_block(*block, use); });
     block = std::make_shared<DocumentBlock>();
   };

@@ -1,9 +1,13 @@
 #pragma once
 // The documents of files of text as token ids, in order.
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 
+#include "runtime/data/source/token_recipe.hpp"
 #include "runtime/data/text_data_config.hpp"
 #include "runtime/data/tokenizer.hpp"
 
@@ -13,14 +17,21 @@ namespace d9d {
 // Input error for a token that the tokenizer does not have.
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer);
 
-// Input error for a tokenizer (`path`) with ids that are not below the model's vocabulary, if it is known.
-void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
-                       std::optional<std::int64_t> ids_below);
+// Input error for the first id that is not below the model's vocabulary, if that is known: it names the token and
+// `where` the text is. A tokenizer may have such ids (Gemma 3's, for images) as long as no text uses them.
+void require_ids_below(std::span<const std::int32_t> ids, const Tokenizer& tokenizer,
+                       const std::string& where, std::optional<std::int64_t> ids_below);
 
-// Called in order and by this thread with the ids of every document, the eos token last, and how many bytes
+// `recipe` with that check of every document, of which the file and the number are told; as it is where the tokenizer
+// has no such id. `tokenizer` outlives it.
+TokenRecipe checked_recipe(TokenRecipe recipe, const Tokenizer& tokenizer,
+                           std::optional<std::int64_t> ids_below);
+
+// Called in order and by this thread with the ids of every document, bos token first and eos token last, and how many bytes
 // of the files it and those before it took. The ids live only during the call. Several threads tokenise
 // (config.threads). Input errors name file and line.
 using UseTokens = std::function<void(std::span<const std::int32_t> ids, std::uint64_t bytes)>;
-void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use);
+void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer,
+                        std::optional<std::int64_t> ids_below, const UseTokens& use);
 
 }  // namespace d9d
