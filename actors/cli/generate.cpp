@@ -14,6 +14,7 @@
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/position_limit.hpp"
+#include "runtime/peft/adapter_folder.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/task/given_sampling.hpp"
 #include "runtime/task/model_tokenizer.hpp"
@@ -24,14 +25,16 @@ namespace {
 
 using Texts = std::vector<std::vector<std::int64_t>>;
 
-// The model's own, unless another one is named.
-Tokenizer tokenizer_for(const std::string& model, const Arguments& arguments) {
+// The model's own, unless another one is named. An adapter may have one; else it is its base's.
+Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Arguments& arguments) {
   if (const auto file = arguments.value("--tokenizer")) return Tokenizer::from_file(*file);
-  const auto file = tokenizer_in(model);
+  auto file = tokenizer_in(model);
+  if (!file && is_adapter_folder(disk, model))
+    file = tokenizer_in(base_of_adapter(disk, AdapterFolder(disk, model), base_given(arguments)));
+  if (file) return Tokenizer::from_file(*file);
   try {
     return Tokenizer::from_file(model);
   } catch (const Error& error) {
-    if (file) throw;
     throw Error(error.kind(),
                 fmt::format("{}; name the model's tokenizer with --tokenizer FILE", error.what()));
   }
@@ -158,12 +161,13 @@ int generate_text(const Arguments& arguments, Console& console) {
   const std::string& directory = arguments.positional().front();
   const std::vector<std::string> prompts = prompts_given(arguments);
   const at::ScalarType dtype = dtype_of_use(arguments);
-  const Tokenizer tokenizer = tokenizer_for(directory, arguments);
+  const Tokenizer tokenizer = tokenizer_for(disk, directory, arguments);
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options = options_given(disk, directory, arguments);
   const Stops stops(tokenizer, arguments);
   stops.add_to(options);
-  const LoadedModel model = load_hugging_face_model(disk, directory, dtype, device->place());
+  const LoadedModel model =
+      load_hugging_face_model(disk, directory, dtype, device->place(), base_given(arguments));
   options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));
   const auto begin = std::chrono::steady_clock::now();
   const Texts made = generate(model, ids, options);
@@ -193,7 +197,8 @@ Command generate_command() {
   return {
       .name = "generate",
       .positional = "MODEL_DIR",
-      .summary = "text from a Hugging Face folder, until the model ends it or --tokens are made",
+      .summary =
+          "text from a Hugging Face folder or an adapter's, until the model ends it or --tokens are made",
       .positional_min = 1,
       .positional_max = 1,
       .options =
@@ -212,6 +217,7 @@ Command generate_command() {
            {"--seed", "S", "of the choice; 0 by default"},
            {"--batch", "N", "texts that are computed at once; 8 by default"},
            {"--dtype", "TYPE", "float32, the default, or bfloat16"},
+           base_option(),
            device_option(),
            {"--out", "RESULTS.jsonl",
             "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},

@@ -91,9 +91,11 @@ void require_lengths(const JobConfig& job, const SampleSource& source) {
                   job.inference ? "inference" : "trainer"));
 }
 
-void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
-  const bool open = findings.attempt(
-      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded); });
+void open_data(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared,
+               Findings& findings) {
+  const bool open = findings.attempt("", [&] {
+    prepared.source = make_source(prepared.registry, loaded.job.data, loaded, SourceUse::of_job, share);
+  });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
@@ -103,18 +105,22 @@ void open_data(const LoadedJob& loaded, PreparedJob& prepared, Findings& finding
     const auto steps_of = loaded.job.inference ? inference_steps : job_steps;
     prepared.total_steps = steps_of(loaded.job, source.num_samples());
     prepared.end_sample = end_of_data(loaded.job.data, source.num_samples());
+    prepared.left_out = samples_left_out(loaded.job, source.num_samples(), prepared.total_steps);
     // Phases that wait for the length.
     if (prepared.lr_schedule) step_multiplier(*prepared.lr_schedule, prepared.total_steps);
   });
 }
 
-void open_evaluation(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
+void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share,
+                     PreparedJob& prepared, Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
-    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded);
+    const auto source =
+        make_source(prepared.registry, loaded.job.evaluation->data, loaded, SourceUse::evaluation, share);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
+    prepared.evaluation_end = end_of_data(loaded.job.evaluation->data, source->num_samples());
     prepared.evaluation_source = source;
   });
 }
@@ -167,8 +173,9 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   make_trackers(job, prepared, findings);
   look_at_source(job, prepared, findings);
   look_at_export(job, prepared, findings);
-  open_data(loaded, prepared, findings);
-  open_evaluation(loaded, prepared, findings);
+  const auto share = std::make_shared<SharedCorpora>();
+  open_data(loaded, share, prepared, findings);
+  open_evaluation(loaded, share, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
   }

@@ -100,10 +100,11 @@ std::uint64_t random_bits() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-std::function<std::shared_ptr<InferenceTask>(int)> inference_maker(const Registry& registry,
-                                                                   const JobConfig& job) {
+std::function<std::shared_ptr<InferenceTask>(int)> inference_maker(
+    const Registry& registry, const JobConfig& job, std::shared_ptr<const SampleSource> source) {
   if (!job.inference) return {};
-  return [&](int rank) { return make_inference_task(registry, job, rank); };
+  return
+      [&, source = std::move(source)](int rank) { return make_inference_task(registry, job, rank, source); };
 }
 
 // By it the nodes of a job know their own files.
@@ -120,6 +121,9 @@ void leave_hanging_disk(const std::string& report) {
 
 void warn_of(const PreparedJob& prepared) {
   for (const std::string& warning : prepared.warnings) log::warn("{}", warning);
+  if (prepared.left_out > 0)
+    log::info("training leaves out {} at the end of the data, too few for a step",
+              counted(prepared.left_out, "sample"));
 }
 
 // What a process shares: for its life, and from when the job has formed.
@@ -282,7 +286,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .lr_schedule = prepared.lr_schedule,
                         .user_actors = prepared.user_actors,
                         .make_task = [&] { return make_task(prepared.registry, job); },
-                        .make_inference_task = inference_maker(prepared.registry, job),
+                        .make_inference_task = inference_maker(prepared.registry, job, prepared.source),
                         .phases = prepared.phases,
                         .make_gradient_hooks = [&] { return make_gradient_hooks(prepared.registry, job); },
                         .total_steps = prepared.total_steps,
@@ -292,6 +296,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .source = prepared.source,
                         .evaluation_source = prepared.evaluation_source,
                         .evaluation_batches = prepared.evaluation_batches,
+                        .evaluation_end = prepared.evaluation_end,
                         .collation = prepared.collation,
                         .own_schedule = prepared.schedule,
                         .progress = options.join ? nullptr : &progress,

@@ -12,10 +12,13 @@
 #include "runtime/task/embedding_inference.hpp"
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/generation_task.hpp"
+#include "runtime/task/head_rules.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
+#include "runtime/task/model_folder/carried_keys.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
+#include "runtime/task/scores/regression_task.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
@@ -87,6 +90,11 @@ std::string frozen_weights(const JobConfig& job) {
   return job.trainer.model_stage_factory.source_checkpoint.value_or("");
 }
 
+// The folder whose config.json an export goes on with.
+std::string described_by(const JobConfig& job, const FamilyProvider& provider) {
+  return provider.from.value_or(frozen_weights(job));
+}
+
 // A text ends behind what the model's config or the folder of its weights names, too.
 GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& disk,
                                          const InferencePlace& place) {
@@ -150,14 +158,17 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
       return make_family_provider(loaded.model, provider.dtype,
                                   {provider.enable_checkpointing, provider.offload_layers}, loaded.split,
-                                  disk, {provider.peft, frozen_weights(loaded.job)});
+                                  disk, {provider.peft, frozen_weights(loaded.job)},
+                                  carried_keys(disk, provider, described_by(loaded.job, provider)));
     });
   }
   registry.add_task("causal_lm", [&loaded](const config::Section&) {
     return std::make_shared<CausalLmTask>(loaded.model ? loaded.model->prediction_depths : 0);
   });
-  registry.add_task("classification",
-                    [](const config::Section&) { return std::make_shared<ClassificationTask>(); });
+  registry.add_task("classification", [&loaded](const config::Section&) -> std::shared_ptr<TrainTask> {
+    if (loaded.model && is_regression(*loaded.model)) return std::make_shared<RegressionTask>();
+    return std::make_shared<ClassificationTask>();
+  });
   registry.add_inference_task("causal_lm", [&loaded](const config::Section&, const InferencePlace& place) {
     return std::make_shared<CausalLmInference>(results_of<CausalLmConfig>(loaded, place));
   });
@@ -190,12 +201,13 @@ std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& 
   return registry.make_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task));
 }
 
-std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank) {
+std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank,
+                                                   std::shared_ptr<const SampleSource> source) {
   // Weights are gathered, or tokens sent to experts, across ranks of other samples.
   const bool in_step = job.mesh.data_parallel_shard > 1 || job.mesh.expert_parallel > 1;
   const int stages = stages_per_rank(job.trainer.pipelining.schedule) * job.mesh.pipeline_parallel;
   return registry.make_inference_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task),
-                                      {results_dir(job), rank, in_step, stages});
+                                      {results_dir(job), rank, in_step, stages, std::move(source)});
 }
 
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job) {
@@ -213,8 +225,10 @@ std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& r
 }
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded) {
+                                                const LoadedJob& loaded, SourceUse use,
+                                                const std::shared_ptr<SharedCorpora>& share) {
   const JobConfig& job = loaded.job;
+  const bool all = use == SourceUse::evaluation || job.inference;
   const SourceContext context{registry.context(),
                               loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
                               tokenizer_of_model(job)};
@@ -222,8 +236,11 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());
   };
-  return build_source(data,
-                      {.base_seed = context.seed, .ids_below = context.ids_below, .make_own = make_own});
+  return build_source(data, {.base_seed = context.seed,
+                             .ids_below = context.ids_below,
+                             .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
+                             .wishes = {.with_places = job.inference.has_value(), .share = share},
+                             .make_own = make_own});
 }
 
 std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job) {

@@ -16,11 +16,15 @@ std::optional<std::uint64_t> end_of_data(const DataConfig& data, std::optional<s
 // steps than total_steps, or without total_steps no end is an input error with these counts and the way out.
 std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples);
 
+// Of a job that trains on its data to the end: the samples that make no whole step, which come too late for `steps`.
+std::uint64_t samples_left_out(const JobConfig& job, std::optional<std::uint64_t> num_samples,
+                               std::uint64_t steps);
+
 // Of an inference job: total_steps, or as many as take all of the data in; the last one may be filled up.
 // Input errors as of job_steps().
 std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples);
-// Global batches of each evaluation: evaluation.batches, or as many whole ones as its data gives. The job has the
-// section. Input error as of job_steps().
+// Global batches of each evaluation: evaluation.batches, or as many as take all of its data in; the last one may have
+// fewer samples. The job has the section. Input error as of job_steps().
 std::uint64_t evaluation_batches(const JobConfig& job, std::optional<std::uint64_t> num_samples);
 
 }  // namespace d9d

@@ -54,7 +54,7 @@ void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer
     if (parts.empty()) return;
     Conversation conversation = tokenized(parts, tokenizer, *scratch, row.where);
     if (eos) conversation.add({&*eos, 1}, parts.back().counted);
-    use({conversation.ids, &conversation.counted, row.bytes_read});
+    use({conversation.ids, &conversation.counted, row.bytes_read, row.place});
     any = true;
     any_counts = any_counts || parts.size() > 1 || parts.front().counted;
   });
@@ -63,19 +63,22 @@ void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer
               "loss");
 }
 
-CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {
+CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                                    RestOfRows rest) {
   return {.sequence_length = config.sequence_length,
           .samples = config.samples,
           .shuffle = config.shuffle,
           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
           .pad_id = eos_of_chat(config, tokenizer).value_or(0),
           .vocab_size = tokenizer.vocab_size(),
-          .what = "data.files"};
+          .what = "data.files",
+          .rest = rest};
 }
 
 }  // namespace
 
-TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer) {
+TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
+  const ChatDataConfig config = with_found_files(given, RowFormat::jsonl);
   const config::Json all = config::encode(config);
   config::Json keys = {{"tokenizer", digest_of_tokenizer(config.tokenizer)}, {"source", "chat"}};
   for (const char* key : {"format", "roles", "trained_roles", "begin", "messages_field", "role_field",
@@ -83,21 +86,24 @@ TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer
     keys[key] = all.at(key);
   }
   return {.cache = config.cache,
-          .files = files_of(config.files, config.format),
+          .files = config.files,
           .keys = std::move(keys),
           .vocab_size = tokenizer.vocab_size(),
           .some_count = true,
+          .rows = row_choice_of(config),
+          .wishes = wishes,
           .make = [config, &tokenizer](const UseMadeDocument& use) {
             make_conversations(config, tokenizer, use);
           }};
 }
 
-ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below)
-    : ChatSource(config, Tokenizer::from_file(config.tokenizer), ids_below) {}
+ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : ChatSource(config, Tokenizer::from_file(config.tokenizer), ids_below, rest, wishes) {}
 
 ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer,
-                       std::optional<std::int64_t> ids_below)
-    : samples_(corpus_of(checked_recipe(chat_recipe(config, tokenizer), tokenizer, ids_below)),
-               options_of_chat(config, tokenizer)) {}
+                       std::optional<std::int64_t> ids_below, RestOfRows rest, const CorpusWishes& wishes)
+    : samples_(corpus_of(checked_recipe(chat_recipe(config, tokenizer, wishes), tokenizer, ids_below)),
+               options_of_chat(config, tokenizer, rest)) {}
 
 }  // namespace d9d

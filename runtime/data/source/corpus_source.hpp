@@ -1,24 +1,27 @@
 #pragma once
 // Samples of a row of documents t, of S tokens each.
 // row:      sample i has the inputs t[iS, iS + S) and the labels t[iS + 1, iS + S + 1). What is left after
-//           the last whole sample is not used.
+//           the last whole sample is not used, or is a sample that is filled up, as the options say.
 // document: the same of each document alone; its last sample is filled up at its end with inputs `pad_id` and
 //           labels ignored_label. Under causal attention no token sees them. A document of one token has no
 //           sample.
 // packed:   several documents one after the other, as packed_rows.hpp puts them, filled up in the same way.
 //           The sample says where each document begins, and what fills it up.
-// Labels that the corpus does not count are ignored_label.
+// Labels that the corpus does not count are ignored_label. token_mask is false for what fills a sample up.
 
 #include <memory>
 #include <vector>
 
+#include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/corpus/token_corpus.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/sample_unit.hpp"
 #include "runtime/data/source/packed_rows.hpp"
-#include "runtime/data/source/permutation.hpp"
 
 namespace d9d {
+
+// What becomes of the tokens after the last whole row.
+enum class RestOfRows { left_out, filled_up };
 
 struct CorpusSourceOptions {
   std::int64_t sequence_length = 0;
@@ -28,6 +31,7 @@ struct CorpusSourceOptions {
   std::int64_t pad_id = 0;
   std::optional<std::int64_t> vocab_size;
   const char* what = "the text";  // in errors
+  RestOfRows rest = RestOfRows::left_out;
 };
 
 class CorpusSource final : public SampleSource {
@@ -40,10 +44,13 @@ class CorpusSource final : public SampleSource {
   Sample at(std::uint64_t index) const override;
   // Where a sample is a document.
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
+  std::vector<RowPlace> places_of(std::uint64_t index) const override;
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:
+  std::vector<DocumentPieces::Piece> pieces_at(std::uint64_t index) const;
   void add(const DocumentPieces::Piece& piece, Sample& sample) const;
+  DocumentPieces::Piece row(std::uint64_t item) const;
 
   const std::shared_ptr<const TokenCorpus> corpus_;
   const CorpusSourceOptions options_;

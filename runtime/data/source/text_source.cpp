@@ -9,49 +9,52 @@ namespace d9d {
 namespace {
 
 std::shared_ptr<const TokenCorpus> read_tokens(const TextDataConfig& config, const Tokenizer& tokenizer,
-                                               std::optional<std::int64_t> ids_below) {
+                                               std::optional<std::int64_t> ids_below,
+                                               const CorpusWishes& wishes) {
   D9D_REQUIRE(config.sequence_length >= 1, "data.sequence_length = {}, expected at least 1",
               config.sequence_length);
-  return corpus_of(text_recipe(config, tokenizer, ids_below));
+  return corpus_of(checked_recipe(text_recipe(config, tokenizer, wishes), tokenizer, ids_below));
 }
 
-CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer) {
+CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest) {
   return {.sequence_length = config.sequence_length,
           .samples = config.samples,
           .shuffle = config.shuffle,
           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
           .pad_id = eos_of(config, tokenizer).value_or(0),
-          .vocab_size = tokenizer.vocab_size()};
+          .vocab_size = tokenizer.vocab_size(),
+          .rest = rest};
 }
 
 }  // namespace
 
-TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer,
-                        std::optional<std::int64_t> ids_below) {
+TokenRecipe text_recipe(const TextDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
+  const TextDataConfig config = with_found_files(given);
   const config::Json all = config::encode(config);
   config::Json keys = {{"tokenizer", digest_of_tokenizer(config.tokenizer)}};
   for (const char* key : {"format", "text_field", "document", "eos_token"}) keys[key] = all.at(key);
   // The names of caches made before there was the key stay.
   if (config.bos_token) keys["bos_token"] = *config.bos_token;
   return {.cache = config.cache,
-          .files = files_of(config),
+          .files = config.files,
           .keys = std::move(keys),
           .vocab_size = tokenizer.vocab_size(),
-          // A smaller tokenizer has no id to look for.
-          .ids_below = ids_below && tokenizer.vocab_size() > *ids_below ? ids_below : std::nullopt,
-          .make = [config, &tokenizer, ids_below](const UseMadeDocument& use) {
-            tokenize_documents(config, tokenizer, ids_below,
-                               [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
-                                 use({.ids = ids, .bytes_read = bytes});
-                               });
+          .rows = row_choice_of(config),
+          .wishes = wishes,
+          .make = [config, &tokenizer](const UseMadeDocument& use) {
+            tokenize_documents(config, tokenizer, [&](const TokenizedDocument& document) {
+              use({.ids = document.ids, .bytes_read = document.bytes_read, .place = document.place});
+            });
           }};
 }
 
-TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below)
-    : TextSource(config, Tokenizer::from_file(config.tokenizer), ids_below) {}
+TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : TextSource(config, Tokenizer::from_file(config.tokenizer), ids_below, rest, wishes) {}
 
 TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer,
-                       std::optional<std::int64_t> ids_below)
-    : corpus_(read_tokens(config, tokenizer, ids_below)), samples_(corpus_, options_of(config, tokenizer)) {}
+                       std::optional<std::int64_t> ids_below, RestOfRows rest, const CorpusWishes& wishes)
+    : corpus_(read_tokens(config, tokenizer, ids_below, wishes)),
+      samples_(corpus_, options_of(config, tokenizer, rest)) {}
 
 }  // namespace d9d

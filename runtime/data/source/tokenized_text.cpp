@@ -1,8 +1,9 @@
 #include "runtime/data/source/tokenized_text.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <deque>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,8 +20,7 @@ constexpr std::size_t block_bytes = 256 << 10;
 struct DocumentBlock {
   struct Part {
     std::size_t text_end;
-    std::string where;
-    std::uint64_t bytes_read;
+    Document document;  // without its text
     std::size_t ids_end = 0;
   };
   std::string text;
@@ -34,22 +34,19 @@ struct Encoding {
   const Tokenizer& tokenizer;
   std::optional<std::int32_t> bos;
   std::optional<std::int32_t> eos;
-  std::optional<std::int64_t> ids_below;
 };
 
 void encode_block(const Encoding& how, Tokenizer::Scratch& scratch, DocumentBlock& block) {
   std::size_t begin = 0;
   for (DocumentBlock::Part& part : block.parts) {
     const auto document = std::string_view(block.text).substr(begin, part.text_end - begin);
-    const std::size_t ids_begin = block.ids.size();
     if (how.bos) block.ids.push_back(*how.bos);
     try {
       how.tokenizer.encode(document, false, scratch, block.ids);
     } catch (const Error& error) {
-      throw Error(error.kind(), error.what(), part.where);
+      throw Error(error.kind(), error.what(), part.document.where());
     }
     if (how.eos) block.ids.push_back(*how.eos);
-    require_ids_below(std::span(block.ids).subspan(ids_begin), how.tokenizer, part.where, how.ids_below);
     part.ids_end = block.ids.size();
     begin = part.text_end;
   }
@@ -58,7 +55,8 @@ void encode_block(const Encoding& how, Tokenizer::Scratch& scratch, DocumentBloc
 void use_block(const DocumentBlock& block, const UseTokens& use) {
   std::size_t begin = 0;
   for (const DocumentBlock::Part& part : block.parts) {
-    use(std::span(block.ids).subspan(begin, part.ids_end - begin), part.bytes_read);
+    use({std::span(block.ids).subspan(begin, part.ids_end - begin), part.document.bytes_read,
+         part.document.place});
     begin = part.ids_end;
   }
 }
@@ -78,56 +76,36 @@ std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer
 }
 
 void require_ids_below(std::span<const std::int32_t> ids, const Tokenizer& tokenizer,
-                       const std::string& where, std::optional<std::int64_t> ids_below) {
-  if (!ids_below) return;
-  const auto found = std::ranges::find_if(ids, [&](std::int32_t id) { return id >= *ids_below; });
+                       const std::string& where, std::int64_t ids_below) {
+  const auto found = std::ranges::find_if(ids, [&](std::int32_t id) { return id >= ids_below; });
   D9D_REQUIRE(
       found == ids.end(),
       "{}: the token \"{}\" has the id {}, but the ids of the model's vocabulary are below {}; take it "
       "out of the text, or give the model rows for such tokens (model_provider.model.vocab_size: {})",
-      where, tokenizer.token_text(*found).value_or("?"), *found, *ids_below, tokenizer.vocab_size());
+      where, tokenizer.token_text(*found).value_or("?"), *found, ids_below, tokenizer.vocab_size());
 }
-
-namespace {
-
-std::string file_at(const std::vector<std::string>& files, std::uint64_t bytes_read) {
-  std::uint64_t end = 0;
-  for (const std::string& file : files) {
-    std::error_code missing;
-    const std::uintmax_t size = std::filesystem::file_size(file, missing);
-    if (!missing) end += size;
-    if (bytes_read <= end) return file;
-  }
-  return files.empty() ? "data.files" : files.back();
-}
-
-}  // namespace
 
 TokenRecipe checked_recipe(TokenRecipe recipe, const Tokenizer& tokenizer,
                            std::optional<std::int64_t> ids_below) {
   if (!ids_below || tokenizer.vocab_size() <= *ids_below) return recipe;
   recipe.ids_below = ids_below;
-  recipe.make = [make = recipe.make, files = recipe.files, &tokenizer,
-                 ids_below](const UseMadeDocument& use) {
-    std::uint64_t number = 0;
+  recipe.make = [make = recipe.make, &tokenizer, below = *ids_below](const UseMadeDocument& use) {
     make([&](const MadeDocument& document) {
-      ++number;
-      require_ids_below(
-          document.ids, tokenizer,
-          fmt::format("{}, document {} of the data", file_at(files, document.bytes_read), number), ids_below);
+      const bool fits = std::ranges::none_of(document.ids, [&](std::int32_t id) { return id >= below; });
+      if (!fits) require_ids_below(document.ids, tokenizer, text_of(document.place), below);
       use(document);
     });
   };
   return recipe;
 }
 
-void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer,
-                        std::optional<std::int64_t> ids_below, const UseTokens& use) {
+void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use) {
   const Encoding how{tokenizer, id_of("bos_token", config.bos_token, config, tokenizer),
-                     eos_of(config, tokenizer), ids_below};
+                     eos_of(config, tokenizer)};
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   Scratches scratches(static_cast<std::size_t>(std::max<std::int64_t>(config.threads.value_or(cores), 1)));
   for (auto& scratch : scratches) scratch = tokenizer.make_scratch();
+  std::deque<std::string> files;  // their names, for as long as blocks wait
   OrderedWork threads(scratches.size());
   auto block = std::make_shared<DocumentBlock>();
   const auto hand_over = [&] {
@@ -136,8 +114,12 @@ void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer
     block = std::make_shared<DocumentBlock>();
   };
   for_each_document(config, [&](const Document& document) {
+    if (files.empty() || files.back() != document.place.file) files.emplace_back(document.place.file);
+    Document part = document;
+    part.text = {};
+    part.place.file = files.back();
     block->text += document.text;
-    block->parts.push_back({block->text.size(), document.where, document.bytes_read});
+    block->parts.push_back({block->text.size(), part});
     if (block->text.size() >= block_bytes) hand_over();
   });
   hand_over();

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "runtime/data/row_place.hpp"
 #include "runtime/data/source/token_recipe.hpp"
 #include "runtime/data/text_data_config.hpp"
 #include "runtime/data/tokenizer.hpp"
@@ -17,21 +18,22 @@ namespace d9d {
 // Input error for a token that the tokenizer does not have.
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer);
 
-// Input error for the first id that is not below the model's vocabulary, if that is known: it names the token and
-// `where` the text is. A tokenizer may have such ids (Gemma 3's, for images) as long as no text uses them.
+// Input error for the first id that is not below the model's vocabulary; it names the token and `where` the text is. A tokenizer may have such ids (Gemma 3's, for images) as long as no text uses them.
 void require_ids_below(std::span<const std::int32_t> ids, const Tokenizer& tokenizer,
-                       const std::string& where, std::optional<std::int64_t> ids_below);
+                       const std::string& where, std::int64_t ids_below);
 
-// `recipe` with that check of every document, of which the file and the number are told; as it is where the tokenizer
-// has no such id. `tokenizer` outlives it.
+// `recipe` with that check of every document; as it is where the tokenizer has no such id. `tokenizer` outlives it.
 TokenRecipe checked_recipe(TokenRecipe recipe, const Tokenizer& tokenizer,
                            std::optional<std::int64_t> ids_below);
 
-// Called in order and by this thread with the ids of every document, bos token first and eos token last, and how many bytes
-// of the files it and those before it took. The ids live only during the call. Several threads tokenise
-// (config.threads). Input errors name file and line.
-using UseTokens = std::function<void(std::span<const std::int32_t> ids, std::uint64_t bytes)>;
-void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer,
-                        std::optional<std::int64_t> ids_below, const UseTokens& use);
+struct TokenizedDocument {
+  std::span<const std::int32_t>
+      ids;                       // the bos token first, the eos token last; they live only during the call
+  std::uint64_t bytes_read = 0;  // of the files, it and those before it
+  RowPlace place = {};           // its file's name lives during the call
+};
+// Called in order and by this thread. Several threads tokenise (config.threads). Input errors name file and line.
+using UseTokens = std::function<void(const TokenizedDocument& document)>;
+void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use);
 
 }  // namespace d9d

@@ -20,7 +20,7 @@ TEST(TokenizedText, EndsDocumentsWithTheEosTokenThatIsNamed) {
   config.document = DocumentUnit::line;
   const auto documents = [&] {
     std::vector<std::vector<std::int32_t>> all;
-    tokenize_documents(config, tokenizer, {}, [&](std::span<const std::int32_t> ids, std::uint64_t) {
+    tokenize_documents(config, tokenizer, [&](std::span<const std::int32_t> ids, std::uint64_t) {
       all.emplace_back(ids.begin(), ids.end());
     });
     return all;
@@ -57,7 +57,7 @@ TEST_F(ManyDocuments, AreTheSameInOrderWhateverThreadsTokenise) {
     config_.threads = threads;
     std::vector<std::vector<std::int32_t>> all;
     std::uint64_t last = 0;
-    tokenize_documents(config_, tokenizer_, {}, [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
+    tokenize_documents(config_, tokenizer_, [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
       EXPECT_GE(bytes, last);
       last = bytes;
       all.emplace_back(ids.begin(), ids.end());
@@ -79,9 +79,9 @@ TEST_F(ManyDocuments, AreUsedUpToTheOneThatIsNoText) {
                                         "d\nfine\n"));
   std::size_t used = 0;
 
-  const std::string error = test::error_of(
-      [&] { tokenize_documents(config_, tokenizer_, {}, [&](auto, std::uint64_t) { ++used; }); },
-      ErrorKind::input);
+  const std::string error =
+      test::error_of([&] { tokenize_documents(config_, tokenizer_, [&](auto, std::uint64_t) { ++used; }); },
+                     ErrorKind::input);
 
   EXPECT_THAT(error, HasSubstr("byte 1 of the text (0xFF) is not UTF-8"));
   EXPECT_THAT(error, HasSubstr("c.txt:2"));
