@@ -16,7 +16,7 @@
 #include "runtime/family/position_limit.hpp"
 #include "runtime/peft/adapter_folder.hpp"
 #include "runtime/state/disk_error.hpp"
-#include "runtime/task/given_sampling.hpp"
+#include "runtime/task/model_folder/given_sampling.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/model_use.hpp"
 

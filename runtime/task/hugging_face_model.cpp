@@ -16,7 +16,7 @@
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_reader.hpp"
 #include "runtime/task/model_folder/carried_keys.hpp"
-#include "runtime/task/new_rows.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 

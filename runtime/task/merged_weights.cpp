@@ -6,7 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/slice_view.hpp"
-#include "runtime/task/new_rows.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {

@@ -1,4 +1,4 @@
-#include "runtime/task/new_rows.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/task/given_sampling.hpp"
+#include "runtime/task/model_folder/given_sampling.hpp"
 
 #include <gmock/gmock.h>
 
