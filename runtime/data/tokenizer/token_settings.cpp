@@ -14,8 +14,7 @@ namespace d9d {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-using Plain = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
 // In the order in which transformers adds them.
 constexpr std::array<const char*, 7> named_tokens{"bos_token", "eos_token", "unk_token", "sep_token",
@@ -23,11 +22,11 @@ constexpr std::array<const char*, 7> named_tokens{"bos_token", "eos_token", "unk
 constexpr std::array<const char*, 2> more_tokens{"additional_special_tokens", "extra_special_tokens"};
 
 // Null where there is no such file.
-Json object_in(const fs::path& path) {
+OrderedJson object_in(const fs::path& path) {
   std::error_code missing;
   if (!fs::is_regular_file(path, missing)) return nullptr;
   std::ifstream file(path, std::ios::binary);
-  Json json = Json::parse(file, nullptr, false);
+  OrderedJson json = OrderedJson::parse(file, nullptr, false);
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path.string());
   return json;
 }
@@ -39,10 +38,10 @@ std::int32_t id_of(std::int64_t id, const std::string& where) {
 }
 
 // "<s>", or {"content": "<s>", "lstrip": false, ...}; nothing for null.
-std::optional<AddedToken> token_in(const Json& json, const std::string& where, bool special) {
+std::optional<AddedToken> token_in(const OrderedJson& json, const std::string& where, bool special) {
   if (json.is_null()) return std::nullopt;
   AddedToken token;
-  const Plain plain = json;
+  const nlohmann::json plain = json;
   if (json.is_object()) {
     const JsonSection item(plain, where);
     token.content = item.text("content");
@@ -59,20 +58,20 @@ std::optional<AddedToken> token_in(const Json& json, const std::string& where, b
   return token.content.empty() ? std::nullopt : std::optional(token);
 }
 
-class Reader {
+class SettingsReader {
  public:
-  explicit Reader(const fs::path& folder) : folder_(folder) {}
+  explicit SettingsReader(const fs::path& folder) : folder_(folder) {}
 
   TokenSettings read() {
     const std::string path = (folder_ / "tokenizer_config.json").string();
-    const Json config = object_in(path);
+    const OrderedJson config = object_in(path);
     const bool decoder = config.is_object() && config.contains("added_tokens_decoder") &&
                          config["added_tokens_decoder"].is_object();
     if (decoder) read_decoder(config["added_tokens_decoder"], path);
     if (config.is_object()) read_names(config, path);
     if (!decoder) {
       const std::string map = (folder_ / "special_tokens_map.json").string();
-      if (const Json names = object_in(map); names.is_object()) read_names(names, map);
+      if (const OrderedJson names = object_in(map); names.is_object()) read_names(names, map);
       read_added((folder_ / "added_tokens.json").string());
     }
     if (config.is_object()) read_flags(config, path);
@@ -96,7 +95,7 @@ class Reader {
     }
   }
 
-  void read_decoder(const Json& decoder, const std::string& path) {
+  void read_decoder(const OrderedJson& decoder, const std::string& path) {
     for (const auto& [key, value] : decoder.items()) {
       const std::string where = path + ": added_tokens_decoder." + key;
       std::int64_t id = -1;
@@ -110,7 +109,7 @@ class Reader {
   }
 
   void read_added(const std::string& path) {
-    const Json added = object_in(path);
+    const OrderedJson added = object_in(path);
     if (!added.is_object()) return;
     for (const auto& [content, id] : added.items()) {
       const std::string where = path + ": \"" + content + "\"";
@@ -120,7 +119,7 @@ class Reader {
     }
   }
 
-  void read_names(const Json& names, const std::string& path) {
+  void read_names(const OrderedJson& names, const std::string& path) {
     for (const char* key : named_tokens) {
       const auto found = names.find(key);
       const auto token = found == names.end() ? std::nullopt : token_in(*found, path + ": " + key, true);
@@ -131,7 +130,7 @@ class Reader {
     for (const char* key : more_tokens) {
       const auto list = names.find(key);
       if (list == names.end() || !list->is_array()) continue;
-      for (const Json& item : *list) {
+      for (const OrderedJson& item : *list) {
         if (const auto token = token_in(item, path + ": " + key, true)) add(*token, false, path);
       }
     }
@@ -146,7 +145,7 @@ class Reader {
     note("pad_token", settings_.pad);
   }
 
-  void read_flags(const Json& config, const std::string& path) {
+  void read_flags(const OrderedJson& config, const std::string& path) {
     const auto flag = [&](const char* key) -> std::optional<bool> {
       const auto found = config.find(key);
       if (found == config.end() || found->is_null()) return std::nullopt;
@@ -178,7 +177,7 @@ std::string TokenSettings::digest_text() const {
 
 TokenSettings token_settings_beside(const fs::path& file) {
   if (file.filename() != "tokenizer.json" && file.filename() != "tokenizer.model") return {};
-  return Reader(file.parent_path()).read();
+  return SettingsReader(file.parent_path()).read();
 }
 
 std::vector<AddedToken> with_settings(std::vector<AddedToken> own, const TokenSettings& settings,
