@@ -28,13 +28,28 @@ std::string reason_in(std::string text) {
   return text;
 }
 
+bool is_ascii(char letter) {
+  return (static_cast<unsigned char>(letter) & 0x80U) == 0;
+}
+
+// Where the character begins that ends at or before `at`, and is not whole.
+std::size_t bad_character(std::string_view text, std::size_t at) {
+  at = std::min(at, text.size() - 1);
+  if (at > 0 && is_ascii(text[at])) --at;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U && !is_ascii(text[at - 1])) --at;
+  return at;
+}
+
 Failure failure_of(std::string_view text) {
   try {
     const RowJson parsed = RowJson::parse(text);
     return {text.find_first_not_of(blanks) + 1, fmt::format("it is {}", parsed.type_name())};
   } catch (const RowJson::parse_error& error) {
     const std::size_t byte = std::clamp<std::size_t>(error.byte, 1, text.size() + 1);
-    return {byte, reason_in(error.what())};
+    Failure failure{byte, reason_in(error.what())};
+    // The parser stops behind the bytes that are no character.
+    if (failure.reason.find("UTF-8") != std::string::npos) failure.column = bad_character(text, byte - 1) + 1;
+    return failure;
   }
 }
 
@@ -94,7 +109,7 @@ std::string letters_of(std::string_view text) {
   return out + (text.size() > letters ? "..." : "");
 }
 
-// The end of the element that begins at `at`; the text's size where it does not end there.
+// The end of the element that begins at `at`; beyond the text's size where it does not end there.
 std::size_t end_of_element(std::string_view text, std::size_t at) {
   int depth = 0;
   bool in_text = false;
@@ -110,7 +125,7 @@ std::size_t end_of_element(std::string_view text, std::size_t at) {
     if (depth == 0 && (letter == ',' || letter == ']')) return at;
     if ((letter == '}' || letter == ']') && --depth == 0) return at + 1;
   }
-  return text.size();
+  return text.size() + 1;
 }
 
 }  // namespace
@@ -186,7 +201,7 @@ void JsonArrayText::add(const TextBlock& block, const UseElement& use) {
   lines_ = block.first_line;
   for (std::size_t at = read_separator(block, 0); at < block.text.size(); at = read_separator(block, at)) {
     const std::size_t end = end_of_element(block.text, at);
-    if (end == block.text.size() && block.is_last && state_ != At::behind)
+    if (end > block.text.size())
       fail(block, at, fmt::format("the file ends within element {} of the array; it is cut short", count_));
     use(block.text.substr(at, end - at), count_++);
     state_ = At::separator;
@@ -211,7 +226,7 @@ std::size_t whole_elements(std::string_view text) {
     if (at == std::string_view::npos || text[at] == ']')
       return at == std::string_view::npos ? whole : text.size();
     const std::size_t end = end_of_element(text, at);
-    if (end >= text.size()) return whole;
+    if (end > text.size()) return whole;
     whole = at = end;
   }
   return whole;
