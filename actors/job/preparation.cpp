@@ -7,6 +7,7 @@
 #include "actors/job/run_folders.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/token_recipe.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
 #include "runtime/state/export_work.hpp"
